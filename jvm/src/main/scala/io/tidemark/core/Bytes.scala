@@ -1,0 +1,92 @@
+package io.tidemark.core
+
+import java.io.ByteArrayOutputStream
+import java.nio.charset.StandardCharsets.UTF_8
+
+/** Writes numbers as varints (7 bits a byte, lowest first), signed ones zigzag. */
+private[core] final class ByteWriter {
+  private val out = new ByteArrayOutputStream
+
+  def bytes: Array[Byte] = out.toByteArray
+  def raw(data: Array[Byte]): Unit = out.write(data, 0, data.length)
+  def int(value: Int): Unit = (24 to 0 by -8).foreach(shift => out.write(value >>> shift))
+
+  def unsigned(value: Long): Unit = {
+    var rest = value
+    while ((rest & ~0x7fL) != 0) {
+      out.write(((rest & 0x7f) | 0x80).toInt)
+      rest >>>= 7
+    }
+    out.write(rest.toInt)
+  }
+
+  def signed(value: Long): Unit = unsigned((value << 1) ^ (value >> 63))
+
+  def text(value: String): Unit = {
+    val data = value.getBytes(UTF_8)
+    unsigned(data.length.toLong)
+    raw(data)
+  }
+
+  def option(value: Option[Long]): Unit = value match {
+    case Some(number) => unsigned(1); signed(number)
+    case None => unsigned(0)
+  }
+
+  def seq[A](all: Seq[A])(write: A => Unit): Unit = {
+    unsigned(all.size.toLong)
+    all.foreach(write)
+  }
+}
+
+/** Reads what [[ByteWriter]] wrote between `position` and `end`; never past it. */
+private[core] final class ByteReader(data: Array[Byte], private var at: Int, end: Int) {
+
+  def position: Int = at
+
+  private def next(): Int = {
+    if (at >= end) throw new EntryCodec.Damaged("it is cut off")
+    at += 1
+    data(at - 1) & 0xff
+  }
+
+  def int(): Int = (0 until 4).foldLeft(0)((all, _) => (all << 8) | next())
+
+  def unsigned(): Long = {
+    var value = 0L
+    var shift = 0
+    var byte = next()
+    while ((byte & 0x80) != 0) {
+      if (shift > 56) throw new EntryCodec.Damaged("it has a number that is too long")
+      value |= (byte & 0x7fL) << shift
+      shift += 7
+      byte = next()
+    }
+    value | (byte.toLong << shift)
+  }
+
+  def signed(): Long = {
+    val value = unsigned()
+    (value >>> 1) ^ -(value & 1)
+  }
+
+  def slice(length: Int): ByteReader = {
+    if (length < 0 || length > end - at) throw new EntryCodec.Damaged("it is cut off")
+    at += length
+    new ByteReader(data, at - length, at)
+  }
+
+  def text(): String = {
+    val body = slice(unsigned().toInt)
+    new String(data, body.position, at - body.position, UTF_8)
+  }
+
+  def option(): Option[Long] = if (unsigned() == 0L) None else Some(signed())
+
+  def seq[A](read: => A): Seq[A] = {
+    val size = unsigned()
+    // An element takes at least a byte: a larger count is damage, not a reason to run out of memory.
+    if (size < 0 || size > end - at) throw new EntryCodec.Damaged("it has a count that is too large")
+    Vector.fill(size.toInt)(read)
+  }
+}

@@ -1,0 +1,41 @@
+package io.tidemark.core
+
+/** One event-time column on an edge of a plan (Spark's expression id). The watermark follows it. */
+final case class ColumnId(value: Long)
+
+/** What an origin is called across restarts: its key, and its place among the origins of the same key. */
+final case class OriginName(key: String, ordinal: Int) {
+  override def toString: String = if (ordinal == 0) key else s"$key#$ordinal"
+}
+
+object OriginName {
+
+  /** Names for the origins of a plan, given their keys in plan order. */
+  def number(keys: Seq[String]): Seq[OriginName] = {
+    val seen = scala.collection.mutable.HashMap.empty[String, Int]
+    keys.map { key =>
+      val ordinal = seen.getOrElse(key, 0)
+      seen.update(key, ordinal + 1)
+      OriginName(key, ordinal)
+    }
+  }
+}
+
+/** A stateful operator, by the number that Spark gives it (and keeps in the checkpoint). */
+final case class OperatorId(value: Long)
+
+/** An input of a stateful operator. One-sided operators have a left input only. */
+sealed trait Side
+object Side {
+  case object Left extends Side
+  case object Right extends Side
+}
+
+/** An input of a stateful operator of the plan. */
+final case class Input(operator: OperatorId, side: Side)
+
+/** A column that an operator carries beside the active one: the `index`-th of its input. */
+final case class CarriedSlot(input: Input, index: Int)
+
+/** An output column of a union: unions are counted in plan order, columns by position. */
+final case class UnionSlot(union: Int, position: Int)

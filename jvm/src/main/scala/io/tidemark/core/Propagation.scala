@@ -1,0 +1,99 @@
+package io.tidemark.core
+
+import Shape._
+
+/** Carries watermarks from the origins through the operators: the table of operators of the design, written once.
+  *
+  * A pure function of the plan's shape and of a [[Decision]]; run for batch n-1 it gives the watermarks that late rows
+  * are judged by, run for batch n those that windows are closed and state is evicted by.
+  */
+object Propagation {
+
+  def levels(shape: Shape, decision: Decision): Levels = {
+    val run = new Run(decision)
+    val flow = run.visit(shape)
+    Levels(run.inputs.result(), run.unions.result(), flow)
+  }
+
+  private final class Run(decision: Decision) {
+    val inputs = Map.newBuilder[Input, InputLevels]
+    val unions = Map.newBuilder[UnionSlot, Watermark]
+
+    def visit(shape: Shape): Flow = {
+      val below = shape.inputs.map(visit)
+      Flow(shape, out(shape, below.map(_.out)), below)
+    }
+
+    private def out(shape: Shape, in: Seq[Edge]): Edge = shape match {
+      case _: Source => Edge.empty
+      case origin: Origin => originOut(origin, in.head)
+      case stateless: Stateless => statelessOut(stateless, in)
+      case union: Union => unionOut(union, in)
+      case stateful: Stateful => statefulOut(stateful, in.head)
+      case join: Join => joinOut(join, in.head, in(1))
+      case declared: Declared =>
+        val own = in.head.least.getOrElse(Held.unknown)
+        Edge(Map(declared.column -> own), Some(own))
+    }
+
+    private def originOut(origin: Origin, in: Edge): Edge = {
+      val own = Held(decision.origin(origin.name), Some(origin.name))
+      Edge(in.columns.updated(origin.column, own), Held.least(in.least ++ Some(own)))
+    }
+
+    private def statelessOut(node: Stateless, in: Seq[Edge]): Edge = {
+      val known = in.foldLeft(Map.empty[ColumnId, Held])(_ ++ _.columns)
+      val columns = node.columns.flatMap { case (to, from) => known.get(from).map(to -> _) }
+      Edge(columns.toMap, Held.least(in.flatMap(_.least)))
+    }
+
+    private def unionOut(union: Union, in: Seq[Edge]): Edge = {
+      val columns = union.columns.map { column =>
+        val each = column.inputs.zip(in).flatMap {
+          case (Some(id), edge) => Some(edge.column(id))
+          // Event time is below but no longer in the row: its rows are as old as anything that flowed in there.
+          case (None, edge) => edge.least
+        }
+        val slot = UnionSlot(union.id, column.position)
+        val held = Held.least(each).getOrElse(Held.unknown).atLeast(decision.unionFloor(slot))
+        unions += slot -> held.watermark
+        column.out -> held
+      }
+      Edge(columns.toMap, Held.least(in.flatMap(_.least)))
+    }
+
+    private def statefulOut(node: Stateful, in: Edge): Edge = {
+      val own = node.active.fold(in.least.getOrElse(Held.unknown))(in.column)
+      val id = Input(node.id, Side.Left)
+      inputs += id -> InputLevels(own, Some(own), node.carried.map(in.column))
+      val columns = node.passes.map(c => c -> in.column(c)) ++ carriedOut(id, node.carried, in)
+      Edge(columns.toMap, in.least.map(_ => own))
+    }
+
+    private def joinOut(join: Join, left: Edge, right: Edge): Edge = {
+      def edge(side: Side): Edge = if (side == Side.Left) left else right
+      val columns = Seq(Side.Left, Side.Right).flatMap { at =>
+        val side = join.side(at)
+        val in = edge(at)
+        val own = side.active.fold(in.least.getOrElse(Held.unknown))(in.column)
+        val evicted = side.bound.map(bound => edge(bound.of).column(bound.column).plus(bound.offsetMillis))
+        val id = Input(join.id, at)
+        if (side.active.nonEmpty || in.least.nonEmpty)
+          inputs += id -> InputLevels(own, evicted, side.carried.map(in.column))
+        val active = side.activeOut match {
+          case ActiveOut.Bounded => side.active.map(_ -> evicted.fold(own)(own.coalesce))
+          case ActiveOut.Unbounded => side.active.map(_ -> own)
+          case ActiveOut.Held => side.active.map(_ -> Held.unknown)
+        }
+        if (side.comesOut) active ++ carriedOut(id, side.carried, in) else Nil
+      }
+      val least = if (columns.isEmpty) Held.least(left.least ++ right.least) else Held.least(columns.map(_._2))
+      Edge(columns.toMap, least)
+    }
+
+    private def carriedOut(input: Input, columns: Seq[ColumnId], in: Edge): Seq[(ColumnId, Held)] =
+      columns.zipWithIndex.map { case (column, index) =>
+        column -> Held(decision.carriedColumn(CarriedSlot(input, index)), in.column(column).by)
+      }
+  }
+}

@@ -1,0 +1,100 @@
+package io.tidemark.core
+
+/** A streaming plan reduced to what watermarks need: where they begin, join, wait and go on.
+  *
+  * The engine translates Spark's physical plan into it, [[Propagation]] reads it, and nothing else is needed to say
+  * what every operator's watermark is.
+  */
+sealed trait Shape {
+
+  /** What the operator is called in reports. */
+  def label: String
+  def inputs: Seq[Shape]
+}
+
+object Shape {
+
+  /** A leaf without event time. */
+  final case class Source(label: String) extends Shape {
+    def inputs: Seq[Shape] = Nil
+  }
+
+  /** A `withWatermark` node: `column` gets the origin's own watermark, other columns keep theirs. */
+  final case class Origin(label: String, name: OriginName, column: ColumnId, input: Shape) extends Shape {
+    def inputs: Seq[Shape] = Seq(input)
+  }
+
+  /** A stateless operator: each output event-time column, and the input column it comes from. */
+  final case class Stateless(label: String, inputs: Seq[Shape], columns: Seq[(ColumnId, ColumnId)]) extends Shape
+
+  /** A union: for each event-time output column its position, and the column there of every input that has one. */
+  final case class Union(label: String, id: Int, inputs: Seq[Shape], columns: Seq[UnionColumn]) extends Shape
+
+  /** @param position place of the column in the union's output
+    * @param inputs for each input of the union the event-time column at that position; `None` where the input has no
+    *   event-time column at all
+    */
+  final case class UnionColumn(out: ColumnId, position: Int, inputs: Seq[Option[ColumnId]])
+
+  /** A stateful operator with one input.
+    *
+    * @param active the column by which rows are late and state is evicted; `None`: the minimum of the edge
+    * @param passes output columns whose rows come out no later than the active watermark allows
+    * @param carried output columns whose old values may come out of the state later
+    */
+  final case class Stateful(
+      label: String,
+      id: OperatorId,
+      input: Shape,
+      active: Option[ColumnId],
+      passes: Seq[ColumnId],
+      carried: Seq[ColumnId])
+      extends Shape {
+    def inputs: Seq[Shape] = Seq(input)
+  }
+
+  /** A stream-stream join; each side is filtered by its own column and evicted by its own bound. */
+  final case class Join(label: String, id: OperatorId, left: JoinSide, right: JoinSide) extends Shape {
+    def inputs: Seq[Shape] = Seq(left.input, right.input)
+    def side(side: Side): JoinSide = if (side == Side.Left) left else right
+  }
+
+  /** @param active the column that the join names (else the one declared last); rows of this side are late by it
+    * @param bound how far the state of this side is evicted; `None`: never
+    * @param activeOut what is known of the active column when it leaves the join
+    * @param carried event-time columns of this side that come out with the age of the state
+    * @param comesOut whether this side's columns are in the output at all (not so for the right of a left semi join)
+    */
+  final case class JoinSide(
+      input: Shape,
+      active: Option[ColumnId],
+      bound: Option[Bound],
+      activeOut: ActiveOut,
+      carried: Seq[ColumnId],
+      comesOut: Boolean)
+
+  /** How the active column of a join side leaves the join. */
+  sealed trait ActiveOut
+  object ActiveOut {
+
+    /** No further than the state of its side is closed. */
+    case object Bounded extends ActiveOut
+
+    /** The state is never closed by this column; as in Spark the missing bound is left out, and rows of any age may come out. */
+    case object Unbounded extends ActiveOut
+
+    /** The state is never closed by this column, so nothing is promised downstream. */
+    case object Held extends ActiveOut
+  }
+
+  /** State is evicted up to the watermark of `column`, an input column of the join's `of` side, moved by `offsetMillis`. */
+  final case class Bound(of: Side, column: ColumnId, offsetMillis: Long)
+
+  /** A new event-time column whose watermark is that of the operator below (`transformWithState`). */
+  final case class Declared(label: String, column: ColumnId, input: Shape) extends Shape {
+    def inputs: Seq[Shape] = Seq(input)
+  }
+
+  /** All nodes, inputs before the nodes that read them. */
+  def postOrder(shape: Shape): Seq[Shape] = shape.inputs.flatMap(postOrder) :+ shape
+}
