@@ -1,0 +1,80 @@
+package io.tidemark
+
+import org.apache.spark.SparkThrowable
+
+/** A refusal: a stable code, one sentence that says what happened and where, and the way out. */
+final case class TidemarkError(code: String, what: String, fix: String) {
+  def message: String = s"[TIDEMARK.$code] $what Fix this by $fix."
+}
+
+/** Carries a [[TidemarkError]] to the user; `getCondition` gives `TIDEMARK.CODE`. */
+final class TidemarkException(val error: TidemarkError, cause: Throwable = null)
+    extends RuntimeException(error.message, cause)
+    with SparkThrowable {
+  override def getCondition: String = s"TIDEMARK.${error.code}"
+}
+
+/** Every refusal of the engine, each with its code. Python's own (about jars and arguments) are in its `_errors.py`. */
+object TidemarkError {
+
+  def sparkVersionMismatch(built: String, running: String): TidemarkError = TidemarkError(
+    "SPARK_VERSION_MISMATCH",
+    s"This Tidemark jar is for Spark $built, but the session runs Spark $running.",
+    s"using the jar that ends in spark-${minor(running)} (tidemark.jar_path() names it)")
+
+  def javaTooOld(running: Int): TidemarkError = TidemarkError(
+    "JAVA_TOO_OLD",
+    s"Tidemark needs Java 17 or later, but this JVM is Java $running.",
+    "starting Spark with a newer JAVA_HOME")
+
+  def duplicateKey(key: String, columns: Seq[String]): TidemarkError = TidemarkError(
+    "DUPLICATE_KEY",
+    s"The key '$key' names watermarks on different columns: ${columns.mkString(", ")}.",
+    "giving each watermark a key of its own")
+
+  def unionWatermarkPosition(position: Int, column: String, input: Int, others: Seq[String]): TidemarkError =
+    TidemarkError(
+      "UNION_WATERMARK_POSITION",
+      s"Column '$column' at position $position of a union is event time, but input $input has its event time in " +
+        s"${others.mkString("'", "', '", "'")} and not at that position.",
+      "selecting the columns of all inputs in the same order, or by putting a watermark on that column")
+
+  def entryDamaged(file: String, why: String): TidemarkError = TidemarkError(
+    "CHECKPOINT_ENTRY_DAMAGED",
+    s"The watermark entry $file is damaged: $why.",
+    "restoring the file from a backup, or by deleting the checkpoint's tidemark folder: " +
+      "the query then goes on from Spark's own watermark, the minimum of all inputs")
+
+  def entryEmpty(file: String): TidemarkError = TidemarkError(
+    "CHECKPOINT_ENTRY_EMPTY",
+    s"The watermark entry $file is empty.",
+    "restoring the file from a backup, or by deleting the checkpoint's tidemark folder: " +
+      "the query then goes on from Spark's own watermark, the minimum of all inputs")
+
+  def entryNewer(file: String, version: Int, known: Int): TidemarkError = TidemarkError(
+    "CHECKPOINT_ENTRY_NEWER",
+    s"The watermark entry $file has format version $version; this Tidemark reads up to $known.",
+    "using the Tidemark version that wrote it, or a later one")
+
+  def takeoverFailed(query: String, why: String): TidemarkError = TidemarkError(
+    "TAKEOVER_FAILED",
+    s"Query $query could not be given keyed watermarks: $why.",
+    s"setting ${TidemarkConf.Enabled.key}=false to run it as Spark does, and reporting this")
+
+  def watermarkWentBack(query: String, why: String): TidemarkError = TidemarkError(
+    "WATERMARK_WENT_BACK",
+    s"Query $query was stopped before it could emit wrong rows: $why.",
+    "reporting this with the query's plan")
+
+  def unboundedJoinSide(join: String, side: String): TidemarkError = TidemarkError(
+    "UNBOUNDED_JOIN_SIDE",
+    s"The $side side of the join $join keeps its rows for ever, so rows of any age may come out of it.",
+    s"adding a time condition that bounds the $side side, or setting ${TidemarkConf.UnboundedJoin.key} to hold or spark")
+
+  def leftToSpark(reason: String, key: String): TidemarkError = TidemarkError(
+    "LEFT_TO_SPARK",
+    s"The query names the watermark key '$key', but its watermarks are Spark's own: $reason.",
+    "removing that setting, or by using withWatermark without a key")
+
+  private def minor(version: String): String = version.split('.').take(2).mkString(".")
+}

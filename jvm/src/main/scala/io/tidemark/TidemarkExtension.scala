@@ -1,0 +1,30 @@
+package io.tidemark
+
+import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.tidemark._
+
+/** What goes into `spark.sql.extensions`.
+  *
+  * When Spark calls what is injected here:
+  * {{{
+  *   session begins      apply           versions are compared; an error stops the session with its text
+  *   a plan is analyzed  resolution      a second withWatermark keeps the marks of the other columns
+  *   a query is started  check           the listener that takes queries over is in this session's manager
+  *   query's own thread  (listener)      propagator put in place, before the first batch is planned
+  *   each batch          optimizer       operator inputs marked (a rule of the query's own session)
+  *   each batch          strategy        operator inputs planned
+  *   each batch          columnar        late and eviction watermarks written into the plan
+  * }}}
+  */
+class TidemarkExtension extends (SparkSessionExtensions => Unit) {
+
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    Compatibility.check()
+    extensions.injectFunction(VersionFunction.description)
+    extensions.injectFunction(ReportFunction.description)
+    extensions.injectResolutionRule(new KeepOtherMarks(_))
+    extensions.injectCheckRule(new ListenForQueries(_))
+    extensions.injectPlannerStrategy(_ => OperatorInputStrategy)
+    extensions.injectColumnar(new ApplyWatermarks(_))
+  }
+}

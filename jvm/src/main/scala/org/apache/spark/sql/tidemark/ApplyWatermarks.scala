@@ -1,0 +1,99 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.UUID
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.{Input, OperatorId, Side}
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
+
+/** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
+  *
+  * Spark has filled in one number per operator already. What is left are the two sides of joins and the operators with
+  * several event-time columns: their [[OperatorInputExec]] gets the watermark by which rows are late (batch n-1's), and
+  * a join the predicates by which each side's state is evicted (batch n's). Idempotent: the rule may run several times.
+  */
+final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
+
+  override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
+    override val ruleName: String = classOf[ApplyWatermarks].getName
+
+    override def apply(plan: SparkPlan): SparkPlan = runOf(plan) match {
+      case None => plan
+      case Some((runId, batch)) =>
+        Takeovers.get(runId) match {
+          case Some(Right(takeover)) => takeover.query.fold(plan)(query => write(plan, new BatchLevels(query, batch)))
+          case Some(Left(failure)) => throw failure
+          case None => RequireTakeover(session, runId); plan
+        }
+    }
+  }
+
+  /** The run and the batch of the streaming plan; none for other plans, those of `explain` and of `foreachBatch`. */
+  private def runOf(plan: SparkPlan): Option[(UUID, Long)] =
+    plan.collectFirst {
+      case writer: StateStoreWriter if writer.stateInfo.isDefined =>
+        (writer.stateInfo.get.queryRunId, writer.stateInfo.get.storeVersion)
+    }
+
+  private def write(plan: SparkPlan, levels: BatchLevels): SparkPlan = plan.transformUp {
+    case join: StreamingSymmetricHashJoinExec if levels.knows(join, Side.Left) || levels.knows(join, Side.Right) =>
+      val left = filled(join.left, join, Side.Left, levels)
+      val right = filled(join.right, join, Side.Right, levels)
+      JoinWatermarks.write(join.copy(left = left, right = right), levels)
+    case writer: StateStoreWriter if levels.knows(writer, Side.Left) && writer.children.nonEmpty =>
+      val input = filled(writer.children.head, writer, Side.Left, levels)
+      if (input eq writer.children.head) writer else writer.withNewChildren(input +: writer.children.tail)
+  }
+
+  /** Fills in the operator's own [[OperatorInputExec]]: the first one below it, with nothing stateful in between. */
+  private def filled(plan: SparkPlan, operator: StateStoreWriter, side: Side, levels: BatchLevels): SparkPlan =
+    plan match {
+      case input: OperatorInputExec => levels.fill(input, operator, side)
+      case _: StateStoreWriter => plan
+      case unary if unary.children.size == 1 =>
+        val child = filled(unary.children.head, operator, side, levels)
+        if (child eq unary.children.head) unary else unary.withNewChildren(Seq(child))
+      case other => other
+    }
+}
+
+/** What one batch writes: late watermarks of the batch before, eviction watermarks of its own. */
+private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
+  private val own = query.levelsOf(batch).getOrElse(throw missing(batch))
+  private val previous = query.levelsOf(batch - 1).getOrElse(throw missing(batch - 1))
+
+  private def missing(of: Long) = new TidemarkException(
+    TidemarkError.takeoverFailed(query.label, s"the watermarks of batch $of were never worked out"))
+
+  def knows(writer: StateStoreWriter, side: Side): Boolean = own.inputs.contains(input(writer, side))
+
+  def progress(writer: StateStoreWriter): Long = own.progress(operator(writer)).getOrElse(0L)
+
+  /** Rows at or before it are late (ms). Undefined is 0, as in Spark: event time begins with the epoch. */
+  def lateMillis(writer: StateStoreWriter, side: Side): Long =
+    previous.inputs.get(input(writer, side)).fold(0L)(_.input.watermark.sparkMillis)
+
+  /** The state of that side is evicted up to here (ms); `None` if it never is. */
+  def evictedMillis(writer: StateStoreWriter, side: Side): Option[Long] =
+    own.inputs.get(input(writer, side)).flatMap(_.evicted).map(_.watermark.sparkMillis)
+
+  /** Up to where the batch before has evicted it. */
+  def evictedBeforeMillis(writer: StateStoreWriter, side: Side): Option[Long] =
+    previous.inputs.get(input(writer, side)).flatMap(_.evicted).flatMap(_.watermark.millis)
+
+  def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): OperatorInputExec = {
+    val at = input(writer, side)
+    val late = if (exec.active.isDefined) Some(lateMillis(writer, side)) else None
+    val bounded = own.inputs.get(at).exists(_.evicted.nonEmpty)
+    val levels = OperatorInputExec.Levels(Some(at), late, notes = bounded)
+    if (exec.levels == levels) exec else exec.copy(levels = levels)
+  }
+
+  private def operator(writer: StateStoreWriter) = OperatorId(writer.stateInfo.get.operatorId)
+  private def input(writer: StateStoreWriter, side: Side) = Input(operator(writer), side)
+}

@@ -1,0 +1,72 @@
+package org.apache.spark.sql.tidemark
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.Side
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreWriter, WatermarkSupport}
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
+
+/** Gives each side of a stream-stream join its own watermarks. */
+private[tidemark] object JoinWatermarks {
+
+  def write(join: StreamingSymmetricHashJoinExec, levels: BatchLevels): StreamingSymmetricHashJoinExec = {
+    val bounds = new JoinBounds(join)
+    requireFilter(join, join.left, bounds.left)
+    requireFilter(join, join.right, bounds.right)
+    join.copy(
+      // Rows of each side are filtered below by their own watermark, before they are shuffled.
+      eventTimeWatermarkForLateEvents = None,
+      eventTimeWatermarkForEviction = Some(levels.progress(join)),
+      stateWatermarkPredicates = JoinStateWatermarkPredicates(
+        left = predicate(join, bounds, Side.Left, levels),
+        right = predicate(join, bounds, Side.Right, levels)))
+  }
+
+  private def predicate(
+      join: StreamingSymmetricHashJoinExec,
+      bounds: JoinBounds,
+      side: Side,
+      levels: BatchLevels): Option[JoinStateWatermarkPredicate] =
+    for {
+      bound <- bounds.bound(side)
+      at <- levels.evictedMillis(join, side)
+      before = scannedUpTo(join, bounds, side, levels)
+      predicate <- bounds.key match {
+        case Some(index) =>
+          val key = (if (side == Side.Left) join.leftKeys else join.rightKeys)(index)
+          expression(BoundReference(index, key.dataType, key.nullable), at)
+            .map(JoinStateKeyWatermarkPredicate(_, at, before))
+        case None =>
+          bounds.active(side).flatMap(expression(_, at)).map(JoinStateValueWatermarkPredicate(_, at, before))
+      }
+    } yield predicate
+
+  private def expression(time: Expression, millis: Long): Option[Expression] =
+    WatermarkSupport.watermarkExpression(Some(time), Some(millis))
+
+  /** No row in state is older: the batch before has evicted up to its bound, and rows that came later were not late by
+    * their own watermark. Spark may skip that part of its state; without it, it scans all.
+    */
+  private def scannedUpTo(
+      join: StreamingSymmetricHashJoinExec,
+      bounds: JoinBounds,
+      side: Side,
+      levels: BatchLevels): Option[Long] =
+    if (!bounds.boundsActive(side)) None
+    else levels.evictedBeforeMillis(join, side).map(math.min(_, levels.lateMillis(join, side))).filter(_ > 0)
+
+  /** Without the filter late rows would join: that must never run. */
+  private def requireFilter(join: StateStoreWriter, side: SparkPlan, active: Option[Attribute]): Unit = {
+    def has(plan: SparkPlan): Boolean = plan match {
+      case input: OperatorInputExec => input.levels.input.nonEmpty
+      case _: StateStoreWriter => false
+      case other => other.children.size == 1 && has(other.children.head)
+    }
+    if (active.nonEmpty && !has(side))
+      throw new TidemarkException(
+        TidemarkError.takeoverFailed(s"with operator ${join.stateInfo.get.operatorId}", "a join side has no late filter"))
+  }
+}

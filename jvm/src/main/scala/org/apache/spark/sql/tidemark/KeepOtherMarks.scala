@@ -1,0 +1,38 @@
+package org.apache.spark.sql.tidemark
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.internal.SQLConf
+
+/** A `withWatermark` on one column leaves the other event-time columns what they are.
+  *
+  * Spark's node takes the mark off every other column, and what is written after it (`window(other)`, a join) is then
+  * resolved without. A projection above it that puts the marks back is all that is needed; the optimizer removes it.
+  */
+final class KeepOtherMarks(session: SparkSession) extends Rule[LogicalPlan] {
+  import KeepOtherMarks._
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!isKeyed(session.sessionState.conf)) plan
+    else
+      plan.resolveOperatorsUp {
+        case origin: EventTimeWatermark if origin.resolved && origin.getTagValue(Kept).isEmpty && losesMarks(origin) =>
+          origin.setTagValue(Kept, ())
+          Project(origin.output.zip(origin.child.output).map { case (after, before) =>
+            if (EventTimeColumns.isMarked(after)) after else after.withMetadata(before.metadata)
+          }, origin)
+      }
+
+  private def losesMarks(origin: EventTimeWatermark): Boolean =
+    origin.child.output.count(EventTimeColumns.isMarked) >
+      origin.child.output.count(a => EventTimeColumns.isMarked(a) && a.semanticEquals(origin.eventTime))
+}
+
+private[tidemark] object KeepOtherMarks {
+  private val Kept = TreeNodeTag[Unit]("tidemark.otherMarksKept")
+
+  def isKeyed(conf: SQLConf): Boolean =
+    Settings.enabled(conf) && conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE)
+}

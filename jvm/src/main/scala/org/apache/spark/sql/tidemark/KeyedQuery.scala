@@ -1,0 +1,97 @@
+package org.apache.spark.sql.tidemark
+
+import scala.collection.mutable
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core._
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.execution.SparkPlan
+
+/** The watermarks of one running query: what it remembers, and what each batch works with.
+  *
+  * All methods but [[report]] are called on the query's own thread. `docs/inside.md` shows a batch's way through.
+  */
+private[tidemark] final class KeyedQuery(val label: String, val origins: Origins, settings: QuerySettings, log: EntryLog)
+    extends Logging {
+  import KeyedQuery._
+
+  private var entry: Entry = Entry.initial(Nil, -1L, 0L, 0L)
+  private val levels = mutable.HashMap.empty[Long, Levels]
+  private var last: (SparkPlan, Entry, Long) = (null, null, -1L)
+  private var told = Set.empty[TidemarkError]
+
+  @volatile private var seen: Option[Snapshot] = None
+
+  /** What a report is made from; from any thread. */
+  def snapshot: Option[Snapshot] = seen
+
+  /** Called before the first batch of a run is planned: reads back what the checkpoint has.
+    *
+    * @param first the batch that is planned first
+    * @param previousMillis the query's watermark in the batch before, in Spark's own log (0: none)
+    * @param currentMillis the query's watermark for the first batch there: the floor of every origin whose own is lost
+    */
+  def resume(first: Long, previousMillis: Long, currentMillis: Long): Unit = {
+    val floor = Entry.initial(origins.names, first - 1, previousMillis, currentMillis)
+    entry =
+      if (first == 0) floor
+      else
+        log.read(first - 1).getOrElse {
+          logInfo(s"$label: the checkpoint has no watermark entry of batch ${first - 1}; going on from Spark's watermark")
+          log.newestBefore(first - 1).fold(floor)(_.raisedTo(floor))
+        }
+  }
+
+  /** Works out every operator's watermarks in `batch`. Spark asks for batch n-1 and then for n when it plans n, and for
+    * n+1 on every trigger without data: the last is answered from memory until something has changed.
+    */
+  def propagate(batch: Long, plan: SparkPlan): Unit =
+    if (batch >= 0 && !((plan eq last._1) && (entry eq last._2) && batch == last._3)) {
+      val translated = new ShapeBuilder(origins, settings.unboundedJoin).build(plan)
+      if (batch == entry.batch) keep(batch, translated, entry.decision)
+      else if (batch == entry.batch + 1) {
+        if (!levels.contains(entry.batch)) keep(entry.batch, translated, entry.decision)
+        keep(batch, translated, entry.decide)
+        tell(translated.notes)
+        seen = Some(Snapshot(translated, entry))
+        last = (plan, entry, batch)
+      } else throw new IllegalStateException(s"batch $batch does not follow batch ${entry.batch}")
+    }
+
+  private def keep(batch: Long, plan: ShapeBuilder.Translated, decision: Decision): Unit = {
+    val now = Propagation.levels(plan.shape, decision)
+    try levels.get(batch - 1).foreach(now.requireNotBefore)
+    catch { case e: WentBack => throw new TidemarkException(TidemarkError.watermarkWentBack(label, e.getMessage), e) }
+    levels.update(batch, now)
+  }
+
+  def levelsOf(batch: Long): Option[Levels] = levels.get(batch)
+
+  /** Forgets the watermarks of batches up to `batch`. */
+  def purge(batch: Long): Unit = levels.filterInPlace((of, _) => of > batch)
+
+  /** What Spark's own logs keep as the watermark of the query: the minimum of the origins, so that it can go on there. */
+  def sparkMillis: Long = entry.decide.least(origins.names).sparkMillis
+
+  /** Takes in what a batch has seen, and makes it durable. */
+  def ended(batch: Long, timestampMillis: Long, observed: Observation): Unit = {
+    val at = levels.getOrElse(batch, throw new IllegalStateException(s"batch $batch ended but was never planned"))
+    val after = Observation.observe(entry, batch, timestampMillis, entry.decide, at, observed)
+    log.write(after)
+    entry = after
+    seen = seen.map(_.copy(entry = after))
+  }
+
+  private def tell(notes: Seq[TidemarkError]): Unit =
+    notes.filterNot(told.contains).foreach { note =>
+      told += note
+      logWarning(s"$label: ${note.message}")
+    }
+}
+
+private[tidemark] object KeyedQuery {
+
+  /** @param plan the query's plan in the last batch; @param entry the memory after the last batch that ended */
+  final case class Snapshot(plan: ShapeBuilder.Translated, entry: Entry)
+}

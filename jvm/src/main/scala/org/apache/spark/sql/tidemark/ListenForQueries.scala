@@ -1,0 +1,56 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.UUID
+
+import io.tidemark.{TidemarkError, TidemarkException}
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
+import org.apache.spark.sql.streaming.StreamingQueryListener
+import org.apache.spark.sql.streaming.StreamingQueryListener._
+
+/** Puts the listener into the query manager of every session that starts a query (each session has its own). */
+final class ListenForQueries(session: SparkSession) extends (LogicalPlan => Unit) {
+
+  override def apply(plan: LogicalPlan): Unit = plan match {
+    case _: WriteToStream | _: WriteToStreamStatement =>
+      val queries = session.streams
+      queries.synchronized {
+        if (!queries.listListeners().exists(_.isInstanceOf[TakeoverListener]))
+          queries.addListener(new TakeoverListener(session.asInstanceOf[classic.SparkSession]))
+      }
+    case _ =>
+  }
+}
+
+/** Takes over a query when it has begun: Spark calls this on the query's own thread, before its first batch is planned.
+  *
+  * Spark swallows what a listener throws, so a failure is kept, and raised when the query is planned.
+  */
+private[tidemark] final class TakeoverListener(session: classic.SparkSession) extends StreamingQueryListener with Logging {
+
+  override def onQueryStarted(event: QueryStartedEvent): Unit =
+    execution(event.id, event.runId).foreach { query =>
+      try Takeover.of(query).foreach(takeover => Takeovers.begun(event.runId, Right(takeover)))
+      catch {
+        case e: TidemarkException => Takeovers.begun(event.runId, Left(e))
+        case e: Throwable =>
+          Takeovers.begun(
+            event.runId,
+            Left(new TidemarkException(TidemarkError.takeoverFailed(event.id.toString, e.toString), e)))
+      }
+    }
+
+  override def onQueryTerminated(event: QueryTerminatedEvent): Unit = Takeovers.finished(event.runId)
+
+  override def onQueryProgress(event: QueryProgressEvent): Unit = ()
+  override def onQueryIdle(event: QueryIdleEvent): Unit = ()
+
+  private def execution(id: UUID, runId: UUID): Option[MicroBatchExecution] =
+    Option(session.sharedState.activeStreamingQueries.get(id)).collect {
+      case query: MicroBatchExecution if query.runId == runId => query
+    }
+}

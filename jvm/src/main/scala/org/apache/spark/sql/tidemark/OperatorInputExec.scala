@@ -1,0 +1,139 @@
+package org.apache.spark.sql.tidemark
+
+import io.tidemark.core.Input
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.types.StructType
+
+/** Drops the rows of an operator's input that are late by their own column, and notes the carried columns of the rest.
+  *
+  * Takes part in whole-stage code generation; a row costs a comparison, and a look into a small map where columns are
+  * carried. A null event time is never late.
+  *
+  * @see [[OperatorInput]] for what it is there for, [[ApplyWatermarks]] for who sets `levels`
+  */
+case class OperatorInputExec(
+    active: Option[Attribute],
+    carried: Seq[Attribute],
+    filters: Boolean,
+    levels: OperatorInputExec.Levels,
+    child: SparkPlan)
+    extends UnaryExecNode
+    with CodegenSupport {
+  import OperatorInputExec._
+
+  override def output: Seq[Attribute] = OperatorInput.output(child.output, active)
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    LateRows -> SQLMetrics.createMetric(sparkContext, "number of late rows"),
+    "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
+
+  /** Carried values by bucket of the active column's time, where this batch's are to be noted. */
+  @transient lazy val noted: Option[CarriedNotes] =
+    active.filter(_ => levels.notes && carried.nonEmpty).map { column =>
+      val width = if (column.dataType.isInstanceOf[StructType]) WindowBucketMillis else TimeBucketMillis
+      val notes = new CarriedNotes(width, carried.size)
+      sparkContext.register(notes, "tidemark carried columns")
+      notes
+    }
+
+  /** Rows of the batch that were dropped, once it has ended. */
+  def lateRows: Long = longMetric(LateRows).value
+
+  private def lateMicros: Option[Long] = levels.lateMillis.filter(_ => filters).map(_ * 1000L)
+
+  private def times: Seq[Expression] = (active ++ carried).map(EventTimeColumns.micros).toSeq
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
+    case code: CodegenSupport => code.inputRDDs()
+    case other => other.execute() :: Nil
+  }
+
+  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
+
+  override def usedInputs: AttributeSet = if (isNoop) AttributeSet.empty else references
+
+  private def isNoop: Boolean = active.isEmpty || (lateMicros.isEmpty && noted.isEmpty)
+
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
+    val numOutput = metricTerm(ctx, "numOutputRows")
+    if (isNoop) s"$numOutput.add(1);\n${consume(ctx, input)}"
+    else {
+      ctx.currentVars = input
+      val codes = times.map(e => BindReferences.bindReference(e, child.output).genCode(ctx))
+      val time = codes.head
+      val late = lateMicros.map { at =>
+        s"if (!${time.isNull} && ${time.value} <= ${at}L) { ${metricTerm(ctx, LateRows)}.add(1); continue; }"
+      }
+      val note = noted.map { notes =>
+        val term = ctx.addReferenceObj("carried", notes)
+        val each = codes.tail.zipWithIndex.map { case (code, index) =>
+          s"${code.code}\nif (!${code.isNull}) $term.note($index, ${code.value});"
+        }
+        s"""if (!${time.isNull}) {
+           |  $term.bucket(${time.value});
+           |  ${each.mkString("\n")}
+           |}""".stripMargin
+      }
+      // Something for `continue` to leave; Spark's own filter does the same.
+      s"""do {
+         |  ${time.code}
+         |  ${late.getOrElse("")}
+         |  ${note.getOrElse("")}
+         |  $numOutput.add(1);
+         |  ${consume(ctx, input)}
+         |} while (false);""".stripMargin
+    }
+  }
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (numLate, numOutput, late, notes) = (longMetric(LateRows), longMetric("numOutputRows"), lateMicros, noted)
+    val (expressions, input, noop) = (times, child.output, isNoop)
+    child.execute().mapPartitionsInternal { rows =>
+      if (noop) rows.map { row => numOutput += 1; row }
+      else {
+        val project = UnsafeProjection.create(expressions, input)
+        rows.filter { row =>
+          val at = project(row)
+          val isLate = late.exists(micros => !at.isNullAt(0) && at.getLong(0) <= micros)
+          if (isLate) numLate += 1 else numOutput += 1
+          if (!isLate && !at.isNullAt(0)) notes.foreach { note =>
+            note.bucket(at.getLong(0))
+            var index = 1
+            while (index < expressions.size) {
+              if (!at.isNullAt(index)) note.note(index - 1, at.getLong(index))
+              index += 1
+            }
+          }
+          !isLate
+        }
+      }
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): OperatorInputExec = copy(child = newChild)
+}
+
+object OperatorInputExec {
+
+  /** @param input which input of which operator this is; `None` until the watermarks are known
+    * @param lateMillis rows at or before it are late (ms); `None`: none is
+    * @param notes whether carried columns are to be noted
+    */
+  final case class Levels(input: Option[Input], lateMillis: Option[Long], notes: Boolean)
+
+  val Unset: Levels = Levels(None, None, notes = false)
+  val LateRows: String = "numLateRows"
+
+  // A window is a bucket of its own; single times share one, so that there are not as many buckets as rows.
+  private val WindowBucketMillis = 1L
+  private val TimeBucketMillis = 1000L
+}

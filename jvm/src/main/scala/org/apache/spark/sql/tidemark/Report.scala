@@ -1,0 +1,118 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.{LinkedHashMap, UUID}
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import io.tidemark.core._
+
+/** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
+  *
+  * Times are ms since the epoch; a watermark that is not defined yet is null. `late` is what rows of the next batch are
+  * judged by, `eviction` what its windows are closed and its state is evicted by.
+  */
+private[tidemark] final case class Report(id: UUID, runId: UUID, json: String)
+
+private[tidemark] object Report {
+  private val mapper = new ObjectMapper
+
+  /** `None` before the first batch is planned. */
+  def of(takeover: Takeover): Option[Report] = takeover.decision.flatMap {
+    case Left(reason) => Some(report(takeover, "spark", "reason" -> reason))
+    case Right(query) => query.snapshot.map(snapshot => report(takeover, "tidemark", body(query, snapshot): _*))
+  }
+
+  private def report(takeover: Takeover, engine: String, fields: (String, Any)*): Report = {
+    val query = obj("id" -> takeover.id.toString, "runId" -> takeover.runId.toString, "name" -> takeover.name.orNull)
+    val all = Seq("query" -> query, "engine" -> engine) ++ fields
+    Report(takeover.id, takeover.runId, mapper.writeValueAsString(obj(all: _*)))
+  }
+
+  private def body(query: KeyedQuery, snapshot: KeyedQuery.Snapshot): Seq[(String, Any)] = {
+    val entry = snapshot.entry
+    val shape = snapshot.plan.shape
+    val tree = new Tree(
+      snapshot.plan,
+      Propagation.levels(shape, entry.decision),
+      Propagation.levels(shape, entry.decide))
+    Seq(
+      "batch" -> entry.batch,
+      "origins" -> list(query.origins.all.map(one => origin(one, entry))),
+      "notes" -> list(snapshot.plan.notes.map(note => obj("code" -> note.code, "message" -> note.message))),
+      "plan" -> tree.json)
+  }
+
+  private def origin(one: Origins.One, entry: Entry): AnyRef = {
+    val state = entry.origins.getOrElse(one.name, OriginState.unheard)
+    obj(
+      "key" -> one.name.toString,
+      "column" -> one.column,
+      "delay_ms" -> one.delayMillis,
+      "watermark_ms" -> millis(state.clock),
+      "late_watermark_ms" -> millis(entry.decision.origin(one.name)),
+      "max_event_time_ms" -> state.maxEventTimeMillis.map(Long.box).orNull)
+  }
+
+  /** The plan as nested operators; those that only hand on what they get are left out. */
+  private final class Tree(plan: ShapeBuilder.Translated, late: Levels, eviction: Levels) {
+
+    def json: AnyRef = node(eviction.flow)
+
+    private def node(flow: Flow): AnyRef = {
+      val below = flow.inputs.map(_.out)
+      val columns = flow.out.columns.toSeq.sortBy(_._1.value).map { case (id, held) =>
+        val in = below.flatMap(_.columns.get(id)).headOption
+        obj(
+          "name" -> plan.columnNames.getOrElse(id, s"#${id.value}"),
+          "in_ms" -> in.map(h => millis(h.watermark)).orNull,
+          "out_ms" -> millis(held.watermark),
+          "held_by" -> held.by.map(_.toString).orNull)
+      }
+      val least = flow.out.least.filter(_ => columns.isEmpty)
+      val fields = Seq(
+        "operator" -> flow.shape.label,
+        "columns" -> list(columns),
+        "least_ms" -> least.map(h => millis(h.watermark)).orNull) ++ stateful(flow.shape) ++ Seq(
+        "children" -> list(flow.inputs.filter(hasEventTime).map(node)))
+      obj(fields: _*)
+    }
+
+    private def hasEventTime(flow: Flow): Boolean = Shape.postOrder(flow.shape).exists(_.isInstanceOf[Shape.Origin])
+
+    private def stateful(shape: Shape): Seq[(String, Any)] = shape match {
+      case origin: Shape.Origin => Seq("key" -> origin.name.toString)
+      case union: Shape.Union =>
+        val leftOut = union.inputs.zipWithIndex.filterNot { case (in, _) =>
+          Shape.postOrder(in).exists(_.isInstanceOf[Shape.Origin])
+        }
+        Seq("inputs_without_event_time" -> list(leftOut.map { case (_, index) => Int.box(index) }))
+      case one: Shape.Stateful => ("id" -> one.id.value) +: levels(Input(one.id, Side.Left))
+      case join: Shape.Join =>
+        val sides = Seq(Side.Left -> "left", Side.Right -> "right").map { case (side, name) =>
+          obj(("side" -> name) +: levels(Input(join.id, side)): _*)
+        }
+        Seq("id" -> join.id.value, "sides" -> list(sides))
+      case _ => Nil
+    }
+
+    private def levels(input: Input): Seq[(String, Any)] = {
+      val now = eviction.inputs.get(input)
+      Seq(
+        "late_ms" -> late.inputs.get(input).map(l => millis(l.input.watermark)).orNull,
+        "eviction_ms" -> now.flatMap(_.evicted).map(h => millis(h.watermark)).orNull,
+        "held_by" -> now.flatMap(_.evicted).flatMap(_.by).map(_.toString).orNull)
+    }
+  }
+
+  private def millis(watermark: Watermark): AnyRef = watermark.millis.map(Long.box).orNull
+
+  private def list(all: Seq[AnyRef]): AnyRef = all.asJava
+
+  private def obj(fields: (String, Any)*): AnyRef = {
+    val map = new LinkedHashMap[String, Any]
+    fields.foreach { case (key, value) => map.put(key, value) }
+    map
+  }
+}

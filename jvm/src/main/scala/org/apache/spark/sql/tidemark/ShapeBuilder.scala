@@ -1,0 +1,173 @@
+package org.apache.spark.sql.tidemark
+
+import scala.collection.mutable
+
+import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
+import io.tidemark.core.{ColumnId, OperatorId, Shape, Side}
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.streaming.operators.stateful._
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
+
+/** Translates a physical plan, operator ids filled in, into the [[Shape]] that `core` computes watermarks from. */
+private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: TidemarkConf.Unbounded) {
+  import ShapeBuilder._
+
+  private val columnNames = mutable.HashMap.empty[ColumnId, String]
+  private val notes = mutable.LinkedHashSet.empty[TidemarkError]
+  private var unions = 0
+
+  def build(plan: SparkPlan): Translated = {
+    val shape = visit(plan).shape
+    Translated(shape, columnNames.toMap, notes.toSeq)
+  }
+
+  /** @param columns the event-time columns in the node's output; @param begun whether an origin is below */
+  private case class Built(shape: Shape, columns: Set[ExprId], begun: Boolean) {
+    def has(attribute: NamedExpression): Boolean = columns.contains(attribute.exprId)
+  }
+
+  private def visit(plan: SparkPlan): Built = plan match {
+    case scan: InMemoryTableScanExec => visit(scan.relation.cachedPlan)
+    case adaptive: AdaptiveSparkPlanExec => visit(adaptive.executedPlan)
+    case stage: QueryStageExec => visit(stage.plan)
+    case origin: EventTimeWatermarkExec =>
+      val below = visit(origin.child)
+      val column = origin.eventTime.exprId
+      Built(
+        Shape.Origin("withWatermark", origins.name(origin.nodeId), name(origin.eventTime), below.shape),
+        below.columns + column,
+        begun = true)
+    case union: UnionExec => ofUnion(union, union.children.map(visit))
+    case join: StreamingSymmetricHashJoinExec => ofJoin(join, visit(join.left), visit(join.right))
+    case update: UpdateEventTimeColumnExec =>
+      val below = visit(update.child)
+      val shape = Shape.Declared("event time of state", name(update.eventTime), below.shape)
+      Built(shape, Set(update.eventTime.exprId), below.begun)
+    case writer: StateStoreWriter => ofStateful(writer, visit(writer.children.head))
+    case other => ofStateless(other, other.children.map(visit))
+  }
+
+  private def ofStateless(plan: SparkPlan, below: Seq[Built]): Built = {
+    val known = below.iterator.flatMap(_.columns).toSet
+    val columns = plan match {
+      case project: ProjectExec => EventTimeColumns.derive(project.projectList, known)
+      case aggregate: BaseAggregateExec => EventTimeColumns.derive(aggregate.resultExpressions, known)
+      case expand: ExpandExec => EventTimeColumns.deriveExpanded(expand.output, expand.projections, known)
+      case _ => plan.output.map(_.exprId).filter(known).map(id => id -> id)
+    }
+    val begun = below.exists(_.begun)
+    val same = columns.forall { case (to, from) => to == from } && columns.size == known.size
+    val shape =
+      if (below.size == 1 && same) below.head.shape
+      else if (!begun) Shape.Source(plan.nodeName)
+      else Shape.Stateless(plan.nodeName, below.map(_.shape), columns.map { case (to, from) => id(to) -> id(from) })
+    plan.output.filter(a => columns.exists(_._1 == a.exprId)).foreach(name)
+    Built(shape, columns.map(_._1).toSet, begun)
+  }
+
+  private def ofUnion(union: UnionExec, below: Seq[Built]): Built = {
+    val number = unions
+    unions += 1
+    val columns = union.output.zipWithIndex.collect {
+      // As in Spark, the first input says which columns are event time.
+      case (out, position) if below.head.has(union.children.head.output(position)) =>
+        val inputs = union.children.zip(below).zipWithIndex.map { case ((child, built), input) =>
+          val at = child.output(position)
+          if (built.has(at)) Some(id(at.exprId))
+          else {
+            val elsewhere = child.output.filter(built.has).map(_.name)
+            if (elsewhere.nonEmpty)
+              throw new TidemarkException(
+                TidemarkError.unionWatermarkPosition(position, out.name, input, elsewhere))
+            None
+          }
+        }
+        out -> Shape.UnionColumn(name(out), position, inputs)
+    }
+    val shape = Shape.Union("union", number, below.map(_.shape), columns.map(_._2))
+    Built(shape, columns.map(_._1.exprId).toSet, below.exists(_.begun))
+  }
+
+  private def ofJoin(join: StreamingSymmetricHashJoinExec, left: Built, right: Built): Built = {
+    val bounds = new JoinBounds(join)
+    def side(at: Side, built: Built, child: SparkPlan): Shape.JoinSide = {
+      val active = bounds.active(at)
+      val comesOut = at == Side.Left || join.joinType != LeftSemi
+      val bound = bounds.bound(at)
+      val out =
+        if (bound.nonEmpty && bounds.boundsActive(at)) Shape.ActiveOut.Bounded
+        else unboundedOut(join, at, active.nonEmpty && comesOut)
+      val carried = child.output.filter(a => built.has(a) && !active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
+      Shape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut)
+    }
+    val shape = Shape.Join(
+      s"join (${join.joinType.sql.toLowerCase(java.util.Locale.ROOT)})",
+      operator(join),
+      side(Side.Left, left, join.left),
+      side(Side.Right, right, join.right))
+    val columns = join.output.map(_.exprId).toSet
+    val active = Seq(bounds.left, bounds.right).flatten.map(_.exprId)
+    Built(shape, (left.columns ++ right.columns ++ active).intersect(columns), left.begun || right.begun)
+  }
+
+  private def unboundedOut(join: StreamingSymmetricHashJoinExec, side: Side, matters: Boolean): Shape.ActiveOut = {
+    if (matters) {
+      val error = TidemarkError.unboundedJoinSide(
+        join.leftKeys.zip(join.rightKeys).map { case (l, r) => s"${l.sql} = ${r.sql}" }.mkString("on ", " and ", ""),
+        if (side == Side.Left) "left" else "right")
+      if (unbounded == TidemarkConf.Unbounded.Refuse) throw new TidemarkException(error)
+      notes += error
+    }
+    if (unbounded == TidemarkConf.Unbounded.Hold) Shape.ActiveOut.Held else Shape.ActiveOut.Unbounded
+  }
+
+  private def ofStateful(writer: StateStoreWriter, below: Built): Built = {
+    val input = writer.children.head
+    // A limit has no event time of its own; whatever comes in passes.
+    val active = if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
+    val out = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
+    val keeps = writer match {
+      case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec => active.nonEmpty
+      case _ => false
+    }
+    val (passes, carried) = out.partition(a => !keeps || active.exists(_.exprId == a.exprId))
+    val shape = Shape.Stateful(
+      label(writer),
+      operator(writer),
+      below.shape,
+      active.map(name),
+      passes.map(name),
+      carried.map(name))
+    Built(shape, out.map(_.exprId).toSet, below.begun)
+  }
+
+  private def operator(writer: StateStoreWriter): OperatorId = OperatorId(writer.stateInfo.get.operatorId)
+
+  private def name(attribute: NamedExpression): ColumnId = {
+    val column = id(attribute.exprId)
+    columnNames.getOrElseUpdate(column, attribute.name)
+    column
+  }
+
+  private def id(expression: ExprId): ColumnId = ColumnId(expression.id)
+}
+
+private[tidemark] object ShapeBuilder {
+
+  /** @param notes what a user should know of the plan, though it runs */
+  final case class Translated(shape: Shape, columnNames: Map[ColumnId, String], notes: Seq[TidemarkError])
+
+  private def label(writer: StateStoreWriter): String = writer.shortName match {
+    case "stateStoreSave" => "aggregation"
+    case "sessionWindowStateStoreSaveExec" => "session aggregation"
+    case "dedupe" => "dropDuplicates"
+    case "dedupeWithinWatermark" => "dropDuplicatesWithinWatermark"
+    case other => other
+  }
+}

@@ -1,0 +1,43 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.UUID
+
+import scala.util.Try
+
+import io.tidemark.BuildInfo
+
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo, Literal}
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.unsafe.types.UTF8String
+
+/** `tidemark_version()`: which jar is active; how Python (also over Connect) knows that the extension is there. */
+object VersionFunction {
+  private val name = "tidemark_version"
+
+  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
+    new FunctionIdentifier(name),
+    SqlFunctions.info(getClass, name, "_FUNC_() - version of Tidemark, and the Spark minor version it is built for"),
+    _ => SqlFunctions.text(s"${BuildInfo.version} spark-${BuildInfo.sparkMinor}"))
+}
+
+/** `tidemark_report(id)`: JSON of a query of this application, by its id or its run's; null where it is not known. */
+object ReportFunction {
+  private val name = "tidemark_report"
+
+  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
+    new FunctionIdentifier(name),
+    SqlFunctions.info(getClass, name, "_FUNC_(id) - watermarks of a streaming query, as JSON"),
+    arguments => {
+      val id = arguments.headOption.filter(_.foldable).flatMap(a => Option(a.eval())).map(_.toString)
+      val report = id.flatMap(text => Try(UUID.fromString(text)).toOption).flatMap(Takeovers.report)
+      report.fold[Expression](Literal(null, StringType))(r => SqlFunctions.text(r.json))
+    })
+}
+
+private object SqlFunctions {
+  def text(value: String): Expression = Literal(UTF8String.fromString(value), StringType)
+
+  def info(of: Class[_], name: String, usage: String): ExpressionInfo =
+    new ExpressionInfo(of.getName, null, name, usage, "", "", "", "", "", "", "built-in")
+}

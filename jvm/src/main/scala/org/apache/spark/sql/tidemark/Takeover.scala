@@ -1,0 +1,115 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.UUID
+
+import scala.util.control.NonFatal
+
+import io.tidemark.{TidemarkError, TidemarkException}
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
+import org.apache.spark.sql.internal.SQLConf
+
+/** One query whose watermarks are Tidemark's (or could be: some of its settings come back from its checkpoint only when
+  * its first batch is planned, and may leave it to Spark).
+  */
+private[tidemark] final class Takeover(execution: MicroBatchExecution) extends Logging {
+  import Takeover._
+
+  private val label = Option(execution.name).fold(execution.id.toString)(name => s"$name [${execution.id}]")
+  private def conf: SQLConf = execution.sparkSessionForStream.sessionState.conf
+
+  @volatile private var decided: Option[Either[String, KeyedQuery]] = None
+
+  /** The query's keyed watermarks; `None` if it is left to Spark. On the query's thread, from its first planning on. */
+  lazy val query: Option[KeyedQuery] = {
+    val decision = leftToSpark(conf).toLeft(begin())
+    decision.left.foreach(reason => refuseKeys(Origins.of(execution.analyzedPlan), reason, label))
+    decided = Some(decision)
+    decision.toOption
+  }
+
+  /** What has been decided, from any thread: the reason why the query is left to Spark, or its watermarks. */
+  def decision: Option[Either[String, KeyedQuery]] = decided
+
+  def id: UUID = execution.id
+  def runId: UUID = execution.runId
+  def name: Option[String] = Option(execution.name)
+
+  /** The batch that is running, and its processing time in ms, as Spark's offset log has it. */
+  def runningBatch: (Long, Long) = {
+    val context = execution.getLatestExecutionContext()
+    (context.batchId, context.offsetSeqMetadata.batchTimestampMs)
+  }
+
+  private def begin(): KeyedQuery = {
+    val origins = Origins.of(execution.analyzedPlan)
+    val checkpoint = new Path(execution.resolvedCheckpointRoot)
+    val log = new EntryLog(
+      checkpoint,
+      execution.sparkSessionForStream.sessionState.newHadoopConf(),
+      conf.minBatchesToRetain)
+    val query = new KeyedQuery(label, origins, QuerySettings(Settings.unboundedJoin(conf)), log)
+    val context = execution.getLatestExecutionContext()
+    val first = context.batchId
+    val previous = execution.offsetLog.offsetSeqMetadataForBatchId(first - 1).fold(0L)(_.batchWatermarkMs)
+    val current = context.offsetSeqMetadata.batchWatermarkMs
+    query.resume(first, previous, current)
+    val floor = SparkInternals.tracker(execution).currentWatermark
+    SparkInternals.setTracker(execution, new KeyedTracker(this, query, execution.analyzedPlan, floor))
+    query
+  }
+
+  /** Puts the propagator and the optimizer rule in place; on the query's thread, before its first batch is planned. */
+  private def install(): Unit = {
+    SparkInternals.setPropagator(execution, new KeyedPropagator(this))
+    val session = execution.sparkSessionForStream
+    session.experimental.extraOptimizations =
+      session.experimental.extraOptimizations :+ new MarkOperatorInputs(() => query.nonEmpty)
+  }
+}
+
+private[tidemark] object Takeover extends Logging {
+
+  /** Takes over a query that has just been started; `None` where it has nothing for Tidemark to do.
+    *
+    * @throws TidemarkException when it should be, and cannot be
+    */
+  def of(execution: MicroBatchExecution): Option[Takeover] = {
+    val conf = execution.sparkSessionForStream.sessionState.conf
+    if (!Settings.enabled(conf) || !execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark])) None
+    else
+      try {
+        val takeover = new Takeover(execution)
+        // Spark has chosen its propagator by the same setting when the query was made.
+        if (SparkInternals.propagator(execution).isInstanceOf[PropagateWatermarkSimulator]) takeover.install()
+        else takeover.query
+        Some(takeover)
+      } catch {
+        case e: TidemarkException => throw e
+        case NonFatal(e) =>
+          throw new TidemarkException(TidemarkError.takeoverFailed(execution.id.toString, e.toString), e)
+      }
+  }
+
+  private def leftToSpark(conf: SQLConf): Option[String] = {
+    val reason =
+      if (!conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE))
+        Some(s"${SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key}=false")
+      else if (conf.getConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY) != "min")
+        Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
+      else None
+    reason.foreach(why => logInfo(s"The query's watermarks are left to Spark: $why"))
+    reason
+  }
+
+  /** Who names a key asks for a watermark of its own, which Spark alone cannot give. */
+  private def refuseKeys(origins: Origins, reason: String, label: String): Unit =
+    origins.named.headOption.foreach { key =>
+      logInfo(s"$label names the key $key")
+      throw new TidemarkException(TidemarkError.leftToSpark(reason, key))
+    }
+}
