@@ -1,0 +1,137 @@
+# Tidemark's daily commands; `make help` lists them. Each does what it needs first, and nothing that is done already:
+# a stamp file stands for every step, and is older than what the step was made from when the step is due again.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+SBT := build/sbt
+VENV := .venv
+BIN := $(VENV)/bin
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' python/tidemark/_version.py)
+WHEEL := dist/tidemark-$(VERSION)-py3-none-any.whl
+
+VENV_READY := $(VENV)/.ready
+JARS_READY := target/stamps/jars
+INSTALLED := $(VENV)/.tidemark-installed
+
+# With the folders, so that a deleted file counts as a change.
+BUILD_FILES := build.sbt project/build.properties $(wildcard project/*.scala project/*.sbt) python/tidemark/_version.py
+JVM_FILES := $(shell find jvm/src/main)
+PYTHON_FILES := $(shell find python/tidemark -name '*.py') python/tidemark/py.typed python/pyproject.toml LICENSE
+
+# Spark starts its Python workers with this one.
+export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+
+##@ Two commands
+
+.PHONY: demo
+demo: $(INSTALLED) ## The demo on real input: a night of flights and weather, by stock Spark and by Tidemark
+	cd examples && $(CURDIR)/$(BIN)/python -m flights_weather
+
+.PHONY: test
+test: $(INSTALLED) ## Every test: Scala, Spark's own suites with Tidemark on, Python
+	$(SBT) spark42/test sparkSuites
+	$(BIN)/python -m pytest
+
+##@ Tests, one kind at a time
+
+.PHONY: test-scala
+test-scala: ## Scala tests. One suite: build/sbt "spark42/testOnly *PropagationSpec"
+	$(SBT) spark42/test
+
+.PHONY: test-spark
+test-spark: ## Spark's own suites with Tidemark on. One: build/sbt "sparkSuites EventTimeWatermarkSuite"
+	$(SBT) sparkSuites
+
+.PHONY: test-python
+test-python: $(INSTALLED) ## Python tests. Some: make test-python PYTEST="-k report"
+	$(BIN)/python -m pytest $(PYTEST)
+
+##@ Making things
+
+.PHONY: setup
+setup: $(VENV_READY) ## The virtual environment .venv, with Spark in it
+
+.PHONY: jar
+jar: $(JARS_READY) ## One thin jar for each Spark minor
+
+.PHONY: wheel package
+package: $(WHEEL) ## The wheel, with the jars inside, in dist/
+wheel: package ## Another name for it
+
+.PHONY: install
+install: $(INSTALLED) ## The wheel, installed in .venv
+
+.PHONY: docs
+docs: $(VENV_READY) ## Write the generated pages of docs/ anew
+	$(SBT) "spark42/Test/runMain io.tidemark.GenerateDocs $(CURDIR)/docs"
+
+##@ Quality
+
+.PHONY: lint
+lint: $(VENV_READY) ## Formatting, compiler warnings, ruff, mypy
+	$(SBT) lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --config-file python/pyproject.toml python/tidemark
+
+.PHONY: format
+format: $(VENV_READY) ## Put Scala and Python into the one format
+	$(SBT) format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+.PHONY: bench
+bench: $(INSTALLED) ## Speed: JMH, then whole queries, both engines interleaved
+	$(SBT) "bench/Jmh/run $(JMH)"
+	$(BIN)/python benchmarks
+
+##@ Else
+
+.PHONY: clean
+clean: ## Remove what was built; .venv stays
+	rm -rf target dist out project/target project/project python/tidemark/jars python/LICENSE $(INSTALLED)
+
+.PHONY: clean-all
+clean-all: clean ## Remove .venv and sbt's launcher as well
+	rm -rf $(VENV) build/launcher
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+# The steps behind the names.
+
+$(VENV_READY): python/requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Tidemark needs Python 3.10 or newer. Fix this by make PYTHON=...")'
+	@echo "Setting up $(VENV). The first time this takes some minutes: Spark is a part of it."
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --use-pep517 --requirement python/requirements-dev.txt
+	@# Spark 4.3 has left Python 3.10 behind; its jars are needed there all the same, to compile against.
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  $(BIN)/pip install --quiet --no-deps --ignore-requires-python --upgrade --target $(VENV)/spark-4.3 pyspark==4.3.0
+	@touch $@
+
+$(JARS_READY): $(VENV_READY) $(BUILD_FILES) $(JVM_FILES)
+	$(SBT) jars
+	rm -rf python/tidemark/jars
+	mkdir -p python/tidemark/jars $(@D)
+	cp target/spark-*/scala-2.13/tidemark-spark-*_2.13-$(VERSION).jar python/tidemark/jars
+	@touch $@
+
+$(WHEEL): $(JARS_READY) $(PYTHON_FILES)
+	cp LICENSE python/LICENSE
+	rm -rf dist
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./python
+	@touch $@
+
+$(INSTALLED): $(WHEEL)
+	$(BIN)/pip install --quiet --no-deps --force-reinstall $(WHEEL)
+	@touch $@

@@ -1,0 +1,39 @@
+import Fail.fail
+import sbt._
+
+/** A test of Spark's own that asserts what Tidemark changes on purpose. */
+final case class Difference(suite: String, test: String, reason: String)
+
+object Differences {
+
+  /** One difference a line, `Suite | exact name of the test | reason`; `#` begins a comment. */
+  def read(list: File): Seq[Difference] =
+    IO.readLines(list).map(_.trim).filterNot(line => line.isEmpty || line.startsWith("#")).map { line =>
+      line.split("\\s+\\|\\s+") match {
+        case Array(suite, test, reason) => Difference(suite, test, reason)
+        case _ => fail(s"$list: not `Suite | test | reason`: $line")
+      }
+    }
+
+  /** What is wrong with a run, in sentences; empty where all went as it should.
+    *
+    * The list is held to the run in both directions, so that it can neither hide a failure nor outlive its reason.
+    */
+  def judge(suites: Seq[String], outcomes: Seq[Outcome], differences: Seq[Difference]): Seq[String] = {
+    val listed = differences.map(d => (d.suite, d.test)).toSet
+    val notRun = suites.filterNot(suite => outcomes.exists(o => o.suite == suite && !o.skipped)).map { suite =>
+      s"$suite: no test was run"
+    }
+    val failed = outcomes.filter(o => o.failed && !listed((o.suite, o.test))).map { o =>
+      s"${o.suite}: failed: ${o.test}"
+    }
+    val stale = differences.filter(d => suites.contains(d.suite)).flatMap { d =>
+      outcomes.find(o => o.suite == d.suite && o.test == d.test) match {
+        case None => Some(s"${d.suite}: in the list of differences, but there is no such test: ${d.test}")
+        case Some(o) if o.passed => Some(s"${d.suite}: in the list of differences, but it passes: ${d.test}")
+        case _ => None
+      }
+    }
+    notRun ++ failed ++ stale
+  }
+}

@@ -1,0 +1,82 @@
+import Fail.fail
+import sbt._
+import sbt.Keys._
+
+/** How the engine is built against one Spark minor. */
+object Engine {
+
+  /** The project of one Spark minor. Its jar is thin: our classes only, Spark brings everything else. */
+  def engine(minor: String, spark: Seq[Setting[_]]): Project =
+    Project(s"spark${minor.filter(_.isDigit)}", file(s"target/spark-$minor"))
+      .settings(
+        compiler,
+        spark,
+        sourcesIn(Compile, "jvm/src/main", s"spark-$minor"),
+        sourcesIn(Test, "jvm/src/test"),
+        target := baseDirectory.value,
+        sparkMinor := minor,
+        moduleName := s"tidemark-spark-$minor",
+        Compile / sourceGenerators += buildInfo.taskValue,
+        // Documentation and source jars are not shipped.
+        Compile / packageDoc / publishArtifact := false
+      )
+
+  val sparkMinor = settingKey[String]("The Spark minor that a project is built for, as in 4.2.")
+
+  val compiler: Seq[Setting[_]] = Seq(
+    scalacOptions ++= Seq("-release:17", "-encoding", "utf8", "-deprecation", "-feature", "-unchecked"),
+    scalacOptions ++= Seq("-Xlint", "-Wdead-code", "-Werror"),
+    // Tests throw away results of assertions all the time.
+    Test / scalacOptions -= "-Wdead-code"
+  )
+
+  /** Scala sources in `folder/scala` and in `folder/` followed by each of `more`; resources in `folder/resources`. */
+  def sourcesIn(where: Configuration, folder: String, more: String*): Seq[Setting[_]] = Seq(
+    where / unmanagedSourceDirectories := ("scala" +: more).map(root.value / folder / _),
+    where / unmanagedResourceDirectories := Seq(root.value / folder / "resources")
+  )
+
+  /** Spark as Maven Central has it: beside the jar, unless what is built is run as it is. */
+  def fromCentral(version: String, where: Configuration = Provided): Seq[Setting[_]] =
+    Seq(libraryDependencies += "org.apache.spark" %% "spark-sql" % version % where)
+
+  /** Spark as it stands in pip's pyspark, for a version that Central does not have. */
+  def fromPip: Seq[Setting[_]] = Seq(
+    Compile / unmanagedJars := pipJars(root.value / ".venv", sparkMinor.value),
+    // Tests run on one version, the newest that Central has together with its tests jars.
+    Test / unmanagedSources := Nil
+  )
+
+  /** The jars of a pyspark of this minor: where the environment says, or in the virtual environment. */
+  private def pipJars(venv: File, minor: String): Classpath = {
+    val variable = s"TIDEMARK_SPARK_${minor.filter(_.isDigit)}_JARS"
+    val packages = venv / "lib" * "python3.*" / "site-packages" +++ venv * "spark-*"
+    val folders = sys.env.get(variable).map(file).toSeq ++ (packages / "pyspark" / "jars").get()
+    folders.find(isOf(minor)).map(folder => (folder * "*.jar").classpath).getOrElse {
+      fail(
+        s"There are no jars of Spark $minor in $venv. Fix this by running `make setup`, or by setting $variable " +
+          s"to the folder of jars inside a pyspark $minor."
+      )
+    }
+  }
+
+  private def isOf(minor: String)(jars: File): Boolean = (jars * s"spark-sql_2.13-$minor.*.jar").get().nonEmpty
+
+  private def root = ThisBuild / baseDirectory
+
+  private val buildInfo = Def.task {
+    val target = (Compile / sourceManaged).value / "io" / "tidemark" / "BuildInfo.scala"
+    val text =
+      s"""package io.tidemark
+        |
+        |/** What this jar was built as. */
+        |object BuildInfo {
+        |  val version: String = "${version.value}"
+        |  val sparkMinor: String = "${sparkMinor.value}"
+        |}
+        |""".stripMargin
+    // Written only when it changes, so that nothing is compiled anew.
+    if (!target.exists || IO.read(target) != text) IO.write(target, text)
+    Seq(target)
+  }
+}

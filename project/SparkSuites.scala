@@ -1,0 +1,82 @@
+import Fail.fail
+import sbt._
+import sbt.Keys._
+import sbt.complete.DefaultParsers.spaceDelimited
+
+/** Runs Spark's own suites, out of Spark's tests jar, with Tidemark switched on.
+  *
+  * What stock Spark promises is written down in those suites better than anywhere else; with the engine on they have to
+  * go on saying the same. The few tests that assert what Tidemark changes on purpose are named in `differences.txt`.
+  */
+object SparkSuites {
+  private val suites = Seq(
+    "EventTimeWatermarkSuite",
+    "EventTimeWatermarkWithWatermarkDefInSelectSuite",
+    "MultiStatefulOperatorsSuite",
+    "StreamingDeduplicationSuite",
+    "StreamingDeduplicationWithinWatermarkSuite"
+  )
+  private val extension = "-Dspark.sql.extensions=io.tidemark.TidemarkExtension"
+
+  val sparkSuites = inputKey[Unit]("Spark's own suites with Tidemark on. Arguments: names of suites; none means all.")
+  val sparkSuitesStock =
+    inputKey[Unit]("The same suites on stock Spark, to tell a flaw of ours from one of the machine.")
+
+  val settings: Seq[Setting[_]] = Seq(
+    sparkSuites := run(stock = false).evaluated,
+    sparkSuitesStock := run(stock = true).evaluated
+  )
+
+  private def run(stock: Boolean) = Def.inputTask {
+    val log = streams.value.log
+    val chosen = spaceDelimited("<suite>").parsed match {
+      case Seq() => suites
+      case some => some
+    }
+    val root = (ThisBuild / baseDirectory).value
+    val differences =
+      if (stock) Nil else Differences.read(root / "jvm/src/test/spark-suites/differences.txt")
+    val tests = unpacked((Test / dependencyClasspath).value.files, target.value)
+    val classes = chosen.map(suite => suite -> className(suite, tests))
+    val reports = target.value / (if (stock) "spark-suites-stock" else "spark-suites")
+    IO.delete(reports)
+    IO.createDirectory(reports)
+
+    val jvm = SparkTests.javaOptionsOf(root, target.value) ++ (if (stock) Nil else Seq(extension))
+    val classPath = (tests +: (Compile / products).value) ++ (Test / dependencyClasspath).value.files
+    val runner = Seq("org.scalatest.tools.Runner", "-R", tests.toString, "-oDW", "-u", reports.toString) ++
+      classes.flatMap { case (_, name) => Seq("-s", name) }
+    val options = ForkOptions()
+      .withOutputStrategy(OutputStrategy.LoggedOutput(log))
+      .withWorkingDirectory(SparkTests.workFolder(target.value))
+    // The exit code says only that something failed; the reports say what.
+    val _ = Fork.java(options, jvm ++ Seq("-cp", classPath.mkString(java.io.File.pathSeparator)) ++ runner)
+
+    val outcomes = classes.flatMap { case (suite, name) => SuiteReport.read(reports / s"TEST-$name.xml", suite) }
+    Differences.judge(chosen, outcomes, differences) match {
+      case Seq() => log.info(s"${outcomes.count(_.passed)} of Spark's own tests passed, as they should.")
+      case wrong => fail(wrong.mkString("Spark's own suites did not go as they should:\n  ", "\n  ", ""))
+    }
+  }
+
+  /** Spark moves its suites between packages from version to version. */
+  private def className(suite: String, tests: File): String = (tests ** s"$suite.class").get() match {
+    case Seq(file) => IO.relativize(tests, file).get.stripSuffix(".class").replace('/', '.')
+    case _ => fail(s"There is no suite named $suite in $tests.")
+  }
+
+  /** Spark's SQL tests jar as a folder, because some tests read their resources as files. */
+  private def unpacked(classPath: Seq[File], target: File): File = {
+    val jar = classPath
+      .find(file => file.getName.startsWith("spark-sql_") && file.getName.endsWith("-tests.jar"))
+      .getOrElse(fail("The tests jar of spark-sql is not on the class path."))
+    val folder = target / jar.getName.stripSuffix(".jar")
+    val done = folder / ".unpacked"
+    if (!done.exists) {
+      IO.delete(folder)
+      IO.unzip(jar, folder)
+      IO.touch(done)
+    }
+    folder
+  }
+}
