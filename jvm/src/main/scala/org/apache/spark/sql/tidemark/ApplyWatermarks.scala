@@ -82,9 +82,10 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
   def evictedMillis(writer: StateStoreWriter, side: Side): Option[Long] =
     own.inputs.get(input(writer, side)).flatMap(_.evicted).map(_.watermark.sparkMillis)
 
-  /** Up to where the batch before has evicted it. */
+  /** Up to where the batch before has evicted it; `None` where that is not known. */
   def evictedBeforeMillis(writer: StateStoreWriter, side: Side): Option[Long] =
-    previous.inputs.get(input(writer, side)).flatMap(_.evicted).flatMap(_.watermark.millis)
+    if (!query.isOwn(batch - 1)) None
+    else previous.inputs.get(input(writer, side)).flatMap(_.evicted).flatMap(_.watermark.millis)
 
   def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): OperatorInputExec = {
     val at = input(writer, side)

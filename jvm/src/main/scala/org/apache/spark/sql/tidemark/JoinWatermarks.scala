@@ -31,16 +31,15 @@ private[tidemark] object JoinWatermarks {
       side: Side,
       levels: BatchLevels): Option[JoinStateWatermarkPredicate] =
     for {
-      bound <- bounds.bound(side)
       at <- levels.evictedMillis(join, side)
       before = scannedUpTo(join, bounds, side, levels)
       predicate <- bounds.key match {
         case Some(index) =>
           val key = (if (side == Side.Left) join.leftKeys else join.rightKeys)(index)
           expression(BoundReference(index, key.dataType, key.nullable), at)
-            .map(JoinStateKeyWatermarkPredicate(_, at, before))
+            .map(SparkShim.keyPredicate(_, at, before))
         case None =>
-          bounds.active(side).flatMap(expression(_, at)).map(JoinStateValueWatermarkPredicate(_, at, before))
+          bounds.active(side).flatMap(expression(_, at)).map(SparkShim.valuePredicate(_, at, before))
       }
     } yield predicate
 

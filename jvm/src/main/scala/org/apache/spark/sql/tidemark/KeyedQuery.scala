@@ -19,6 +19,7 @@ private[tidemark] final class KeyedQuery(val label: String, val origins: Origins
   private var entry: Entry = Entry.initial(Nil, -1L, 0L, 0L)
   private val levels = mutable.HashMap.empty[Long, Levels]
   private var last: (SparkPlan, Entry, Long) = (null, null, -1L)
+  private var ownSince = 0L
   private var told = Set.empty[TidemarkError]
 
   @volatile private var seen: Option[Snapshot] = None
@@ -34,20 +35,21 @@ private[tidemark] final class KeyedQuery(val label: String, val origins: Origins
     */
   def resume(first: Long, previousMillis: Long, currentMillis: Long): Unit = {
     val floor = Entry.initial(origins.names, first - 1, previousMillis, currentMillis)
-    entry =
-      if (first == 0) floor
-      else
-        log.read(first - 1).getOrElse {
-          logInfo(s"$label: the checkpoint has no watermark entry of batch ${first - 1}; going on from Spark's watermark")
-          log.newestBefore(first - 1).fold(floor)(_.raisedTo(floor))
-        }
+    val own = if (first == 0) None else log.read(first - 1)
+    entry = own.getOrElse(if (first == 0) floor else log.newestBefore(first - 1).fold(floor)(_.raisedTo(floor)))
+    ownSince = if (own.isEmpty) first else first - 1
+    if (first > 0 && own.isEmpty)
+      logWarning(s"$label: the checkpoint has no watermark entry of batch ${first - 1}; going on from Spark's watermark")
   }
+
+  /** Whether `batch` has worked with these watermarks: Spark's own may have evicted less. */
+  def isOwn(batch: Long): Boolean = batch >= ownSince
 
   /** Works out every operator's watermarks in `batch`. Spark asks for batch n-1 and then for n when it plans n, and for
     * n+1 on every trigger without data: the last is answered from memory until something has changed.
     */
   def propagate(batch: Long, plan: SparkPlan): Unit =
-    if (batch >= 0 && !((plan eq last._1) && (entry eq last._2) && batch == last._3)) {
+    if (batch >= 0 && !isKnown(batch, plan)) {
       val translated = new ShapeBuilder(origins, settings.unboundedJoin).build(plan)
       if (batch == entry.batch) keep(batch, translated, entry.decision)
       else if (batch == entry.batch + 1) {
@@ -58,6 +60,10 @@ private[tidemark] final class KeyedQuery(val label: String, val origins: Origins
         last = (plan, entry, batch)
       } else throw new IllegalStateException(s"batch $batch does not follow batch ${entry.batch}")
     }
+
+  private def isKnown(batch: Long, plan: SparkPlan): Boolean =
+    if (batch == entry.batch) levels.contains(batch)
+    else (plan eq last._1) && (entry eq last._2) && batch == last._3
 
   private def keep(batch: Long, plan: ShapeBuilder.Translated, decision: Decision): Unit = {
     val now = Propagation.levels(plan.shape, decision)

@@ -22,8 +22,8 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
         if (a.maxEventTimeMillis >= b.maxEventTimeMillis) a else b)
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }
     val noted = inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
-    val (batch, timestampMillis) = takeover.runningBatch
-    query.ended(batch, timestampMillis, Observation(newest, noted.toMap))
+    val batch = takeover.batch
+    query.ended(batch.id, batch.timestampMillis, Observation(newest, noted.toMap))
     countLate(executedPlan, inputs)
   }
 

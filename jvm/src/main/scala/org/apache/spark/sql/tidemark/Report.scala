@@ -62,8 +62,12 @@ private[tidemark] object Report {
 
     private def node(flow: Flow): AnyRef = {
       val below = flow.inputs.map(_.out)
+      val sources = flow.shape match {
+        case stateless: Shape.Stateless => stateless.columns.toMap
+        case _ => Map.empty[ColumnId, ColumnId]
+      }
       val columns = flow.out.columns.toSeq.sortBy(_._1.value).map { case (id, held) =>
-        val in = below.flatMap(_.columns.get(id)).headOption
+        val in = below.flatMap(_.columns.get(sources.getOrElse(id, id))).headOption
         obj(
           "name" -> plan.columnNames.getOrElse(id, s"#${id.value}"),
           "in_ms" -> in.map(h => millis(h.watermark)).orNull,

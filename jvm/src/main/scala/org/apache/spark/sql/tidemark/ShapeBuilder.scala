@@ -64,7 +64,7 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
     val begun = below.exists(_.begun)
     val same = columns.forall { case (to, from) => to == from } && columns.size == known.size
     val shape =
-      if (below.size == 1 && same) below.head.shape
+      if (below.size == 1 && (same || plan.output.isEmpty)) below.head.shape
       else if (!begun) Shape.Source(plan.nodeName)
       else Shape.Stateless(plan.nodeName, below.map(_.shape), columns.map { case (to, from) => id(to) -> id(from) })
     plan.output.filter(a => columns.exists(_._1 == a.exprId)).foreach(name)

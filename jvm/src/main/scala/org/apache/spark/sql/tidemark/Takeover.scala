@@ -27,7 +27,10 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** The query's keyed watermarks; `None` if it is left to Spark. On the query's thread, from its first planning on. */
   lazy val query: Option[KeyedQuery] = {
     val decision = leftToSpark(conf).toLeft(begin())
-    decision.left.foreach(reason => refuseKeys(Origins.of(execution.analyzedPlan), reason, label))
+    decision.left.foreach { reason =>
+      logInfo(s"$label: watermarks are left to Spark, because of $reason")
+      refuseKeys(Origins.of(execution.analyzedPlan), reason)
+    }
     decided = Some(decision)
     decision.toOption
   }
@@ -39,25 +42,19 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   def runId: UUID = execution.runId
   def name: Option[String] = Option(execution.name)
 
-  /** The batch that is running, and its processing time in ms, as Spark's offset log has it. */
-  def runningBatch: (Long, Long) = {
-    val context = execution.getLatestExecutionContext()
-    (context.batchId, context.offsetSeqMetadata.batchTimestampMs)
-  }
+  /** The batch that is being planned or run. */
+  def batch: SparkShim.Batch = SparkShim.batch(execution)
 
   private def begin(): KeyedQuery = {
     val origins = Origins.of(execution.analyzedPlan)
-    val checkpoint = new Path(execution.resolvedCheckpointRoot)
     val log = new EntryLog(
-      checkpoint,
+      new Path(execution.resolvedCheckpointRoot),
       execution.sparkSessionForStream.sessionState.newHadoopConf(),
       conf.minBatchesToRetain)
     val query = new KeyedQuery(label, origins, QuerySettings(Settings.unboundedJoin(conf)), log)
-    val context = execution.getLatestExecutionContext()
-    val first = context.batchId
-    val previous = execution.offsetLog.offsetSeqMetadataForBatchId(first - 1).fold(0L)(_.batchWatermarkMs)
-    val current = context.offsetSeqMetadata.batchWatermarkMs
-    query.resume(first, previous, current)
+    val first = batch
+    val previous = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
+    query.resume(first.id, previous, first.watermarkMillis)
     val floor = SparkInternals.tracker(execution).currentWatermark
     SparkInternals.setTracker(execution, new KeyedTracker(this, query, execution.analyzedPlan, floor))
     query
@@ -72,7 +69,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   }
 }
 
-private[tidemark] object Takeover extends Logging {
+private[tidemark] object Takeover {
 
   /** Takes over a query that has just been started; `None` where it has nothing for Tidemark to do.
     *
@@ -95,21 +92,14 @@ private[tidemark] object Takeover extends Logging {
       }
   }
 
-  private def leftToSpark(conf: SQLConf): Option[String] = {
-    val reason =
-      if (!conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE))
-        Some(s"${SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key}=false")
-      else if (conf.getConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY) != "min")
-        Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
-      else None
-    reason.foreach(why => logInfo(s"The query's watermarks are left to Spark: $why"))
-    reason
-  }
+  private def leftToSpark(conf: SQLConf): Option[String] =
+    if (!conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE))
+      Some(s"${SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key}=false")
+    else if (conf.getConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY) == "max")
+      Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
+    else None
 
   /** Who names a key asks for a watermark of its own, which Spark alone cannot give. */
-  private def refuseKeys(origins: Origins, reason: String, label: String): Unit =
-    origins.named.headOption.foreach { key =>
-      logInfo(s"$label names the key $key")
-      throw new TidemarkException(TidemarkError.leftToSpark(reason, key))
-    }
+  private def refuseKeys(origins: Origins, reason: String): Unit =
+    origins.named.headOption.foreach(key => throw new TidemarkException(TidemarkError.leftToSpark(reason, key)))
 }
