@@ -1,0 +1,49 @@
+package io.tidemark
+
+import java.nio.file.{Files, Path, Paths}
+import java.time.Instant
+
+import io.tidemark.core.EntryCodec
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Documents that say something else than the code are worse than none. */
+class DocsSuite extends AnyFunSuite {
+
+  private val root: Path = Paths.get(sys.props.getOrElse("tidemark.root", fail("tidemark.root is not set")))
+  private def read(path: String): String = Files.readString(root.resolve(path))
+
+  test("docs/settings.md is what the typed entries say; `make docs` writes it") {
+    assert(read("docs/settings.md") == GenerateDocs.settings)
+  }
+
+  test("docs/stock.md names each of Spark's own tests that differ, and why; `make docs` writes the table") {
+    val page = read("docs/stock.md")
+    assert(page == GenerateDocs.withDifferences(page, GenerateDocs.differences(root)))
+  }
+
+  test("every default is one of the setting's values") {
+    TidemarkConf.all.foreach(setting => assert(setting.values.contains(GenerateDocs.default(setting)), setting.key))
+  }
+
+  test("every refusal of the engine is explained in docs/errors.md") {
+    val source = read("jvm/src/main/scala/io/tidemark/TidemarkError.scala")
+    val codes = """TidemarkError\(\s*"([A-Z_]+)"""".r.findAllMatchIn(source).map(_.group(1)).toSet
+    assert(codes.size > 5)
+    val explained = read("docs/errors.md").linesIterator.toSet
+    assert(codes.filterNot(code => explained.contains(s"### $code")).isEmpty)
+  }
+
+  test("the example in docs/format.md is an entry") {
+    val example = read("docs/format.md").split("<!-- example")(1).split("```")(1)
+    val pairs = "^ *((?:[0-9a-f]{2} )*[0-9a-f]{2})(?=  |$)".r
+    val hex = example.linesIterator.flatMap(pairs.findFirstMatchIn(_)).map(_.group(1).trim).mkString(" ")
+    val entry = EntryCodec.decode(hex.split(' ').map(Integer.parseInt(_, 16).toByte))
+    val reached = entry.origins.map { case (name, state) => name.toString -> state.clock.millis.map(Instant.ofEpochMilli) }
+    assert(
+      reached == Map(
+        "clicks" -> Some(Instant.parse("2024-05-01T10:20:00Z")),
+        "impressions" -> Some(Instant.parse("2024-05-01T09:40:00Z"))))
+    assert(EntryCodec.encode(entry).length == 89)
+  }
+}

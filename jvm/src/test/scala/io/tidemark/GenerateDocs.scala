@@ -1,0 +1,72 @@
+package io.tidemark
+
+import java.nio.file.{Files, Path, Paths}
+
+/** Writes what docs/ has from the code: the page of settings, and in stock.md the table of Spark's tests that differ.
+  * `make docs` runs it.
+  */
+object GenerateDocs {
+
+  def main(arguments: Array[String]): Unit = arguments match {
+    case Array(folder) =>
+      val docs = Paths.get(folder).toAbsolutePath
+      val stock = docs.resolve("stock.md")
+      Files.writeString(docs.resolve("settings.md"), settings)
+      Files.writeString(stock, withDifferences(Files.readString(stock), differences(docs.getParent)))
+      println(s"$docs: settings.md and the table in stock.md are written.")
+    case _ =>
+      System.err.println("Give the folder of the documents, as `make docs` does.")
+      sys.exit(2)
+  }
+
+  /** The text of docs/settings.md. */
+  def settings: String =
+    s"""# Settings
+       |
+       |<!-- Made by `make docs` from jvm/src/main/scala/io/tidemark/TidemarkConf.scala: change it there. -->
+       |
+       |Settings of a session, set as any other of Spark's: on the builder, by `--conf`, by `spark.conf.set`, by SQL's `SET`.
+       |A query takes them as they are when it starts. They are not kept in the checkpoint: a query that is started again
+       |takes those of its session then. Upper and lower case are the same; any value but those named is an error.
+       |
+       || setting | default | values | what it does | since |
+       ||---|---|---|---|---|
+       |${TidemarkConf.all.map(ofSetting).mkString("\n|")}
+       |
+       |Settings of Spark that matter here:
+       |
+       || setting | what it means for Tidemark |
+       ||---|---|
+       || `spark.sql.extensions` | has to name `io.tidemark.TidemarkExtension`, among others, with commas between them |
+       || `spark.jars` | has to name the jar of the session's Spark; what `--jars` of `spark-submit` gives is the same |
+       || `spark.sql.streaming.multipleWatermarkPolicy` | with `max` a query is left to Spark |
+       || `spark.sql.streaming.statefulOperator.allowMultiple` | with `false` a query is left to Spark |
+       || `spark.sql.streaming.noDataMicroBatches.enabled` | with `false` results wait for the next row, as in Spark |
+       || `spark.sql.streaming.minBatchesToRetain` | so many watermark entries are kept in the checkpoint, and at least two |
+       |""".stripMargin
+
+  /** The tests of Spark's own that differ on purpose, as the build reads them: suite, test, reason. */
+  def differences(root: Path): Seq[Seq[String]] =
+    Files.readString(root.resolve("jvm/src/test/spark-suites/differences.txt")).linesIterator.map(_.trim)
+      .filterNot(line => line.isEmpty || line.startsWith("#"))
+      .map(_.split("\\s+\\|\\s+").toSeq)
+      .toSeq
+
+  /** The page with its table made anew; all else stays. */
+  def withDifferences(page: String, differences: Seq[Seq[String]]): String = {
+    val table = Seq("suite", "test", "why") +: Seq.fill(3)("---") +: differences
+    val begin = page.indexOf('\n', page.indexOf("<!-- differences:"))
+    page.take(begin + 1) + table.map(row).mkString("", "\n", "\n") + page.drop(page.indexOf("<!-- /differences -->"))
+  }
+
+  private def ofSetting(setting: TidemarkConf[_]): String =
+    row(Seq(code(setting.key), code(default(setting)), setting.values.map(code).mkString(", "), setting.doc, setting.since))
+
+  private def row(cells: Seq[String]): String = cells.map(_.replace("|", "\\|")).mkString("| ", " | ", " |")
+
+  private def code(text: String): String = s"`$text`"
+
+  /** The default as a user would write it: the value that reads as it. */
+  private[tidemark] def default(setting: TidemarkConf[_]): String =
+    setting.values.find(value => setting.get(_ => Some(value)) == setting.default).getOrElse(setting.default.toString)
+}

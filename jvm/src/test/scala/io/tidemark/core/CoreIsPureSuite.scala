@@ -1,0 +1,79 @@
+package io.tidemark.core
+
+import java.nio.file.{Files, Path, Paths}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Where Spark may be named: an architecture that is only drawn does not last. */
+class CoreIsPureSuite extends AnyFunSuite {
+  import CoreIsPureSuite._
+
+  private val engine = "org.apache.spark.sql.tidemark"
+
+  /** The few places outside the engine that must name a class of Spark's, and which. */
+  private val allowed = Map(
+    "io/tidemark/TidemarkExtension.scala" -> Set("org.apache.spark.sql.SparkSessionExtensions"),
+    "io/tidemark/TidemarkError.scala" -> Set("org.apache.spark.SparkThrowable"))
+
+  private val main: Path = {
+    val here = Paths.get("").toAbsolutePath
+    val roots = sys.props.get("tidemark.root").map(Paths.get(_)) ++ Iterator.iterate(here)(_.getParent).takeWhile(_ != null)
+    roots.map(_.resolve("jvm/src/main")).find(Files.isDirectory(_)).getOrElse(fail(s"no jvm/src/main above $here"))
+  }
+
+  /** Every source file, by its path from the folder of its package's root, without comments. */
+  private val sources: Seq[Source] = {
+    val files = Using.resource(Files.walk(main))(_.iterator.asScala.filter(_.toString.endsWith(".scala")).toVector)
+    files.map { file =>
+      val path = main.relativize(file)
+      Source(path.subpath(1, path.getNameCount).toString, Files.readString(file).replaceAll("(?s)/\\*.*?\\*/|//[^\n]*", ""))
+    }
+  }
+  private def core = sources.filter(_.path.startsWith("io/tidemark/core/"))
+
+  test("the sources are found") {
+    assert(core.size >= 10)
+    assert(sources.exists(_.inPackage(engine)))
+  }
+
+  test("core names neither Spark nor Hadoop") {
+    val named = core.filter(source => source.words("org\\.apache\\.").nonEmpty || source.code.contains("hadoop"))
+    assert(named.map(_.path).isEmpty)
+  }
+
+  test("core imports nothing but Java, Scala and itself") {
+    val imports = core.flatMap(source => "(?m)^\\s*import (.*)$".r.findAllMatchIn(source.code).map(source.path -> _.group(1)))
+    // A name with a capital is one of core's own, as in `import Shape._`.
+    val others = imports.filterNot { case (_, name) => name.matches("(java|scala|io\\.tidemark\\.core)\\..*|[A-Z].*") }
+    assert(others.isEmpty)
+  }
+
+  test("core never asks what time it is") {
+    val clocks = "currentTimeMillis|nanoTime|Instant\\.now|Clock\\.".r
+    assert(core.filter(source => clocks.findFirstIn(source.code).nonEmpty).map(_.path).isEmpty)
+  }
+
+  test("Spark's internals are named in the engine's package and nowhere else") {
+    val named = for {
+      source <- sources if !source.inPackage(engine)
+      word <- source.words("org\\.apache\\.spark") if !word.startsWith(engine)
+      if !allowed.getOrElse(source.path, Set.empty).contains(word)
+    } yield s"${source.path} names $word"
+    assert(named.isEmpty)
+  }
+
+  test("files of the engine's package are in the engine's folder") {
+    val folder = engine.replace('.', '/')
+    assert(sources.filter(s => s.path.startsWith(folder) != s.inPackage(engine)).map(_.path).isEmpty)
+  }
+}
+
+object CoreIsPureSuite {
+  private final case class Source(path: String, code: String) {
+    def inPackage(name: String): Boolean = code.linesIterator.exists(line => line == s"package $name")
+    def words(of: String): Set[String] = (of + raw"[\w.]*").r.findAllIn(code).map(_.stripSuffix(".")).toSet
+  }
+}

@@ -1,0 +1,68 @@
+package io.tidemark.core
+
+import scala.collection.immutable.TreeMap
+
+import org.scalacheck.{Arbitrary, Gen}
+
+/** Entries of every kind that the format can hold. */
+private[core] object Entries {
+
+  // Both ends of a Long, where varints are longest, come as often as everyday numbers.
+  private val number: Gen[Long] =
+    Gen.frequency(
+      4 -> Gen.choose(-200L, 200L),
+      2 -> Gen.choose(1300000000000L, 2000000000000L),
+      2 -> Arbitrary.arbitrary[Long],
+      1 -> Gen.oneOf(Long.MinValue, Long.MaxValue))
+  private val natural: Gen[Long] = Gen.frequency(4 -> Gen.choose(0L, 300L), 1 -> Gen.choose(0L, Long.MaxValue))
+  private val ordinal: Gen[Int] = Gen.frequency(4 -> Gen.choose(0, 300), 1 -> Gen.choose(0, Int.MaxValue))
+  private val key: Gen[String] =
+    Gen.oneOf(Gen.alphaNumStr, Gen.const(""), Gen.oneOf("Zeit", "时间", "⏰", "a b.`c`"), Gen.listOfN(200, Gen.alphaChar).map(_.mkString))
+
+  private val watermark: Gen[Watermark] =
+    Gen.frequency(1 -> Gen.const(Watermark.Unknown), 1 -> Gen.const(Watermark.Idle), 4 -> number.map(Watermark.At(_)))
+  private val origin: Gen[OriginName] = Gen.zip(key, ordinal).map((OriginName(_, _)).tupled)
+  private val state: Gen[OriginState] = Gen.zip(watermark, Gen.option(number)).map((OriginState(_, _)).tupled)
+  private val input: Gen[Input] = Gen.zip(natural.map(OperatorId(_)), Gen.oneOf(Side.Left, Side.Right)).map((Input(_, _)).tupled)
+  private val union: Gen[UnionSlot] = Gen.zip(ordinal, ordinal).map((UnionSlot(_, _)).tupled)
+  private val carried: Gen[CarriedSlot] = Gen.zip(input, ordinal).map((CarriedSlot(_, _)).tupled)
+  private val ledger: Gen[Ledger] =
+    Gen.zip(natural, mapOf(number, Gen.listOf(Gen.option(number)).map(_.toVector))).map { case (width, buckets) =>
+      Ledger(width, TreeMap.from(buckets))
+    }
+
+  private def mapOf[K, V](keys: Gen[K], values: Gen[V]): Gen[Map[K, V]] =
+    Gen.choose(0, 6).flatMap(Gen.listOfN(_, Gen.zip(keys, values))).map(_.toMap)
+
+  private val decision: Gen[Decision] =
+    Gen.zip(mapOf(origin, watermark), mapOf(union, watermark), mapOf(carried, watermark)).map((Decision(_, _, _)).tupled)
+
+  val any: Gen[Entry] = for {
+    batch <- natural
+    timestamp <- number
+    worked <- decision
+    origins <- mapOf(origin, state)
+    unions <- mapOf(union, watermark)
+    columns <- mapOf(carried, watermark)
+    ledgers <- mapOf(input, ledger)
+  } yield Entry(batch, timestamp, worked, origins, unions, columns, ledgers)
+
+  /** One of each: what a small query with a union and a carried column writes. */
+  val small: Entry = {
+    val (orders, payments) = (OriginName("orders", 0), OriginName("payments", 1))
+    val at = Input(OperatorId(2), Side.Right)
+    Entry(
+      batch = 5,
+      timestampMillis = 1700000000000L,
+      decision = Decision(
+        Map(orders -> Watermark.At(1699999400000L), payments -> Watermark.Unknown),
+        Map(UnionSlot(0, 1) -> Watermark.At(-1)),
+        Map(CarriedSlot(at, 0) -> Watermark.Idle)),
+      origins = Map(
+        orders -> OriginState(Watermark.At(1699999460000L), Some(1700000060000L)),
+        payments -> OriginState(Watermark.Unknown, None)),
+      unionFloors = Map(UnionSlot(0, 1) -> Watermark.At(300)),
+      carried = Map(CarriedSlot(at, 0) -> Watermark.At(0)),
+      ledgers = Map(at -> Ledger(1000, TreeMap(2000L -> Vector(Some(-7L), None), 3000L -> Vector(None, Some(64L))))))
+  }
+}

@@ -1,0 +1,88 @@
+package io.tidemark.core
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import Plans._
+
+class EntrySuite extends AnyFunSuite {
+  private val (a, b) = (named("a"), named("b"))
+
+  private def entry(batch: Long, decision: Decision, origins: (OriginName, OriginState)*) =
+    Entry(batch, 5000, decision, origins.toMap, Map.empty, Map.empty, Map.empty)
+
+  test("before the first batch nothing is known") {
+    val first = Entry.initial(Seq(a, b), -1, 0, 0)
+    assert(first.batch == -1)
+    assert(first.decision == Decision.none)
+    assert(first.decide == Decision.none)
+  }
+
+  test("on a checkpoint of Spark's, its watermark is the floor of every origin") {
+    val first = Entry.initial(Seq(a, b), 7, previous = 30, current = 50)
+    assert(first.batch == 7)
+    assert(first.decision == Decision.none.copy(origins = Map(a -> at(30), b -> at(30))))
+    assert(first.decide == Decision.none.copy(origins = Map(a -> at(50), b -> at(50))))
+  }
+
+  test("Spark's 0 is no watermark") {
+    val first = Entry.initial(Seq(a), 0, previous = 0, current = 50)
+    assert(first.decision == Decision.none)
+    assert(first.decide.origin(a) == at(50))
+  }
+
+  test("an origin that has a floor goes on from it") {
+    val shape = origin("a", 1)
+    val start = Moment(shape, Entry.initial(Seq(a), 7, 30, 50))
+    val low = start.next(Observation(Map(a -> Observation.Newest(45, 5)), Map.empty))
+    assert(low.entry.decide.origin(a) == at(50))
+    assert(low.entry.origins(a).maxEventTimeMillis.contains(45L))
+  }
+
+  private val known = entry(
+    3,
+    heard("a" -> at(10), "b" -> at(40)),
+    a -> OriginState(at(20), Some(25)),
+    b -> OriginState(at(60), Some(65)))
+    .copy(
+      unionFloors = Map(UnionSlot(0, 0) -> at(15)),
+      carried = Map(CarriedSlot(left(1), 0) -> at(12)),
+      ledgers = Map(left(1) -> Ledger.empty))
+  private val floor = Entry.initial(Seq(a, b), 9, previous = 30, current = 50)
+  private val raised = known.raisedTo(floor)
+
+  test("an entry that is raised is of the later batch") {
+    assert(raised.batch == 9)
+  }
+
+  test("raised, each origin has the later of its clock and the floor") {
+    assert(raised.origins == Map(a -> OriginState(at(50), Some(25)), b -> OriginState(at(60), Some(65))))
+  }
+
+  test("raised, late rows are judged by what the next batch would have worked with, and never before the floor") {
+    assert(raised.decision.origins == Map(a -> at(30), b -> at(60)))
+  }
+
+  test("raised, unions, carried columns and ledgers are as they were") {
+    assert(raised.unionFloors == known.unionFloors)
+    assert(raised.carried == known.carried)
+    assert(raised.ledgers == known.ledgers)
+    assert(raised.decision.unionFloors == known.unionFloors)
+    assert(raised.decision.carried == known.carried)
+  }
+
+  test("raised to nothing, an entry decides as before") {
+    assert(known.raisedTo(Entry.initial(Nil, 4, 0, 0)).decide == known.decide)
+  }
+
+  test("raised, an origin that the floor does not name is kept, and one that only the floor names begins there") {
+    val some = entry(3, Decision.none, a -> OriginState(at(20), Some(25))).raisedTo(Entry.initial(Seq(b), 9, 30, 50))
+    assert(some.origins == Map(a -> OriginState(at(20), Some(25)), b -> OriginState(at(50), None)))
+  }
+
+  test("a batch that works with a raised entry is not behind the one before it") {
+    val shape = union(origin("a", 1) -> Some(1), origin("b", 2) -> Some(2))
+    val count = aggregation(1, shape, active = 1)
+    Moment(count, raised).now.requireNotBefore(Moment(count, known).now)
+    Moment(count, raised).now.requireNotBefore(Moment(count, raised).late)
+  }
+}

@@ -1,0 +1,83 @@
+package io.tidemark.core
+
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import Plans._
+import Shape._
+
+/** No overtaking in the chains that matter most; [[PropagationProperties]] has it for plans of any form. */
+class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration = PropertyCheckConfiguration(minSuccessful = 150)
+
+  private val orders = origin("orders", 1)
+  private val payments = origin("payments", 2)
+  private val bounded = ActiveOut.Bounded
+
+  private def joined(left: Shape, right: Shape, carried: Long*) = Join(
+    "join",
+    OperatorId(10),
+    JoinSide(left, Some(col(1)), Some(Bound(Side.Right, col(2), -26)), bounded, carried.map(col), comesOut = true),
+    JoinSide(right, Some(col(2)), Some(Bound(Side.Left, col(1), -11)), bounded, Nil, comesOut = true))
+
+  private def neverOvertaken(shape: Shape): Unit =
+    forAll(Gen.long, Gen.oneOf(1L, 4L, 10L)) { (seed, width) =>
+      val run = RowModel.run(shape, RandomHistory(names(shape), seed), width)
+      assert(run.overtaken.isEmpty)
+    }
+
+  test("join, then aggregation by either side's column") {
+    neverOvertaken(aggregation(20, joined(orders, payments), active = 1))
+    neverOvertaken(aggregation(20, joined(orders, payments), active = 2))
+  }
+
+  test("aggregation that carries a second column, then aggregation by that column") {
+    val both = joined(orders, payments)
+    neverOvertaken(aggregation(30, aggregation(20, both, 1, carried = 2), active = 2))
+    neverOvertaken(aggregation(30, aggregation(20, both, 2, carried = 1), active = 1))
+  }
+
+  test("a column that is carried twice, then aggregation by it") {
+    val first = aggregation(20, joined(orders, payments), 1, carried = 2)
+    val window = Stateless(RandomPlan.Window, Seq(first), Seq(col(1) -> col(1), col(2) -> col(2), col(5) -> col(1)))
+    neverOvertaken(aggregation(40, aggregation(30, window, 5, 2, 1), active = 2))
+  }
+
+  test("a column that a join carries beside its own, then aggregation by it") {
+    val declared = origin("shipped", 3, project(orders, 1L -> 1L, 3L -> 1L))
+    neverOvertaken(aggregation(20, joined(declared, payments, carried = 3), active = 3))
+  }
+
+  test("three streams, joined one after the other") {
+    val second = Join(
+      "join",
+      OperatorId(20),
+      JoinSide(joined(orders, payments), Some(col(2)), Some(Bound(Side.Right, col(4), -6)), bounded, Seq(col(1)), comesOut = true),
+      JoinSide(origin("bills", 4), Some(col(4)), Some(Bound(Side.Left, col(2), -31)), bounded, Nil, comesOut = true))
+    for (by <- Seq(1L, 2L, 4L)) neverOvertaken(aggregation(30, second, active = by))
+  }
+
+  test("a watermark that is declared again behind an aggregation") {
+    val again = origin("again", 1, aggregation(20, orders, active = 1))
+    neverOvertaken(aggregation(30, again, active = 1))
+  }
+
+  // The opposite, so that the model is known to see it: rows leave a side without a bound at any age.
+  test("a side that is never closed lets rows out that are overtaken, unless it is held") {
+    def shape(out: ActiveOut) = {
+      val both = joined(orders, payments)
+      both.copy(left = both.left.copy(bound = None, activeOut = out))
+    }
+    def overtaken(shape: Shape) = (1L to 200L).exists { seed =>
+      val promised = shape match {
+        // As if the bound were there: the model then holds the plan to its promise.
+        case join: Join if join.left.activeOut == ActiveOut.Unbounded => join.copy(left = join.left.copy(activeOut = bounded))
+        case other => other
+      }
+      RowModel.run(promised, RandomHistory(names(shape), seed), 1).overtaken.nonEmpty
+    }
+    assert(overtaken(shape(ActiveOut.Unbounded)))
+    assert(!overtaken(shape(ActiveOut.Held)))
+  }
+}

@@ -1,0 +1,139 @@
+package io.tidemark.core
+
+import scala.collection.immutable.TreeMap
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import Observation.Newest
+import Plans._
+
+class ObservationSuite extends AnyFunSuite {
+  private val orders = named("orders")
+  private val shape = origin("orders", 1)
+  private val start = Moment.first(shape)
+
+  private def saw(newest: Long, delay: Long) = Observation(Map(orders -> Newest(newest, delay)), Map.empty)
+  private val nothing = Observation(Map.empty, Map.empty)
+
+  test("a clock is the largest event time minus the delay") {
+    val after = start.next(saw(100, 30)).entry
+    assert(after.origins == Map(orders -> OriginState(at(70), Some(100))))
+    assert(after.decide.origin(orders) == at(70))
+  }
+
+  test("an entry says which batch it is of, when that ran, and what it worked with") {
+    val first = start.next(saw(100, 30)).entry
+    val second = Observation.observe(first, 1, 4711, first.decide, Propagation.levels(shape, first.decide), nothing)
+    assert((second.batch, second.timestampMillis, second.decision) == ((1L, 4711L, first.decide)))
+  }
+
+  test("a clock never goes back, and neither does the largest event time") {
+    val after = start.next(saw(100, 30)).next(saw(50, 30)).entry
+    assert(after.origins == Map(orders -> OriginState(at(70), Some(100))))
+  }
+
+  test("a larger delay, after a restart, does not turn a clock back") {
+    val after = start.next(saw(100, 30)).next(saw(110, 90)).entry
+    assert(after.origins == Map(orders -> OriginState(at(70), Some(110))))
+  }
+
+  test("a smaller delay lets a clock go on at once") {
+    assert(start.next(saw(100, 30)).next(saw(100, 10)).entry.decide.origin(orders) == at(90))
+  }
+
+  test("a silent origin keeps its clock") {
+    val heard = start.next(saw(100, 30))
+    assert(heard.next(nothing).entry.origins == heard.entry.origins)
+  }
+
+  test("an origin without rows so far stays unknown") {
+    assert(start.next(nothing).entry.decide.origin(orders) == Watermark.Unknown)
+  }
+
+  test("a clock before the epoch is a time as any other") {
+    assert(start.next(saw(-100, 30)).entry.decide.origin(orders) == at(-130))
+  }
+
+  test("rows are late by the batch before") {
+    val second = start.next(saw(100, 30)).next(saw(200, 30))
+    assert(second.late.flow.out.columns(col(1)).watermark == at(70))
+    assert(second.now.flow.out.columns(col(1)).watermark == at(170))
+  }
+
+  test("what a union has reached is kept, and not given up when an input returns with less") {
+    val both = union(origin("orders", 1) -> Some(1), origin("payments", 2) -> Some(2))
+    def entry(payments: Watermark, floors: Map[UnionSlot, Watermark]) =
+      Entry.initial(Nil, 0, 0, 0).copy(
+        origins = Map(orders -> OriginState(at(100), None), named("payments") -> OriginState(payments, None)),
+        unionFloors = floors)
+    val idle = Moment(both, entry(Watermark.Idle, Map.empty)).next(nothing).entry
+    assert(idle.unionFloors == Map(UnionSlot(0, 0) -> at(100)))
+    val back = Moment(both, entry(at(20), idle.unionFloors))
+    assert(back.now.unions == Map(UnionSlot(0, 0) -> at(100)))
+    assert(back.next(nothing).entry.unionFloors == idle.unionFloors)
+  }
+
+  // Rows with columns 1 (active) and 2 (carried) are aggregated; the active column closes state up to 70.
+  private val carrying = aggregation(3, origin("payments", 2, origin("orders", 1)), 1, carried = 2)
+  private val slot = CarriedSlot(left(3), 0)
+  private def entry(payments: Watermark, carried: Watermark, inState: (Long, Long)*) = Entry(
+    batch = 6,
+    timestampMillis = 0,
+    decision = Decision.none,
+    origins = Map(orders -> OriginState(at(70), None), named("payments") -> OriginState(payments, None)),
+    unionFloors = Map.empty,
+    carried = Map(slot -> carried),
+    ledgers = Map(left(3) -> ledger(inState: _*)))
+  private def ledger(inState: (Long, Long)*) =
+    Ledger(1, TreeMap.from(inState.map { case (active, carried) => active -> Vector(Some(carried)) }))
+  private def carriedAfter(entry: Entry, noted: (Long, Long)*): Watermark =
+    Moment(carrying, entry).next(Observation(Map.empty, Map(left(3) -> ledger(noted: _*)))).entry.carried(slot)
+
+  test("a carried column goes as far as it came in when nothing is in state") {
+    assert(carriedAfter(entry(payments = at(40), carried = at(10))) == at(40))
+  }
+
+  test("a carried column does not pass the oldest value in state") {
+    assert(carriedAfter(entry(at(40), at(10), inState = 80L -> 25L, 90L -> 35L)) == at(24))
+  }
+
+  test("a carried column does not pass a value that this batch took into the state") {
+    assert(carriedAfter(entry(at(40), at(10)), noted = 75L -> 22L) == at(21))
+  }
+
+  test("a value that this batch has evicted holds no longer") {
+    assert(carriedAfter(entry(at(40), at(10), inState = 70L -> 25L)) == at(40))
+    assert(carriedAfter(entry(at(40), at(10)), noted = 60L -> 22L) == at(40))
+    assert(carriedAfter(entry(at(40), at(10), inState = 71L -> 25L)) == at(24))
+  }
+
+  test("a carried column is not behind a newer value in state") {
+    assert(carriedAfter(entry(at(40), at(10), inState = 80L -> 99L)) == at(40))
+  }
+
+  test("a carried column never goes back, even where a row came in late by it") {
+    assert(carriedAfter(entry(at(40), at(30), inState = 80L -> 5L)) == at(30))
+  }
+
+  test("a carried column that was never heard of stays unknown") {
+    assert(carriedAfter(entry(Watermark.Unknown, Watermark.Unknown, inState = 80L -> 5L)) == Watermark.Unknown)
+  }
+
+  test("a batch works with what came in before it, so that a row on time in it is not overtaken") {
+    val before = entry(at(40), at(10))
+    assert(Moment(carrying, before).now.flow.out.columns(col(2)).watermark == at(10))
+    assert(Moment(carrying, before).next(nothing).now.flow.out.columns(col(2)).watermark == at(40))
+  }
+
+  test("the ledger keeps what is still in state") {
+    val seen = Observation(Map.empty, Map(left(3) -> ledger(60L -> 1L, 90L -> 33L)))
+    val after = Moment(carrying, entry(at(40), at(10), inState = 65L -> 2L, 90L -> 44L, 95L -> 55L)).next(seen).entry
+    assert(after.ledgers == Map(left(3) -> ledger(90L -> 33L, 95L -> 55L)))
+  }
+
+  test("no ledger is kept where nothing is carried") {
+    val shape = aggregation(3, origin("orders", 1), active = 1)
+    val seen = Observation(Map.empty, Map(left(3) -> ledger(60L -> 1L)))
+    assert(Moment.first(shape).next(seen).entry.ledgers.isEmpty)
+  }
+}

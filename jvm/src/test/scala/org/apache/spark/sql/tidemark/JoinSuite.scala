@@ -1,0 +1,98 @@
+package org.apache.spark.sql.tidemark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions._
+
+class JoinSuite extends KeyedWatermarkTest {
+  import testImplicits._
+
+  private def clock(column: String) = date_format(col(column), "HH:mm")
+
+  private def within(minutes: Int) =
+    expr(s"a = b AND tb >= ta AND tb <= ta + INTERVAL $minutes MINUTES")
+
+  test("a row that is on time by its own column joins, however far the other input is") {
+    val (left, a) = timed("ta", "0 seconds", "a")
+    val (right, b) = timed("tb", "0 seconds", "b")
+    val joined = a.join(b, within(120)).select($"a", clock("ta"), clock("tb"))
+    testStream(joined)(
+      MultiAddData(left, 1 -> at("10:00"))(right, 9 -> at("12:00")),
+      ProcessAllAvailable(),
+      AddData(left, 2 -> at("10:30")),
+      ProcessAllAvailable(),
+      AddData(right, 1 -> at("11:50")),
+      ProcessAllAvailable(),
+      // 11:50 is late by tb (12:00); no row of ta is.
+      CheckNewAnswer(),
+      AddData(right, 2 -> at("12:20")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((2, "10:30", "12:20")))
+  }
+
+  test("unmatched rows of an outer side come out when the other input has passed their bound") {
+    val (left, a) = timed("ta", "0 seconds", "a")
+    val (right, b) = timed("tb", "0 seconds", "b")
+    val joined = a.join(b, within(10), "left_outer").select($"a", clock("ta"), clock("tb"))
+    testStream(joined)(
+      MultiAddData(left, 1 -> at("10:00"), 2 -> at("11:00"))(right, 9 -> at("9:00")),
+      ProcessAllAvailable(),
+      CheckNewAnswer(),
+      AddData(right, 9 -> at("10:30")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((1, "10:00", null)))
+  }
+
+  private def windowed(kind: String): (DataFrame, org.apache.spark.sql.execution.streaming.runtime.MemoryStream[(Int, java.sql.Timestamp)], org.apache.spark.sql.execution.streaming.runtime.MemoryStream[(Int, java.sql.Timestamp)]) = {
+    val (left, a) = timed("ta", "0 seconds", "a")
+    val (right, b) = timed("tb", "0 seconds", "b")
+    val wa = a.select($"a", window($"ta", "10 minutes").as("wa"))
+    val wb = b.select($"b", window($"tb", "10 minutes").as("wb"))
+    val joined = wa.join(wb, $"a" === $"b" && $"wa" === $"wb", kind)
+    val out = if (kind == "left_semi") joined.select($"a", date_format($"wa.start", "HH:mm"))
+      else joined.select($"a", date_format($"wa.start", "HH:mm"), $"b")
+    (out, left, right)
+  }
+
+  test("equality of windows: each side is evicted by the other's windows") {
+    val (df, left, right) = windowed("full_outer")
+    testStream(df)(
+      MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:01")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((1, "10:00", 1)),
+      AddData(right, 7 -> at("10:45")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((2, "10:30", null)))
+  }
+
+  test("left semi") {
+    val (df, left, right) = windowed("left_semi")
+    testStream(df)(
+      MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:01")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((1, "10:00")),
+      AddData(right, 2 -> at("10:31")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((2, "10:30")))
+  }
+
+  test("a three-way interval join runs, the second join by a column that the first has carried") {
+    val (sa, a) = timed("ta", "0 seconds", "a")
+    val (sb, b) = timed("tb", "0 seconds", "b")
+    val (sc, c) = timed("tc", "0 seconds", "c")
+    val joined = a
+      .join(b, within(10))
+      .join(c, expr("b = c AND tc >= tb AND tc <= tb + INTERVAL 10 MINUTES"), "left_outer")
+      .select($"a", clock("ta"), clock("tb"), clock("tc"))
+    testStream(joined)(
+      AddData(sa, 1 -> at("10:00"), 2 -> at("10:20")),
+      AddData(sb, 1 -> at("10:05"), 2 -> at("10:25")),
+      AddData(sc, 1 -> at("10:07")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((1, "10:00", "10:05", "10:07")),
+      MultiAddData(sa, 8 -> at("11:00"))(sb, 8 -> at("12:00")),
+      ProcessAllAvailable(),
+      AddData(sc, 8 -> at("11:00")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((2, "10:20", "10:25", null)))
+  }
+}

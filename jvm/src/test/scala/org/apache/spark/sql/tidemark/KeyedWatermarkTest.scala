@@ -1,0 +1,51 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+import java.time.{LocalDate, LocalTime, ZoneOffset}
+import java.time.format.DateTimeFormatter
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.StreamTest
+
+/** A session with Tidemark, and the words that its tests are written in. */
+trait KeyedWatermarkTest extends StreamTest {
+
+  override protected def sparkConf: SparkConf =
+    super.sparkConf
+      .set("spark.sql.extensions", "io.tidemark.TidemarkExtension")
+      .set(SQLConf.SHUFFLE_PARTITIONS.key, "2")
+      .set(SQLConf.SESSION_LOCAL_TIMEZONE.key, "UTC")
+
+  /** `10:20` on a day of the tests, in the session's time zone. */
+  protected def at(clock: String): Timestamp = {
+    val time = LocalTime.parse(clock, DateTimeFormatter.ofPattern("H:mm"))
+    Timestamp.from(LocalDate.of(2024, 3, 1).atTime(time).toInstant(ZoneOffset.UTC))
+  }
+
+  protected def millis(clock: String): Long = at(clock).getTime
+
+  /** A stream of named times with a watermark on `name`. */
+  protected def timed(name: String, delay: String, id: String = "id"): (MemoryStream[(Int, Timestamp)], DataFrame) = {
+    import testImplicits._
+    val stream = MemoryStream[(Int, Timestamp)]
+    stream -> stream.toDF().toDF(id, name).withWatermark(name, delay)
+  }
+
+  /** The keyed watermarks of the running query. */
+  protected def keyed(query: StreamExecution): KeyedQuery =
+    Takeovers.get(query.runId) match {
+      case Some(Right(takeover)) => takeover.query.getOrElse(fail("the query is left to Spark"))
+      case other => fail(s"the query is not taken over: $other")
+    }
+
+  /** The key of each origin, and its watermark as the next batch uses it. */
+  protected def originsAre(expected: (String, Option[Long])*): StreamAction =
+    Execute { query =>
+      val decided = keyed(query).snapshot.get.entry.decide
+      val actual = keyed(query).origins.names.map(name => name.toString -> decided.origin(name).millis)
+      assert(actual.toMap === expected.toMap)
+    }
+}

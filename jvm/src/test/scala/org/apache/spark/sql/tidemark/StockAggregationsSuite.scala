@@ -1,0 +1,58 @@
+package org.apache.spark.sql.tidemark
+
+import org.apache.spark.sql.functions._
+
+/** Stock stays stock: aggregations with one watermark. */
+class StockAggregationsSuite extends StockComparison {
+  import testImplicits._
+
+  for (mode <- Seq("append", "update", "complete")) {
+    sameAsStock("tumbling windows", mode)(_.groupBy(window($"t", "10 minutes"), $"id").count())
+
+    sameAsStock("sliding windows", mode)(_.groupBy(window($"t", "10 minutes", "4 minutes")).agg(sum("id")))
+
+    sameAsStock("grouping by the time itself", mode)(_.groupBy($"t").count())
+  }
+
+  for (mode <- Seq("append", "complete"))
+    sameAsStock("session windows", mode)(_.groupBy(session_window($"t", "3 minutes"), $"id").count())
+
+  sameAsStock("session windows of various gaps")(
+    _.groupBy(session_window($"t", when($"id" === 1, "5 minutes").otherwise("1 minute"))).count())
+
+  for (mode <- Seq("update", "complete")) {
+    sameAsStock("grouping by something that is not time", mode)(_.groupBy($"id").agg(max("t")))
+
+    sameAsStock("one group of all", mode)(_.agg(count("*"), max("t")))
+
+    sameAsStock("windows of a time that is not event time", mode)(
+      _.withColumn("later", $"t" + expr("INTERVAL 1 HOUR")).groupBy(window($"later", "10 minutes")).count())
+  }
+
+  sameAsStock("distinct rows")(_.select(date_trunc("minute", $"t").as("minute"), $"t").distinct())
+
+  sameAsStock("windows and a filter behind them")(
+    _.groupBy(window($"t", "10 minutes")).count().where($"count" > 2).select($"window.start", $"count"))
+
+  sameAsStock("rollup of windows", "update")(_.rollup(window($"t", "10 minutes"), $"id").count())
+
+  sameAsStock("sorted and limited windows", "complete")(
+    _.groupBy(window($"t", "10 minutes")).count().orderBy($"count".desc, $"window.start").limit(3))
+
+  sameAsStock("windows of windows, by the time of a window")(
+    _.groupBy(window($"t", "5 minutes"), $"id")
+      .count()
+      .groupBy(window(window_time($"window"), "15 minutes"))
+      .agg(sum("count")))
+
+  sameAsStock("windows of windows, directly")(
+    _.groupBy(window($"t", "5 minutes"), $"id").count().groupBy(window($"window", "15 minutes")).agg(sum("count")))
+
+  sameAsStock("three aggregations one after the other")(
+    _.groupBy(window($"t", "1 minute"), $"id")
+      .count()
+      .groupBy(window($"window", "5 minutes"), $"id")
+      .agg(sum("count").as("count"))
+      .groupBy(window($"window", "15 minutes"))
+      .agg(sum("count")))
+}

@@ -1,0 +1,31 @@
+package org.apache.spark.sql.tidemark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.Histories._
+
+/** Runs a query on stock Spark and on Tidemark: the same rows, counts and watermarks, batch by batch. */
+trait StockComparison extends RecordedRuns {
+  import testImplicits._
+
+  protected val Delay = "10 minutes"
+
+  protected def sameAsStock(name: String, mode: String = "append", history: History = wandering(1))(
+      query: DataFrame => DataFrame): Unit =
+    test(s"$name, in $mode mode") {
+      val expected = stock(run(mode, history, query))
+      assert(expected.exists(_.rows.nonEmpty), "(nothing is compared where nothing comes out)")
+      assertSameBatches(run(mode, history, query), expected)
+    }
+
+  /** The stream `id, t` with a watermark on `t`, taken through `query`. */
+  protected def run(mode: String, history: History, query: DataFrame => DataFrame): Seq[BatchRun] = {
+    val stream = MemoryStream[Event]
+    val events = timed(stream).withWatermark("t", Delay)
+    record(mode, query(events), history.map(events => () => { stream.addData(events); () }))
+  }
+
+  protected def timed(stream: MemoryStream[Event]): DataFrame =
+    stream.toDF().toDF("id", "seconds").select($"id", timestamp_seconds($"seconds").as("t"))
+}

@@ -1,0 +1,101 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode}
+
+/** Stock stays stock: everything but aggregations, with one watermark. */
+class StockOperatorsSuite extends StockComparison {
+  import testImplicits._
+
+  for (mode <- Seq("append", "update")) {
+    sameAsStock("stateless", mode)(_.where($"id" > 0).select($"id" + 1, $"t".as("time"), $"t".cast("date")))
+
+    sameAsStock("deduplication by the time", mode)(_.withColumn("t", $"t").dropDuplicates("id", "t"))
+
+    sameAsStock("deduplication without the time", mode)(_.dropDuplicates("id"))
+
+    sameAsStock("deduplication within the watermark", mode)(_.dropDuplicatesWithinWatermark("id"))
+
+    sameAsStock("a join with a table", mode)(_.join(names, Seq("id"), "left_outer"))
+  }
+
+  private def names = Seq(1 -> "one", 2 -> "two").toDF("id", "name")
+
+  sameAsStock("a limit")(_.limit(8))
+
+  sameAsStock("windows of a join with a table")(
+    _.join(names, "id").groupBy(window($"t", "10 minutes"), $"name").count())
+
+  sameAsStock("windows of exploded rows")(
+    _.select($"t", explode(sequence(lit(0), $"id")).as("n")).groupBy(window($"t", "10 minutes")).agg(sum("n")))
+
+  sameAsStock("deduplication before windows")(
+    _.dropDuplicates("id", "t").groupBy(window($"t", "10 minutes")).count())
+
+  sameAsStock("deduplication behind windows")(
+    _.groupBy(window($"t", "5 minutes"), $"id").count().dropDuplicates("window", "count"))
+
+  sameAsStock("a stream in union with itself")(df => df.where($"id" < 2).union(df.where($"id" > 2)))
+
+  sameAsStock("windows of a stream in union with itself")(
+    df => df.union(df.select($"id" + 100, $"t")).groupBy(window($"t", "10 minutes")).agg(sum("id")))
+
+  sameAsStock("groups with a state and event-time timeouts")(
+    _.as[(Int, Timestamp)]
+      .groupByKey(_._1)
+      .flatMapGroupsWithState(OutputMode.Append, GroupStateTimeout.EventTimeTimeout)(StockOperatorsSuite.lastSeen)
+      .toDF("id", "rows", "ended"))
+
+  sameAsStock("a state for each group", "update")(
+    _.as[(Int, Timestamp)]
+      .groupByKey(_._1)
+      .mapGroupsWithState(GroupStateTimeout.EventTimeTimeout)(StockOperatorsSuite.counted)
+      .toDF("id", "rows"))
+
+  test("a stream joined with itself gives the same rows, and none of them later") {
+    val history = Histories.wandering(3)
+    def pairs = run("append", history, events => {
+      val other = events.select($"id".as("id2"), $"t".as("t2"))
+      events.join(other, expr("id = id2 AND t2 > t AND t2 <= t + INTERVAL 4 MINUTES"), "left_outer")
+    })
+    val (theirs, ours) = (stock(pairs), pairs)
+    assert(rows(ours) === rows(theirs))
+    assert(rows(ours).exists(_.contains("null")) && !rows(ours).forall(_.contains("null")))
+    for ((row, step) <- steps(ours)) assert(step <= steps(theirs)(row), row)
+  }
+
+  private def rows(batches: Seq[BatchRun]): Seq[String] = batches.flatMap(_.rows).sorted
+
+  private def steps(batches: Seq[BatchRun]): Map[String, Int] =
+    batches.reverse.flatMap(batch => batch.rows.map(_ -> batch.step)).toMap
+}
+
+object StockOperatorsSuite {
+
+  /** Counts the rows of a group until nothing has come for ten minutes. */
+  val lastSeen: (Int, Iterator[(Int, Timestamp)], GroupState[Int]) => Iterator[(Int, Int, Boolean)] =
+    (id, events, state) =>
+      if (state.hasTimedOut) {
+        val rows = state.get
+        state.remove()
+        Iterator((id, rows, true))
+      } else {
+        val times = events.map(_._2.getTime).toSeq
+        state.update(state.getOption.getOrElse(0) + times.size)
+        state.setTimeoutTimestamp(math.max(times.max, state.getCurrentWatermarkMs()) + 600000L)
+        Iterator((id, state.get, false))
+      }
+
+  val counted: (Int, Iterator[(Int, Timestamp)], GroupState[Int]) => (Int, Int) =
+    (id, events, state) =>
+      if (state.hasTimedOut) {
+        state.remove()
+        (id, -1)
+      } else {
+        state.update(state.getOption.getOrElse(0) + events.size)
+        state.setTimeoutTimestamp(state.getCurrentWatermarkMs() + 600000L)
+        (id, state.get)
+      }
+}

@@ -1,0 +1,76 @@
+package org.apache.spark.sql.tidemark
+
+import io.tidemark.core.{Input, OperatorId, Side}
+
+import org.apache.spark.sql.functions._
+
+/** The walk-through of watermark propagation: impressions and clicks, an outer join, and an hourly count behind it. */
+class WalkthroughSuite extends KeyedWatermarkTest {
+  import testImplicits._
+
+  private def query() = {
+    val (impressions, left) = timed("impressionTime", "20 minutes", "ad")
+    val (clicks, right) = timed("clickTime", "10 minutes", "clickAd")
+    val joined = left
+      .join(right, expr("ad = clickAd AND clickTime BETWEEN impressionTime AND impressionTime + INTERVAL 2 MINUTES"), "left_outer")
+      .groupBy(window($"impressionTime", "1 hour"))
+      .count()
+      .select($"window.start".cast("string"), $"count")
+    (impressions, clicks, joined)
+  }
+
+  // Spark has one watermark, the minimum of both inputs: 9:40 after the first batch, 10:40 after the second.
+  test("stock: the join and all behind it go by one watermark") {
+    withSQLConf("spark.tidemark.enabled" -> "false") {
+      val (impressions, clicks, df) = query()
+      testStream(df)(
+        MultiAddData(clicks, 1 -> at("10:10"), 2 -> at("10:20"), 3 -> at("10:30"))(impressions, 1 -> at("10:00")),
+        ProcessAllAvailable(),
+        Execute(q => assert(q.lastProgress.eventTime.get("watermark").contains("09:40:00.000"))),
+        Execute(q => assert(evictionMillis(q, 1) === millis("9:40"))),
+        Execute(q => assert(evictionMillis(q, 0) === millis("9:38") - 1)),
+        MultiAddData(clicks, 4 -> at("11:01"), 5 -> at("11:03"), 6 -> at("11:04"))(impressions, 4 -> at("11:00")),
+        ProcessAllAvailable(),
+        Execute(q => assert(evictionMillis(q, 1) === millis("10:40"))))
+    }
+  }
+
+  private def evictionMillis(query: org.apache.spark.sql.execution.streaming.runtime.StreamExecution, operator: Long): Long = {
+    val propagator = SparkInternals.propagator(
+      query.asInstanceOf[org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution])
+    propagator.getInputWatermarkForEviction(query.lastExecution.currentBatchId, operator)
+  }
+
+  // Batch 1: impressions' newest is 10:00, so 10:00 - 20 min = 9:40; clicks' newest is 10:30, so 10:30 - 10 min = 10:20.
+  //   An impression waits for clicks up to 2 minutes later; clicks up to 10:20 are in, so impressions up to
+  //   10:20 - 2 min - 1 ms = 10:17:59.999 are closed. The join hands on min(own 9:40, closed 10:17:59.999) = 9:40, where
+  //   stock says 9:37:59.999. A click matches impressions at or before it: clicks up to 9:40 - 1 ms are closed.
+  // Batch 2: impressions 11:00 - 20 min = 10:40; clicks 11:04 - 10 min = 10:54, closed impressions 10:51:59.999; the join
+  //   hands on 10:40.
+  test("keyed: each side of the join goes by its own watermark") {
+    val (impressions, clicks, df) = query()
+    def sides(left: String, leftClosed: Long, right: String, rightClosed: Long, out: Long) = Execute { q =>
+      val levels = keyed(q).levelsOf(q.lastExecution.currentBatchId).get
+      def input(operator: Long, side: Side) = levels.inputs(Input(OperatorId(operator), side))
+      // Spark numbers operators from the output: the aggregation is last to be reached, whatever its number.
+      val join = levels.inputs.keys.find(_.side == Side.Right).get.operator
+      val aggregation = levels.inputs.keys.map(_.operator).find(_ != join).get
+      assert(input(join.value, Side.Left).input.watermark.millis === Some(millis(left)))
+      assert(input(join.value, Side.Left).evicted.get.watermark.millis === Some(leftClosed))
+      assert(input(join.value, Side.Right).input.watermark.millis === Some(millis(right)))
+      assert(input(join.value, Side.Right).evicted.get.watermark.millis === Some(rightClosed))
+      assert(input(aggregation.value, Side.Left).input.watermark.millis === Some(out))
+    }
+    testStream(df)(
+      MultiAddData(clicks, 1 -> at("10:10"), 2 -> at("10:20"), 3 -> at("10:30"))(impressions, 1 -> at("10:00")),
+      ProcessAllAvailable(),
+      originsAre("impressionTime" -> Some(millis("9:40")), "clickTime" -> Some(millis("10:20"))),
+      sides("9:40", millis("10:18") - 1, "10:20", millis("9:40") - 1, millis("9:40")),
+      CheckAnswer(),
+      MultiAddData(clicks, 4 -> at("11:01"), 5 -> at("11:03"), 6 -> at("11:04"))(impressions, 4 -> at("11:00")),
+      ProcessAllAvailable(),
+      originsAre("impressionTime" -> Some(millis("10:40")), "clickTime" -> Some(millis("10:54"))),
+      sides("10:40", millis("10:52") - 1, "10:54", millis("10:40") - 1, millis("10:40")),
+      CheckAnswer())
+  }
+}
