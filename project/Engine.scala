@@ -2,15 +2,26 @@ import Fail.fail
 import sbt._
 import sbt.Keys._
 
+/** The engine's projects, one for each Spark minor. */
+final class Engine(val componentProjects: Seq[Project]) extends CompositeProject {
+  def references: Seq[ProjectReference] = componentProjects.map(project => LocalProject(project.id))
+
+  /** A command line that does the task in each of them. */
+  def each(task: String): String = componentProjects.map(project => s"${project.id}/$task").mkString("; ")
+}
+
 /** How the engine is built against one Spark minor. */
 object Engine {
 
-  /** The project of one Spark minor. Its jar is thin: our classes only, Spark brings everything else. */
-  def engine(minor: String, spark: Seq[Setting[_]]): Project =
+  /** From each Spark minor, and where its Spark comes from. */
+  def engine(minors: (String, Seq[Setting[_]])*): Engine =
+    new Engine(minors.map { case (minor, spark) => of(minor, spark) })
+
+  /** The jar of a project is thin: our classes only, Spark brings everything else. */
+  private def of(minor: String, spark: Seq[Setting[_]]): Project =
     Project(s"spark${minor.filter(_.isDigit)}", file(s"target/spark-$minor"))
       .settings(
-        compiler,
-        spark,
+        compilerOptions,
         sourcesIn(Compile, "jvm/src/main", s"spark-$minor"),
         sourcesIn(Test, "jvm/src/test"),
         target := baseDirectory.value,
@@ -18,12 +29,12 @@ object Engine {
         moduleName := s"tidemark-spark-$minor",
         Compile / sourceGenerators += buildInfo.taskValue,
         // Documentation and source jars are not shipped.
-        Compile / packageDoc / publishArtifact := false
-      )
+        Compile / packageDoc / publishArtifact := false,
+        spark)
 
   val sparkMinor = settingKey[String]("The Spark minor that a project is built for, as in 4.2.")
 
-  val compiler: Seq[Setting[_]] = Seq(
+  val compilerOptions: Seq[Setting[_]] = Seq(
     scalacOptions ++= Seq("-release:17", "-encoding", "utf8", "-deprecation", "-feature", "-unchecked"),
     scalacOptions ++= Seq("-Xlint", "-Wdead-code", "-Werror"),
     // Tests throw away results of assertions all the time.

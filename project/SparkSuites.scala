@@ -41,17 +41,22 @@ object SparkSuites {
     val reports = target.value / (if (stock) "spark-suites-stock" else "spark-suites")
     IO.delete(reports)
     IO.createDirectory(reports)
+    val output = reports / "output.txt"
 
     val jvm = SparkTests.javaOptionsOf(root, target.value) ++ (if (stock) Nil else Seq(extension))
     val classPath = (tests +: (Compile / products).value) ++ (Test / dependencyClasspath).value.files
-    val runner = Seq("org.scalatest.tools.Runner", "-R", tests.toString, "-oDW", "-u", reports.toString) ++
-      classes.flatMap { case (_, name) => Seq("-s", name) }
+    val runner = Seq("org.scalatest.tools.Runner", "-R", s"$tests", "-oDW", "-fW", s"$output", "-u", s"$reports")
     val options = ForkOptions()
       .withOutputStrategy(OutputStrategy.LoggedOutput(log))
       .withWorkingDirectory(SparkTests.workFolder(target.value))
-    // The exit code says only that something failed; the reports say what.
-    val _ = Fork.java(options, jvm ++ Seq("-cp", classPath.mkString(java.io.File.pathSeparator)) ++ runner)
+    // The exit code says only that something failed. The reports say what, but not whether a suite was cut short.
+    val _ = Fork.java(
+      options,
+      jvm ++ Seq("-cp", classPath.mkString(java.io.File.pathSeparator)) ++ runner ++
+        classes.flatMap { case (_, name) => Seq("-s", name) })
 
+    val whole = s"Suites: completed ${chosen.size}, aborted 0"
+    if (!output.exists || !IO.readLines(output).contains(whole)) fail(s"$output does not say: $whole")
     val outcomes = classes.flatMap { case (suite, name) => SuiteReport.read(reports / s"TEST-$name.xml", suite) }
     Differences.judge(chosen, outcomes, differences) match {
       case Seq() => log.info(s"${outcomes.count(_.passed)} of Spark's own tests passed, as they should.")

@@ -41,6 +41,8 @@ object SparkTests {
     "-Xmx3g",
     "-Xss4m",
     "-XX:+UseParallelGC",
+    // Tests run most of their code a few times only: compiling it well costs more than that brings.
+    "-XX:TieredStopAtLevel=1",
     "-Dspark.testing=1",
     "-Dspark.ui.enabled=false",
     "-Dspark.ui.showConsoleProgress=false",

@@ -7,11 +7,11 @@ final case class TidemarkConf[A](key: String, doc: String, default: A, since: St
     parse: String => Option[A]) {
 
   /** The value, given how a setting's text is looked up.
-    * @throws IllegalArgumentException when the text is none of `values`
+    * @throws TidemarkException when the text is none of `values`
     */
   def get(lookup: String => Option[String]): A = lookup(key).fold(default) { value =>
     parse(value.trim.toLowerCase(Locale.ROOT)).getOrElse(
-      throw new IllegalArgumentException(s"$key must be one of ${values.mkString(", ")}, but is '$value'"))
+      throw new TidemarkException(TidemarkError.invalidSetting(key, value, values)))
   }
 }
 

@@ -14,7 +14,7 @@ final class TidemarkException(val error: TidemarkError, cause: Throwable = null)
   override def getCondition: String = s"TIDEMARK.${error.code}"
 }
 
-/** Every refusal of the engine, each with its code. Python's own (about jars and arguments) are in its `_errors.py`. */
+/** Every refusal of the engine, each with its code; Python has more of its own, about jars and arguments. */
 object TidemarkError {
 
   def sparkVersionMismatch(built: String, running: String): TidemarkError = TidemarkError(
@@ -55,6 +55,17 @@ object TidemarkError {
     "CHECKPOINT_ENTRY_NEWER",
     s"The watermark entry $file has format version $version; this Tidemark reads up to $known.",
     "using the Tidemark version that wrote it, or a later one")
+
+  def entryMissing(query: String, file: String): TidemarkError = TidemarkError(
+    "CHECKPOINT_ENTRY_MISSING",
+    s"The watermark entry $file is missing, and query $query has operators that carry a second event-time column, " +
+      "whose oldest value in state only that entry knows.",
+    "restoring the file from a backup, or by starting with a new checkpoint")
+
+  def invalidSetting(key: String, value: String, values: Seq[String]): TidemarkError = TidemarkError(
+    "INVALID_SETTING",
+    s"The setting $key is '$value', which is none of ${values.mkString(", ")}.",
+    s"setting it to one of them, or by leaving it out")
 
   def takeoverFailed(query: String, why: String): TidemarkError = TidemarkError(
     "TAKEOVER_FAILED",

@@ -39,7 +39,9 @@ class DocsSuite extends AnyFunSuite {
     val pairs = "^ *((?:[0-9a-f]{2} )*[0-9a-f]{2})(?=  |$)".r
     val hex = example.linesIterator.flatMap(pairs.findFirstMatchIn(_)).map(_.group(1).trim).mkString(" ")
     val entry = EntryCodec.decode(hex.split(' ').map(Integer.parseInt(_, 16).toByte))
-    val reached = entry.origins.map { case (name, state) => name.toString -> state.clock.millis.map(Instant.ofEpochMilli) }
+    val reached = entry.origins.map { case (name, state) =>
+      name.toString -> state.clock.millis.map(Instant.ofEpochMilli)
+    }
     assert(
       reached == Map(
         "clicks" -> Some(Instant.parse("2024-05-01T10:20:00Z")),

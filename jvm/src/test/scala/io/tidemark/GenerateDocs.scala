@@ -22,28 +22,28 @@ object GenerateDocs {
   /** The text of docs/settings.md. */
   def settings: String =
     s"""# Settings
-       |
-       |<!-- Made by `make docs` from jvm/src/main/scala/io/tidemark/TidemarkConf.scala: change it there. -->
-       |
-       |Settings of a session, set as any other of Spark's: on the builder, by `--conf`, by `spark.conf.set`, by SQL's `SET`.
-       |A query takes them as they are when it starts. They are not kept in the checkpoint: a query that is started again
-       |takes those of its session then. Upper and lower case are the same; any value but those named is an error.
-       |
-       || setting | default | values | what it does | since |
-       ||---|---|---|---|---|
-       |${TidemarkConf.all.map(ofSetting).mkString("\n|")}
-       |
-       |Settings of Spark that matter here:
-       |
-       || setting | what it means for Tidemark |
-       ||---|---|
-       || `spark.sql.extensions` | has to name `io.tidemark.TidemarkExtension`, among others, with commas between them |
-       || `spark.jars` | has to name the jar of the session's Spark; what `--jars` of `spark-submit` gives is the same |
-       || `spark.sql.streaming.multipleWatermarkPolicy` | with `max` a query is left to Spark |
-       || `spark.sql.streaming.statefulOperator.allowMultiple` | with `false` a query is left to Spark |
-       || `spark.sql.streaming.noDataMicroBatches.enabled` | with `false` results wait for the next row, as in Spark |
-       || `spark.sql.streaming.minBatchesToRetain` | so many watermark entries are kept in the checkpoint, and at least two |
-       |""".stripMargin
+      |
+      |<!-- Made by `make docs` from jvm/src/main/scala/io/tidemark/TidemarkConf.scala: change it there. -->
+      |
+      |Settings of a session, set as any other of Spark's: on the builder, by `--conf`, by `spark.conf.set`, by SQL's `SET`.
+      |A query takes them as they are when it starts. They are not kept in the checkpoint: a query that is started again
+      |takes those of its session then. Upper and lower case are the same; any value but those named is an error.
+      |
+      || setting | default | values | what it does | since |
+      ||---|---|---|---|---|
+      |${TidemarkConf.all.map(ofSetting).mkString("\n|")}
+      |
+      |Settings of Spark that matter here:
+      |
+      || setting | what it means for Tidemark |
+      ||---|---|
+      || `spark.sql.extensions` | has to name `io.tidemark.TidemarkExtension`, among others, with commas between them |
+      || `spark.jars` | has to name the jar of the session's Spark; what `--jars` of `spark-submit` gives is the same |
+      || `spark.sql.streaming.multipleWatermarkPolicy` | with `max` a query is left to Spark |
+      || `spark.sql.streaming.statefulOperator.allowMultiple` | with `false` a query is left to Spark |
+      || `spark.sql.streaming.noDataMicroBatches.enabled` | with `false` results wait for the next row, as in Spark |
+      || `spark.sql.streaming.minBatchesToRetain` | so many watermark entries are kept in the checkpoint, and at least two |
+      |""".stripMargin
 
   /** The tests of Spark's own that differ on purpose, as the build reads them: suite, test, reason. */
   def differences(root: Path): Seq[Seq[String]] =
@@ -60,7 +60,12 @@ object GenerateDocs {
   }
 
   private def ofSetting(setting: TidemarkConf[_]): String =
-    row(Seq(code(setting.key), code(default(setting)), setting.values.map(code).mkString(", "), setting.doc, setting.since))
+    row(Seq(
+      code(setting.key),
+      code(default(setting)),
+      setting.values.map(code).mkString(", "),
+      setting.doc,
+      setting.since))
 
   private def row(cells: Seq[String]): String = cells.map(_.replace("|", "\\|")).mkString("| ", " | ", " |")
 

@@ -67,6 +67,11 @@ final case class Entry(
     carried = carried,
     ledgers = ledgers)
 
+  /** With the origins that are not remembered here, because they are new to the plan, at what `floor` has for them. */
+  def withOriginsOf(floor: Entry): Entry = copy(
+    decision = decision.copy(origins = floor.decision.origins ++ decision.origins),
+    origins = floor.origins ++ origins)
+
   /** What the next batch works with. */
   def decide: Decision = Decision(origins.map { case (name, state) => name -> state.clock }, unionFloors, carried)
 }

@@ -53,7 +53,7 @@ object Ledger {
 
   val empty: Ledger = Ledger(1L, TreeMap.empty)
 
-  /** The last multiple of `width` at or after `millis`: a time is evicted no later than its bucket's end. */
+  /** The first multiple of `width` at or after `millis`: a time is evicted no later than its bucket's end. */
   def bucketEnd(millis: Long, width: Long): Long = Math.floorDiv(millis + width - 1, width) * width
 
   private def least(a: Vector[Option[Long]], b: Vector[Option[Long]]): Vector[Option[Long]] =

@@ -56,7 +56,7 @@ private[core] final class RowModel(shape: Shape, delay: OriginName => Long, widt
           rows.map(_.rename(columns)((_, _, time) => time))
         }.toVector
       case operator: Stateful => work(operator, below.head)
-      case join: Join => match_(join, below.head, below(1))
+      case join: Join => joined(join, below.head, below(1))
       case declared: Declared => below.head.map(_.rename(Seq(declared.column -> Inner))((_, _, time) => time))
     }
     val rows = out.distinct.take(RowModel.MostRows)
@@ -134,7 +134,7 @@ private[core] final class RowModel(shape: Shape, delay: OriginName => Long, widt
   private val Inner = ColumnId(-1)
 
   /** All pairs that match, and all rows of both sides when they are closed, as of a full outer join. */
-  private def match_(join: Join, left: Vector[Row], right: Vector[Row]): Vector[Row] = {
+  private def joined(join: Join, left: Vector[Row], right: Vector[Row]): Vector[Row] = {
     val (allLeft, newLeft, goneLeft) = taken(join, Side.Left, left)
     val (allRight, newRight, goneRight) = taken(join, Side.Right, right)
     val pairs = for {

@@ -67,6 +67,8 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
   private val own = query.levelsOf(batch).getOrElse(throw missing(batch))
   private val previous = query.levelsOf(batch - 1).getOrElse(throw missing(batch - 1))
 
+  def label: String = query.label
+
   private def missing(of: Long) = new TidemarkException(
     TidemarkError.takeoverFailed(query.label, s"the watermarks of batch $of were never worked out"))
 

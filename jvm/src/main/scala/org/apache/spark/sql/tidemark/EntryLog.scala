@@ -34,6 +34,9 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
     else Some(decode(file, batch, bytes(file)))
   }
 
+  /** Where the entry of a batch is. */
+  def file(batch: Long): String = at(batch).toString
+
   /** The newest entry before `batch`. */
   def newestBefore(batch: Long): Option[Entry] =
     batches().filter(_ < batch).maxOption.flatMap(read)

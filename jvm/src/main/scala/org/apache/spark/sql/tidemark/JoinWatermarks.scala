@@ -14,8 +14,8 @@ private[tidemark] object JoinWatermarks {
 
   def write(join: StreamingSymmetricHashJoinExec, levels: BatchLevels): StreamingSymmetricHashJoinExec = {
     val bounds = new JoinBounds(join)
-    requireFilter(join, join.left, bounds.left)
-    requireFilter(join, join.right, bounds.right)
+    requireFilter(join, join.left, bounds.left, levels)
+    requireFilter(join, join.right, bounds.right, levels)
     join.copy(
       // Rows of each side are filtered below by their own watermark, before they are shuffled.
       eventTimeWatermarkForLateEvents = None,
@@ -58,7 +58,11 @@ private[tidemark] object JoinWatermarks {
     else levels.evictedBeforeMillis(join, side).map(math.min(_, levels.lateMillis(join, side))).filter(_ > 0)
 
   /** Without the filter late rows would join: that must never run. */
-  private def requireFilter(join: StateStoreWriter, side: SparkPlan, active: Option[Attribute]): Unit = {
+  private def requireFilter(
+      join: StateStoreWriter,
+      side: SparkPlan,
+      active: Option[Attribute],
+      levels: BatchLevels): Unit = {
     def has(plan: SparkPlan): Boolean = plan match {
       case input: OperatorInputExec => input.levels.input.nonEmpty
       case _: StateStoreWriter => false
@@ -66,6 +70,6 @@ private[tidemark] object JoinWatermarks {
     }
     if (active.nonEmpty && !has(side))
       throw new TidemarkException(
-        TidemarkError.takeoverFailed(s"with operator ${join.stateInfo.get.operatorId}", "a join side has no late filter"))
+        TidemarkError.takeoverFailed(levels.label, s"an input of join ${join.stateInfo.get.operatorId} has no late filter"))
   }
 }

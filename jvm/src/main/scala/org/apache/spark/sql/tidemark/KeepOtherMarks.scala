@@ -4,6 +4,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.catalyst.trees.TreePattern.EVENT_TIME_WATERMARK
 import org.apache.spark.sql.internal.SQLConf
 
 /** A `withWatermark` on one column leaves the other event-time columns what they are.
@@ -15,7 +16,7 @@ final class KeepOtherMarks(session: SparkSession) extends Rule[LogicalPlan] {
   import KeepOtherMarks._
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!isKeyed(session.sessionState.conf)) plan
+    if (!plan.containsPattern(EVENT_TIME_WATERMARK) || !isKeyed(session.sessionState.conf)) plan
     else
       plan.resolveOperatorsUp {
         case origin: EventTimeWatermark if origin.resolved && origin.getTagValue(Kept).isEmpty && losesMarks(origin) =>

@@ -23,9 +23,16 @@ private[tidemark] final class KeyedQuery(val label: String, val origins: Origins
   private var told = Set.empty[TidemarkError]
 
   @volatile private var seen: Option[Snapshot] = None
+  @volatile private var late = Map.empty[OperatorId, Long]
 
   /** What a report is made from; from any thread. */
   def snapshot: Option[Snapshot] = seen
+
+  /** Rows that each operator has dropped as late since this run began; from any thread. */
+  def lateRows: Map[OperatorId, Long] = late
+
+  def countLate(rows: Map[OperatorId, Long]): Unit =
+    late = rows.foldLeft(late) { case (all, (operator, more)) => all.updated(operator, all.getOrElse(operator, 0L) + more) }
 
   /** Called before the first batch of a run is planned: reads back what the checkpoint has.
     *
@@ -36,7 +43,8 @@ private[tidemark] final class KeyedQuery(val label: String, val origins: Origins
   def resume(first: Long, previousMillis: Long, currentMillis: Long): Unit = {
     val floor = Entry.initial(origins.names, first - 1, previousMillis, currentMillis)
     val own = if (first == 0) None else log.read(first - 1)
-    entry = own.getOrElse(if (first == 0) floor else log.newestBefore(first - 1).fold(floor)(_.raisedTo(floor)))
+    def gap = if (first == 0) floor else log.newestBefore(first - 1).fold(floor)(_.raisedTo(floor))
+    entry = own.fold(gap)(_.withOriginsOf(floor))
     ownSince = if (own.isEmpty) first else first - 1
     if (first > 0 && own.isEmpty)
       logWarning(s"$label: the checkpoint has no watermark entry of batch ${first - 1}; going on from Spark's watermark")
@@ -67,10 +75,16 @@ private[tidemark] final class KeyedQuery(val label: String, val origins: Origins
 
   private def keep(batch: Long, plan: ShapeBuilder.Translated, decision: Decision): Unit = {
     val now = Propagation.levels(plan.shape, decision)
+    if (batch < ownSince) requireNothingCarried(batch, now)
     try levels.get(batch - 1).foreach(now.requireNotBefore)
     catch { case e: WentBack => throw new TidemarkException(TidemarkError.watermarkWentBack(label, e.getMessage), e) }
     levels.update(batch, now)
   }
+
+  /** The oldest carried values in state are in the entry alone: without it, a column could overtake them. */
+  private def requireNothingCarried(batch: Long, levels: Levels): Unit =
+    if (batch >= 0 && levels.inputs.values.exists(input => input.carried.nonEmpty && input.evicted.nonEmpty))
+      throw new TidemarkException(TidemarkError.entryMissing(label, log.file(batch)))
 
   def levelsOf(batch: Long): Option[Levels] = levels.get(batch)
 

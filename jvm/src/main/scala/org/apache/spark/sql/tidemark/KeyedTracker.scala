@@ -24,19 +24,17 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
     val noted = inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
     val batch = takeover.batch
     query.ended(batch.id, batch.timestampMillis, Observation(newest, noted.toMap))
-    countLate(executedPlan, inputs)
+    query.countLate(lateRows(executedPlan, inputs))
   }
 
-  /** Rows that were dropped before an operator are among those that Spark says it dropped. */
-  private def countLate(plan: SparkPlan, inputs: Seq[OperatorInputExec]): Unit = {
-    val late = inputs.flatMap(input => input.levels.input.map(_.operator.value -> input.lateRows)).filter(_._2 > 0)
-    val byOperator = late.groupMapReduce(_._1)(_._2)(_ + _)
-    if (byOperator.nonEmpty)
-      collect(plan) { case writer: StateStoreWriter => writer }.foreach { writer =>
-        writer.stateInfo.flatMap(info => byOperator.get(info.operatorId)).foreach { rows =>
-          writer.longMetric("numRowsDroppedByWatermark").add(rows)
-        }
-      }
+  /** Late rows by operator; those that were dropped before an operator are added to what Spark says it dropped. */
+  private def lateRows(plan: SparkPlan, inputs: Seq[OperatorInputExec]): Map[OperatorId, Long] = {
+    val before = inputs.flatMap(input => input.levels.input.map(_.operator -> input.lateRows)).groupMapReduce(_._1)(_._2)(_ + _)
+    collect(plan) { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }.map { writer =>
+      val operator = OperatorId(writer.stateInfo.get.operatorId)
+      before.get(operator).filter(_ > 0).foreach(writer.longMetric("numRowsDroppedByWatermark").add)
+      operator -> writer.getProgress().numRowsDroppedByWatermark
+    }.toMap
   }
 
   private def collect[A](plan: SparkPlan)(found: PartialFunction[SparkPlan, A]): Seq[A] =

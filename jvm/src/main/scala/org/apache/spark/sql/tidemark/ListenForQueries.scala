@@ -7,6 +7,7 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.streaming.StreamingQueryListener
@@ -26,6 +27,11 @@ final class ListenForQueries(session: SparkSession) extends (LogicalPlan => Unit
   }
 }
 
+/** Fails a query that could not be taken over, whatever its plan. */
+private[tidemark] final class RaiseFailure(error: TidemarkException) extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = throw error
+}
+
 /** Takes over a query when it has begun: Spark calls this on the query's own thread, before its first batch is planned.
   *
   * Spark swallows what a listener throws, so a failure is kept, and raised when the query is planned.
@@ -36,13 +42,17 @@ private[tidemark] final class TakeoverListener(session: classic.SparkSession) ex
     execution(event.id, event.runId).foreach { query =>
       try Takeover.of(query).foreach(takeover => Takeovers.begun(event.runId, Right(takeover)))
       catch {
-        case e: TidemarkException => Takeovers.begun(event.runId, Left(e))
+        case e: TidemarkException => fail(query, e)
         case e: Throwable =>
-          Takeovers.begun(
-            event.runId,
-            Left(new TidemarkException(TidemarkError.takeoverFailed(event.id.toString, e.toString), e)))
+          fail(query, new TidemarkException(TidemarkError.takeoverFailed(event.id.toString, e.toString), e))
       }
     }
+
+  private def fail(query: MicroBatchExecution, error: TidemarkException): Unit = {
+    Takeovers.begun(query.runId, Left(error))
+    val session = query.sparkSessionForStream
+    session.experimental.extraOptimizations = session.experimental.extraOptimizations :+ new RaiseFailure(error)
+  }
 
   override def onQueryTerminated(event: QueryTerminatedEvent): Unit = Takeovers.finished(event.runId)
 

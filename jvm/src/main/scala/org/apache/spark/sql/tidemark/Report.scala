@@ -11,7 +11,8 @@ import io.tidemark.core._
 /** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
   *
   * Times are ms since the epoch; a watermark that is not defined yet is null. `late` is what rows of the next batch are
-  * judged by, `eviction` what its windows are closed and its state is evicted by.
+  * judged by, `eviction` what its windows are closed and its state is evicted by. `batch` is the last that has ended
+  * (-1: none has).
   */
 private[tidemark] final case class Report(id: UUID, runId: UUID, json: String)
 
@@ -36,7 +37,8 @@ private[tidemark] object Report {
     val tree = new Tree(
       snapshot.plan,
       Propagation.levels(shape, entry.decision),
-      Propagation.levels(shape, entry.decide))
+      Propagation.levels(shape, entry.decide),
+      query)
     Seq(
       "batch" -> entry.batch,
       "origins" -> list(query.origins.all.map(one => origin(one, entry))),
@@ -56,7 +58,8 @@ private[tidemark] object Report {
   }
 
   /** The plan as nested operators; those that only hand on what they get are left out. */
-  private final class Tree(plan: ShapeBuilder.Translated, late: Levels, eviction: Levels) {
+  private final class Tree(plan: ShapeBuilder.Translated, late: Levels, eviction: Levels, query: KeyedQuery) {
+    private val lateRows = query.lateRows
 
     def json: AnyRef = node(eviction.flow)
 
@@ -67,12 +70,12 @@ private[tidemark] object Report {
         case _ => Map.empty[ColumnId, ColumnId]
       }
       val columns = flow.out.columns.toSeq.sortBy(_._1.value).map { case (id, held) =>
-        val in = below.flatMap(_.columns.get(sources.getOrElse(id, id))).headOption
+        val in = if (below.size > 1) None else below.flatMap(_.columns.get(sources.getOrElse(id, id))).headOption
         obj(
           "name" -> plan.columnNames.getOrElse(id, s"#${id.value}"),
           "in_ms" -> in.map(h => millis(h.watermark)).orNull,
           "out_ms" -> millis(held.watermark),
-          "held_by" -> held.by.map(_.toString).orNull)
+          "held_by" -> holder(held))
       }
       val least = flow.out.least.filter(_ => columns.isEmpty)
       val fields = Seq(
@@ -83,6 +86,10 @@ private[tidemark] object Report {
       obj(fields: _*)
     }
 
+    /** Who holds a watermark back; where there is one input, nobody needs to be told. */
+    private def holder(held: Held): String =
+      if (query.origins.all.size < 2) null else held.by.map(_.toString).orNull
+
     private def hasEventTime(flow: Flow): Boolean = Shape.postOrder(flow.shape).exists(_.isInstanceOf[Shape.Origin])
 
     private def stateful(shape: Shape): Seq[(String, Any)] = shape match {
@@ -92,21 +99,24 @@ private[tidemark] object Report {
           Shape.postOrder(in).exists(_.isInstanceOf[Shape.Origin])
         }
         Seq("inputs_without_event_time" -> list(leftOut.map { case (_, index) => Int.box(index) }))
-      case one: Shape.Stateful => ("id" -> one.id.value) +: levels(Input(one.id, Side.Left))
+      case one: Shape.Stateful => operator(one.id) ++ levels(Input(one.id, Side.Left))
       case join: Shape.Join =>
         val sides = Seq(Side.Left -> "left", Side.Right -> "right").map { case (side, name) =>
           obj(("side" -> name) +: levels(Input(join.id, side)): _*)
         }
-        Seq("id" -> join.id.value, "sides" -> list(sides))
+        operator(join.id) :+ ("sides" -> list(sides))
       case _ => Nil
     }
+
+    private def operator(id: OperatorId): Seq[(String, Any)] =
+      Seq("id" -> id.value, "late_rows" -> lateRows.getOrElse(id, 0L))
 
     private def levels(input: Input): Seq[(String, Any)] = {
       val now = eviction.inputs.get(input)
       Seq(
         "late_ms" -> late.inputs.get(input).map(l => millis(l.input.watermark)).orNull,
         "eviction_ms" -> now.flatMap(_.evicted).map(h => millis(h.watermark)).orNull,
-        "held_by" -> now.flatMap(_.evicted).flatMap(_.by).map(_.toString).orNull)
+        "held_by" -> now.flatMap(_.evicted).map(holder).orNull)
     }
   }
 

@@ -19,7 +19,7 @@ private[tidemark] object RequireTakeover {
           if query.runId == runId && Settings.enabled(query.sparkSessionForStream.sessionState.conf) &&
             query.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark]) =>
         throw new TidemarkException(
-          TidemarkError.takeoverFailed(query.id.toString, "its start was not seen; was spark.sql.extensions set late?"))
+          TidemarkError.takeoverFailed(query.id.toString, "its start was not seen by the session's listener"))
     }
     ()
   }

@@ -2,8 +2,6 @@ package org.apache.spark.sql.tidemark
 
 import java.util.UUID
 
-import scala.util.control.NonFatal
-
 import io.tidemark.{TidemarkError, TidemarkException}
 
 import org.apache.hadoop.fs.Path
@@ -78,18 +76,13 @@ private[tidemark] object Takeover {
   def of(execution: MicroBatchExecution): Option[Takeover] = {
     val conf = execution.sparkSessionForStream.sessionState.conf
     if (!Settings.enabled(conf) || !execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark])) None
-    else
-      try {
-        val takeover = new Takeover(execution)
-        // Spark has chosen its propagator by the same setting when the query was made.
-        if (SparkInternals.propagator(execution).isInstanceOf[PropagateWatermarkSimulator]) takeover.install()
-        else takeover.query
-        Some(takeover)
-      } catch {
-        case e: TidemarkException => throw e
-        case NonFatal(e) =>
-          throw new TidemarkException(TidemarkError.takeoverFailed(execution.id.toString, e.toString), e)
-      }
+    else {
+      val takeover = new Takeover(execution)
+      // Spark has chosen its propagator by the same setting when the query was made.
+      if (SparkInternals.propagator(execution).isInstanceOf[PropagateWatermarkSimulator]) takeover.install()
+      else takeover.query
+      Some(takeover)
+    }
   }
 
   private def leftToSpark(conf: SQLConf): Option[String] =

@@ -15,13 +15,13 @@ object Histories {
 
   val Noon: Instant = LocalDateTime.of(2024, 3, 1, 12, 0).toInstant(ZoneOffset.UTC)
 
-  /** Event time goes on by nine minutes a step; rows are up to eight minutes ahead and up to half an hour behind. */
-  def wandering(seed: Int, from: Instant = Noon, steps: Int = 6, rows: Int = 6): History = {
+  /** Event time goes on by eleven minutes a step; rows are up to eight minutes ahead and up to half an hour behind. */
+  def wandering(seed: Int, from: Instant = Noon, steps: Int = 4, rows: Int = 7): History = {
     val random = new Random(seed)
     Seq.tabulate(steps) { step =>
       Seq.fill(rows) {
         val behind = if (random.nextInt(4) == 0) 30 else 10
-        val minutes = step * 9 + random.nextInt(8 + behind) - behind
+        val minutes = step * 11 + random.nextInt(8 + behind) - behind
         (random.nextInt(4), Some(from.getEpochSecond + minutes * 60L + random.nextInt(60)))
       }
     }

@@ -1,13 +1,14 @@
 package org.apache.spark.sql.tidemark
 
 import java.io.File
-import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
+import java.util.concurrent.ConcurrentLinkedQueue
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{DataFrame, Dataset, Row}
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamingQueryWrapper}
-import org.apache.spark.sql.streaming.StreamingQueryProgress
+import org.apache.spark.sql.streaming.{StreamingQueryProgress, Trigger}
 
 /** What one batch did. The order of rows in a batch means nothing, so they are sorted.
   *
@@ -35,21 +36,20 @@ trait RecordedRuns extends KeyedWatermarkTest {
   protected type Step = () => Unit
 
   /** One query with its checkpoint; may be run in several runs, which go on where the one before has stopped. */
-  protected final class Recorder(mode: String, checkpoint: File) {
-    private val attempts = new ConcurrentLinkedQueue[(Long, Seq[String])]
-    private val steps = new ConcurrentHashMap[Long, Int]
-    private val progresses = new ConcurrentHashMap[Long, StreamingQueryProgress]
+  protected final class Recorder(mode: String, val checkpoint: File) {
+    private val written = new ConcurrentLinkedQueue[(Long, Int, Seq[String])]
+    private val finished = mutable.ArrayBuffer.empty[BatchRun]
     private var step = 0
 
     /** Starts the query, takes the steps one by one (each to the end, with the batches without data) and stops it. */
-    def run(query: DataFrame)(history: Step*): Unit = {
+    def run(query: DataFrame, trigger: Trigger = Trigger.ProcessingTime(0))(history: Step*): Unit = {
       val write: (Dataset[Row], Long) => Unit = (batch, id) => {
-        attempts.add(id -> batch.collect().map(_.toString).sorted.toSeq)
-        steps.put(id, step)
+        written.add((id, step, batch.collect().map(_.toString).sorted.toSeq))
         ()
       }
       val running = query.writeStream
         .outputMode(mode)
+        .trigger(trigger)
         .option("checkpointLocation", checkpoint.getCanonicalPath)
         .foreachBatch(write)
         .start()
@@ -63,26 +63,22 @@ trait RecordedRuns extends KeyedWatermarkTest {
           running.processAllAvailable()
           step += 1
         }
-        assert(Takeovers.get(running.runId).isDefined === isKeyed)
       } finally {
-        running.recentProgress.foreach(progress => progresses.put(progress.batchId, progress))
+        val progress = running.recentProgress.map(p => p.batchId -> p).toMap
+        finished ++= written.asScala.collect { case (id, in, rows) if progress.contains(id) =>
+          BatchRun(id, in, rows, progress(id).eventTime.asScala.toMap, BatchRun.operators(progress(id)))
+        }
+        written.clear()
         running.stop()
       }
     }
 
     /** All batches in order; of a batch that was run again, the last run. */
-    def batches: Seq[BatchRun] = rowsByBatch.toSeq.sortBy(_._1).map { case (id, runs) =>
-      val progress = progresses.get(id)
-      BatchRun(id, steps.get(id), runs.last, progress.eventTime.asScala.toMap, BatchRun.operators(progress))
-    }
+    def batches: Seq[BatchRun] = finished.toSeq.groupBy(_.id).toSeq.sortBy(_._1).map(_._2.last)
 
-    /** What every run of a batch gave out, the first run first. */
-    def runsOf(batch: Long): Seq[Seq[String]] = rowsByBatch(batch)
-
-    private def rowsByBatch: Map[Long, Seq[Seq[String]]] = attempts.asScala.toSeq.groupMap(_._1)(_._2)
+    /** Every run of a batch, the first one first. */
+    def runsOf(batch: Long): Seq[BatchRun] = finished.toSeq.filter(_.id == batch)
   }
-
-  protected def isKeyed: Boolean = spark.conf.get("spark.tidemark.enabled", "true") == "true"
 
   /** One run from beginning to end, on a checkpoint of its own. */
   protected def record(mode: String, query: DataFrame, steps: Seq[Step]): Seq[BatchRun] = {
@@ -107,4 +103,10 @@ trait RecordedRuns extends KeyedWatermarkTest {
     assert(actual.size === expected.size)
     ()
   }
+
+  /** The step in which each row came out first. */
+  protected def firstSteps(batches: Seq[BatchRun]): Map[String, Int] =
+    batches.reverse.flatMap(batch => batch.rows.map(_ -> batch.step)).toMap
+
+  protected def rows(batches: Seq[BatchRun]): Seq[String] = batches.flatMap(_.rows).sorted
 }

@@ -1,0 +1,60 @@
+package io.tidemark.core
+
+import java.util.concurrent.TimeUnit
+
+import org.openjdk.jmh.annotations._
+
+/** What the pure part of a batch costs the thread that plans it.
+  *
+  * Per batch it is `levels` (Spark asks for two batches' worth, and the first is remembered), `observe` and `encode`
+  * once each; `batch` is the three together. A plan is looked at once per batch, so this is paid per batch and not per
+  * row.
+  */
+@State(Scope.Benchmark)
+@BenchmarkMode(Array(Mode.AverageTime))
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@Fork(2)
+class PropagationBenchmark {
+
+  @Param(Array("union-1", "union-2", "union-8", "union-32", "join-chain"))
+  var plan: String = _
+
+  private var shape: Shape = _
+  private var entry: Entry = _
+  private var decision: Decision = _
+  private var now: Levels = _
+  private var seen: Observation = _
+
+  @Setup
+  def setUp(): Unit = {
+    shape = plan match {
+      case "join-chain" => BenchmarkPlans.joinChain
+      case union => BenchmarkPlans.union(union.stripPrefix("union-").toInt)
+    }
+    // A query that has been running for a while: every origin heard, ledgers filled.
+    entry = (0 until 20).foldLeft(Entry.initial(Nil, -1, 0, 0)) { (before, batch) =>
+      val seen = BenchmarkPlans.seen(shape, batch)
+      Observation.observe(before, batch.toLong, batch.toLong, before.decide, Propagation.levels(shape, before.decide), seen)
+    }
+    decision = entry.decide
+    now = Propagation.levels(shape, decision)
+    seen = BenchmarkPlans.seen(shape, 20)
+  }
+
+  @Benchmark
+  def levels(): Levels = Propagation.levels(shape, decision)
+
+  @Benchmark
+  def observe(): Entry = Observation.observe(entry, 20, 20, decision, now, seen)
+
+  @Benchmark
+  def encode(): Array[Byte] = EntryCodec.encode(entry)
+
+  @Benchmark
+  def batch(): Array[Byte] = {
+    val next = entry.decide
+    EntryCodec.encode(Observation.observe(entry, 20, 20, next, Propagation.levels(shape, next), seen))
+  }
+}

@@ -1,0 +1,104 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.concurrent.ConcurrentLinkedQueue
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.{DataFrame, Dataset, Row}
+import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamingQueryWrapper}
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.StreamingQuery
+
+/** What else goes on in a session with keyed queries. */
+class AroundQueriesSuite extends TwoStreams {
+  import testImplicits._
+
+  private def start(query: DataFrame, checkpoint: java.io.File)(write: (Dataset[Row], Long) => Unit): StreamingQuery =
+    query.writeStream.option("checkpointLocation", checkpoint.getCanonicalPath).foreachBatch(write).start()
+
+  test("queries inside foreachBatch pass through untouched") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val seen = new ConcurrentLinkedQueue[String]
+      val query = start(outerJoinAndCounts(inputs.a, inputs.b), checkpoint) { (batch, id) =>
+        val sums = batch.groupBy($"of").agg(sum("count")).collect().map(_.toString).toSeq
+        val other = spark.range(20).groupBy($"id" % 2).count().join(spark.range(2).toDF("n"), $"n" === $"id % 2", "left")
+        assert(other.count() === 2)
+        // The plan of another stream, made on this stream's thread.
+        assert(explained(outerJoinAndCounts(inputs.a, inputs.b)).contains("StreamingSymmetricHashJoin"))
+        sums.foreach(sum => seen.add(s"$id $sum"))
+      }
+      try {
+        inputs.step(1 -> "10:00", 2 -> "10:02", 3 -> "10:50")(1 -> "10:05")()
+        query.processAllAvailable()
+        inputs.step()(9 -> "10:40")()
+        query.processAllAvailable()
+        assert(seen.asScala.map(_.split(' ').last).toSeq === Seq("[ta,2]"))
+      } finally query.stop()
+    }
+  }
+
+  private def explained(df: DataFrame): String = df.queryExecution.executedPlan.treeString
+
+  test("a query of a new session is taken over, by that session's settings") {
+    val other = spark.newSession()
+    val stream = MemoryStream[(Int, java.sql.Timestamp)](other)
+    def query = stream.toDF().toDF("id", "t").withWatermark("t", "0 seconds").groupBy(window(col("t"), "10 minutes")).count()
+    for (enabled <- Seq(true, false)) withTempDir { checkpoint =>
+      other.conf.set("spark.tidemark.enabled", enabled.toString)
+      val running = start(query, checkpoint)((_, _) => ())
+      try {
+        stream.addData(1 -> at("10:00"))
+        running.processAllAvailable()
+        assert(Takeovers.get(running.runId).exists(_.isRight) === enabled)
+        assert(spark.streams.get(running.id) === null)
+      } finally running.stop()
+    }
+  }
+
+  test("a running query can be explained") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val query = start(outerJoinAndCounts(inputs.a, inputs.b), checkpoint)((_, _) => ())
+      val execution = query.asInstanceOf[StreamingQueryWrapper].streamingQuery
+      try {
+        assert(execution.explainInternal(extended = false).startsWith("No physical plan"))
+        inputs.step(1 -> "10:00")(1 -> "10:05")()
+        query.processAllAvailable()
+        for (extended <- Seq(true, false)) {
+          val text = execution.explainInternal(extended)
+          assert(text.contains("OperatorInput ") && text.contains("StreamingSymmetricHashJoin"), text)
+        }
+      } finally query.stop()
+    }
+  }
+
+  test("two queries of one data frame have clocks of their own") {
+    withTempDir { one =>
+      withTempDir { two =>
+        val inputs = new Inputs
+        val query = unionOfCounts(inputs.a, inputs.b)
+        val (first, second) = (new Recorder("append", one), new Recorder("append", two))
+        first.run(query)(inputs.step(1 -> "10:00")(1 -> "11:00"))
+        second.run(query)(inputs.step(2 -> "10:11")(2 -> "11:01"))
+        assert(rows(first.batches) === Nil)
+        assert(rows(second.batches) === Seq("[ta,10:00,1]"))
+      }
+    }
+  }
+
+  test("SQL's functions tell the version and the report") {
+    val Array(version) = spark.sql("SELECT tidemark_version()").as[String].collect(): @unchecked
+    assert(version.matches("""\d+\.\d+\.\d+\S* spark-4\.2"""))
+    val (stream, events) = timed("t", "0 seconds")
+    def report(id: String) = spark.sql(s"SELECT tidemark_report('$id')").as[String].head()
+    testStream(events.groupBy(window($"t", "10 minutes")).count())(
+      AddData(stream, 1 -> at("10:00")),
+      ProcessAllAvailable(),
+      Execute { query =>
+        for (id <- Seq(query.id, query.runId)) assert(report(id.toString).contains(s""""max_event_time_ms":${millis("10:00")}"""))
+      })
+    assert(report("00000000-0000-0000-0000-000000000000") === null)
+    assert(report("no id at all") === null)
+  }
+}

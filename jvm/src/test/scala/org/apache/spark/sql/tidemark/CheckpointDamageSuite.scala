@@ -1,0 +1,107 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.File
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.TidemarkException
+import io.tidemark.core.EntryCodec
+
+import org.apache.spark.sql.streaming.StreamingQueryException
+
+/** An entry that cannot be trusted stops the query in words; nothing is guessed, and Spark's files stay what they are. */
+class CheckpointDamageSuite extends TwoStreams {
+
+  refused("an empty entry", "CHECKPOINT_ENTRY_EMPTY")((_, _) => Array.empty)
+
+  refused("an entry that is cut off", "CHECKPOINT_ENTRY_DAMAGED")((entry, _) => entry.take(entry.length / 2))
+
+  refused("an entry with a wrong byte", "CHECKPOINT_ENTRY_DAMAGED")((entry, _) =>
+    entry.updated(entry.length / 2, (entry(entry.length / 2) ^ 4).toByte))
+
+  refused("an entry of a newer version", "CHECKPOINT_ENTRY_NEWER")((entry, _) =>
+    entry.updated("TIDEMARK".length, (EntryCodec.Version + 1).toByte))
+
+  refused("an entry of another batch", "CHECKPOINT_ENTRY_DAMAGED")((_, before) => before)
+
+  /** @param damage makes the bytes of the last entry into others; the second argument is the entry before it */
+  private def refused(name: String, code: String)(damage: (Array[Byte], Array[Byte]) => Array[Byte]): Unit =
+    test(s"$name is refused, by name") {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        def query = carriedColumn(inputs.a, inputs.b)
+        val (before, after) = inputs.wandering.splitAt(3)
+        recorder.run(query)(before: _*)
+        val last = recorder.batches.last.id
+        val file = entryFile(checkpoint, last)
+        val sound = Files.readAllBytes(file.toPath)
+        write(file, damage(sound, Files.readAllBytes(entryFile(checkpoint, last - 1).toPath)))
+        val spark = files(checkpoint)
+
+        val failed = intercept[StreamingQueryException](recorder.run(query)(after.head))
+        val refusal = Iterator.iterate[Throwable](failed)(_.getCause).takeWhile(_ != null).collectFirst {
+          case e: TidemarkException => e
+        }.get
+        assert(refusal.getCondition === s"TIDEMARK.$code")
+        assert(refusal.getMessage.contains(file.getCanonicalPath))
+        // All that Spark has done is to note which rows the next batch is to read.
+        val now = files(checkpoint)
+        assert((now.keySet -- spark.keySet).map(_.stripPrefix(".").stripSuffix(".crc")).filterNot(_.contains(".")) ===
+          Set(s"offsets/${last + 1}"))
+        for ((name, bytes) <- spark) assert(now(name) === bytes, name)
+
+        write(file, sound)
+        recorder.run(query)(after.tail: _*)
+        assert(recorder.batches.map(_.id) === (0L to recorder.batches.last.id))
+      }
+    }
+
+  test("without the tidemark folder a query goes on from Spark's watermark") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.step(1 -> "10:00")(1 -> "10:20"))
+      new File(checkpoint, "tidemark").listFiles().foreach(_.delete())
+      new File(checkpoint, "tidemark").delete()
+      recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.step(1 -> "10:31")(1 -> "10:15"))
+      // Both origins were at the least, 10:00: 10:15 of `tb` is on time again.
+      assert(rows(recorder.batches) === Seq("[ta,10:00,1]"))
+      assert(entry(checkpoint, recorder.batches.last.id).origins.values.flatMap(_.clock.millis).toSet ===
+        Set(millis("10:31"), millis("10:15")))
+    }
+  }
+
+  test("without the tidemark folder a query with a carried column is refused: nothing else knows how old its state is") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering.take(2): _*)
+      for (batch <- batchesIn(checkpoint, "tidemark")) forget(checkpoint, "tidemark", batch)
+      val failed = intercept[StreamingQueryException](
+        recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering(2)))
+      assert(failed.getMessage.contains("[TIDEMARK.CHECKPOINT_ENTRY_MISSING]"))
+      assert(failed.getMessage.contains(entryFile(checkpoint, recorder.batches.last.id).getCanonicalPath))
+    }
+  }
+
+  private def write(file: File, bytes: Array[Byte]): Unit = {
+    // The checksum that Hadoop keeps beside the file would only hide what is tested.
+    Files.deleteIfExists(new File(file.getParentFile, s".${file.getName}.crc").toPath)
+    Files.write(file.toPath, bytes)
+    ()
+  }
+
+  /** The files of the checkpoint that are Spark's, and what is in them. */
+  private def files(checkpoint: File): Map[String, Seq[Byte]] = {
+    val root: Path = checkpoint.toPath
+    val all = Files.walk(root)
+    try
+      all.iterator.asScala
+        .filter(path => Files.isRegularFile(path) && !path.startsWith(root.resolve("tidemark")))
+        .map(path => root.relativize(path).toString -> Files.readAllBytes(path).toSeq)
+        .toMap
+    finally all.close()
+  }
+}

@@ -1,0 +1,73 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.concurrent.ConcurrentLinkedQueue
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream
+import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
+import org.apache.spark.sql.internal.SQLConf
+
+/** The files in the checkpoint's `tidemark` folder. */
+class EntryFilesSuite extends TwoStreams {
+
+  test("there is one file a batch, and it is there before the batch counts as done") {
+    ObservedFiles.begun.clear()
+    withSQLConf(SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key -> classOf[ObservedFiles].getName) {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering.take(3): _*)
+        val batches = recorder.batches.map(_.id)
+        assert(batchesIn(checkpoint, "tidemark") === batches)
+        assert(batchesIn(checkpoint, "commits") === batches)
+        // When a batch's commit entry was begun, that is what the folder had.
+        val atCommit = ObservedFiles.begun.asScala.toSeq
+        assert(atCommit.map(_._1) === batches)
+        for ((batch, entries) <- atCommit) assert(entries === (0L to batch))
+      }
+    }
+  }
+
+  test("old entries go with Spark's own") {
+    withSQLConf(SQLConf.MIN_BATCHES_TO_RETAIN.key -> "2") {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        // In two runs: what is left from the run before goes too.
+        for (steps <- inputs.wandering.grouped(3)) recorder.run(unionOfCounts(inputs.a, inputs.b))(steps: _*)
+        val last = recorder.batches.last.id
+        assert(last > 5)
+        assert(batchesIn(checkpoint, "tidemark") === Seq(last - 1, last))
+        assert(batchesIn(checkpoint, "offsets").head > 0)
+      }
+    }
+  }
+
+  test("nothing is written for a query without watermarks, nor with Tidemark switched off") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      stock(new Recorder("append", checkpoint).run(inputs.a)(inputs.wandering.head))
+      assert(!checkpoint.list().contains("tidemark"))
+    }
+  }
+}
+
+/** Notes which entries of Tidemark there are whenever a commit entry is begun. */
+final class ObservedFiles(path: Path, conf: Configuration) extends FileContextBasedCheckpointFileManager(path, conf) {
+
+  override def createAtomic(file: Path, overwriteIfPossible: Boolean): CancellableFSDataOutputStream = {
+    if (file.getParent.getName == "commits") {
+      val entries = list(new Path(file.getParent.getParent, "tidemark")).map(_.getPath.getName)
+      ObservedFiles.begun.add(file.getName.toLong -> entries.filter(_.forall(_.isDigit)).map(_.toLong).sorted.toSeq)
+    }
+    super.createAtomic(file, overwriteIfPossible)
+  }
+}
+
+object ObservedFiles {
+  val begun = new ConcurrentLinkedQueue[(Long, Seq[Long])]
+}

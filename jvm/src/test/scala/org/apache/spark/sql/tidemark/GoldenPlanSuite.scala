@@ -1,0 +1,89 @@
+package org.apache.spark.sql.tidemark
+
+import java.nio.file.{Files, Path, Paths}
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+import org.apache.spark.sql.functions._
+
+/** What the rule makes of a plan, kept as text in `jvm/src/test/resources/golden`.
+  *
+  * Written anew with `build/sbt -Dtidemark.golden=write "spark42/testOnly *GoldenPlanSuite"`.
+  */
+class GoldenPlanSuite extends KeyedWatermarkTest {
+  import testImplicits._
+
+  private val isWriting = sys.props.get("tidemark.golden").contains("write")
+
+  private def near = expr("a = b AND tb >= ta AND tb <= ta + INTERVAL 15 MINUTES")
+
+  /** The plan of the last batch of a query, after both streams have come to `10:00` and then to `10:30` and `10:40`. */
+  private def plan(query: (DataFrame, DataFrame) => DataFrame): SparkPlan = {
+    val (left, a) = timed("ta", "0 seconds", "a")
+    val (right, b) = timed("tb", "0 seconds", "b")
+    var last: Option[SparkPlan] = None
+    testStream(query(a, b))(
+      MultiAddData(left, 1 -> at("10:00"))(right, 1 -> at("10:00")),
+      ProcessAllAvailable(),
+      MultiAddData(left, 2 -> at("10:30"))(right, 2 -> at("10:40")),
+      ProcessAllAvailable(),
+      Execute((q: StreamExecution) => last = Some(q.lastExecution.executedPlan)))
+    last.get
+  }
+
+  test("an outer join") {
+    check("outer_join", plan((a, b) => a.join(b, near, "left_outer")))
+  }
+
+  test("an aggregation with a carried column") {
+    check(
+      "carried_column",
+      plan((a, b) => a.join(b, near).groupBy(window($"ta", "10 minutes"), $"tb").count()))
+  }
+
+  test("an aggregation of one time, and deduplication by one of two") {
+    check("deduplication", plan((a, b) => a.join(b, near).dropDuplicates("tb", "a")))
+  }
+
+  test("a union of aggregations is what stock Spark makes of it") {
+    def counts(df: DataFrame, time: String) = df.groupBy(window(col(time), "10 minutes")).count()
+    def text = normalized(plan((a, b) => counts(a, "ta").union(counts(b, "tb"))))
+    val ours = text
+    assert(!ours.contains("OperatorInput"))
+    // Only the numbers differ: each aggregation has the watermark of its own input.
+    def withoutMillis(plan: String) = plan.replaceAll("(Some\\()?\\d{13}\\)?", "MILLIS")
+    assert(withoutMillis(ours) === withoutMillis(withStock(text)))
+    assert(ours.contains(millis("10:30").toString) && ours.contains(millis("10:40").toString))
+  }
+
+  private def withStock(text: => String): String = {
+    var result = ""
+    withSQLConf("spark.tidemark.enabled" -> "false") { result = text }
+    result
+  }
+
+  private def check(name: String, plan: SparkPlan): Unit = {
+    val actual = normalized(plan)
+    if (isWriting) {
+      Files.createDirectories(folder)
+      Files.writeString(folder.resolve(s"$name.txt"), actual)
+    }
+    assert(actual === Files.readString(folder.resolve(s"$name.txt")))
+    ()
+  }
+
+  private def folder: Path = Paths.get(sys.props("tidemark.root"), "jvm/src/test/resources/golden")
+
+  /** Without what is another in every run: expression ids are counted from 1, and paths, ids and times of day are left out. */
+  private def normalized(plan: SparkPlan): String = {
+    val ids = collection.mutable.HashMap.empty[String, Int]
+    val text = plan.treeString(verbose = true, addSuffix = false)
+    val numbered = "#\\d+".r.replaceAllIn(text, id => s"#${ids.getOrElseUpdate(id.matched, ids.size + 1)}")
+    numbered
+      .replaceAll("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID")
+      .replaceAll("checkpoint = [^,]*", "checkpoint = PATH")
+      .replaceAll("plan_id=\\d+", "plan_id=N")
+      .replaceAll("(?m)[ \\t]+$", "") + "\n"
+  }
+}

@@ -1,0 +1,65 @@
+package org.apache.spark.sql.tidemark
+
+import scala.util.Random
+
+import org.apache.spark.sql.{Column, DataFrame}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.JoinOracle.Row
+
+/** Runs joins on histories in which each side wanders at its own pace, and asks the oracle about every step. */
+trait JoinAgainstOracle extends RecordedRuns {
+  import testImplicits._
+
+  /** @param conf settings beside the usual ones */
+  protected def asTheOracleSays(name: String, kind: String, oracle: JoinOracle, conf: (String, String)*)(
+      condition: => Column): Unit =
+    test(name)(withSQLConf(conf: _*) {
+      val steps = Iterator.from(name.hashCode).map(history).find(isTelling(kind, oracle)).get
+      val (expected, late) = oracle.run(kind, steps)
+      val batches = run(kind, condition, steps)
+      for ((rows, step) <- expected.zipWithIndex)
+        assert(batches.filter(_.step == step).flatMap(_.rows).sorted === rows, s"(step $step of $steps)")
+      assert(batches.map(_.operators.head.late).sum === late)
+    })
+
+  private def run(kind: String, condition: Column, steps: Seq[(Seq[Row], Seq[Row])]): Seq[BatchRun] = {
+    val (left, right) = (MemoryStream[Row], MemoryStream[Row])
+    def timed(stream: MemoryStream[Row], of: String): DataFrame = {
+      val rows = stream.toDF()
+        .select($"_1".as(s"id$of"), timestamp_millis($"_2" * 60000L + JoinOracle.millis(0)).as(s"t$of"), $"_2".as(s"m$of"))
+        .withWatermark(s"t$of", "0 seconds")
+      if (!onWindows(condition)) rows
+      else rows.select(col(s"id$of"), window(col(s"t$of"), "10 minutes").as(s"w$of"), col(s"m$of"))
+    }
+    val joined = timed(left, "").join(timed(right, "2"), condition, kind)
+    def side(id: String, minute: String) = coalesce(concat(col(id), lit("@"), col(minute)), lit("-"))
+    val other = if (kind == "left_semi") lit("-") else side("id2", "m2")
+    record("append", joined.select(concat(side("id", "m"), lit(" "), other)), steps.map { case (l, r) =>
+      () => { left.addData(l); right.addData(r); () }
+    })
+  }
+
+  /** Whether there are matches in a history, rows without any, and late rows. */
+  private def isTelling(kind: String, oracle: JoinOracle)(steps: Seq[(Seq[Row], Seq[Row])]): Boolean = {
+    val (rows, late) = oracle.run(kind, steps)
+    val (alone, joined) = rows.flatten.partition(row => row.contains("-]") || row.startsWith("[-"))
+    late > 0 && (kind == "inner" || alone.nonEmpty) && (kind == "left_semi" || joined.nonEmpty)
+  }
+
+  private def onWindows(condition: Column): Boolean = condition.toString.contains("w2")
+
+  /** Each side goes on by some minutes of its own in every step, and some of its rows are far behind. */
+  private def history(seed: Int): Seq[(Seq[Row], Seq[Row])] = {
+    val random = new Random(seed)
+    var (left, right) = (600, 600)
+    def rows(now: Int): Seq[Row] = Seq.fill(random.nextInt(7)) {
+      (random.nextInt(2), now - random.nextInt(if (random.nextInt(3) == 0) 40 else 8))
+    }
+    Seq.fill(6) {
+      left += random.nextInt(25)
+      right += random.nextInt(25)
+      (rows(left), rows(right))
+    }
+  }
+}

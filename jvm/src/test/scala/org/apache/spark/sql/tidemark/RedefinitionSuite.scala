@@ -1,0 +1,82 @@
+package org.apache.spark.sql.tidemark
+
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+
+/** `withWatermark` again, further down. */
+class RedefinitionSuite extends BatchComparison {
+  import testImplicits._
+
+  private def near = expr("a = b AND tb >= ta - INTERVAL 15 MINUTES AND tb <= ta + INTERVAL 15 MINUTES")
+
+  // Rows come out of a join in an order of their own, none of them more than two hours behind.
+  private val Enough = "2 hours"
+
+  for (kind <- Seq("inner", "full_outer"))
+    sameAsBatch(s"after a join, $kind")((a, b, _) =>
+      a.join(b, near, kind)
+        .select(coalesce($"ta", $"tb").as("t"))
+        .withWatermark("t", Enough)
+        .groupBy(window($"t", "10 minutes").as("w"))
+        .count()
+        .select($"w.start", $"count"))
+
+  sameAsBatch("of a column that is event time already")((a, b, _) =>
+    a.join(b, near)
+      .withWatermark("tb", Enough)
+      .groupBy(window($"tb", "10 minutes").as("w"))
+      .count()
+      .select($"w.start", $"count"))
+
+  sameAsBatch("after a union")((a, b, c) =>
+    a.union(b)
+      .union(c)
+      .select(($"ta" + expr("INTERVAL 1 MINUTE")).as("t"))
+      .withWatermark("t", Enough)
+      .groupBy(window($"t", "10 minutes").as("w"))
+      .count()
+      .select($"w.start", $"count"))
+
+  sameAsBatch("after windows")((a, _, _) =>
+    a.groupBy(window($"ta", "5 minutes"), $"a")
+      .count()
+      .select($"window.start".as("t"), $"count")
+      .withWatermark("t", "0 seconds")
+      .groupBy(window($"t", "15 minutes").as("w"))
+      .agg(sum("count"))
+      .select($"w.start", $"sum(count)"))
+
+  sameAsBatch("after windows, then a join with another stream")((a, b, _) =>
+    a.groupBy(window($"ta", "5 minutes"), $"a")
+      .count()
+      .select($"window.end".as("t"), $"a")
+      .withWatermark("t", "0 seconds")
+      .join(b, expr("a = b AND tb >= t - INTERVAL 15 MINUTES AND tb <= t + INTERVAL 15 MINUTES"), "left_outer"))
+
+  // ta: 10:00 and 10:30. tx: 11:00 and 10:10.
+  test("two watermarks on one stream: both columns stay event time") {
+    val stream = MemoryStream[(Int, java.sql.Timestamp, java.sql.Timestamp)]
+    val both = stream.toDF().toDF("id", "ta", "tx").withWatermark("ta", "0 seconds").withWatermark("tx", "5 minutes")
+    def counts(time: String) =
+      both.groupBy(window(col(time), "10 minutes").as("w")).count().select(lit(time), date_format($"w.start", "HH:mm"), $"count")
+    testStream(counts("ta").union(counts("tx")))(
+      AddData(stream, (1, at("10:00"), at("11:00")), (2, at("10:30"), at("10:10"))),
+      ProcessAllAvailable(),
+      originsAre("ta" -> Some(millis("10:30")), "tx" -> Some(millis("10:55"))),
+      CheckNewAnswer(("ta", "10:00", 1L), ("tx", "10:10", 1L)),
+      AddData(stream, (3, at("10:45"), at("10:20")), (4, at("10:20"), at("11:20"))),
+      ProcessAllAvailable(),
+      originsAre("ta" -> Some(millis("10:45")), "tx" -> Some(millis("11:15"))),
+      // 10:20 of row 3 is late by tx, 10:20 of row 4 by ta.
+      CheckNewAnswer(("ta", "10:30", 1L), ("tx", "11:00", 1L)))
+  }
+
+  test("the watermark of a column may be taken back to a smaller delay") {
+    val (stream, a) = timed("ta", "1 hour")
+    testStream(a.withWatermark("ta", "0 seconds").groupBy(window($"ta", "10 minutes")).count().select($"count"))(
+      AddData(stream, 1 -> at("10:00"), 2 -> at("10:30")),
+      ProcessAllAvailable(),
+      originsAre("ta" -> Some(millis("9:30")), "ta#1" -> Some(millis("10:30"))),
+      CheckNewAnswer(1L))
+  }
+}

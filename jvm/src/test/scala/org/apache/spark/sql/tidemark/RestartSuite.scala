@@ -1,0 +1,129 @@
+package org.apache.spark.sql.tidemark
+
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.tidemark.Histories.Event
+
+/** A query that is stopped and started again, or killed, goes on as if nothing had been. */
+class RestartSuite extends TwoStreams {
+  import testImplicits._
+
+  private val queries: Seq[(String, Query)] = Seq(
+    "a union of aggregations" -> unionOfCounts,
+    "an outer join and an aggregation" -> outerJoinAndCounts,
+    "an aggregation by a carried column" -> carriedColumn,
+    "a watermark after a join" -> redefinition)
+
+  test("what each origin has reached survives") {
+    val (fast, a) = timed("fast", "0 seconds")
+    val (slow, b) = timed("slow", "10 minutes")
+    testStream(counted(a, "fast").union(counted(b, "slow")))(
+      StartStream(),
+      MultiAddData(fast, 1 -> at("12:00"))(slow, 1 -> at("10:00")),
+      ProcessAllAvailable(),
+      originsAre("fast" -> Some(millis("12:00")), "slow" -> Some(millis("9:50"))),
+      StopStream,
+      StartStream(),
+      // Late by what `fast` had reached before the restart; `slow` moves on its own.
+      MultiAddData(fast, 2 -> at("11:30"))(slow, 2 -> at("10:20")),
+      ProcessAllAvailable(),
+      originsAre("fast" -> Some(millis("12:00")), "slow" -> Some(millis("10:10"))),
+      CheckNewAnswer(("slow", "10:00", 1L)))
+  }
+
+  for ((name, query) <- queries)
+    test(s"restarting before every step changes no batch: $name") {
+      val straight = new Inputs
+      val expected = record("append", query(straight.a, straight.b), straight.wandering)
+      assert(expected.exists(_.rows.nonEmpty))
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        inputs.wandering.foreach(step => recorder.run(query(inputs.a, inputs.b))(step))
+        assertSameBatches(recorder.batches, expected)
+      }
+    }
+
+  for ((name, query) <- queries; withoutData <- Seq(true, false))
+    test(s"a batch ${if (withoutData) "without" else "with"} data that is run again does the same: $name") {
+      withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> withoutData.toString) {
+        val straight = new Inputs
+        val expected = record("append", query(straight.a, straight.b), straight.wandering)
+        withTempDir { checkpoint =>
+          val inputs = new Inputs
+          val recorder = new Recorder("append", checkpoint)
+          val (before, after) = inputs.wandering.splitAt(3)
+          recorder.run(query(inputs.a, inputs.b))(before: _*)
+          val last = recorder.batches.last.id
+          val entryBefore = entry(checkpoint, last)
+          forget(checkpoint, "commits", last)
+          recorder.run(query(inputs.a, inputs.b))()
+          val Seq(first, again) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
+          assert(again === first)
+          assert(entry(checkpoint, last) === entryBefore)
+          recorder.run(query(inputs.a, inputs.b))(after: _*)
+          assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
+        }
+      }
+    }
+
+  test("a batch that was killed before its entry was written does the same again") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering.take(3): _*)
+      val last = recorder.batches.last.id
+      val entryBefore = entry(checkpoint, last)
+      forget(checkpoint, "commits", last)
+      forget(checkpoint, "tidemark", last)
+      recorder.run(carriedColumn(inputs.a, inputs.b))()
+      assert(entry(checkpoint, last) === entryBefore)
+    }
+  }
+
+  // Hour by hour, `x` marks an input with data. The slowest input, 1, has reached 5:30 - 10 min after six runs, so of
+  // its hours 1, 2 and 4 are over, of the second's 1, 3 and 4, of the third's 2 and 3: eight of twelve.
+  //   run    1 2 3 4 5 6
+  //   first  x x   x x
+  //   second x   x x   x
+  //   third    x x   x x
+  private val dataOfRuns = Seq(Seq(0, 1), Seq(0, 2), Seq(1, 2), Seq(0, 1), Seq(0, 2), Seq(1, 2))
+
+  private def availableNow(): Seq[BatchRun] = {
+    val streams = Seq.fill(3)(MemoryStream[Event])
+    def query = streams.zipWithIndex
+      .map { case (stream, input) =>
+        stream.toDF()
+          .select(lit(input).as("input"), timestamp_seconds($"_2").as("t"))
+          .withWatermark("t", "10 minutes")
+      }
+      .reduce(_ union _)
+      .groupBy(window($"t", "1 hour"), $"input")
+      .count()
+      .select($"input", hour($"window.start"))
+    var batches = Seq.empty[BatchRun]
+    withTempDir { checkpoint =>
+      val recorder = new Recorder("append", checkpoint)
+      for ((inputs, run) <- dataOfRuns.zipWithIndex) {
+        inputs.foreach(input => streams(input).addData((input, Option(millis(s"${run + 1}:30") / 1000))))
+        recorder.run(query, Trigger.AvailableNow())()
+      }
+      batches = recorder.batches
+    }
+    batches
+  }
+
+  test("runs of what is available, each with data on two of three inputs: eight windows are over and out") {
+    assert(
+      rows(availableNow()) ===
+        Seq("[0,1]", "[0,2]", "[0,4]", "[1,1]", "[1,3]", "[1,4]", "[2,2]", "[2,3]"))
+  }
+
+  test("stock: runs of what is available, each with data on two of three inputs: no window is out") {
+    val batches = stock(availableNow())
+    assert(rows(batches) === Nil)
+    assert(batches.last.eventTime("watermark") === "1970-01-01T00:00:00.000Z")
+  }
+}

@@ -1,0 +1,88 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.File
+import java.nio.file.Files
+
+import io.tidemark.core.{Entry, EntryCodec}
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.Histories._
+
+/** Queries over two streams, and a look into their checkpoints. */
+trait TwoStreams extends RecordedRuns {
+  import testImplicits._
+
+  /** Two streams; every data frame of them is made anew, as after a restart. */
+  protected final class Inputs {
+    private val left = MemoryStream[Event]
+    private val right = MemoryStream[Event]
+
+    def a: DataFrame = of(left, "a")
+    def b: DataFrame = of(right, "b")
+
+    /** Brings ids and clock times (`10:20`) to both streams. */
+    def step(toA: (Int, String)*)(toB: (Int, String)*): Step = () => {
+      def events(rows: Seq[(Int, String)]) = rows.map { case (id, time) => (id, Option(millis(time) / 1000)) }
+      if (toA.nonEmpty) left.addData(events(toA))
+      if (toB.nonEmpty) right.addData(events(toB))
+      ()
+    }
+
+    /** Five steps, in each of which one stream or both bring something, some of it late. */
+    val wandering: Seq[Step] = {
+      val (toA, toB) = (Histories.wandering(21, steps = 5), Histories.wandering(22, steps = 5, rows = 4))
+      Seq(0 -> 0, 1 -> 1, 2 -> 1, 3 -> 2, 4 -> 4).zip(Seq("ab", "a", "b", "ab", "ab")).map { case ((i, j), to) =>
+        () => {
+          if (to.contains('a')) left.addData(toA(i))
+          if (to.contains('b')) right.addData(toB(j))
+          ()
+        }
+      }
+    }
+
+    private def of(stream: MemoryStream[Event], name: String): DataFrame =
+      stream.toDF()
+        .toDF(name, "seconds")
+        .select(col(name), timestamp_seconds($"seconds").as(s"t$name"))
+        .withWatermark(s"t$name", "0 seconds")
+  }
+
+  protected type Query = (DataFrame, DataFrame) => DataFrame
+
+  protected def counted(df: DataFrame, time: String): DataFrame =
+    df.groupBy(window(col(time), "10 minutes").as("w"))
+      .count()
+      .select(lit(time).as("of"), date_format($"w.start", "HH:mm").as("start"), $"count")
+
+  private def near = expr("a = b AND tb >= ta - INTERVAL 15 MINUTES AND tb <= ta + INTERVAL 15 MINUTES")
+
+  protected val unionOfCounts: Query = (a, b) => counted(a, "ta").union(counted(b, "tb"))
+
+  protected val outerJoinAndCounts: Query = (a, b) => counted(a.join(b, near, "left_outer"), "ta")
+
+  protected val carriedColumn: Query = (a, b) =>
+    a.join(b, near)
+      .groupBy(window($"ta", "5 minutes").as("wa"), $"tb")
+      .count()
+      .groupBy(window($"tb", "10 minutes").as("wb"))
+      .agg(sum("count"))
+      .select(date_format($"wb.start", "HH:mm"), $"sum(count)")
+
+  protected val redefinition: Query = (a, b) =>
+    counted(a.join(b, near).select(greatest($"ta", $"tb").as("t")).withWatermark("t", "5 minutes"), "t")
+
+  protected def entryFile(checkpoint: File, batch: Long): File = new File(checkpoint, s"tidemark/$batch")
+
+  protected def entry(checkpoint: File, batch: Long): Entry =
+    EntryCodec.decode(Files.readAllBytes(entryFile(checkpoint, batch).toPath))
+
+  /** Names of the entries of a log of the checkpoint (`offsets`, `commits`, `tidemark`). */
+  protected def batchesIn(checkpoint: File, log: String): Seq[Long] =
+    new File(checkpoint, log).list().toSeq.filter(_.forall(_.isDigit)).map(_.toLong).sorted
+
+  /** As if the query had been killed before this entry was written. */
+  protected def forget(checkpoint: File, log: String, batch: Long): Unit =
+    for (name <- Seq(s"$batch", s".$batch.crc")) Files.deleteIfExists(new File(checkpoint, s"$log/$name").toPath)
+}
