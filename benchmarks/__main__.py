@@ -1,0 +1,43 @@
+"""Whole queries, by stock Spark and by Tidemark in turn, in one session: what keyed watermarks cost.
+
+Run by `make bench`; `python benchmarks --rounds 3 --quick` for a first look. Each figure is the ratio Tidemark / stock
+of runs that followed one another, as median and range, so that a machine whose speed drifts does not decide.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from pyspark.sql import SparkSession
+from rows import rows
+from triggers import triggers
+
+import tidemark
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="runs of each engine, after one that does not count"
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer rows and inputs")
+    options = parser.parse_args()
+    builder = SparkSession.builder.master("local[1]").appName("tidemark benchmarks")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.driver.memory": "3g",
+        "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    }.items():
+        builder = builder.config(key, value)
+    spark = tidemark.configure(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        rows(spark, rounds=options.rounds, million=2 if options.quick else 10)
+        triggers(spark, rounds=options.rounds, inputs=(1, 2) if options.quick else (1, 2, 8, 32))
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()
