@@ -1,0 +1,36 @@
+"""Tidemark: one watermark per event-time column for Spark Structured Streaming.
+
+A jar for Spark's engine and this small facade over it. Importing the package does no work: it
+starts no JVM and does not even import pyspark.
+
+Example:
+    >>> import tidemark
+    >>> from pyspark.sql import SparkSession
+    >>> spark = tidemark.configure(SparkSession.builder).getOrCreate()  # doctest: +SKIP
+    >>> orders = tidemark.with_watermark(orders, "order_time", "10 minutes")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from tidemark._config import configure
+from tidemark._doctor import Diagnosis, Finding, doctor
+from tidemark._errors import TidemarkError, error_code
+from tidemark._jars import EXTENSION, jar_path
+from tidemark._report import Report, report
+from tidemark._version import __version__
+from tidemark._watermark import with_watermark
+
+__all__ = [
+    "EXTENSION",
+    "Diagnosis",
+    "Finding",
+    "Report",
+    "TidemarkError",
+    "__version__",
+    "configure",
+    "doctor",
+    "error_code",
+    "jar_path",
+    "report",
+    "with_watermark",
+]

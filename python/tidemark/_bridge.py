@@ -1,0 +1,144 @@
+"""The only module that reaches into pyspark's private side or the JVM, by py4j or by SQL.
+
+What can be said in SQL is said in SQL, so that it works on Spark Connect, where there is no JVM
+within reach. Everything else here answers one question: what will Spark see, and what does it run
+with? pyspark is imported inside the functions, because importing tidemark must cost nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+def pyspark_version() -> str:
+    """The version of the installed pyspark, e.g. `4.3.0`."""
+    import pyspark
+
+    return str(pyspark.__version__)
+
+
+def spark_home() -> str:
+    """The folder Spark starts from: `$SPARK_HOME`, else pip's pyspark."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    return str(_find_spark_home())
+
+
+def builder_options(builder: SparkSession.Builder) -> dict[str, str]:
+    """A copy of what has been set on a session builder so far."""
+    return {key: str(value) for key, value in getattr(builder, "_options", {}).items()}
+
+
+def jvm_is_running() -> bool:
+    """Whether this Python has a JVM already, or was itself started by one (`spark-submit`)."""
+    from pyspark import SparkContext
+
+    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def jvm_property(name: str) -> str | None:
+    """A system property of the running JVM; `spark-submit` puts all its `spark.*` settings there."""
+    value = getattr(_jvm(), "java.lang.System").getProperty(name)
+    return None if value is None else str(value)
+
+
+def jvm_can_load(class_name: str) -> bool:
+    """Whether the running JVM has a class on its class path, asked the way Spark looks it up."""
+    return bool(getattr(_jvm(), "org.apache.spark.util.Utils").classIsLoadable(class_name))
+
+
+def running_session() -> SparkSession | None:
+    """The session `getOrCreate` would give back instead of making one; starts nothing."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession._instantiatedSession
+    if session is not None and session._sc._jsc is not None:
+        return session
+    return SparkSession.getActiveSession()
+
+
+def is_connect(session: SparkSession) -> bool:
+    """Whether a session talks to a Spark Connect server: no JVM is within reach then."""
+    return not hasattr(session, "_jsparkSession")
+
+
+def setting(session: SparkSession, key: str) -> str:
+    """A setting of a session, fixed ones included; empty when it is not set."""
+    return str(session.conf.get(key, "") or "")
+
+
+def java_version(session: SparkSession) -> str:
+    """The Java a session runs on, e.g. `17.0.15`."""
+    row = session.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.version')")
+    return str(row.collect()[0][0])
+
+
+def tidemark_version(session: SparkSession) -> str | None:
+    """What the extension says of itself, e.g. `0.1.0 spark-4.3`; None when it is not active."""
+    from pyspark.errors import AnalysisException
+
+    with _expecting_an_error():
+        try:
+            return str(session.sql("SELECT tidemark_version()").collect()[0][0])
+        except AnalysisException as error:
+            if error.getCondition() == "UNRESOLVED_ROUTINE":
+                return None
+            raise
+
+
+def report_json(query: StreamingQuery, session: SparkSession | None) -> str | None:
+    """The report of a query as JSON; None when Tidemark does not know the query.
+
+    The query is asked through its own session, which may differ from the active one.
+    """
+    text = f"SELECT tidemark_report('{query.runId}')"
+    if session is None and hasattr(query, "_jsq"):
+        # py4j's own session object: wrapping it into a Python one would make it the active session.
+        found = query._jsq.sparkSession().sql(text).head().get(0)
+    else:
+        found = (session or session_of(query)).sql(text).collect()[0][0]
+    return None if found is None else str(found)
+
+
+def session_of(query: StreamingQuery) -> SparkSession:
+    """A session that can be asked about a query: its own on Connect, else the active one."""
+    from pyspark.sql import SparkSession
+
+    own: SparkSession | None = getattr(query, "_session", None)
+    return own if own is not None else SparkSession.active()
+
+
+def _jvm() -> Any:
+    from pyspark import SparkContext
+
+    # Does nothing when there is a gateway; under spark-submit it connects to the JVM that waits.
+    SparkContext._ensure_initialized()
+    return SparkContext._jvm
+
+
+@contextmanager
+def _expecting_an_error() -> Iterator[None]:
+    # pyspark logs an error with its whole stack before we can catch it. Here it is an answer, so
+    # this thread's copy is kept off the user's screen.
+    from pyspark.logger import PySparkLogger
+
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    thread = threading.get_ident()
+
+    def from_elsewhere(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    logger.addFilter(from_elsewhere)
+    try:
+        yield
+    finally:
+        logger.removeFilter(from_elsewhere)

@@ -1,0 +1,124 @@
+"""Finding the event-time column a user named, and saying in words why it is not one."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from tidemark._errors import TidemarkError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType, StructField, StructType
+
+
+def quoted(name: str) -> str:
+    """A column's exact name as Spark's parser takes it, dots, blanks and backticks included."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def find_column(df: DataFrame, column: str) -> tuple[str, StructField]:
+    """The column a user means, in words Spark understands.
+
+    The exact name of a top-level column wins, dots and blanks included, so that no backticks are
+    needed; a name in backticks means the same. Upper and lower case count as in the session.
+    `alias.column` after `df.alias("alias")` works as in Spark.
+
+    Args:
+        df: The DataFrame.
+        column: The name as the user wrote it.
+
+    Returns:
+        The name to hand to Spark, and the column's field.
+
+    Raises:
+        TidemarkError: `UNKNOWN_COLUMN`, `NESTED_COLUMN`.
+    """
+    schema = df.schema
+    name = _without_backticks(column)
+    field = _field(df, schema, name)
+    if field is not None:
+        return quoted(field.name), field
+
+    *qualifier, last = name.split(".")
+    if qualifier and _field(df, schema, qualifier[0]) is not None:
+        raise TidemarkError(
+            "NESTED_COLUMN",
+            f"Column {column!r} is a field inside column {qualifier[0]!r}, and event time has to be "
+            "a top-level column",
+            f'adding one first: df.withColumn("{last}", F.col("{name}")), then "{last}"',
+        )
+    if len(qualifier) == 1 and _field(df, schema, last) is not None:
+        qualified = _resolve_qualified(df, name)
+        if qualified is not None:
+            return name, qualified
+    raise _unknown(column, schema)
+
+
+def require_timestamp(field: StructField) -> None:
+    """Refuses every type but those Spark takes as event time: TIMESTAMP, or a window of them.
+
+    Raises:
+        TidemarkError: `COLUMN_NOT_TIMESTAMP`.
+    """
+    if _is_event_time(field.dataType):
+        return
+    kind = field.dataType.simpleString()
+    raise TidemarkError(
+        "COLUMN_NOT_TIMESTAMP",
+        f"Column {field.name!r} is of type {kind}, and event time has to be a timestamp (or a "
+        "window of timestamps)",
+        f'converting it first: df.withColumn("{field.name}", '
+        f'F.col("{quoted(field.name)}").cast("timestamp"))',
+    )
+
+
+def _is_event_time(kind: DataType) -> bool:
+    from pyspark.sql.types import StructType, TimestampType
+
+    if isinstance(kind, StructType):
+        # Spark's own rule for window(...): a struct with a timestamp called "end".
+        return any(f.name == "end" and isinstance(f.dataType, TimestampType) for f in kind.fields)
+    return isinstance(kind, TimestampType)
+
+
+def _field(df: DataFrame, schema: StructType, name: str) -> StructField | None:
+    for field in schema.fields:
+        if field.name == name:
+            return field
+    if _is_case_sensitive(df):
+        return None
+    return next((f for f in schema.fields if f.name.lower() == name.lower()), None)
+
+
+def _is_case_sensitive(df: DataFrame) -> bool:
+    return str(df.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
+
+
+def _without_backticks(column: str) -> str:
+    if len(column) > 2 and column[0] == column[-1] == "`":
+        inner = column[1:-1]
+        if "`" not in inner.replace("``", ""):
+            return inner.replace("``", "`")
+    return column
+
+
+def _resolve_qualified(df: DataFrame, name: str) -> StructField | None:
+    from pyspark.errors import AnalysisException
+
+    try:
+        return df.select(name).schema.fields[0]
+    except AnalysisException:
+        return None
+
+
+def _unknown(column: str, schema: StructType) -> TidemarkError:
+    names = schema.fieldNames()
+    near = difflib.get_close_matches(column, names, n=3, cutoff=0.5) or names[:5]
+    return TidemarkError(
+        "UNKNOWN_COLUMN",
+        f"There is no column {column!r} in this DataFrame",
+        f"naming one of its columns, such as {', '.join(map(repr, near))}"
+        if near
+        else "reading data that has columns: this DataFrame has none",
+    )

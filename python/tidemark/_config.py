@@ -1,0 +1,128 @@
+"""Putting the jar and the extension into a session's settings, beside what is there already."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tidemark import _bridge, _java, _settings
+from tidemark._errors import TidemarkError
+from tidemark._jars import EXTENSION, jar_minor, jar_path, minor_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_JARS = "spark.jars"
+_EXTENSIONS = "spark.sql.extensions"
+
+
+def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Adds Tidemark's jar and extension to a session builder.
+
+    Appends to `spark.jars` and `spark.sql.extensions` and never replaces what they hold: set on
+    the builder, in `PYSPARK_SUBMIT_ARGS` or in `spark-defaults.conf`. Where
+    `PYSPARK_SUBMIT_ARGS` itself names jars, the jar is added there too, because Spark puts those
+    above the builder's. Calling it twice changes nothing. Settings made on the builder *after*
+    this call replace ours: call it last.
+
+    Args:
+        builder: `SparkSession.builder`, with whatever has been set on it.
+
+    Returns:
+        The same builder.
+
+    Raises:
+        TidemarkError: `JAR_MISSING` or `SPARK_VERSION_MISMATCH` when no jar fits, `JAVA_TOO_OLD`
+            before a JVM that could not start Spark, `SESSION_BEFORE_JAR` when the JVM runs already
+            without the jar, `EXTENSION_NOT_SET` when a session runs already without the extension,
+            `UNSUPPORTED_ON_CONNECT` for a server that runs elsewhere.
+
+    Example:
+        >>> spark = tidemark.configure(SparkSession.builder).getOrCreate()  # doctest: +SKIP
+    """
+    options = _bridge.builder_options(builder)
+    _refuse_remote_server(options)
+    running = _bridge.jvm_is_running()
+    if running:
+        _require_loaded_jar()
+    else:
+        _java.require_java()
+
+    jars = _effective_jars(options, running)
+    _refuse_other_minor(jars)
+    if not any(jar_minor(jar) for jar in jars):
+        jars.append(jar_path())
+    extensions = _effective_extensions(options, running)
+
+    if not running:
+        _settings.append_to_submit_jars(next(jar for jar in jars if jar_minor(jar)))
+    builder.config(_JARS, _settings.join(jars))
+    builder.config(_EXTENSIONS, _settings.join(extensions, [EXTENSION]))
+    return builder
+
+
+def _effective_jars(options: dict[str, str], running: bool) -> list[str]:
+    if running:
+        before = options.get(_JARS) or _bridge.jvm_property(_JARS)
+        return _settings.split(before)
+    named = _settings.split(options.get(_JARS)) + _settings.submit_jars()
+    return list(dict.fromkeys(named or _settings.split(_settings.default(_JARS))))
+
+
+def _effective_extensions(options: dict[str, str], running: bool) -> list[str]:
+    if _EXTENSIONS in options:
+        return _settings.split(options[_EXTENSIONS])
+    if running:
+        return _settings.split(_bridge.jvm_property(_EXTENSIONS))
+    return _settings.split(_settings.submit_conf(_EXTENSIONS) or _settings.default(_EXTENSIONS))
+
+
+def _refuse_remote_server(options: dict[str, str]) -> None:
+    remote = options.get("spark.remote") or os.environ.get("SPARK_REMOTE", "")
+    master = options.get("spark.master", "")
+    for url in (remote, master):
+        # "local" and "local-cluster" start their server from this very process, settings included.
+        if url.startswith("sc://"):
+            raise TidemarkError(
+                "UNSUPPORTED_ON_CONNECT",
+                f"A client cannot give its jar to the Spark Connect server {url}, which runs already",
+                "starting the server with `--jars` and the path of the jar that "
+                f"tidemark.jar_path() names there, and `--conf {_EXTENSIONS}={EXTENSION}`, and by "
+                "leaving tidemark.configure out on the client",
+            )
+
+
+def _require_loaded_jar() -> None:
+    if not _bridge.jvm_can_load(EXTENSION):
+        if "PYSPARK_GATEWAY_PORT" in os.environ:
+            fix = f"passing the jar to spark-submit itself: `spark-submit --jars {jar_path()} ...`"
+        else:
+            fix = (
+                "calling tidemark.configure before the first session of this Python process, "
+                "in a notebook after restarting its kernel"
+            )
+        raise TidemarkError(
+            "SESSION_BEFORE_JAR",
+            "The JVM of this process began before Tidemark's jar was set, and a running JVM takes "
+            "no more jars on its class path",
+            fix,
+        )
+    session = _bridge.running_session()
+    if session is not None and _bridge.tidemark_version(session) is None:
+        raise TidemarkError(
+            "EXTENSION_NOT_SET",
+            "A Spark session is running without the extension, and getOrCreate would return it",
+            "calling `spark.stop()` on it before tidemark.configure(...).getOrCreate()",
+        )
+
+
+def _refuse_other_minor(jars: list[str]) -> None:
+    minor = minor_of(_bridge.pyspark_version())
+    for jar in jars:
+        built_for = jar_minor(jar)
+        if built_for is not None and built_for != minor:
+            raise TidemarkError(
+                "SPARK_VERSION_MISMATCH",
+                f"{_JARS} names {jar}, which was built for Spark {built_for}, and this is {minor}",
+                "taking that jar out: tidemark.configure adds the one that fits",
+            )

@@ -1,0 +1,157 @@
+"""`doctor`: everything that has to fit together, what does not, and how to fix it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tidemark import _bridge, _java, _session, _settings
+from tidemark._errors import TidemarkError
+from tidemark._jars import EXTENSION, jar_path
+from tidemark._version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        check: What was looked at, e.g. `"jar"`.
+        ok: Whether it is as it has to be.
+        found: What was found, in words.
+        code: The error code of a problem; None where all is well.
+        fix: What comes after "Fix this by"; None where all is well.
+    """
+
+    check: str
+    ok: bool
+    found: str
+    code: str | None = None
+    fix: str | None = None
+
+    def __str__(self) -> str:
+        line = f"{'ok' if self.ok else 'PROBLEM':<8} {self.check:<10} {self.found}"
+        if self.ok:
+            return line
+        return f"{line} [TIDEMARK.{self.code}]\n{'':<19} Fix this by {self.fix}."
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All findings, in the order in which they depend on each other.
+
+    Attributes:
+        findings: What was looked at. The first problem is usually the cause of those after it.
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return all(finding.ok for finding in self.findings)
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings that are not as they have to be."""
+        return tuple(finding for finding in self.findings if not finding.ok)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [f"Tidemark {__version__}", *(f"  {line}" for line in self._lines())],
+        )
+
+    def _lines(self) -> Iterator[str]:
+        for finding in self.findings:
+            yield from str(finding).split("\n")
+
+
+def doctor(spark: SparkSession | None = None) -> Diagnosis:
+    """Checks versions, jar and extension; never raises, whatever is broken.
+
+    Args:
+        spark: The session to look at, classic or Spark Connect. Left out, the one that is running
+            is looked at, and without any only what can be seen beforehand.
+
+    Returns:
+        The findings: `print` it, or read `ok`, `problems` and `findings`.
+
+    Example:
+        >>> print(tidemark.doctor(spark))  # doctest: +SKIP
+    """
+    session = spark if spark is not None else _bridge.running_session()
+    checks: list[Callable[[], Finding]] = [
+        _check_python,
+        _check_pyspark,
+        lambda: _check_java(session),
+        _check_jar,
+    ]
+    if session is not None:
+        checks += [
+            lambda: _check_setting(session),
+            lambda: _check_class_path(session),
+            lambda: _check_active(session),
+        ]
+    return Diagnosis(tuple(check() for check in checks))
+
+
+def _problem(check: str, error: TidemarkError) -> Finding:
+    return Finding(check, False, error.message, error.code, error.fix)
+
+
+def _check_python() -> Finding:
+    found = ".".join(map(str, sys.version_info[:3]))
+    return Finding("python", True, found)
+
+
+def _check_pyspark() -> Finding:
+    return Finding("pyspark", True, _bridge.pyspark_version())
+
+
+def _check_java(session: SparkSession | None) -> Finding:
+    found = _bridge.java_version(session) if session is not None else None
+    major = _java.parse_major(found) if found else _java.java_major()
+    if major is None:
+        fix = f"installing a JDK {_java.OLDEST_JAVA} or 21 and setting JAVA_HOME to it"
+        return Finding("java", False, "no Java by JAVA_HOME or on the path", "JAVA_TOO_OLD", fix)
+    if major < _java.OLDEST_JAVA:
+        return _problem("java", _java.too_old(major))
+    return Finding("java", True, found or str(major))
+
+
+def _check_jar() -> Finding:
+    try:
+        return Finding("jar", True, jar_path())
+    except TidemarkError as error:
+        return _problem("jar", error)
+
+
+def _check_setting(session: SparkSession) -> Finding:
+    named = _settings.split(_bridge.setting(session, "spark.sql.extensions"))
+    if EXTENSION in named:
+        return Finding("setting", True, f"spark.sql.extensions names {EXTENSION}")
+    return _problem("setting", _session.why_inactive(session))
+
+
+def _check_class_path(session: SparkSession) -> Finding:
+    loaded = _bridge.tidemark_version(session) is not None
+    if loaded or (not _bridge.is_connect(session) and _bridge.jvm_can_load(EXTENSION)):
+        return Finding("class path", True, f"Spark can load {EXTENSION}")
+    return _problem("class path", _session.why_no_class(session))
+
+
+def _check_active(session: SparkSession) -> Finding:
+    version = _bridge.tidemark_version(session)
+    if version is None:
+        cause = _session.why_inactive(session).code
+        found = "not active: watermarked queries of this session run as plain Spark"
+        return Finding("extension", False, found, cause, "seeing to the problem above")
+    problem = _session.mismatch(session, version) or _session.other_release(version)
+    if problem is not None:
+        return _problem("extension", problem)
+    return Finding("extension", True, f"active: {version}")

@@ -1,0 +1,75 @@
+"""`report`: where each watermark of a running query stands, and what holds it back."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any
+
+from tidemark import _bridge
+from tidemark._report_text import render
+from tidemark._session import require_extension
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+class Report:
+    """One look at a query: `str()` gives a tree to read, `to_dict()` the same as plain data.
+
+    The data is what the engine says, field by field: `query`, `batch`, `engine`, `reason`,
+    `origins` (one per `withWatermark`), `notes` and `plan` (the operators, nested). Times are
+    milliseconds since the epoch in UTC, None where a watermark is not defined yet.
+    """
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._data = data
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain dictionaries, lists, numbers and text; a copy of its own."""
+        return copy.deepcopy(self._data)
+
+    def __str__(self) -> str:
+        return render(self._data)
+
+    def __repr__(self) -> str:
+        query = self._data.get("query", {})
+        return f"<tidemark.Report of {query.get('name') or query.get('id')}>"
+
+
+def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Report:
+    """Looks at a query's watermarks: every operator, every event-time column, who holds it back.
+
+    Works on classic and Spark Connect queries. A query that Tidemark does not run (it has no
+    watermark, has not planned its first batch, or is left to Spark) gives a report that says so.
+
+    Args:
+        query: The running query.
+        spark: The session to ask; the query's own when left out.
+
+    Returns:
+        The report of the batch planned last.
+
+    Raises:
+        TidemarkError: When the extension is not active in the session; see `with_watermark`.
+
+    Example:
+        >>> print(tidemark.report(query))  # doctest: +SKIP
+    """
+    require_extension(spark if spark is not None else _bridge.session_of(query))
+    found = _bridge.report_json(query, spark)
+    if found is not None:
+        return Report(json.loads(found))
+    return Report(
+        {
+            "query": {"id": str(query.id), "runId": str(query.runId), "name": query.name},
+            "batch": None,
+            "engine": "spark",
+            "reason": "Tidemark does not know this query: it has no watermark, has not planned a "
+            "batch yet, or ended long ago",
+            "origins": [],
+            "notes": [],
+            "plan": None,
+        }
+    )

@@ -1,0 +1,167 @@
+"""A report as text: the query's inputs with their watermarks, then its operators as a tree.
+
+Works on the plain data and nothing else, so that it can be tested without Spark. Fields that are
+absent are left out and unknown ones are ignored: an older package can read a newer jar's report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_Node = dict[str, Any]
+
+
+def render(report: _Node) -> str:
+    """The whole report, without a line break at its end."""
+    return "\n".join(
+        [_heading(report), *_origins(report), *_notes(report), *_plan(report.get("plan"))]
+    )
+
+
+def instant(millis: int | None) -> str:
+    """A time in UTC, with its milliseconds only where it has any.
+
+    Args:
+        millis: Milliseconds since the epoch, or None for a watermark not defined yet.
+    """
+    if millis is None:
+        return "undefined"
+    try:
+        moment = _EPOCH + timedelta(milliseconds=millis)
+    except OverflowError:
+        # Spark's years go further than Python's.
+        return f"{millis} ms"
+    precision = "milliseconds" if millis % 1000 else "seconds"
+    return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
+
+
+def duration(millis: int) -> str:
+    """A length of time in the largest units that keep it exact, such as `1 hour 30 minutes`."""
+    parts = []
+    for unit, size in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000)):
+        count, millis = divmod(millis, size)
+        if count:
+            parts.append(f"{count} {unit}{'' if count == 1 else 's'}")
+    if millis or not parts:
+        seconds = f"{millis / 1000:g}"
+        parts.append(f"{seconds} second{'' if seconds == '1' else 's'}")
+    return " ".join(parts)
+
+
+def _heading(report: _Node) -> str:
+    query = report.get("query") or {}
+    name = query.get("name") or query.get("id") or "?"
+    if report.get("engine") != "tidemark":
+        return f"query {name}: left to Spark ({report.get('reason') or 'no reason given'})"
+    batch = report.get("batch")
+    where = "before its first batch" if batch is None else f"batch {batch}"
+    return f"query {name}, {where}: one watermark per event-time column"
+
+
+def _origins(report: _Node) -> Iterator[str]:
+    origins = report.get("origins") or []
+    if not origins:
+        return
+    yield "inputs"
+    for origin in origins:
+        delay = origin.get("delay_ms")
+        said = [
+            _label(origin.get("key"), origin.get("column")),
+            f"watermark {instant(origin.get('watermark_ms'))}",
+            f"delay {duration(delay)}" if delay is not None else "",
+            f"largest event time {instant(origin.get('max_event_time_ms'))}",
+        ]
+        yield "  " + ", ".join(part for part in said if part)
+
+
+def _notes(report: _Node) -> Iterator[str]:
+    notes = report.get("notes") or []
+    if notes:
+        yield "notes"
+    for note in notes:
+        yield f"  {note.get('code')}: {note.get('message')}"
+
+
+def _plan(plan: _Node | None) -> Iterator[str]:
+    if plan:
+        yield "operators"
+        yield from _operator(plan, first="  ", rest="  ")
+
+
+def _operator(node: _Node, first: str, rest: str) -> Iterator[str]:
+    children = node.get("children") or []
+    yield first + _operator_line(node)
+    # Details of an operator hang beside the line that leads down to its children.
+    beside = rest + ("│    " if children else "     ")
+    # Who holds a watermark back is worth a word only where there is more than one who could.
+    show_holder = len(_inputs_below(node)) > 1
+    for detail in (*_columns(node, show_holder), *_bounds(node, show_holder)):
+        yield beside + detail
+    for child in children:
+        last = child is children[-1]
+        yield from _operator(
+            child,
+            first=rest + ("└─ " if last else "├─ "),
+            rest=rest + ("   " if last else "│  "),
+        )
+
+
+def _inputs_below(node: _Node) -> set[str]:
+    own = {node["key"]} if node.get("key") else set()
+    return own.union(*map(_inputs_below, node.get("children") or []))
+
+
+def _operator_line(node: _Node) -> str:
+    line = str(node.get("operator") or "?")
+    identity = node.get("id")
+    if identity is not None:
+        line += f" #{identity}"
+    if node.get("key"):
+        line += f" [{node['key']}]"
+    late = node.get("late_rows")
+    if late:
+        line += f", {late} late row{'' if late == 1 else 's'}"
+    return line
+
+
+def _columns(node: _Node, show_holder: bool) -> Iterator[str]:
+    for column in node.get("columns") or []:
+        # A column that begins here, or is not defined below, has nothing to come in.
+        came = column.get("in_ms")
+        yield (
+            f"{_label(column.get('key'), column.get('name'))}: "
+            + (f"in {instant(came)}, " if came is not None else "")
+            + f"out {instant(column.get('out_ms'))}{_holder(column, show_holder)}"
+        )
+    if node.get("least_ms") is not None:
+        yield f"no event-time column; everything below has passed {instant(node['least_ms'])}"
+    for number in node.get("inputs_without_event_time") or []:
+        yield f"input {number} has no event time and is left out"
+
+
+def _bounds(node: _Node, show_holder: bool) -> Iterator[str]:
+    for side in node.get("sides") or []:
+        yield f"{side.get('side')} side: {_late_and_eviction(side, show_holder)}"
+    if not node.get("sides") and (node.get("late_ms"), node.get("eviction_ms")) != (None, None):
+        yield _late_and_eviction(node, show_holder)
+
+
+def _late_and_eviction(node: _Node, show_holder: bool) -> str:
+    late, eviction = node.get("late_ms"), node.get("eviction_ms")
+    rows = "no rows late yet" if late is None else f"rows late up to {instant(late)}"
+    if eviction is None:
+        return f"{rows}, no state evicted yet"
+    return f"{rows}, state evicted up to {instant(eviction)}{_holder(node, show_holder)}"
+
+
+def _holder(node: _Node, show: bool) -> str:
+    return f", held back by {node['held_by']}" if show and node.get("held_by") else ""
+
+
+def _label(key: str | None, column: str | None) -> str:
+    if key and column and key != column:
+        return f"{column} [{key}]"
+    return str(column or key or "?")

@@ -1,0 +1,119 @@
+"""Is the extension active in a session, and if not, which of the possible reasons is it?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
+from weakref import WeakSet
+
+from tidemark import _bridge, _settings
+from tidemark._errors import TidemarkError
+from tidemark._jars import EXTENSION, jar_minor, minor_of
+from tidemark._version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Sessions seen with the extension active. Extensions are fixed when a session is made, so a good
+# answer stays good; a bad one is asked again, for it only costs where it is about to be raised.
+_active: WeakSet[SparkSession] = WeakSet()
+
+
+def require_extension(session: SparkSession) -> None:
+    """Refuses a session in which queries would silently run as stock Spark.
+
+    Raises:
+        TidemarkError: `EXTENSION_NOT_SET`, `JAR_MISSING`, `SESSION_BEFORE_JAR` or
+            `SPARK_VERSION_MISMATCH`.
+    """
+    if session in _active:
+        return
+    version = _bridge.tidemark_version(session)
+    problem = why_inactive(session) if version is None else mismatch(session, version)
+    if problem is not None:
+        raise problem
+    _active.add(session)
+
+
+def mismatch(session: SparkSession, version: str) -> TidemarkError | None:
+    """The error for an active extension that was built for another Spark minor.
+
+    Args:
+        session: The session.
+        version: What `tidemark_version()` says, e.g. `0.1.0 spark-4.3`.
+    """
+    built_for = version.rpartition("spark-")[2]
+    minor = minor_of(session.version)
+    if built_for == minor:
+        return None
+    return TidemarkError(
+        "SPARK_VERSION_MISMATCH",
+        f"The jar was built for Spark {built_for}, and this is Spark {minor}",
+        "giving Spark the jar that tidemark.jar_path() names",
+    )
+
+
+def other_release(version: str) -> TidemarkError | None:
+    """The error for a jar of another Tidemark release than this package.
+
+    The two talk in SQL and JSON only, so this is worth a word but stops nobody.
+    """
+    jar = version.partition(" ")[0]
+    if jar == __version__:
+        return None
+    return TidemarkError(
+        "JAR_MISSING",
+        f"The session runs the jar of Tidemark {jar}, and this package is {__version__}",
+        "giving Spark the jar that tidemark.jar_path() names",
+    )
+
+
+def why_inactive(session: SparkSession) -> TidemarkError:
+    """The most exact error for a session without the extension.
+
+    An extension class that is not on the class path is only a warning in Spark's log. Whether the
+    jar is missing or came too late shows in `spark.jars`.
+    """
+    if EXTENSION not in _settings.split(_bridge.setting(session, "spark.sql.extensions")):
+        return TidemarkError(
+            "EXTENSION_NOT_SET",
+            f"spark.sql.extensions of this session does not name {EXTENSION}",
+            "building the session with tidemark.configure(SparkSession.builder), in a Python "
+            "process without a session",
+        )
+    return why_no_class(session)
+
+
+def why_no_class(session: SparkSession) -> TidemarkError:
+    """The error for an extension that is named but whose class Spark could not load."""
+    named = [
+        jar for jar in _settings.split(_bridge.setting(session, "spark.jars")) if jar_minor(jar)
+    ]
+    if not named:
+        return _jar_missing("spark.jars names no Tidemark jar")
+    gone = [jar for jar in named if _is_absent_file(jar)]
+    if gone:
+        return _jar_missing(f"the file {gone[0]} in spark.jars does not exist")
+    if _bridge.is_connect(session):
+        return _jar_missing(f"the server could not load the class from {named[0]}")
+    return TidemarkError(
+        "SESSION_BEFORE_JAR",
+        "spark.jars names Tidemark's jar, but the JVM began before it was set and has no such class",
+        "calling tidemark.configure before the first session of the Python process, or by "
+        "passing the jar to `spark-submit --jars`",
+    )
+
+
+def _jar_missing(reason: str) -> TidemarkError:
+    return TidemarkError(
+        "JAR_MISSING",
+        f"Spark cannot load the class {EXTENSION} and only logs a warning about it: {reason}",
+        "adding the jar that tidemark.jar_path() names to spark.jars, or by using "
+        "tidemark.configure, which does both",
+    )
+
+
+def _is_absent_file(jar: str) -> bool:
+    url = urlparse(jar)
+    return url.scheme in ("", "file") and not Path(unquote(url.path)).exists()
