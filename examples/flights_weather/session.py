@@ -1,0 +1,49 @@
+"""A small quiet Spark session, with Tidemark or without: the only difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from .runs import Engine
+
+QUIET = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
+"""
+
+
+def session(engine: Engine, work: Path) -> SparkSession:
+    """Starts this process's Spark."""
+    log4j = work / "log4j2.properties"
+    log4j.write_text(QUIET, encoding="utf-8")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Two JVMs on two cores for a few minutes: the optimising compiler and a collector
+        # with threads of its own would cost more than they give back in that time.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+        f"-Dlog4j2.configurationFile={log4j.as_uri()}",
+        "spark.sql.warehouse.dir": str(work / "warehouse"),
+        # Wall-clock times are replayed as if they were UTC: see `clock`.
+        "spark.sql.session.timeZone": "UTC",
+        # A few rows an hour need no 200 tasks; how much state there is stays the same.
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.streaming.numRecentProgressUpdates": "1000",
+        # Between two looks for files, both streams' files arrive: see `replay`.
+        "spark.sql.streaming.pollingDelay": "100ms",
+    }
+    builder = SparkSession.builder.master("local[2]").appName(f"flights-{engine}")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    if engine == "tidemark":
+        import tidemark
+
+        builder = tidemark.configure(builder)
+    return builder.getOrCreate()
