@@ -1,0 +1,88 @@
+"""Everything a user calls, on a Spark Connect session."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from support.dashboards import SCHEMA, dashboards
+from support.feeds import Feed
+from support.processes import result
+
+import tidemark
+
+folder = Path(sys.argv[1])
+builder = (
+    SparkSession.builder.remote("local[2]")
+    .config("spark.sql.shuffle.partitions", "2")
+    .config("spark.sql.session.timeZone", "UTC")
+)
+spark = tidemark.configure(builder).getOrCreate()
+found: dict[str, object] = {"session": type(spark).__module__}
+
+fast = Feed(spark, folder / "fast", SCHEMA)
+slow = Feed(spark, folder / "slow", SCHEMA)
+events = fast.stream().withColumn("dotted.name", F.col("time")).withColumn("s", F.struct("time"))
+
+
+def code_of(column: str, delay: str) -> str | None:
+    try:
+        tidemark.with_watermark(events, column, delay)
+    except tidemark.TidemarkError as error:
+        return error.code
+    return None
+
+
+found["codes"] = [
+    code_of(*arguments)
+    for arguments in (
+        ("nope", "1 minute"), ("s.time", "1 minute"), ("id", "1 minute"), ("time", "-1 minute"),
+        ("time", "soon"), ("dotted.name", "1 minute"), ("TIME", "1 minute"),
+    )
+]  # fmt: skip
+found["metadata"] = [
+    tidemark.with_watermark(events, name, "1 minute", key="k").schema[name].metadata
+    for name in ("time", "dotted.name")
+]
+
+
+def steps(df: DataFrame, name: str) -> list[list[list[object]]]:
+    """What a query has put out after each of three steps of input."""
+    query = (
+        df.writeStream.format("memory")
+        .queryName(name)
+        .option("checkpointLocation", str(folder / f"{name}.cp"))
+        .start()
+    )
+    out = []
+    for hour in range(3):
+        if name == "keyed":
+            fast.add({"id": hour, "time": f"{hour + 6:02}:30"})
+            if hour == 0:
+                slow.add({"id": hour, "time": f"{hour:02}:30"})
+        query.processAllAvailable()
+        rows = spark.table(name).collect()
+        out.append(sorted([one, str(start), count] for one, start, count in rows))
+    found[f"{name} report"] = str(tidemark.report(query))
+    found[f"{name} origins"] = [o["key"] for o in tidemark.report(query).to_dict()["origins"]]
+    query.stop()
+    return out
+
+
+found["keyed"] = steps(dashboards(spark, str(folder)), "keyed")
+
+plain = [
+    one.stream()
+    .withColumnRenamed("time", f"{name}_time")
+    .withWatermark(f"{name}_time", "10 minutes")
+    .groupBy(F.window(f"{name}_time", "1 hour"))
+    .count()
+    .select(F.lit(name).alias("name"), "window.start", "count")
+    for name, one in (("fast", fast), ("slow", slow))
+]
+found["plain"] = steps(plain[0].union(plain[1]), "plain")[-1]
+found["problems"] = str(tidemark.doctor(spark)) if tidemark.doctor(spark).problems else ""
+result(**found)
+spark.stop()

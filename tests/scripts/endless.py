@@ -1,0 +1,26 @@
+"""Runs the dashboards into Parquet until somebody kills it: folder, checkpoint, output."""
+
+from __future__ import annotations
+
+import sys
+
+from pyspark.sql import SparkSession
+from support.dashboards import dashboards
+
+import tidemark
+
+folder, checkpoint, output = sys.argv[1:4]
+builder = (
+    SparkSession.builder.master("local[2]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.sql.shuffle.partitions", "2")
+    .config("spark.sql.session.timeZone", "UTC")
+)
+spark = tidemark.configure(builder).getOrCreate()
+query = (
+    dashboards(spark, folder, files_per_batch=1)
+    .writeStream.format("parquet")
+    .option("checkpointLocation", checkpoint)
+    .start(output)
+)
+query.awaitTermination()

@@ -1,0 +1,40 @@
+"""Starts a session in the way the arguments say, and tells what it got."""
+
+from __future__ import annotations
+
+import sys
+
+from pyspark.sql import SparkSession
+from support.processes import result
+
+import tidemark
+
+how = sys.argv[1]
+builder = SparkSession.builder.config("spark.ui.enabled", "false").config(
+    "spark.master", "local[1]"
+)
+if how == "configure":
+    tidemark.configure(builder)
+elif how == "other minor":
+    builder.config("spark.jars", sys.argv[2])
+    builder.config("spark.sql.extensions", tidemark.EXTENSION)
+
+try:
+    spark = builder.getOrCreate()
+except Exception as error:  # noqa: BLE001
+    result(code=tidemark.error_code(error), text=str(error)[:2000])
+    sys.exit(0)
+
+jars, extensions = spark.conf.get("spark.jars"), spark.conf.get("spark.sql.extensions")
+diagnosis = tidemark.doctor(spark)
+version = spark.sql("SELECT tidemark_version()").head()
+spark.stop()
+# The JVM lives on with its jar: a second session in it is as good as the first.
+again = tidemark.configure(SparkSession.builder.master("local[1]")).getOrCreate()
+result(
+    jars=jars,
+    extensions=extensions,
+    version=version[0] if version else None,
+    problems=str(diagnosis) if diagnosis.problems else "",
+    again=tidemark.doctor(again).ok,
+)

@@ -1,0 +1,51 @@
+"""Programs that start a Spark of their own and print what they found as one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+SCRIPTS = Path(__file__).parent.parent / "scripts"
+_RESULT = "RESULT "
+
+
+def clean_environment(**changes: str) -> dict[str, str]:
+    """The environment without what a session of this process left in it."""
+    ours = ("PYSPARK_", "SPARK_")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
+    path = os.pathsep.join([str(SCRIPTS.parent), os.environ.get("PYTHONPATH", "")])
+    fixed = {
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": path,
+    }
+    return {**kept, **fixed, **changes}
+
+
+def run_script(
+    name: str, *arguments: str, launcher: list[str] | None = None, **environment: str
+) -> dict[str, Any]:
+    """Runs `scripts/<name>` and gives back what it passed to `result`."""
+    done = subprocess.run(
+        [*(launcher or [sys.executable]), str(SCRIPTS / name), *arguments],
+        env=clean_environment(**environment),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith(_RESULT)]
+    tail = f"exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
+    assert done.returncode == 0 and lines, tail
+    found: dict[str, Any] = json.loads(lines[-1].removeprefix(_RESULT))
+    return found
+
+
+def result(**findings: object) -> None:
+    """Called by a script: hands its findings to `run_script`."""
+    print(_RESULT + json.dumps(findings), flush=True)

@@ -1,0 +1,99 @@
+"""Queries driven step by step, and what they say when they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import tidemark
+
+Row = tuple[Any, ...]
+
+
+class Stepper:
+    """A running query; each `step` works off what is waiting, no-data batches included."""
+
+    def __init__(self, df: DataFrame, mode: str, checkpoint: Path) -> None:
+        self._batches: dict[int, list[Row]] = {}
+        self._seen = 0
+        self.query: StreamingQuery = (
+            df.writeStream.outputMode(mode)
+            .foreachBatch(self._collect)
+            .option("checkpointLocation", str(checkpoint))
+            .start()
+        )
+
+    def step(self) -> list[Row]:
+        """The rows that came out since the last step, sorted."""
+        self.query.processAllAvailable()
+        out = [row for batch in sorted(self._batches) for row in self._batches[batch]]
+        fresh, self._seen = out[self._seen :], len(out)
+        return sorted(fresh, key=repr)
+
+    @property
+    def batches(self) -> list[list[Row]]:
+        """The rows of each batch so far, each sorted; a batch without rows is an empty list."""
+        return [sorted(self._batches[batch], key=repr) for batch in sorted(self._batches)]
+
+    def state_rows(self) -> int:
+        """How many rows the operators of the query keep after the last batch."""
+        progress = self.query.lastProgress
+        assert progress is not None
+        return sum(operator.numRowsTotal for operator in progress.stateOperators)
+
+    def watermarks(self) -> dict[str, int | None]:
+        """Each origin's watermark by its key, in milliseconds."""
+        origins = tidemark.report(self.query).to_dict()["origins"]
+        return {origin["key"]: origin["watermark_ms"] for origin in origins}
+
+    def stop(self) -> None:
+        self.query.stop()
+
+    def _collect(self, df: DataFrame, batch: int) -> None:
+        self._batches[batch] = [tuple(row) for row in df.collect()]
+
+
+def run_once(df: DataFrame, checkpoint: Path, *, mode: str = "append") -> list[Row]:
+    """Runs a query over what is there (`availableNow`) and gives back the rows it put out."""
+    rows: list[Row] = []
+
+    def collect(batch: DataFrame, _: int) -> None:
+        rows.extend(tuple(row) for row in batch.collect())
+
+    query = (
+        df.writeStream.outputMode(mode)
+        .trigger(availableNow=True)
+        .foreachBatch(collect)
+        .option("checkpointLocation", str(checkpoint))
+        .start()
+    )
+    query.awaitTermination()
+    return sorted(rows, key=repr)
+
+
+def refusal(action: Callable[[], object]) -> tuple[str | None, str]:
+    """The Tidemark code and the text of the error an action ends in."""
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001
+        return tidemark.error_code(error), str(error)
+    raise AssertionError("no error was raised")
+
+
+@contextmanager
+def left_to_spark(spark: SparkSession) -> Iterator[None]:
+    """Queries started inside run as stock Spark does.
+
+    Tidemark leaves queries with this policy alone. With one watermark it is the same as `min`, so
+    what comes out is stock Spark's answer, from the same session.
+    """
+    spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")
+    try:
+        yield
+    finally:
+        spark.conf.unset("spark.sql.streaming.multipleWatermarkPolicy")

@@ -1,0 +1,143 @@
+"""`configure` before any JVM runs: what it adds, and what it leaves as it was."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import tidemark
+from tidemark import EXTENSION, TidemarkError, _bridge, _jars
+
+OURS = "/wheel/tidemark-spark-4.3_2.13-0.1.0.jar"
+
+
+@pytest.fixture(autouse=True)
+def nothing_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """As in a fresh Python with pyspark 4.3: no JVM, nothing in the environment."""
+    monkeypatch.setattr(_bridge, "jvm_is_running", lambda: False)
+    monkeypatch.setattr(_bridge, "pyspark_version", lambda: "4.3.0")
+    monkeypatch.setattr("tidemark._config.jar_path", lambda: OURS)
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    return tmp_path
+
+
+def configured(*settings: tuple[str, str]) -> dict[str, str]:
+    builder = SparkSession.builder
+    for key, value in settings:
+        builder = builder.config(key, value)
+    assert tidemark.configure(builder) is builder
+    return _bridge.builder_options(builder)
+
+
+def test_an_empty_builder_gets_the_jar_and_the_extension() -> None:
+    assert configured() == {"spark.jars": OURS, "spark.sql.extensions": EXTENSION}
+
+
+def test_jars_set_before_stay() -> None:
+    assert configured(("spark.jars", "/a.jar, /b.jar"))["spark.jars"] == f"/a.jar,/b.jar,{OURS}"
+
+
+def test_extensions_set_before_stay() -> None:
+    options = configured(("spark.sql.extensions", "io.delta.Delta"))
+    assert options["spark.sql.extensions"] == f"io.delta.Delta,{EXTENSION}"
+
+
+def test_twice_is_as_once() -> None:
+    builder = tidemark.configure(SparkSession.builder.config("spark.jars", "/a.jar"))
+    once = _bridge.builder_options(builder)
+    assert _bridge.builder_options(tidemark.configure(builder)) == once
+
+
+def test_a_tidemark_jar_the_user_named_is_not_doubled() -> None:
+    theirs = "hdfs://nn/jars/tidemark-spark-4.3_2.13-0.1.0.jar"
+    assert configured(("spark.jars", theirs))["spark.jars"] == theirs
+
+
+def test_a_jar_for_another_spark_is_refused() -> None:
+    theirs = "/opt/tidemark-spark-4.2_2.13-0.1.0.jar"
+    with pytest.raises(TidemarkError, match=r"built for Spark 4\.2, and this is 4\.3") as caught:
+        configured(("spark.jars", theirs))
+    assert caught.value.code == "SPARK_VERSION_MISMATCH"
+
+
+def test_defaults_of_the_spark_folder_are_kept(nothing_started: Path) -> None:
+    (nothing_started / "spark-defaults.conf").write_text(
+        "# site settings\n"
+        "spark.jars            /site.jar\n"
+        "spark.sql.extensions=site.Extension\n"
+        "spark.other : x\n"
+    )
+    assert configured() == {
+        "spark.jars": f"/site.jar,{OURS}",
+        "spark.sql.extensions": f"site.Extension,{EXTENSION}",
+    }
+
+
+def test_the_builder_overrides_the_defaults_as_in_spark(nothing_started: Path) -> None:
+    (nothing_started / "spark-defaults.conf").write_text("spark.jars /site.jar\n")
+    assert configured(("spark.jars", "/a.jar"))["spark.jars"] == f"/a.jar,{OURS}"
+
+
+def test_a_properties_file_stands_in_for_the_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my.conf").write_text("spark.jars /mine.jar\n")
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--properties-file {tmp_path}/my.conf pyspark-shell")
+    assert configured()["spark.jars"] == f"/mine.jar,{OURS}"
+
+
+def test_jars_in_the_submit_arguments_get_ours_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    # --jars there wins over the builder's setting: without this the driver would miss our jar.
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--jars /a.jar,/b.jar --verbose pyspark-shell")
+    assert configured(("spark.jars", "/c.jar"))["spark.jars"] == f"/c.jar,/a.jar,/b.jar,{OURS}"
+    assert (
+        os.environ["PYSPARK_SUBMIT_ARGS"] == f"--jars /a.jar,/b.jar,{OURS} --verbose pyspark-shell"
+    )
+
+
+def test_settings_in_the_submit_arguments_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        "PYSPARK_SUBMIT_ARGS",
+        "--conf spark.jars=/a.jar --conf 'spark.sql.extensions=site.One, site.Two' pyspark-shell",
+    )
+    assert configured() == {
+        "spark.jars": f"/a.jar,{OURS}",
+        "spark.sql.extensions": f"site.One,site.Two,{EXTENSION}",
+    }
+    assert f"spark.jars=/a.jar,{OURS} " in os.environ["PYSPARK_SUBMIT_ARGS"]
+
+
+def test_submit_arguments_without_jars_stay_untouched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--driver-memory 1g   pyspark-shell")
+    configured()
+    assert os.environ["PYSPARK_SUBMIT_ARGS"] == "--driver-memory 1g   pyspark-shell"
+
+
+def test_a_server_elsewhere_cannot_be_given_a_jar() -> None:
+    with pytest.raises(TidemarkError, match="starting the server with `--jars`") as caught:
+        tidemark.configure(SparkSession.builder.remote("sc://spark.example:15002"))
+    assert caught.value.code == "UNSUPPORTED_ON_CONNECT"
+
+
+def test_a_server_in_this_process_can() -> None:
+    builder = tidemark.configure(SparkSession.builder.remote("local[2]"))
+    assert _bridge.builder_options(builder)["spark.jars"] == OURS
+
+
+def test_an_old_java_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidemark._java.java_major", lambda: 11)
+    with pytest.raises(TidemarkError) as caught:
+        configured()
+    assert caught.value.code == "JAVA_TOO_OLD"
+
+
+def test_a_package_without_jars_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidemark._config.jar_path", tidemark.jar_path)
+    monkeypatch.setattr(_jars, "jar_directory", lambda: tmp_path)
+    with pytest.raises(TidemarkError) as caught:
+        configured()
+    assert caught.value.code == "JAR_MISSING"

@@ -1,0 +1,45 @@
+"""Spark Connect: the same calls, the same answers, no JVM within reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.processes import run_script
+
+pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect], that is grpcio")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = str(tmp_path_factory.mktemp("connect"))
+    # With SPARK_TESTING the server takes a free port instead of 15002.
+    return run_script("connect.py", folder, SPARK_TESTING="1", TZ="UTC")
+
+
+def test_the_session_is_one_of_connect_and_healthy(found: dict[str, Any]) -> None:
+    assert found["session"].startswith("pyspark.sql.connect")
+    assert found["problems"] == ""
+
+
+def test_bad_arguments_have_the_same_codes(found: dict[str, Any]) -> None:
+    assert found["codes"] == [
+        "UNKNOWN_COLUMN", "NESTED_COLUMN", "COLUMN_NOT_TIMESTAMP", "INVALID_DELAY",
+        "INVALID_DELAY", None, None,
+    ]  # fmt: skip
+
+
+def test_the_key_travels_as_metadata(found: dict[str, Any]) -> None:
+    assert found["metadata"] == [{"tidemark.key": "k", "spark.watermarkDelayMs": 60_000}] * 2
+
+
+def test_the_fast_input_is_not_held(found: dict[str, Any]) -> None:
+    hours = [["fast", "2024-01-01 06:00:00", 1], ["fast", "2024-01-01 07:00:00", 1]]
+    assert found["keyed"] == [[], hours[:1], hours]
+    assert found["keyed origins"] == ["fast", "slow"]
+    assert "withWatermark [slow]" in found["keyed report"]
+
+
+def test_plain_with_watermark_is_keyed_too(found: dict[str, Any]) -> None:
+    assert found["plain"] == found["keyed"][-1]
+    assert found["plain origins"] == ["fast_time", "slow_time"]

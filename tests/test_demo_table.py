@@ -1,0 +1,70 @@
+"""The demo's table, from outcomes made up here."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from support.demo import clock, held, outcome, runs, table
+
+FIVE = datetime(2013, 11, 2, 5)
+DEPARTED = held.Departed(
+    [None] * 5 + [datetime(2013, 11, 2, hour, 58) for hour in (5, 6)], {FIVE: 15}
+)
+
+
+def line_of(text: str, start: str) -> str:
+    return next(line for line in text.splitlines() if line.strip().startswith(start))
+
+
+def render(*outcomes: outcome.Outcome) -> str:
+    return table.render(table.results("stock", outcomes, DEPARTED))
+
+
+def test_a_run_has_one_line_of_figures() -> None:
+    alone = outcome.Outcome("departures_alone", False, peak_state=6, late=1, batches=56)
+    alone.given = [(7, "2013-11-02 05:00:00", 15)]
+    words = line_of(render(alone), "departures alone").split()
+    assert words == [
+        "departures",
+        "alone",
+        "stock",
+        "1",
+        "of",
+        "1",
+        "1",
+        "1",
+        "1",
+        "0",
+        "6",
+        "1",
+        "56",
+    ]
+
+
+def test_a_refusal_stands_in_the_table_with_the_batches_before_it() -> None:
+    refused = outcome.Outcome("by_both_times", False, error="MULTIPLE_EVENT_TIME_COLUMNS")
+    stopped = outcome.Outcome("second_watermark", False, batches=1, error="Redefining")
+    text = render(refused, stopped)
+    assert "MULTIPLE_EVENT_TIME_COLUMNS, before the first batch" in text
+    assert "Redefining, after 1 batch" in text
+
+
+def test_nothing_out_is_shown_as_such() -> None:
+    words = line_of(render(outcome.Outcome("flights_with_weather", True)), "weather silent").split()
+    assert words[-10:] == ["0", "of", "1", "-", "-", "-", "1", "0", "0", "0"]
+
+
+def test_an_outcome_survives_its_way_between_processes() -> None:
+    told = outcome.Outcome("two_dashboards", True, given=[(7, "2013-11-02 05:00:00", 15)])
+    told.watermarks[""] = [None, "2013-11-02T04:50:00"]
+    assert outcome.Outcome.from_json(json.loads(json.dumps(told.to_json()))) == told
+
+
+def test_every_run_is_in_the_table_and_the_table_has_no_other() -> None:
+    shown = {(name, silent) for part in table.PARTS for name, silent, _ in part.cases}
+    assert shown == {(run.part, run.silent) for run in runs.RUNS}
+
+
+def test_steps_and_their_hours_agree() -> None:
+    assert [clock.step_of(clock.start_of(step)) for step in range(clock.STEPS)] == list(range(36))

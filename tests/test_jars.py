@@ -1,0 +1,76 @@
+"""Which jar goes with which Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tidemark
+from tidemark import TidemarkError, _jars
+
+OURS = tidemark.__version__
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(_jars, "jar_directory", lambda: tmp_path)
+    return tmp_path
+
+
+def name(minor: str, version: str = OURS) -> str:
+    return f"tidemark-spark-{minor}_2.13-{version}.jar"
+
+
+@pytest.mark.parametrize("spark", ["4.3", "4.3.0", "4.3.7.dev0"])
+def test_the_jar_is_chosen_by_sparks_minor(folder: Path, spark: str) -> None:
+    for minor in ("4.2", "4.3"):
+        (folder / name(minor)).touch()
+    assert tidemark.jar_path(spark) == str(folder / name("4.3"))
+
+
+def test_without_a_version_pysparks_own_counts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / name("4.2")).touch()
+    monkeypatch.setattr("pyspark.__version__", "4.2.1")
+    assert tidemark.jar_path() == str(folder / name("4.2"))
+
+
+def test_no_jar_at_all_is_jar_missing(folder: Path) -> None:
+    with pytest.raises(TidemarkError, match="there: none") as caught:
+        tidemark.jar_path("4.3")
+    assert caught.value.code == "JAR_MISSING"
+
+
+def test_a_jar_of_another_release_is_jar_missing(folder: Path) -> None:
+    (folder / name("4.3", "0.0.9")).touch()
+    with pytest.raises(TidemarkError, match="0.0.9") as caught:
+        tidemark.jar_path("4.3")
+    assert caught.value.code == "JAR_MISSING"
+
+
+def test_jars_for_other_minors_only_is_a_version_mismatch(folder: Path) -> None:
+    (folder / name("4.2")).touch()
+    (folder / name("4.3")).touch()
+    with pytest.raises(TidemarkError, match="no jar for Spark 5.0, only for 4.2, 4.3") as caught:
+        tidemark.jar_path("5.0.0")
+    assert caught.value.code == "SPARK_VERSION_MISMATCH"
+
+
+@pytest.mark.parametrize(
+    ("path", "minor"),
+    [
+        (f"/opt/jars/{name('4.3')}", "4.3"),
+        (f"file:///opt/my%20jars/{name('4.2')}", "4.2"),
+        (f"hdfs://nn/jars/{name('4.2', '0.2.0-SNAPSHOT')}", "4.2"),
+        ("/opt/jars/delta-spark_2.13-4.0.0.jar", None),
+        ("/opt/tidemark-spark-4.3_2.13-0.1.0.jar/other.jar", None),
+    ],
+)
+def test_a_tidemark_jar_is_known_by_its_file_name(path: str, minor: str | None) -> None:
+    assert _jars.jar_minor(path) == minor
+
+
+def test_the_installed_package_carries_a_jar_for_the_installed_spark() -> None:
+    assert Path(tidemark.jar_path()).stat().st_size > 0

@@ -1,0 +1,55 @@
+"""Which Java Spark would start with, and the refusal of one that is too old."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tidemark
+from tidemark import TidemarkError, _java
+
+
+@pytest.fixture
+def java_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A JDK folder whose `java` says it is version 11, and which has no `release` file."""
+    (tmp_path / "bin").mkdir()
+    java = tmp_path / "bin" / "java"
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.22\" 2024-01-16' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_the_version_comes_from_the_command(java_home: Path) -> None:
+    assert _java.java_major() == 11
+
+
+def test_the_release_file_spares_the_command(java_home: Path) -> None:
+    (java_home / "release").write_text('IMPLEMENTOR="x"\nJAVA_VERSION="21.0.4"\n')
+    assert _java.java_major() == 21
+
+
+def test_an_old_java_is_refused_in_words(java_home: Path) -> None:
+    with pytest.raises(TidemarkError, match="Java 11 was found") as caught:
+        _java.require_java()
+    assert caught.value.code == "JAVA_TOO_OLD"
+
+
+def test_the_doctor_sees_an_old_java(java_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidemark._bridge.running_session", lambda: None)
+    problems = tidemark.doctor().problems
+    assert ("java", "JAVA_TOO_OLD") in [(found.check, found.code) for found in problems]
+
+
+def test_no_java_at_all_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert _java.java_major() is None
+    _java.require_java()
+
+
+@pytest.mark.parametrize(
+    ("text", "major"), [("17.0.15", 17), ("21", 21), ("1.8.0_392", 8), ("25-ea", 25), ("?", None)]
+)
+def test_both_styles_of_version_are_read(text: str, major: int | None) -> None:
+    assert _java.parse_major(text) == major

@@ -1,0 +1,122 @@
+"""What the engine refuses when a query starts, each with its code, as Python sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from support.feeds import Feed
+from support.streams import refusal, run_once
+
+from tidemark import report, with_watermark
+
+SCHEMA = "id LONG, time TIMESTAMP"
+
+
+@pytest.fixture
+def inputs(feed: Callable[..., Feed]) -> tuple[Feed, Feed]:
+    left = feed("left", SCHEMA)
+    right = feed("right", "rid LONG, rtime TIMESTAMP, sent TIMESTAMP")
+    left.add({"id": 1, "time": "10:00"})
+    right.add({"rid": 1, "rtime": "10:00", "sent": "10:00"})
+    return left, right
+
+
+def marked(one: Feed, column: str, key: str | None) -> DataFrame:
+    return with_watermark(one.stream(), column, "1 minute", key=key)
+
+
+def started(df: DataFrame, folder: Path) -> tuple[str | None, str]:
+    return refusal(lambda: run_once(df, folder / "checkpoint"))
+
+
+def test_one_key_on_two_columns(inputs: tuple[Feed, Feed], tmp_path: Path) -> None:
+    left, right = inputs
+    joined = marked(left, "time", "k").join(
+        marked(right, "rtime", "k"), F.expr("id = rid AND rtime >= time")
+    )
+    code, text = started(joined, tmp_path)
+    assert code == "DUPLICATE_KEY"
+    assert "'k'" in text and "time, rtime" in text
+
+
+def test_a_union_whose_inputs_have_event_time_in_different_places(
+    inputs: tuple[Feed, Feed], tmp_path: Path
+) -> None:
+    left, right = inputs
+    pairs = [
+        marked(left, "time", None).select("time", F.col("time").cast("string").alias("other")),
+        marked(right, "rtime", None).select(F.col("sent"), F.col("rtime")),
+    ]
+    first = pairs[0].select("time", F.current_timestamp().alias("other"))
+    code, text = started(first.union(pairs[1]), tmp_path)
+    assert code == "UNION_WATERMARK_POSITION"
+    assert "'time'" in text and "'rtime'" in text
+
+
+def test_a_key_in_a_query_that_is_left_to_spark(
+    spark: SparkSession, inputs: tuple[Feed, Feed], tmp_path: Path
+) -> None:
+    spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")
+    try:
+        code, text = started(marked(inputs[0], "time", "k"), tmp_path)
+    finally:
+        spark.conf.unset("spark.sql.streaming.multipleWatermarkPolicy")
+    assert code == "LEFT_TO_SPARK"
+    assert "multipleWatermarkPolicy" in text
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("spark.sql.streaming.multipleWatermarkPolicy", "max"),
+        ("spark.sql.streaming.statefulOperator.allowMultiple", "false"),
+    ],
+)
+def test_a_query_left_to_spark_runs_and_its_report_says_why(
+    spark: SparkSession, inputs: tuple[Feed, Feed], run: Callable[..., object],
+    setting: str, value: str,
+) -> None:  # fmt: skip
+    spark.conf.set(setting, value)
+    try:
+        stepper = run(marked(inputs[0], "time", None))
+        assert len(stepper.step()) == 1  # type: ignore[attr-defined]
+        told = report(stepper.query)  # type: ignore[attr-defined]
+    finally:
+        spark.conf.unset(setting)
+    assert told.to_dict()["engine"] == "spark"
+    assert f"left to Spark ({setting}={value})" in str(told)
+
+
+def test_a_join_side_without_a_bound_is_told_or_refused(
+    spark: SparkSession, inputs: tuple[Feed, Feed], run: Callable[..., object], tmp_path: Path
+) -> None:
+    left, right = inputs
+    joined = marked(left, "time", "l").join(
+        marked(right, "rtime", "r"), F.expr("id = rid AND rtime >= time")
+    )
+    stepper = run(joined)
+    assert len(stepper.step()) == 1  # type: ignore[attr-defined]
+    notes = report(stepper.query).to_dict()["notes"]  # type: ignore[attr-defined]
+    assert {note["code"] for note in notes} == {"UNBOUNDED_JOIN_SIDE"}
+
+    spark.conf.set("spark.tidemark.unboundedJoin", "refuse")
+    try:
+        code, _ = refusal(lambda: run_once(joined, tmp_path / "refused"))
+    finally:
+        spark.conf.unset("spark.tidemark.unboundedJoin")
+    assert code == "UNBOUNDED_JOIN_SIDE"
+
+
+def test_a_setting_that_cannot_be_read_fails_the_query(
+    spark: SparkSession, inputs: tuple[Feed, Feed], tmp_path: Path
+) -> None:
+    spark.conf.set("spark.tidemark.enabled", "perhaps")
+    try:
+        _, text = refusal(lambda: run_once(marked(inputs[0], "time", None), tmp_path / "cp"))
+    finally:
+        spark.conf.unset("spark.tidemark.enabled")
+    assert "spark.tidemark.enabled must be one of true, false, but is 'perhaps'" in text

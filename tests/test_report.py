@@ -1,0 +1,95 @@
+"""`report` on running queries: what each operator has reached, and who holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from support.feeds import Feed, millis
+from support.streams import Stepper
+
+import tidemark
+from tidemark import with_watermark
+
+
+def operators(node: dict[str, Any]) -> list[dict[str, Any]]:
+    below = [one for child in node["children"] for one in operators(child)]
+    return [node, *below]
+
+
+def test_a_join_and_a_count_show_who_holds_what(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    shown, clicked = (
+        feed("shown", "ad LONG, shown TIMESTAMP"),
+        feed("clicked", "cad LONG, clicked TIMESTAMP"),
+    )
+    joined = with_watermark(shown.stream(), "shown", "20 minutes", key="impressions").join(
+        with_watermark(clicked.stream(), "clicked", "10 minutes", key="clicks"),
+        F.expr("ad = cad AND clicked BETWEEN shown AND shown + INTERVAL 2 MINUTES"),
+        "left_outer",
+    )
+    stepper = run(joined.groupBy(F.window("shown", "1 hour")).count())
+    clicked.add(*({"cad": 1, "clicked": f"10:{minute}"} for minute in (10, 20, 30)))
+    shown.add({"ad": 1, "shown": "10:00"})
+    stepper.step()
+
+    found = tidemark.report(stepper.query).to_dict()
+    assert found["engine"] == "tidemark"
+    assert stepper.watermarks() == {"impressions": millis("09:40"), "clicks": millis("10:20")}
+    nodes = operators(found["plan"])
+    assert [node["key"] for node in nodes if "key" in node] == ["impressions", "clicks"]
+    aggregation, join = (node for node in nodes if "id" in node)
+    columns = {column["name"]: column for column in join["columns"]}
+    # Impressions have reached 9:40; by the clicks alone theirs could be at 10:17:59.999.
+    assert columns["shown"]["in_ms"] == columns["shown"]["out_ms"] == millis("09:40")
+    assert columns["shown"]["held_by"] == "impressions"
+    assert aggregation["eviction_ms"] == millis("09:40")
+
+
+def test_the_text_names_every_input_and_operator(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    events = feed("events", "id LONG, time TIMESTAMP")
+    marked = with_watermark(events.stream(), "time", "10 minutes", key="events")
+    stepper = run(marked.groupBy(F.window("time", "1 hour")).count())
+    events.add({"id": 1, "time": "10:00"})
+    stepper.step()
+    text = str(tidemark.report(stepper.query))
+    assert "time [events], watermark 2024-01-01T09:50:00Z, delay 10 minutes" in text
+    assert "aggregation #0" in text
+    assert "└─ withWatermark [events]" in text
+
+
+def test_a_query_without_a_watermark_has_a_report_that_says_so(
+    spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    stepper = run(feed("events", "id LONG").stream())
+    told = tidemark.report(stepper.query, spark=spark)
+    assert told.to_dict()["engine"] == "spark"
+    assert "it has no watermark" in str(told)
+
+
+def test_a_stopped_query_can_still_be_asked(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    events = feed("events", "id LONG, time TIMESTAMP")
+    stepper = run(with_watermark(events.stream(), "time", "0 seconds"))
+    events.add({"id": 1, "time": "10:00"})
+    stepper.step()
+    stepper.stop()
+    assert stepper.watermarks() == {"time": millis("10:00")}
+
+
+def test_another_session_can_be_asked(
+    spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    events = feed("events", "id LONG, time TIMESTAMP")
+    stepper = run(with_watermark(events.stream(), "time", "0 seconds"))
+    events.add({"id": 1, "time": "10:00"})
+    stepper.step()
+    other = spark.newSession()
+    assert tidemark.report(stepper.query, spark=other).to_dict()["engine"] == "tidemark"
+    assert repr(tidemark.report(stepper.query)).startswith("<tidemark.Report of ")

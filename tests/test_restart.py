@@ -1,0 +1,128 @@
+"""A restarted query goes on with exactly the watermarks it would have had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from support.feeds import Feed, clock
+from support.streams import Row, Stepper, run_once
+
+from tidemark import with_watermark
+
+SCHEMA = "id LONG, time TIMESTAMP"
+
+
+def per_hour_of(feeds: dict[str, Feed]) -> DataFrame:
+    parts = [
+        with_watermark(one.stream(), "time", "10 minutes", key=name).withColumn("name", F.lit(name))
+        for name, one in feeds.items()
+    ]
+    both = parts[0]
+    for part in parts[1:]:
+        both = both.union(part)
+    counted = both.groupBy(F.window("time", "1 hour"), "name").count()
+    return counted.select("name", "window.start", "count")
+
+
+def test_each_run_sees_two_of_three_inputs_and_none_is_forgotten(
+    feed: Callable[..., Feed], tmp_path: Path
+) -> None:
+    # Stock Spark, which keeps only the global watermark, has put out nothing after these six runs.
+    feeds = {name: feed(name, SCHEMA) for name in ("a", "b", "c")}
+    out: list[Row] = []
+    for hour in range(6):
+        silent = "abc"[hour % 3]
+        for name, one in feeds.items():
+            if name != silent:
+                one.add({"id": hour, "time": f"{hour:02}:30"})
+        out += run_once(per_hour_of(feeds), tmp_path / "checkpoint")
+    # c was last heard at 04:30, so all three have passed 04:20: the hours 0 to 3 are closed, with
+    # two inputs each. Four windows are open: two of hour 4 and two of hour 5.
+    assert sorted(out) == sorted(
+        (name, clock(f"{hour:02}:00"), 1)
+        for hour in range(4)
+        for name in "abc"
+        if name != "abc"[hour % 3]
+    )
+
+
+def test_a_restart_between_any_two_steps_changes_nothing(
+    feed: Callable[..., Feed], run: Callable[..., Stepper], tmp_path: Path
+) -> None:
+    steps: list[tuple[str, str]] = [
+        ("fast", "10:00"), ("slow", "09:00"), ("fast", "11:30"), ("slow", "09:40"),
+        ("fast", "12:30"), ("slow", "11:20"), ("slow", "10:05"), ("slow", "12:30"),
+    ]  # fmt: skip
+
+    def dashboards(feeds: dict[str, Feed]) -> DataFrame:
+        parts = [
+            with_watermark(one.stream(), "time", "10 minutes", key=name)
+            .groupBy(F.window("time", "1 hour"))
+            .count()
+            .select(F.lit(name).alias("name"), "window.start", "count")
+            for name, one in feeds.items()
+        ]
+        return parts[0].union(parts[1])
+
+    whole = {name: feed(f"whole/{name}", SCHEMA) for name in ("fast", "slow")}
+    stepper = run(dashboards(whole), checkpoint="whole.cp")
+    parted = {name: feed(f"parted/{name}", SCHEMA) for name in ("fast", "slow")}
+    for number, (name, time) in enumerate(steps):
+        whole[name].add({"id": number, "time": time})
+        parted[name].add({"id": number, "time": time})
+        assert run_once(dashboards(parted), tmp_path / "parted.cp") == stepper.step(), (name, time)
+
+
+def test_a_restart_keeps_what_was_seen_of_a_join(feed: Callable[..., Feed], tmp_path: Path) -> None:
+    left, right = feed("left", SCHEMA), feed("right", "rid LONG, rtime TIMESTAMP")
+
+    def joined() -> DataFrame:
+        return with_watermark(left.stream(), "time", "0 seconds", key="left").join(
+            with_watermark(right.stream(), "rtime", "0 seconds", key="right"),
+            F.expr("id = rid AND rtime BETWEEN time AND time + INTERVAL 2 MINUTES"),
+            "left_outer",
+        )
+
+    left.add({"id": 1, "time": "10:00"}, {"id": 2, "time": "10:20"})
+    right.add({"rid": 9, "rtime": "10:01"})
+    assert run_once(joined(), tmp_path / "cp") == []
+    # In this run the left input says nothing: what it has reached is known from the checkpoint.
+    right.add({"rid": 1, "rtime": "10:02"}, {"rid": 9, "rtime": "10:10"})
+    assert run_once(joined(), tmp_path / "cp") == [(1, clock("10:00"), 1, clock("10:02"))]
+    right.add({"rid": 9, "rtime": "10:30"})
+    assert run_once(joined(), tmp_path / "cp") == [(2, clock("10:20"), None, None)]
+
+
+def test_tidemark_can_begin_on_a_checkpoint_of_spark_alone_and_leave_it_again(
+    feed: Callable[..., Feed], tmp_path: Path
+) -> None:
+    events = feed("events", SCHEMA)
+
+    def run(enabled: bool) -> list[Row]:
+        spark = events.stream().sparkSession
+        spark.conf.set("spark.tidemark.enabled", str(enabled).lower())
+        try:
+            counted = (
+                events.stream()
+                .withWatermark("time", "0 seconds")
+                .groupBy(F.window("time", "1 hour"))
+                .count()
+                .select("window.start", "count")
+            )
+            return run_once(counted, tmp_path / "cp")
+        finally:
+            spark.conf.unset("spark.tidemark.enabled")
+
+    out = []
+    for hour, enabled in enumerate([False, True, False, False, True]):
+        # The late row shows that the watermark was carried over.
+        events.add({"id": hour, "time": f"{hour:02}:30"}, {"id": 0, "time": "00:00"})
+        out.append(run(enabled))
+    assert out == [
+        [],
+        [(clock("00:00"), 3)],
+        *[[(clock(f"{hour:02}:00"), 1)] for hour in (1, 2, 3)],
+    ]

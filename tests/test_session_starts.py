@@ -1,0 +1,95 @@
+"""Every way a session can start, right and wrong, each in a Python of its own."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from support.processes import run_script
+
+import tidemark
+
+MINOR = ".".join(pyspark.__version__.split(".")[:2])
+ACTIVE = f"{tidemark.__version__} spark-{MINOR}"
+
+
+@pytest.fixture(scope="module")
+def no_jar() -> dict[str, Any]:
+    return run_script("no_jar.py")
+
+
+@pytest.fixture
+def other_jar(tmp_path: Path) -> str:
+    """Some jar of somebody else's."""
+    jar = tmp_path / "other.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("other/marker.txt", "here")
+    return str(jar)
+
+
+@pytest.mark.parametrize(
+    ("session", "code", "problems"),
+    [
+        ("plain", "EXTENSION_NOT_SET", [["setting", "EXTENSION_NOT_SET"],
+                                        ["class path", "JAR_MISSING"],
+                                        ["extension", "EXTENSION_NOT_SET"]]),
+        ("extension only", "JAR_MISSING", [["class path", "JAR_MISSING"],
+                                           ["extension", "JAR_MISSING"]]),
+        ("absent jar", "JAR_MISSING", [["class path", "JAR_MISSING"],
+                                       ["extension", "JAR_MISSING"]]),
+        ("jar too late", "SESSION_BEFORE_JAR", [["class path", "SESSION_BEFORE_JAR"],
+                                                ["extension", "SESSION_BEFORE_JAR"]]),
+    ],
+)  # fmt: skip
+def test_a_session_without_the_engine_is_noticed_and_told_apart(
+    no_jar: dict[str, Any], session: str, code: str, problems: list[list[str]]
+) -> None:
+    assert no_jar[session] == {"refused": code, "problems": problems}
+
+
+def test_configure_refuses_a_jvm_that_began_without_the_jar(no_jar: dict[str, Any]) -> None:
+    assert no_jar["configure with a session"] == "SESSION_BEFORE_JAR"
+    assert no_jar["configure after stop"] == "SESSION_BEFORE_JAR"
+
+
+def test_configure_keeps_what_the_environment_sets(tmp_path: Path, other_jar: str) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(
+        "spark.sql.extensions org.apache.spark.sql.NoSuchExtension\n"
+    )
+    found = run_script(
+        "with_jar.py",
+        "configure",
+        SPARK_CONF_DIR=str(tmp_path),
+        PYSPARK_SUBMIT_ARGS=f"--jars {other_jar} pyspark-shell",
+    )
+    assert (found["version"], found["problems"], found["again"]) == (ACTIVE, "", True)
+    assert Path(other_jar).name in found["jars"]
+    assert Path(tidemark.jar_path()).name in found["jars"]
+    assert found["extensions"].split(",") == [
+        "org.apache.spark.sql.NoSuchExtension",
+        tidemark.EXTENSION,
+    ]
+
+
+@pytest.mark.slow
+def test_spark_submit_with_jars() -> None:
+    home = Path(pyspark.__file__).parent
+    found = run_script(
+        "with_jar.py",
+        "configure",
+        launcher=[str(home / "bin" / "spark-submit"), "--jars", tidemark.jar_path()],
+    )
+    assert (found["version"], found["problems"], found["again"]) == (ACTIVE, "", True)
+    assert found["jars"].count("tidemark-spark") == 1
+
+
+def test_a_jar_for_another_spark_stops_the_session() -> None:
+    jars = Path(tidemark.jar_path()).parent.glob("tidemark-spark-*.jar")
+    others = [str(jar) for jar in jars if f"spark-{MINOR}_" not in jar.name]
+    if not others:
+        pytest.skip("this build of the package carries a jar for one Spark minor only")
+    found = run_script("with_jar.py", "other minor", others[0])
+    assert found.get("code") == "SPARK_VERSION_MISMATCH", found

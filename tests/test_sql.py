@@ -1,0 +1,56 @@
+"""Plain `withWatermark` and SQL's WATERMARK clause are keyed as well, under the column's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from support.feeds import Feed, clock
+from support.streams import Stepper
+
+SCHEMA = "id LONG, {column} TIMESTAMP"
+
+
+def test_the_watermark_clause_gives_each_input_its_own(
+    spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    fast, slow = (feed(name, SCHEMA.format(column=f"{name}_time")) for name in ("fast", "slow"))
+    fast.stream().createOrReplaceTempView("fast_events")
+    slow.stream().createOrReplaceTempView("slow_events")
+    stepper = run(
+        spark.sql("""
+            SELECT 'fast' AS name, window.start, count(*)
+            FROM STREAM fast_events WATERMARK fast_time DELAY OF INTERVAL 0 SECONDS
+            GROUP BY window(fast_time, '10 minutes')
+            UNION ALL
+            SELECT 'slow' AS name, window.start, count(*)
+            FROM STREAM slow_events WATERMARK slow_time DELAY OF INTERVAL 0 SECONDS
+            GROUP BY window(slow_time, '10 minutes')
+        """)
+    )
+    slow.add({"id": 0, "slow_time": "10:00"})
+    fast.add({"id": 1, "fast_time": "10:01"}, {"id": 2, "fast_time": "10:10"})
+    assert stepper.step() == [("fast", clock("10:00"), 1)]
+    assert set(stepper.watermarks()) == {"fast_time", "slow_time"}
+
+
+def test_plain_with_watermark_is_keyed_too(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    parts = []
+    feeds = {name: feed(name, SCHEMA.format(column=f"{name}_time")) for name in ("fast", "slow")}
+    for name, one in feeds.items():
+        counted = (
+            one.stream()
+            .withWatermark(f"{name}_time", "0 seconds")
+            .groupBy(F.window(f"{name}_time", "10 minutes"))
+            .count()
+            .select(F.lit(name), "window.start", "count")
+        )
+        parts.append(counted)
+    stepper = run(parts[0].union(parts[1]))
+    feeds["slow"].add({"id": 0, "slow_time": "10:00"})
+    feeds["fast"].add({"id": 1, "fast_time": "10:01"}, {"id": 2, "fast_time": "10:10"})
+    assert stepper.step() == [("fast", clock("10:00"), 1)]
+    assert set(stepper.watermarks()) == {"fast_time", "slow_time"}

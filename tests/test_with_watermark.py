@@ -1,0 +1,176 @@
+"""`with_watermark`: what it accepts, what it puts on the column, and its refusals."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import tidemark
+from tidemark import TidemarkError, with_watermark
+
+DELAY = "spark.watermarkDelayMs"
+KEY = "tidemark.key"
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> DataFrame:
+    """A stream with columns of every kind that matters here."""
+    ts = F.col("timestamp")
+    return (
+        spark.readStream.format("rate")
+        .load()
+        .select(
+            F.col("value").alias("id"),
+            ts.alias("time"),
+            ts.alias("event.time"),
+            ts.alias("event time"),
+            ts.alias("odd`name"),
+            ts.cast("timestamp_ntz").alias("local_time"),
+            ts.cast("date").alias("day"),
+            F.struct(ts.alias("start"), F.lit(1).alias("n")).alias("span"),
+            F.window(ts, "1 hour").alias("window"),
+            ts.alias("noted", metadata={"unit": "s"}),
+        )
+    )
+
+
+def marked(df: DataFrame) -> dict[str, object]:
+    return {f.name: f.metadata[DELAY] for f in df.schema.fields if DELAY in f.metadata}
+
+
+def keys(df: DataFrame) -> dict[str, object]:
+    return {f.name: f.metadata[KEY] for f in df.schema.fields if KEY in f.metadata}
+
+
+def code_of(df: DataFrame, column: str, delay: str | timedelta = "1 minute") -> str:
+    with pytest.raises(TidemarkError) as caught:
+        with_watermark(df, column, delay)
+    return caught.value.code
+
+
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [
+        ("time", "time"),
+        ("TIME", "time"),
+        ("event.time", "event.time"),
+        ("`event.time`", "event.time"),
+        ("event time", "event time"),
+        ("odd`name", "odd`name"),
+        ("`odd``name`", "odd`name"),
+        ("window", "window"),
+    ],
+)
+def test_a_column_is_found_by_its_name_or_in_backticks(
+    events: DataFrame, column: str, found: str
+) -> None:
+    assert marked(with_watermark(events, column, "1 minute")) == {found: 60_000}
+    with_key = with_watermark(events, column, "1 minute", key="k")
+    assert (marked(with_key), keys(with_key)) == ({found: 60_000}, {found: "k"})
+
+
+def test_a_column_of_an_alias_is_found_as_in_spark(events: DataFrame) -> None:
+    aliased = events.alias("e")
+    assert marked(with_watermark(aliased, "e.time", "1 minute")) == {"time": 60_000}
+    assert keys(with_watermark(aliased, "e.time", "1 minute", key="k")) == {"time": "k"}
+
+
+@pytest.mark.parametrize(
+    ("delay", "millis"),
+    [
+        ("10 minutes", 600_000),
+        ("interval 1 hour 30 minutes", 5_400_000),
+        ("INTERVAL '5' MINUTE", 300_000),
+        ("0 seconds", 0),
+        ("1 month", 31 * 86_400_000),
+        (timedelta(0), 0),
+        (timedelta(days=1, seconds=2, milliseconds=3), 86_402_003),
+        (timedelta(weeks=5000), 5000 * 7 * 86_400_000),
+    ],
+)
+def test_a_delay_is_text_or_a_timedelta(
+    events: DataFrame, delay: str | timedelta, millis: int
+) -> None:
+    assert marked(with_watermark(events, "time", delay)) == {"time": millis}
+
+
+def test_without_a_key_only_the_watermark_is_added(events: DataFrame) -> None:
+    df = with_watermark(events, "noted", "1 minute")
+    assert df.schema["noted"].metadata == {"unit": "s", DELAY: 60_000}
+    assert df.columns == events.columns
+
+
+def test_a_key_joins_the_metadata_that_is_there(events: DataFrame) -> None:
+    df = with_watermark(events, "noted", "1 minute", key="k")
+    assert df.schema["noted"].metadata == {"unit": "s", DELAY: 60_000, KEY: "k"}
+    assert df.columns == events.columns
+
+
+def test_unknown_column(events: DataFrame) -> None:
+    with pytest.raises(TidemarkError, match="'tmie'.*such as 'time'") as caught:
+        with_watermark(events, "tmie", "1 minute")
+    assert caught.value.code == "UNKNOWN_COLUMN"
+    assert code_of(events, "nobody.time") == "UNKNOWN_COLUMN"
+
+
+def test_nested_column(events: DataFrame) -> None:
+    with pytest.raises(TidemarkError, match='withColumn."start"') as caught:
+        with_watermark(events, "span.start", "1 minute")
+    assert caught.value.code == "NESTED_COLUMN"
+    assert code_of(events, "window.end") == "NESTED_COLUMN"
+
+
+@pytest.mark.parametrize("column", ["id", "day", "span", "local_time"])
+def test_column_not_a_timestamp(events: DataFrame, column: str) -> None:
+    assert code_of(events, column) == "COLUMN_NOT_TIMESTAMP"
+
+
+@pytest.mark.parametrize(
+    "delay",
+    ["-1 minute", "1 minute -2 minutes", timedelta(microseconds=-1), "soon", "10", "", " ",
+     "999999999 days"],
+)  # fmt: skip
+def test_invalid_delay(events: DataFrame, delay: str | timedelta) -> None:
+    assert code_of(events, "time", delay) == "INVALID_DELAY"
+
+
+def test_case_counts_where_the_session_says_so(spark: SparkSession, events: DataFrame) -> None:
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        assert code_of(events, "TIME") == "UNKNOWN_COLUMN"
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_a_key_needs_a_column_name_of_its_own(events: DataFrame) -> None:
+    twice = events.alias("a").crossJoin(events.alias("b"))
+    with pytest.raises(TidemarkError, match="Several columns are called 'time'"):
+        with_watermark(twice, "a.time", "1 minute", key="k")
+
+
+def test_errors_of_spark_stay_errors_of_spark(events: DataFrame) -> None:
+    twice = events.alias("a").crossJoin(events.alias("b"))
+    with pytest.raises(Exception, match="AMBIGUOUS_REFERENCE"):
+        with_watermark(twice, "time", "1 minute")
+
+
+def test_a_batch_dataframe_is_checked_and_passes_through(spark: SparkSession) -> None:
+    batch = spark.sql("SELECT timestamp'2024-01-01 00:00:00' AS time")
+    assert with_watermark(batch, "time", "1 minute", key="k").count() == 1
+    assert code_of(batch, "nope") == "UNKNOWN_COLUMN"
+
+
+def test_the_session_is_asked_once(events: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_watermark(events, "time", "1 minute")
+    monkeypatch.setattr(tidemark._bridge, "tidemark_version", lambda _: pytest.fail("asked again"))
+    with_watermark(events, "time", "1 minute")
+
+
+def test_a_key_from_further_up_is_not_taken_for_this_watermarks(events: DataFrame) -> None:
+    upstream = with_watermark(events, "time", "1 minute", key="up")
+    renamed = upstream.withColumnRenamed("time", "later")
+    assert keys(with_watermark(renamed, "later", "2 minutes")) == {}
+    assert keys(with_watermark(renamed, "later", "2 minutes", key="down")) == {"later": "down"}
