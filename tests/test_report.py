@@ -63,6 +63,20 @@ def test_the_text_names_every_input_and_operator(
     assert "└─ withWatermark [events]" in text
 
 
+def test_late_rows_are_counted_where_they_are_dropped(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    events = feed("events", "id LONG, time TIMESTAMP")
+    marked = with_watermark(events.stream(), "time", "10 minutes", key="events")
+    stepper = run(marked.groupBy(F.window("time", "10 minutes")).count())
+    events.add({"id": 1, "time": "12:00"})
+    stepper.step()
+    # Three rows of one window: counted after partial aggregation they would be one.
+    events.add(*({"id": number, "time": "10:00"} for number in (2, 3, 4)))
+    stepper.step()
+    assert "aggregation #0, 3 late rows" in str(tidemark.report(stepper.query))
+
+
 def test_a_query_without_a_watermark_has_a_report_that_says_so(
     spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,17 @@ def run_script(
     name: str, *arguments: str, launcher: list[str] | None = None, **environment: str
 ) -> dict[str, Any]:
     """Runs `scripts/<name>` and gives back what it passed to `result`."""
-    done = subprocess.run(
-        [*(launcher or [sys.executable]), str(SCRIPTS / name), *arguments],
-        env=clean_environment(**environment),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    # A session leaves a warehouse folder where it was started.
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [*(launcher or [sys.executable]), str(SCRIPTS / name), *arguments],
+            cwd=folder,
+            env=clean_environment(**environment),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
     lines = [line for line in done.stdout.splitlines() if line.startswith(_RESULT)]
     tail = f"exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
     assert done.returncode == 0 and lines, tail

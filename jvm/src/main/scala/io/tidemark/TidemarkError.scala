@@ -39,6 +39,12 @@ object TidemarkError {
         s"${others.mkString("'", "', '", "'")} and not at that position.",
       "selecting the columns of all inputs in the same order, or by putting a watermark on that column")
 
+  def unionInputLeftOut(input: Int, columns: Seq[String]): TidemarkError = TidemarkError(
+    "UNION_INPUT_LEFT_OUT",
+    s"Input $input of the union of ${columns.mkString("'", "', '", "'")} has no event time. It is left out, as in Spark: " +
+      "the union does not wait for it, and its rows may be late.",
+    "putting a watermark on its time, if it has one")
+
   def entryDamaged(file: String, why: String): TidemarkError = TidemarkError(
     "CHECKPOINT_ENTRY_DAMAGED",
     s"The watermark entry $file is damaged: $why.",

@@ -20,7 +20,7 @@ private[core] object BenchmarkPlans {
       val below = origin(index)
       aggregation(index, below, below.column, Nil)
     }
-    Union("union", 0, counts, Seq(UnionColumn(counts.head.passes.head, 0, counts.map(c => Some(c.passes.head)))))
+    Union("union", Some(0), counts, Seq(UnionColumn(counts.head.passes.head, 0, counts.map(c => Some(c.passes.head)))))
   }
 
   /** Four streams joined one after the other, then counted by the first one's time and by all others. */

@@ -54,10 +54,12 @@ object Propagation {
           // Event time is below but no longer in the row: its rows are as old as anything that flowed in there.
           case (None, edge) => edge.least
         }
-        val slot = UnionSlot(union.id, column.position)
-        val held = Held.least(each).getOrElse(Held.unknown).atLeast(decision.unionFloor(slot))
-        unions += slot -> held.watermark
-        column.out -> held
+        val least = Held.least(each).getOrElse(Held.unknown)
+        column.out -> union.id.map(UnionSlot(_, column.position)).fold(least) { slot =>
+          val held = least.atLeast(decision.unionFloor(slot))
+          unions += slot -> held.watermark
+          held
+        }
       }
       Edge(columns.toMap, Held.least(in.flatMap(_.least)))
     }

@@ -27,8 +27,11 @@ object Shape {
   /** A stateless operator: each output event-time column, and the input column it comes from. */
   final case class Stateless(label: String, inputs: Seq[Shape], columns: Seq[(ColumnId, ColumnId)]) extends Shape
 
-  /** A union: for each event-time output column its position, and the column there of every input that has one. */
-  final case class Union(label: String, id: Int, inputs: Seq[Shape], columns: Seq[UnionColumn]) extends Shape
+  /** A union: for each event-time output column its position, and the column there of every input that has one.
+    *
+    * @param id its number among the unions that have a floor: those of two inputs or more with event time
+    */
+  final case class Union(label: String, id: Option[Int], inputs: Seq[Shape], columns: Seq[UnionColumn]) extends Shape
 
   /** @param position place of the column in the union's output
     * @param inputs for each input of the union the event-time column at that position; `None` where the input has no

@@ -79,6 +79,18 @@ class EntrySuite extends AnyFunSuite {
     assert(some.origins == Map(a -> OriginState(at(20), Some(25)), b -> OriginState(at(50), None)))
   }
 
+  test("an origin that is new to the plan begins at Spark's watermark, one that is remembered goes on from its own") {
+    val some = entry(8, heard("a" -> at(10)), a -> OriginState(at(20), Some(25))).withOriginsOf(floor)
+    assert(some.decision == heard("a" -> at(10), "b" -> at(30)))
+    assert(some.origins == Map(a -> OriginState(at(20), Some(25)), b -> OriginState(at(50), None)))
+    assert(some.batch == 8)
+  }
+
+  test("a plan without new origins goes on as it would have") {
+    assert(known.withOriginsOf(floor) == known)
+    assert(known.withOriginsOf(Entry.initial(Seq(named("new")), 3, 0, 0)) == known)
+  }
+
   test("a batch that works with a raised entry is not behind the one before it") {
     val shape = union(origin("a", 1) -> Some(1), origin("b", 2) -> Some(2))
     val count = aggregation(1, shape, active = 1)

@@ -29,7 +29,7 @@ private[core] object Plans {
   /** A union with one event-time column, the first, called like that of its first input. */
   def union(inputs: (Shape, Option[Long])*): Union = {
     val columns = inputs.map(_._2.map(col))
-    Union("union", 0, inputs.map(_._1), Seq(UnionColumn(columns.head.get, 0, columns)))
+    Union("union", Some(0), inputs.map(_._1), Seq(UnionColumn(columns.head.get, 0, columns)))
   }
 
   def aggregation(id: Long, input: Shape, active: Long, carried: Long*): Stateful =

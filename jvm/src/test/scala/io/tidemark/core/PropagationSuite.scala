@@ -79,7 +79,7 @@ class PropagationSuite extends AnyFunSuite {
     val columns = Seq(
       UnionColumn(col(1), 0, Seq(Some(col(1)), Some(col(4)))),
       UnionColumn(col(2), 3, Seq(Some(col(2)), Some(col(3)))))
-    val shape = Union("union", 5, Seq(first, second), columns)
+    val shape = Union("union", Some(5), Seq(first, second), columns)
     val decision = heard("a" -> at(10), "b" -> at(20), "c" -> at(15), "d" -> at(30))
     assert(out(shape, decision) == Map(1L -> at(10), 2L -> at(15)))
     assert(Propagation.levels(shape, decision).unions == Map(UnionSlot(5, 0) -> at(10), UnionSlot(5, 3) -> at(15)))
@@ -109,7 +109,7 @@ class PropagationSuite extends AnyFunSuite {
   ignore("a union whose inputs are all idle does not hold the union above it") {
     val inner = union(orders -> Some(1), payments -> Some(2))
     val column = UnionColumn(col(1), 0, Seq(Some(col(1)), Some(col(3))))
-    val outer = Union("union", 1, Seq(inner, origin("bills", 3)), Seq(column))
+    val outer = Union("union", Some(1), Seq(inner, origin("bills", 3)), Seq(column))
     val idle = heard("orders" -> Idle, "payments" -> Idle, "bills" -> at(500))
     assert(out(outer, idle) == Map(1L -> at(500)))
     assert(out(outer, idle.copy(unionFloors = Map(UnionSlot(0, 0) -> at(100)))) == Map(1L -> at(500)))

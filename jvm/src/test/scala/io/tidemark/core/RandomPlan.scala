@@ -104,7 +104,7 @@ private[core] final class RandomPlan(random: Random) {
       val inputs = others.map(other => if (other.columns.isEmpty) None else Some(one(other.columns)))
       UnionColumn(out, position, Some(out) +: inputs)
     }
-    Part(Union("union", unions, (first +: others).map(_.shape), columns), first.columns)
+    Part(Union("union", Some(unions), (first +: others).map(_.shape), columns), first.columns)
   }
 
   private def join(l: Part, r: Part): Part = {

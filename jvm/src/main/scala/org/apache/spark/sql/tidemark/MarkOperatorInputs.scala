@@ -37,8 +37,10 @@ private[tidemark] final class MarkOperatorInputs(active: () => Boolean) extends 
             input(join.left, below.head, left, filters = true),
             input(join.right, below(1), right, filters = true))
           val marks = AttributeMap(inputs.flatMap(_.output).map(a => a -> a))
-          val condition = join.condition.map(_.transform { case a: AttributeReference => marks.getOrElse(a, a) })
-          join.copy(left = inputs.head, right = inputs(1), condition = condition)
+          val notNull = NullTimes.condition(join, below, Seq(left, right))
+          val condition = (join.condition ++ notNull).reduceOption(And)
+          val named = condition.map(_.transform { case a: AttributeReference => marks.getOrElse(a, a) })
+          join.copy(left = inputs.head, right = inputs(1), condition = named)
         case aggregate: Aggregate if aggregate.isStreaming && severalOrUnmarked(aggregate.child, below.head) =>
           val active = ActiveColumns.ofAggregate(aggregate, below.head)
           val in = input(aggregate.child, below.head, active, filters = active.nonEmpty)

@@ -6,10 +6,13 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.OriginName
 
 import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Union}
 
-/** The origins of a query, in plan order. A node id lives as long as a run; the name is what a restart knows. */
-private[tidemark] final case class Origins(all: Seq[Origins.One]) {
+/** The origins of a query, in plan order. A node id lives as long as a run; the name is what a restart knows.
+  *
+  * @param notes what a user should know of the plan, though it runs
+  */
+private[tidemark] final case class Origins(all: Seq[Origins.One], notes: Seq[TidemarkError]) {
   private val byNode = all.map(one => one.nodeId -> one.name).toMap
 
   def names: Seq[OriginName] = all.map(_.name)
@@ -34,9 +37,22 @@ private[tidemark] object Origins {
         if (columns.distinct.size > 1) throw new TidemarkException(TidemarkError.duplicateKey(key, columns.distinct))
     }
     val names = OriginName.number(nodes.zip(named).map { case (node, key) => key.getOrElse(node.eventTime.name) })
-    Origins(nodes.lazyZip(names).lazyZip(named).map { (node, name, key) =>
+    val all = nodes.lazyZip(names).lazyZip(named).map { (node, name, key) =>
       One(node.nodeId, name, node.eventTime.name, EventTimeWatermark.getDelayMs(node.delay), key.nonEmpty)
-    })
+    }
+    Origins(all, leftOut(plan))
+  }
+
+  /** Inputs of unions that have no event time, while others have. The plan of a batch does not tell: where such an input
+    * is empty, it is not in it.
+    */
+  private def leftOut(plan: LogicalPlan): Seq[TidemarkError] = {
+    val all = plan.collect { case union: Union =>
+      val timed = union.children.map(_.exists(_.isInstanceOf[EventTimeWatermark]))
+      val without = if (timed.contains(true)) timed.zipWithIndex.collect { case (false, input) => input } else Nil
+      without.map(TidemarkError.unionInputLeftOut(_, union.output.map(_.name)))
+    }
+    all.flatten.distinct
   }
 
   private def keyOf(column: Attribute): Option[String] =

@@ -24,7 +24,7 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
 
   def build(plan: SparkPlan): Translated = {
     val shape = visit(plan).shape
-    Translated(shape, columnNames.toMap, notes.toSeq)
+    Translated(shape, columnNames.toMap, origins.notes ++ notes)
   }
 
   /** @param columns the event-time columns in the node's output; @param begun whether an origin is below */
@@ -72,8 +72,10 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
   }
 
   private def ofUnion(union: UnionExec, below: Seq[Built]): Built = {
-    val number = unions
-    unions += 1
+    // Spark takes an input without event time out of the plan of a batch in which it is empty, and with it a union of
+    // which one input is left. Such a union needs no floor; were it counted, the floors of others would change places.
+    val number = if (below.count(_.begun) > 1) Some(unions) else None
+    unions += number.size
     val columns = union.output.zipWithIndex.collect {
       // As in Spark, the first input says which columns are event time.
       case (out, position) if below.head.has(union.children.head.output(position)) =>

@@ -54,7 +54,7 @@ trait BatchComparison extends RecordedRuns {
 object BatchComparison {
   private val Names = Seq("a", "b", "c")
   private val MinutesPerStep = Seq(20, 7, 13)
-  private val Steps = 5
+  private val Steps = 4
 
   /** What each step brings to each stream. */
   private val steps: Seq[Seq[Seq[(Int, Long)]]] = {

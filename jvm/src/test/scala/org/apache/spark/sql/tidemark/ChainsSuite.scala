@@ -78,7 +78,8 @@ class ChainsSuite extends BatchComparison {
 
   sameAsBatch("two windows in one grouping")((a, b, _) =>
     a.join(b, near(-15, 15))
-      .select(window($"ta", "10 minutes").as("wa"), window($"tb", "5 minutes").as("wb"))
+      .withColumn("wa", window($"ta", "10 minutes"))
+      .withColumn("wb", window($"tb", "5 minutes"))
       .groupBy($"wa", $"wb")
       .count()
       .select($"wa.start", $"wb.start", $"count"))

@@ -31,8 +31,8 @@ class CheckpointDamageSuite extends TwoStreams {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)
-        def query = carriedColumn(inputs.a, inputs.b)
-        val (before, after) = inputs.wandering.splitAt(3)
+        def query = unionOfCounts(inputs.a, inputs.b)
+        val (before, after) = inputs.wandering.take(4).splitAt(2)
         recorder.run(query)(before: _*)
         val last = recorder.batches.last.id
         val file = entryFile(checkpoint, last)

@@ -70,9 +70,11 @@ class RefusalsSuite extends KeyedWatermarkTest {
       MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:01")),
       ProcessAllAvailable(),
       CheckNewAnswer(("10:00", 2L)),
+      // The plan of the last batch, which had no data, has no union at all: Spark takes the empty input out of it.
       report { json =>
-        val unions = json.findValues("inputs_without_event_time")
-        assert(unions.toString === "[[1]]")
+        val note = json.get("notes").get(0)
+        assert(note.get("code").asText === "UNION_INPUT_LEFT_OUT")
+        assert(note.get("message").asText.contains("Input 1 of the union of 'id', 'ta'"))
       })
   }
 
@@ -91,8 +93,9 @@ class RefusalsSuite extends KeyedWatermarkTest {
       CheckNewAnswer(("10:00", 1L)),
       report { json =>
         val notes = json.get("notes")
-        assert(notes.size === 2)
-        assert(notes.findValuesAsText("code").toString === "[UNBOUNDED_JOIN_SIDE, UNBOUNDED_JOIN_SIDE]")
+        // The right side's time goes nowhere behind the join.
+        assert(notes.size === 1)
+        assert(notes.get(0).get("code").asText === "UNBOUNDED_JOIN_SIDE")
         assert(notes.get(0).get("message").asText.contains("The left side of the join on a = b"))
       },
       // Row 1 comes out of the state once more, and is late behind the join: that is what the note is about.
@@ -112,7 +115,7 @@ class RefusalsSuite extends KeyedWatermarkTest {
         AddData(left, 3 -> at("23:00")),
         ProcessAllAvailable(),
         CheckNewAnswer(),
-        report(json => assert(json.get("notes").size === 2)))
+        report(json => assert(json.get("notes").get(0).get("code").asText === "UNBOUNDED_JOIN_SIDE")))
     }
   }
 

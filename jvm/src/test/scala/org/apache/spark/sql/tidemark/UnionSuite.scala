@@ -36,4 +36,31 @@ class UnionSuite extends KeyedWatermarkTest {
       ProcessAllAvailable(),
       CheckNewAnswer(("one", "10:00", 2L)))
   }
+
+  // Where `plain` is empty, Spark takes it out of the plan of the batch, and the union of `ahead` and `plain` with it.
+  test("an input without event time that comes and goes does not move the watermark of another union") {
+    val (ahead, a) = timed("ahead", "0 seconds")
+    val (plain, _) = timed("plain", "0 seconds")
+    val (one, b) = timed("one", "0 seconds")
+    val (two, c) = timed("two", "0 seconds")
+    val first = counts(a.union(plain.toDF().toDF("id", "plain")), "ahead")
+    testStream(first.union(counts(b.union(c), "one")))(
+      StreamProgressLockedActions(
+        Seq(
+          AddData(ahead, 1 -> at("12:00")),
+          AddData(plain, 1 -> at("12:01")),
+          AddData(one, 1 -> at("10:00")),
+          AddData(two, 1 -> at("10:00"))),
+        "to all"),
+      ProcessAllAvailable(),
+      CheckNewAnswer(),
+      MultiAddData(one, 2 -> at("10:15"))(two, 2 -> at("10:20")),
+      ProcessAllAvailable(),
+      CheckNewAnswer(("one", "10:00", 2L)),
+      AddData(plain, 2 -> at("12:02")),
+      ProcessAllAvailable(),
+      MultiAddData(one, 3 -> at("10:31"))(two, 3 -> at("10:31")),
+      ProcessAllAvailable(),
+      CheckNewAnswer(("one", "10:10", 1L), ("one", "10:20", 1L)))
+  }
 }
