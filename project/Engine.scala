@@ -38,14 +38,12 @@ object Engine {
     scalacOptions ++= Seq("-release:17", "-encoding", "utf8", "-deprecation", "-feature", "-unchecked"),
     scalacOptions ++= Seq("-Xlint", "-Wdead-code", "-Werror"),
     // Tests throw away results of assertions all the time.
-    Test / scalacOptions -= "-Wdead-code"
-  )
+    Test / scalacOptions -= "-Wdead-code")
 
   /** Scala sources in `folder/scala` and in `folder/` followed by each of `more`; resources in `folder/resources`. */
   def sourcesIn(where: Configuration, folder: String, more: String*): Seq[Setting[_]] = Seq(
     where / unmanagedSourceDirectories := ("scala" +: more).map(root.value / folder / _),
-    where / unmanagedResourceDirectories := Seq(root.value / folder / "resources")
-  )
+    where / unmanagedResourceDirectories := Seq(root.value / folder / "resources"))
 
   /** Spark as Maven Central has it: beside the jar, unless what is built is run as it is. */
   def fromCentral(version: String, where: Configuration = Provided): Seq[Setting[_]] =
@@ -55,8 +53,7 @@ object Engine {
   def fromPip: Seq[Setting[_]] = Seq(
     Compile / unmanagedJars := pipJars(root.value / ".venv", sparkMinor.value),
     // Tests run on one version, the newest that Central has together with its tests jars.
-    Test / unmanagedSources := Nil
-  )
+    Test / unmanagedSources := Nil)
 
   /** The jars of a pyspark of this minor: where the environment says, or in the virtual environment. */
   private def pipJars(venv: File, minor: String): Classpath = {
@@ -66,8 +63,7 @@ object Engine {
     folders.find(isOf(minor)).map(folder => (folder * "*.jar").classpath).getOrElse {
       fail(
         s"There are no jars of Spark $minor in $venv. Fix this by running `make setup`, or by setting $variable " +
-          s"to the folder of jars inside a pyspark $minor."
-      )
+          s"to the folder of jars inside a pyspark $minor.")
     }
   }
 

@@ -14,8 +14,7 @@ object SparkSuites {
     "EventTimeWatermarkWithWatermarkDefInSelectSuite",
     "MultiStatefulOperatorsSuite",
     "StreamingDeduplicationSuite",
-    "StreamingDeduplicationWithinWatermarkSuite"
-  )
+    "StreamingDeduplicationWithinWatermarkSuite")
   private val extension = "-Dspark.sql.extensions=io.tidemark.TidemarkExtension"
 
   val sparkSuites = inputKey[Unit]("Spark's own suites with Tidemark on. Arguments: names of suites; none means all.")
@@ -24,8 +23,7 @@ object SparkSuites {
 
   val settings: Seq[Setting[_]] = Seq(
     sparkSuites := run(stock = false).evaluated,
-    sparkSuitesStock := run(stock = true).evaluated
-  )
+    sparkSuitesStock := run(stock = true).evaluated)
 
   private def run(stock: Boolean) = Def.inputTask {
     val log = streams.value.log
@@ -60,7 +58,8 @@ object SparkSuites {
     val outcomes = classes.flatMap { case (suite, name) => SuiteReport.read(reports / s"TEST-$name.xml", suite) }
     Differences.judge(chosen, outcomes, differences) match {
       case Seq() =>
-        log.info(s"Of Spark's own tests ${outcomes.count(_.passed)} passed, ${outcomes.count(_.failed)} differ as listed.")
+        log.info(
+          s"Of Spark's own tests ${outcomes.count(_.passed)} passed, ${outcomes.count(_.failed)} differ as listed.")
       case wrong => fail(wrong.mkString("Spark's own suites did not go as they should:\n  ", "\n  ", ""))
     }
   }

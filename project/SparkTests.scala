@@ -12,8 +12,7 @@ object SparkTests {
     libraryDependencies ++= modules.map("org.apache.spark" %% _ % version % Test classifier "tests"),
     libraryDependencies ++= Seq(
       "org.scalatest" %% "scalatest" % "3.2.20" % Test,
-      "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
-    ),
+      "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test),
     Test / fork := true,
     Test / testForkedParallel := false,
     Test / parallelExecution := false,
@@ -26,8 +25,7 @@ object SparkTests {
       val passed = results.map(_.passedCount).sum
       if (passed == 0) Fail.fail("No Scala test was run.")
       streams.value.log.info(s"$passed Scala tests in ${results.size} suites passed.")
-    }
-  )
+    })
 
   /** Where a forked test stands: what Spark leaves in the working directory stays out of the source tree. */
   def workFolder(target: File): File = {
@@ -51,14 +49,14 @@ object SparkTests {
     s"-Dlog4j2.configurationFile=${root / "jvm/src/test/resources/log4j2-test.properties"}",
     s"-Dtidemark.test.log=${target / "tests.log"}",
     s"-Dtidemark.root=$root",
-    "-Dio.netty.tryReflectionSetAccessible=true"
-  ) ++ opens
+    "-Dio.netty.tryReflectionSetAccessible=true") ++ opens
 
   /** Checkpoints go to memory where there is some: every batch of every test waits several times for the disk. */
   private def temporary(target: File): File = {
     val memory = file("/dev/shm")
     val folder =
-      if (memory.canWrite && memory.getUsableSpace > 4000000000L) memory / s"tidemark-tests-${target.hashCode.toHexString}"
+      if (memory.canWrite && memory.getUsableSpace > 4000000000L) memory /
+        s"tidemark-tests-${target.hashCode.toHexString}"
       else target / "tmp"
     IO.createDirectory(folder)
     folder
@@ -79,6 +77,5 @@ object SparkTests {
     "sun.nio.ch",
     "sun.nio.cs",
     "sun.security.action",
-    "sun.util.calendar"
-  ).map(name => s"--add-opens=java.base/$name=ALL-UNNAMED")
+    "sun.util.calendar").map(name => s"--add-opens=java.base/$name=ALL-UNNAMED")
 }

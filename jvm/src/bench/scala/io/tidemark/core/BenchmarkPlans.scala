@@ -41,7 +41,9 @@ private[core] object BenchmarkPlans {
   /** A minute of event time from every input, and what the operators that carry columns noted of it. */
   def seen(shape: Shape, batch: Int): Observation = {
     val nodes = postOrder(shape)
-    val newest = nodes.collect { case o: Origin => o.name -> Observation.Newest(1700000000000L + batch * minute, 10 * minute) }
+    val newest = nodes.collect { case o: Origin =>
+      o.name -> Observation.Newest(1700000000000L + batch * minute, 10 * minute)
+    }
     val carrying = nodes.collect {
       case o: Stateful if o.carried.nonEmpty => Input(o.id, Side.Left) -> o.carried.size
       case j: Join if j.left.carried.nonEmpty => Input(j.id, Side.Left) -> j.left.carried.size

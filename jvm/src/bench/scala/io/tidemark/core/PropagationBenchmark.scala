@@ -36,7 +36,13 @@ class PropagationBenchmark {
     // A query that has been running for a while: every origin heard, ledgers filled.
     entry = (0 until 20).foldLeft(Entry.initial(Nil, -1, 0, 0)) { (before, batch) =>
       val seen = BenchmarkPlans.seen(shape, batch)
-      Observation.observe(before, batch.toLong, batch.toLong, before.decide, Propagation.levels(shape, before.decide), seen)
+      Observation.observe(
+        before,
+        batch.toLong,
+        batch.toLong,
+        before.decide,
+        Propagation.levels(shape, before.decide),
+        seen)
     }
     decision = entry.decide
     now = Propagation.levels(shape, decision)

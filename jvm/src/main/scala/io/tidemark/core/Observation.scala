@@ -30,7 +30,9 @@ object Observation {
       timestampMillis,
       decision,
       clocks(before.origins, seen.newest),
-      before.unionFloors ++ levels.unions.map { case (slot, at) => slot -> at.orLater(before.unionFloors.getOrElse(slot, Watermark.Unknown)) },
+      before.unionFloors ++ levels.unions.map { case (slot, at) =>
+        slot -> at.orLater(before.unionFloors.getOrElse(slot, Watermark.Unknown))
+      },
       carried(decision, levels, ledgers),
       ledgers)
   }
@@ -57,7 +59,8 @@ object Observation {
       (in, index) <- at.carried.zipWithIndex
     } yield {
       val slot = CarriedSlot(input, index)
-      val inState = ledgers.get(input).flatMap(_.oldest(index)).fold[Watermark](Watermark.Idle)(v => Watermark.At(v - 1))
+      val inState =
+        ledgers.get(input).flatMap(_.oldest(index)).fold[Watermark](Watermark.Idle)(v => Watermark.At(v - 1))
       slot -> decision.carriedColumn(slot).orLater(in.watermark.coalesce(inState))
     }
 }

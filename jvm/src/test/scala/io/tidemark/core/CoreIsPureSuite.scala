@@ -20,7 +20,8 @@ class CoreIsPureSuite extends AnyFunSuite {
 
   private val main: Path = {
     val here = Paths.get("").toAbsolutePath
-    val roots = sys.props.get("tidemark.root").map(Paths.get(_)) ++ Iterator.iterate(here)(_.getParent).takeWhile(_ != null)
+    val roots = sys.props.get("tidemark.root").map(Paths.get(_)) ++
+      Iterator.iterate(here)(_.getParent).takeWhile(_ != null)
     roots.map(_.resolve("jvm/src/main")).find(Files.isDirectory(_)).getOrElse(fail(s"no jvm/src/main above $here"))
   }
 
@@ -29,7 +30,9 @@ class CoreIsPureSuite extends AnyFunSuite {
     val files = Using.resource(Files.walk(main))(_.iterator.asScala.filter(_.toString.endsWith(".scala")).toVector)
     files.map { file =>
       val path = main.relativize(file)
-      Source(path.subpath(1, path.getNameCount).toString, Files.readString(file).replaceAll("(?s)/\\*.*?\\*/|//[^\n]*", ""))
+      Source(
+        path.subpath(1, path.getNameCount).toString,
+        Files.readString(file).replaceAll("(?s)/\\*.*?\\*/|//[^\n]*", ""))
     }
   }
   private def core = sources.filter(_.path.startsWith("io/tidemark/core/"))
@@ -45,7 +48,8 @@ class CoreIsPureSuite extends AnyFunSuite {
   }
 
   test("core imports nothing but Java, Scala and itself") {
-    val imports = core.flatMap(source => "(?m)^\\s*import (.*)$".r.findAllMatchIn(source.code).map(source.path -> _.group(1)))
+    val imports =
+      core.flatMap(source => "(?m)^\\s*import (.*)$".r.findAllMatchIn(source.code).map(source.path -> _.group(1)))
     // A name with a capital is one of core's own, as in `import Shape._`.
     val others = imports.filterNot { case (_, name) => name.matches("(java|scala|io\\.tidemark\\.core)\\..*|[A-Z].*") }
     assert(others.isEmpty)

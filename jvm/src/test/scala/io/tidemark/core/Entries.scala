@@ -17,13 +17,18 @@ private[core] object Entries {
   private val natural: Gen[Long] = Gen.frequency(4 -> Gen.choose(0L, 300L), 1 -> Gen.choose(0L, Long.MaxValue))
   private val ordinal: Gen[Int] = Gen.frequency(4 -> Gen.choose(0, 300), 1 -> Gen.choose(0, Int.MaxValue))
   private val key: Gen[String] =
-    Gen.oneOf(Gen.alphaNumStr, Gen.const(""), Gen.oneOf("Zeit", "时间", "⏰", "a b.`c`"), Gen.listOfN(200, Gen.alphaChar).map(_.mkString))
+    Gen.oneOf(
+      Gen.alphaNumStr,
+      Gen.const(""),
+      Gen.oneOf("Zeit", "时间", "⏰", "a b.`c`"),
+      Gen.listOfN(200, Gen.alphaChar).map(_.mkString))
 
   private val watermark: Gen[Watermark] =
     Gen.frequency(1 -> Gen.const(Watermark.Unknown), 1 -> Gen.const(Watermark.Idle), 4 -> number.map(Watermark.At(_)))
   private val origin: Gen[OriginName] = Gen.zip(key, ordinal).map((OriginName(_, _)).tupled)
   private val state: Gen[OriginState] = Gen.zip(watermark, Gen.option(number)).map((OriginState(_, _)).tupled)
-  private val input: Gen[Input] = Gen.zip(natural.map(OperatorId(_)), Gen.oneOf(Side.Left, Side.Right)).map((Input(_, _)).tupled)
+  private val input: Gen[Input] =
+    Gen.zip(natural.map(OperatorId(_)), Gen.oneOf(Side.Left, Side.Right)).map((Input(_, _)).tupled)
   private val union: Gen[UnionSlot] = Gen.zip(ordinal, ordinal).map((UnionSlot(_, _)).tupled)
   private val carried: Gen[CarriedSlot] = Gen.zip(input, ordinal).map((CarriedSlot(_, _)).tupled)
   private val ledger: Gen[Ledger] =
@@ -35,7 +40,10 @@ private[core] object Entries {
     Gen.choose(0, 6).flatMap(Gen.listOfN(_, Gen.zip(keys, values))).map(_.toMap)
 
   private val decision: Gen[Decision] =
-    Gen.zip(mapOf(origin, watermark), mapOf(union, watermark), mapOf(carried, watermark)).map((Decision(_, _, _)).tupled)
+    Gen.zip(
+      mapOf(origin, watermark),
+      mapOf(union, watermark),
+      mapOf(carried, watermark)).map((Decision(_, _, _)).tupled)
 
   val any: Gen[Entry] = for {
     batch <- natural

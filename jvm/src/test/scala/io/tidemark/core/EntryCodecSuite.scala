@@ -4,13 +4,13 @@ import java.util.zip.CRC32C
 
 import scala.util.{Failure, Success, Try}
 
+import EntryCodec.{decode, encode, Damaged, Newer}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import EntryCodec.{Damaged, Newer, decode, encode}
-
 class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
-  implicit override val generatorDrivenConfig: PropertyCheckConfiguration = PropertyCheckConfiguration(minSuccessful = 200)
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
+    PropertyCheckConfiguration(minSuccessful = 200)
 
   private val small = encode(Entries.small)
   private def hex(bytes: Array[Byte]) = bytes.map("%02x".format(_)).mkString
@@ -36,7 +36,8 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     "05" + "06" + "01" + "02" + "01" + "00" + "02" + "00", // carried columns
     "06" + "13" + "01" + "02" + "01" + "e807", // ledgers
     "02" + "a01f" + "02" + "01" + "0d" + "00" + "f02e" + "02" + "00" + "01" + "8001",
-    "00" + "f6cee6cf") // end, checksum
+    "00" + "f6cee6cf"
+  ) // end, checksum
 
   test("format version 1 is these bytes") {
     assert(hex(small) == golden.mkString)

@@ -1,8 +1,7 @@
 package io.tidemark.core
 
-import org.scalatest.funsuite.AnyFunSuite
-
 import Plans._
+import org.scalatest.funsuite.AnyFunSuite
 
 class EntrySuite extends AnyFunSuite {
   private val (a, b) = (named("a"), named("b"))

@@ -1,8 +1,7 @@
 package io.tidemark.core
 
-import org.scalatest.funsuite.AnyFunSuite
-
 import Plans._
+import org.scalatest.funsuite.AnyFunSuite
 
 class HeldSuite extends AnyFunSuite {
   private val fast = Held(at(50), Some(named("fast")))

@@ -1,10 +1,9 @@
 package io.tidemark.core
 
-import org.scalatest.funsuite.AnyFunSuite
-
 import Plans._
 import Shape._
 import Watermark.Unknown
+import org.scalatest.funsuite.AnyFunSuite
 
 class JoinPropagationSuite extends AnyFunSuite {
   import ActiveOut.{Bounded, Unbounded}

@@ -1,14 +1,14 @@
 package io.tidemark.core
 
+import Plans._
 import org.scalacheck.{Gen, Shrink}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import Plans._
-
 /** No unnecessary latency: when no more data comes, batches without data go on until nothing more can come of them. */
 class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
-  implicit override val generatorDrivenConfig: PropertyCheckConfiguration = PropertyCheckConfiguration(minSuccessful = 300)
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
+    PropertyCheckConfiguration(minSuccessful = 300)
   implicit private val noShrinking: Shrink[Long] = Shrink.shrinkAny
 
   private val nothing = Observation(Map.empty, Map.empty)

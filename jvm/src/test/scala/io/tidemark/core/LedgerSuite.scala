@@ -2,16 +2,16 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
+import Watermark.{At, Idle, Unknown}
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import Watermark.{At, Idle, Unknown}
-
 class LedgerSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   import LedgerSuite._
 
-  implicit override val generatorDrivenConfig: PropertyCheckConfiguration = PropertyCheckConfiguration(minSuccessful = 200)
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
+    PropertyCheckConfiguration(minSuccessful = 200)
 
   private def ledger(width: Long, buckets: (Long, Vector[Option[Long]])*) = Ledger(width, TreeMap.from(buckets))
 

@@ -1,8 +1,7 @@
 package io.tidemark.core
 
-import org.scalatest.funsuite.AnyFunSuite
-
 import Plans._
+import org.scalatest.funsuite.AnyFunSuite
 
 class LevelsSuite extends AnyFunSuite {
   private val nowhere = Flow(Shape.Source("files"), Edge.empty, Nil)

@@ -1,15 +1,15 @@
 package io.tidemark.core
 
+import Plans._
+import Shape._
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import Plans._
-import Shape._
-
 /** No overtaking in the chains that matter most; [[PropagationProperties]] has it for plans of any form. */
 class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
-  implicit override val generatorDrivenConfig: PropertyCheckConfiguration = PropertyCheckConfiguration(minSuccessful = 150)
+  implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
+    PropertyCheckConfiguration(minSuccessful = 150)
 
   private val orders = origin("orders", 1)
   private val payments = origin("payments", 2)
@@ -53,7 +53,13 @@ class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     val second = Join(
       "join",
       OperatorId(20),
-      JoinSide(joined(orders, payments), Some(col(2)), Some(Bound(Side.Right, col(4), -6)), bounded, Seq(col(1)), comesOut = true),
+      JoinSide(
+        joined(orders, payments),
+        Some(col(2)),
+        Some(Bound(Side.Right, col(4), -6)),
+        bounded,
+        Seq(col(1)),
+        comesOut = true),
       JoinSide(origin("bills", 4), Some(col(4)), Some(Bound(Side.Left, col(2), -31)), bounded, Nil, comesOut = true))
     for (by <- Seq(1L, 2L, 4L)) neverOvertaken(aggregation(30, second, active = by))
   }
@@ -72,7 +78,8 @@ class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     def overtaken(shape: Shape) = (1L to 200L).exists { seed =>
       val promised = shape match {
         // As if the bound were there: the model then holds the plan to its promise.
-        case join: Join if join.left.activeOut == ActiveOut.Unbounded => join.copy(left = join.left.copy(activeOut = bounded))
+        case join: Join if join.left.activeOut == ActiveOut.Unbounded =>
+          join.copy(left = join.left.copy(activeOut = bounded))
         case other => other
       }
       RowModel.run(promised, RandomHistory(names(shape), seed), 1).overtaken.nonEmpty

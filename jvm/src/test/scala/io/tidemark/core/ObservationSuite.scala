@@ -2,10 +2,9 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
-import org.scalatest.funsuite.AnyFunSuite
-
 import Observation.Newest
 import Plans._
+import org.scalatest.funsuite.AnyFunSuite
 
 class ObservationSuite extends AnyFunSuite {
   private val orders = named("orders")

@@ -2,12 +2,11 @@ package io.tidemark.core
 
 import scala.util.Random
 
+import Plans._
+import Shape._
 import org.scalacheck.{Gen, Shrink}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
-
-import Plans._
-import Shape._
 
 /** The rules that are never broken, on plans and histories that nobody thought of. A failure names its seed. */
 class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
@@ -25,14 +24,19 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("no watermark goes back, on any edge and at any operator") {
     forAll(seeds) { seed =>
       val shape = RandomPlan(seed)
-      val moments = history(shape, seed).observations.scanLeft(Moment.first(shape))(_ next _)
+      val model = new RowModel(shape, history(shape, seed).delay, width = 1)
+      val moments = Moment.first(shape) +: history(shape, seed).batches.map { arrivals =>
+        model.batch(arrivals)
+        Moment(shape, model.entry)
+      }
       moments.zip(moments.tail).foreach { case (before, after) =>
         after.now.requireNotBefore(before.now)
         edges(before.now.flow).zip(edges(after.now.flow)).foreach { case (b, a) =>
           b.columns.foreach { case (column, held) =>
             assert(a.columns(column).watermark.sparkMillis >= held.watermark.sparkMillis, s"of $column in $shape")
           }
-          for (was <- b.least; is <- a.least) assert(is.watermark.sparkMillis >= was.watermark.sparkMillis, s"in $shape")
+          for (was <- b.least; is <- a.least)
+            assert(is.watermark.sparkMillis >= was.watermark.sparkMillis, s"in $shape")
         }
       }
     }
@@ -74,7 +78,10 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   private val anyWatermark =
-    Gen.frequency(1 -> Gen.const(Watermark.Unknown), 1 -> Gen.const(Watermark.Idle), 5 -> Gen.choose(-5L, 60L).map(Watermark.At(_)))
+    Gen.frequency(
+      1 -> Gen.const(Watermark.Unknown),
+      1 -> Gen.const(Watermark.Idle),
+      5 -> Gen.choose(-5L, 60L).map(Watermark.At(_)))
 
   test("the order of a union's inputs does not matter") {
     forAll(seeds, Gen.listOfN(12, anyWatermark)) { (seed, watermarks) =>

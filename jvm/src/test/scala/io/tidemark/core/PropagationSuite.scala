@@ -1,10 +1,9 @@
 package io.tidemark.core
 
-import org.scalatest.funsuite.AnyFunSuite
-
 import Plans._
 import Shape._
 import Watermark.{Idle, Unknown}
+import org.scalatest.funsuite.AnyFunSuite
 
 /** The design's table of operators, by example; joins are in [[JoinPropagationSuite]]. */
 class PropagationSuite extends AnyFunSuite {
@@ -87,6 +86,12 @@ class PropagationSuite extends AnyFunSuite {
 
   test("a union leaves an input without any event time out") {
     assert(out(union(orders -> Some(1), Source("table") -> None), both) == Map(1L -> at(100)))
+  }
+
+  test("a union with one input of event time keeps no floor, and heeds none") {
+    val shape = union(orders -> Some(1), Source("table") -> None).copy(id = None)
+    assert(out(shape, both.copy(unionFloors = Map(UnionSlot(0, 0) -> at(700)))) == Map(1L -> at(100)))
+    assert(Propagation.levels(shape, both).unions.isEmpty)
   }
 
   test("an input of a union whose event time was dropped is as far as what flowed in there") {

@@ -11,8 +11,9 @@ private[core] final case class RandomHistory(
 
   /** The batches, as what they let an engine see of them. */
   def observations: Seq[Observation] = batches.map { arrivals =>
-    val newest = arrivals.collect { case (name, times) if times.nonEmpty =>
-      name -> Observation.Newest(times.max, delay(name))
+    val newest = arrivals.collect {
+      case (name, times) if times.nonEmpty =>
+        name -> Observation.Newest(times.max, delay(name))
     }
     Observation(newest, Map.empty)
   }

@@ -49,13 +49,15 @@ private[core] final class RandomPlan(random: Random) {
   private def on(part: Part): Part =
     if (part.columns.isEmpty) Part(stateful("limit", part, None, Vector.empty, Vector.empty), Vector.empty)
     else
-      random.nextInt(9) match {
+      random.nextInt(10) match {
         case 0 => renamed(part)
         case 1 => windowed(part)
         case 2 => redefined(part)
         case 3 => Part(stateful("limit", part, None, part.columns, Vector.empty), part.columns)
-        case 4 => Part(stateful("dropDuplicates", part, Some(one(part.columns)), part.columns, Vector.empty), part.columns)
+        case 4 =>
+          Part(stateful("dropDuplicates", part, Some(one(part.columns)), part.columns, Vector.empty), part.columns)
         case 5 => declared(part)
+        case 6 => withTable(part)
         case _ => aggregated(part)
       }
 
@@ -107,10 +109,19 @@ private[core] final class RandomPlan(random: Random) {
     Part(Union("union", Some(unions), (first +: others).map(_.shape), columns), first.columns)
   }
 
+  /** A union with an input that has no event time at all. */
+  private def withTable(part: Part): Part = {
+    val columns = part.columns.zipWithIndex.map { case (out, position) =>
+      UnionColumn(out, position, Seq(Some(out), None))
+    }
+    Part(Union("union", None, Seq(part.shape, Source("table")), columns), part.columns)
+  }
+
   private def join(l: Part, r: Part): Part = {
     val (left, right) = (l.columns.headOption.map(_ => one(l.columns)), r.columns.headOption.map(_ => one(r.columns)))
     // low <= right - left <= high; without one of the two, a side has no bound.
-    val (low, high) = one(Seq((Some(0L), Some(0L)), (Some(-20L), Some(5L)), (Some(0L), None), (None, Some(9L)), (None, None)))
+    val (low, high) =
+      one(Seq((Some(0L), Some(0L)), (Some(-20L), Some(5L)), (Some(0L), None), (None, Some(9L)), (None, None)))
     val semi = random.nextInt(5) == 0
     val free = one(Seq(ActiveOut.Unbounded, ActiveOut.Held))
     def side(part: Part, active: Option[ColumnId], bound: Option[Bound], comesOut: Boolean) = JoinSide(

@@ -11,7 +11,8 @@ private[core] final case class Row(times: Map[ColumnId, Long], onTime: Set[Colum
     columns.flatMap { case (to, from) => times.get(from).map(time => to -> change(to, from, time)) }.toMap,
     columns.collect { case (to, from) if onTime(from) => to }.toSet)
   def and(that: Row): Row = Row(times ++ that.times, onTime ++ that.onTime)
-  def only(columns: Seq[ColumnId]): Row = Row(times.filter(c => columns.contains(c._1)), onTime.filter(columns.contains))
+  def only(columns: Seq[ColumnId]): Row =
+    Row(times.filter(c => columns.contains(c._1)), onTime.filter(columns.contains))
 }
 
 /** Runs a plan row by row, as the operators do that are given the watermarks, and watches that no watermark overtakes a
@@ -68,7 +69,8 @@ private[core] final class RowModel(shape: Shape, delay: OriginName => Long, widt
     for (column <- row.onTime; held <- flow.out.columns.get(column)) {
       if (flow.shape.isInstanceOf[Stateful] || flow.shape.isInstanceOf[Join]) judged += 1
       if (row.times(column) <= held.watermark.sparkMillis)
-        overtaken += s"batch ${entry.batch + 1}, ${flow.shape.label}: $column is at ${held.watermark}, and out comes $row"
+        overtaken +=
+          s"batch ${entry.batch + 1}, ${flow.shape.label}: $column is at ${held.watermark}, and out comes $row"
     }
 
   /** A row is on time by the watermark of the batch before; only now, and never again, is that asked of this column. */

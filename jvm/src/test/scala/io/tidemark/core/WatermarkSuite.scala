@@ -1,10 +1,9 @@
 package io.tidemark.core
 
+import Watermark._
 import org.scalacheck.{Arbitrary, Gen}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
-
-import Watermark._
 
 class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 

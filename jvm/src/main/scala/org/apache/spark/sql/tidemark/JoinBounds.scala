@@ -40,7 +40,7 @@ private[tidemark] final class JoinBounds(join: StreamingSymmetricHashJoinExec) e
   }
 
   private def keyColumn(index: Int, side: Side): Option[NamedExpression] =
-    (if (side == Side.Left) join.leftKeys else join.rightKeys)(index) match {
+    (if (side == Side.Left) join.leftKeys else join.rightKeys) (index) match {
       case named: NamedExpression if EventTimeColumns.isMarked(named) => Some(named)
       case _ => None
     }

@@ -35,7 +35,7 @@ private[tidemark] object JoinWatermarks {
       before = scannedUpTo(join, bounds, side, levels)
       predicate <- bounds.key match {
         case Some(index) =>
-          val key = (if (side == Side.Left) join.leftKeys else join.rightKeys)(index)
+          val key = (if (side == Side.Left) join.leftKeys else join.rightKeys) (index)
           expression(BoundReference(index, key.dataType, key.nullable), at)
             .map(SparkShim.keyPredicate(_, at, before))
         case None =>
@@ -70,6 +70,8 @@ private[tidemark] object JoinWatermarks {
     }
     if (active.nonEmpty && !has(side))
       throw new TidemarkException(
-        TidemarkError.takeoverFailed(levels.label, s"an input of join ${join.stateInfo.get.operatorId} has no late filter"))
+        TidemarkError.takeoverFailed(
+          levels.label,
+          s"an input of join ${join.stateInfo.get.operatorId} has no late filter"))
   }
 }

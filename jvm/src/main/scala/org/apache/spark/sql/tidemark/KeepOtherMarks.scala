@@ -21,9 +21,11 @@ final class KeepOtherMarks(session: SparkSession) extends Rule[LogicalPlan] {
       plan.resolveOperatorsUp {
         case origin: EventTimeWatermark if origin.resolved && origin.getTagValue(Kept).isEmpty && losesMarks(origin) =>
           origin.setTagValue(Kept, ())
-          Project(origin.output.zip(origin.child.output).map { case (after, before) =>
-            if (EventTimeColumns.isMarked(after)) after else after.withMetadata(before.metadata)
-          }, origin)
+          Project(
+            origin.output.zip(origin.child.output).map { case (after, before) =>
+              if (EventTimeColumns.isMarked(after)) after else after.withMetadata(before.metadata)
+            },
+            origin)
       }
 
   private def losesMarks(origin: EventTimeWatermark): Boolean =

@@ -12,7 +12,11 @@ import org.apache.spark.sql.execution.SparkPlan
   *
   * All methods but [[report]] are called on the query's own thread. `docs/inside.md` shows a batch's way through.
   */
-private[tidemark] final class KeyedQuery(val label: String, val origins: Origins, settings: QuerySettings, log: EntryLog)
+private[tidemark] final class KeyedQuery(
+    val label: String,
+    val origins: Origins,
+    settings: QuerySettings,
+    log: EntryLog)
     extends Logging {
   import KeyedQuery._
 
@@ -20,7 +24,7 @@ private[tidemark] final class KeyedQuery(val label: String, val origins: Origins
   private val levels = mutable.HashMap.empty[Long, Levels]
   private var last: (SparkPlan, Entry, Long) = (null, null, -1L)
   private var ownSince = 0L
-  private var told = Set.empty[TidemarkError]
+  @volatile private var told = Seq.empty[TidemarkError]
 
   @volatile private var seen: Option[Snapshot] = None
   @volatile private var late = Map.empty[OperatorId, Long]
@@ -28,11 +32,16 @@ private[tidemark] final class KeyedQuery(val label: String, val origins: Origins
   /** What a report is made from; from any thread. */
   def snapshot: Option[Snapshot] = seen
 
+  /** What a user should know of the query, though it runs; from any thread. */
+  def notes: Seq[TidemarkError] = told
+
   /** Rows that each operator has dropped as late since this run began; from any thread. */
   def lateRows: Map[OperatorId, Long] = late
 
   def countLate(rows: Map[OperatorId, Long]): Unit =
-    late = rows.foldLeft(late) { case (all, (operator, more)) => all.updated(operator, all.getOrElse(operator, 0L) + more) }
+    late = rows.foldLeft(late) { case (all, (operator, more)) =>
+      all.updated(operator, all.getOrElse(operator, 0L) + more)
+    }
 
   /** Called before the first batch of a run is planned: reads back what the checkpoint has.
     *
@@ -47,7 +56,8 @@ private[tidemark] final class KeyedQuery(val label: String, val origins: Origins
     entry = own.fold(gap)(_.withOriginsOf(floor))
     ownSince = if (own.isEmpty) first else first - 1
     if (first > 0 && own.isEmpty)
-      logWarning(s"$label: the checkpoint has no watermark entry of batch ${first - 1}; going on from Spark's watermark")
+      logWarning(
+        s"$label: the checkpoint has no watermark entry of batch ${first - 1}; going on from Spark's watermark")
   }
 
   /** Whether `batch` has worked with these watermarks: Spark's own may have evicted less. */
@@ -105,7 +115,7 @@ private[tidemark] final class KeyedQuery(val label: String, val origins: Origins
 
   private def tell(notes: Seq[TidemarkError]): Unit =
     notes.filterNot(told.contains).foreach { note =>
-      told += note
+      told = told :+ note
       logWarning(s"$label: ${note.message}")
     }
 }

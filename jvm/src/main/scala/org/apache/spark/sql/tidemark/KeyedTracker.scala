@@ -21,7 +21,8 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
         Observation.Newest(origin.eventTimeStats.value.max, origin.delayMs))((a, b) =>
         if (a.maxEventTimeMillis >= b.maxEventTimeMillis) a else b)
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }
-    val noted = inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
+    val noted =
+      inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
     val batch = takeover.batch
     query.ended(batch.id, batch.timestampMillis, Observation(newest, noted.toMap))
     query.countLate(lateRows(executedPlan, inputs))
@@ -29,7 +30,8 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
 
   /** Late rows by operator; those that were dropped before an operator are added to what Spark says it dropped. */
   private def lateRows(plan: SparkPlan, inputs: Seq[OperatorInputExec]): Map[OperatorId, Long] = {
-    val before = inputs.flatMap(input => input.levels.input.map(_.operator -> input.lateRows)).groupMapReduce(_._1)(_._2)(_ + _)
+    val before =
+      inputs.flatMap(input => input.levels.input.map(_.operator -> input.lateRows)).groupMapReduce(_._1)(_._2)(_ + _)
     collect(plan) { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }.map { writer =>
       val operator = OperatorId(writer.stateInfo.get.operatorId)
       before.get(operator).filter(_ > 0).foreach(writer.longMetric("numRowsDroppedByWatermark").add)

@@ -36,7 +36,8 @@ private[tidemark] final class RaiseFailure(error: TidemarkException) extends Rul
   *
   * Spark swallows what a listener throws, so a failure is kept, and raised when the query is planned.
   */
-private[tidemark] final class TakeoverListener(session: classic.SparkSession) extends StreamingQueryListener with Logging {
+private[tidemark] final class TakeoverListener(session: classic.SparkSession) extends StreamingQueryListener
+    with Logging {
 
   override def onQueryStarted(event: QueryStartedEvent): Unit =
     execution(event.id, event.runId).foreach { query =>

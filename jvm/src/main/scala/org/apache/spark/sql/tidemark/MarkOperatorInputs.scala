@@ -71,7 +71,9 @@ private[tidemark] final class MarkOperatorInputs(active: () => Boolean) extends 
 
     private def flow(node: LogicalPlan, below: Seq[Columns]): Columns = {
       val all: Columns = below.foldLeft(ListMap.empty: Columns)(_ ++ _)
-      def renamed(pairs: Seq[(ExprId, ExprId)]): Columns = ListMap.from(pairs.map { case (to, from) => to -> all(from) })
+      def renamed(pairs: Seq[(ExprId, ExprId)]): Columns = ListMap.from(pairs.map { case (to, from) =>
+        to -> all(from)
+      })
       node match {
         case origin: EventTimeWatermark =>
           declared += 1
@@ -110,9 +112,10 @@ private[tidemark] object MarkOperatorInputs {
     keys.map(key => marks.getOrElse(key, key))
   }
 
-  private def isGroupsWithState(plan: LogicalPlan): Boolean = plan.isStreaming && (plan match {
-    case _: FlatMapGroupsWithState | _: FlatMapGroupsInPandasWithState => true
-    case _: TransformWithState | _: TransformWithStateInPySpark => true
-    case _ => false
-  })
+  private def isGroupsWithState(plan: LogicalPlan): Boolean = plan.isStreaming &&
+    (plan match {
+      case _: FlatMapGroupsWithState | _: FlatMapGroupsInPandasWithState => true
+      case _: TransformWithState | _: TransformWithStateInPySpark => true
+      case _ => false
+    })
 }

@@ -79,18 +79,18 @@ case class OperatorInputExec(
           s"${code.code}\nif (!${code.isNull}) $term.note($index, ${code.value});"
         }
         s"""if (!${time.isNull}) {
-           |  $term.bucket(${time.value});
-           |  ${each.mkString("\n")}
-           |}""".stripMargin
+          |  $term.bucket(${time.value});
+          |  ${each.mkString("\n")}
+          |}""".stripMargin
       }
       // Something for `continue` to leave; Spark's own filter does the same.
       s"""do {
-         |  ${time.code}
-         |  ${late.getOrElse("")}
-         |  ${note.getOrElse("")}
-         |  $numOutput.add(1);
-         |  ${consume(ctx, input)}
-         |} while (false);""".stripMargin
+        |  ${time.code}
+        |  ${late.getOrElse("")}
+        |  ${note.getOrElse("")}
+        |  $numOutput.add(1);
+        |  ${consume(ctx, input)}
+        |} while (false);""".stripMargin
     }
   }
 

@@ -4,9 +4,9 @@ import java.util.{LinkedHashMap, UUID}
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.ObjectMapper
-
 import io.tidemark.core._
+
+import com.fasterxml.jackson.databind.ObjectMapper
 
 /** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
   *
@@ -42,7 +42,7 @@ private[tidemark] object Report {
     Seq(
       "batch" -> entry.batch,
       "origins" -> list(query.origins.all.map(one => origin(one, entry))),
-      "notes" -> list(snapshot.plan.notes.map(note => obj("code" -> note.code, "message" -> note.message))),
+      "notes" -> list(query.notes.map(note => obj("code" -> note.code, "message" -> note.message))),
       "plan" -> tree.json)
   }
 

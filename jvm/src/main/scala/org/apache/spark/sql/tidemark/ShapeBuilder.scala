@@ -132,7 +132,8 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
   private def ofStateful(writer: StateStoreWriter, below: Built): Built = {
     val input = writer.children.head
     // A limit has no event time of its own; whatever comes in passes.
-    val active = if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
+    val active =
+      if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
     val out = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
     val keeps = writer match {
       case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec => active.nonEmpty

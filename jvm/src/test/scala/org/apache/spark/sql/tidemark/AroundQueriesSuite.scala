@@ -5,6 +5,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{DataFrame, Dataset, Row}
+import org.apache.spark.sql.execution.SimpleMode
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamingQueryWrapper}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.StreamingQuery
@@ -24,7 +25,8 @@ class AroundQueriesSuite extends TwoStreams {
       val seen = new ConcurrentLinkedQueue[String]
       val query = start(outerJoinAndCounts(inputs.a, inputs.b), checkpoint) { (batch, id) =>
         val sums = batch.groupBy($"of").agg(sum("count")).collect().map(_.toString).toSeq
-        val other = spark.range(20).groupBy(($"id" % 2).as("m")).count().join(spark.range(2).toDF("n"), $"n" === $"m", "left")
+        val other =
+          spark.range(20).groupBy(($"id" % 2).as("m")).count().join(spark.range(2).toDF("n"), $"n" === $"m", "left")
         assert(other.count() === 2)
         // The plan of another stream, made on this stream's thread.
         assert(explained(outerJoinAndCounts(inputs.a, inputs.b)).contains("StreamingSymmetricHashJoin"))
@@ -40,12 +42,13 @@ class AroundQueriesSuite extends TwoStreams {
     }
   }
 
-  private def explained(df: DataFrame): String = df.queryExecution.executedPlan.treeString
+  private def explained(df: DataFrame): String = df.queryExecution.explainString(SimpleMode)
 
   test("a query of a new session is taken over, by that session's settings") {
     val other = spark.newSession()
     val stream = MemoryStream[(Int, java.sql.Timestamp)](other)
-    def query = stream.toDF().toDF("id", "t").withWatermark("t", "0 seconds").groupBy(window(col("t"), "10 minutes")).count()
+    def query =
+      stream.toDF().toDF("id", "t").withWatermark("t", "0 seconds").groupBy(window(col("t"), "10 minutes")).count()
     for (enabled <- Seq(true, false)) withTempDir { checkpoint =>
       other.conf.set("spark.tidemark.enabled", enabled.toString)
       val running = start(query, checkpoint)(readAll)
@@ -84,7 +87,8 @@ class AroundQueriesSuite extends TwoStreams {
       AddData(stream, 1 -> at("10:00")),
       ProcessAllAvailable(),
       Execute { query =>
-        for (id <- Seq(query.id, query.runId)) assert(report(id.toString).contains(s""""max_event_time_ms":${millis("10:00")}"""))
+        for (id <- Seq(query.id, query.runId))
+          assert(report(id.toString).contains(s""""max_event_time_ms":${millis("10:00")}"""))
       })
     assert(report("00000000-0000-0000-0000-000000000000") === null)
     assert(report("no id at all") === null)

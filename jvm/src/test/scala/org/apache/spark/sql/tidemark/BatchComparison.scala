@@ -15,8 +15,8 @@ import org.apache.spark.sql.functions._
   * has to come out.
   */
 trait BatchComparison extends RecordedRuns {
-  import testImplicits._
   import BatchComparison._
+  import testImplicits._
 
   /** @param query from the streams `a, ta`, `b, tb` and `c, tc`; its rows must bear a time wherever they come from
     * @param neverLater whether stock Spark runs it too, and its rows come no earlier than ours
@@ -39,7 +39,10 @@ trait BatchComparison extends RecordedRuns {
     val inputs = streams.zip(Names).map { case (stream, name) =>
       timed(stream.toDF(), name).withWatermark(s"t$name", delay)
     }
-    record("append", query(inputs.head, inputs(1), inputs(2)), steps.map(step => () => streams.zip(step).foreach { case (s, r) => s.addData(r) }))
+    record(
+      "append",
+      query(inputs.head, inputs(1), inputs(2)),
+      steps.map(step => () => streams.zip(step).foreach { case (s, r) => s.addData(r) }))
   }
 
   private def tables: (DataFrame, DataFrame, DataFrame) = {
@@ -65,8 +68,8 @@ object BatchComparison {
         Seq.fill(6)((random.nextInt(3), seconds(2024) + step * minutes * 60L + 1 + random.nextInt(minutes * 60 - 1)))
       }
     }
-    // Ids of their own, so that the ends of the streams match nothing.
-    val ends = Seq(2030, 2033, 2036).map(year => Names.indices.map(i => Seq((-1 - i, seconds(year)))))
+    // An id of their own, so that the ends of the streams match one another only.
+    val ends = Seq(2030, 2033, 2036).map(year => Names.map(_ => Seq((-1, seconds(year)))))
     ordinary ++ ends
   }
 

@@ -73,7 +73,8 @@ class CheckpointDamageSuite extends TwoStreams {
     }
   }
 
-  test("without the tidemark folder a query with a carried column is refused: nothing else knows how old its state is") {
+  test(
+    "without the tidemark folder a query with a carried column is refused: nothing else knows how old its state is") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)

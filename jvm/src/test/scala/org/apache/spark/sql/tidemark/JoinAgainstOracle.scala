@@ -27,7 +27,10 @@ trait JoinAgainstOracle extends RecordedRuns {
     val (left, right) = (MemoryStream[Row], MemoryStream[Row])
     def timed(stream: MemoryStream[Row], of: String): DataFrame = {
       val rows = stream.toDF()
-        .select($"_1".as(s"id$of"), timestamp_millis($"_2" * 60000L + JoinOracle.millis(0)).as(s"t$of"), $"_2".as(s"m$of"))
+        .select(
+          $"_1".as(s"id$of"),
+          timestamp_millis($"_2" * 60000L + JoinOracle.millis(0)).as(s"t$of"),
+          $"_2".as(s"m$of"))
         .withWatermark(s"t$of", "0 seconds")
       if (!onWindows(condition)) rows
       else rows.select(col(s"id$of"), window(col(s"t$of"), "10 minutes").as(s"w$of"), col(s"m$of"))
@@ -35,9 +38,12 @@ trait JoinAgainstOracle extends RecordedRuns {
     val joined = timed(left, "").join(timed(right, "2"), condition, kind)
     def side(id: String, minute: String) = coalesce(concat(col(id), lit("@"), col(minute)), lit("-"))
     val other = if (kind == "left_semi") lit("-") else side("id2", "m2")
-    record("append", joined.select(concat(side("id", "m"), lit(" "), other)), steps.map { case (l, r) =>
-      () => { left.addData(l); right.addData(r); () }
-    })
+    record(
+      "append",
+      joined.select(concat(side("id", "m"), lit(" "), other)),
+      steps.map { case (l, r) =>
+        () => { left.addData(l); right.addData(r); () }
+      })
   }
 
   /** Whether there are matches in a history, rows without any, and late rows. */

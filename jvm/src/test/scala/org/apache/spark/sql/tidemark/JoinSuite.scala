@@ -42,14 +42,17 @@ class JoinSuite extends KeyedWatermarkTest {
       CheckNewAnswer((1, "10:00", null)))
   }
 
-  private def windowed(kind: String): (DataFrame, org.apache.spark.sql.execution.streaming.runtime.MemoryStream[(Int, java.sql.Timestamp)], org.apache.spark.sql.execution.streaming.runtime.MemoryStream[(Int, java.sql.Timestamp)]) = {
+  private def windowed(kind: String): (
+      DataFrame,
+      org.apache.spark.sql.execution.streaming.runtime.MemoryStream[(Int, java.sql.Timestamp)],
+      org.apache.spark.sql.execution.streaming.runtime.MemoryStream[(Int, java.sql.Timestamp)]) = {
     val (left, a) = timed("ta", "0 seconds", "a")
     val (right, b) = timed("tb", "0 seconds", "b")
     val wa = a.select($"a", window($"ta", "10 minutes").as("wa"))
     val wb = b.select($"b", window($"tb", "10 minutes").as("wb"))
     val joined = wa.join(wb, $"a" === $"b" && $"wa" === $"wb", kind)
     val out = if (kind == "left_semi") joined.select($"a", date_format($"wa.start", "HH:mm"))
-      else joined.select($"a", date_format($"wa.start", "HH:mm"), $"b")
+    else joined.select($"a", date_format($"wa.start", "HH:mm"), $"b")
     (out, left, right)
   }
 

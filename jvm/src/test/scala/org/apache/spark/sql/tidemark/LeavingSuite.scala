@@ -110,15 +110,27 @@ class LeavingSuite extends TwoStreams {
             inputs.b,
             expr("a = b AND tb >= ta - INTERVAL 15 MINUTES AND tb <= ta + INTERVAL 15 MINUTES"),
             "full_outer")
-          .select(concat_ws(" ", col("a"), date_format(col("ta"), "HH:mm"), lit("|"), col("b"), date_format(col("tb"), "HH:mm")))
+          .select(concat_ws(
+            " ",
+            col("a"),
+            date_format(col("ta"), "HH:mm"),
+            lit("|"),
+            col("b"),
+            date_format(col("tb"), "HH:mm")))
         recorder.run(query)(inputs.step(1 -> "10:00", 2 -> "12:00")(1 -> "10:10", 3 -> "10:20"))
         stock(recorder.run(query)(inputs.step(4 -> "12:10")(5 -> "10:40")))
         recorder.run(query)(inputs.step()(6 -> "10:50"))
         recorder.run(query)(inputs.step(7 -> "13:00")(7 -> "13:00"))
         recorder.run(query)(inputs.step(8 -> "14:00")(8 -> "14:00"))
         assert(rows(recorder.batches) === Seq(
-          "[1 10:00 | 1 10:10]", "[2 12:00 |]", "[4 12:10 |]", "[7 13:00 | 7 13:00]", "[8 14:00 | 8 14:00]",
-          "[| 3 10:20]", "[| 5 10:40]", "[| 6 10:50]").sorted)
+          "[1 10:00 | 1 10:10]",
+          "[2 12:00 |]",
+          "[4 12:10 |]",
+          "[7 13:00 | 7 13:00]",
+          "[8 14:00 | 8 14:00]",
+          "[| 3 10:20]",
+          "[| 5 10:40]",
+          "[| 6 10:50]").sorted)
       }
     }
   }

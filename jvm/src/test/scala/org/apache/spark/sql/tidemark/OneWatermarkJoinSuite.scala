@@ -16,9 +16,12 @@ class OneWatermarkJoinSuite extends StockComparison {
         val (left, right) = (MemoryStream[Event], MemoryStream[Event])
         val a = timed(left).withWatermark("t", Delay)
         val b = timed(right).select($"id".as("id2"), $"t".as("t2"))
-        record("append", query(a, b), with_.zip(without).map { case (l, r) =>
-          () => { left.addData(l); right.addData(r); () }
-        })
+        record(
+          "append",
+          query(a, b),
+          with_.zip(without).map { case (l, r) =>
+            () => { left.addData(l); right.addData(r); () }
+          })
       }
       val expected = stock(joined)
       assert(expected.exists(_.rows.nonEmpty) && expected.exists(_.operators.exists(_.late > 0)))

@@ -65,8 +65,9 @@ trait RecordedRuns extends KeyedWatermarkTest {
         }
       } finally {
         val progress = running.recentProgress.map(p => p.batchId -> p).toMap
-        finished ++= written.asScala.collect { case (id, in, rows) if progress.contains(id) =>
-          BatchRun(id, in, rows, progress(id).eventTime.asScala.toMap, BatchRun.operators(progress(id)))
+        finished ++= written.asScala.collect {
+          case (id, in, rows) if progress.contains(id) =>
+            BatchRun(id, in, rows, progress(id).eventTime.asScala.toMap, BatchRun.operators(progress(id)))
         }
         written.clear()
         running.stop()

@@ -4,9 +4,9 @@ import java.util.UUID
 
 import scala.reflect.ClassTag
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-
 import io.tidemark.{BuildInfo, TidemarkConf, TidemarkError, TidemarkException}
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
@@ -186,7 +186,9 @@ class RefusalsSuite extends KeyedWatermarkTest {
     val failure = new TidemarkException(TidemarkError.takeoverFailed("q", "it was not to be"))
     afterTakeover(run => Takeovers.begun(run, Left(failure))) {
       val (stream, events) = timed("t", "0 seconds")
-      testStream(counted(events, "t"))(AddData(stream, 1 -> at("10:00")), refusal("TAKEOVER_FAILED", "it was not to be"))
+      testStream(counted(events, "t"))(
+        AddData(stream, 1 -> at("10:00")),
+        refusal("TAKEOVER_FAILED", "it was not to be"))
     }
   }
 

@@ -15,7 +15,8 @@ class SeveralColumnsSuite extends KeyedWatermarkTest {
 
   test("joined rows are grouped by the window of one column and the time of the other") {
     val (sa, sb, df) = joined()
-    val counts = df.groupBy(window($"ta", "10 minutes").as("w"), $"tb").count().select(start("w"), $"tb".cast("string"), $"count")
+    val counts =
+      df.groupBy(window($"ta", "10 minutes").as("w"), $"tb").count().select(start("w"), $"tb".cast("string"), $"count")
     testStream(counts)(
       MultiAddData(sa, 1 -> at("10:00"), 2 -> at("10:01"))(sb, 1 -> at("10:05"), 2 -> at("10:05")),
       ProcessAllAvailable(),

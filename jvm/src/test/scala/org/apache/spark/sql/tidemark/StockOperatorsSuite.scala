@@ -37,8 +37,8 @@ class StockOperatorsSuite extends StockComparison {
 
   sameAsStock("a stream in union with itself")(df => df.where($"id" < 2).union(df.where($"id" > 2)))
 
-  sameAsStock("windows of a stream in union with itself")(
-    df => df.union(df.select($"id" + 100, $"t")).groupBy(window($"t", "10 minutes")).agg(sum("id")))
+  sameAsStock("windows of a stream in union with itself")(df =>
+    df.union(df.select($"id" + 100, $"t")).groupBy(window($"t", "10 minutes")).agg(sum("id")))
 
   sameAsStock("groups with a state and event-time timeouts")(
     _.as[(Int, Timestamp)]
@@ -54,10 +54,13 @@ class StockOperatorsSuite extends StockComparison {
 
   test("a stream joined with itself gives the same rows, and none of them later") {
     val history = Histories.wandering(3)
-    def pairs = run("append", history, events => {
-      val other = events.select($"id".as("id2"), $"t".as("t2"))
-      events.join(other, expr("id = id2 AND t2 > t AND t2 <= t + INTERVAL 4 MINUTES"), "left_outer")
-    })
+    def pairs = run(
+      "append",
+      history,
+      events => {
+        val other = events.select($"id".as("id2"), $"t".as("t2"))
+        events.join(other, expr("id = id2 AND t2 > t AND t2 <= t + INTERVAL 4 MINUTES"), "left_outer")
+      })
     val (theirs, ours) = (stock(pairs), pairs)
     assert(rows(ours) === rows(theirs))
     assert(rows(ours).exists(_.contains("null")) && !rows(ours).forall(_.contains("null")))

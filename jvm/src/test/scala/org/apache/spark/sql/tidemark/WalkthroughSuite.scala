@@ -12,7 +12,10 @@ class WalkthroughSuite extends KeyedWatermarkTest {
     val (impressions, left) = timed("impressionTime", "20 minutes", "ad")
     val (clicks, right) = timed("clickTime", "10 minutes", "clickAd")
     val joined = left
-      .join(right, expr("ad = clickAd AND clickTime BETWEEN impressionTime AND impressionTime + INTERVAL 2 MINUTES"), "left_outer")
+      .join(
+        right,
+        expr("ad = clickAd AND clickTime BETWEEN impressionTime AND impressionTime + INTERVAL 2 MINUTES"),
+        "left_outer")
       .groupBy(window($"impressionTime", "1 hour"))
       .count()
       .select($"window.start".cast("string"), $"count")
@@ -35,7 +38,9 @@ class WalkthroughSuite extends KeyedWatermarkTest {
     }
   }
 
-  private def evictionMillis(query: org.apache.spark.sql.execution.streaming.runtime.StreamExecution, operator: Long): Long = {
+  private def evictionMillis(
+      query: org.apache.spark.sql.execution.streaming.runtime.StreamExecution,
+      operator: Long): Long = {
     val propagator = SparkInternals.propagator(
       query.asInstanceOf[org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution])
     propagator.getInputWatermarkForEviction(query.lastExecution.currentBatchId, operator)
