@@ -12,19 +12,12 @@ class RedefinitionSuite extends BatchComparison {
   // Rows come out of a join in an order of their own, none of them more than two hours behind.
   private val Enough = "2 hours"
 
-  for (kind <- Seq("inner", "full_outer"))
-    sameAsBatch(s"after a join, $kind")((a, b, _) =>
-      a.join(b, near, kind)
-        .select(coalesce($"ta", $"tb").as("t"))
-        .withWatermark("t", Enough)
-        .groupBy(window($"t", "10 minutes").as("w"))
-        .count()
-        .select($"w.start", $"count"))
-
-  sameAsBatch("of a column that is event time already")((a, b, _) =>
-    a.join(b, near)
-      .withWatermark("tb", Enough)
-      .groupBy(window($"tb", "10 minutes").as("w"))
+  // An inner join gives out nothing when the streams have ended, and so nothing that moves a clock behind it.
+  sameAsBatch("after a join")((a, b, _) =>
+    a.join(b, near, "full_outer")
+      .select(coalesce($"ta", $"tb").as("t"))
+      .withWatermark("t", Enough)
+      .groupBy(window($"t", "10 minutes").as("w"))
       .count()
       .select($"w.start", $"count"))
 
