@@ -70,7 +70,11 @@ private[tidemark] object Report {
         case _ => Map.empty[ColumnId, ColumnId]
       }
       val columns = flow.out.columns.toSeq.sortBy(_._1.value).map { case (id, held) =>
-        val in = if (below.size > 1) None else below.flatMap(_.columns.get(sources.getOrElse(id, id))).headOption
+        val in = flow.shape match {
+          // Each input of a union has its own.
+          case _: Shape.Union => None
+          case _ => below.flatMap(_.columns.get(sources.getOrElse(id, id))).headOption
+        }
         obj(
           "name" -> plan.columnNames.getOrElse(id, s"#${id.value}"),
           "in_ms" -> in.map(h => millis(h.watermark)).orNull,
