@@ -49,7 +49,10 @@ object SparkTests {
     s"-Dlog4j2.configurationFile=${root / "jvm/src/test/resources/log4j2-test.properties"}",
     s"-Dtidemark.test.log=${target / "tests.log"}",
     s"-Dtidemark.root=$root",
-    "-Dio.netty.tryReflectionSetAccessible=true") ++ opens
+    "-Dio.netty.tryReflectionSetAccessible=true") ++ golden ++ opens
+
+  /** Golden files are written anew with `-Dtidemark.golden=write`. */
+  private def golden: Seq[String] = sys.props.get("tidemark.golden").map(how => s"-Dtidemark.golden=$how").toSeq
 
   /** Checkpoints go to memory where there is some: every batch of every test waits several times for the disk. */
   private def temporary(target: File): File = {

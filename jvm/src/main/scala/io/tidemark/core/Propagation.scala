@@ -80,7 +80,7 @@ object Propagation {
         val own = side.active.fold(in.least.getOrElse(Held.unknown))(in.column)
         val evicted = side.bound.map(bound => edge(bound.of).column(bound.column).plus(bound.offsetMillis))
         val id = Input(join.id, at)
-        if (side.active.nonEmpty || in.least.nonEmpty)
+        if (side.active.nonEmpty || in.least.nonEmpty || evicted.nonEmpty)
           inputs += id -> InputLevels(own, evicted, side.carried.map(in.column))
         val active = side.activeOut match {
           case ActiveOut.Bounded => side.active.map(_ -> evicted.fold(own)(own.coalesce))

@@ -18,7 +18,7 @@ private[tidemark] final class MarkOperatorInputs(active: () => Boolean) extends 
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!plan.isStreaming || !plan.exists(_.isInstanceOf[EventTimeWatermark]) || !active()) plan
-    else new Marking().visit(plan)._1
+    else new Marking().visit(UnionMarks.restore(plan))._1
 
   private final class Marking {
     private var declared = 0

@@ -6,7 +6,7 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.OriginName
 
 import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan}
 
 /** The origins of a query, in plan order. A node id lives as long as a run; the name is what a restart knows.
   *
@@ -40,19 +40,7 @@ private[tidemark] object Origins {
     val all = nodes.lazyZip(names).lazyZip(named).map { (node, name, key) =>
       One(node.nodeId, name, node.eventTime.name, EventTimeWatermark.getDelayMs(node.delay), key.nonEmpty)
     }
-    Origins(all, leftOut(plan))
-  }
-
-  /** Inputs of unions that have no event time, while others have. The plan of a batch does not tell: where such an input
-    * is empty, it is not in it.
-    */
-  private def leftOut(plan: LogicalPlan): Seq[TidemarkError] = {
-    val all = plan.collect { case union: Union =>
-      val timed = union.children.map(_.exists(_.isInstanceOf[EventTimeWatermark]))
-      val without = if (timed.contains(true)) timed.zipWithIndex.collect { case (false, input) => input } else Nil
-      without.map(TidemarkError.unionInputLeftOut(_, union.output.map(_.name)))
-    }
-    all.flatten.distinct
+    Origins(all, UnionInputs.leftOut(plan))
   }
 
   private def keyOf(column: Attribute): Option[String] =

@@ -79,16 +79,8 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
     val columns = union.output.zipWithIndex.collect {
       // As in Spark, the first input says which columns are event time.
       case (out, position) if below.head.has(union.children.head.output(position)) =>
-        val inputs = union.children.zip(below).zipWithIndex.map { case ((child, built), input) =>
-          val at = child.output(position)
-          if (built.has(at)) Some(id(at.exprId))
-          else {
-            val elsewhere = child.output.filter(built.has).map(_.name)
-            if (elsewhere.nonEmpty)
-              throw new TidemarkException(
-                TidemarkError.unionWatermarkPosition(position, out.name, input, elsewhere))
-            None
-          }
+        val inputs = union.children.zip(below).map { case (child, built) =>
+          Some(child.output(position)).filter(built.has).map(at => id(at.exprId))
         }
         out -> Shape.UnionColumn(name(out), position, inputs)
     }

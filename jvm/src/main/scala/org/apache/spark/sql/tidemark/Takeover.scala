@@ -44,6 +44,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   def batch: SparkShim.Batch = SparkShim.batch(execution)
 
   private def begin(): KeyedQuery = {
+    UnionInputs.requireSamePositions(execution.analyzedPlan)
     val origins = Origins.of(execution.analyzedPlan)
     val log = new EntryLog(
       new Path(execution.resolvedCheckpointRoot),

@@ -84,6 +84,7 @@ class GoldenPlanSuite extends KeyedWatermarkTest {
       .replaceAll("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID")
       .replaceAll("checkpoint = [^,]*", "checkpoint = PATH")
       .replaceAll("plan_id=\\d+", "plan_id=N")
+      .replaceAll("@[0-9a-f]+", "@HASH")
       .replaceAll("(?m)[ \\t]+$", "") + "\n"
   }
 }

@@ -15,12 +15,12 @@ object Histories {
 
   val Noon: Instant = LocalDateTime.of(2024, 3, 1, 12, 0).toInstant(ZoneOffset.UTC)
 
-  /** Event time goes on by eleven minutes a step; rows are up to eight minutes ahead and up to half an hour behind. */
+  /** Event time goes on by eleven minutes a step; rows are up to eight minutes ahead and up to three quarters of an hour behind. */
   def wandering(seed: Int, from: Instant = Noon, steps: Int = 4, rows: Int = 7): History = {
     val random = new Random(seed)
     Seq.tabulate(steps) { step =>
       Seq.fill(rows) {
-        val behind = if (random.nextInt(4) == 0) 30 else 10
+        val behind = if (random.nextInt(3) == 0) 45 else 10
         val minutes = step * 11 + random.nextInt(8 + behind) - behind
         (random.nextInt(4), Some(from.getEpochSecond + minutes * 60L + random.nextInt(60)))
       }

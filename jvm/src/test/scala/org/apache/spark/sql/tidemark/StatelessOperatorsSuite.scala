@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark
 
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 
 /** A watermark goes with its column through everything that keeps no state. */
@@ -63,6 +64,16 @@ class StatelessOperatorsSuite extends BatchComparison {
 
   sameAsBatch("a union of columns under other names, joined", neverLater = true)((a, b, c) =>
     a.select($"a", $"ta").union(c.select($"c", $"tc")).join(b, joinedOn("ta", "tb"), "left_outer"))
+
+  sameAsBatch("windows and their time, through a union")((a, b, _) => {
+    def windows(df: DataFrame, id: String, time: String) =
+      df.groupBy(window(col(time), "5 minutes").as("w"), col(id)).count()
+    windows(a, "a", "ta").union(windows(b, "b", "tb"))
+      .select(window_time($"w").as("t"), $"a")
+      .groupBy(window($"t", "10 minutes").as("w"), $"t")
+      .agg(sum("a"))
+      .select($"w.start", $"t", $"sum(a)")
+  })
 
   sameAsBatch("both times through a union")((a, b, c) => {
     val near = a.join(b, joinedOn("ta", "tb")).select($"ta", $"tb")
