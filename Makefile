@@ -36,6 +36,7 @@ demo: $(INSTALLED) ## The demo on real input: a night of flights and weather, by
 .PHONY: test
 test: $(INSTALLED) ## Every test: Scala, Spark's own suites with Tidemark on, Python
 	$(SBT) spark42/test sparkSuites
+	$(MAKE) vectors
 	$(BIN)/python -m pytest
 
 ##@ Tests, one kind at a time
@@ -47,6 +48,10 @@ test-scala: ## Scala tests. One suite: build/sbt "spark42/testOnly *PropagationS
 .PHONY: test-spark
 test-spark: ## Spark's own suites with Tidemark on. One: build/sbt "sparkSuites EventTimeWatermarkSuite"
 	$(SBT) sparkSuites
+
+.PHONY: vectors
+vectors: ## Conformance vectors of watermarks; those of another file: TIDEMARK_VECTORS=file make vectors
+	@$(SBT) --error "spark42/Test/runMain io.tidemark.vectors.Run"
 
 .PHONY: test-python
 test-python: $(INSTALLED) ## Python tests. Some: make test-python PYTEST="-k report"

@@ -1,0 +1,274 @@
+package io.tidemark.core
+
+/** Clocks of many inputs, coalesced to one watermark: the minimum over the inputs that are not idle.
+  *
+  * An input is ''active'' from when it is added, and holds the watermark until it is heard; ''idle'' ones are left out
+  * until they speak; ''ended'' ones never speak again. When no input is active any more the watermark rises to the
+  * largest clock of all, so that it does not matter in which order they fell silent. It never goes back.
+  *
+  * Inputs are numbered from 0 in the order in which they are added, and everything about them is in arrays of
+  * primitives: hearing one input costs two or three memory accesses, whatever their number. Times are ms since the
+  * epoch. The rule is that of Hazelcast Jet's `WatermarkCoalescer`, and with [[OnReturn.CatchUp]] the one of Flink's
+  * `StatusWatermarkValve`. Not thread-safe.
+  */
+final class Coalescer(onReturn: OnReturn = OnReturn.Hold, capacity: Int = 8) {
+  import Coalescer._
+
+  private val taking = new Tournament(capacity)
+  // Of inputs that take no part: their clocks. Those that do have theirs in `taking`.
+  private var resting = new Array[Long](taking.capacityNow)
+  private var states = new Array[Byte](taking.capacityNow)
+  private var heard = new Array[Long](taking.capacityNow)
+
+  private var count = 0
+  private var activeCount = 0
+  private var idleCount = 0
+  private var top = NoClock
+  private var reached = NoClock
+  // No active input was heard before; it may be too early, never too late.
+  private var earliest = Long.MaxValue
+
+  def size: Int = count
+  def active: Int = activeCount
+  def idle: Int = idleCount
+
+  /** The watermark; [[Coalescer.NoClock]] if there is none yet. */
+  def watermark: Long = reached
+
+  /** Whether every input that has not ended is idle, and there is one. */
+  def isIdle: Boolean = activeCount == 0 && idleCount > 0
+
+  /** The largest clock that any input has had. */
+  def largest: Long = top
+
+  def state(input: Int): Byte = states(input)
+
+  /** How far an input has got; [[Coalescer.NoClock]] if it has never been heard. */
+  def clock(input: Int): Long = {
+    val held = taking(input)
+    if (held == Tournament.Absent) resting(input) else held
+  }
+
+  /** When an input was last heard, or added. */
+  def lastHeard(input: Int): Long = heard(input)
+
+  /** Whether an input counts in the minimum: it is active, and not catching up. */
+  def takesPart(input: Int): Boolean = taking(input) != Tournament.Absent
+
+  /** Adds an active input without a clock, whose silence is counted from `nowMillis`; returns its number. */
+  def add(nowMillis: Long): Int = {
+    grow(count + 1)
+    val input = count
+    count += 1
+    activeCount += 1
+    heard(input) = nowMillis
+    earliest = math.min(earliest, nowMillis)
+    states(input) = Active
+    taking.update(input, NoClock)
+    input
+  }
+
+  /** An input has got as far as `clockMillis`, and is active. A clock before its own moves nothing. */
+  def hear(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
+    observe(input, clockMillis, nowMillis)
+    settle()
+  }
+
+  /** An input has spoken without saying how far it is. */
+  def hear(input: Int, nowMillis: Long): Unit = hear(input, NoClock, nowMillis)
+
+  /** As [[hear]], for one of several inputs that were heard at the same time; [[settle]] has to follow. In between the
+    * watermark stays where it is, so that their order means nothing.
+    */
+  def observe(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
+    heard(input) = nowMillis
+    if (clockMillis > top) top = clockMillis
+    val held = taking(input)
+    if (held == Tournament.Absent) comeBack(input, clockMillis)
+    else if (clockMillis > held) taking.update(input, clockMillis)
+  }
+
+  /** Lets the watermark rise to what was observed. */
+  def settle(): Unit = reached = risen(taking.least, activeCount)
+
+  /** All inputs at once: `clocks(i)` is how far input `i` has got, [[Coalescer.NoClock]] if it has said nothing. One pass,
+    * after which it is known who was heard longest ago.
+    */
+  def hearAll(clocks: Array[Long], nowMillis: Long): Unit = {
+    val numbers = taking.numbers
+    var oldest = Long.MaxValue
+    var input = 0
+    while (input < count) {
+      val clock = clocks(input)
+      if (clock != NoClock) {
+        heard(input) = nowMillis
+        if (clock > top) top = clock
+        val held = numbers(input)
+        if (held == Tournament.Absent) comeBack(input, clock)
+        else if (clock > held) numbers(input) = clock
+      }
+      if (isActive(input)) oldest = math.min(oldest, heard(input))
+      input += 1
+    }
+    earliest = oldest
+    taking.replayAll()
+    settle()
+  }
+
+  /** An input is silent and left out from now on. */
+  def idle(input: Int): Unit = {
+    requireNotEnded(input)
+    if (isActive(input)) {
+      leave(input, Idle)
+      idleCount += 1
+    }
+    settle()
+  }
+
+  /** Makes every active input idle that was last heard at `limitMillis` or before. */
+  def idleSince(limitMillis: Long): Unit =
+    if (limitMillis >= earliest) {
+      var oldest = Long.MaxValue
+      var input = 0
+      while (input < count) {
+        if (isActive(input)) {
+          if (heard(input) <= limitMillis) {
+            leave(input, Idle)
+            idleCount += 1
+          } else oldest = math.min(oldest, heard(input))
+        }
+        input += 1
+      }
+      earliest = oldest
+      settle()
+    }
+
+  /** An input will never speak again. Its clock still counts when all the others fall silent.
+    *
+    * @throws IllegalStateException when it has ended before
+    */
+  def end(input: Int): Unit = {
+    requireNotEnded(input)
+    if (isActive(input)) leave(input, Ended)
+    else {
+      states(input) = Ended
+      idleCount -= 1
+    }
+    settle()
+  }
+
+  /** The watermark is no earlier from now on, whatever the clocks say. */
+  def raise(watermarkMillis: Long): Unit = reached = math.max(reached, watermarkMillis)
+
+  /** An input as it was when it was written down. */
+  def restore(input: Int, clockMillis: Long, heardMillis: Long, state: Byte): Unit = {
+    heard(input) = heardMillis
+    top = math.max(top, clockMillis)
+    if (state == Active) taking.update(input, clockMillis)
+    else {
+      taking.update(input, clockMillis)
+      leave(input, state)
+      if (state == Idle) idleCount += 1
+      else if (state == CatchingUp) activeCount += 1
+    }
+    earliest = math.min(earliest, heardMillis)
+    settle()
+  }
+
+  /** What [[watermark]] would be after [[idleSince]], and whether all inputs were idle; nothing is changed. */
+  def ifIdleSince(limitMillis: Long): Prospect =
+    if (limitMillis < earliest) Prospect(reached, isIdle)
+    else {
+      var least = Tournament.Absent
+      var left = activeCount
+      var input = 0
+      while (input < count) {
+        if (isActive(input)) {
+          if (heard(input) <= limitMillis) left -= 1
+          else least = math.min(least, taking(input))
+        }
+        input += 1
+      }
+      Prospect(risen(least, left), left == 0 && idleCount + activeCount > 0)
+    }
+
+  /** The earliest time at which an active input was heard, or a time before it. */
+  def earliestHeard: Long = earliest
+
+  private def isActive(input: Int): Boolean = {
+    val state = states(input)
+    state == Active || state == CatchingUp
+  }
+
+  private def comeBack(input: Int, clockMillis: Long): Unit = {
+    requireNotEnded(input)
+    val clock = math.max(resting(input), clockMillis)
+    if (states(input) == Idle) {
+      idleCount -= 1
+      activeCount += 1
+      earliest = math.min(earliest, heard(input))
+    }
+    if (onReturn == OnReturn.CatchUp && clock < reached) {
+      states(input) = CatchingUp
+      resting(input) = clock
+    } else {
+      states(input) = Active
+      taking.update(input, clock)
+    }
+  }
+
+  private def leave(input: Int, state: Byte): Unit = {
+    if (states(input) == Active) {
+      resting(input) = taking(input)
+      taking.update(input, Tournament.Absent)
+    }
+    states(input) = state
+    activeCount -= 1
+  }
+
+  private def risen(least: Long, active: Int): Long =
+    if (active == 0) math.max(reached, top)
+    // Those that are active may all be catching up: then nothing is known.
+    else if (least == Tournament.Absent) reached
+    else math.max(reached, least)
+
+  private def requireNotEnded(input: Int): Unit =
+    if (states(input) == Ended) throw new IllegalStateException(s"input $input has ended")
+
+  private def grow(size: Int): Unit =
+    if (size > taking.capacityNow) {
+      taking.grow(size)
+      resting = java.util.Arrays.copyOf(resting, taking.capacityNow)
+      states = java.util.Arrays.copyOf(states, taking.capacityNow)
+      heard = java.util.Arrays.copyOf(heard, taking.capacityNow)
+    }
+}
+
+object Coalescer {
+
+  /** Nothing is known yet: before every clock. */
+  final val NoClock: Long = Long.MinValue
+
+  /** The states of an input. */
+  final val Active: Byte = 0
+  final val Idle: Byte = 1
+  final val Ended: Byte = 2
+
+  /** Active again, but still behind the watermark, and left out until it is there. */
+  final val CatchingUp: Byte = 3
+
+  /** @param idle whether no input is active any more */
+  final case class Prospect(watermark: Long, idle: Boolean)
+}
+
+/** What an input that speaks again behind the watermark does to it. */
+sealed trait OnReturn
+
+object OnReturn {
+
+  /** It holds the watermark where it is until it has caught up (Hazelcast's rule). */
+  case object Hold extends OnReturn
+
+  /** It is left out until it has caught up (Flink's rule). */
+  case object CatchUp extends OnReturn
+}

@@ -1,0 +1,170 @@
+package io.tidemark.core
+
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+
+class CoalescerSuite extends AnyFunSuite {
+  private val policies = Seq(OnReturn.Hold, OnReturn.CatchUp)
+  private val Steps = 10000
+
+  private def known(clock: Long): Option[Long] = Option.when(clock != Coalescer.NoClock)(clock)
+
+  private def name(state: Byte): String = state match {
+    case Coalescer.Active => "active"
+    case Coalescer.Idle => "idle"
+    case Coalescer.Ended => "ended"
+    case Coalescer.CatchingUp => "catching up"
+    case other => fail(s"there is no state $other")
+  }
+
+  /** Two coalescers through the same history, and what has to be equal after each step. */
+  private final class Pair(onReturn: OnReturn, seed: Int, most: Int) {
+    private val random = new Random(seed)
+    private val fast = new Coalescer(onReturn)
+    private val plain = new NaiveCoalescer(onReturn)
+    private var now = 0L
+    private var watermark = Coalescer.NoClock
+
+    private def alive: Seq[Int] = (0 until plain.size).filter(plain.state(_) != "ended")
+    private def one: Option[Int] = alive.lift(random.nextInt(math.max(alive.size, 1)))
+    // Inputs are far apart, and now and then one jumps ahead.
+    private def time(input: Int): Long = now + input * 7L - random.nextInt(200) +
+      (if (random.nextInt(50) == 0) 5000 else 0)
+
+    def step(): Unit = {
+      now += random.nextInt(3)
+      random.nextInt(20) match {
+        case 0 => if (plain.size < most) { fast.add(now); plain.add(now) }
+        case 1 => one.foreach { i => fast.idle(i); plain.idle(i) }
+        case 2 if random.nextInt(10) == 0 => one.foreach { i => fast.end(i); plain.end(i) }
+        case 3 =>
+          val limit = now - random.nextInt(60)
+          val expected = fast.ifIdleSince(limit)
+          fast.idleSince(limit)
+          plain.idleSince(limit)
+          assert(expected === Coalescer.Prospect(fast.watermark, fast.isIdle))
+        case 4 =>
+          val clocks = Array.tabulate(plain.size) { i =>
+            if (plain.state(i) == "ended" || random.nextBoolean()) Coalescer.NoClock else time(i)
+          }
+          fast.hearAll(clocks, now)
+          plain.hearAll(clocks.toSeq.map(known), now)
+        case 5 => one.foreach { i => fast.hear(i, now); plain.hear(i, None, now) }
+        case _ => one.foreach { i =>
+            val t = time(i); fast.hear(i, t, now); plain.hear(i, Some(t), now)
+          }
+      }
+      check()
+    }
+
+    private def check(): Unit = {
+      assert(known(fast.watermark) === plain.watermark)
+      assert(fast.isIdle === plain.isIdle)
+      assert(fast.watermark >= watermark, "the watermark went back")
+      watermark = fast.watermark
+      for (i <- 0 until plain.size) {
+        assert(name(fast.state(i)) === plain.state(i))
+        assert(known(fast.clock(i)) === plain.clock(i))
+        assert(fast.takesPart(i) === (plain.state(i) == "active"))
+      }
+      assert(fast.active === (0 until plain.size).count(i => Set("active", "catching up")(plain.state(i))))
+    }
+  }
+
+  for (onReturn <- policies; (most, seeds) <- Seq(3 -> 4, 40 -> 1))
+    test(s"as the plain rule says, on return $onReturn, up to $most inputs, $Steps steps") {
+      for (seed <- 1 to seeds) {
+        val pair = new Pair(onReturn, seed, most)
+        for (_ <- 1 to Steps) pair.step()
+      }
+    }
+
+  for (onReturn <- policies)
+    test(s"the value when all are idle does not depend on their order, on return $onReturn") {
+      val clocks = Seq(30L, 10L, 50L, 20L)
+      val values = clocks.indices.permutations.map { order =>
+        val c = new Coalescer(onReturn)
+        clocks.zipWithIndex.foreach { case (clock, i) => c.add(0L); c.hear(i, clock, 0L) }
+        order.foreach(c.idle(_))
+        assert(c.isIdle)
+        c.watermark
+      }
+      assert(values.toSet === Set(50L))
+    }
+
+  test("inputs under other numbers give the same watermark") {
+    val random = new Random(3)
+    val history = Seq.fill(Steps)((random.nextInt(20), random.nextInt(10), random.nextInt(100000).toLong))
+    def watermarks(number: Int => Int): Seq[Long] = {
+      val c = new Coalescer
+      for (_ <- 0 until 20) c.add(0L)
+      history.map { case (input, what, time) =>
+        if (what == 0) c.idle(number(input)) else c.hear(number(input), time, 0L)
+        c.watermark
+      }
+    }
+    val renumbered = random.shuffle((0 until 20).toVector)
+    assert(watermarks(renumbered) === watermarks(identity))
+  }
+
+  test("in two levels as in one") {
+    val random = new Random(4)
+    val one = new Coalescer
+    val parts = Seq.fill(4)(new Coalescer)
+    val top = new Coalescer
+    for (p <- parts) { top.add(0L); for (_ <- 0 until 5) { p.add(0L); one.add(0L) } }
+    for (_ <- 1 to Steps) {
+      val (part, input, time) = (random.nextInt(4), random.nextInt(5), random.nextInt(1000000).toLong)
+      one.hear(part * 5 + input, time, 0L)
+      parts(part).hear(input, time, 0L)
+      if (parts(part).watermark != Coalescer.NoClock) top.hear(part, parts(part).watermark, 0L)
+      assert(top.watermark === one.watermark)
+    }
+  }
+
+  test("an input that was never heard holds the others until it is idle") {
+    val c = new Coalescer
+    c.add(0L)
+    c.add(100L)
+    c.hear(0, 7L, 200L)
+    assert(c.watermark === Coalescer.NoClock)
+    c.idleSince(99L)
+    assert(c.watermark === Coalescer.NoClock)
+    c.idleSince(100L)
+    assert(c.watermark === 7L)
+    assert(!c.isIdle)
+  }
+
+  test("an ended input cannot speak, fall silent or end again") {
+    val c = new Coalescer
+    c.add(0L)
+    c.end(0)
+    assertThrows[IllegalStateException](c.hear(0, 1L, 0L))
+    assertThrows[IllegalStateException](c.idle(0))
+    assertThrows[IllegalStateException](c.end(0))
+  }
+
+  for (onReturn <- policies)
+    test(s"what is restored goes on as if nothing had been, on return $onReturn") {
+      val random = new Random(9)
+      val inputs = 12
+      val c = new Coalescer(onReturn)
+      for (_ <- 0 until inputs) c.add(0L)
+      for (round <- 1 to 20) {
+        val again = new Coalescer(onReturn)
+        for (i <- 0 until inputs) { again.add(0L); again.restore(i, c.clock(i), c.lastHeard(i), c.state(i)) }
+        again.raise(c.watermark)
+        for (step <- 1 to 500) {
+          val (input, now, time) = (random.nextInt(inputs), round * 1000L + step, round * 1000L + random.nextInt(2000))
+          val silent = random.nextInt(4) == 0
+          val limit = now - random.nextInt(100)
+          Seq(c, again).foreach { on =>
+            if (silent) on.idle(input) else on.hear(input, time, now)
+            on.idleSince(limit)
+          }
+          assert((again.watermark, again.isIdle) === ((c.watermark, c.isIdle)))
+        }
+      }
+    }
+}

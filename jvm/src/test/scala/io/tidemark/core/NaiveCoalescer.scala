@@ -1,0 +1,76 @@
+package io.tidemark.core
+
+import scala.collection.mutable
+
+/** The rule of the coalescer, written down as plainly as it goes: whole scans over objects, nothing remembered that
+  * could be worked out.
+  */
+final class NaiveCoalescer(onReturn: OnReturn) {
+  import NaiveCoalescer._
+
+  private val inputs = mutable.ArrayBuffer.empty[In]
+  private var reached: Option[Long] = None
+
+  def size: Int = inputs.size
+  def watermark: Option[Long] = reached
+  def isIdle: Boolean = !inputs.exists(_.isActive) && inputs.exists(_.state == "idle")
+  def state(input: Int): String = inputs(input).state
+  def clock(input: Int): Option[Long] = inputs(input).clock
+
+  def add(now: Long): Unit = { inputs += new In(now); () }
+
+  def hear(input: Int, clock: Option[Long], now: Long): Unit = {
+    hearOnly(input, clock, now)
+    settle()
+  }
+
+  def hearAll(clocks: Seq[Option[Long]], now: Long): Unit = {
+    clocks.zipWithIndex.foreach { case (clock, input) => if (clock.nonEmpty) hearOnly(input, clock, now) }
+    settle()
+  }
+
+  def idle(input: Int): Unit = {
+    if (inputs(input).isActive) inputs(input).state = "idle"
+    settle()
+  }
+
+  def idleSince(limit: Long): Unit = {
+    inputs.foreach(in => if (in.isActive && in.heard <= limit) in.state = "idle")
+    settle()
+  }
+
+  def end(input: Int): Unit = {
+    inputs(input).state = "ended"
+    settle()
+  }
+
+  private def hearOnly(input: Int, clock: Option[Long], now: Long): Unit = {
+    val in = inputs(input)
+    in.heard = now
+    in.clock = (in.clock ++ clock).maxOption
+    val behind = reached.exists(r => in.clock.forall(_ < r))
+    in.state match {
+      case "idle" | "catching up" => in.state = if (onReturn == OnReturn.CatchUp && behind) "catching up" else "active"
+      case _ => ()
+    }
+  }
+
+  private def settle(): Unit = {
+    val to =
+      if (!inputs.exists(_.isActive)) inputs.flatMap(_.clock).maxOption
+      else {
+        val taking = inputs.filter(_.state == "active")
+        // One without a clock holds all the others.
+        if (taking.isEmpty || taking.exists(_.clock.isEmpty)) None else taking.flatMap(_.clock).minOption
+      }
+    reached = (reached ++ to).maxOption
+  }
+}
+
+object NaiveCoalescer {
+  private final class In(var heard: Long) {
+    var clock: Option[Long] = None
+    var state: String = "active"
+    def isActive: Boolean = state == "active" || state == "catching up"
+  }
+}

@@ -1,0 +1,100 @@
+package io.tidemark.vectors
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.core._
+
+import com.fasterxml.jackson.databind.JsonNode
+
+/** The watermarks of a join, through the bounds of its sides. Rows and buffers are not looked at.
+  *
+  * The file's joins have several time columns on a side, each with bounds of its own; here a side is bounded by one. So
+  * every pair of a column and a bound is a join of its own, and the furthest of a column's bounds counts. A row is late
+  * there when it is ''before'' a watermark, here when it is not after it: one millisecond lies between the two.
+  */
+object JoinUnit {
+  private val Offset = 1L
+
+  def run(vector: Vector): Seq[Mismatch] = {
+    val left = keys(vector.optional("left_keys"))
+    val right = keys(vector.optional("right_keys"))
+    val postpone = vector.optional("postpone").toSeq.flatMap(_.properties.asScala).flatMap { from =>
+      from.getValue.properties.asScala.map(to => Postpone(from.getKey.toLong, to.getKey.toLong, to.getValue.asLong))
+    }
+    vector.ignore("join")
+    vector.ignore("condition")
+    val steps = vector.steps
+    vector.requireNothingElse()
+    val join = new Join(left, right, postpone)
+    steps.zipWithIndex.flatMap { case (json, index) =>
+      val fields = new Fields(json)
+      val op = fields.text("op")
+      val where = s"${vector.id} step $index ($op)"
+      Seq("side", "cols", "buffer", "buffer_right").foreach(fields.ignore)
+      val out = fields.list("out").filter(_.path(0).asText == "wm").map(Out.text).sorted
+      val mismatches = op match {
+        case "row" => Mismatch.of(where, out, Seq.empty[String]).toSeq
+        case "wm" => Mismatch.of(where, out, join.hear(fields.long("key"), fields.long("ts")).sorted).toSeq
+        case "state" =>
+          fields.optional("limit").toSeq.flatMap(_.properties.asScala).flatMap { limit =>
+            val actual = join.limit(limit.getKey.toLong).fold("none")(_.toString)
+            Mismatch.of(s"$where, limit of ${limit.getKey}", Seq(Out.text(limit.getValue)), Seq(actual))
+          }
+        case other => throw new Unknown(s"operation '$other'")
+      }
+      fields.requireNothingElse(where)
+      mismatches
+    }
+  }
+
+  /** A row's column `to` may leave when it is more than `by` before the watermark of `from`. */
+  private final case class Postpone(from: Long, to: Long, by: Long)
+
+  private def keys(json: Option[JsonNode]): Set[Long] = json.toSeq.flatMap(_.fieldNames.asScala).map(_.toLong).toSet
+
+  private final class Join(left: Set[Long], right: Set[Long], postpone: Seq[Postpone]) {
+    private val received = mutable.HashMap.empty[Long, Long]
+    private val emitted = mutable.HashMap.empty[Long, Long]
+
+    def hear(key: Long, time: Long): Seq[String] = {
+      received(key) = time
+      (left ++ right).toSeq.flatMap { column =>
+        val out = furthest(postpone.filter(_.to == column).flatMap(levels(_).flow.out.columns.get(ColumnId(column))))
+        out.filter(at => emitted.get(column).forall(at > _)).map { at =>
+          emitted(column) = at
+          s"""["wm",$column,$at]"""
+        }
+      }
+    }
+
+    /** How far the state that holds a column is closed. */
+    def limit(column: Long): Option[Long] =
+      furthest(postpone.filter(_.to == column).flatMap(p => levels(p).inputs(Input(Operator, sideOf(column))).evicted))
+
+    private def furthest(all: Seq[Held]): Option[Long] = all.flatMap(_.watermark.millis).maxOption.map(_ + Offset)
+
+    private def levels(bound: Postpone): Levels = {
+      val origins = (left ++ right).map(key => key -> OriginName(key.toString, 0)).toMap
+      val decision = Decision.none.copy(origins = received.map { case (key, time) =>
+        origins(key) -> (Watermark.At(time - Offset): Watermark)
+      }.toMap)
+      val bounded = sideOf(bound.to)
+      def side(at: Side, active: Long): Shape.JoinSide = Shape.JoinSide(
+        Shape.Origin("input", origins(active), ColumnId(active), Shape.Source("rows")),
+        Some(ColumnId(active)),
+        Option.when(at == bounded)(Shape.Bound(sideOf(bound.from), ColumnId(bound.from), -bound.by)),
+        Shape.ActiveOut.Bounded,
+        Nil,
+        comesOut = at == bounded)
+      val of = Map(bounded -> bound.to, sideOf(bound.from) -> bound.from)
+      Propagation.levels(
+        Shape.Join("join", Operator, side(Side.Left, of(Side.Left)), side(Side.Right, of(Side.Right))),
+        decision)
+    }
+
+    private def sideOf(column: Long): Side = if (left(column)) Side.Left else Side.Right
+  }
+
+  private val Operator = OperatorId(0L)
+}
