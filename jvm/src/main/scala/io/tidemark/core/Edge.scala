@@ -9,9 +9,20 @@ final case class Held(watermark: Watermark, by: Option[OriginName]) {
     if (both == watermark) this else if (both == that.watermark) that else Held(both, by.orElse(that.by))
   }
 
+  /** The one that is behind, idle or not; one that was never heard is behind all others. */
+  def earlier(that: Held): Held =
+    (watermark.millis, that.watermark.millis) match {
+      case (Some(a), Some(b)) => if (a <= b) this else that
+      case (None, _) => this
+      case _ => that
+    }
+
+  /** Of an input that is waited for although it is idle. */
+  def active: Held = copy(watermark = watermark.active)
+
   /** Never before `floor`. */
   def atLeast(floor: Watermark): Held = {
-    val later = watermark.orLater(floor)
+    val later = watermark.atLeast(floor)
     if (later == watermark) this else copy(watermark = later)
   }
 

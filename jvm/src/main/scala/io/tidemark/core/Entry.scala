@@ -61,7 +61,7 @@ final case class Entry(
     decision = decide.copy(origins = Entry.later(decide.origins, floor.decision.origins)),
     origins = (origins.keySet ++ floor.origins.keySet).map { name =>
       val (a, b) = (origins.getOrElse(name, OriginState.unheard), floor.origins.getOrElse(name, OriginState.unheard))
-      name -> OriginState(a.clock.orLater(b.clock), a.maxEventTimeMillis)
+      name -> OriginState(a.clock.atLeast(b.clock), a.maxEventTimeMillis)
     }.toMap,
     unionFloors = unionFloors,
     carried = carried,
@@ -79,7 +79,7 @@ final case class Entry(
 object Entry {
 
   private def later[K](a: Map[K, Watermark], b: Map[K, Watermark]): Map[K, Watermark] =
-    b.foldLeft(a) { case (all, (key, at)) => all.updated(key, all.getOrElse(key, Watermark.Unknown).orLater(at)) }
+    b.foldLeft(a) { case (all, (key, at)) => all.updated(key, all.getOrElse(key, Watermark.Unknown).atLeast(at)) }
 
   /** Before the first batch, or on a checkpoint that Spark alone has written so far.
     *

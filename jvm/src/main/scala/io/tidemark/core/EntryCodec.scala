@@ -126,12 +126,12 @@ object EntryCodec {
 
   private def watermark(w: ByteWriter, at: Watermark): Unit = at match {
     case Watermark.Unknown => w.unsigned(0)
-    case Watermark.Idle => w.unsigned(1)
+    case Watermark.Idle(reached) => w.unsigned(1); w.option(reached)
     case Watermark.At(millis) => w.unsigned(2); w.signed(millis)
   }
   private def readWatermark(r: ByteReader): Watermark = r.unsigned().toInt match {
     case 0 => Watermark.Unknown
-    case 1 => Watermark.Idle
+    case 1 => Watermark.Idle(r.option())
     case 2 => Watermark.At(r.signed())
     case other => throw new Damaged(s"it has a watermark of kind $other")
   }

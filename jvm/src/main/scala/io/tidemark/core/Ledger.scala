@@ -27,10 +27,7 @@ final case class Ledger(widthMillis: Long, buckets: TreeMap[Long, Vector[Option[
   }
 
   /** Without the buckets that eviction has closed. */
-  def evict(upTo: Watermark): Ledger = upTo match {
-    case Watermark.At(millis) => copy(buckets = buckets.rangeFrom(millis + 1))
-    case _ => this
-  }
+  def evict(upTo: Watermark): Ledger = upTo.millis.fold(this)(millis => copy(buckets = buckets.rangeFrom(millis + 1)))
 
   private def widen(width: Long): Ledger =
     if (width == widthMillis) this

@@ -1,5 +1,7 @@
 package io.tidemark.core
 
+import scala.annotation.tailrec
+
 /** What a batch has seen.
   *
   * @param newest largest event time (ms) and delay (ms) of every origin that had rows
@@ -11,6 +13,21 @@ final case class Observation(
 
 object Observation {
   final case class Newest(maxEventTimeMillis: Long, delayMillis: Long)
+
+  val nothing: Observation = Observation(Map.empty, Map.empty)
+
+  /** Whether batches that see nothing would let an operator go on, though none goes on in the next one: a carried column
+    * leaves its operator only in the batch after the one in which it has come in.
+    */
+  @tailrec def letsGoOn(shape: Shape, before: Entry, levels: Levels): Boolean =
+    levels.inputs.values.exists(_.carried.nonEmpty) && {
+      val after = observe(before, before.batch + 1, before.timestampMillis, before.decide, levels, nothing)
+      after.decide != before.decide && {
+        val next = Propagation.levels(shape, after.decide)
+        next.inputs.keys.exists(input => next.progress(input.operator) != levels.progress(input.operator)) ||
+        letsGoOn(shape, after, next)
+      }
+    }
 
   /** The memory after a batch: a function of the memory before it, what it worked with, and what it saw. */
   def observe(
@@ -31,7 +48,7 @@ object Observation {
       decision,
       clocks(before.origins, seen.newest),
       before.unionFloors ++ levels.unions.map { case (slot, at) =>
-        slot -> at.orLater(before.unionFloors.getOrElse(slot, Watermark.Unknown))
+        slot -> at.atLeast(before.unionFloors.getOrElse(slot, Watermark.Unknown))
       },
       carried(decision, levels, ledgers),
       ledgers)
@@ -44,7 +61,7 @@ object Observation {
       val state = all.getOrElse(name, OriginState.unheard)
       val clock = Watermark.At(seen.maxEventTimeMillis - seen.delayMillis)
       val largest = state.maxEventTimeMillis.fold(seen.maxEventTimeMillis)(math.max(_, seen.maxEventTimeMillis))
-      all.updated(name, OriginState(state.clock.orLater(clock), Some(largest)))
+      all.updated(name, OriginState(clock.atLeast(state.clock), Some(largest)))
     }
 
   /** A carried column must not pass the oldest value in state, nor what came in with this batch: a row that was on time
@@ -60,7 +77,7 @@ object Observation {
     } yield {
       val slot = CarriedSlot(input, index)
       val inState =
-        ledgers.get(input).flatMap(_.oldest(index)).fold[Watermark](Watermark.Idle)(v => Watermark.At(v - 1))
-      slot -> decision.carriedColumn(slot).orLater(in.watermark.coalesce(inState))
+        ledgers.get(input).flatMap(_.oldest(index)).fold[Watermark](Watermark.Idle(None))(v => Watermark.At(v - 1))
+      slot -> in.watermark.coalesce(inState).atLeast(decision.carriedColumn(slot))
     }
 }

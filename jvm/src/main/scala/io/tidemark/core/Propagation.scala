@@ -74,16 +74,19 @@ object Propagation {
 
     private def joinOut(join: Join, left: Edge, right: Edge): Edge = {
       def edge(side: Side): Edge = if (side == Side.Left) left else right
+      // Of an idle side nothing can be said of the rows still to come: it is waited for, unless both are idle.
+      val idle = Seq(left, right).forall(_.least.exists(_.watermark.isIdle))
+      def waiting(held: Held): Held = if (idle) held else held.active
       val columns = Seq(Side.Left, Side.Right).flatMap { at =>
         val side = join.side(at)
         val in = edge(at)
-        val own = side.active.fold(in.least.getOrElse(Held.unknown))(in.column)
-        val evicted = side.bound.map(bound => edge(bound.of).column(bound.column).plus(bound.offsetMillis))
+        val own = waiting(side.active.fold(in.least.getOrElse(Held.unknown))(in.column))
+        val evicted = side.bound.map(bound => edge(bound.of).column(bound.column).plus(bound.offsetMillis)).map(waiting)
         val id = Input(join.id, at)
         if (side.active.nonEmpty || in.least.nonEmpty || evicted.nonEmpty)
           inputs += id -> InputLevels(own, evicted, side.carried.map(in.column))
         val active = side.activeOut match {
-          case ActiveOut.Bounded => side.active.map(_ -> evicted.fold(own)(own.coalesce))
+          case ActiveOut.Bounded => side.active.map(_ -> evicted.fold(own)(own.earlier))
           case ActiveOut.Unbounded => side.active.map(_ -> own)
           case ActiveOut.Held => side.active.map(_ -> Held.unknown)
         }

@@ -4,53 +4,62 @@ package io.tidemark.core
   *
   * The three cases are the whole algebra (no sentinel numbers):
   *   - [[Watermark.Unknown]]: an input that has never been heard. It absorbs: with it nothing can be promised.
-  *   - [[Watermark.Idle]]: an input that is left out for now. It is neutral.
+  *   - [[Watermark.Idle]]: an input that is left out for now, and how far it had got. It is neutral beside others.
   *   - [[Watermark.At]]: a time in milliseconds since the epoch.
   *
   * [[Watermark.coalesce]] is associative and commutative, so the order of inputs never matters.
   */
 sealed trait Watermark {
 
-  /** The watermark of two inputs together: the minimum of those that are not idle. */
+  /** The watermark of two inputs together: the minimum of those that are not idle; if both are, they are idle together,
+    * as far as the one that is ahead.
+    */
   final def coalesce(that: Watermark): Watermark = (this, that) match {
-    case (Watermark.Idle, other) => other
-    case (other, Watermark.Idle) => other
+    case (Watermark.Idle(a), Watermark.Idle(b)) => Watermark.Idle((a ++ b).maxOption)
+    case (_: Watermark.Idle, other) => other
+    case (other, _: Watermark.Idle) => other
     case (Watermark.At(a), Watermark.At(b)) => Watermark.At(math.min(a, b))
     case _ => Watermark.Unknown
   }
 
-  /** The later of the two, for places whose watermark must never go back; `Unknown` and `Idle` add nothing. */
-  final def orLater(that: Watermark): Watermark = (this, that) match {
-    case (Watermark.At(a), Watermark.At(b)) => Watermark.At(math.max(a, b))
-    case (at: Watermark.At, _) => at
-    case (_, at: Watermark.At) => at
-    case (Watermark.Idle, Watermark.Idle) => Watermark.Idle
-    case _ => Watermark.Unknown
+  /** No earlier than `floor` says, for places whose watermark must never go back; as idle as it was. */
+  final def atLeast(floor: Watermark): Watermark = {
+    val later = (millis ++ floor.millis).maxOption
+    this match {
+      case _: Watermark.Idle => Watermark.Idle(later)
+      case _ => Watermark.of(later)
+    }
   }
+
+  /** The same time, of an input that is waited for although it is idle. */
+  final def active: Watermark = Watermark.of(millis)
 
   /** This watermark moved by a constant, as a time range of a join moves it. */
   final def plus(offsetMillis: Long): Watermark = this match {
     case Watermark.At(millis) => Watermark.At(millis + offsetMillis)
-    case other => other
+    case Watermark.Idle(reached) => Watermark.Idle(reached.map(_ + offsetMillis))
+    case Watermark.Unknown => Watermark.Unknown
   }
 
   /** What Spark's operators are given: undefined is 0 there, and no watermark is before the epoch. */
-  final def sparkMillis: Long = this match {
-    case Watermark.At(millis) => math.max(millis, 0L)
-    case _ => 0L
-  }
+  final def sparkMillis: Long = millis.fold(0L)(math.max(_, 0L))
 
   /** The time, if there is one. */
   final def millis: Option[Long] = this match {
     case Watermark.At(value) => Some(value)
-    case _ => None
+    case Watermark.Idle(reached) => reached
+    case Watermark.Unknown => None
   }
+
+  final def isIdle: Boolean = this.isInstanceOf[Watermark.Idle]
 }
 
 object Watermark {
   case object Unknown extends Watermark
-  case object Idle extends Watermark
   final case class At(value: Long) extends Watermark
+
+  /** @param reached how far it had got; `None`: it was never heard */
+  final case class Idle(reached: Option[Long]) extends Watermark
 
   def of(millis: Option[Long]): Watermark = millis.fold[Watermark](Unknown)(At(_))
 }

@@ -24,7 +24,10 @@ private[core] object Entries {
       Gen.listOfN(200, Gen.alphaChar).map(_.mkString))
 
   private val watermark: Gen[Watermark] =
-    Gen.frequency(1 -> Gen.const(Watermark.Unknown), 1 -> Gen.const(Watermark.Idle), 4 -> number.map(Watermark.At(_)))
+    Gen.frequency(
+      1 -> Gen.const(Watermark.Unknown),
+      1 -> Gen.option(number).map(Watermark.Idle(_)),
+      4 -> number.map(Watermark.At(_)))
   private val origin: Gen[OriginName] = Gen.zip(key, ordinal).map((OriginName(_, _)).tupled)
   private val state: Gen[OriginState] = Gen.zip(watermark, Gen.option(number)).map((OriginState(_, _)).tupled)
   private val input: Gen[Input] =
@@ -65,7 +68,7 @@ private[core] object Entries {
       decision = Decision(
         Map(orders -> Watermark.At(1699999400000L), payments -> Watermark.Unknown),
         Map(UnionSlot(0, 1) -> Watermark.At(-1)),
-        Map(CarriedSlot(at, 0) -> Watermark.Idle)),
+        Map(CarriedSlot(at, 0) -> Watermark.Idle(None))),
       origins = Map(
         orders -> OriginState(Watermark.At(1699999460000L), Some(1700000060000L)),
         payments -> OriginState(Watermark.Unknown, None)),

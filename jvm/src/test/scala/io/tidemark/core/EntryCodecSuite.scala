@@ -25,10 +25,10 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val golden = Seq(
     "544944454d41524b" + "01", // TIDEMARK, version 1
     "01" + "07" + "0a" + "80a0abfef962", // batch 5 and its time
-    "02" + "25", // what the batch worked with: two origins, a union, a carried column
+    "02" + "26", // what the batch worked with: two origins, a union, a carried column
     "02" + "066f7264657273" + "00" + "02" + "8081e2fdf962" + "087061796d656e7473" + "01" + "00",
     "01" + "00" + "01" + "02" + "01",
-    "01" + "02" + "01" + "00" + "01",
+    "01" + "02" + "01" + "00" + "01" + "00",
     "03" + "23", // origins
     "02" + "066f7264657273" + "00" + "02" + "c0aae9fdf962" + "01" + "c0c9b2fef962",
     "087061796d656e7473" + "01" + "00" + "00",
@@ -36,7 +36,7 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     "05" + "06" + "01" + "02" + "01" + "00" + "02" + "00", // carried columns
     "06" + "13" + "01" + "02" + "01" + "e807", // ledgers
     "02" + "a01f" + "02" + "01" + "0d" + "00" + "f02e" + "02" + "00" + "01" + "8001",
-    "00" + "f6cee6cf"
+    "00" + "3a6eff37"
   ) // end, checksum
 
   test("format version 1 is these bytes") {

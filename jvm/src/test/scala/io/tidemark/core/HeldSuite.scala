@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class HeldSuite extends AnyFunSuite {
   private val fast = Held(at(50), Some(named("fast")))
   private val slow = Held(at(20), Some(named("slow")))
-  private val silent = Held(Watermark.Idle, Some(named("silent")))
+  private val silent = Held(Watermark.Idle(None), Some(named("silent")))
   private val unheard = Held(Watermark.Unknown, Some(named("unheard")))
 
   test("the input that is the minimum holds the others back, wherever it stands") {

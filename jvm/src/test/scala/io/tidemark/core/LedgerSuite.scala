@@ -45,7 +45,7 @@ class LedgerSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("nothing is forgotten by a watermark that is no time") {
     val some = ledger(10, 20L -> Vector(Some(5L)))
     assert(some.evict(Unknown) == some)
-    assert(some.evict(Idle) == some)
+    assert(some.evict(Idle(None)) == some)
   }
 
   test("a time belongs to the bucket that ends at it or next after it") {

@@ -65,7 +65,7 @@ class ObservationSuite extends AnyFunSuite {
       Entry.initial(Nil, 0, 0, 0).copy(
         origins = Map(orders -> OriginState(at(100), None), named("payments") -> OriginState(payments, None)),
         unionFloors = floors)
-    val idle = Moment(both, entry(Watermark.Idle, Map.empty)).next(nothing).entry
+    val idle = Moment(both, entry(Watermark.Idle(None), Map.empty)).next(nothing).entry
     assert(idle.unionFloors == Map(UnionSlot(0, 0) -> at(100)))
     val back = Moment(both, entry(at(20), idle.unionFloors))
     assert(back.now.unions == Map(UnionSlot(0, 0) -> at(100)))

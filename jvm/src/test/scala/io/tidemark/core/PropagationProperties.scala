@@ -80,7 +80,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val anyWatermark =
     Gen.frequency(
       1 -> Gen.const(Watermark.Unknown),
-      1 -> Gen.const(Watermark.Idle),
+      1 -> Gen.option(Gen.choose(-5L, 60L)).map(Watermark.Idle(_)),
       5 -> Gen.choose(-5L, 60L).map(Watermark.At(_)))
 
   test("the order of a union's inputs does not matter") {

@@ -105,17 +105,16 @@ class PropagationSuite extends AnyFunSuite {
 
   test("an idle input does not hold a union") {
     val shape = union(orders -> Some(1), payments -> Some(2))
-    assert(out(shape, heard("orders" -> at(100), "payments" -> Idle)) == Map(1L -> at(100)))
-    assert(out(shape, heard("orders" -> Idle, "payments" -> at(40))) == Map(1L -> at(40)))
+    assert(out(shape, heard("orders" -> at(100), "payments" -> Idle(Some(7)))) == Map(1L -> at(100)))
+    assert(out(shape, heard("orders" -> Idle(None), "payments" -> at(40))) == Map(1L -> at(40)))
   }
 
-  // Idle inputs are not decided yet. Now a floor turns Idle into a time, and its absence turns Idle into Unknown, and
-  // both hold a union above.
-  ignore("a union whose inputs are all idle does not hold the union above it") {
+  test("a union whose inputs are all idle is as far as the one ahead, and does not hold the union above it") {
     val inner = union(orders -> Some(1), payments -> Some(2))
     val column = UnionColumn(col(1), 0, Seq(Some(col(1)), Some(col(3))))
     val outer = Union("union", Some(1), Seq(inner, origin("bills", 3)), Seq(column))
-    val idle = heard("orders" -> Idle, "payments" -> Idle, "bills" -> at(500))
+    val idle = heard("orders" -> Idle(Some(30)), "payments" -> Idle(Some(70)), "bills" -> at(500))
+    assert(out(inner, idle) == Map(1L -> Idle(Some(70))))
     assert(out(outer, idle) == Map(1L -> at(500)))
     assert(out(outer, idle.copy(unionFloors = Map(UnionSlot(0, 0) -> at(100)))) == Map(1L -> at(500)))
   }

@@ -10,7 +10,7 @@ class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   // Small numbers meet each other often, the ends of time must not overflow into each other.
   private val times = Gen.oneOf(Gen.choose(-3L, 3L), Arbitrary.arbitrary[Long], Gen.oneOf(Long.MinValue, Long.MaxValue))
   implicit private val anyWatermark: Arbitrary[Watermark] =
-    Arbitrary(Gen.frequency(1 -> Gen.const(Unknown), 1 -> Gen.const(Idle), 4 -> times.map(At(_))))
+    Arbitrary(Gen.frequency(1 -> Gen.const(Unknown), 2 -> Gen.option(times).map(Idle(_)), 4 -> times.map(At(_))))
 
   test("coalesce is associative") {
     forAll { (a: Watermark, b: Watermark, c: Watermark) =>
@@ -26,7 +26,13 @@ class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("an idle input is left out of coalesce") {
-    forAll((a: Watermark) => assert(a.coalesce(Idle) == a))
+    forAll((a: Watermark, reached: Option[Long]) => assert(a.isIdle || a.coalesce(Idle(reached)) == a))
+  }
+
+  test("idle inputs are idle together, as far as the one that is ahead") {
+    forAll { (a: Option[Long], b: Option[Long]) =>
+      assert(Idle(a).coalesce(Idle(b)) == Idle((a ++ b).maxOption))
+    }
   }
 
   test("an input never heard of holds all others that are not idle") {
@@ -37,43 +43,36 @@ class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     forAll { (a: Long, b: Long) => assert(At(a).coalesce(At(b)) == At(math.min(a, b))) }
   }
 
-  test("orLater is associative, commutative and idempotent") {
+  test("atLeast is associative and idempotent") {
     forAll { (a: Watermark, b: Watermark, c: Watermark) =>
-      assert(a.orLater(b).orLater(c) == a.orLater(b.orLater(c)))
-      assert(a.orLater(b) == b.orLater(a))
-      assert(a.orLater(a) == a)
+      assert(a.atLeast(b).atLeast(c) == a.atLeast(b.atLeast(c)))
+      assert(a.atLeast(a) == a)
     }
   }
 
-  test("orLater is never before either of the two") {
+  test("atLeast is the later of the two times, and as idle as the first") {
     forAll { (a: Watermark, b: Watermark) =>
-      assert(a.orLater(b).millis == (a.millis ++ b.millis).maxOption)
+      assert(a.atLeast(b).millis == (a.millis ++ b.millis).maxOption)
+      assert(a.atLeast(b).isIdle == a.isIdle)
     }
   }
 
-  test("orLater is monotone") {
+  test("atLeast is monotone") {
     forAll { (a: Long, b: Long, floor: Watermark) =>
       val (low, high) = (math.min(a, b), math.max(a, b))
-      assert(At(low).orLater(floor).millis.get <= At(high).orLater(floor).millis.get)
+      assert(At(low).atLeast(floor).millis.get <= At(high).atLeast(floor).millis.get)
     }
-  }
-
-  test("unknown and idle add nothing to a time") {
-    forAll { (time: Long) =>
-      assert(At(time).orLater(Unknown) == At(time))
-      assert(At(time).orLater(Idle) == At(time))
-    }
-    assert(Unknown.orLater(Idle) == Unknown)
   }
 
   test("plus moves a time and nothing else") {
     forAll { (time: Int, offset: Int) => assert(At(time.toLong).plus(offset.toLong) == At(time.toLong + offset)) }
     assert(Unknown.plus(1) == Unknown)
-    assert(Idle.plus(1) == Idle)
+    assert(Idle(None).plus(1) == Idle(None))
+    assert(Idle(Some(4)).plus(1) == Idle(Some(5)))
   }
 
   test("moving inputs by a constant moves what they coalesce to") {
-    val near = Gen.oneOf[Watermark](Unknown, Idle, At(-5), At(0), At(7))
+    val near = Gen.oneOf[Watermark](Unknown, Idle(None), Idle(Some(3)), At(-5), At(0), At(7))
     forAll(near, near, Gen.choose(-9L, 9L)) { (a, b, offset) =>
       assert(a.coalesce(b).plus(offset) == a.plus(offset).coalesce(b.plus(offset)))
     }
@@ -81,7 +80,8 @@ class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("Spark is told 0 where nothing is known and before the epoch") {
     assert(Unknown.sparkMillis == 0)
-    assert(Idle.sparkMillis == 0)
+    assert(Idle(None).sparkMillis == 0)
+    assert(Idle(Some(1)).sparkMillis == 1)
     assert(At(-1).sparkMillis == 0)
     assert(At(1).sparkMillis == 1)
   }

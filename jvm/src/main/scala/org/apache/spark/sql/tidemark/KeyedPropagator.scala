@@ -19,7 +19,10 @@ private[tidemark] final class KeyedPropagator(takeover: Takeover) extends Propag
     takeover.query.fold(super.getInputWatermarkForLateEvents(batchId, stateOpId))(progress(_, batchId - 1, stateOpId))
 
   override def getInputWatermarkForEviction(batchId: Long, stateOpId: Long): Long =
-    takeover.query.fold(super.getInputWatermarkForEviction(batchId, stateOpId))(progress(_, batchId, stateOpId))
+    takeover.query.fold(super.getInputWatermarkForEviction(batchId, stateOpId)) { query =>
+      // More than any operator has had: that is how Spark is told that a batch without data is wanted.
+      if (query.wantsBatch(batchId)) Long.MaxValue else progress(query, batchId, stateOpId)
+    }
 
   override def purge(batchId: Long): Unit =
     takeover.query.fold(super.purge(batchId))(_.purge(batchId))

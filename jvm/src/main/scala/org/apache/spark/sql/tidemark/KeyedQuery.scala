@@ -7,6 +7,7 @@ import io.tidemark.core._
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 
 /** The watermarks of one running query: what it remembers, and what each batch works with.
   *
@@ -23,6 +24,7 @@ private[tidemark] final class KeyedQuery(
   private var entry: Entry = Entry.initial(Nil, -1L, 0L, 0L)
   private val levels = mutable.HashMap.empty[Long, Levels]
   private var last: (SparkPlan, Entry, Long) = (null, null, -1L)
+  private var wanted = false
   private var ownSince = 0L
   @volatile private var told = Seq.empty[TidemarkError]
 
@@ -76,7 +78,18 @@ private[tidemark] final class KeyedQuery(
         tell(translated.notes)
         seen = Some(Snapshot(translated, entry))
         last = (plan, entry, batch)
+        wanted = isAsking(plan) && Observation.letsGoOn(translated.shape, entry, levels(batch))
       } else throw new IllegalStateException(s"batch $batch does not follow batch ${entry.batch}")
+    }
+
+  /** Whether a batch that has no data, and that Spark has asked about, would let a later one go on. */
+  def wantsBatch(batch: Long): Boolean = wanted && batch == last._3
+
+  /** Spark asks whether to run a batch with the plan of the batch before, and plans it with a new one. */
+  private def isAsking(plan: SparkPlan): Boolean =
+    plan.exists {
+      case writer: StateStoreWriter => writer.stateInfo.exists(_.storeVersion == entry.batch)
+      case _ => false
     }
 
   private def isKnown(batch: Long, plan: SparkPlan): Boolean =
