@@ -5,8 +5,11 @@ package io.tidemark.core
   * @param input watermark of the active column: next batch's late rows are judged by it
   * @param evicted how far the state of this input is closed; the same as `input` but for joins
   * @param carried watermarks of the carried columns as they come in
+  * @param closes whether rows leave the state by the time of the active column, so that a ledger tells what is in it
   */
-final case class InputLevels(input: Held, evicted: Option[Held], carried: Seq[Held])
+final case class InputLevels(input: Held, evicted: Option[Held], carried: Seq[Held], closes: Boolean) {
+  def keepsLedger: Boolean = closes && carried.nonEmpty
+}
 
 /** Every stateful operator's watermarks in one batch, the unions' results, and the whole plan as it was seen. */
 final case class Levels(inputs: Map[Input, InputLevels], unions: Map[UnionSlot, Watermark], flow: Flow) {

@@ -25,10 +25,12 @@ object OriginName {
 final case class OperatorId(value: Long)
 
 /** An input of a stateful operator. One-sided operators have a left input only. */
-sealed trait Side
+sealed trait Side {
+  def other: Side
+}
 object Side {
-  case object Left extends Side
-  case object Right extends Side
+  case object Left extends Side { def other: Side = Right }
+  case object Right extends Side { def other: Side = Left }
 }
 
 /** An input of a stateful operator of the plan. */

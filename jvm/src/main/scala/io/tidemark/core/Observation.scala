@@ -38,7 +38,7 @@ object Observation {
       levels: Levels,
       seen: Observation): Entry = {
     val ledgers = levels.inputs.collect {
-      case (input, at) if at.carried.nonEmpty =>
+      case (input, at) if at.keepsLedger =>
         val all = before.ledgers.getOrElse(input, Ledger.empty).add(seen.noted.getOrElse(input, Ledger.empty))
         input -> at.evicted.fold(all)(bound => all.evict(bound.watermark))
     }

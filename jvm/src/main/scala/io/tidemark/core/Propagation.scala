@@ -67,7 +67,7 @@ object Propagation {
     private def statefulOut(node: Stateful, in: Edge): Edge = {
       val own = node.active.fold(in.least.getOrElse(Held.unknown))(in.column)
       val id = Input(node.id, Side.Left)
-      inputs += id -> InputLevels(own, Some(own), node.carried.map(in.column))
+      inputs += id -> InputLevels(own, Some(own), node.carried.map(in.column), closes = true)
       val columns = node.passes.map(c => c -> in.column(c)) ++ carriedOut(id, node.carried, in)
       Edge(columns.toMap, in.least.map(_ => own))
     }
@@ -77,20 +77,26 @@ object Propagation {
       // Of an idle side nothing can be said of the rows still to come: it is waited for, unless both are idle.
       val idle = Seq(left, right).forall(_.least.exists(_.watermark.isIdle))
       def waiting(held: Held): Held = if (idle) held else held.active
+      def own(at: Side): Held =
+        waiting(join.side(at).active.fold(edge(at).least.getOrElse(Held.unknown))(edge(at).column))
       val columns = Seq(Side.Left, Side.Right).flatMap { at =>
         val side = join.side(at)
-        val in = edge(at)
-        val own = waiting(side.active.fold(in.least.getOrElse(Held.unknown))(in.column))
         val evicted = side.bound.map(bound => edge(bound.of).column(bound.column).plus(bound.offsetMillis)).map(waiting)
         val id = Input(join.id, at)
-        if (side.active.nonEmpty || in.least.nonEmpty || evicted.nonEmpty)
-          inputs += id -> InputLevels(own, evicted, side.carried.map(in.column))
-        val active = side.activeOut match {
-          case ActiveOut.Bounded => side.active.map(_ -> evicted.fold(own)(own.earlier))
-          case ActiveOut.Unbounded => side.active.map(_ -> own)
-          case ActiveOut.Held => side.active.map(_ -> Held.unknown)
+        val closes = side.activeOut == ActiveOut.Bounded
+        if (side.active.nonEmpty || edge(at).least.nonEmpty || evicted.nonEmpty)
+          inputs += id -> InputLevels(own(at), evicted, side.carried.map(edge(at).column), closes)
+        val active = side.active.map(_ -> own(at))
+        val carried = carriedOut(id, side.carried, edge(at))
+        val out = side.activeOut match {
+          case ActiveOut.Bounded => active.map { case (c, held) => c -> evicted.fold(held)(held.earlier) } ++ carried
+          // As Spark does: what is not bounded goes by all that comes in.
+          case ActiveOut.Unbounded =>
+            val other = Some(at.other).filter(edge(_).least.nonEmpty).map(own)
+            (active ++ carried).map { case (c, held) => c -> other.fold(held)(held.earlier) }
+          case ActiveOut.Held => (active ++ carried).map { case (c, _) => c -> Held.unknown }
         }
-        if (side.comesOut) active ++ carriedOut(id, side.carried, in) else Nil
+        if (side.comesOut) out else Nil
       }
       val least = if (columns.isEmpty) Held.least(left.least ++ right.least) else Held.least(columns.map(_._2))
       Edge(columns.toMap, least)

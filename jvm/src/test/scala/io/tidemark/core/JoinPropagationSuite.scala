@@ -45,10 +45,39 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(out(join, onlyOrders) == Map(1L -> Unknown, 2L -> Unknown))
   }
 
-  test("a side without a bound goes on with its own watermark, as in Spark") {
+  test("a side without a bound goes on as far as both inputs, as in Spark") {
     val shape = join.copy(left = ordersSide.copy(bound = None, activeOut = Unbounded))
     assert(Propagation.levels(shape, decision).inputs(left(0)).evicted.isEmpty)
-    assert(out(shape, decision) == Map(1L -> at(100), 2L -> at(40)))
+    assert(out(shape, decision) == Map(1L -> at(40), 2L -> at(40)))
+  }
+
+  test("what a side carries that is closed by another time is as one without a bound") {
+    val both = origin("orders", 1, origin("created", 3))
+    val side = ordersSide.copy(input = both, activeOut = Unbounded, carried = Seq(col(3)))
+    val decided = decision.copy(
+      origins = decision.origins + (named("created") -> at(90)),
+      carried = Map(CarriedSlot(left(0), 0) -> at(80)))
+    val levels = Propagation.levels(join.copy(left = side), decided)
+    assert(!levels.inputs(left(0)).keepsLedger)
+    assert(out(join.copy(left = side), decided) == Map(1L -> at(40), 2L -> at(40), 3L -> at(40)))
+  }
+
+  test("a side that is to be held promises nothing for what it carries either") {
+    val side = ordersSide.copy(
+      input = origin("orders", 1, origin("created", 3)),
+      bound = None,
+      activeOut = ActiveOut.Held,
+      carried = Seq(col(3)))
+    val decided = decision.copy(carried = Map(CarriedSlot(left(0), 0) -> at(80)))
+    assert(out(join.copy(left = side), decided).get(3L).contains(Unknown))
+  }
+
+  test("an idle side of a join is waited for, and both idle are idle") {
+    val one = heard("orders" -> at(100), "payments" -> Watermark.Idle(Some(40)))
+    assert(out(join, one) == out(join, decision))
+    val both = heard("orders" -> Watermark.Idle(Some(100)), "payments" -> Watermark.Idle(Some(40)))
+    assert(out(join, both).values.forall(_.isIdle))
+    assert(out(join, both).view.mapValues(_.millis).toMap == out(join, decision).view.mapValues(_.millis).toMap)
   }
 
   test("a side without a bound that is to be held promises nothing") {

@@ -8,7 +8,8 @@ class LevelsSuite extends AnyFunSuite {
 
   private def held(watermark: Watermark) = Held(watermark, None)
   private def levels(inputs: (Input, InputLevels)*) = Levels(inputs.toMap, Map.empty, nowhere)
-  private def input(at: Watermark, evicted: Option[Watermark]) = InputLevels(held(at), evicted.map(held), Nil)
+  private def input(at: Watermark, evicted: Option[Watermark]) =
+    InputLevels(held(at), evicted.map(held), Nil, closes = true)
 
   test("an operator that is not in the plan has no progress") {
     assert(levels().progress(OperatorId(0)).isEmpty)

@@ -129,7 +129,7 @@ class PropagationSuite extends AnyFunSuite {
   test("a stateful operator judges and evicts by its active column, whatever the others are") {
     val shape = aggregation(3, origin("payments", 2, orders), active = 1)
     val own = Held(at(100), Some(named("orders")))
-    assert(Propagation.levels(shape, both).inputs == Map(left(3) -> InputLevels(own, Some(own), Nil)))
+    assert(Propagation.levels(shape, both).inputs == Map(left(3) -> InputLevels(own, Some(own), Nil, closes = true)))
     assert(out(shape, both) == Map(1L -> at(100)))
   }
 

@@ -7,8 +7,9 @@ import io.tidemark.core.{Input, OperatorId, Side}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
+import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreSaveExec, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 
 /** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
@@ -91,10 +92,15 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
 
   def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): OperatorInputExec = {
     val at = input(writer, side)
-    val late = if (exec.active.isDefined) Some(lateMillis(writer, side)) else None
-    val bounded = own.inputs.get(at).exists(_.evicted.nonEmpty)
-    val levels = OperatorInputExec.Levels(Some(at), late, notes = bounded)
+    val late = if (exec.active.isDefined && !takesAll(writer)) Some(lateMillis(writer, side)) else None
+    val levels = OperatorInputExec.Levels(Some(at), late, notes = own.inputs.get(at).exists(_.keepsLedger))
     if (exec.levels == levels) exec else exec.copy(levels = levels)
+  }
+
+  /** In complete mode an aggregation has no late rows, in Spark as here: nothing is ever evicted. */
+  private def takesAll(writer: StateStoreWriter): Boolean = writer match {
+    case save: StateStoreSaveExec => save.outputMode.contains(InternalOutputModes.Complete)
+    case _ => false
   }
 
   private def operator(writer: StateStoreWriter) = OperatorId(writer.stateInfo.get.operatorId)

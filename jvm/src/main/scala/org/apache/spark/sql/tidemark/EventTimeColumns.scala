@@ -27,15 +27,24 @@ private[tidemark] object EventTimeColumns {
       attribute.withMetadata(
         new MetadataBuilder().withMetadata(attribute.metadata).remove(EventTimeWatermark.delayKey).build())
 
-  /** For each event-time column among `outputs`: the input column that it comes from. */
-  def derive(outputs: Seq[NamedExpression], isEventTime: ExprId => Boolean): Seq[(ExprId, ExprId)] =
-    outputs.flatMap(output => source(output, isEventTime).map(output.exprId -> _))
+  /** For each event-time column among `outputs`: the input column that it comes from.
+    *
+    * @param computed columns that the user has computed: one that has become another name for a time is none
+    */
+  def derive(
+      outputs: Seq[NamedExpression],
+      isEventTime: ExprId => Boolean,
+      computed: Set[ExprId]): Seq[(ExprId, ExprId)] =
+    outputs.flatMap(output => source(output, isEventTime, computed).map(output.exprId -> _))
 
-  private def source(output: NamedExpression, isEventTime: ExprId => Boolean): Option[ExprId] = output match {
+  private def source(
+      output: NamedExpression,
+      isEventTime: ExprId => Boolean,
+      computed: Set[ExprId]): Option[ExprId] = output match {
     case attribute: Attribute => Some(attribute.exprId).filter(isEventTime)
-    case Alias(attribute: Attribute, _) if output.asInstanceOf[Alias].explicitMetadata.isEmpty =>
-      Some(attribute.exprId).filter(isEventTime)
-    case computed if isMarked(computed) => computed.references.iterator.map(_.exprId).find(isEventTime)
+    case alias @ Alias(attribute: Attribute, _) if alias.explicitMetadata.isEmpty =>
+      Some(attribute.exprId).filter(id => isEventTime(id) && !computed(alias.exprId))
+    case other if isMarked(other) => other.references.iterator.map(_.exprId).find(isEventTime)
     case _ => None
   }
 

@@ -47,28 +47,30 @@ private[tidemark] final class JoinBounds(join: StreamingSymmetricHashJoinExec) e
 
   // A side without a watermark of its own on the equal key takes the other's: no other times can match.
   private def keyBound(index: Int, side: Side): Option[Bound] =
-    Seq(other(side), side).flatMap(of => keyColumn(index, of).map(c => Bound(of, ColumnId(c.exprId.id), 0L))).headOption
+    Seq(side.other, side).flatMap(of => keyColumn(index, of).map(c => Bound(of, ColumnId(c.exprId.id), 0L))).headOption
+
+  /** The part of the condition that is about the two active columns: one on any other says nothing about them. */
+  val range: Option[Expression] = {
+    val times = AttributeSet(left ++ right)
+    val conjuncts = join.condition.full.toSeq.flatMap(splitConjunctivePredicates)
+    conjuncts.filter(conjunct => conjunct.references.nonEmpty && conjunct.references.subsetOf(times)).reduceOption(And)
+  }
 
   private def rangeBound(side: Side): Option[Bound] =
     for {
       own <- active(side)
-      that <- active(other(side))
-      condition <- join.condition.full
-      // A condition on any other column of this side says nothing about this one.
-      named = splitConjunctivePredicates(condition).filter(_.references.subsetOf(AttributeSet(Seq(own, that))))
-      range <- named.reduceOption(And)
+      that <- active(side.other)
+      condition <- range
       at <- StreamingJoinHelper.getStateValueWatermark(
         AttributeSet(own),
         AttributeSet(that),
-        Some(range),
+        Some(condition),
         Some(Probe))
-    } yield Bound(other(side), ColumnId(that.exprId.id), at - Probe)
+    } yield Bound(side.other, ColumnId(that.exprId.id), at - Probe)
 }
 
 private[tidemark] object JoinBounds {
 
   // Spark solves the condition for a given watermark, and the solution is that watermark plus a constant.
   private val Probe = 1000000000000L
-
-  def other(side: Side): Side = if (side == Side.Left) Side.Right else Side.Left
 }

@@ -17,6 +17,7 @@ private[tidemark] object JoinWatermarks {
     requireFilter(join, join.left, bounds.left, levels)
     requireFilter(join, join.right, bounds.right, levels)
     join.copy(
+      condition = scanned(join, bounds),
       // Rows of each side are filtered below by their own watermark, before they are shuffled.
       eventTimeWatermarkForLateEvents = None,
       eventTimeWatermarkForEviction = Some(levels.progress(join)),
@@ -24,6 +25,12 @@ private[tidemark] object JoinWatermarks {
         left = predicate(join, bounds, Side.Left, levels),
         right = predicate(join, bounds, Side.Right, levels)))
   }
+
+  /** From state format 4 on Spark looks for matches in a range of the active column only, and takes that range from the
+    * whole condition, whatever columns it is about.
+    */
+  private def scanned(join: StreamingSymmetricHashJoinExec, bounds: JoinBounds): JoinConditionSplitPredicates =
+    if (join.stateFormatVersion < 4) join.condition else join.condition.copy(full = bounds.range)
 
   private def predicate(
       join: StreamingSymmetricHashJoinExec,
@@ -54,7 +61,7 @@ private[tidemark] object JoinWatermarks {
       bounds: JoinBounds,
       side: Side,
       levels: BatchLevels): Option[Long] =
-    if (!bounds.boundsActive(side)) None
+    if (bounds.active(side).isEmpty || !bounds.boundsActive(side)) None
     else levels.evictedBeforeMillis(join, side).map(math.min(_, levels.lateMillis(join, side))).filter(_ > 0)
 
   /** Without the filter late rows would join: that must never run. */

@@ -106,7 +106,7 @@ private[tidemark] final class KeyedQuery(
 
   /** The oldest carried values in state are in the entry alone: without it, a column could overtake them. */
   private def requireNothingCarried(batch: Long, levels: Levels): Unit =
-    if (batch >= 0 && levels.inputs.values.exists(input => input.carried.nonEmpty && input.evicted.nonEmpty))
+    if (batch >= 0 && levels.inputs.values.exists(_.keepsLedger))
       throw new TidemarkException(TidemarkError.entryMissing(label, log.file(batch)))
 
   def levelsOf(batch: Long): Option[Levels] = levels.get(batch)

@@ -5,7 +5,7 @@ import io.tidemark.core._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.StreamingQueryPlanTraverseHelper
-import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
+import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.runtime.{MinWatermark, WatermarkTracker}
 
 /** Reads what a batch has seen when it has ended, before Spark counts it as done. */
@@ -34,9 +34,16 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
       inputs.flatMap(input => input.levels.input.map(_.operator -> input.lateRows)).groupMapReduce(_._1)(_._2)(_ + _)
     collect(plan) { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }.map { writer =>
       val operator = OperatorId(writer.stateInfo.get.operatorId)
-      before.get(operator).filter(_ > 0).foreach(writer.longMetric("numRowsDroppedByWatermark").add)
+      before.get(operator).filter(_ > 0).foreach(counting(writer).longMetric("numRowsDroppedByWatermark").add)
       operator -> writer.getProgress().numRowsDroppedByWatermark
     }.toMap
+  }
+
+  /** The node in which Spark counts an operator's late rows. */
+  private def counting(writer: StateStoreWriter): SparkPlan = writer match {
+    case sessions: SessionWindowStateStoreSaveExec =>
+      sessions.collectFirst { case restore: SessionWindowStateStoreRestoreExec => restore }.getOrElse(sessions)
+    case other => other
   }
 
   private def collect[A](plan: SparkPlan)(found: PartialFunction[SparkPlan, A]): Seq[A] =

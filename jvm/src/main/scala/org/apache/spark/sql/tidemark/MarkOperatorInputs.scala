@@ -13,14 +13,14 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * Runs at the end of the optimizer, in the session of one query. Where a plan has one event-time column and no
   * stream-stream join nothing is changed. Idempotent.
   */
-private[tidemark] final class MarkOperatorInputs(active: () => Boolean) extends Rule[LogicalPlan] {
+private[tidemark] final class MarkOperatorInputs(origins: () => Option[Origins]) extends Rule[LogicalPlan] {
   import MarkOperatorInputs._
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!plan.isStreaming || !plan.exists(_.isInstanceOf[EventTimeWatermark]) || !active()) plan
-    else new Marking().visit(UnionMarks.restore(plan))._1
+    if (!plan.isStreaming || !plan.exists(_.isInstanceOf[EventTimeWatermark])) plan
+    else origins().fold(plan)(known => new Marking(known.computed).visit(UnionMarks.restore(plan))._1)
 
-  private final class Marking {
+  private final class Marking(computed: Set[ExprId]) {
     private var declared = 0
 
     def visit(plan: LogicalPlan): (LogicalPlan, Columns) = {
@@ -33,9 +33,9 @@ private[tidemark] final class MarkOperatorInputs(active: () => Boolean) extends 
       val marked = node match {
         case join: Join if join.left.isStreaming && join.right.isStreaming && below.exists(_.nonEmpty) =>
           val (left, right) = ActiveColumns.ofJoin(join, below.head, below(1))
-          val inputs = Seq(
-            input(join.left, below.head, left, filters = true),
-            input(join.right, below(1), right, filters = true))
+          val inputs = Seq((join.left, below.head, left), (join.right, below(1), right)).map {
+            case (side, times, active) => input(side, times, active, present(side, times), filters = true)
+          }
           val marks = AttributeMap(inputs.flatMap(_.output).map(a => a -> a))
           val notNull = NullTimes.condition(join, below, Seq(left, right))
           val condition = (join.condition ++ notNull).reduceOption(And)
@@ -43,30 +43,44 @@ private[tidemark] final class MarkOperatorInputs(active: () => Boolean) extends 
           join.copy(left = inputs.head, right = inputs(1), condition = named)
         case aggregate: Aggregate if aggregate.isStreaming && severalOrUnmarked(aggregate.child, below.head) =>
           val active = ActiveColumns.ofAggregate(aggregate, below.head)
-          val in = input(aggregate.child, below.head, active, filters = active.nonEmpty)
+          // A column that is only aggregated leaves the state as a plain value.
+          val grouped = aggregate.groupingExpressions.collect {
+            case named: NamedExpression if below.head.contains(named.toAttribute.exprId) => named.toAttribute
+          }
+          val in = input(aggregate.child, below.head, active, grouped, filters = active.nonEmpty)
           val marks = AttributeMap(in.output.map(a => a -> a))
           val grouping =
             aggregate.groupingExpressions.map(_.transform { case a: AttributeReference => marks.getOrElse(a, a) })
           aggregate.copy(groupingExpressions = grouping, child = in)
         case dedup: Deduplicate if dedup.isStreaming && severalOrUnmarked(dedup.child, below.head) =>
-          val in = input(dedup.child, below.head, ActiveColumns.ofKeys(dedup.keys, below.head), filters = false)
+          val in = passed(dedup.child, below.head, ActiveColumns.ofKeys(dedup.keys, below.head))
           dedup.copy(keys = remark(dedup.keys, in), child = in)
         case dedup: DeduplicateWithinWatermark if severalOrUnmarked(dedup.child, below.head) =>
-          val in = input(dedup.child, below.head, ActiveColumns.ofKeys(dedup.keys, below.head), filters = false)
+          val in = passed(dedup.child, below.head, ActiveColumns.ofKeys(dedup.keys, below.head))
           dedup.copy(keys = remark(dedup.keys, in), child = in)
         case groups if isGroupsWithState(groups) && severalOrUnmarked(groups.children.head, below.head) =>
-          val in = input(groups.children.head, below.head, ActiveColumns.declaredLast(below.head), filters = false)
+          val in = passed(groups.children.head, below.head, ActiveColumns.declaredLast(below.head))
           groups.withNewChildren(in +: groups.children.tail)
         case other => other
       }
       marked -> flow(marked, below)
     }
 
-    private def input(child: LogicalPlan, columns: Columns, active: Option[ExprId], filters: Boolean): OperatorInput = {
-      val present = child.output.filter(a => columns.contains(a.exprId))
-      val (is, others) = present.partition(a => active.contains(a.exprId))
-      val marked = is.headOption.map(a => EventTimeColumns.mark(a, columns(a.exprId).delayMillis))
-      OperatorInput(marked, others.distinctBy(_.exprId), filters, child)
+    /** The input of an operator of which every row comes out, if at all, in the batch in which it came in. */
+    private def passed(child: LogicalPlan, columns: Columns, active: Option[ExprId]): OperatorInput =
+      input(child, columns, active, Nil, filters = false)
+
+    private def input(
+        child: LogicalPlan,
+        columns: Columns,
+        active: Option[ExprId],
+        kept: Seq[Attribute],
+        filters: Boolean): OperatorInput = {
+      val marked = present(child, columns).find(a => active.contains(a.exprId)).map { a =>
+        EventTimeColumns.mark(a, columns(a.exprId).delayMillis)
+      }
+      val carried = kept.filterNot(a => active.contains(a.exprId)).distinctBy(_.exprId)
+      OperatorInput(marked, carried, filters, child)
     }
 
     private def flow(node: LogicalPlan, below: Seq[Columns]): Columns = {
@@ -83,8 +97,9 @@ private[tidemark] final class MarkOperatorInputs(active: () => Boolean) extends 
           declared += 1
           val delay = update.delay.fold(0L)(EventTimeWatermark.getDelayMs)
           ListMap(update.eventTime.exprId -> EventTimeColumn(delay, declared))
-        case project: Project => renamed(EventTimeColumns.derive(project.projectList, all.contains))
-        case aggregate: Aggregate => renamed(EventTimeColumns.derive(aggregate.aggregateExpressions, all.contains))
+        case project: Project => renamed(EventTimeColumns.derive(project.projectList, all.contains, computed))
+        case aggregate: Aggregate =>
+          renamed(EventTimeColumns.derive(aggregate.aggregateExpressions, all.contains, computed))
         case expand: Expand => renamed(EventTimeColumns.deriveExpanded(expand.output, expand.projections, all.contains))
         case _: Union =>
           val first = below.head
@@ -103,9 +118,12 @@ private[tidemark] object MarkOperatorInputs {
   type Columns = ListMap[ExprId, EventTimeColumn]
 
   private def severalOrUnmarked(child: LogicalPlan, columns: Columns): Boolean = {
-    val present = child.output.filter(a => columns.contains(a.exprId)).distinctBy(_.exprId)
-    present.size > 1 || present.exists(!EventTimeColumns.isMarked(_))
+    val times = present(child, columns)
+    times.size > 1 || times.exists(!EventTimeColumns.isMarked(_))
   }
+
+  private def present(child: LogicalPlan, columns: Columns): Seq[Attribute] =
+    child.output.filter(a => columns.contains(a.exprId)).distinctBy(_.exprId)
 
   private def remark(keys: Seq[Attribute], in: OperatorInput): Seq[Attribute] = {
     val marks = AttributeMap(in.output.map(a => a -> a))

@@ -11,7 +11,8 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
   * off the others, drops rows that are late by their own column (`filters`), and notes the carried columns.
   *
   * @param active the column by which rows of this input are late, with its mark; `None`: no event time comes in
-  * @param carried the other event-time columns, by which nothing is dropped
+  * @param carried the other event-time columns that stay in the operator's state, by which nothing is dropped; in the
+  *   order in which [[ShapeBuilder]] has them
   */
 case class OperatorInput(active: Option[Attribute], carried: Seq[Attribute], filters: Boolean, child: LogicalPlan)
     extends UnaryNode {

@@ -41,7 +41,8 @@ case class OperatorInputExec(
     active.filter(_ => levels.notes && carried.nonEmpty).map { column =>
       val width = if (column.dataType.isInstanceOf[StructType]) WindowBucketMillis else TimeBucketMillis
       val notes = new CarriedNotes(width, carried.size)
-      sparkContext.register(notes, "tidemark carried columns")
+      // Without a name: Spark keeps the values of named ones for every task that it remembers.
+      sparkContext.register(notes)
       notes
     }
 

@@ -5,14 +5,16 @@ import java.util.UUID
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.OriginName
 
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 
 /** The origins of a query, in plan order. A node id lives as long as a run; the name is what a restart knows.
   *
+  * @param computed columns that the user computes, so that they are no event time, though the optimizer may find that
+  *   they are equal to a column that is
   * @param notes what a user should know of the plan, though it runs
   */
-private[tidemark] final case class Origins(all: Seq[Origins.One], notes: Seq[TidemarkError]) {
+private[tidemark] final case class Origins(all: Seq[Origins.One], computed: Set[ExprId], notes: Seq[TidemarkError]) {
   private val byNode = all.map(one => one.nodeId -> one.name).toMap
 
   def names: Seq[OriginName] = all.map(_.name)
@@ -40,8 +42,15 @@ private[tidemark] object Origins {
     val all = nodes.lazyZip(names).lazyZip(named).map { (node, name, key) =>
       One(node.nodeId, name, node.eventTime.name, EventTimeWatermark.getDelayMs(node.delay), key.nonEmpty)
     }
-    Origins(all, UnionInputs.leftOut(plan))
+    Origins(all, computedIn(plan), UnionInputs.leftOut(plan))
   }
+
+  private def computedIn(plan: LogicalPlan): Set[ExprId] =
+    plan
+      .collect { case project: Project => project.projectList }
+      .flatten
+      .collect { case a @ Alias(by, _) if !by.isInstanceOf[Attribute] && !EventTimeColumns.isMarked(a) => a.exprId }
+      .toSet
 
   private def keyOf(column: Attribute): Option[String] =
     if (column.metadata.contains(EventTimeColumns.KeyMetadata))

@@ -11,6 +11,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 
@@ -36,6 +37,7 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
     case scan: InMemoryTableScanExec => visit(scan.relation.cachedPlan)
     case adaptive: AdaptiveSparkPlanExec => visit(adaptive.executedPlan)
     case stage: QueryStageExec => visit(stage.plan)
+    case reused: ReusedExchangeExec => ofReused(reused, visit(reused.child))
     case origin: EventTimeWatermarkExec =>
       val below = visit(origin.child)
       val column = origin.eventTime.exprId
@@ -56,8 +58,8 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
   private def ofStateless(plan: SparkPlan, below: Seq[Built]): Built = {
     val known = below.iterator.flatMap(_.columns).toSet
     val columns = plan match {
-      case project: ProjectExec => EventTimeColumns.derive(project.projectList, known)
-      case aggregate: BaseAggregateExec => EventTimeColumns.derive(aggregate.resultExpressions, known)
+      case project: ProjectExec => EventTimeColumns.derive(project.projectList, known, origins.computed)
+      case aggregate: BaseAggregateExec => EventTimeColumns.derive(aggregate.resultExpressions, known, origins.computed)
       case expand: ExpandExec => EventTimeColumns.deriveExpanded(expand.output, expand.projections, known)
       case _ => plan.output.map(_.exprId).filter(known).map(id => id -> id)
     }
@@ -69,6 +71,16 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       else Shape.Stateless(plan.nodeName, below.map(_.shape), columns.map { case (to, from) => id(to) -> id(from) })
     plan.output.filter(a => columns.exists(_._1 == a.exprId)).foreach(name)
     Built(shape, columns.map(_._1).toSet, begun)
+  }
+
+  /** The plan that has run reads one shuffle twice; the columns have other names the second time. */
+  private def ofReused(reused: ReusedExchangeExec, below: Built): Built = {
+    val columns = reused.child.output.zip(reused.output).filter { case (from, _) => below.has(from) }
+    val shape = Shape.Stateless(
+      reused.nodeName,
+      Seq(below.shape),
+      columns.map { case (from, to) => name(to) -> id(from.exprId) })
+    Built(if (below.begun) shape else below.shape, columns.map(_._2.exprId).toSet, below.begun)
   }
 
   private def ofUnion(union: UnionExec, below: Seq[Built]): Built = {

@@ -36,6 +36,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** What has been decided, from any thread: the reason why the query is left to Spark, or its watermarks. */
   def decision: Option[Either[String, KeyedQuery]] = decided
 
+  def isActive: Boolean = execution.isActive
   def id: UUID = execution.id
   def runId: UUID = execution.runId
   def name: Option[String] = Option(execution.name)
@@ -64,7 +65,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     SparkInternals.setPropagator(execution, new KeyedPropagator(this))
     val session = execution.sparkSessionForStream
     session.experimental.extraOptimizations =
-      session.experimental.extraOptimizations :+ new MarkOperatorInputs(() => query.nonEmpty)
+      session.experimental.extraOptimizations :+ new MarkOperatorInputs(() => query.map(_.origins))
   }
 }
 

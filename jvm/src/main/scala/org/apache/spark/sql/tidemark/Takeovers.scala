@@ -13,11 +13,13 @@ private[tidemark] object Takeovers {
 
   // A report is often asked for just after a query has stopped.
   private val RemembersEnded = 100
-  private val ended = new java.util.LinkedHashMap[UUID, Report](16, 0.75f, true) {
+  private val ended = new java.util.LinkedHashMap[UUID, Report] {
     override def removeEldestEntry(eldest: java.util.Map.Entry[UUID, Report]): Boolean = size() > RemembersEnded
   }
 
   def begun(runId: UUID, takeover: Either[TidemarkException, Takeover]): Unit = {
+    // Spark's listener bus drops events when it is too busy, that of an end too.
+    running.asScala.collect { case (run, Right(of)) if !of.isActive => run }.foreach(finished)
     running.put(runId, takeover)
     ()
   }
@@ -31,8 +33,8 @@ private[tidemark] object Takeovers {
 
   /** The report of a query by its id or its run's, running or not long ended. */
   def report(id: UUID): Option[Report] = {
-    val live = running.values.asScala.flatMap(_.toOption).find(t => t.id == id || t.runId == id)
-    live.flatMap(Report.of).orElse(ended.synchronized {
+    val live = running.values.asScala.flatMap(_.toOption).filter(t => t.id == id || t.runId == id).toSeq
+    live.sortBy(!_.isActive).headOption.flatMap(Report.of).orElse(ended.synchronized {
       ended.values.asScala.toSeq.findLast(report => report.id == id || report.runId == id)
     })
   }

@@ -76,6 +76,14 @@ class ChainsSuite extends BatchComparison {
       .agg(sum("count"))
       .select($"wb.start", $"sum(count)"))
 
+  sameAsBatch("a carried time beside one that is aggregated, by which the next windows are made")((a, b, _) =>
+    a.join(b, near(-15, 15))
+      .groupBy($"tb", window($"ta", "5 minutes").as("wa"))
+      .agg(count("*").as("n"), max("ta"), max("b"))
+      .groupBy(window($"tb", "10 minutes").as("wb"))
+      .agg(sum("n"))
+      .select($"wb.start", $"sum(n)"))
+
   sameAsBatch("two windows in one grouping")((a, b, _) =>
     a.join(b, near(-15, 15))
       .withColumn("wa", window($"ta", "10 minutes"))
