@@ -24,9 +24,9 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
 
   /** The query's keyed watermarks; `None` if it is left to Spark. On the query's thread, from its first planning on. */
   lazy val query: Option[KeyedQuery] = {
-    val decision = leftToSpark(conf).toLeft(begin())
+    val decision = Settings.leftToSpark(conf).toLeft(begin())
     decision.left.foreach { reason =>
-      logInfo(s"$label: watermarks are left to Spark, because of $reason")
+      logWarning(s"$label: watermarks are left to Spark, because of $reason")
       refuseKeys(Origins.of(execution.analyzedPlan), reason)
     }
     decided = Some(decision)
@@ -85,13 +85,6 @@ private[tidemark] object Takeover {
       Some(takeover)
     }
   }
-
-  private def leftToSpark(conf: SQLConf): Option[String] =
-    if (!conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE))
-      Some(s"${SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key}=false")
-    else if (conf.getConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY) == "max")
-      Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
-    else None
 
   /** Who names a key asks for a watermark of its own, which Spark alone cannot give. */
   private def refuseKeys(origins: Origins, reason: String): Unit =

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark
 
+import java.sql.Timestamp
 import java.util.UUID
 
 import scala.reflect.ClassTag
@@ -7,8 +8,10 @@ import scala.reflect.ClassTag
 import io.tidemark.{BuildInfo, TidemarkConf, TidemarkError, TidemarkException}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.logging.log4j.Level
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamingQueryListener
@@ -34,7 +37,7 @@ class RefusalsSuite extends KeyedWatermarkTest {
     df.withMetadata(column, new MetadataBuilder().putString(EventTimeColumns.KeyMetadata, key).build())
 
   private def bare(name: String) = {
-    val (stream, _) = timed(name, "0 seconds")
+    val stream = MemoryStream[(Int, Timestamp)]
     (stream, stream.toDF().toDF("id", name))
   }
 
@@ -130,6 +133,11 @@ class RefusalsSuite extends KeyedWatermarkTest {
     }
   }
 
+  private def leftToSpark(setting: String, value: String): StreamAction = report { json =>
+    assert(json.get("engine").asText === "spark")
+    assert(json.get("reason").asText === s"$setting=$value")
+  }
+
   private val leavesToSpark = Seq(
     SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max",
     SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key -> "false")
@@ -138,15 +146,32 @@ class RefusalsSuite extends KeyedWatermarkTest {
     test(s"$setting=$value leaves a query to Spark, which says so") {
       withSQLConf(setting -> value) {
         val ((left, a), (right, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
-        testStream(counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count"))(
-          MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:15")),
-          ProcessAllAvailable(),
-          // The greater of both watermarks, or the lesser.
-          if (value == "max") CheckNewAnswer(("10:00", 1L), ("10:10", 1L)) else CheckNewAnswer(("10:00", 1L)),
-          report { json =>
-            assert(json.get("engine").asText === "spark")
-            assert(json.get("reason").asText === s"$setting=$value")
-          })
+        val log = new LogAppender
+        withLogAppender(log)(
+          testStream(counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count"))(
+            MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:15")),
+            ProcessAllAvailable(),
+            // The greater of both watermarks, or the lesser.
+            if (value == "max") CheckNewAnswer(("10:00", 1L), ("10:10", 1L)) else CheckNewAnswer(("10:00", 1L)),
+            leftToSpark(setting, value)))
+        val said = log.loggingEvents.filter(_.getMessage.getFormattedMessage.contains("left to Spark"))
+        assert(said.map(_.getLevel) === Seq(Level.WARN))
+        assert(said.head.getMessage.getFormattedMessage.contains(s"$setting=$value"))
+      }
+    }
+
+    test(s"$setting=$value, and a query is analysed as by Spark") {
+      val (_, events) = bare("ta")
+      // A second watermark, and a window on the column of the first.
+      def twice = {
+        val times = events.withColumn("tb", $"ta").withWatermark("ta", "1 minute").withWatermark("tb", "1 minute")
+        counted(times, "ta").queryExecution.analyzed.treeString.replaceAll("#\\d+L?|[0-9a-f-]{36}", "#")
+      }
+      val keyed = twice
+      withSQLConf(setting -> value) {
+        val ours = twice
+        withSQLConf(TidemarkConf.Enabled.key -> "false")(assert(ours === twice))
+        assert(ours !== keyed)
       }
     }
 
@@ -157,6 +182,26 @@ class RefusalsSuite extends KeyedWatermarkTest {
           AddData(stream, 1 -> at("10:00")),
           refusal("LEFT_TO_SPARK", "'orders'", s"$setting=$value"))
       }
+    }
+  }
+
+  test("a query that began with multipleWatermarkPolicy=max is left to Spark for ever: its checkpoint says so") {
+    val policy = SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key
+    val ((left, a), (right, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
+    val counts = counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count")
+    withTempDir { checkpoint =>
+      val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
+      withSQLConf(policy -> "max")(testStream(counts)(
+        start,
+        MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:15")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(("10:00", 1L), ("10:10", 1L))))
+      withSQLConf(policy -> "min")(testStream(counts)(
+        start,
+        AddData(left, 3 -> at("10:50")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(("10:30", 1L)),
+        leftToSpark(policy, "max")))
     }
   }
 
