@@ -75,8 +75,7 @@ private[tidemark] object Takeover {
     * @throws TidemarkException when it should be, and cannot be
     */
   def of(execution: MicroBatchExecution): Option[Takeover] = {
-    val conf = execution.sparkSessionForStream.sessionState.conf
-    if (!Settings.enabled(conf) || !execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark])) None
+    if (!isDue(execution)) None
     else {
       val takeover = new Takeover(execution)
       // Spark has chosen its propagator by the same setting when the query was made.
@@ -85,6 +84,13 @@ private[tidemark] object Takeover {
       Some(takeover)
     }
   }
+
+  /** Whether a query has watermarks, and Tidemark is on. Settings are read second: a query without watermarks has nothing
+    * to do with them, and runs whatever they say.
+    */
+  def isDue(execution: MicroBatchExecution): Boolean =
+    execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark]) &&
+      Settings.enabled(execution.sparkSessionForStream.sessionState.conf)
 
   /** Who names a key asks for a watermark of its own, which Spark alone cannot give. */
   private def refuseKeys(origins: Origins, reason: String): Unit =

@@ -229,6 +229,16 @@ class RefusalsSuite extends KeyedWatermarkTest {
     assert(refused.getCondition === "TIDEMARK.INVALID_SETTING")
   }
 
+  test("a query without a watermark has nothing to do with the settings") {
+    for (setting <- TidemarkConf.all) withSQLConf(setting.key -> "sometimes") {
+      val (stream, events) = bare("t")
+      testStream(events.dropDuplicates("id").select($"id"))(
+        AddData(stream, 1 -> at("10:00"), 1 -> at("10:30")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(1))
+    }
+  }
+
   test("a query that could not be taken over fails when it is planned") {
     val failure = new TidemarkException(TidemarkError.takeoverFailed("q", "it was not to be"))
     afterTakeover(run => Takeovers.begun(run, Left(failure))) {
