@@ -10,11 +10,11 @@ import io.tidemark.{BuildInfo, TidemarkConf, TidemarkError, TidemarkException}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.logging.log4j.Level
 
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.{AnalysisException, DataFrame}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.streaming.StreamingQueryListener
+import org.apache.spark.sql.streaming.{OutputMode, StreamingQueryListener}
 import org.apache.spark.sql.streaming.StreamingQueryListener._
 import org.apache.spark.sql.types.MetadataBuilder
 
@@ -81,6 +81,29 @@ class RefusalsSuite extends KeyedWatermarkTest {
         assert(note.get("code").asText === "UNION_INPUT_LEFT_OUT")
         assert(note.get("message").asText.contains("Input 1 of the union of 'id', 'ta'"))
       })
+  }
+
+  test("a union whose first input has no event time has none, as in Spark, and the report says so") {
+    for (enabled <- Seq(true, false)) withSQLConf(TidemarkConf.Enabled.key -> enabled.toString) {
+      val ((left, a), (right, b)) = (bare("ta"), timed("tb", "0 seconds"))
+      val windows = counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count")
+      testStream(windows, OutputMode.Update)(
+        MultiAddData(left, 1 -> at("10:00"))(right, 2 -> at("10:01"), 3 -> at("10:30")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(("10:00", 2L), ("10:30", 1L)),
+        // Nothing is late and nothing is evicted.
+        AddData(right, 4 -> at("10:02")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(("10:00", 3L)),
+        if (!enabled) ProcessAllAvailable()
+        else report { json =>
+          val note = json.get("notes").get(0)
+          assert(note.get("code").asText === "UNION_INPUT_LEFT_OUT")
+          assert(note.get("message").asText.contains("Input 0 of the union of 'id', 'ta'"))
+        })
+      val refused = intercept[AnalysisException](testStream(windows)())
+      assert(refused.getCondition === "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION")
+    }
   }
 
   /** A join of which neither side is ever closed, and windows behind it. */
