@@ -18,11 +18,19 @@ object Differences {
   /** What is wrong with a run, in sentences; empty where all went as it should.
     *
     * The list is held to the run in both directions, so that it can neither hide a failure nor outlive its reason.
+    *
+    * @param sizes how many tests a suite runs, where that is known; of any other it has to be one at least
     */
-  def judge(suites: Seq[String], outcomes: Seq[Outcome], differences: Seq[Difference]): Seq[String] = {
+  def judge(
+      suites: Seq[String],
+      sizes: Map[String, Int],
+      outcomes: Seq[Outcome],
+      differences: Seq[Difference]): Seq[String] = {
     val listed = differences.map(d => (d.suite, d.test)).toSet
-    val notRun = suites.filterNot(suite => outcomes.exists(o => o.suite == suite && !o.skipped)).map { suite =>
-      s"$suite: no test was run"
+    val notRun = suites.flatMap { suite =>
+      val ran = outcomes.count(o => o.suite == suite && !o.skipped)
+      if (sizes.get(suite).fold(ran > 0)(_ == ran)) None
+      else Some(s"$suite: ran $ran tests" + sizes.get(suite).fold("")(size => s", where it should be $size"))
     }
     val failed = outcomes.filter(o => o.failed && !listed((o.suite, o.test))).map { o =>
       s"${o.suite}: failed: ${o.test}"
@@ -30,7 +38,9 @@ object Differences {
     val stale = differences.filter(d => suites.contains(d.suite)).flatMap { d =>
       outcomes.find(o => o.suite == d.suite && o.test == d.test) match {
         case None => Some(s"${d.suite}: in the list of differences, but there is no such test: ${d.test}")
-        case Some(o) if o.passed => Some(s"${d.suite}: in the list of differences, but it passes: ${d.test}")
+        case Some(o) if !o.failed =>
+          val how = if (o.skipped) "is skipped" else "passes"
+          Some(s"${d.suite}: in the list of differences, but it $how: ${d.test}")
         case _ => None
       }
     }

@@ -36,6 +36,5 @@ final class KeepOtherMarks(session: SparkSession) extends Rule[LogicalPlan] {
 private[tidemark] object KeepOtherMarks {
   private val Kept = TreeNodeTag[Unit]("tidemark.otherMarksKept")
 
-  def isKeyed(conf: SQLConf): Boolean =
-    Settings.enabled(conf) && conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE)
+  private def isKeyed(conf: SQLConf): Boolean = Settings.enabled(conf) && Settings.leftToSpark(conf).isEmpty
 }

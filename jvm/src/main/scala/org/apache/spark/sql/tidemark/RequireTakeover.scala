@@ -7,7 +7,6 @@ import scala.jdk.CollectionConverters._
 import io.tidemark.{TidemarkError, TidemarkException}
 
 import org.apache.spark.sql.{classic, SparkSession}
-import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 
 /** A query with watermarks that nobody has taken over must not run on unnoticed. */
@@ -16,8 +15,7 @@ private[tidemark] object RequireTakeover {
     val active = session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.values.asScala
     active.collectFirst {
       case query: MicroBatchExecution
-          if query.runId == runId && Settings.enabled(query.sparkSessionForStream.sessionState.conf) &&
-            query.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark]) =>
+          if query.runId == runId && Takeover.isDue(query) =>
         throw new TidemarkException(
           TidemarkError.takeoverFailed(query.id.toString, "its start was not seen by the session's listener"))
     }

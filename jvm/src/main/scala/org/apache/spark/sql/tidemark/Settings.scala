@@ -9,6 +9,14 @@ private[tidemark] object Settings {
   def enabled(conf: SQLConf): Boolean = read(conf, TidemarkConf.Enabled)
   def unboundedJoin(conf: SQLConf): TidemarkConf.Unbounded = read(conf, TidemarkConf.UnboundedJoin)
 
+  /** Spark's own setting because of which queries are left to Spark, if there is one. */
+  def leftToSpark(conf: SQLConf): Option[String] =
+    if (!conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE))
+      Some(s"${SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key}=false")
+    else if (conf.getConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY) == "max")
+      Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
+    else None
+
   private def read[A](conf: SQLConf, setting: TidemarkConf[A]): A =
     setting.get(key => Option(conf.getConfString(key, null)))
 }

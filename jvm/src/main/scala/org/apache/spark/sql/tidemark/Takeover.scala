@@ -24,9 +24,9 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
 
   /** The query's keyed watermarks; `None` if it is left to Spark. On the query's thread, from its first planning on. */
   lazy val query: Option[KeyedQuery] = {
-    val decision = leftToSpark(conf).toLeft(begin())
+    val decision = Settings.leftToSpark(conf).toLeft(begin())
     decision.left.foreach { reason =>
-      logInfo(s"$label: watermarks are left to Spark, because of $reason")
+      logWarning(s"$label: watermarks are left to Spark, because of $reason")
       refuseKeys(Origins.of(execution.analyzedPlan), reason)
     }
     decided = Some(decision)
@@ -76,8 +76,7 @@ private[tidemark] object Takeover {
     * @throws TidemarkException when it should be, and cannot be
     */
   def of(execution: MicroBatchExecution): Option[Takeover] = {
-    val conf = execution.sparkSessionForStream.sessionState.conf
-    if (!Settings.enabled(conf) || !execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark])) None
+    if (!isDue(execution)) None
     else {
       val takeover = new Takeover(execution)
       // Spark has chosen its propagator by the same setting when the query was made.
@@ -87,12 +86,12 @@ private[tidemark] object Takeover {
     }
   }
 
-  private def leftToSpark(conf: SQLConf): Option[String] =
-    if (!conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE))
-      Some(s"${SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key}=false")
-    else if (conf.getConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY) == "max")
-      Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
-    else None
+  /** Whether a query has watermarks, and Tidemark is on. Settings are read second: a query without watermarks has nothing
+    * to do with them, and runs whatever they say.
+    */
+  def isDue(execution: MicroBatchExecution): Boolean =
+    execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark]) &&
+      Settings.enabled(execution.sparkSessionForStream.sessionState.conf)
 
   /** Who names a key asks for a watermark of its own, which Spark alone cannot give. */
   private def refuseKeys(origins: Origins, reason: String): Unit =

@@ -25,8 +25,16 @@ class CheckpointDamageSuite extends TwoStreams {
 
   refused("an entry of another batch", "CHECKPOINT_ENTRY_DAMAGED")((_, before) => before)
 
+  // As if the batch had worked with watermarks that its origins did not reach.
+  refused("an entry by which watermarks would go back", "WATERMARK_WENT_BACK", namesFile = false) { (bytes, _) =>
+    val entry = EntryCodec.decode(bytes)
+    val ahead = entry.decision.origins.map { case (name, at) => name -> at.plus(3600000L) }
+    EntryCodec.encode(entry.copy(decision = entry.decision.copy(origins = ahead)))
+  }
+
   /** @param damage makes the bytes of the last entry into others; the second argument is the entry before it */
-  private def refused(name: String, code: String)(damage: (Array[Byte], Array[Byte]) => Array[Byte]): Unit =
+  private def refused(name: String, code: String, namesFile: Boolean = true)(
+      damage: (Array[Byte], Array[Byte]) => Array[Byte]): Unit =
     test(s"$name is refused, by name") {
       withTempDir { checkpoint =>
         val inputs = new Inputs
@@ -45,7 +53,7 @@ class CheckpointDamageSuite extends TwoStreams {
           case e: TidemarkException => e
         }.get
         assert(refusal.getCondition === s"TIDEMARK.$code")
-        assert(refusal.getMessage.contains(file.getCanonicalPath))
+        assert(refusal.getMessage.contains(file.getCanonicalPath) === namesFile)
         // All that Spark has done is to note which rows the next batch is to read.
         val now = files(checkpoint)
         assert((now.keySet -- spark.keySet).map(_.stripPrefix(".").stripSuffix(".crc")).filterNot(_.contains(".")) ===

@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream
 import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
 import org.apache.spark.sql.internal.SQLConf
@@ -47,13 +48,22 @@ class EntryFilesSuite extends TwoStreams {
     }
   }
 
-  test("nothing is written for a query without watermarks, nor with Tidemark switched off") {
-    withTempDir { checkpoint =>
-      val inputs = new Inputs
-      stock(new Recorder("append", checkpoint).run(inputs.a)(inputs.wandering.head))
-      assert(!checkpoint.list().contains("tidemark"))
+  private val unwritten = Seq(
+    ("without watermarks", "spark.tidemark.enabled" -> "true", false),
+    ("that is left to Spark", SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max", true),
+    ("with Tidemark switched off", "spark.tidemark.enabled" -> "false", true))
+
+  for ((which, setting, hasWatermarks) <- unwritten)
+    test(s"nothing is written for a query $which") {
+      withSQLConf(setting)(withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val query = if (hasWatermarks) unionOfCounts(inputs.a, inputs.b) else inputs.plain.dropDuplicates("a")
+        assert(query.queryExecution.analyzed.exists(_.isInstanceOf[EventTimeWatermark]) === hasWatermarks)
+        new Recorder("append", checkpoint).run(query)(inputs.wandering.head)
+        assert(batchesIn(checkpoint, "commits").nonEmpty)
+        assert(!checkpoint.list().contains("tidemark"))
+      })
     }
-  }
 }
 
 /** Notes which entries of Tidemark there are whenever a commit entry is begun. */
@@ -62,7 +72,7 @@ final class ObservedFiles(path: Path, conf: Configuration) extends FileContextBa
   override def createAtomic(file: Path, overwriteIfPossible: Boolean): CancellableFSDataOutputStream = {
     if (file.getParent.getName == "commits") {
       val entries = list(new Path(file.getParent.getParent, "tidemark")).map(_.getPath.getName)
-      ObservedFiles.begun.add(file.getName.toLong -> entries.filter(_.forall(_.isDigit)).map(_.toLong).sorted.toSeq)
+      ObservedFiles.begun.add(file.getName.toLong -> entries.map(_.toLong).sorted.toSeq)
     }
     super.createAtomic(file, overwriteIfPossible)
   }

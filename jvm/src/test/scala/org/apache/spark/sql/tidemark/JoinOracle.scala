@@ -20,8 +20,8 @@ final case class JoinOracle(
     rightClosed: Long => Long) {
   import JoinOracle._
 
-  /** Rows that come out, step by step, and how many were late altogether. */
-  def run(kind: String, steps: Seq[(Seq[Row], Seq[Row])]): (Seq[Seq[String]], Int) = {
+  /** What comes of each step, and how many rows were late altogether. */
+  def run(kind: String, steps: Seq[(Seq[Row], Seq[Row])]): (Seq[Step], Int) = {
     val left = mutable.ArrayBuffer.empty[Kept]
     val right = mutable.ArrayBuffer.empty[Kept]
     var (leftClock, rightClock, late) = (0L, 0L, 0)
@@ -50,7 +50,8 @@ final case class JoinOracle(
       val alone =
         (if (kind == "left_outer" || kind == "full_outer") lonelyLeft.map(l => text(Some(l), None)) else Nil) ++
           (if (kind == "right_outer" || kind == "full_outer") lonelyRight.map(r => text(None, Some(r))) else Nil)
-      (joined ++ alone).sorted
+      def kept(side: Iterable[Kept]) = side.toSeq.map(k => k.row._1 -> judged(k.row._2))
+      Step((joined ++ alone).sorted, Seq(kept(left), kept(right)))
     }
     (out, late)
   }
@@ -72,6 +73,11 @@ object JoinOracle {
 
   /** An id, and a minute of the day of the tests. */
   type Row = (Int, Int)
+
+  /** @param out rows that come out
+    * @param kept id and judged time of every row that is in state when the step has ended, for each side
+    */
+  final case class Step(out: Seq[String], kept: Seq[Seq[(Int, Long)]])
 
   private final class Kept(val row: Row) { var matched = false }
 

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark
 
+import java.sql.Timestamp
 import java.util.UUID
 
 import scala.reflect.ClassTag
@@ -7,11 +8,13 @@ import scala.reflect.ClassTag
 import io.tidemark.{BuildInfo, TidemarkConf, TidemarkError, TidemarkException}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.logging.log4j.Level
 
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.{AnalysisException, DataFrame}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.streaming.StreamingQueryListener
+import org.apache.spark.sql.streaming.{OutputMode, StreamingQueryListener}
 import org.apache.spark.sql.streaming.StreamingQueryListener._
 import org.apache.spark.sql.types.MetadataBuilder
 
@@ -34,7 +37,7 @@ class RefusalsSuite extends KeyedWatermarkTest {
     df.withMetadata(column, new MetadataBuilder().putString(EventTimeColumns.KeyMetadata, key).build())
 
   private def bare(name: String) = {
-    val (stream, _) = timed(name, "0 seconds")
+    val stream = MemoryStream[(Int, Timestamp)]
     (stream, stream.toDF().toDF("id", name))
   }
 
@@ -78,6 +81,29 @@ class RefusalsSuite extends KeyedWatermarkTest {
         assert(note.get("code").asText === "UNION_INPUT_LEFT_OUT")
         assert(note.get("message").asText.contains("Input 1 of the union of 'id', 'ta'"))
       })
+  }
+
+  test("a union whose first input has no event time has none, as in Spark, and the report says so") {
+    for (enabled <- Seq(true, false)) withSQLConf(TidemarkConf.Enabled.key -> enabled.toString) {
+      val ((left, a), (right, b)) = (bare("ta"), timed("tb", "0 seconds"))
+      val windows = counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count")
+      testStream(windows, OutputMode.Update)(
+        MultiAddData(left, 1 -> at("10:00"))(right, 2 -> at("10:01"), 3 -> at("10:30")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(("10:00", 2L), ("10:30", 1L)),
+        // Nothing is late and nothing is evicted.
+        AddData(right, 4 -> at("10:02")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(("10:00", 3L)),
+        if (!enabled) ProcessAllAvailable()
+        else report { json =>
+          val note = json.get("notes").get(0)
+          assert(note.get("code").asText === "UNION_INPUT_LEFT_OUT")
+          assert(note.get("message").asText.contains("Input 0 of the union of 'id', 'ta'"))
+        })
+      val refused = intercept[AnalysisException](testStream(windows)())
+      assert(refused.getCondition === "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION")
+    }
   }
 
   /** A join of which neither side is ever closed, and windows behind it. */
@@ -137,6 +163,11 @@ class RefusalsSuite extends KeyedWatermarkTest {
     }
   }
 
+  private def leftToSpark(setting: String, value: String): StreamAction = report { json =>
+    assert(json.get("engine").asText === "spark")
+    assert(json.get("reason").asText === s"$setting=$value")
+  }
+
   private val leavesToSpark = Seq(
     SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max",
     SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key -> "false")
@@ -145,15 +176,32 @@ class RefusalsSuite extends KeyedWatermarkTest {
     test(s"$setting=$value leaves a query to Spark, which says so") {
       withSQLConf(setting -> value) {
         val ((left, a), (right, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
-        testStream(counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count"))(
-          MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:15")),
-          ProcessAllAvailable(),
-          // The greater of both watermarks, or the lesser.
-          if (value == "max") CheckNewAnswer(("10:00", 1L), ("10:10", 1L)) else CheckNewAnswer(("10:00", 1L)),
-          report { json =>
-            assert(json.get("engine").asText === "spark")
-            assert(json.get("reason").asText === s"$setting=$value")
-          })
+        val log = new LogAppender
+        withLogAppender(log)(
+          testStream(counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count"))(
+            MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:15")),
+            ProcessAllAvailable(),
+            // The greater of both watermarks, or the lesser.
+            if (value == "max") CheckNewAnswer(("10:00", 1L), ("10:10", 1L)) else CheckNewAnswer(("10:00", 1L)),
+            leftToSpark(setting, value)))
+        val said = log.loggingEvents.filter(_.getMessage.getFormattedMessage.contains("left to Spark"))
+        assert(said.map(_.getLevel) === Seq(Level.WARN))
+        assert(said.head.getMessage.getFormattedMessage.contains(s"$setting=$value"))
+      }
+    }
+
+    test(s"$setting=$value, and a query is analysed as by Spark") {
+      val (_, events) = bare("ta")
+      // A second watermark, and a window on the column of the first.
+      def twice = {
+        val times = events.withColumn("tb", $"ta").withWatermark("ta", "1 minute").withWatermark("tb", "1 minute")
+        counted(times, "ta").queryExecution.analyzed.treeString.replaceAll("#\\d+L?|[0-9a-f-]{36}", "#")
+      }
+      val keyed = twice
+      withSQLConf(setting -> value) {
+        val ours = twice
+        withSQLConf(TidemarkConf.Enabled.key -> "false")(assert(ours === twice))
+        assert(ours !== keyed)
       }
     }
 
@@ -164,6 +212,26 @@ class RefusalsSuite extends KeyedWatermarkTest {
           AddData(stream, 1 -> at("10:00")),
           refusal("LEFT_TO_SPARK", "'orders'", s"$setting=$value"))
       }
+    }
+  }
+
+  test("a query that began with multipleWatermarkPolicy=max is left to Spark for ever: its checkpoint says so") {
+    val policy = SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key
+    val ((left, a), (right, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
+    val counts = counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count")
+    withTempDir { checkpoint =>
+      val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
+      withSQLConf(policy -> "max")(testStream(counts)(
+        start,
+        MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:15")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(("10:00", 1L), ("10:10", 1L))))
+      withSQLConf(policy -> "min")(testStream(counts)(
+        start,
+        AddData(left, 3 -> at("10:50")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(("10:30", 1L)),
+        leftToSpark(policy, "max")))
     }
   }
 
@@ -189,6 +257,16 @@ class RefusalsSuite extends KeyedWatermarkTest {
       withSQLConf(TidemarkConf.Enabled.key -> "perhaps")(timed("t", "0 seconds")._2.queryExecution.assertAnalyzed())
     }
     assert(refused.getCondition === "TIDEMARK.INVALID_SETTING")
+  }
+
+  test("a query without a watermark has nothing to do with the settings") {
+    for (setting <- TidemarkConf.all) withSQLConf(setting.key -> "sometimes") {
+      val (stream, events) = bare("t")
+      testStream(events.dropDuplicates("id").select($"id"))(
+        AddData(stream, 1 -> at("10:00"), 1 -> at("10:30")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(1))
+    }
   }
 
   test("a query that could not be taken over fails when it is planned") {

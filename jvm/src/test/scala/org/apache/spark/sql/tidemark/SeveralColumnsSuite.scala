@@ -7,9 +7,9 @@ class SeveralColumnsSuite extends KeyedWatermarkTest {
 
   private def start(column: String) = date_format(col(s"$column.start"), "HH:mm")
 
-  private def joined() = {
-    val (sa, a) = timed("ta", "0 seconds", "a")
-    val (sb, b) = timed("tb", "0 seconds", "b")
+  private def joined(delay: String = "0 seconds") = {
+    val (sa, a) = timed("ta", delay, "a")
+    val (sb, b) = timed("tb", delay, "b")
     (sa, sb, a.join(b, expr("a = b AND tb >= ta AND tb <= ta + INTERVAL 10 MINUTES")))
   }
 
@@ -80,11 +80,39 @@ class SeveralColumnsSuite extends KeyedWatermarkTest {
   }
 
   test("deduplication by one of two event-time columns") {
-    val (sa, sb, df) = joined()
-    testStream(df.dropDuplicates("tb").select($"a", date_format($"tb", "HH:mm")))(
-      MultiAddData(sa, 1 -> at("10:00"), 2 -> at("10:01"))(sb, 1 -> at("10:05"), 2 -> at("10:06")),
+    // No row is late.
+    val (sa, sb, df) = joined(delay = "1 hour")
+    testStream(df.dropDuplicates("tb").select(date_format($"tb", "HH:mm")))(
+      MultiAddData(sa, 1 -> at("10:00"), 2 -> at("10:01"), 3 -> at("10:00"))(
+        sb,
+        1 -> at("10:05"),
+        2 -> at("10:05"),
+        3 -> at("10:06")),
       ProcessAllAvailable(),
-      CheckNewAnswer((1, "10:05"), (2, "10:06")))
+      CheckNewAnswer("10:05", "10:06"),
+      MultiAddData(sa, 4 -> at("10:02"), 5 -> at("10:02"))(sb, 4 -> at("10:05"), 5 -> at("10:07")),
+      ProcessAllAvailable(),
+      CheckNewAnswer("10:07"))
+  }
+
+  test("several event-time columns through a limit") {
+    val (sa, sb, df) = joined()
+    val counts = df
+      .limit(3)
+      .groupBy(window($"ta", "10 minutes").as("w"), $"tb")
+      .count()
+      .select(start("w"), date_format($"tb", "HH:mm"), $"count")
+    testStream(counts)(
+      MultiAddData(sa, 1 -> at("10:00"), 2 -> at("10:01"))(sb, 1 -> at("10:05"), 2 -> at("10:05")),
+      ProcessAllAvailable(),
+      CheckNewAnswer(),
+      MultiAddData(sa, 3 -> at("10:40"), 4 -> at("10:41"))(sb, 3 -> at("10:45"), 4 -> at("10:45")),
+      ProcessAllAvailable(),
+      CheckNewAnswer(("10:00", "10:05", 2L)),
+      MultiAddData(sa, 5 -> at("11:05"))(sb, 5 -> at("11:15")),
+      ProcessAllAvailable(),
+      // One of the two: the limit is reached.
+      CheckNewAnswer(("10:40", "10:45", 1L)))
   }
 
   test("deduplication within the watermark of the column that was declared last") {

@@ -19,8 +19,11 @@ trait TwoStreams extends RecordedRuns {
     private val left = MemoryStream[Event]
     private val right = MemoryStream[Event]
 
-    def a: DataFrame = of(left, "a")
-    def b: DataFrame = of(right, "b")
+    def a: DataFrame = plain(left, "a").withWatermark("ta", "0 seconds")
+    def b: DataFrame = plain(right, "b").withWatermark("tb", "0 seconds")
+
+    /** The first one, without a watermark. */
+    def plain: DataFrame = plain(left, "a")
 
     /** Brings ids and clock times (`10:20`) to both streams. */
     def step(toA: (Int, String)*)(toB: (Int, String)*): Step = () => {
@@ -42,11 +45,8 @@ trait TwoStreams extends RecordedRuns {
       }
     }
 
-    private def of(stream: MemoryStream[Event], name: String): DataFrame =
-      stream.toDF()
-        .toDF(name, "seconds")
-        .select(col(name), timestamp_seconds($"seconds").as(s"t$name"))
-        .withWatermark(s"t$name", "0 seconds")
+    private def plain(stream: MemoryStream[Event], name: String): DataFrame =
+      stream.toDF().toDF(name, "seconds").select(col(name), timestamp_seconds($"seconds").as(s"t$name"))
   }
 
   protected type Query = (DataFrame, DataFrame) => DataFrame
@@ -78,9 +78,9 @@ trait TwoStreams extends RecordedRuns {
   protected def entry(checkpoint: File, batch: Long): Entry =
     EntryCodec.decode(Files.readAllBytes(entryFile(checkpoint, batch).toPath))
 
-  /** Names of the entries of a log of the checkpoint (`offsets`, `commits`, `tidemark`). */
+  /** Names of the entries of a log of the checkpoint (`offsets`, `commits`, `tidemark`): all there is but checksums. */
   protected def batchesIn(checkpoint: File, log: String): Seq[Long] =
-    new File(checkpoint, log).list().toSeq.filter(_.forall(_.isDigit)).map(_.toLong).sorted
+    new File(checkpoint, log).list().toSeq.filterNot(_.endsWith(".crc")).map(_.toLong).sorted
 
   /** As if the query had been killed before this entry was written. */
   protected def forget(checkpoint: File, log: String, batch: Long): Unit =

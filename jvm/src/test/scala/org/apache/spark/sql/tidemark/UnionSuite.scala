@@ -1,8 +1,11 @@
 package org.apache.spark.sql.tidemark
 
-import org.apache.spark.sql.functions._
+import java.sql.Timestamp
 
-class UnionSuite extends KeyedWatermarkTest {
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+
+class UnionSuite extends RecordedRuns {
   import testImplicits._
 
   private def counts(df: org.apache.spark.sql.DataFrame, time: String) =
@@ -23,6 +26,43 @@ class UnionSuite extends KeyedWatermarkTest {
       AddData(slow, 2 -> at("10:20")),
       ProcessAllAvailable(),
       CheckNewAnswer(("slow", "10:00", 1L)))
+  }
+
+  /** A row a minute on a fast stream and on one that is half an hour behind, counted apart: the step in which each
+    * row of the fast stream's result comes out, and how many rows its state had at most.
+    */
+  private def fastStream(withSlow: Boolean): (Map[String, Int], Long) = {
+    val (fast, a) = timed("fast", "0 seconds")
+    val (slow, b) = timed("slow", "0 seconds")
+    def minute(number: Int) = new Timestamp(millis("10:00") + number * 60000L)
+    // With the id among its keys, the fast stream's state is the larger one.
+    val ahead = a.groupBy(window($"fast", "5 minutes").as("w"), $"id")
+      .count()
+      .select(lit("fast"), date_format($"w.start", "HH:mm"), $"id")
+    val behind = counts(b, "slow")
+    val batches = record(
+      "append",
+      if (withSlow) ahead.union(behind) else ahead,
+      Seq.tabulate(40) { step => () =>
+        { fast.addData(step -> minute(step)); slow.addData(step -> minute(step - 30)); () }
+      })
+    (firstSteps(batches).filter(_._1.startsWith("[fast")), batches.map(_.operators.head.rows).max)
+  }
+
+  test("a fast stream beside a slow one has the state and the latency that it has alone") {
+    // Quicker, and the same for all: a result comes out with the data of the step after.
+    val quick =
+      Seq(SQLConf.SHUFFLE_PARTITIONS.key -> "1", SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false")
+    withSQLConf(quick: _*) {
+      val (aloneSteps, aloneState) = fastStream(withSlow = false)
+      val (steps, state) = fastStream(withSlow = true)
+      assert(steps === aloneSteps)
+      assert(state === aloneState)
+      val (stockSteps, stockState) = stock(fastStream(withSlow = true))
+      assert(stockSteps.nonEmpty && stockSteps.size < aloneSteps.size)
+      for ((row, step) <- stockSteps) assert(step === aloneSteps(row) + 30, row)
+      assert(stockState > 30 && state < 10)
+    }
   }
 
   test("behind a union a column is as far as its slowest input") {

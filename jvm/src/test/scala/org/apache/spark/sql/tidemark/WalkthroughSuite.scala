@@ -2,6 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import io.tidemark.core.{Input, OperatorId, Side}
 
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.functions._
 
 /** The walk-through of watermark propagation: impressions and clicks, an outer join, and an hourly count behind it. */
@@ -22,7 +23,8 @@ class WalkthroughSuite extends KeyedWatermarkTest {
     (impressions, clicks, joined)
   }
 
-  // Spark has one watermark, the minimum of both inputs: 9:40 after the first batch, 10:40 after the second.
+  // Spark has one watermark, the minimum of both inputs: 9:40 after the first batch, 10:40 after the second. The
+  // aggregation's is that of the join less the 2 minutes and 1 ms for which impressions wait.
   test("stock: the join and all behind it go by one watermark") {
     withSQLConf("spark.tidemark.enabled" -> "false") {
       val (impressions, clicks, df) = query()
@@ -30,20 +32,22 @@ class WalkthroughSuite extends KeyedWatermarkTest {
         MultiAddData(clicks, 1 -> at("10:10"), 2 -> at("10:20"), 3 -> at("10:30"))(impressions, 1 -> at("10:00")),
         ProcessAllAvailable(),
         Execute(q => assert(q.lastProgress.eventTime.get("watermark").contains("09:40:00.000"))),
-        Execute(q => assert(evictionMillis(q, 1) === millis("9:40"))),
-        Execute(q => assert(evictionMillis(q, 0) === millis("9:38") - 1)),
+        goBy(join = millis("9:40"), aggregation = millis("9:38") - 1),
         MultiAddData(clicks, 4 -> at("11:01"), 5 -> at("11:03"), 6 -> at("11:04"))(impressions, 4 -> at("11:00")),
         ProcessAllAvailable(),
-        Execute(q => assert(evictionMillis(q, 1) === millis("10:40"))))
+        goBy(join = millis("10:40"), aggregation = millis("10:38") - 1))
     }
   }
 
-  private def evictionMillis(
-      query: org.apache.spark.sql.execution.streaming.runtime.StreamExecution,
-      operator: Long): Long = {
-    val propagator = SparkInternals.propagator(
-      query.asInstanceOf[org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution])
-    propagator.getInputWatermarkForEviction(query.lastExecution.currentBatchId, operator)
+  // Spark numbers operators from the output.
+  private val Aggregation = 0L
+  private val Join = 1L
+
+  /** The watermarks that Spark evicts state by. */
+  private def goBy(join: Long, aggregation: Long) = Execute { query =>
+    val propagator = SparkInternals.propagator(query.asInstanceOf[MicroBatchExecution])
+    def of(operator: Long) = propagator.getInputWatermarkForEviction(query.lastExecution.currentBatchId, operator)
+    assert((of(Join), of(Aggregation)) === (join, aggregation))
   }
 
   // Batch 1: impressions' newest is 10:00, so 10:00 - 20 min = 9:40; clicks' newest is 10:30, so 10:30 - 10 min = 10:20.
@@ -52,19 +56,18 @@ class WalkthroughSuite extends KeyedWatermarkTest {
   //   stock says 9:37:59.999. A click matches impressions at or before it: clicks up to 9:40 - 1 ms are closed.
   // Batch 2: impressions 11:00 - 20 min = 10:40; clicks 11:04 - 10 min = 10:54, closed impressions 10:51:59.999; the join
   //   hands on 10:40.
+  // Batch 3: impressions 11:30 - 20 min = 11:10; clicks 11:13 - 10 min = 11:03, closed impressions 11:00:59.999; the join
+  //   hands on 11:00:59.999, and the hour from 10:00 is over: it had one impression.
   test("keyed: each side of the join goes by its own watermark") {
     val (impressions, clicks, df) = query()
     def sides(left: String, leftClosed: Long, right: String, rightClosed: Long, out: Long) = Execute { q =>
       val levels = keyed(q).levelsOf(q.lastExecution.currentBatchId).get
       def input(operator: Long, side: Side) = levels.inputs(Input(OperatorId(operator), side))
-      // Spark numbers operators from the output: the aggregation is last to be reached, whatever its number.
-      val join = levels.inputs.keys.find(_.side == Side.Right).get.operator
-      val aggregation = levels.inputs.keys.map(_.operator).find(_ != join).get
-      assert(input(join.value, Side.Left).input.watermark.millis === Some(millis(left)))
-      assert(input(join.value, Side.Left).evicted.get.watermark.millis === Some(leftClosed))
-      assert(input(join.value, Side.Right).input.watermark.millis === Some(millis(right)))
-      assert(input(join.value, Side.Right).evicted.get.watermark.millis === Some(rightClosed))
-      assert(input(aggregation.value, Side.Left).input.watermark.millis === Some(out))
+      assert(input(Join, Side.Left).input.watermark.millis === Some(millis(left)))
+      assert(input(Join, Side.Left).evicted.get.watermark.millis === Some(leftClosed))
+      assert(input(Join, Side.Right).input.watermark.millis === Some(millis(right)))
+      assert(input(Join, Side.Right).evicted.get.watermark.millis === Some(rightClosed))
+      assert(input(Aggregation, Side.Left).input.watermark.millis === Some(out))
     }
     testStream(df)(
       MultiAddData(clicks, 1 -> at("10:10"), 2 -> at("10:20"), 3 -> at("10:30"))(impressions, 1 -> at("10:00")),
@@ -76,6 +79,10 @@ class WalkthroughSuite extends KeyedWatermarkTest {
       ProcessAllAvailable(),
       originsAre("impressionTime" -> Some(millis("10:40")), "clickTime" -> Some(millis("10:54"))),
       sides("10:40", millis("10:52") - 1, "10:54", millis("10:40") - 1, millis("10:40")),
-      CheckAnswer())
+      CheckAnswer(),
+      MultiAddData(clicks, 7 -> at("11:13"))(impressions, 7 -> at("11:30")),
+      ProcessAllAvailable(),
+      sides("11:10", millis("11:01") - 1, "11:03", millis("11:10") - 1, millis("11:01") - 1),
+      CheckAnswer(("2024-03-01 10:00:00", 1L)))
   }
 }
