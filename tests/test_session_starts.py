@@ -55,6 +55,10 @@ def test_configure_refuses_a_jvm_that_began_without_the_jar(no_jar: dict[str, An
     assert no_jar["configure after stop"] == "SESSION_BEFORE_JAR"
 
 
+def test_the_doctor_looks_at_a_stopped_session_without_raising(no_jar: dict[str, Any]) -> None:
+    assert "CHECK_FAILED" in no_jar["doctor after stop"]
+
+
 def test_configure_keeps_what_the_environment_sets(tmp_path: Path, other_jar: str) -> None:
     (tmp_path / "spark-defaults.conf").write_text(
         "spark.sql.extensions org.apache.spark.sql.NoSuchExtension\n"
