@@ -22,7 +22,8 @@ INSTALLED := $(VENV)/.tidemark-installed
 # With the folders, so that a deleted file counts as a change.
 BUILD_FILES := build.sbt project/build.properties $(wildcard project/*.scala project/*.sbt) python/tidemark/_version.py
 JVM_FILES := $(shell find jvm/src/main)
-PYTHON_FILES := $(shell find python/tidemark -name '*.py') python/tidemark/py.typed python/pyproject.toml LICENSE
+PYTHON_FILES := $(shell find python/tidemark -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print) \
+  python/tidemark/py.typed python/pyproject.toml LICENSE
 
 # Spark starts its Python workers with this one.
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
@@ -42,7 +43,7 @@ test: $(INSTALLED) ## Every test: Scala, Spark's own suites with Tidemark on, Py
 ##@ Tests, one kind at a time
 
 .PHONY: test-scala
-test-scala: ## Scala tests. One suite: build/sbt "spark42/testOnly *PropagationSpec"
+test-scala: ## Scala tests. One suite: build/sbt "spark42/testOnly *PropagationSuite"
 	$(SBT) spark42/test
 
 .PHONY: test-spark

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from support.processes import run_script
 
-pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect], that is grpcio")
-
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

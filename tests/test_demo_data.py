@@ -70,6 +70,13 @@ def test_rows_outside_the_replay_stay_out() -> None:
     assert list(data.by_step(lines, data.departure_row, "departure")) == [clock.STEPS - 1]
 
 
+def test_the_night_has_a_hole_in_the_weather_and_hours_without_departures() -> None:
+    # What the demo shows comes from these: without them no input would ever wait for the other.
+    steps = set(range(clock.STEPS))
+    assert steps - data.weather().keys() == {20, 21, 22, 23, 24}
+    assert steps - data.departures().keys() == {1, 2, 3, 24, 25, 26, 27, 28}
+
+
 def test_files_wait_until_they_arrive(tmp_path: Path) -> None:
     prepared, run = tmp_path / "data", tmp_path / "run"
     for stream in files.STREAMS:

@@ -20,6 +20,28 @@ def test_the_running_session_is_found(spark: SparkSession) -> None:
     assert tidemark.doctor() == tidemark.doctor(spark)
 
 
+def test_a_check_that_fails_is_a_finding(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> str:
+        raise RuntimeError("\n  the JVM is gone\n\tat java.lang")
+
+    monkeypatch.setattr("tidemark._bridge.java_version", broken)
+    diagnosis = tidemark.doctor(spark)
+    assert [(p.check, p.code) for p in diagnosis.problems] == [("java", "CHECK_FAILED")]
+    assert diagnosis.problems[0].found == "this check failed: RuntimeError: the JVM is gone"
+
+
+def test_without_pyspark_nothing_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise ImportError("No module named 'pyspark'")
+
+    monkeypatch.setattr("tidemark._bridge.running_session", absent)
+    monkeypatch.setattr("tidemark._bridge.pyspark_version", absent)
+    problems = tidemark.doctor().problems
+    assert ("pyspark", "CHECK_FAILED") in [(p.check, p.code) for p in problems]
+
+
 def test_a_problem_is_printed_with_its_code_and_its_fix(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import requires, version
 from pathlib import Path
 
 import tidemark
@@ -24,6 +24,10 @@ def test_importing_tidemark_imports_no_pyspark() -> None:
 
 def test_the_version_is_the_one_pip_knows() -> None:
     assert tidemark.__version__ == version("tidemark")
+
+
+def test_nothing_but_pyspark_is_needed() -> None:
+    assert [re.split(r"[<>=~!; ]", one)[0] for one in requires("tidemark") or []] == ["pyspark"]
 
 
 def test_the_package_says_it_is_typed() -> None:

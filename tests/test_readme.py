@@ -1,4 +1,8 @@
-"""The examples of the READMEs run: every block marked `python`, in order, in one namespace."""
+"""The examples of the READMEs run, and print what the pages say.
+
+Every block marked `python` is run, in order, in one namespace. A block marked `text` is what the
+block before it prints.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +14,47 @@ import pytest
 from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent
-PAGES = [page for page in (ROOT / "README.md", ROOT / "python" / "README.md") if page.exists()]
+PAGES = [ROOT / "README.md", ROOT / "python" / "README.md"]
+
+ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
-def blocks(page: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+def blocks(page: Path) -> list[tuple[str, str]]:
+    pattern = r"^```(python|text)\n(.*?)^```"
+    return re.findall(pattern, page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def plain(text: str) -> str:
+    """Without what differs from run to run, and without empty lines around it."""
+    return ID.sub("<id>", text).strip()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_examples_run(
-    spark: SparkSession, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_examples_run_and_print_what_the_page_says(
+    spark: SparkSession,
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
     found = blocks(page)
-    assert found, f"{page} shows no example"
+    assert found and found[0][0] == "python", f"{page} shows no example"
     before = set(spark.streams.active)
+    printed = ""
     try:
-        for block in found:
-            exec(compile(block, f"{page.name} example", "exec"), names)
+        for kind, block in found:
+            if kind == "python":
+                capsys.readouterr()
+                exec(compile(block, f"{page.name} example", "exec"), names)
+                printed = capsys.readouterr().out
+            else:
+                assert plain(printed) == plain(block)
     finally:
         for query in set(spark.streams.active) - before:
             query.stop()
+
+
+def test_the_readme_shows_a_table_and_a_report() -> None:
+    assert [kind for kind, _ in blocks(ROOT / "README.md")] == ["python", "text"] * 2

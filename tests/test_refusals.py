@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed
-from support.streams import refusal, run_once
+from support.streams import Stepper, refusal, run_once
 
 from tidemark import report, with_watermark
 
@@ -89,6 +89,20 @@ def test_a_query_left_to_spark_runs_and_its_report_says_why(
         spark.conf.unset(setting)
     assert told.to_dict()["engine"] == "spark"
     assert f"left to Spark ({setting}={value})" in str(told)
+
+
+def test_an_input_of_a_union_without_event_time_is_told_in_the_report(
+    inputs: tuple[Feed, Feed], run: Callable[..., Stepper]
+) -> None:
+    left, right = inputs
+    timed = marked(left, "time", "l").select("time")
+    stepper = run(timed.union(right.stream().select("sent")))
+    assert len(stepper.step()) == 2
+    told = report(stepper.query)
+    assert [note["code"] for note in told.to_dict()["notes"]] == ["UNION_INPUT_LEFT_OUT"]
+    assert told.to_dict()["plan"]["inputs_without_event_time"] == [1]
+    assert "UNION_INPUT_LEFT_OUT: " in str(told)
+    assert "input 1 has no event time and is left out" in str(told)
 
 
 def test_a_join_side_without_a_bound_is_told_or_refused(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed, millis
 from support.streams import Stepper
@@ -74,6 +75,30 @@ def test_late_rows_are_counted_where_they_are_dropped(
     events.add(*({"id": number, "time": f"10:{number}0"} for number in (2, 3, 4)))
     stepper.step()
     assert "aggregation #0, 3 late rows" in str(tidemark.report(stepper.query))
+
+
+def test_during_the_first_batch_no_batch_has_ended_yet(
+    spark: SparkSession, feed: Callable[..., Feed], tmp_path: Path
+) -> None:
+    events = feed("events", "id LONG, time TIMESTAMP")
+    events.add({"id": 1, "time": "10:00"})
+    seen: list[tidemark.Report] = []
+
+    def look(_: DataFrame, batch: int) -> None:
+        (query,) = spark.streams.active
+        seen.append(tidemark.report(query))
+
+    query = (
+        with_watermark(events.stream(), "time", "0 seconds")
+        .writeStream.trigger(availableNow=True)
+        .foreachBatch(look)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    query.awaitTermination()
+    assert seen[0].to_dict()["batch"] is None
+    assert "no batch has ended yet" in str(seen[0])
+    assert tidemark.report(query).to_dict()["batch"] == 0
 
 
 def test_a_query_without_a_watermark_has_a_report_that_says_so(

@@ -35,6 +35,13 @@ def test_a_query_left_to_spark_says_why() -> None:
     assert str(Report(left)) == ("query 5f1c: left to Spark (multipleWatermarkPolicy=max)")
 
 
+def test_before_any_batch_has_ended_it_says_so() -> None:
+    early = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": None}
+    assert str(Report(early)) == (
+        "query 5f1c, no batch has ended yet: one watermark per event-time column"
+    )
+
+
 def test_plain_data_is_a_copy() -> None:
     report = Report(data("report_join"))
     report.to_dict()["plan"]["children"].clear()

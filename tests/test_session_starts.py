@@ -14,6 +14,11 @@ import tidemark
 
 MINOR = ".".join(pyspark.__version__.split(".")[:2])
 ACTIVE = f"{tidemark.__version__} spark-{MINOR}"
+SUBMIT = [
+    str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
+    "--jars",
+    tidemark.jar_path(),
+]
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +60,10 @@ def test_configure_refuses_a_jvm_that_began_without_the_jar(no_jar: dict[str, An
     assert no_jar["configure after stop"] == "SESSION_BEFORE_JAR"
 
 
+def test_the_doctor_looks_at_a_stopped_session_without_raising(no_jar: dict[str, Any]) -> None:
+    assert "CHECK_FAILED" in no_jar["doctor after stop"]
+
+
 def test_configure_keeps_what_the_environment_sets(tmp_path: Path, other_jar: str) -> None:
     (tmp_path / "spark-defaults.conf").write_text(
         "spark.sql.extensions org.apache.spark.sql.NoSuchExtension\n"
@@ -76,20 +85,29 @@ def test_configure_keeps_what_the_environment_sets(tmp_path: Path, other_jar: st
 
 @pytest.mark.slow
 def test_spark_submit_with_jars() -> None:
-    home = Path(pyspark.__file__).parent
-    found = run_script(
-        "with_jar.py",
-        "configure",
-        launcher=[str(home / "bin" / "spark-submit"), "--jars", tidemark.jar_path()],
-    )
+    found = run_script("with_jar.py", "configure", launcher=SUBMIT)
     assert (found["version"], found["problems"], found["again"]) == (ACTIVE, "", True)
     assert found["jars"].count("tidemark-spark") == 1
+
+
+@pytest.mark.slow
+def test_spark_submit_with_the_jar_and_the_setting_needs_no_configure() -> None:
+    setting = f"spark.sql.extensions={tidemark.EXTENSION}"
+    found = run_script("with_jar.py", "as it is", launcher=[*SUBMIT, "--conf", setting])
+    assert (found["version"], found["problems"], found["again"]) == (ACTIVE, "", True)
+    assert found["extensions"] == tidemark.EXTENSION
+
+
+def test_configure_refuses_a_session_that_runs_without_the_extension() -> None:
+    found = run_script("with_jar.py", "jar only", tidemark.jar_path())
+    assert found["configure"] == "EXTENSION_NOT_SET"
+    # What the refusal says helps: without that session the jar is of use.
+    assert found["again"] is True
 
 
 def test_a_jar_for_another_spark_stops_the_session() -> None:
     jars = Path(tidemark.jar_path()).parent.glob("tidemark-spark-*.jar")
     others = [str(jar) for jar in jars if f"spark-{MINOR}_" not in jar.name]
-    if not others:
-        pytest.skip("this build of the package carries a jar for one Spark minor only")
+    assert others, "this build of the package carries a jar for one Spark minor only"
     found = run_script("with_jar.py", "other minor", others[0])
     assert found.get("code") == "SPARK_VERSION_MISMATCH", found

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from . import files
 from .picture import draw
+from .promise import broken
 from .table import render, results
 from .workers import run_all
 
@@ -13,7 +14,11 @@ FOLDER = Path(__file__).resolve().parents[2] / "out" / "demo"
 
 
 def main() -> None:
-    """Runs everything and prints what came of it."""
+    """Runs everything and prints what came of it.
+
+    Raises:
+        SystemExit: the departures of part 1 did not come out by Tidemark as they do alone.
+    """
     FOLDER.mkdir(parents=True, exist_ok=True)
     # Nothing in here is for git, and git need not be told anywhere else.
     (FOLDER / ".gitignore").write_text("*\n", encoding="utf-8")
@@ -38,6 +43,9 @@ def main() -> None:
         if (outcome.part, outcome.silent) == ("flights_with_weather", True):
             print("\ntidemark.report(query), part 2 with the weather silent, at the end:\n")
             print(outcome.report)
+    differences = broken(found)
+    if differences:
+        raise SystemExit("\n".join(["\nThe demo did not show what it promises:", *differences]))
 
 
 if __name__ == "__main__":

@@ -41,11 +41,8 @@ def _keyed(outcome: Outcome) -> Watch:
     def look(query: StreamingQuery) -> None:
         report = tidemark.report(query)
         for origin in report.to_dict().get("origins", []):
-            # Only where a name stands for several watermarks does it need a number.
-            number = origin.get("ordinal", 0)
-            key = f"{origin['key']} {number + 1}" if number else origin["key"]
             millis = origin.get("watermark_ms")
-            _note(outcome, key, None if millis is None else from_millis(millis))
+            _note(outcome, origin["key"], None if millis is None else from_millis(millis))
         outcome.report = str(report)
 
     return look

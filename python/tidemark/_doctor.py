@@ -84,20 +84,39 @@ def doctor(spark: SparkSession | None = None) -> Diagnosis:
     Example:
         >>> print(tidemark.doctor(spark))  # doctest: +SKIP
     """
-    session = spark if spark is not None else _bridge.running_session()
-    checks: list[Callable[[], Finding]] = [
-        _check_python,
-        _check_pyspark,
-        lambda: _check_java(session),
-        _check_jar,
-    ]
+    session = spark if spark is not None else _running_session()
+    checks: dict[str, Callable[[], Finding]] = {
+        "python": _check_python,
+        "pyspark": _check_pyspark,
+        "java": lambda: _check_java(session),
+        "jar": _check_jar,
+    }
     if session is not None:
-        checks += [
-            lambda: _check_setting(session),
-            lambda: _check_class_path(session),
-            lambda: _check_active(session),
-        ]
-    return Diagnosis(tuple(check() for check in checks))
+        checks |= {
+            "setting": lambda: _check_setting(session),
+            "class path": lambda: _check_class_path(session),
+            "extension": lambda: _check_active(session),
+        }
+    return Diagnosis(tuple(_looked_at(check, look) for check, look in checks.items()))
+
+
+def _running_session() -> SparkSession | None:
+    try:
+        return _bridge.running_session()
+    except Exception:  # noqa: BLE001
+        # Without pyspark there is no session either; the checks say what is wrong.
+        return None
+
+
+def _looked_at(check: str, look: Callable[[], Finding]) -> Finding:
+    try:
+        return look()
+    except Exception as error:  # noqa: BLE001
+        # A session that has been stopped answers nothing but errors, of many kinds.
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        found = f"this check failed: {type(error).__name__}: {lines[0] if lines else 'no text'}"
+        fix = "seeing to that error; if the session was stopped, by giving doctor one that runs"
+        return Finding(check, False, found, "CHECK_FAILED", fix)
 
 
 def _problem(check: str, error: TidemarkError) -> Finding:

@@ -20,7 +20,8 @@ class Report:
 
     The data is what the engine says, field by field: `query`, `batch`, `engine`, `reason`,
     `origins` (one per `withWatermark`), `notes` and `plan` (the operators, nested). Times are
-    milliseconds since the epoch in UTC, None where a watermark is not defined yet.
+    milliseconds since the epoch in UTC, None where a watermark is not defined yet; `batch` is the
+    last batch that has ended, None while none has.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -49,7 +50,7 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
         spark: The session to ask; the query's own when left out.
 
     Returns:
-        The report of the batch planned last.
+        The report as of the last batch that has ended.
 
     Raises:
         TidemarkError: When the extension is not active in the session; see `with_watermark`.

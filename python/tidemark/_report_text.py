@@ -57,7 +57,7 @@ def _heading(report: _Node) -> str:
     if report.get("engine") != "tidemark":
         return f"query {name}: left to Spark ({report.get('reason') or 'no reason given'})"
     batch = report.get("batch")
-    where = "before its first batch" if batch is None else f"batch {batch}"
+    where = "no batch has ended yet" if batch is None else f"batch {batch}"
     return f"query {name}, {where}: one watermark per event-time column"
 
 

@@ -56,5 +56,7 @@ spark = named.config("spark.jars", tidemark.jar_path()).getOrCreate()
 look("jar too late", spark)
 spark.stop()
 
+# What was asked first is asked again when there is nobody left to answer.
+found["doctor after stop"] = [p.code for p in tidemark.doctor(spark).problems]
 result(**found)
 sys.exit(0)

@@ -15,6 +15,8 @@ builder = SparkSession.builder.config("spark.ui.enabled", "false").config(
 )
 if how == "configure":
     tidemark.configure(builder)
+elif how == "jar only":
+    builder.config("spark.jars", sys.argv[2])
 elif how == "other minor":
     builder.config("spark.jars", sys.argv[2])
     builder.config("spark.sql.extensions", tidemark.EXTENSION)
@@ -25,12 +27,24 @@ except Exception as error:  # noqa: BLE001
     result(code=tidemark.error_code(error), text=str(error)[:2000])
     sys.exit(0)
 
+if how == "jar only":
+    try:
+        tidemark.configure(SparkSession.builder)
+        refused = None
+    except tidemark.TidemarkError as error:
+        refused = error.code
+    spark.stop()
+    again = tidemark.configure(SparkSession.builder.master("local[1]")).getOrCreate()
+    result(configure=refused, again=tidemark.doctor(again).ok)
+    sys.exit(0)
+
 jars, extensions = spark.conf.get("spark.jars"), spark.conf.get("spark.sql.extensions")
 diagnosis = tidemark.doctor(spark)
 version = spark.sql("SELECT tidemark_version()").head()
 spark.stop()
 # The JVM lives on with its jar: a second session in it is as good as the first.
-again = tidemark.configure(SparkSession.builder.master("local[1]")).getOrCreate()
+builder = SparkSession.builder.master("local[1]")
+again = (builder if how == "as it is" else tidemark.configure(builder)).getOrCreate()
 result(
     jars=jars,
     extensions=extensions,

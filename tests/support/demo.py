@@ -7,6 +7,28 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
-from flights_weather import clock, data, files, held, outcome, runs, table
+from flights_weather import (
+    clock,
+    data,
+    files,
+    held,
+    outcome,
+    picture,
+    promise,
+    runs,
+    table,
+    watching,
+)
 
-__all__ = ["clock", "data", "files", "held", "outcome", "runs", "table"]
+__all__ = [
+    "clock",
+    "data",
+    "files",
+    "held",
+    "outcome",
+    "picture",
+    "promise",
+    "runs",
+    "table",
+    "watching",
+]

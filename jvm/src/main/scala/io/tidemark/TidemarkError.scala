@@ -20,7 +20,7 @@ object TidemarkError {
   def sparkVersionMismatch(built: String, running: String): TidemarkError = TidemarkError(
     "SPARK_VERSION_MISMATCH",
     s"This Tidemark jar is for Spark $built, but the session runs Spark $running.",
-    s"using the jar that ends in spark-${minor(running)} (tidemark.jar_path() names it)")
+    s"using the jar whose name begins with tidemark-spark-${minor(running)} (tidemark.jar_path() names it)")
 
   def javaTooOld(running: Int): TidemarkError = TidemarkError(
     "JAVA_TOO_OLD",
@@ -48,14 +48,12 @@ object TidemarkError {
   def entryDamaged(file: String, why: String): TidemarkError = TidemarkError(
     "CHECKPOINT_ENTRY_DAMAGED",
     s"The watermark entry $file is damaged: $why.",
-    "restoring the file from a backup, or by deleting the checkpoint's tidemark folder: " +
-      "the query then goes on from Spark's own watermark, the minimum of all inputs")
+    restoring)
 
   def entryEmpty(file: String): TidemarkError = TidemarkError(
     "CHECKPOINT_ENTRY_EMPTY",
     s"The watermark entry $file is empty.",
-    "restoring the file from a backup, or by deleting the checkpoint's tidemark folder: " +
-      "the query then goes on from Spark's own watermark, the minimum of all inputs")
+    restoring)
 
   def entryNewer(file: String, version: Int, known: Int): TidemarkError = TidemarkError(
     "CHECKPOINT_ENTRY_NEWER",
@@ -92,6 +90,11 @@ object TidemarkError {
     "LEFT_TO_SPARK",
     s"The query names the watermark key '$key', but its watermarks are Spark's own: $reason.",
     "removing that setting, or by using withWatermark without a key")
+
+  private val restoring: String =
+    "restoring the file from a backup, or by deleting the checkpoint's tidemark folder: the query then goes on from " +
+      "Spark's own watermark, the minimum of all inputs (where an operator carries a second event-time column it is " +
+      "refused, and needs a new checkpoint)"
 
   private def minor(version: String): String = version.split('.').take(2).mkString(".")
 }

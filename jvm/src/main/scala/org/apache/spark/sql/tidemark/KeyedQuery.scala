@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWri
 
 /** The watermarks of one running query: what it remembers, and what each batch works with.
   *
-  * All methods but [[report]] are called on the query's own thread. `docs/inside.md` shows a batch's way through.
+  * All methods but [[snapshot]], [[notes]] and [[lateRows]] are called on the query's own thread. `docs/inside.md` shows a batch's way through.
   */
 private[tidemark] final class KeyedQuery(
     val label: String,

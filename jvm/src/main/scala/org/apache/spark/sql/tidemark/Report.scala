@@ -11,8 +11,8 @@ import com.fasterxml.jackson.databind.ObjectMapper
 /** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
   *
   * Times are ms since the epoch; a watermark that is not defined yet is null. `late` is what rows of the next batch are
-  * judged by, `eviction` what its windows are closed and its state is evicted by. `batch` is the last that has ended
-  * (-1: none has).
+  * judged by, `eviction` what its windows are closed and its state is evicted by. `batch` is the last that has ended, null
+  * while none has.
   */
 private[tidemark] final case class Report(id: UUID, runId: UUID, json: String)
 
@@ -40,7 +40,7 @@ private[tidemark] object Report {
       Propagation.levels(shape, entry.decide),
       query)
     Seq(
-      "batch" -> entry.batch,
+      "batch" -> Option.when(entry.batch >= 0)(Long.box(entry.batch)).orNull,
       "origins" -> list(query.origins.all.map(one => origin(one, entry))),
       "notes" -> list(query.notes.map(note => obj("code" -> note.code, "message" -> note.message))),
       "plan" -> tree.json)

@@ -1,0 +1,41 @@
+"""What the demo promises of part 1: the departures come out as if they were alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .runs import Engine
+from .table import Result
+
+
+def broken(found: Sequence[Result]) -> list[str]:
+    """How Tidemark's departures, beside the weather, differ from the departures alone.
+
+    Returns:
+        A sentence for each difference; none when all is as promised.
+    """
+    return list(_differences(found))
+
+
+def _differences(found: Sequence[Result]) -> Iterator[str]:
+    alone = _result(found, "stock", "departures_alone", silent=False)
+    if alone is None or alone.outcome.error or not alone.held.out:
+        yield "The departures alone gave out no hour, so there is nothing to compare with."
+        return
+    for silent in (False, True):
+        weather = "silent" if silent else "live"
+        ours = _result(found, "tidemark", "two_dashboards", silent)
+        if ours is None:
+            yield f"Part 1 was not run by Tidemark with the weather {weather}."
+        elif ours.outcome.error:
+            yield f"Part 1 by Tidemark, weather {weather}, ended in {ours.outcome.error}."
+        elif sorted(ours.outcome.given) != sorted(alone.outcome.given):
+            yield (
+                f"Part 1 by Tidemark, weather {weather}: the departures came out otherwise than "
+                f"alone. Alone: {alone.held}. Here: {ours.held}."
+            )
+
+
+def _result(found: Sequence[Result], engine: Engine, part: str, silent: bool) -> Result | None:
+    case = (engine, part, silent)
+    return next((r for r in found if (r.engine, r.outcome.part, r.outcome.silent) == case), None)

@@ -1,0 +1,54 @@
+"""The demo fails where Tidemark's departures differ from the departures alone."""
+
+from __future__ import annotations
+
+import pytest
+from support.demo import held, outcome, promise, runs, table
+
+HOUR_5, HOUR_6 = (7, "2013-11-02 05:00:00", 15), (8, "2013-11-02 06:00:00", 9)
+
+
+def result(
+    engine: runs.Engine, part: str, silent: bool, *given: tuple[int, str, int], error: str = ""
+) -> table.Result:
+    told = outcome.Outcome(part, silent, given=list(given), error=error or None)
+    return table.Result(engine, told, held.Held(len(given), 2, 0.0, 0, 0, 0))
+
+
+ALONE = result("stock", "departures_alone", False, HOUR_5, HOUR_6)
+LIVE = result("tidemark", "two_dashboards", False, HOUR_5, HOUR_6)
+SILENT = result("tidemark", "two_dashboards", True, HOUR_6, HOUR_5)
+
+
+def test_departures_that_come_out_as_if_alone_keep_the_promise() -> None:
+    # What stock makes of part 1 is no matter here.
+    stock = result("stock", "two_dashboards", True, HOUR_5)
+    assert promise.broken([ALONE, stock, LIVE, SILENT]) == []
+
+
+@pytest.mark.parametrize(
+    ("silent", "given"),
+    [
+        (False, [HOUR_5]),
+        (True, [HOUR_5]),
+        (True, [HOUR_5, (9, *HOUR_6[1:])]),
+        (False, [HOUR_5, (8, HOUR_6[1], 8)]),
+    ],
+)
+def test_a_missing_a_later_or_another_hour_breaks_it(
+    silent: bool, given: list[tuple[int, str, int]]
+) -> None:
+    other = result("tidemark", "two_dashboards", silent, *given)
+    (said,) = promise.broken([ALONE, SILENT if not silent else LIVE, other])
+    assert f"weather {'silent' if silent else 'live'}" in said
+
+
+def test_a_failed_or_a_missing_run_breaks_it() -> None:
+    failed = result("tidemark", "two_dashboards", True, HOUR_5, HOUR_6, error="WENT_BACK")
+    assert len(promise.broken([ALONE, failed])) == 2
+
+
+def test_nothing_to_compare_with_breaks_it() -> None:
+    none = result("stock", "departures_alone", False)
+    assert len(promise.broken([none, LIVE, SILENT])) == 1
+    assert len(promise.broken([LIVE, SILENT])) == 1

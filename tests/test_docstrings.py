@@ -1,0 +1,38 @@
+"""The examples in docstrings run, of the installed package and of the demo."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from types import ModuleType
+
+import pytest
+from support import demo
+
+import tidemark
+
+
+def modules(package: ModuleType) -> list[str]:
+    found = pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    # A __main__ is for running.
+    names = [module.name for module in found if not module.name.endswith(".__main__")]
+    return [package.__name__, *names]
+
+
+MODULES = [*modules(tidemark), *modules(importlib.import_module(demo.clock.__package__))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_in_docstrings_run(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_there_are_examples_that_are_not_skipped() -> None:
+    found = {}
+    for name in MODULES:
+        tests = doctest.DocTestFinder().find(importlib.import_module(name))
+        run = [e for t in tests for e in t.examples if not e.options.get(doctest.SKIP)]
+        if run:
+            found[name] = len(run)
+    assert {"tidemark._errors", "flights_weather.clock"} <= found.keys()
