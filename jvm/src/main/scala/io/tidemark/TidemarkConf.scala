@@ -37,7 +37,7 @@ object TidemarkConf {
   val UnboundedJoin: TidemarkConf[Unbounded] = TidemarkConf(
     "spark.tidemark.unboundedJoin",
     "A side of a stream-stream join without a time condition keeps its rows for ever, so rows of any age may come " +
-      "out. spark: the watermark goes on as in Spark, and the log and the report say so. hold: nothing is promised " +
+      "out. spark: its watermark goes on as far as both inputs, as in Spark, and the log and the report say so. hold: nothing is promised " +
       "downstream, operators there wait. refuse: the query fails at start.",
     default = Unbounded.Spark: Unbounded,
     since = "0.1.0",
