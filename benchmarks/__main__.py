@@ -25,6 +25,7 @@ def main() -> None:
     builder = SparkSession.builder.master("local[1]").appName("tidemark benchmarks")
     for key, value in {
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "1",
         "spark.driver.memory": "3g",
         "spark.sql.streaming.numRecentProgressUpdates": "1000",

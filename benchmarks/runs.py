@@ -13,12 +13,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 ENGINES = {"stock": "false", "tidemark": "true"}
 
+Compared = tuple[float, float, list[float]]
+"""A figure by both engines: the median of stock, that of Tidemark, and the ratio of each pair of runs."""
+
 
 def progress(
-    spark: SparkSession, engine: str, query: DataFrame, batches: int
+    spark: SparkSession, engine: str, build: Callable[[], DataFrame], batches: int
 ) -> list[dict[str, Any]]:
-    """Progress of `batches` batches of `query`, without the first two (code is compiled there)."""
+    """Progress of `batches` batches of a query, without the first two (code is compiled there).
+
+    The query is built with the engine chosen already: a second watermark is resolved by it.
+    """
     spark.conf.set("spark.tidemark.enabled", ENGINES[engine])
+    query = build()
     checkpoint = tempfile.mkdtemp(prefix="tidemark-bench-")
     try:
         running = query.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
@@ -34,24 +41,30 @@ def progress(
         shutil.rmtree(checkpoint, ignore_errors=True)
 
 
-def interleaved(rounds: int, measure: Callable[[str], float]) -> tuple[float, float, list[float]]:
-    """Both engines in turn, the order changing: the median of each, and the ratio of each pair."""
-    figures: dict[str, list[float]] = {"stock": [], "tidemark": []}
-    for engine in figures:
+def interleaved(rounds: int, measure: Callable[[str], dict[str, float]]) -> dict[str, Compared]:
+    """Both engines in turn, the order changing; `measure` gives a run's figures, each by its name."""
+    runs: dict[str, list[dict[str, float]]] = {engine: [] for engine in ENGINES}
+    for engine in runs:
         measure(engine)
     for number in range(rounds):
-        for engine in list(figures)[:: 1 if number % 2 == 0 else -1]:
-            figures[engine].append(measure(engine))
-    ratios = [
-        ours / theirs for ours, theirs in zip(figures["tidemark"], figures["stock"], strict=True)
-    ]
-    return statistics.median(figures["stock"]), statistics.median(figures["tidemark"]), ratios
+        for engine in list(runs)[:: 1 if number % 2 == 0 else -1]:
+            runs[engine].append(measure(engine))
+    return {
+        figure: _compared(*([run[figure] for run in runs[engine]] for engine in ENGINES))
+        for figure in runs["stock"][0]
+    }
 
 
-def line(label: str, unit: str, stock: float, ours: float, ratios: list[float]) -> str:
+def _compared(stock: list[float], ours: list[float]) -> Compared:
+    ratios = [our / their for our, their in zip(ours, stock, strict=True)]
+    return statistics.median(stock), statistics.median(ours), ratios
+
+
+def line(label: str, unit: str, compared: Compared) -> str:
+    stock, ours, ratios = compared
     middle = statistics.median(ratios)
-    return f"{label:34} {stock:9.1f} {ours:9.1f} {unit:7} {middle:6.2f}x  ({min(ratios):.2f} to {max(ratios):.2f})"
+    return f"{label:42} {stock:9.1f} {ours:9.1f} {unit:7} {middle:6.2f}x  ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def head(title: str) -> str:
-    return f"\n{title}\n{'':34} {'stock':>9} {'tidemark':>9} {'':7} {'ratio':>7}  (range)"
+    return f"\n{title}\n{'':42} {'stock':>9} {'tidemark':>9} {'':7} {'ratio':>7}  (range)"
