@@ -1,7 +1,7 @@
 package io.tidemark.core
 
-import java.util.concurrent.TimeUnit
 import java.util.{Arrays, SplittableRandom, TreeMap => Sorted}
+import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
