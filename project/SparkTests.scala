@@ -18,6 +18,8 @@ object SparkTests {
     Test / parallelExecution := false,
     Test / javaOptions ++= javaOptionsOf((ThisBuild / baseDirectory).value, target.value),
     Test / forkOptions := (Test / forkOptions).value.withWorkingDirectory(workFolder(target.value)),
+    // What a main prints is what `make` shows, without sbt's words before it.
+    Test / outputStrategy := Some(StdoutOutput),
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF", "-W", "120", "60"),
     Test / test := {
       val _ = (Test / test).value

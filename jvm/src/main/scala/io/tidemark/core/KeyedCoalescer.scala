@@ -23,6 +23,9 @@ final class KeyedCoalescer[K](onReturn: OnReturn = OnReturn.Hold) {
   /** How far an input has got with a key; [[Coalescer.NoClock]] if it has said nothing of it. */
   def clock(input: Int, key: K): Long = byKey.get(key).fold(Coalescer.NoClock)(_.clock(input))
 
+  /** The state of an input, for all keys alike. */
+  def state(input: Int): Byte = inputs.state(input)
+
   def isIdle: Boolean = inputs.isIdle
 
   /** Adds an active input; returns its number. */

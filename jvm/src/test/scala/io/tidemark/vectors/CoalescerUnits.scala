@@ -122,11 +122,14 @@ object KeyedUnit {
   private def take(coalescer: KeyedCoalescer[Long], step: Step): Seq[String] = {
     val before = coalescer.keys.map(key => key -> coalescer.watermark(key)).toMap
     val wasIdle = coalescer.isIdle
+    val ended = coalescer.state(step.input) == Coalescer.Ended
     val error = step.op match {
-      case "wm" if step.value.get <= coalescer.clock(step.input, step.key.get) => Some("not-monotonic")
+      case "wm" if ended || step.value.get <= coalescer.clock(step.input, step.key.get) => Some("not-monotonic")
       case "wm" => coalescer.hear(step.input, step.key.get, step.value.get, 0L); None
-      case "event" => coalescer.hear(step.input, 0L); None
+      case "event" => if (!ended) coalescer.hear(step.input, 0L); None
+      case "idle" if ended => Some("not-monotonic")
       case "idle" => coalescer.idle(step.input); None
+      case "done" if ended => Some("duplicate-done")
       case "done" => coalescer.end(step.input); None
       case other => throw new Unknown(s"operation '$other'")
     }
