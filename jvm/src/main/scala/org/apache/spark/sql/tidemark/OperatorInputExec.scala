@@ -72,7 +72,10 @@ case class OperatorInputExec(
       val codes = times.map(e => BindReferences.bindReference(e, child.output).genCode(ctx))
       val time = codes.head
       val late = lateMicros.map { at =>
-        s"if (!${time.isNull} && ${time.value} <= ${at}L) { ${metricTerm(ctx, LateRows)}.add(1); continue; }"
+        // Not a number in the code: that would be compiled anew for every batch.
+        val boxed = ctx.addReferenceObj("lateMicros", Long.box(at), classOf[java.lang.Long].getName)
+        val bound = ctx.addMutableState(CodeGenerator.JAVA_LONG, "lateMicros", v => s"$v = $boxed.longValue();")
+        s"if (!${time.isNull} && ${time.value} <= $bound) { ${metricTerm(ctx, LateRows)}.add(1); continue; }"
       }
       val note = noted.map { notes =>
         val term = ctx.addReferenceObj("carried", notes)
