@@ -2,6 +2,8 @@ package io.tidemark
 
 import java.util.Locale
 
+import io.tidemark.core.{OnReturn, WhenIdle}
+
 /** A typed setting: its name, what it does, its default, and how its text is read. */
 final case class TidemarkConf[A](key: String, doc: String, default: A, since: String, values: Seq[String])(
     parse: String => Option[A]) {
@@ -10,9 +12,11 @@ final case class TidemarkConf[A](key: String, doc: String, default: A, since: St
     * @throws TidemarkException when the text is none of `values`
     */
   def get(lookup: String => Option[String]): A = lookup(key).fold(default) { value =>
-    parse(value.trim.toLowerCase(Locale.ROOT)).getOrElse(
-      throw new TidemarkException(TidemarkError.invalidSetting(key, value, values)))
+    read(value).getOrElse(throw new TidemarkException(TidemarkError.invalidSetting(key, value, values)))
   }
+
+  /** What a text means; `None`: it is none of `values`. */
+  def read(text: String): Option[A] = parse(text.trim.toLowerCase(Locale.ROOT))
 }
 
 /** All settings; the table in docs/settings.md is made from this list. */
@@ -43,5 +47,69 @@ object TidemarkConf {
     since = "0.1.0",
     Unbounded.all.map(_.name))(text => Unbounded.all.find(_.name == text))
 
-  val all: Seq[TidemarkConf[_]] = Seq(Enabled, UnboundedJoin)
+  private val OneLength = Seq("a length of time above zero, such as 1 minute", "none")
+
+  private def length(text: String): Option[Option[Long]] =
+    if (text == "none") Some(None) else Durations.millis(text).map(Some(_))
+
+  val IdleAfter: TidemarkConf[Option[Long]] = TidemarkConf(
+    "spark.tidemark.idleAfter",
+    "How long a split, or an input that is not split, may say nothing before the watermark no longer waits for it.",
+    default = None: Option[Long],
+    since = "0.1.0",
+    OneLength)(length)
+
+  val OnReturnOfSplit: TidemarkConf[OnReturn] = TidemarkConf(
+    "spark.tidemark.onReturn",
+    "What a split that speaks again behind the watermark does. hold: the watermark waits until it has caught up. " +
+      "catch_up: it is left out until then.",
+    default = OnReturn.Hold: OnReturn,
+    since = "0.1.0",
+    Seq("hold", "catch_up")) {
+    case "hold" => Some(OnReturn.Hold)
+    case "catch_up" => Some(OnReturn.CatchUp)
+    case _ => None
+  }
+
+  val WhenAllIdle: TidemarkConf[WhenIdle] = TidemarkConf(
+    "spark.tidemark.whenIdle",
+    "What the watermark of an input does of which every split is idle. stop: it stays at the largest clock. advance: " +
+      "it goes on with processing time less the delay, a step of idleAfter at a time.",
+    default = WhenIdle.Stop: WhenIdle,
+    since = "0.1.0",
+    Seq("stop", "advance")) {
+    case "stop" => Some(WhenIdle.Stop)
+    case "advance" => Some(WhenIdle.Advance)
+    case _ => None
+  }
+
+  val MaxAhead: TidemarkConf[Option[Long]] = TidemarkConf(
+    "spark.tidemark.maxAhead",
+    "How far an event time may be ahead of the batch's processing time and still move the watermark. Rows beyond it " +
+      "are processed and counted, but one row dated 2100 does not end a stream.",
+    default = None: Option[Long],
+    since = "0.1.0",
+    OneLength)(length)
+
+  val JoinIdleFollows: TidemarkConf[Boolean] = TidemarkConf(
+    "spark.tidemark.joinIdle",
+    "What an idle side of a stream-stream join does. hold: the join waits for it. follow: it goes as far as the other " +
+      "side; its rows that come after all are late by that.",
+    default = false,
+    since = "0.1.0",
+    Seq("hold", "follow")) {
+    case "hold" => Some(false)
+    case "follow" => Some(true)
+    case _ => None
+  }
+
+  val MaxSplits: TidemarkConf[Int] = TidemarkConf(
+    "spark.tidemark.maxSplits",
+    "How many splits an input may have. A query that meets more fails by name: each takes some 60 bytes on the driver.",
+    default = 2000000,
+    since = "0.1.0",
+    Seq("a number above zero"))(_.toIntOption.filter(_ > 0))
+
+  val all: Seq[TidemarkConf[_]] =
+    Seq(Enabled, UnboundedJoin, IdleAfter, OnReturnOfSplit, WhenAllIdle, MaxAhead, JoinIdleFollows, MaxSplits)
 }

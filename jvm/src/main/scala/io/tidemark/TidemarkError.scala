@@ -86,10 +86,31 @@ object TidemarkError {
     s"The $side side of the join $join keeps its rows for ever, so rows of any age may come out of it.",
     s"adding a time condition that bounds the $side side, or setting ${TidemarkConf.UnboundedJoin.key} to hold or spark")
 
-  def leftToSpark(reason: String, key: String): TidemarkError = TidemarkError(
+  def leftToSpark(reason: String, asks: String): TidemarkError = TidemarkError(
     "LEFT_TO_SPARK",
-    s"The query names the watermark key '$key', but its watermarks are Spark's own: $reason.",
-    "removing that setting, or by using withWatermark without a key")
+    s"The query $asks, but its watermarks are Spark's own: $reason.",
+    "removing that setting, or by using withWatermark alone")
+
+  def tooManySplits(column: String, splits: Int, most: Int): TidemarkError = TidemarkError(
+    "TOO_MANY_SPLITS",
+    s"The watermark on column '$column' has $splits splits, and ${TidemarkConf.MaxSplits.key} allows $most.",
+    s"splitting by something with fewer values, or setting ${TidemarkConf.MaxSplits.key} higher")
+
+  def splitNotOrderable(column: String, split: String, kind: String): TidemarkError = TidemarkError(
+    "INVALID_SPLITS",
+    s"The watermark on column '$column' is split by '$split', which is of type $kind and has no order.",
+    "splitting by a value that can be compared, such as text or a number")
+
+  def invalidEventTime(why: String): TidemarkError = TidemarkError(
+    "INVALID_EVENT_TIME",
+    s"tidemark_event_time $why.",
+    "calling it as tidemark.with_watermark does: as a whole column, with a timestamp column, its options as a JSON " +
+      "literal, and the expressions to split by")
+
+  def invalidOption(option: String, value: String, values: Seq[String]): TidemarkError = TidemarkError(
+    "INVALID_OPTION",
+    s"The option $option of a watermark is '$value', which is none of ${values.mkString(", ")}.",
+    "giving one of them, or leaving it out")
 
   private val restoring: String =
     "restoring the file from a backup, or by deleting the checkpoint's tidemark folder: the query then goes on from " +

@@ -8,11 +8,12 @@ import org.apache.spark.sql.tidemark._
   * When Spark calls what is injected here:
   * {{{
   *   session begins      apply           versions are compared; an error stops the session with its text
-  *   a plan is analyzed  resolution      a second withWatermark keeps the marks of the other columns
+  *   a plan is analyzed  resolution      tidemark_event_time becomes a column, its options and its splits
+  *                                       a second withWatermark keeps the marks of the other columns
   *   a query is started  check           the listener that takes queries over is in this session's manager
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
   *   each batch          optimizer       operator inputs marked (a rule of the query's own session)
-  *   each batch          strategy        operator inputs planned
+  *   each batch          strategy        watermarks, splits and operator inputs planned
   *   each batch          columnar        late and eviction watermarks written into the plan
   * }}}
   */
@@ -22,9 +23,14 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     Compatibility.check()
     extensions.injectFunction(VersionFunction.description)
     extensions.injectFunction(ReportFunction.description)
+    extensions.injectFunction(EventTimeFunction.description)
+    extensions.injectResolutionRule(_ => new ResolveEventTimes)
     extensions.injectResolutionRule(new KeepOtherMarks(_))
+    extensions.injectCheckRule(_ => MisplacedEventTime)
     extensions.injectCheckRule(new ListenForQueries(_))
     extensions.injectPlannerStrategy(_ => OperatorInputStrategy)
+    extensions.injectPlannerStrategy(_ => SplitByStrategy)
+    extensions.injectPlannerStrategy(new KeyedWatermarkStrategy(_))
     extensions.injectColumnar(new ApplyWatermarks(_))
   }
 }

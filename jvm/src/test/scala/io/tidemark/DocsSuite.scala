@@ -40,7 +40,7 @@ class DocsSuite extends AnyFunSuite {
     val hex = example.linesIterator.flatMap(pairs.findFirstMatchIn(_)).map(_.group(1).trim).mkString(" ")
     val entry = EntryCodec.decode(hex.split(' ').map(Integer.parseInt(_, 16).toByte))
     val reached = entry.origins.map { case (name, state) =>
-      name.toString -> state.clock.millis.map(Instant.ofEpochMilli)
+      name.toString -> state.watermark.millis.map(Instant.ofEpochMilli)
     }
     assert(
       reached == Map(

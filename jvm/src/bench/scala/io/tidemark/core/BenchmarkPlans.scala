@@ -42,7 +42,7 @@ private[core] object BenchmarkPlans {
   def seen(shape: Shape, batch: Int): Observation = {
     val nodes = postOrder(shape)
     val newest = nodes.collect { case o: Origin =>
-      o.name -> Observation.Newest(1700000000000L + batch * minute, 10 * minute)
+      o.name -> Observation.Heard.whole(1700000000000L + batch * minute, 10 * minute)
     }
     val carrying = nodes.collect {
       case o: Stateful if o.carried.nonEmpty => Input(o.id, Side.Left) -> o.carried.size

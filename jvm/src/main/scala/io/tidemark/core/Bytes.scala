@@ -76,10 +76,13 @@ private[core] final class ByteReader(data: Array[Byte], private var at: Int, end
     new ByteReader(data, at - length, at)
   }
 
-  def text(): String = {
-    val body = slice(unsigned().toInt)
-    new String(data, body.position, at - body.position, UTF_8)
-  }
+  def text(): String = slice(unsigned().toInt).rest()
+
+  /** What is left, as text. */
+  def rest(): String = new String(data, at, end - at, UTF_8)
+
+  /** What is left. */
+  def restRaw(): Array[Byte] = java.util.Arrays.copyOfRange(data, at, end)
 
   def option(): Option[Long] = if (unsigned() == 0L) None else Some(signed())
 

@@ -11,10 +11,11 @@ package io.tidemark.core
   * epoch. The rule is that of Hazelcast Jet's `WatermarkCoalescer`, and with [[OnReturn.CatchUp]] the one of Flink's
   * `StatusWatermarkValve`. Not thread-safe.
   */
-final class Coalescer(onReturn: OnReturn = OnReturn.Hold, capacity: Int = 8) {
+final class Coalescer private (onReturn: OnReturn, private val taking: Tournament) {
   import Coalescer._
 
-  private val taking = new Tournament(capacity)
+  def this(onReturn: OnReturn = OnReturn.Hold, capacity: Int = 8) = this(onReturn, new Tournament(capacity))
+
   // Of inputs that take no part: their clocks. Those that do have theirs in `taking`.
   private var resting = new Array[Long](taking.capacityNow)
   private var states = new Array[Byte](taking.capacityNow)
@@ -191,6 +192,23 @@ final class Coalescer(onReturn: OnReturn = OnReturn.Hold, capacity: Int = 8) {
       }
       Prospect(risen(least, left), left == 0 && idleCount + activeCount > 0)
     }
+
+  /** As it is now, with a life of its own from here on.
+    * @param onReturn what an input does that comes back later
+    */
+  def copy(onReturn: OnReturn = onReturn): Coalescer = {
+    val same = new Coalescer(onReturn, taking.copy())
+    same.resting = resting.clone()
+    same.states = states.clone()
+    same.heard = heard.clone()
+    same.count = count
+    same.activeCount = activeCount
+    same.idleCount = idleCount
+    same.top = top
+    same.reached = reached
+    same.earliest = earliest
+    same
+  }
 
   /** The earliest time at which an active input was heard, or a time before it. */
   def earliestHeard: Long = earliest

@@ -30,6 +30,7 @@ object EntryCodec {
     val Unions = 4
     val Carried = 5
     val Ledgers = 6
+    val Sides = 7
   }
 
   def encode(entry: Entry): Array[Byte] = {
@@ -39,17 +40,23 @@ object EntryCodec {
     section(out, Tag.Batch) { w =>
       w.signed(entry.batch)
       w.signed(entry.timestampMillis)
+      w.signed(entry.endMillis)
     }
     section(out, Tag.Decision) { w =>
       w.seq(entry.decision.origins.toSeq) { case (name, at) => originName(w, name); watermark(w, at) }
       unions(w, entry.decision.unionFloors)
       carried(w, entry.decision.carried)
+      sides(w, entry.decision.sideFloors)
     }
     section(out, Tag.Origins)(w =>
       w.seq(entry.origins.toSeq) { case (name, state) =>
         originName(w, name)
-        watermark(w, state.clock)
+        watermark(w, state.watermark)
         w.option(state.maxEventTimeMillis)
+        w.option(state.sinceMillis)
+        w.unsigned(if (state.waiting) 1L else 0L)
+        w.unsigned(state.farAheadRows)
+        splits(w, state.splits)
       })
     section(out, Tag.Unions)(unions(_, entry.unionFloors))
     section(out, Tag.Carried)(carried(_, entry.carried))
@@ -59,6 +66,7 @@ object EntryCodec {
         w.unsigned(ledger.widthMillis)
         w.seq(ledger.buckets.toSeq) { case (end, values) => w.signed(end); w.seq(values)(w.option) }
       })
+    section(out, Tag.Sides)(sides(_, entry.sideFloors))
     out.unsigned(Tag.End.toLong)
     out.int(checksum(out.bytes))
     out.bytes
@@ -83,17 +91,18 @@ object EntryCodec {
   }
 
   private def read(in: ByteReader): Entry = {
-    var entry = Entry(-1L, 0L, Decision.none, Map.empty, Map.empty, Map.empty, Map.empty)
+    var entry = Entry(-1L, 0L, 0L, Decision.none, Map.empty, Map.empty, Map.empty, Map.empty)
     var tag = in.unsigned().toInt
     while (tag != Tag.End) {
       val body = in.slice(in.unsigned().toInt)
       entry = tag match {
-        case Tag.Batch => entry.copy(batch = body.signed(), timestampMillis = body.signed())
+        case Tag.Batch =>
+          entry.copy(batch = body.signed(), timestampMillis = body.signed(), endMillis = body.signed())
         case Tag.Decision =>
           val origins = body.seq(readOriginName(body) -> readWatermark(body)).toMap
-          entry.copy(decision = Decision(origins, readUnions(body), readCarried(body)))
+          entry.copy(decision = Decision(origins, readUnions(body), readCarried(body), readSides(body)))
         case Tag.Origins =>
-          val origins = body.seq(readOriginName(body) -> OriginState(readWatermark(body), body.option()))
+          val origins = body.seq(readOriginName(body) -> readOrigin(body))
           entry.copy(origins = origins.toMap)
         case Tag.Unions => entry.copy(unionFloors = readUnions(body))
         case Tag.Carried => entry.copy(carried = readCarried(body))
@@ -104,6 +113,7 @@ object EntryCodec {
             at -> Ledger(width, TreeMap.from(body.seq(body.signed() -> body.seq(body.option()).toVector)))
           }
           entry.copy(ledgers = ledgers.toMap)
+        case Tag.Sides => entry.copy(sideFloors = readSides(body))
         case optional if optional >= FirstOptionalTag => entry
         case unknown => throw new Damaged(s"it has a section $unknown that format version $Version does not have")
       }
@@ -136,6 +146,40 @@ object EntryCodec {
     case other => throw new Damaged(s"it has a watermark of kind $other")
   }
 
+  private def readOrigin(r: ByteReader): OriginState = {
+    val reached = readWatermark(r)
+    val newest = r.option()
+    val since = r.option()
+    val waiting = r.unsigned() == 1L
+    val farAhead = r.unsigned()
+    OriginState(readSplits(r, reached), newest, since, waiting, farAhead)
+  }
+
+  private def splits(w: ByteWriter, all: Splits): Unit = {
+    w.unsigned(all.size.toLong)
+    var split = 0
+    while (split < all.size) {
+      val name = all.encodedName(split)
+      w.unsigned(name.length.toLong)
+      w.raw(name)
+      w.unsigned(all.state(split).toLong)
+      w.option(all.clock(split))
+      w.signed(all.lastHeard(split))
+      split += 1
+    }
+  }
+  private def readSplits(r: ByteReader, reached: Watermark): Splits = Splits.restored(
+    r.seq {
+      val name = r.slice(r.unsigned().toInt).restRaw()
+      Splits.Written(name, readState(r), r.option(), r.signed())
+    },
+    reached)
+  private def readState(r: ByteReader): Byte = {
+    val state = r.unsigned()
+    if (state > Coalescer.CatchingUp) throw new Damaged(s"it has a split in state $state")
+    state.toByte
+  }
+
   private def input(w: ByteWriter, at: Input): Unit = {
     w.unsigned(at.operator.value)
     w.unsigned(if (at.side == Side.Left) 0L else 1L)
@@ -149,6 +193,10 @@ object EntryCodec {
     }
   private def readUnions(r: ByteReader): Map[UnionSlot, Watermark] =
     r.seq(UnionSlot(r.unsigned().toInt, r.unsigned().toInt) -> readWatermark(r)).toMap
+
+  private def sides(w: ByteWriter, all: Map[Input, Watermark]): Unit =
+    w.seq(all.toSeq) { case (at, reached) => input(w, at); watermark(w, reached) }
+  private def readSides(r: ByteReader): Map[Input, Watermark] = r.seq(readInput(r) -> readWatermark(r)).toMap
 
   private def carried(w: ByteWriter, all: Map[CarriedSlot, Watermark]): Unit =
     w.seq(all.toSeq) { case (slot, at) => input(w, slot.input); w.unsigned(slot.index.toLong); watermark(w, at) }

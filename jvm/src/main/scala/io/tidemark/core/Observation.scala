@@ -4,65 +4,126 @@ import scala.annotation.tailrec
 
 /** What a batch has seen.
   *
-  * @param newest largest event time (ms) and delay (ms) of every origin that had rows
+  * @param heard of every origin of which there is something to say
   * @param noted carried values of the rows that each input took in, by bucket
   */
 final case class Observation(
-    newest: Map[OriginName, Observation.Newest],
+    heard: Map[OriginName, Observation.Heard],
     noted: Map[Input, Ledger])
 
 object Observation {
-  final case class Newest(maxEventTimeMillis: Long, delayMillis: Long)
+
+  /** What a batch has seen of one origin.
+    *
+    * @param times the largest event time of each split that had rows; an input that is not split is one split
+    * @param delayMillis how far the clocks are behind that, ms
+    * @param known splits that the source says are there, with rows or without (encoded names)
+    * @param waiting whether an admission limit held rows back that were there when the batch began
+    * @param farAheadRows rows whose event time moved no clock, because it was too far ahead
+    */
+  final case class Heard(
+      times: SplitTimes,
+      delayMillis: Long,
+      known: Seq[Array[Byte]] = Nil,
+      waiting: Boolean = false,
+      farAheadRows: Long = 0L)
+
+  object Heard {
+
+    /** Of an input that is not split. */
+    def whole(maxEventTimeMillis: Long, delayMillis: Long): Heard =
+      Heard(SplitTimes.whole(maxEventTimeMillis), delayMillis)
+  }
 
   val nothing: Observation = Observation(Map.empty, Map.empty)
 
   /** Whether batches that see nothing would let an operator go on, though none goes on in the next one: a carried column
     * leaves its operator only in the batch after the one in which it has come in.
     */
-  @tailrec def letsGoOn(shape: Shape, before: Entry, levels: Levels): Boolean =
+  @tailrec def letsGoOn(
+      shape: Shape,
+      before: Entry,
+      at: BatchStart,
+      rules: Map[OriginName, OriginRules],
+      levels: Levels): Boolean =
     levels.inputs.values.exists(_.carried.nonEmpty) && {
-      val after = observe(before, before.batch + 1, before.timestampMillis, before.decide, levels, nothing)
-      after.decide != before.decide && {
-        val next = Propagation.levels(shape, after.decide)
+      val decision = before.decide(at, rules)
+      val after = observe(before, Ended(before.batch + 1, at, at.millis), decision, levels, nothing, rules)
+      val further = after.decide(at, rules)
+      further != decision && {
+        val next = Propagation.levels(shape, further)
         next.inputs.keys.exists(input => next.progress(input.operator) != levels.progress(input.operator)) ||
-        letsGoOn(shape, after, next)
+        letsGoOn(shape, after, at, rules, next)
       }
     }
+
+  /** A batch that has ended.
+    * @param decided when it was decided, and what was known then
+    * @param endMillis when it ended, by the clock that the query goes by
+    */
+  final case class Ended(batch: Long, decided: BatchStart, endMillis: Long)
 
   /** The memory after a batch: a function of the memory before it, what it worked with, and what it saw. */
   def observe(
       before: Entry,
-      batch: Long,
-      timestampMillis: Long,
+      ended: Ended,
       decision: Decision,
       levels: Levels,
-      seen: Observation): Entry = {
+      seen: Observation,
+      rules: Map[OriginName, OriginRules]): Entry = {
     val ledgers = levels.inputs.collect {
       case (input, at) if at.keepsLedger =>
         val all = before.ledgers.getOrElse(input, Ledger.empty).add(seen.noted.getOrElse(input, Ledger.empty))
         input -> at.evicted.fold(all)(bound => all.evict(bound.watermark))
     }
+    val end = math.max(before.nowOf(ended.decided), ended.endMillis)
     Entry(
-      batch,
-      timestampMillis,
+      ended.batch,
+      ended.decided.millis,
+      end,
       decision,
-      clocks(before.origins, seen.newest),
+      origins(before, ended.decided, end, seen.heard, rules),
       before.unionFloors ++ levels.unions.map { case (slot, at) =>
         slot -> at.atLeast(before.unionFloors.getOrElse(slot, Watermark.Unknown))
       },
       carried(decision, levels, ledgers),
-      ledgers)
+      ledgers,
+      before.sideFloors ++ levels.inputs.collect {
+        case (input, at) if at.follows => input -> at.input.watermark.active
+      })
   }
 
-  private def clocks(
-      before: Map[OriginName, OriginState],
-      newest: Map[OriginName, Newest]): Map[OriginName, OriginState] =
-    newest.foldLeft(before) { case (all, (name, seen)) =>
-      val state = all.getOrElse(name, OriginState.unheard)
-      val clock = Watermark.At(seen.maxEventTimeMillis - seen.delayMillis)
-      val largest = state.maxEventTimeMillis.fold(seen.maxEventTimeMillis)(math.max(_, seen.maxEventTimeMillis))
-      all.updated(name, OriginState(clock.atLeast(state.clock), Some(largest)))
+  private def origins(
+      before: Entry,
+      decided: BatchStart,
+      end: Long,
+      heard: Map[OriginName, Heard],
+      rules: Map[OriginName, OriginRules]): Map[OriginName, OriginState] =
+    before.origins ++ (before.origins.keySet ++ heard.keySet ++ rules.keySet).map { name =>
+      val state = before.origins.getOrElse(name, OriginState.unheard)
+      val decidedSplits =
+        rules.get(name).fold(state.splits)(state.splitsAt(before.nowOf(decided), decided.unread.get(name), _))
+      name -> after(state, decidedSplits, end, heard.get(name), rules.get(name))
     }
+
+  private def after(
+      state: OriginState,
+      splits: Splits,
+      end: Long,
+      heard: Option[Heard],
+      rules: Option[OriginRules]): OriginState = {
+    val onReturn = rules.fold[OnReturn](OnReturn.Hold)(_.onReturn)
+    // An input that is not split is known from the first batch on: it may fall silent before its first row.
+    val whole = rules.filter(r => r.width == 0 && r.idleAfterMillis.nonEmpty).map(_ => SplitNames.Whole)
+    val names = rules.toSeq.flatMap(_.expected) ++ whole ++ heard.toSeq.flatMap(_.known)
+    val known = splits.withNames(names, end, onReturn)
+    OriginState(
+      heard.fold(known)(h => known.heard(h.times, h.delayMillis, end, onReturn)),
+      (state.maxEventTimeMillis ++ heard.flatMap(_.times.max)).maxOption,
+      state.sinceMillis.orElse(Some(end)),
+      heard.exists(_.waiting),
+      state.farAheadRows + heard.fold(0L)(_.farAheadRows))
+  }
 
   /** A carried column must not pass the oldest value in state, nor what came in with this batch: a row that was on time
     * in this batch may stay in state and come out in any later one.

@@ -74,18 +74,28 @@ object Propagation {
 
     private def joinOut(join: Join, left: Edge, right: Edge): Edge = {
       def edge(side: Side): Edge = if (side == Side.Left) left else right
+      val bothIdle = Seq(left, right).forall(_.least.exists(_.watermark.isIdle))
+      def raw(at: Side): Held = join.side(at).active.fold(edge(at).least.getOrElse(Held.unknown))(edge(at).column)
       // Of an idle side nothing can be said of the rows still to come: it is waited for, unless both are idle.
-      val idle = Seq(left, right).forall(_.least.exists(_.watermark.isIdle))
-      def waiting(held: Held): Held = if (idle) held else held.active
+      def waiting(held: Held): Held = if (bothIdle) held else held.active
       def own(at: Side): Held =
-        waiting(join.side(at).active.fold(edge(at).least.getOrElse(Held.unknown))(edge(at).column))
+        if (!join.side(at).follows) waiting(raw(at))
+        else {
+          val other = raw(at.other)
+          val far = if (raw(at).watermark.isIdle && !bothIdle)
+            Held(raw(at).watermark.active.later(other.watermark), other.by)
+          else waiting(raw(at))
+          far.atLeast(decision.sideFloor(Input(join.id, at)))
+        }
+      def column(at: Side, id: ColumnId): Held =
+        if (join.side(at).active.contains(id)) own(at) else waiting(edge(at).column(id))
       val columns = Seq(Side.Left, Side.Right).flatMap { at =>
         val side = join.side(at)
-        val evicted = side.bound.map(bound => edge(bound.of).column(bound.column).plus(bound.offsetMillis)).map(waiting)
+        val evicted = side.bound.map(bound => column(bound.of, bound.column).plus(bound.offsetMillis))
         val id = Input(join.id, at)
         val closes = side.activeOut == ActiveOut.Bounded
         if (side.active.nonEmpty || edge(at).least.nonEmpty || evicted.nonEmpty)
-          inputs += id -> InputLevels(own(at), evicted, side.carried.map(edge(at).column), closes)
+          inputs += id -> InputLevels(own(at), evicted, side.carried.map(edge(at).column), closes, side.follows)
         val active = side.active.map(_ -> own(at))
         val carried = carriedOut(id, side.carried, edge(at))
         val out = side.activeOut match {

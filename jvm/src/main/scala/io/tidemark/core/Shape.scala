@@ -67,6 +67,7 @@ object Shape {
     * @param activeOut what is known of the active column when it leaves the join
     * @param carried event-time columns of this side that come out with the age of the state
     * @param comesOut whether this side's columns are in the output at all (not so for the right of a left semi join)
+    * @param follows whether it goes as far as the other side while it is idle; else it is waited for
     */
   final case class JoinSide(
       input: Shape,
@@ -74,7 +75,8 @@ object Shape {
       bound: Option[Bound],
       activeOut: ActiveOut,
       carried: Seq[ColumnId],
-      comesOut: Boolean)
+      comesOut: Boolean,
+      follows: Boolean = false)
 
   /** How the active column of a join side leaves the join. */
   sealed trait ActiveOut

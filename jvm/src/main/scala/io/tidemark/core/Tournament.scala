@@ -6,10 +6,10 @@ package io.tidemark.core
   * match ends there. So a change costs a constant on average, and a logarithm (to base 8) at worst; the tree itself
   * takes a seventh of the numbers' own space. Grows, never shrinks; allocates nothing but when it grows.
   */
-private[core] final class Tournament(capacity: Int) {
+private[core] final class Tournament private (private var levels: Array[Array[Long]]) {
   import Tournament._
 
-  private var levels: Array[Array[Long]] = Tournament.levels(math.max(capacity, Players))
+  def this(capacity: Int) = this(Tournament.levels(math.max(capacity, Tournament.Players)))
 
   /** The smallest number; [[Tournament.Absent]] if there is none. */
   def least: Long = levels(levels.length - 1)(0)
@@ -34,6 +34,8 @@ private[core] final class Tournament(capacity: Int) {
       levels = grown
       replayAll()
     }
+
+  def copy(): Tournament = new Tournament(levels.map(_.clone()))
 
   /** The numbers themselves, for one pass over all of them; [[replayAll]] has to follow. */
   def numbers: Array[Long] = levels(0)

@@ -31,6 +31,9 @@ sealed trait Watermark {
     }
   }
 
+  /** The one that is ahead; one that is undefined is behind all others. */
+  final def later(that: Watermark): Watermark = Watermark.of((millis ++ that.millis).maxOption)
+
   /** The same time, of an input that is waited for although it is idle. */
   final def active: Watermark = Watermark.of(millis)
 

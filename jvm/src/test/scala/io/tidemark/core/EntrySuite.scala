@@ -7,41 +7,41 @@ class EntrySuite extends AnyFunSuite {
   private val (a, b) = (named("a"), named("b"))
 
   private def entry(batch: Long, decision: Decision, origins: (OriginName, OriginState)*) =
-    Entry(batch, 5000, decision, origins.toMap, Map.empty, Map.empty, Map.empty)
+    Entry(batch, 5000, 5000, decision, origins.toMap, Map.empty, Map.empty, Map.empty)
 
   test("before the first batch nothing is known") {
     val first = Entry.initial(Seq(a, b), -1, 0, 0)
     assert(first.batch == -1)
     assert(first.decision == Decision.none)
-    assert(first.decide == Decision.none)
+    assert(first.standing == Decision.none)
   }
 
   test("on a checkpoint of Spark's, its watermark is the floor of every origin") {
     val first = Entry.initial(Seq(a, b), 7, previous = 30, current = 50)
     assert(first.batch == 7)
     assert(first.decision == Decision.none.copy(origins = Map(a -> at(30), b -> at(30))))
-    assert(first.decide == Decision.none.copy(origins = Map(a -> at(50), b -> at(50))))
+    assert(first.standing == Decision.none.copy(origins = Map(a -> at(50), b -> at(50))))
   }
 
   test("Spark's 0 is no watermark") {
     val first = Entry.initial(Seq(a), 0, previous = 0, current = 50)
     assert(first.decision == Decision.none)
-    assert(first.decide.origin(a) == at(50))
+    assert(first.standing.origin(a) == at(50))
   }
 
   test("an origin that has a floor goes on from it") {
     val shape = origin("a", 1)
     val start = Moment(shape, Entry.initial(Seq(a), 7, 30, 50))
-    val low = start.next(Observation(Map(a -> Observation.Newest(45, 5)), Map.empty))
-    assert(low.entry.decide.origin(a) == at(50))
+    val low = start.next(Observation(Map(a -> Observation.Heard.whole(45, 5)), Map.empty))
+    assert(low.entry.standing.origin(a) == at(50))
     assert(low.entry.origins(a).maxEventTimeMillis.contains(45L))
   }
 
   private val known = entry(
     3,
     heard("a" -> at(10), "b" -> at(40)),
-    a -> OriginState(at(20), Some(25)),
-    b -> OriginState(at(60), Some(65)))
+    a -> state(at(20), Some(25)),
+    b -> state(at(60), Some(65)))
     .copy(
       unionFloors = Map(UnionSlot(0, 0) -> at(15)),
       carried = Map(CarriedSlot(left(1), 0) -> at(12)),
@@ -54,7 +54,7 @@ class EntrySuite extends AnyFunSuite {
   }
 
   test("raised, each origin has the later of its clock and the floor") {
-    assert(raised.origins == Map(a -> OriginState(at(50), Some(25)), b -> OriginState(at(60), Some(65))))
+    assert(raised.origins == Map(a -> state(at(50), Some(25)), b -> state(at(60), Some(65))))
   }
 
   test("raised, late rows are judged by what the next batch would have worked with, and never before the floor") {
@@ -70,18 +70,18 @@ class EntrySuite extends AnyFunSuite {
   }
 
   test("raised to nothing, an entry decides as before") {
-    assert(known.raisedTo(Entry.initial(Nil, 4, 0, 0)).decide == known.decide)
+    assert(known.raisedTo(Entry.initial(Nil, 4, 0, 0)).standing == known.standing)
   }
 
   test("raised, an origin that the floor does not name is kept, and one that only the floor names begins there") {
-    val some = entry(3, Decision.none, a -> OriginState(at(20), Some(25))).raisedTo(Entry.initial(Seq(b), 9, 30, 50))
-    assert(some.origins == Map(a -> OriginState(at(20), Some(25)), b -> OriginState(at(50), None)))
+    val some = entry(3, Decision.none, a -> state(at(20), Some(25))).raisedTo(Entry.initial(Seq(b), 9, 30, 50))
+    assert(some.origins == Map(a -> state(at(20), Some(25)), b -> state(at(50), None)))
   }
 
   test("an origin that is new to the plan begins at Spark's watermark, one that is remembered goes on from its own") {
-    val some = entry(8, heard("a" -> at(10)), a -> OriginState(at(20), Some(25))).withOriginsOf(floor)
+    val some = entry(8, heard("a" -> at(10)), a -> state(at(20), Some(25))).withOriginsOf(floor)
     assert(some.decision == heard("a" -> at(10), "b" -> at(30)))
-    assert(some.origins == Map(a -> OriginState(at(20), Some(25)), b -> OriginState(at(50), None)))
+    assert(some.origins == Map(a -> state(at(20), Some(25)), b -> state(at(50), None)))
     assert(some.batch == 8)
   }
 

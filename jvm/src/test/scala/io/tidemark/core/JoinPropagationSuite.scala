@@ -141,8 +141,8 @@ class JoinPropagationSuite extends AnyFunSuite {
 
     def seen(impression: String, click: String) = Observation(
       Map(
-        named("impressions") -> Observation.Newest(time(impression), minutes(20)),
-        named("clicks") -> Observation.Newest(time(click), minutes(10))),
+        named("impressions") -> Observation.Heard.whole(time(impression), minutes(20)),
+        named("clicks") -> Observation.Heard.whole(time(click), minutes(10))),
       Map.empty)
     val start = Moment.first(shape)
     val after1 = start.next(seen("10:00", "10:30"))
@@ -159,6 +159,6 @@ class JoinPropagationSuite extends AnyFunSuite {
     // Rows of batch 3 are late by what batch 2 worked with.
     assert(after2.late.inputs == after1.now.inputs)
     assert(after2.now.inputs(left(0)).input.by.contains(named("impressions")))
-    assert(after2.entry.decide.least(names(shape)) == at(time("10:40")))
+    assert(after2.entry.standing.least(names(shape)) == at(time("10:40")))
   }
 }

@@ -19,7 +19,7 @@ class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   /** Whether a batch is asked for, though there are no data: an operator would go on in it, or in the one after it. */
   private def asksForAnother(at: Moment): Boolean =
     at.now.inputs.keys.exists(input => at.now.progress(input.operator) != at.late.progress(input.operator)) ||
-      Observation.letsGoOn(at.shape, at.entry, at.now)
+      Observation.letsGoOn(at.shape, at.entry, BatchStart.at(0), Map.empty, at.now)
 
   test("once all watermarks stand still they stay, however many batches follow") {
     forAll(Gen.long) { seed =>
@@ -40,7 +40,7 @@ class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   private def saw(first: Long, second: Long) = Observation(
-    Map(named("first") -> Observation.Newest(first, 0), named("second") -> Observation.Newest(second, 0)),
+    Map(named("first") -> Observation.Heard.whole(first, 0), named("second") -> Observation.Heard.whole(second, 0)),
     Map.empty)
 
   test("a carried column arrives at the next operator in the batch after it came in") {

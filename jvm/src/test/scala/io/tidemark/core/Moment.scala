@@ -1,24 +1,25 @@
 package io.tidemark.core
 
-import Observation.observe
-
 /** A query between two batches, run as the engine runs it: `entry` is all that it remembers. */
-private[core] final case class Moment(shape: Shape, entry: Entry) {
+private[core] final case class Moment(shape: Shape, entry: Entry, rules: Map[OriginName, OriginRules] = Map.empty) {
 
   /** What the next batch judges late rows by. */
   lazy val late: Levels = Propagation.levels(shape, entry.decision)
 
   /** What the next batch closes windows and evicts state by. */
-  lazy val now: Levels = Propagation.levels(shape, entry.decide)
+  lazy val now: Levels = Propagation.levels(shape, decision)
+
+  private def start = BatchStart.at(1000 * (entry.batch + 1))
+  private def decision = entry.decide(start, rules)
 
   /** After the next batch, which saw this. */
   def next(seen: Observation): Moment = {
-    val batch = entry.batch + 1
-    copy(entry = observe(entry, batch, timestampMillis = 1000 * batch, entry.decide, now, seen))
+    val ended = Observation.Ended(entry.batch + 1, start, start.millis)
+    copy(entry = Observation.observe(entry, ended, decision, now, seen, rules))
   }
 
   /** As it would be after a crash: all that is left is what was written. */
-  def restarted: Moment = Moment(shape, EntryCodec.decode(EntryCodec.encode(entry)))
+  def restarted: Moment = copy(entry = EntryCodec.decode(EntryCodec.encode(entry)))
 }
 
 private[core] object Moment {

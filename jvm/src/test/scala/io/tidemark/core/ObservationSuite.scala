@@ -2,7 +2,6 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
-import Observation.Newest
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -11,33 +10,38 @@ class ObservationSuite extends AnyFunSuite {
   private val shape = origin("orders", 1)
   private val start = Moment.first(shape)
 
-  private def saw(newest: Long, delay: Long) = Observation(Map(orders -> Newest(newest, delay)), Map.empty)
+  private def saw(newest: Long, delay: Long) =
+    Observation(Map(orders -> Observation.Heard.whole(newest, delay)), Map.empty)
   private val nothing = Observation(Map.empty, Map.empty)
+
+  private def reached(entry: Entry) = (entry.origins(orders).watermark, entry.origins(orders).maxEventTimeMillis)
 
   test("a clock is the largest event time minus the delay") {
     val after = start.next(saw(100, 30)).entry
-    assert(after.origins == Map(orders -> OriginState(at(70), Some(100))))
-    assert(after.decide.origin(orders) == at(70))
+    assert(reached(after) == ((at(70), Some(100))))
+    assert(after.standing.origin(orders) == at(70))
   }
 
   test("an entry says which batch it is of, when that ran, and what it worked with") {
     val first = start.next(saw(100, 30)).entry
-    val second = Observation.observe(first, 1, 4711, first.decide, Propagation.levels(shape, first.decide), nothing)
-    assert((second.batch, second.timestampMillis, second.decision) == ((1L, 4711L, first.decide)))
+    val ended = Observation.Ended(1, BatchStart.at(4711), 4712)
+    val decision = first.standing
+    val second = Observation.observe(first, ended, decision, Propagation.levels(shape, decision), nothing, Map.empty)
+    assert((second.batch, second.timestampMillis, second.endMillis, second.decision) == ((1L, 4711L, 4712L, decision)))
   }
 
   test("a clock never goes back, and neither does the largest event time") {
     val after = start.next(saw(100, 30)).next(saw(50, 30)).entry
-    assert(after.origins == Map(orders -> OriginState(at(70), Some(100))))
+    assert(reached(after) == ((at(70), Some(100))))
   }
 
   test("a larger delay, after a restart, does not turn a clock back") {
     val after = start.next(saw(100, 30)).next(saw(110, 90)).entry
-    assert(after.origins == Map(orders -> OriginState(at(70), Some(110))))
+    assert(reached(after) == ((at(70), Some(110))))
   }
 
   test("a smaller delay lets a clock go on at once") {
-    assert(start.next(saw(100, 30)).next(saw(100, 10)).entry.decide.origin(orders) == at(90))
+    assert(start.next(saw(100, 30)).next(saw(100, 10)).entry.standing.origin(orders) == at(90))
   }
 
   test("a silent origin keeps its clock") {
@@ -46,11 +50,11 @@ class ObservationSuite extends AnyFunSuite {
   }
 
   test("an origin without rows so far stays unknown") {
-    assert(start.next(nothing).entry.decide.origin(orders) == Watermark.Unknown)
+    assert(start.next(nothing).entry.standing.origin(orders) == Watermark.Unknown)
   }
 
   test("a clock before the epoch is a time as any other") {
-    assert(start.next(saw(-100, 30)).entry.decide.origin(orders) == at(-130))
+    assert(start.next(saw(-100, 30)).entry.standing.origin(orders) == at(-130))
   }
 
   test("rows are late by the batch before") {
@@ -63,7 +67,7 @@ class ObservationSuite extends AnyFunSuite {
     val both = union(origin("orders", 1) -> Some(1), origin("payments", 2) -> Some(2))
     def entry(payments: Watermark, floors: Map[UnionSlot, Watermark]) =
       Entry.initial(Nil, 0, 0, 0).copy(
-        origins = Map(orders -> OriginState(at(100), None), named("payments") -> OriginState(payments, None)),
+        origins = Map(orders -> state(at(100)), named("payments") -> state(payments)),
         unionFloors = floors)
     val idle = Moment(both, entry(Watermark.Idle(None), Map.empty)).next(nothing).entry
     assert(idle.unionFloors == Map(UnionSlot(0, 0) -> at(100)))
@@ -78,8 +82,9 @@ class ObservationSuite extends AnyFunSuite {
   private def entry(payments: Watermark, carried: Watermark, inState: (Long, Long)*) = Entry(
     batch = 6,
     timestampMillis = 0,
+    endMillis = 0,
     decision = Decision.none,
-    origins = Map(orders -> OriginState(at(70), None), named("payments") -> OriginState(payments, None)),
+    origins = Map(orders -> state(at(70)), named("payments") -> state(payments)),
     unionFloors = Map.empty,
     carried = Map(slot -> carried),
     ledgers = Map(left(3) -> ledger(inState: _*)))

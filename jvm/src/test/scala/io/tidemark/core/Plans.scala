@@ -16,6 +16,16 @@ private[core] object Plans {
 
   def minutes(count: Long): Long = count * 60 * 1000
   def at(millis: Long): Watermark = Watermark.At(millis)
+
+  /** An origin that has got this far, by an input that is not split. */
+  def state(watermark: Watermark, maxEventTimeMillis: Option[Long] = None): OriginState = {
+    val splits = watermark match {
+      case Watermark.Idle(reached) =>
+        Splits.restored(Seq(Splits.Written(SplitNames.Whole, Coalescer.Idle, reached, 0L)), Watermark.Unknown)
+      case other => Splits.none.atLeast(other)
+    }
+    OriginState(splits, maxEventTimeMillis)
+  }
   def named(key: String): OriginName = OriginName(key, 0)
   def col(id: Long): ColumnId = ColumnId(id)
 

@@ -63,7 +63,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
         model.batch(arrivals)
         val (went, again) = (Moment(shape, model.entry), Moment(shape, model.entry).restarted)
         assert(again.entry == went.entry)
-        assert(again.entry.decide == went.entry.decide)
+        assert(again.entry.standing == went.entry.standing)
         assert(again.late == went.late && again.now == went.now)
       }
     }
@@ -120,7 +120,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
       val inputs = batches.head.indices.map(i => origin(s"o$i", i.toLong))
       val shape = aggregation(99, union(inputs.map(o => (o: Shape, Option(o.column.value))): _*), active = 0)
       batches.foldLeft(Moment.first(shape)) { (before, watermarks) =>
-        val origins = inputs.map(_.name).zip(watermarks.map(OriginState(_, None))).toMap
+        val origins = inputs.map(_.name).zip(watermarks.map(state(_))).toMap
         val at = Moment(shape, before.entry.copy(origins = origins))
         at.now.requireNotBefore(at.late)
         at.next(Observation(Map.empty, Map.empty))

@@ -41,7 +41,7 @@ private[core] final class RowModel(shape: Shape, delay: OriginName => Long, widt
     newest.clear()
     noted.clear()
     visit(moment.late.flow)
-    val seen = newest.map { case (name, time) => name -> Observation.Newest(time, delay(name)) }
+    val seen = newest.map { case (name, time) => name -> Observation.Heard.whole(time, delay(name)) }
     moment = moment.next(Observation(seen.toMap, noted.toMap))
   }
 

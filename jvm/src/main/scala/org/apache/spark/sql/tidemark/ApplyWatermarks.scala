@@ -42,6 +42,7 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
     }
 
   private def write(plan: SparkPlan, levels: BatchLevels): SparkPlan = plan.transformUp {
+    case clocks: SplitClocksExec => levels.limit(clocks)
     case join: StreamingSymmetricHashJoinExec if levels.knows(join, Side.Left) || levels.knows(join, Side.Right) =>
       val left = filled(join.left, join, Side.Left, levels)
       val right = filled(join.right, join, Side.Right, levels)
@@ -95,6 +96,11 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
     val late = if (exec.active.isDefined && !takesAll(writer)) Some(lateMillis(writer, side)) else None
     val levels = OperatorInputExec.Levels(Some(at), late, notes = own.inputs.get(at).exists(_.keepsLedger))
     if (exec.levels == levels) exec else exec.copy(levels = levels)
+  }
+
+  def limit(clocks: SplitClocksExec): SplitClocksExec = {
+    val limits = SplitClocksExec.Limits(query.latestMillis(clocks.clocksId), query.maxSplits)
+    if (clocks.limits == limits) clocks else clocks.copy(limits = limits)
   }
 
   /** In complete mode an aggregation has no late rows, in Spark as here: nothing is ever evicted. */

@@ -12,8 +12,6 @@ import org.apache.spark.sql.types.{MetadataBuilder, StructType}
   */
 private[tidemark] object EventTimeColumns {
 
-  val KeyMetadata: String = "tidemark.key"
-
   def isMarked(attribute: NamedExpression): Boolean = attribute.metadata.contains(EventTimeWatermark.delayKey)
 
   /** The attribute with Spark's mark (`delayMillis` is what `withWatermark` was given). */

@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.streaming.runtime.PropagateWatermarkSimula
 private[tidemark] final class KeyedPropagator(takeover: Takeover) extends PropagateWatermarkSimulator {
 
   override def propagate(batchId: Long, plan: SparkPlan, originWatermark: Long): Unit =
-    takeover.query.fold(super.propagate(batchId, plan, originWatermark))(_.propagate(batchId, plan))
+    takeover.query.fold(super.propagate(batchId, plan, originWatermark))(_.propagate(batchId, plan, takeover.start))
 
   override def getInputWatermarkForLateEvents(batchId: Long, stateOpId: Long): Long =
     takeover.query.fold(super.getInputWatermarkForLateEvents(batchId, stateOpId))(progress(_, batchId - 1, stateOpId))

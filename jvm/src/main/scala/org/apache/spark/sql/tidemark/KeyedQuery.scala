@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark
 
+import java.util.UUID
+
 import scala.collection.mutable
 
 import io.tidemark.{TidemarkError, TidemarkException}
@@ -23,7 +25,7 @@ private[tidemark] final class KeyedQuery(
 
   private var entry: Entry = Entry.initial(Nil, -1L, 0L, 0L)
   private val levels = mutable.HashMap.empty[Long, Levels]
-  private var last: (SparkPlan, Entry, Long) = (null, null, -1L)
+  private var next = Next(null, null, Decision.none)
   private var wanted = false
   private var ownSince = 0L
   @volatile private var told = Seq.empty[TidemarkError]
@@ -56,6 +58,7 @@ private[tidemark] final class KeyedQuery(
     val own = if (first == 0) None else log.read(first - 1)
     def gap = if (first == 0) floor else log.newestBefore(first - 1).fold(floor)(_.raisedTo(floor))
     entry = own.fold(gap)(_.withOriginsOf(floor))
+    entry = entry.fitting(origins.rules)
     ownSince = if (own.isEmpty) first else first - 1
     if (first > 0 && own.isEmpty)
       logWarning(
@@ -68,22 +71,38 @@ private[tidemark] final class KeyedQuery(
   /** Works out every operator's watermarks in `batch`. Spark asks for batch n-1 and then for n when it plans n, and for
     * n+1 on every trigger without data: the last is answered from memory until something has changed.
     */
-  def propagate(batch: Long, plan: SparkPlan): Unit =
-    if (batch >= 0 && !isKnown(batch, plan)) {
-      val translated = new ShapeBuilder(origins, settings.unboundedJoin).build(plan)
-      if (batch == entry.batch) keep(batch, translated, entry.decision)
-      else if (batch == entry.batch + 1) {
-        if (!levels.contains(entry.batch)) keep(entry.batch, translated, entry.decision)
-        keep(batch, translated, entry.decide)
-        tell(translated.notes)
-        seen = Some(Snapshot(translated, entry))
-        last = (plan, entry, batch)
-        wanted = isAsking(plan) && Observation.letsGoOn(translated.shape, entry, levels(batch))
-      } else throw new IllegalStateException(s"batch $batch does not follow batch ${entry.batch}")
+  def propagate(batch: Long, plan: SparkPlan, start: => BatchStart): Unit =
+    if (batch == entry.batch) {
+      if (batch >= 0 && !levels.contains(batch)) keep(batch, translate(plan), entry.decision)
+    } else if (batch == entry.batch + 1) decide(batch, plan, start)
+    else if (batch >= 0) throw new IllegalStateException(s"batch $batch does not follow batch ${entry.batch}")
+
+  private def decide(batch: Long, plan: SparkPlan, start: BatchStart): Unit = {
+    val decision = entry.decide(start, origins.rules)
+    if (next.isOther(plan, start, decision)) {
+      val translated = translate(plan)
+      if (!levels.contains(entry.batch)) keep(entry.batch, translated, entry.decision)
+      keep(batch, translated, decision)
+      tell(translated.notes)
+      seen = Some(Snapshot(translated, entry, decision))
+      wanted =
+        isAsking(plan) && Observation.letsGoOn(translated.shape, entry, start, origins.rules, levels(batch))
     }
+    next = Next(plan, start, decision)
+  }
+
+  private def translate(plan: SparkPlan) = new ShapeBuilder(origins, settings.unboundedJoin).build(plan)
 
   /** Whether a batch that has no data, and that Spark has asked about, would let a later one go on. */
-  def wantsBatch(batch: Long): Boolean = wanted && batch == last._3
+  def wantsBatch(batch: Long): Boolean = wanted && batch == entry.batch + 1
+
+  /** Event times after it move no clock in the batch that is planned (ms); `Long.MaxValue` where any does. */
+  def latestMillis(clocks: UUID): Long =
+    origins.all.find(_.clocks == clocks).flatMap(_.rules.maxAheadMillis).fold(Long.MaxValue) { ahead =>
+      entry.nowOf(next.start) + ahead
+    }
+
+  def maxSplits: Int = settings.maxSplits
 
   /** Spark asks whether to run a batch with the plan of the batch before, and plans it with a new one. */
   private def isAsking(plan: SparkPlan): Boolean =
@@ -91,10 +110,6 @@ private[tidemark] final class KeyedQuery(
       case writer: StateStoreWriter => writer.stateInfo.exists(_.storeVersion == entry.batch)
       case _ => false
     }
-
-  private def isKnown(batch: Long, plan: SparkPlan): Boolean =
-    if (batch == entry.batch) levels.contains(batch)
-    else (plan eq last._1) && (entry eq last._2) && batch == last._3
 
   private def keep(batch: Long, plan: ShapeBuilder.Translated, decision: Decision): Unit = {
     val now = Propagation.levels(plan.shape, decision)
@@ -115,15 +130,27 @@ private[tidemark] final class KeyedQuery(
   def purge(batch: Long): Unit = levels.filterInPlace((of, _) => of > batch)
 
   /** What Spark's own logs keep as the watermark of the query: the minimum of the origins, so that it can go on there. */
-  def sparkMillis: Long = entry.decide.least(origins.names).sparkMillis
+  def sparkMillis: Long = entry.standing.least(origins.names).sparkMillis
 
   /** Takes in what a batch has seen, and makes it durable. */
-  def ended(batch: Long, timestampMillis: Long, observed: Observation): Unit = {
+  def ended(batch: Long, endMillis: Long, observed: Observation): Unit = {
     val at = levels.getOrElse(batch, throw new IllegalStateException(s"batch $batch ended but was never planned"))
-    val after = Observation.observe(entry, batch, timestampMillis, entry.decide, at, observed)
+    requireFewSplits(observed)
+    val ended = Observation.Ended(batch, next.start, endMillis)
+    val after = Observation.observe(entry, ended, next.decision, at, observed, origins.rules)
     log.write(after)
     entry = after
-    seen = seen.map(_.copy(entry = after))
+    next = Next(null, null, Decision.none)
+    seen = seen.map(_.copy(entry = after, decision = after.standing))
+  }
+
+  /** Before anything of it is remembered: more splits than are allowed would fill the driver's memory. */
+  private def requireFewSplits(observed: Observation): Unit = origins.all.foreach { one =>
+    val size = math.max(
+      observed.heard.get(one.name).fold(0)(_.times.size),
+      entry.origins.get(one.name).fold(0)(_.splits.size))
+    if (size > settings.maxSplits)
+      throw new TidemarkException(TidemarkError.tooManySplits(one.column, size, settings.maxSplits))
   }
 
   private def tell(notes: Seq[TidemarkError]): Unit =
@@ -135,6 +162,15 @@ private[tidemark] final class KeyedQuery(
 
 private[tidemark] object KeyedQuery {
 
-  /** @param plan the query's plan in the last batch; @param entry the memory after the last batch that ended */
-  final case class Snapshot(plan: ShapeBuilder.Translated, entry: Entry)
+  /** @param plan the query's plan in the last batch
+    * @param entry the memory after the last batch that ended
+    * @param decision what the next batch works with, as far as is known
+    */
+  final case class Snapshot(plan: ShapeBuilder.Translated, entry: Entry, decision: Decision)
+
+  /** What the next batch has been found to work with. */
+  private final case class Next(plan: SparkPlan, start: BatchStart, decision: Decision) {
+    def isOther(plan: SparkPlan, start: BatchStart, decision: Decision): Boolean =
+      (plan ne this.plan) || start == null || decision != this.decision
+  }
 }

@@ -15,17 +15,33 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
   override def currentWatermark: Long = math.max(floorMillis, query.sparkMillis)
 
   override def updateWatermark(executedPlan: SparkPlan): Unit = {
-    val newest = collect(executedPlan) { case origin: EventTimeWatermarkExec => origin }
-      .filter(_.eventTimeStats.value.count > 0)
-      .groupMapReduce(origin => query.origins.name(origin.nodeId))(origin =>
-        Observation.Newest(origin.eventTimeStats.value.max, origin.delayMs))((a, b) =>
-        if (a.maxEventTimeMillis >= b.maxEventTimeMillis) a else b)
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }
     val noted =
       inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
-    val batch = takeover.batch
-    query.ended(batch.id, batch.timestampMillis, Observation(newest, noted.toMap))
+    query.ended(takeover.batch.id, takeover.now, Observation(heard(executedPlan), noted.toMap))
     query.countLate(lateRows(executedPlan, inputs))
+  }
+
+  private def heard(plan: SparkPlan): Map[OriginName, Observation.Heard] = {
+    val clocks = collect(plan) { case clocks: SplitClocksExec => clocks }.groupBy(_.clocksId)
+    val stats = collect(plan) { case origin: EventTimeWatermarkExec => origin }.groupBy(_.nodeId)
+    query.origins.all.map { one =>
+      val times = new SplitTimes
+      // One origin may be in the plan twice; both have the same rows.
+      clocks.get(one.clocks) match {
+        case Some(nodes) => nodes.foreach(node => times.merge(node.seen.value, Int.MaxValue))
+        case None =>
+          stats.getOrElse(one.nodeId, Nil).map(_.eventTimeStats.value).filter(_.count > 0).foreach { seen =>
+            times.note(SplitNames.Whole, seen.max)
+          }
+      }
+      one.name -> Observation.Heard(
+        times,
+        one.rules.delayMillis,
+        takeover.sources.toSeq.flatMap(_.known(one.name)),
+        one.rules.idleAfterMillis.nonEmpty && takeover.sources.exists(_.waiting(one.name)),
+        clocks.get(one.clocks).fold(0L)(_.map(_.seen.farAheadRows).max))
+    }.toMap
   }
 
   /** Late rows by operator; those that were dropped before an operator are added to what Spark says it dropped. */

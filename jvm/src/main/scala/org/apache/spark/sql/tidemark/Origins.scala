@@ -3,10 +3,11 @@ package org.apache.spark.sql.tidemark
 import java.util.UUID
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.OriginName
+import io.tidemark.core.{OriginName, OriginRules}
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.internal.SQLConf
 
 /** The origins of a query, in plan order. A node id lives as long as a run; the name is what a restart knows.
   *
@@ -17,32 +18,60 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 private[tidemark] final case class Origins(all: Seq[Origins.One], computed: Set[ExprId], notes: Seq[TidemarkError]) {
   private val byNode = all.map(one => one.nodeId -> one.name).toMap
 
+  val rules: Map[OriginName, OriginRules] = all.map(one => one.name -> one.rules).toMap
+
   def names: Seq[OriginName] = all.map(_.name)
   def name(nodeId: UUID): OriginName = byNode(nodeId)
-
-  /** The keys that the user has named. */
-  def named: Seq[String] = all.filter(_.isNamed).map(_.name.key)
 }
 
 private[tidemark] object Origins {
 
-  /** @param isNamed whether the user gave the key (else it is the column's name) */
-  final case class One(nodeId: UUID, name: OriginName, column: String, delayMillis: Long, isNamed: Boolean)
+  /** @param clocks the node of the physical plan that keeps the clocks of its splits
+    * @param splitBy what its rows are split by, as the user wrote it
+    * @param asks what the user has asked for beyond Spark's `withWatermark`, if anything
+    */
+  final case class One(
+      nodeId: UUID,
+      clocks: UUID,
+      name: OriginName,
+      column: String,
+      splitBy: Seq[String],
+      rules: OriginRules,
+      asks: Option[String])
 
   /** @throws TidemarkException when the user has named one key on different columns */
-  def of(plan: LogicalPlan): Origins = {
+  def of(plan: LogicalPlan, conf: SQLConf): Origins = {
     // One origin used twice (a self-join) is one origin with one clock.
     val nodes = plan.collect { case origin: EventTimeWatermark => origin }.distinctBy(_.nodeId)
-    val named = nodes.map(node => keyOf(node.eventTime))
-    named.zip(nodes).collect { case (Some(key), node) => key -> node.eventTime.name }.groupMap(_._1)(_._2).foreach {
+    val asked = nodes.map(optionsOf)
+    asked.zip(nodes).flatMap { case (options, node) => options.key.map(_ -> node.eventTime.name) }.groupMap(_._1)(
+      _._2).foreach {
       case (key, columns) =>
         if (columns.distinct.size > 1) throw new TidemarkException(TidemarkError.duplicateKey(key, columns.distinct))
     }
-    val names = OriginName.number(nodes.zip(named).map { case (node, key) => key.getOrElse(node.eventTime.name) })
-    val all = nodes.lazyZip(names).lazyZip(named).map { (node, name, key) =>
-      One(node.nodeId, name, node.eventTime.name, EventTimeWatermark.getDelayMs(node.delay), key.nonEmpty)
+    val splits = plan.collect { case split: SplitBy => split.id -> split }.toMap
+    val names = OriginName.number(nodes.zip(asked).map { case (node, options) =>
+      options.key.getOrElse(node.eventTime.name)
+    })
+    val all = nodes.lazyZip(names).lazyZip(asked).map { (node, name, options) =>
+      val split = options.split.flatMap(splits.get)
+      val rules = options.rules(EventTimeWatermark.getDelayMs(node.delay), split.fold(0)(_.keys.size), conf)
+      One(
+        node.nodeId,
+        split.fold(node.nodeId)(_.id),
+        name,
+        node.eventTime.name,
+        split.toSeq.flatMap(_.by),
+        rules,
+        options.asks(node.eventTime.name))
     }
     Origins(all, computedIn(plan), UnionInputs.leftOut(plan))
+  }
+
+  /** Options come along with their column; those of a watermark further up the stream are not those of this one. */
+  private def optionsOf(origin: EventTimeWatermark): EventTimeOptions = {
+    val inherited = origin.child.output.exists(a => a.exprId == origin.eventTime.exprId && EventTimeColumns.isMarked(a))
+    if (inherited) EventTimeOptions.none else EventTimeOptions.of(origin.eventTime)
   }
 
   private def computedIn(plan: LogicalPlan): Set[ExprId] =
@@ -51,9 +80,4 @@ private[tidemark] object Origins {
       .flatten
       .collect { case a @ Alias(by, _) if !by.isInstanceOf[Attribute] && !EventTimeColumns.isMarked(a) => a.exprId }
       .toSet
-
-  private def keyOf(column: Attribute): Option[String] =
-    if (column.metadata.contains(EventTimeColumns.KeyMetadata))
-      Some(column.metadata.getString(EventTimeColumns.KeyMetadata))
-    else None
 }

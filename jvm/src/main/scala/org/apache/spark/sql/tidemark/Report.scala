@@ -37,24 +37,27 @@ private[tidemark] object Report {
     val tree = new Tree(
       snapshot.plan,
       Propagation.levels(shape, entry.decision),
-      Propagation.levels(shape, entry.decide),
+      Propagation.levels(shape, snapshot.decision),
       query)
     Seq(
       "batch" -> Option.when(entry.batch >= 0)(Long.box(entry.batch)).orNull,
-      "origins" -> list(query.origins.all.map(one => origin(one, entry))),
+      "origins" -> list(query.origins.all.map(one => origin(one, snapshot))),
       "notes" -> list(query.notes.map(note => obj("code" -> note.code, "message" -> note.message))),
       "plan" -> tree.json)
   }
 
-  private def origin(one: Origins.One, entry: Entry): AnyRef = {
+  private def origin(one: Origins.One, snapshot: KeyedQuery.Snapshot): AnyRef = {
+    val entry = snapshot.entry
     val state = entry.origins.getOrElse(one.name, OriginState.unheard)
-    obj(
+    val now = snapshot.decision.origin(one.name)
+    val plain = Seq(
       "key" -> one.name.toString,
       "column" -> one.column,
-      "delay_ms" -> one.delayMillis,
-      "watermark_ms" -> millis(state.clock),
+      "delay_ms" -> one.rules.delayMillis,
+      "watermark_ms" -> millis(now),
       "late_watermark_ms" -> millis(entry.decision.origin(one.name)),
       "max_event_time_ms" -> state.maxEventTimeMillis.map(Long.box).orNull)
+    obj(plain ++ SplitsReport.fields(one, state, now): _*)
   }
 
   /** The plan as nested operators; those that only hand on what they get are left out. */
@@ -126,9 +129,9 @@ private[tidemark] object Report {
 
   private def millis(watermark: Watermark): AnyRef = watermark.millis.map(Long.box).orNull
 
-  private def list(all: Seq[AnyRef]): AnyRef = all.asJava
+  private[tidemark] def list(all: Seq[AnyRef]): AnyRef = all.asJava
 
-  private def obj(fields: (String, Any)*): AnyRef = {
+  private[tidemark] def obj(fields: (String, Any)*): AnyRef = {
     val map = new LinkedHashMap[String, Any]
     fields.foreach { case (key, value) => map.put(key, value) }
     map

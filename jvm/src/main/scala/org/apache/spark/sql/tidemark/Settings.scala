@@ -1,12 +1,19 @@
 package org.apache.spark.sql.tidemark
 
 import io.tidemark.TidemarkConf
+import io.tidemark.core.{OnReturn, WhenIdle}
 
 import org.apache.spark.sql.internal.SQLConf
 
 /** Reads Tidemark's settings from a session. */
 private[tidemark] object Settings {
   def enabled(conf: SQLConf): Boolean = read(conf, TidemarkConf.Enabled)
+  def idleAfter(conf: SQLConf): Option[Long] = read(conf, TidemarkConf.IdleAfter)
+  def onReturn(conf: SQLConf): OnReturn = read(conf, TidemarkConf.OnReturnOfSplit)
+  def whenIdle(conf: SQLConf): WhenIdle = read(conf, TidemarkConf.WhenAllIdle)
+  def maxAhead(conf: SQLConf): Option[Long] = read(conf, TidemarkConf.MaxAhead)
+  def joinIdleFollows(conf: SQLConf): Boolean = read(conf, TidemarkConf.JoinIdleFollows)
+  def maxSplits(conf: SQLConf): Int = read(conf, TidemarkConf.MaxSplits)
   def unboundedJoin(conf: SQLConf): TidemarkConf.Unbounded = read(conf, TidemarkConf.UnboundedJoin)
 
   /** Spark's own setting because of which queries are left to Spark, if there is one. */
@@ -22,4 +29,4 @@ private[tidemark] object Settings {
 }
 
 /** The settings of one query, as they were when it began to plan. */
-private[tidemark] final case class QuerySettings(unboundedJoin: TidemarkConf.Unbounded)
+private[tidemark] final case class QuerySettings(unboundedJoin: TidemarkConf.Unbounded, maxSplits: Int)

@@ -110,7 +110,7 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
         if (bound.nonEmpty && bounds.boundsActive(at)) Shape.ActiveOut.Bounded
         else unboundedOut(join, at, active.nonEmpty && comesOut)
       val carried = child.output.filter(a => built.has(a) && !active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
-      Shape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut)
+      Shape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut, follows(built.shape))
     }
     val shape = Shape.Join(
       s"join (${join.joinType.sql.toLowerCase(java.util.Locale.ROOT)})",
@@ -120,6 +120,12 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
     val columns = join.output.map(_.exprId).toSet
     val active = Seq(bounds.left, bounds.right).flatten.map(_.exprId)
     Built(shape, (left.columns ++ right.columns ++ active).intersect(columns), left.begun || right.begun)
+  }
+
+  /** Whether all inputs of a join side want it to go on while they are idle. */
+  private def follows(side: Shape): Boolean = {
+    val below = Shape.postOrder(side).collect { case origin: Shape.Origin => origin.name }
+    below.nonEmpty && below.forall(origins.rules(_).followsInJoins)
   }
 
   private def unboundedOut(join: StreamingSymmetricHashJoinExec, side: Side, matters: Boolean): Shape.ActiveOut = {

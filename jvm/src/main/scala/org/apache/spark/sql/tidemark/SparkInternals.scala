@@ -1,8 +1,9 @@
 package org.apache.spark.sql.tidemark
 
-import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, WatermarkPropagator, WatermarkTracker}
+import org.apache.spark.sql.connector.read.streaming.{ReadLimit, SparkDataStream}
+import org.apache.spark.sql.execution.streaming.runtime._
 
-/** The two fields of Spark's query execution that Tidemark replaces, and that Spark keeps to itself. */
+/** The fields of Spark's query execution that Tidemark replaces or reads, and that Spark keeps to itself. */
 private[tidemark] object SparkInternals {
 
   def propagator(execution: MicroBatchExecution): WatermarkPropagator =
@@ -16,6 +17,19 @@ private[tidemark] object SparkInternals {
 
   def setTracker(execution: MicroBatchExecution, tracker: WatermarkTracker): Unit =
     trackerField.set(execution, tracker)
+
+  /** How much of a source a batch may read. */
+  def readLimit(execution: MicroBatchExecution, stream: SparkDataStream): Option[ReadLimit] =
+    limits.invoke(execution).asInstanceOf[Map[SparkDataStream, ReadLimit]].collectFirst {
+      case (wrapper: AvailableNowDataStreamWrapper, limit) if wrapper.delegate eq stream => limit
+      case (source, limit) if source eq stream => limit
+    }
+
+  private lazy val limits = {
+    val found = classOf[StreamExecution].getDeclaredMethod("uniqueSources")
+    found.setAccessible(true)
+    found
+  }
 
   // Declared in MicroBatchExecution; the execution may be of a subclass.
   private lazy val propagatorField = field("watermarkPropagator")

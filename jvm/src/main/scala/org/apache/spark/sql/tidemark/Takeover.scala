@@ -3,6 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.util.UUID
 
 import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.BatchStart
 
 import org.apache.hadoop.fs.Path
 
@@ -27,7 +28,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     val decision = Settings.leftToSpark(conf).toLeft(begin())
     decision.left.foreach { reason =>
       logWarning(s"$label: watermarks are left to Spark, because of $reason")
-      refuseKeys(Origins.of(execution.analyzedPlan), reason)
+      refuseOptions(Origins.of(execution.analyzedPlan, conf), reason)
     }
     decided = Some(decision)
     decision.toOption
@@ -44,14 +45,24 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** The batch that is being planned or run. */
   def batch: SparkShim.Batch = SparkShim.batch(execution)
 
+  /** When the batch that is being planned or run was begun, and what is to be read then. */
+  def start: BatchStart = sources.fold(BatchStart.at(batch.timestampMillis))(_.start)
+
+  /** By the clock that the query goes by, ms. */
+  def now: Long = execution.triggerClock.getTimeMillis()
+
+  /** What the query's sources say. */
+  lazy val sources: Option[Sources] = query.map(keyed => new Sources(execution, keyed.origins))
+
   private def begin(): KeyedQuery = {
     UnionInputs.requireSamePositions(execution.analyzedPlan)
-    val origins = Origins.of(execution.analyzedPlan)
+    val origins = Origins.of(execution.analyzedPlan, conf)
     val log = new EntryLog(
       new Path(execution.resolvedCheckpointRoot),
       execution.sparkSessionForStream.sessionState.newHadoopConf(),
       conf.minBatchesToRetain)
-    val query = new KeyedQuery(label, origins, QuerySettings(Settings.unboundedJoin(conf)), log)
+    val query =
+      new KeyedQuery(label, origins, QuerySettings(Settings.unboundedJoin(conf), Settings.maxSplits(conf)), log)
     val first = batch
     val previous = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
     query.resume(first.id, previous, first.watermarkMillis)
@@ -93,7 +104,9 @@ private[tidemark] object Takeover {
     execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark]) &&
       Settings.enabled(execution.sparkSessionForStream.sessionState.conf)
 
-  /** Who names a key asks for a watermark of its own, which Spark alone cannot give. */
-  private def refuseKeys(origins: Origins, reason: String): Unit =
-    origins.named.headOption.foreach(key => throw new TidemarkException(TidemarkError.leftToSpark(reason, key)))
+  /** Who names a key, splits or an idle time asks for what Spark alone cannot give. */
+  private def refuseOptions(origins: Origins, reason: String): Unit =
+    origins.all.flatMap(_.asks).headOption.foreach { asked =>
+      throw new TidemarkException(TidemarkError.leftToSpark(reason, asked))
+    }
 }

@@ -76,7 +76,7 @@ class CheckpointDamageSuite extends TwoStreams {
       recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.step(1 -> "10:31")(1 -> "10:15"))
       // Both origins were at the least, 10:00: 10:15 of `tb` is on time again.
       assert(rows(recorder.batches) === Seq("[ta,10:00,1]"))
-      assert(entry(checkpoint, recorder.batches.last.id).origins.values.flatMap(_.clock.millis).toSet ===
+      assert(entry(checkpoint, recorder.batches.last.id).origins.values.flatMap(_.watermark.millis).toSet ===
         Set(millis("10:31"), millis("10:15")))
     }
   }

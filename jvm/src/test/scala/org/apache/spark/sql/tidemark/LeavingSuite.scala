@@ -9,7 +9,7 @@ class LeavingSuite extends TwoStreams {
 
   private def watermarks(recorder: Recorder): Map[String, Option[Long]] = {
     val last = entry(recorder.checkpoint, recorder.batches.last.id)
-    last.origins.map { case (name, state) => name.toString -> state.clock.millis }
+    last.origins.map { case (name, state) => name.toString -> state.watermark.millis }
   }
 
   private def newRows(recorder: Recorder)(run: => Unit): Seq[String] = {

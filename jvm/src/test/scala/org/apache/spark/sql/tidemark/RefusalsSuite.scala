@@ -34,7 +34,7 @@ class RefusalsSuite extends KeyedWatermarkTest {
 
   /** The column with a key of the user's, before a watermark is put on it. */
   private def keyed(df: DataFrame, column: String, key: String): DataFrame =
-    df.withMetadata(column, new MetadataBuilder().putString(EventTimeColumns.KeyMetadata, key).build())
+    df.withMetadata(column, new MetadataBuilder().putString(EventTimeOptions.KeyMetadata, key).build())
 
   private def bare(name: String) = {
     val stream = MemoryStream[(Int, Timestamp)]

@@ -1,0 +1,57 @@
+package io.tidemark.core
+
+/** How the watermark of an origin is made from the clocks of its splits. Lengths of time are in ms.
+  *
+  * @param delayMillis how far a clock is behind the largest event time
+  * @param width of how many texts a split's name is made; 0: the input is not split
+  * @param expected splits that hold the watermark before their first row
+  * @param idleAfterMillis how long a split may say nothing before it is left out; `None`: for ever
+  * @param whenIdle what an origin does of which every split is idle
+  * @param maxAheadMillis how far an event time may be ahead of the batch's processing time and still move a clock;
+  *   `None`: any
+  * @param followsInJoins whether a join side takes the other side's watermark while all its origins are idle
+  */
+final case class OriginRules(
+    delayMillis: Long,
+    width: Int = 0,
+    expected: Seq[Array[Byte]] = Nil,
+    idleAfterMillis: Option[Long] = None,
+    onReturn: OnReturn = OnReturn.Hold,
+    whenIdle: WhenIdle = WhenIdle.Stop,
+    maxAheadMillis: Option[Long] = None,
+    followsInJoins: Boolean = false)
+
+/** What the watermark of an origin does while every split of it is idle. */
+sealed trait WhenIdle
+
+object WhenIdle {
+
+  /** It stays where the largest clock was. */
+  case object Stop extends WhenIdle
+
+  /** It goes on with processing time less the delay, a step of `idle_after` at a time. */
+  case object Advance extends WhenIdle
+}
+
+/** When a batch is decided, and what is known then of rows still to be read.
+  *
+  * @param millis the batch's processing time in Spark's log, ms
+  * @param unread splits with rows in the batch itself: they are not silent, whatever their clock says
+  */
+final case class BatchStart(millis: Long, unread: Map[OriginName, Unread])
+
+object BatchStart {
+  def at(millis: Long): BatchStart = BatchStart(millis, Map.empty)
+}
+
+/** Where an origin has rows that no batch has taken in yet. */
+sealed trait Unread
+
+object Unread {
+
+  /** In some of its splits; it is not known in which. */
+  case object Somewhere extends Unread
+
+  /** In these splits (encoded names). */
+  final case class In(splits: Seq[Array[Byte]]) extends Unread
+}

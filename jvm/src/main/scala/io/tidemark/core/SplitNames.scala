@@ -1,0 +1,163 @@
+package io.tidemark.core
+
+import java.io.{ObjectInputStream, ObjectOutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Arrays
+
+/** Names of splits, numbered from 0 in the order in which they came.
+  *
+  * A name is a row of texts, one for each expression that the input is split by; any of them may be null. All of them are
+  * in one array of bytes behind a hash table of open addressing: looking one up allocates nothing, and a million short ones
+  * take some 25 MB. Names are only ever added. Not thread-safe.
+  */
+final class SplitNames private (
+    private var bytes: Array[Byte],
+    private var ends: Array[Int],
+    private var count: Int)
+    extends Serializable {
+
+  @transient private var table: Array[Int] = SplitNames.tableOf(count)
+  rehash()
+
+  def this() = this(new Array[Byte](64), new Array[Int](8), 0)
+
+  def size: Int = count
+
+  /** The number of a name; -1 if it is not there. */
+  def find(name: Array[Byte], from: Int, until: Int): Int = table(place(name, from, until)) - 1
+
+  def find(name: Array[Byte]): Int = find(name, 0, name.length)
+
+  /** The number of a name, which is added if it is not there yet. */
+  def add(name: Array[Byte], from: Int, until: Int): Int = {
+    val at = place(name, from, until)
+    if (table(at) > 0) table(at) - 1
+    else {
+      append(name, from, until)
+      table(at) = count
+      if (count * 2 > table.length) {
+        table = SplitNames.tableOf(count)
+        rehash()
+      }
+      count - 1
+    }
+  }
+
+  def add(name: Array[Byte]): Int = add(name, 0, name.length)
+
+  /** The name of another table, without a copy of it in between. */
+  def add(that: SplitNames, number: Int): Int = add(that.bytes, that.start(number), that.ends(number))
+
+  def find(that: SplitNames, number: Int): Int = find(that.bytes, that.start(number), that.ends(number))
+
+  /** The bytes of a name, as [[SplitNames.encode]] gave them. */
+  def encoded(number: Int): Array[Byte] = Arrays.copyOfRange(bytes, start(number), ends(number))
+
+  /** The texts of a name. */
+  def apply(number: Int): Seq[Option[String]] = SplitNames.decode(encoded(number))
+
+  def copy(): SplitNames = new SplitNames(bytes.clone(), ends.clone(), count)
+
+  private def start(number: Int): Int = if (number == 0) 0 else ends(number - 1)
+
+  private def append(name: Array[Byte], from: Int, until: Int): Unit = {
+    val at = start(count)
+    val end = Math.addExact(at, until - from)
+    if (end > bytes.length) bytes = Arrays.copyOf(bytes, SplitNames.grown(bytes.length, end))
+    if (count == ends.length) ends = Arrays.copyOf(ends, SplitNames.grown(ends.length, count + 1))
+    System.arraycopy(name, from, bytes, at, until - from)
+    ends(count) = end
+    count += 1
+  }
+
+  /** Where a name is in the table, or where it would be. */
+  private def place(name: Array[Byte], from: Int, until: Int): Int = {
+    val mask = table.length - 1
+    var at = SplitNames.hash(name, from, until) & mask
+    while (table(at) > 0 && !isAt(table(at) - 1, name, from, until)) at = (at + 1) & mask
+    at
+  }
+
+  private def isAt(number: Int, name: Array[Byte], from: Int, until: Int): Boolean =
+    Arrays.equals(bytes, start(number), ends(number), name, from, until)
+
+  private def rehash(): Unit = {
+    val mask = table.length - 1
+    var number = 0
+    while (number < count) {
+      var at = SplitNames.hash(bytes, start(number), ends(number)) & mask
+      while (table(at) > 0) at = (at + 1) & mask
+      table(at) = number + 1
+      number += 1
+    }
+  }
+
+  private def writeObject(out: ObjectOutputStream): Unit = {
+    bytes = Arrays.copyOf(bytes, start(count))
+    ends = Arrays.copyOf(ends, count)
+    out.defaultWriteObject()
+  }
+
+  private def readObject(in: ObjectInputStream): Unit = {
+    in.defaultReadObject()
+    table = SplitNames.tableOf(count)
+    rehash()
+  }
+}
+
+object SplitNames {
+
+  /** The one split of an input that is not split. */
+  val Whole: Array[Byte] = encode(Nil)
+
+  /** A name as bytes: for each text a varint, 0 for null, else one more than its length in UTF-8, and the text. */
+  def encode(texts: Seq[Option[String]]): Array[Byte] = encodeUtf8(texts.map(_.map(_.getBytes(UTF_8)).orNull))
+
+  /** The same of texts in UTF-8 (null is null). */
+  def encodeUtf8(texts: Seq[Array[Byte]]): Array[Byte] = {
+    val out = new ByteWriter
+    texts.foreach { text =>
+      if (text == null) out.unsigned(0L)
+      else {
+        out.unsigned(text.length + 1L)
+        out.raw(text)
+      }
+    }
+    out.bytes
+  }
+
+  def decode(name: Array[Byte]): Seq[Option[String]] = {
+    val in = new ByteReader(name, 0, name.length)
+    Iterator
+      .continually(())
+      .takeWhile(_ => in.position < name.length)
+      .map(_ => in.unsigned())
+      .map(length => Option.when(length > 0)(in.slice((length - 1).toInt).rest()))
+      .toVector
+  }
+
+  /** A name for people: one text as it is, several in brackets. */
+  def show(name: Seq[Option[String]]): String = name match {
+    case Seq(one) => one.getOrElse("null")
+    case several => several.map(_.getOrElse("null")).mkString("[", ", ", "]")
+  }
+
+  private def hash(name: Array[Byte], from: Int, until: Int): Int = {
+    var hash = 0
+    var at = from
+    while (at < until) {
+      hash = hash * 31 + name(at)
+      at += 1
+    }
+    // Sums of multiples of 31 are alike in their lowest bits, which is where the table looks.
+    hash *= 0x9e3779b9
+    hash ^ (hash >>> 15)
+  }
+
+  // At most half full.
+  private def tableOf(count: Int): Array[Int] =
+    new Array[Int](math.max(16, Integer.highestOneBit(math.max(count, 1)) << 2))
+
+  private def grown(length: Int, needed: Int): Int =
+    math.max(needed, math.min(length + (length.toLong >> 1) + 8, Int.MaxValue - 8).toInt)
+}

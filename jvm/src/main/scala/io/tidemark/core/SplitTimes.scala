@@ -1,0 +1,60 @@
+package io.tidemark.core
+
+import java.io.ObjectOutputStream
+import java.util.Arrays
+
+/** The largest event time (ms) that each split of an origin has had in a batch, or in a task of one. Merging is a
+  * maximum, so that a task which runs twice changes nothing. Not thread-safe.
+  */
+final class SplitTimes private (val names: SplitNames, private var largest: Array[Long]) extends Serializable {
+
+  def this() = this(new SplitNames, new Array[Long](8))
+
+  def size: Int = names.size
+  def isEmpty: Boolean = size == 0
+
+  /** The largest event time of a split. */
+  def apply(number: Int): Long = largest(number)
+
+  def note(name: Array[Byte], eventTimeMillis: Long): Unit = raise(names.add(name), eventTimeMillis)
+
+  /** Takes in another's splits, as long as there are fewer than `most`. */
+  def merge(that: SplitTimes, most: Int): Unit = {
+    var number = 0
+    while (number < that.size && size < most) {
+      raise(names.add(that.names, number), that.largest(number))
+      number += 1
+    }
+  }
+
+  /** The largest of all; none where there is no split. */
+  def max: Option[Long] = if (isEmpty) None else Some(Iterator.tabulate(size)(largest(_)).max)
+
+  def copy(): SplitTimes = new SplitTimes(names.copy(), largest.clone())
+
+  private def raise(number: Int, millis: Long): Unit = {
+    if (number >= largest.length) largest = Arrays.copyOf(largest, math.max(number + 1, largest.length * 2))
+    // Times before 1970 are below the 0 of a new place.
+    if (number == filled) {
+      largest(number) = millis
+      filled += 1
+    } else if (millis > largest(number)) largest(number) = millis
+  }
+
+  private var filled = names.size
+
+  private def writeObject(out: ObjectOutputStream): Unit = {
+    largest = Arrays.copyOf(largest, size)
+    out.defaultWriteObject()
+  }
+}
+
+object SplitTimes {
+
+  /** What an input that is not split has had. */
+  def whole(eventTimeMillis: Long): SplitTimes = {
+    val times = new SplitTimes
+    times.note(SplitNames.Whole, eventTimeMillis)
+    times
+  }
+}

@@ -1,0 +1,131 @@
+package io.tidemark.core
+
+/** The splits of one origin, each with its clock and when it was last heard; unchangeable.
+  *
+  * This is where an origin's part of the design's semantics is: which splits are idle at a moment, and what the watermark
+  * is then, is said by the [[Coalescer]]; here it is asked by name.
+  */
+final class Splits private (names: SplitNames, clocks: Coalescer) {
+  import Splits._
+
+  def size: Int = clocks.size
+  def active: Int = clocks.active
+  def idle: Int = clocks.idle
+
+  /** As it stands, with nobody else falling silent. */
+  def watermark: Watermark = watermarkOf(clocks.watermark, clocks.isIdle)
+
+  /** The largest clock of all, ms. */
+  def largest: Option[Long] = Some(clocks.largest).filter(_ != Coalescer.NoClock)
+
+  def name(split: Int): Seq[Option[String]] = names(split)
+  def encodedName(split: Int): Array[Byte] = names.encoded(split)
+  def state(split: Int): Byte = clocks.state(split)
+  def clock(split: Int): Option[Long] = Some(clocks.clock(split)).filter(_ != Coalescer.NoClock)
+  def lastHeard(split: Int): Long = clocks.lastHeard(split)
+
+  /** The watermark if every split were left out that was last heard at `limitMillis` or before. Changes nothing and copies
+    * nothing, as it is asked on every trigger.
+    */
+  def watermarkSince(limitMillis: Long): Watermark = {
+    val prospect = clocks.ifIdleSince(limitMillis)
+    watermarkOf(prospect.watermark, prospect.idle)
+  }
+
+  /** With those left out. */
+  def idleSince(limitMillis: Long, onReturn: OnReturn): Splits =
+    if (limitMillis < clocks.earliestHeard) this
+    else changed(onReturn)((_, all) => all.idleSince(limitMillis))
+
+  /** With these (encoded names) active, as they are about to be heard; those that are not known yet are added. */
+  def awake(splits: Seq[Array[Byte]], nowMillis: Long, onReturn: OnReturn): Splits =
+    if (splits.isEmpty) this
+    else
+      withNames(splits, nowMillis, onReturn).changed(onReturn) { (names, all) =>
+        splits.foreach(name => all.observe(names.find(name), Coalescer.NoClock, nowMillis))
+        all.settle()
+      }
+
+  /** With these (encoded names) known: they hold the watermark until they are heard or idle. */
+  def withNames(splits: Seq[Array[Byte]], nowMillis: Long, onReturn: OnReturn): Splits =
+    if (splits.forall(contains)) this
+    else {
+      val more = names.copy()
+      val all = clocks.copy(onReturn)
+      splits.foreach(name => if (more.add(name) == all.size) all.add(nowMillis))
+      new Splits(more, all)
+    }
+
+  /** With what a batch that has ended at `nowMillis` has seen of them. */
+  def heard(times: SplitTimes, delayMillis: Long, nowMillis: Long, onReturn: OnReturn): Splits =
+    if (times.isEmpty) this
+    else {
+      val all = clocks.copy(onReturn)
+      // Shared with the splits before, until there is a new name.
+      var known = names
+      var number = 0
+      while (number < times.size) {
+        var split = known.find(times.names, number)
+        if (split < 0) {
+          if (known eq names) known = names.copy()
+          split = known.add(times.names, number)
+          all.add(nowMillis)
+        }
+        // No overflow: Spark's times are in µs, and so a thousand times smaller than a Long can be.
+        all.observe(split, times(number) - delayMillis, nowMillis)
+        number += 1
+      }
+      all.settle()
+      new Splits(known, all)
+    }
+
+  /** With a watermark that is no earlier than this one. */
+  def atLeast(floor: Watermark): Splits =
+    floor.millis.filter(millis => watermark.millis.forall(_ < millis)).fold(this) { millis =>
+      val all = clocks.copy()
+      all.raise(millis)
+      new Splits(names, all)
+    }
+
+  private def contains(name: Array[Byte]): Boolean = names.find(name) >= 0
+
+  private def changed(onReturn: OnReturn)(change: (SplitNames, Coalescer) => Unit): Splits = {
+    val all = clocks.copy(onReturn)
+    change(names, all)
+    new Splits(names, all)
+  }
+
+  private def stands: Seq[Any] = watermark +: (0 until size).map { split =>
+    (name(split), state(split), clock(split), lastHeard(split))
+  }
+  override def equals(that: Any): Boolean = that match {
+    case other: Splits => stands == other.stands
+    case _ => false
+  }
+  override def hashCode: Int = stands.hashCode
+  override def toString: String = stands.mkString("Splits(", ", ", ")")
+}
+
+object Splits {
+  val none: Splits = new Splits(new SplitNames, new Coalescer())
+
+  /** One split as it is written down. */
+  final case class Written(name: Array[Byte], state: Byte, clock: Option[Long], heardMillis: Long)
+
+  /** Splits as they were written down, with the watermark that they had reached. */
+  def restored(all: Seq[Written], watermark: Watermark): Splits = {
+    val names = new SplitNames
+    val clocks = new Coalescer(OnReturn.Hold, all.size)
+    // All are there before the first has a clock: it must not run ahead of those that follow.
+    all.foreach { one => names.add(one.name); clocks.add(one.heardMillis) }
+    all.zipWithIndex.foreach { case (one, split) =>
+      clocks.restore(split, one.clock.getOrElse(Coalescer.NoClock), one.heardMillis, one.state)
+    }
+    new Splits(names, clocks).atLeast(watermark)
+  }
+
+  private def watermarkOf(millis: Long, idle: Boolean): Watermark = {
+    val reached = Some(millis).filter(_ != Coalescer.NoClock)
+    if (idle) Watermark.Idle(reached) else Watermark.of(reached)
+  }
+}

@@ -1,0 +1,116 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.UUID
+
+import io.tidemark.{TidemarkError, TidemarkException}
+
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.types._
+
+/** `tidemark_event_time(column, options, split...)`: the column, and what its watermark is to be like.
+  *
+  * A function, because that is what reaches the engine from Python, SQL, Scala and Spark Connect alike, with expressions
+  * as its arguments. It is never computed: [[ResolveEventTimes]] takes it out of the plan.
+  */
+object EventTimeFunction {
+  val name: String = "tidemark_event_time"
+
+  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
+    new FunctionIdentifier(name),
+    SqlFunctions.info(
+      getClass,
+      name,
+      "_FUNC_(column, options, split...) - the column, with what its watermark is to be like: " +
+        "options as JSON, and expressions that say which split a row belongs to"),
+    EventTimeOf(_))
+}
+
+/** @param children column, options, splits */
+private[tidemark] case class EventTimeOf(children: Seq[Expression]) extends Expression with Unevaluable {
+  if (children.size < 2) throw invalid(s"takes a column, options and splits, but was given ${children.size} arguments")
+
+  def time: Expression = children.head
+  def splits: Seq[Expression] = children.drop(2)
+
+  def options: String = children(1) match {
+    case Literal(text, StringType) if text != null => text.toString
+    case other => throw invalid(s"takes its options as a literal, and not as '${other.sql}'")
+  }
+
+  override def prettyName: String = EventTimeFunction.name
+  override def dataType: DataType = time.dataType
+  override def nullable: Boolean = time.nullable
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): EventTimeOf =
+    copy(children = newChildren)
+
+  private def invalid(why: String) = new TidemarkException(TidemarkError.invalidEventTime(why))
+}
+
+/** Turns `tidemark_event_time` into the plain column with its options in the metadata, and a [[SplitBy]] below where the
+  * input is split.
+  */
+final class ResolveEventTimes extends Rule[LogicalPlan] {
+  import ResolveEventTimes._
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case project: Project if project.childrenResolved && project.projectList.exists(isEventTime) =>
+      if (project.projectList.forall(_.resolved)) resolve(project) else project
+  }
+
+  private def resolve(project: Project): Project =
+    project.projectList.foldLeft(project.copy(projectList = Nil)) {
+      case (below, alias @ EventTime(time)) =>
+        val (child, column, splitBy) = split(below.child, time, alias.name)
+        val metadata = EventTimeOptions.write(column.metadata, time.options, splitBy)
+        val plain = Alias(column, alias.name)(alias.exprId, alias.qualifier, Some(metadata))
+        Project(below.projectList :+ plain, child)
+      case (below, other) => Project(below.projectList :+ other, below.child)
+    }
+
+  /** The plan that the column is taken from, and the node in it that splits the input. */
+  private def split(child: LogicalPlan, time: EventTimeOf, name: String): (LogicalPlan, Attribute, Option[UUID]) = {
+    val named = (time.time +: time.splits).zipWithIndex.map {
+      case (attribute: Attribute, _) => attribute -> None
+      case (expression, index) =>
+        val alias = Alias(expression, s"__tidemark_${name}_$index")()
+        alias.toAttribute -> Some(alias)
+    }
+    val computed = named.flatMap(_._2)
+    val below = if (computed.isEmpty) child else Project(child.output ++ computed, child)
+    val column = named.head._1
+    val keys = named.tail.map(_._1)
+    keys.zip(time.splits).find { case (key, _) => !RowOrdering.isOrderable(key.dataType) }.foreach { case (key, by) =>
+      throw new TidemarkException(TidemarkError.splitNotOrderable(name, by.sql, key.dataType.simpleString))
+    }
+    if (keys.isEmpty) (below, column, None)
+    else {
+      val id = UUID.randomUUID()
+      (SplitBy(id, name, column, keys, time.splits.map(_.sql), below), column, Some(id))
+    }
+  }
+}
+
+/** Refuses `tidemark_event_time` wherever it means nothing. */
+object MisplacedEventTime extends (LogicalPlan => Unit) {
+  override def apply(plan: LogicalPlan): Unit = plan.foreach { node =>
+    if (node.expressions.exists(_.exists(_.isInstanceOf[EventTimeOf])))
+      throw new TidemarkException(TidemarkError.invalidEventTime(s"is part of another expression in ${node.nodeName}"))
+  }
+}
+
+private[tidemark] object ResolveEventTimes {
+
+  /** A column that is the function as a whole; Spark Connect names it twice. */
+  private object EventTime {
+    def unapply(column: NamedExpression): Option[EventTimeOf] = column match {
+      case Alias(time: EventTimeOf, _) => Some(time)
+      case Alias(inner: Alias, _) => unapply(inner)
+      case _ => None
+    }
+  }
+
+  private def isEventTime(column: NamedExpression): Boolean = EventTime.unapply(column).nonEmpty
+}

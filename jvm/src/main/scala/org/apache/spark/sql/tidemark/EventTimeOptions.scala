@@ -1,0 +1,134 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
+import io.tidemark.core.{OnReturn, OriginRules, SplitNames, WhenIdle}
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
+
+/** What a user has asked of one watermark; what is left out is as the session's settings say.
+  *
+  * @param split the [[SplitBy]] that says of which split a row is
+  * @param expected texts of the splits that are known beforehand
+  */
+private[tidemark] final case class EventTimeOptions(
+    key: Option[String],
+    split: Option[UUID],
+    expected: Seq[Seq[Option[String]]],
+    idleAfterMillis: Option[Long],
+    onReturn: Option[OnReturn],
+    whenIdle: Option[WhenIdle],
+    maxAheadMillis: Option[Long],
+    followsInJoins: Option[Boolean]) {
+
+  /** What goes beyond Spark's `withWatermark`, in words that follow "the query". */
+  def asks(column: String): Option[String] =
+    key.map(name => s"names the watermark key '$name'").orElse(
+      Option.when(this != EventTimeOptions.none)(s"asks for splits, or a rule for silence, on column '$column'"))
+
+  def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.orElse(Settings.maxAhead(conf))
+
+  def rules(delayMillis: Long, width: Int, conf: SQLConf): OriginRules = OriginRules(
+    delayMillis,
+    width,
+    expected.map(SplitNames.encode),
+    idleAfterMillis.orElse(Settings.idleAfter(conf)),
+    onReturn.getOrElse(Settings.onReturn(conf)),
+    whenIdle.getOrElse(Settings.whenIdle(conf)),
+    maxAhead(conf),
+    followsInJoins.getOrElse(Settings.joinIdleFollows(conf)))
+}
+
+private[tidemark] object EventTimeOptions {
+
+  /** Column metadata that has the key: which watermark of the plan this is, to people. */
+  val KeyMetadata: String = "tidemark.key"
+
+  /** Column metadata in which the other options travel through the plan, as JSON. */
+  val Metadata: String = "tidemark.options"
+
+  /** Column metadata that names the [[SplitBy]] below. */
+  val SplitMetadata: String = "tidemark.split"
+
+  val none: EventTimeOptions = EventTimeOptions(None, None, Nil, None, None, None, None, None)
+
+  private val mapper = new ObjectMapper
+
+  /** What is asked of the watermark on this column. */
+  def of(column: Attribute): EventTimeOptions = {
+    def get(name: String) = Option.when(column.metadata.contains(name))(column.metadata.getString(name))
+    get(Metadata).fold(none)(parse).copy(key = get(KeyMetadata), split = get(SplitMetadata).map(UUID.fromString))
+  }
+
+  /** A column's metadata with these options in it, and none of a watermark that was declared further up the stream.
+    * @throws TidemarkException when the text is not such options
+    */
+  def write(before: Metadata, json: String, split: Option[UUID]): Metadata = {
+    val kept = new MetadataBuilder().withMetadata(before)
+    Seq(EventTimeWatermark.delayKey, KeyMetadata, Metadata, SplitMetadata).foreach(kept.remove)
+    parse(json).key.foreach(kept.putString(KeyMetadata, _))
+    val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
+    if (!others.isEmpty) kept.putString(Metadata, mapper.writeValueAsString(others))
+    split.foreach(id => kept.putString(SplitMetadata, id.toString))
+    kept.build()
+  }
+
+  /** @throws TidemarkException when the text is not such options */
+  def parse(json: String): EventTimeOptions = {
+    val fields =
+      try mapper.readTree(json)
+      catch {
+        case NonFatal(e) => throw invalid(s"has options that are not JSON (${e.getMessage.linesIterator.next()})")
+      }
+    if (!fields.isObject) throw invalid("has options that are not a JSON object")
+    val known = Set("key", "idleAfterMs", "expectedSplits", "onReturn", "whenIdle", "maxAheadMs", "joinIdle")
+    fields.fieldNames().asScala.find(!known(_)).foreach(name => throw invalid(s"has an unknown option '$name'"))
+    EventTimeOptions(
+      text(fields, "key"),
+      None,
+      Option(fields.get("expectedSplits")).toSeq.flatMap(_.elements().asScala.map(name)),
+      length(fields, "idleAfterMs"),
+      text(fields, "onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
+      text(fields, "whenIdle").map(choice("when_idle", _, TidemarkConf.WhenAllIdle)),
+      length(fields, "maxAheadMs"),
+      text(fields, "joinIdle").map(choice("join_idle", _, TidemarkConf.JoinIdleFollows)))
+  }
+
+  private def text(fields: JsonNode, name: String): Option[String] =
+    Option(fields.get(name)).filterNot(_.isNull).map { value =>
+      if (value.isTextual) value.asText else throw invalid(s"has the option '$name', which is not a text")
+    }
+
+  private def length(fields: JsonNode, name: String): Option[Long] =
+    Option(fields.get(name)).filterNot(_.isNull).map { value =>
+      if (value.canConvertToLong && value.isIntegralNumber && value.asLong > 0) value.asLong
+      else throw invalid(s"has the option '$name', which is not a number of milliseconds above zero")
+    }
+
+  private def name(split: JsonNode): Seq[Option[String]] =
+    if (!split.isArray) throw invalid("has an expected split that is not a list of texts")
+    else
+      split.elements().asScala.map { part =>
+        if (part.isNull) None
+        else if (part.isTextual) Some(part.asText)
+        else throw invalid("has an expected split that is not a list of texts")
+      }.toSeq
+
+  private def choice[A](option: String, value: String, setting: TidemarkConf[A]): A =
+    setting.read(value).getOrElse(throw new TidemarkException(TidemarkError.invalidOption(
+      option,
+      value,
+      setting.values)))
+
+  private def invalid(why: String) = new TidemarkException(TidemarkError.invalidEventTime(why))
+}

@@ -1,0 +1,143 @@
+package org.apache.spark.sql.tidemark
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.core.{BatchStart, OriginName, SplitNames, Unread}
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.connector.read.streaming._
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
+import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamingExecutionRelation}
+
+/** What the sources of a query say about rows that no batch has taken in yet. Only what is in Spark's offset log is used
+  * to decide a batch, so that one which is run again decides the same.
+  */
+private[tidemark] final class Sources(execution: MicroBatchExecution, origins: Origins) {
+  import Sources._
+
+  private lazy val below: Map[OriginName, Below] = {
+    val nodes = execution.logicalPlan.collect { case node: EventTimeWatermark => node.nodeId -> node }.toMap
+    origins.all.flatMap(one =>
+      nodes.get(one.nodeId).map(node => one.name -> Below(streams(node), partitions(node, one)))).toMap
+  }
+
+  /** The batch that is being planned or run: when it began, and which splits it is about to read. */
+  def start: BatchStart = {
+    val silences = origins.all.filter(_.rules.idleAfterMillis.nonEmpty).map(_.name)
+    BatchStart(SparkShim.batch(execution).timestampMillis, silences.flatMap(name => unread(name).map(name -> _)).toMap)
+  }
+
+  private def unread(name: OriginName): Option[Unread] = below.get(name).flatMap { at =>
+    val offsets = SparkShim.offsets(execution)
+    val read = at.streams.filter(stream => offsets.end.get(stream).exists(isAfter(offsets.start.get(stream))))
+    at.partitions match {
+      case Some(order) =>
+        val splits = read.flatMap { stream =>
+          val begins = offsets.start.get(stream).fold(Map.empty[Partition, Long])(offsetsOf)
+          offsetsOf(offsets.end(stream)).collect {
+            case (one, end) if begins.get(one).forall(_ < end) => order.name(one)
+          }
+        }
+        Option.when(splits.nonEmpty)(Unread.In(splits))
+      case None => Option.when(read.nonEmpty)(Unread.Somewhere)
+    }
+  }
+
+  /** Splits of which the source says that they are there (encoded names). */
+  def known(name: OriginName): Seq[Array[Byte]] =
+    for {
+      at <- below.get(name).toSeq
+      order <- at.partitions.toSeq
+      stream <- at.streams
+      end <- SparkShim.offsets(execution).end.get(stream).toSeq
+      partition <- offsetsOf(end).keys.toSeq
+    } yield order.name(partition)
+
+  /** Whether an admission limit has held rows back in this batch, nobody knows of which split. */
+  def waiting(name: OriginName): Boolean =
+    below.get(name).exists(at => at.partitions.isEmpty && at.streams.exists(isHeldBack))
+
+  private def isHeldBack(stream: SparkDataStream): Boolean = {
+    val offsets = SparkShim.offsets(execution)
+    def hasRead = offsets.end.get(stream).exists(isAfter(offsets.start.get(stream)))
+    offsets.latest.get(stream) match {
+      case Some(latest) => offsets.end.get(stream).forall(_.json != latest.json)
+      case None =>
+        SparkInternals.readLimit(execution, stream) match {
+          case None | Some(_: ReadAllAvailable) => false
+          case Some(limit: ReadMaxFiles) => filesRead(stream) >= limit.maxFiles
+          // The source does not say what is left: not before it has found nothing.
+          case _ => hasRead
+        }
+    }
+  }
+
+  private def filesRead(stream: SparkDataStream): Int =
+    SparkShim.newData(execution).get(stream).toSeq.flatMap(_.collect {
+      case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.location.inputFiles.length
+    }).sum
+
+  /** In which order the partitions of Kafka make the names of an origin's splits, where they do. */
+  private def partitions(node: EventTimeWatermark, one: Origins.One): Option[KafkaPartitions] = {
+    val keys = node.collectFirst { case split: SplitBy if split.id == one.clocks => split.keys }.getOrElse(Nil)
+    val columns = keys.map(key => kafkaColumn(node, key))
+    Option.when(columns.toSet == Set(Some("topic"), Some("partition")) && columns.size == 2)(
+      KafkaPartitions(topicFirst = columns.head.contains("topic")))
+  }
+
+  private def kafkaColumn(plan: LogicalPlan, key: Attribute): Option[String] = {
+    val from = plan.collectFirst {
+      case Project(columns, _) if columns.exists(c => c.isInstanceOf[Alias] && c.exprId == key.exprId) =>
+        columns.collectFirst { case a @ Alias(column: Attribute, _) if a.exprId == key.exprId => column }
+    }
+    from match {
+      case Some(column) => column.flatMap(kafkaColumn(plan, _))
+      case None =>
+        relations(plan).collectFirst {
+          case (stream, output) if isKafka(stream) && output.exists(_.exprId == key.exprId) =>
+            output.find(_.exprId == key.exprId).get.name
+        }
+    }
+  }
+}
+
+private[tidemark] object Sources {
+  private val mapper = new ObjectMapper
+
+  /** @param partitions where Kafka's partitions are the splits: how their names are made */
+  private final case class Below(streams: Seq[SparkDataStream], partitions: Option[KafkaPartitions])
+
+  private final case class Partition(topic: String, number: String)
+
+  private final case class KafkaPartitions(topicFirst: Boolean) {
+    def name(at: Partition): Array[Byte] = {
+      val texts = Seq(Some(at.topic), Some(at.number))
+      SplitNames.encode(if (topicFirst) texts else texts.reverse)
+    }
+  }
+
+  private def streams(plan: LogicalPlan): Seq[SparkDataStream] = relations(plan).map(_._1)
+
+  private def relations(plan: LogicalPlan): Seq[(SparkDataStream, Seq[Attribute])] = plan.collect {
+    case relation: StreamingExecutionRelation => relation.source -> relation.output
+    case relation: StreamingDataSourceV2ScanRelation => relation.stream -> relation.output
+  }
+
+  /** The connector is no part of Spark's core, so its classes go by their names. */
+  private def isKafka(stream: SparkDataStream): Boolean =
+    stream.getClass.getName.startsWith("org.apache.spark.sql.kafka010.")
+
+  private def isAfter(start: Option[Offset])(end: Offset): Boolean = start.forall(_.json != end.json)
+
+  /** Kafka's offsets: `{"topic": {"0": 23, "1": 42}}`. */
+  private def offsetsOf(offset: Offset): Map[Partition, Long] = {
+    val topics = mapper.readTree(offset.json)
+    topics.fieldNames().asScala.flatMap { topic =>
+      topics.get(topic).fieldNames().asScala.map(n => Partition(topic, n) -> topics.get(topic).get(n).asLong)
+    }.toMap
+  }
+}

@@ -1,0 +1,102 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.UUID
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
+
+/** Keeps the largest event time of each split while a batch runs; its rows pass unchanged.
+  *
+  * Takes part in whole-stage code generation. A row whose event time is null is no event: it is not noted. Neither is one
+  * that is too far ahead of processing time, which is counted.
+  *
+  * @param keys what decides a row's split; none: the input is one
+  */
+case class SplitClocksExec(
+    clocksId: UUID,
+    column: String,
+    time: Attribute,
+    keys: Seq[Attribute],
+    limits: SplitClocksExec.Limits,
+    child: SparkPlan)
+    extends UnaryExecNode
+    with CodegenSupport {
+
+  override def output: Seq[Attribute] = child.output
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+
+  /** What this batch has seen, once it has ended. */
+  @transient lazy val seen: SplitAccumulator = {
+    val accumulator = new SplitAccumulator(limits.maxSplits)
+    // Without a name: Spark keeps the values of named ones for every task that it remembers.
+    sparkContext.register(accumulator)
+    accumulator
+  }
+
+  private def collector: TaskClocks.Factory = TaskClocks.Factory(seen, column, keys.map(_.dataType).toArray, limits)
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
+    case code: CodegenSupport => code.inputRDDs()
+    case other => other.execute() :: Nil
+  }
+
+  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
+
+  override def usedInputs: AttributeSet = AttributeSet(time +: keys)
+
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
+    val factory = ctx.addReferenceObj("clocks", collector)
+    val clocks = ctx.addMutableState(classOf[TaskClocks].getName, "clocks", v => s"$v = $factory.begin();", true)
+    ctx.currentVars = input
+    val bound = BindReferences.bindReferences(EventTimeColumns.micros(time) +: keys, child.output)
+    val micros = bound.head.genCode(ctx)
+    val millis = ctx.freshName("millis")
+    val note =
+      if (keys.isEmpty) s"$clocks.note($millis);"
+      else {
+        val key = GenerateUnsafeProjection.createCode(ctx, bound.tail)
+        s"${key.code}\n$clocks.note(${key.value}, $millis);"
+      }
+    s"""${micros.code}
+      |if (!${micros.isNull}) {
+      |  long $millis = Math.floorDiv(${micros.value}, 1000L);
+      |  if ($clocks.believes($millis)) {
+      |    $note
+      |  }
+      |}
+      |${consume(ctx, input)}""".stripMargin
+  }
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (factory, input) = (collector, child.output)
+    val (micros, by) = (EventTimeColumns.micros(time), keys)
+    child.execute().mapPartitionsInternal { rows =>
+      val clocks = factory.begin()
+      val time = UnsafeProjection.create(Seq(micros), input)
+      val split = UnsafeProjection.create(by, input)
+      rows.map { row =>
+        val at = time(row)
+        if (!at.isNullAt(0)) {
+          val millis = Math.floorDiv(at.getLong(0), 1000L)
+          if (clocks.believes(millis)) if (by.isEmpty) clocks.note(millis) else clocks.note(split(row), millis)
+        }
+        row
+      }
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): SplitClocksExec = copy(child = newChild)
+}
+
+object SplitClocksExec {
+
+  /** @param latestMillis event times after it move no clock (ms); @param maxSplits how many splits are allowed */
+  final case class Limits(latestMillis: Long, maxSplits: Int)
+
+  val Unset: Limits = Limits(Long.MaxValue, Int.MaxValue)
+}

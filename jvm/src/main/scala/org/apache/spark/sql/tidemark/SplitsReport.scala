@@ -1,0 +1,73 @@
+package org.apache.spark.sql.tidemark
+
+import scala.collection.mutable
+
+import io.tidemark.core._
+
+import Report.{list, obj}
+
+/** What a report says of an origin's splits: totals, and the few that matter. One pass over them, whatever their number. */
+private[tidemark] object SplitsReport {
+  private val Shown = 5
+
+  /** Nothing where an origin is as Spark's. */
+  def fields(one: Origins.One, state: OriginState, now: Watermark): Seq[(String, Any)] = {
+    val rules = one.rules
+    if (one.splitBy.isEmpty && rules.idleAfterMillis.isEmpty && rules.maxAheadMillis.isEmpty) Nil
+    else
+      Seq(
+        "split_by" -> list(one.splitBy),
+        "idle_after_ms" -> rules.idleAfterMillis.map(Long.box).orNull,
+        "on_return" -> (if (rules.onReturn == OnReturn.CatchUp) "catch_up" else "hold"),
+        "when_idle" -> (if (rules.whenIdle == WhenIdle.Advance) "advance" else "stop"),
+        "max_ahead_ms" -> rules.maxAheadMillis.map(Long.box).orNull,
+        "idle" -> now.isIdle,
+        "waiting" -> state.waiting,
+        "far_ahead_rows" -> state.farAheadRows,
+        "splits" -> splits(state, rules))
+  }
+
+  private def splits(state: OriginState, rules: OriginRules): AnyRef = {
+    val all = state.splits
+    def clock(split: Int) = all.clock(split).getOrElse(Long.MinValue)
+    val isIdle = (split: Int) => all.state(split) == Coalescer.Idle
+    // Those furthest behind, and those that fell silent last.
+    val worst = least(Iterator.range(0, all.size).filterNot(isIdle), clock)
+    val idle = least(Iterator.range(0, all.size).filter(isIdle), split => -all.lastHeard(split))
+    obj(
+      "total" -> all.size,
+      "active" -> all.active,
+      "idle" -> all.idle,
+      "catching_up" -> Iterator.range(0, all.size).count(all.state(_) == Coalescer.CatchingUp),
+      "without_clock" -> Iterator.range(0, all.size).count(all.clock(_).isEmpty),
+      "worst" -> list(worst.map { split =>
+        obj(
+          "name" -> SplitNames.show(all.name(split)),
+          "clock_ms" -> all.clock(split).map(Long.box).orNull,
+          "behind_ms" -> all.clock(split).flatMap(c => all.largest.map(l => Long.box(l - c))).orNull,
+          "last_heard_ms" -> all.lastHeard(split),
+          "state" -> (if (all.state(split) == Coalescer.CatchingUp) "catching_up" else "active"),
+          "idle_at_ms" -> rules.idleAfterMillis.map(after => Long.box(all.lastHeard(split) + after)).orNull)
+      }),
+      "idle_ones" -> list(idle.map { split =>
+        obj(
+          "name" -> SplitNames.show(all.name(split)),
+          "clock_ms" -> all.clock(split).map(Long.box).orNull,
+          "idle_since_ms" -> all.lastHeard(split))
+      }))
+  }
+
+  /** The few with the least rank, in order. */
+  private def least(splits: Iterator[Int], rank: Int => Long): Seq[Int] = {
+    val found = mutable.PriorityQueue.empty[(Long, Int)]
+    splits.foreach { split =>
+      val ranked = (rank(split), split)
+      if (found.size < Shown) found.enqueue(ranked)
+      else if (ranked._1 < found.head._1) {
+        found.dequeue()
+        found.enqueue(ranked)
+      }
+    }
+    found.toSeq.sorted.map(_._2)
+  }
+}
