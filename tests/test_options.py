@@ -80,7 +80,8 @@ def test_times_are_refused_under_the_option_they_were_given_for() -> None:
 @pytest.mark.parametrize("option", ["on_return", "when_idle", "join_idle"])
 @pytest.mark.parametrize("value", ["HOLD", "", 1, ["hold"]])
 def test_a_choice_is_one_of_its_values(option: str, value: object) -> None:
-    assert refusal(**{option: value}).startswith(f"INVALID_OPTION: {option} is {value!r}")
+    given: dict[str, Any] = {option: value}
+    assert refusal(**given).startswith(f"INVALID_OPTION: {option} is {value!r}")
 
 
 def test_expected_splits_need_something_that_tells_them_apart() -> None:
