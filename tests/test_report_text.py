@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tidemark import Report
-from tidemark._report_text import duration, instant
+from tidemark._report_splits import details, shown
+from tidemark._report_times import duration, instant
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -19,7 +20,7 @@ def data(name: str) -> dict[str, Any]:
     return loaded
 
 
-@pytest.mark.parametrize("name", ["report_join", "report_union"])
+@pytest.mark.parametrize("name", ["report_join", "report_union", "report_splits"])
 def test_a_report_reads_as_its_golden_text(name: str) -> None:
     assert str(Report(data(name))) + "\n" == (GOLDEN / f"{name}.txt").read_text()
 
@@ -82,3 +83,41 @@ def test_times_are_utc_with_milliseconds_only_where_there_are_any(
 )
 def test_delays_read_as_people_write_them(millis: int, text: str) -> None:
     assert duration(millis) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("device 7", '"device 7"'),
+        ("", '""'),
+        ("it's", '"it\'s"'),
+        ('say "a"', r'"say \"a\""'),
+        ("a\\b", r'"a\\b"'),
+        ("one\ntwo\t\x00\x1b[31m", r'"one\ntwo\t\x00\x1b[31m"'),
+        ("\u202eright\u2028", r'"\u202eright\u2028"'),
+        ("\ud800", r'"\ud800"'),
+        ("Zürich", '"Zürich"'),
+        ("x" * 60, '"' + "x" * 60 + '"'),
+        ("x" * 61, '"' + "x" * 60 + '"...'),
+        ("x" * 57 + "\n\n", '"' + "x" * 57 + r'\n"...'),
+    ],
+)
+def test_a_splits_name_is_one_short_line_whatever_it_is_made_of(name: str, text: str) -> None:
+    assert shown(name) == text
+
+
+def test_an_input_without_splits_and_idle_setting_has_nothing_more_to_say() -> None:
+    for name in ("report_join", "report_union"):
+        assert [line for origin in data(name)["origins"] for line in details(origin)] == []
+
+
+def test_what_is_absent_or_null_is_left_out() -> None:
+    assert list(details({"idle_after_ms": 1000})) == ["idle_after 1 second"]
+    assert list(details({"split_by": ["device"]})) == ["split_by device"]
+    bare = {"split_by": ["device"], "splits": {"worst": [{"name": None}], "idle_ones": [{}]}}
+    assert list(details(bare)) == [
+        "split_by device",
+        "0 splits",
+        "split null, no clock yet",
+        "idle since undefined: split null, never had a clock",
+    ]

@@ -1,4 +1,4 @@
-"""Finding the event-time column a user named, and saying in words why it is not one."""
+"""Finding the columns a user named, and saying in words why one is not there, or no event time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tidemark._errors import TidemarkError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructField, StructType
 
 
@@ -53,6 +53,34 @@ def find_column(df: DataFrame, column: str) -> tuple[str, StructField]:
         if qualified is not None:
             return name, qualified
     raise _unknown(column, schema)
+
+
+def find_expression(df: DataFrame, name: str) -> Column:
+    """What a name stands for, where a field inside a column will do as well as a column.
+
+    The exact name of a top-level column wins, as in `find_column`. Everything else is as in Spark:
+    fields, aliases, and hidden columns such as `_metadata.file_path`.
+
+    Raises:
+        TidemarkError: `UNKNOWN_COLUMN`.
+    """
+    from pyspark.sql import functions as F
+
+    schema = df.schema
+    field = _field(df, schema, _without_backticks(name))
+    if field is not None:
+        return F.col(quoted(field.name))
+    # A star would be taken for a column when there is just one.
+    if name.endswith("*") or _resolve_qualified(df, name) is None:
+        raise _unknown(name, schema)
+    return F.col(name)
+
+
+def is_name_of_several(df: DataFrame, name: str) -> bool:
+    """Whether a name fits more than one top-level column, as the session compares names."""
+    if _is_case_sensitive(df):
+        return df.columns.count(name) > 1
+    return [column.lower() for column in df.columns].count(name.lower()) > 1
 
 
 def require_timestamp(field: StructField) -> None:

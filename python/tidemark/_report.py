@@ -22,6 +22,11 @@ class Report:
     `origins` (one per `withWatermark`), `notes` and `plan` (the operators, nested). Times are
     milliseconds since the epoch in UTC, None where a watermark is not defined yet; `batch` is the
     last batch that has ended, None while none has.
+
+    An origin with splits or an idle setting has more: `split_by`, `idle_after_ms`, `on_return`,
+    `when_idle`, `max_ahead_ms`, `idle` (all of it), `waiting` (rows are there to be read),
+    `far_ahead_rows`, and `splits` with the totals, the `worst` five that are furthest behind, and
+    `idle_ones`, at most five.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:

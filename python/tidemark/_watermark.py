@@ -1,34 +1,62 @@
-"""`with_watermark`: Spark's `withWatermark` with its mistakes caught early and a key of its own."""
+"""`with_watermark`: Spark's `withWatermark` with its mistakes caught early, and with splits."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tidemark._columns import find_column, quoted, require_timestamp
+from tidemark._columns import find_column, is_name_of_several, quoted, require_timestamp
+from tidemark._durations import DELAY_METADATA, problem_with
 from tidemark._errors import TidemarkError
+from tidemark._options import (
+    JoinIdle,
+    OnReturn,
+    Options,
+    WhenIdle,
+    as_json,
+    read_options,
+)
 from tidemark._session import require_extension
+from tidemark._split_names import SplitValue
+from tidemark._splits import split_columns
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructField
 
-KEY_METADATA = "tidemark.key"
-"""Column metadata that carries the key through the plan to the engine."""
-
-
-_DELAY_METADATA = "spark.watermarkDelayMs"
-_PLAIN_NAME = "__tidemark_event_time"
+_EVENT_TIME = "tidemark_event_time"
+_OUR_METADATA = "tidemark."
 
 
 def with_watermark(
-    df: DataFrame, column: str, delay: str | timedelta, *, key: str | None = None
+    df: DataFrame,
+    column: str,
+    delay: str | timedelta,
+    *,
+    key: str | None = None,
+    split_by: str | Column | Sequence[str | Column] | None = None,
+    idle_after: str | timedelta | None = None,
+    expected_splits: Iterable[SplitValue | Sequence[SplitValue]] | None = None,
+    on_return: OnReturn | None = None,
+    when_idle: WhenIdle | None = None,
+    max_ahead: str | timedelta | None = None,
+    join_idle: JoinIdle | None = None,
 ) -> DataFrame:
     """Declares a column as event time, with a watermark of its own.
 
     What `df.withWatermark` does in plain Spark, on classic and Spark Connect DataFrames alike.
     With the extension on, both give the column its own watermark; this one also refuses a session
-    in which the extension is not active, and can name the watermark.
+    in which the extension is not active, can name the watermark, and can say what the parts of the
+    input are (its splits) and when a silent one is left out (idle).
+
+    With splits the watermark is the minimum over their clocks, and a split's clock is its largest
+    event time less the delay: a Kafka partition or a device that is behind loses no rows. Idle
+    times and the ways to come back are those of Hazelcast Jet's event-time mapper (`hold`) and of
+    Flink's status watermark valve (`catch_up`).
+
+    A keyword left out, or None, means the session's setting, `spark.tidemark.idleAfter` and its
+    kin, where there is one.
 
     Args:
         df: The DataFrame, streaming or not (on a batch DataFrame a watermark means nothing).
@@ -37,28 +65,63 @@ def with_watermark(
         delay: How late rows may come, as Spark's interval text (`"10 minutes"`) or a `timedelta`;
             zero or more, to the millisecond.
         key: The name people know this watermark by, in reports and in the checkpoint. Left out,
-            the column's name is used. Naming one adds a projection: qualifiers given before with
-            `df.alias(...)` no longer reach this column.
+            the column's name is used. Giving this or any other keyword adds a projection:
+            qualifiers given before with `df.alias(...)` no longer reach this column.
+        split_by: What tells the splits of the input apart: a column's name (as for `column`, or
+            that of a field inside one), an expression such as `F.input_file_name()`, or a list of
+            these; of any type that can be ordered. A null is a split like any other. Left out, the
+            input is one split.
+        idle_after: How long a split has to say nothing, while nothing waits to be read, before it
+            is left out of the minimum. Wall-clock time, as Spark's interval text or a `timedelta`;
+            a millisecond or more. A month counts 31 days here, as in `delay`.
+        expected_splits: Splits that hold the watermark back until they are heard of, or idle. For
+            one split expression a list of plain values (`range(8)`), for several a list of tuples.
+            Text, whole numbers, booleans, dates, times with a zone, and None for null.
+        on_return: What becomes of a split that was idle and speaks again behind the watermark.
+            `"hold"`: the watermark stays where it is until the split has caught up.
+            `"catch_up"`: the split is left out until then.
+        when_idle: What becomes of the watermark when all splits are idle. `"stop"`: it stands at
+            the largest clock. `"advance"`: it follows the wall clock, less the delay.
+        max_ahead: How far ahead of the wall clock an event time may be and still move the
+            watermark; units as for `idle_after`. Rows further ahead are kept, and counted.
+        join_idle: What a stream-stream join does while this input is idle. `"hold"`: it waits.
+            `"follow"`: this input counts as far along as the other side.
 
     Returns:
-        The DataFrame with the watermark.
+        The DataFrame with the watermark; its columns, their types and values are as before.
 
     Raises:
-        TidemarkError: `UNKNOWN_COLUMN`, `NESTED_COLUMN`, `COLUMN_NOT_TIMESTAMP`, `INVALID_DELAY`;
-            for a session without the extension `EXTENSION_NOT_SET`, `JAR_MISSING`,
-            `SESSION_BEFORE_JAR` or `SPARK_VERSION_MISMATCH`. A key used on two columns is found
-            when the query starts: `DUPLICATE_KEY`.
+        TidemarkError: `UNKNOWN_COLUMN`, `NESTED_COLUMN`, `COLUMN_NOT_TIMESTAMP`, `INVALID_DELAY`,
+            `INVALID_SPLITS`, `INVALID_IDLE_AFTER`, `INVALID_MAX_AHEAD`, `INVALID_OPTION`; for a
+            session without the extension `EXTENSION_NOT_SET`, `JAR_MISSING`, `SESSION_BEFORE_JAR`
+            or `SPARK_VERSION_MISMATCH`. A key used on two columns is found when the query starts:
+            `DUPLICATE_KEY`.
 
     Example:
-        >>> tidemark.with_watermark(orders, "order_time", "10 minutes", key="orders")
-        ... # doctest: +SKIP
+        >>> tidemark.with_watermark(
+        ...     orders, "order_time", "10 minutes", key="orders",
+        ...     split_by="partition", idle_after="1 minute",
+        ... )  # doctest: +SKIP
     """
-    require_extension(df.sparkSession)
+    session = df.sparkSession
+    require_extension(session)
     name, field = find_column(df, column)
     require_timestamp(field)
     text = _delay_text(delay)
-    if key is not None or _has_inherited_key(field):
-        df = _with_key(df, field, key)
+    splits = split_columns(df, split_by)
+    options = read_options(
+        session,
+        splits=len(splits),
+        key=key,
+        idle_after=idle_after,
+        expected_splits=expected_splits,
+        on_return=on_return,
+        when_idle=when_idle,
+        max_ahead=max_ahead,
+        join_idle=join_idle,
+    )
+    if options or splits or _is_marked_further_up(field):
+        df = _with_options(df, field, options, splits)
         name = quoted(field.name)
     return _apply(df, name, text)
 
@@ -73,28 +136,30 @@ def _delay_text(delay: str | timedelta) -> str:
     return delay
 
 
-def _has_inherited_key(field: StructField) -> bool:
-    # The key of a watermark declared further up the stream, which came along with its column: it
-    # names that watermark and not the one that begins here.
-    return KEY_METADATA in field.metadata and _DELAY_METADATA in field.metadata
+def _is_marked_further_up(field: StructField) -> bool:
+    # The key of a watermark declared further up the stream, and what else it was told, came along
+    # with its column: that belongs to the other watermark and not to the one that begins here.
+    ours = any(name.startswith(_OUR_METADATA) for name in field.metadata)
+    return ours and DELAY_METADATA in field.metadata
 
 
-def _with_key(df: DataFrame, field: StructField, key: str | None) -> DataFrame:
-    if df.columns.count(field.name) > 1:
+def _with_options(
+    df: DataFrame, field: StructField, options: Options, splits: list[Column]
+) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    if is_name_of_several(df, field.name):
         raise TidemarkError(
             "UNKNOWN_COLUMN",
-            f"Several columns are called {field.name!r}, so a key cannot be put on one of them",
+            f"Several columns are called {field.name!r}, so no key and no splits can be put on one "
+            "of them",
             "renaming them apart first, or by giving each its watermark before the join",
         )
-    metadata = {name: value for name, value in field.metadata.items() if name != KEY_METADATA}
-    if key is not None:
-        metadata[KEY_METADATA] = key
-    if "." not in field.name and "`" not in field.name:
-        return df.withMetadata(field.name, metadata)
-    # withMetadata would take a dot for a nested field. (An alias with metadata inside withColumn
-    # would do on classic, but Connect drops its metadata.)
-    plain = df.withColumnRenamed(field.name, _PLAIN_NAME).withMetadata(_PLAIN_NAME, metadata)
-    return plain.withColumnRenamed(_PLAIN_NAME, field.name)
+    # withColumn takes the name as it is, dots and backticks included, and replaces that column. The
+    # splits still see the DataFrame as the user has it, with its aliases.
+    event_time = F.col(quoted(field.name))
+    told = F.call_function(_EVENT_TIME, event_time, F.lit(as_json(options)), *splits)
+    return df.withColumn(field.name, told)
 
 
 def _apply(df: DataFrame, name: str, delay: str) -> DataFrame:
@@ -105,23 +170,11 @@ def _apply(df: DataFrame, name: str, delay: str) -> DataFrame:
         # Connect builds its plan lazily: asking for the schema is what makes it look.
         marked.schema  # noqa: B018
     except PySparkException as error:
-        problem = _delay_problem(error)
+        problem = problem_with(error)
         if problem is None:
             raise
         raise _invalid_delay(delay, problem) from error
     return marked
-
-
-def _delay_problem(error: Exception) -> str | None:
-    condition = getattr(error, "getCondition", lambda: None)() or ""
-    text = str(error)
-    if "delay threshold" in text:
-        return "is negative"
-    if condition.startswith("INTERVAL_ARITHMETIC_OVERFLOW"):
-        return "is too long for Spark to count"
-    if "CANNOT_PARSE_INTERVAL" in (condition or text):
-        return "is not an interval Spark can parse"
-    return None
 
 
 def _invalid_delay(delay: object, problem: str) -> TidemarkError:

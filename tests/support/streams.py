@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 import tidemark
 
 Row = tuple[Any, ...]
+
+PATIENCE_SECONDS = 120
 
 
 class Stepper:
@@ -40,16 +43,33 @@ class Stepper:
         """The rows of each batch so far, each sorted; a batch without rows is an empty list."""
         return [sorted(self._batches[batch], key=repr) for batch in sorted(self._batches)]
 
+    def step_until(self, done: Callable[[list[Row]], object]) -> list[Row]:
+        """The rows that came out until `done` was content with them; for what the wall clock does.
+
+        What `done` waits for has to come, sooner or later: how long that takes is not judged.
+        """
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        out = self.step()
+        while not done(out):
+            assert time.monotonic() < give_up, f"it never came; so far there is {out}"
+            time.sleep(0.05)
+            out += self.step()
+        return out
+
     def state_rows(self) -> int:
         """How many rows the operators of the query keep after the last batch."""
         progress = self.query.lastProgress
         assert progress is not None
         return sum(operator.numRowsTotal for operator in progress.stateOperators)
 
+    def origins(self) -> dict[str, dict[str, Any]]:
+        """What the report says of each origin, by its key."""
+        found = tidemark.report(self.query).to_dict()["origins"]
+        return {origin["key"]: origin for origin in found}
+
     def watermarks(self) -> dict[str, int | None]:
         """Each origin's watermark by its key, in milliseconds."""
-        origins = tidemark.report(self.query).to_dict()["origins"]
-        return {origin["key"]: origin["watermark_ms"] for origin in origins}
+        return {key: origin["watermark_ms"] for key, origin in self.origins().items()}
 
     def stop(self) -> None:
         self.query.stop()

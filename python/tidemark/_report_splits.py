@@ -1,0 +1,164 @@
+"""What a report says of an input beyond its watermark: its splits, and silence.
+
+An input with neither splits nor an idle setting has nothing to say here. Every field may be absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tidemark._report_times import duration, instant
+
+_Node = dict[str, Any]
+
+_LONGEST = 60
+
+
+def details(origin: _Node) -> Iterator[str]:
+    """The lines that hang below an input's own."""
+    options = ", ".join(_options(origin))
+    if options:
+        yield options
+    splits = origin.get("splits") or {}
+    if origin.get("split_by") and splits:
+        yield _counts(splits)
+    yield from _silence(origin)
+    if origin.get("split_by"):
+        yield from _holders(origin, splits)
+        yield from _idle_ones(splits)
+    else:
+        # One clock for the whole input: its watermark is in the line above, its name says nothing.
+        yield from (", ".join(_heard(one)) for one in _waited_for(origin, splits)[:1])
+    yield from _far_ahead(origin)
+
+
+def shown(name: str) -> str:
+    r"""A split's name on one line: quoted, what does not print escaped, cut where it is long.
+
+    Example:
+        >>> print(shown('a "b"\n'))
+        "a \"b\"\n"
+    """
+    text = ""
+    for character in name:
+        piece = '\\"' if character == '"' else repr(character)[1:-1]
+        if len(text) + len(piece) > _LONGEST:
+            return f'"{text}"...'
+        text += piece
+    return f'"{text}"'
+
+
+def _options(origin: _Node) -> Iterator[str]:
+    # By the names under which the user gave them.
+    expressions = [_unquoted(one) for one in origin.get("split_by") or []]
+    if expressions:
+        several = ", ".join(expressions)
+        yield f"split_by {several if len(expressions) == 1 else f'({several})'}"
+    if origin.get("idle_after_ms") is not None:
+        yield f"idle_after {duration(origin['idle_after_ms'])}"
+        # These two mean nothing where nothing falls idle.
+        yield from (
+            f"{name} {origin[name]}" for name in ("on_return", "when_idle") if origin.get(name)
+        )
+    if origin.get("max_ahead_ms") is not None:
+        yield f"max_ahead {duration(origin['max_ahead_ms'])}"
+
+
+def _unquoted(expression: str) -> str:
+    text = shown(expression)
+    return text[1:-1] if text.endswith('"') else text[1:-4] + "..."
+
+
+def _counts(splits: _Node) -> str:
+    total = splits.get("total") or 0
+    kinds = [
+        f"{splits[kind]} {kind.replace('_', ' ')}"
+        for kind in ("active", "idle", "catching_up")
+        if splits.get(kind)
+    ]
+    unheard = splits.get("without_clock")
+    return (
+        f"{total} split{'' if total == 1 else 's'}"
+        + (f": {', '.join(kinds)}" if kinds else "")
+        + (f" ({unheard} without a clock yet)" if unheard else "")
+    )
+
+
+def _silence(origin: _Node) -> Iterator[str]:
+    if origin.get("idle"):
+        goes_on = (
+            "the watermark follows the wall clock"
+            if origin.get("when_idle") == "advance"
+            else "the watermark stands"
+        )
+        yield f"idle as a whole: {goes_on} until a row comes"
+    elif origin.get("waiting") and origin.get("idle_after_ms") is not None:
+        yield "rows are waiting to be read, and nothing falls idle before they are"
+
+
+def _holders(origin: _Node, splits: _Node) -> Iterator[str]:
+    # With one split nobody else waits for it, and those that are not behind hold nothing.
+    several = (splits.get("total") or 0) > 1
+    for place, one in enumerate(_waited_for(origin, splits)):
+        holds = several and one.get("behind_ms") != 0
+        if holds or place == 0:
+            lead = ("held back by " if place == 0 else "then ") if holds else ""
+            yield lead + _standing(one)
+    for one in splits.get("worst") or []:
+        if _is_left_out(origin, one):
+            yield f"left out: {_standing(one)}"
+
+
+def _waited_for(origin: _Node, splits: _Node) -> list[_Node]:
+    """The splits the minimum is taken over, furthest behind first."""
+    return [
+        one
+        for one in splits.get("worst") or []
+        if one.get("state") != "idle" and not _is_left_out(origin, one)
+    ]
+
+
+def _is_left_out(origin: _Node, one: _Node) -> bool:
+    return one.get("state") == "catching_up" and origin.get("on_return") == "catch_up"
+
+
+def _standing(one: _Node) -> str:
+    clock, behind = one.get("clock_ms"), one.get("behind_ms")
+    said = [
+        _split(one),
+        "no clock yet" if clock is None else f"clock {instant(clock)}",
+        f"{duration(behind)} behind" if behind else "",
+        "catching up" if one.get("state") == "catching_up" else "",
+        *_heard(one),
+    ]
+    return ", ".join(part for part in said if part)
+
+
+def _split(one: _Node) -> str:
+    name = one.get("name")
+    return f"split {'null' if name is None else shown(str(name))}"
+
+
+def _heard(one: _Node) -> Iterator[str]:
+    if one.get("last_heard_ms") is not None:
+        yield f"last heard {instant(one['last_heard_ms'])}"
+    if one.get("idle_at_ms") is not None:
+        yield f"idle at {instant(one['idle_at_ms'])} if nothing comes"
+
+
+def _idle_ones(splits: _Node) -> Iterator[str]:
+    named = splits.get("idle_ones") or []
+    for one in named:
+        clock = one.get("clock_ms")
+        reached = "never had a clock" if clock is None else f"clock {instant(clock)}"
+        yield f"idle since {instant(one.get('idle_since_ms'))}: {_split(one)}, {reached}"
+    more = (splits.get("idle") or 0) - len(named)
+    if named and more > 0:
+        yield f"and {more} more {'is' if more == 1 else 'are'} idle"
+
+
+def _far_ahead(origin: _Node) -> Iterator[str]:
+    rows = origin.get("far_ahead_rows")
+    if rows:
+        yield f"{rows} row{'' if rows == 1 else 's'} too far ahead of the wall clock moved no watermark"

@@ -1,0 +1,69 @@
+"""Splits and idle times on a Spark Connect session."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from support.feeds import Feed
+from support.processes import result
+
+import tidemark
+
+folder = Path(sys.argv[1])
+builder = SparkSession.builder.remote("local[2]").config("spark.sql.session.timeZone", "UTC")
+spark = tidemark.configure(builder).getOrCreate()
+
+feed = Feed(spark, folder / "events", "device STRING, time TIMESTAMP")
+events = feed.stream().select(
+    F.col("device").alias("device.id"), F.col("device"), F.col("time").alias("event.time")
+)
+
+
+def code_of(**options: Any) -> str | None:
+    try:
+        tidemark.with_watermark(events, "event.time", "1 minute", **options)
+    except tidemark.TidemarkError as error:
+        return error.code
+    return None
+
+
+codes = [
+    code_of(**options)
+    for options in (
+        {"split_by": "devise"}, {"expected_splits": ["a"]}, {"idle_after": "soon"},
+        {"idle_after": "-1 minute"}, {"max_ahead": timedelta(0)}, {"when_idle": "go"},
+        {"split_by": "device.id"},
+    )
+]  # fmt: skip
+
+marked = tidemark.with_watermark(
+    events,
+    "event.time",
+    "0 seconds",
+    key="readings",
+    split_by=["device.id", F.upper("device")],
+    expected_splits=[("a", "A"), ("b", "B")],
+    idle_after=timedelta(hours=1),
+    max_ahead="INTERVAL '1' DAY",
+    on_return="catch_up",
+    when_idle="advance",
+)
+query = (
+    marked.writeStream.format("memory")
+    .queryName("readings")
+    .option("checkpointLocation", str(folder / "checkpoint"))
+    .start()
+)
+origins = []
+for device, time in (("a", "12:00"), ("b", "10:00")):
+    feed.add({"device": device, "time": time})
+    query.processAllAvailable()
+    origins += tidemark.report(query).to_dict()["origins"]
+query.stop()
+result(codes=codes, origins=origins, dtypes=[events.dtypes, marked.dtypes])
+spark.stop()

@@ -1,0 +1,94 @@
+"""Expected splits: each value as the text that Spark's cast to STRING gives it, or a refusal."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum, IntEnum
+from typing import Any
+
+import pytest
+
+from tidemark import TidemarkError
+from tidemark._split_names import expected_names
+
+CET = timezone(timedelta(hours=1))
+
+
+class Place(str, Enum):
+    NORTH = "north"
+
+
+class Number(IntEnum):
+    THREE = 3
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a", "a"),
+        ("", ""),
+        (" a\n'b\" ", " a\n'b\" "),
+        ("ä", "ä"),
+        (Place.NORTH, "north"),
+        (0, "0"),
+        (-7, "-7"),
+        (2**63, "9223372036854775808"),
+        (Number.THREE, "3"),
+        (True, "true"),
+        (False, "false"),
+        (None, None),
+        ("null", "null"),
+        (date(2024, 5, 1), "2024-05-01"),
+        (date(1, 2, 3), "0001-02-03"),
+        (datetime(2024, 5, 1, 10, 5, tzinfo=timezone.utc), "2024-05-01 10:05:00"),
+        (datetime(2024, 5, 1, 0, 30, tzinfo=CET), "2024-04-30 23:30:00"),
+        (datetime(2024, 5, 1, 10, 5, 0, 120_000, timezone.utc), "2024-05-01 10:05:00.12"),
+        (datetime(2024, 5, 1, 10, 5, 10, 1, timezone.utc), "2024-05-01 10:05:10.000001"),
+        (datetime(99, 5, 1, tzinfo=timezone.utc), "0099-05-01 00:00:00"),
+    ],
+)
+def test_a_value_becomes_sparks_text(value: Any, text: str | None) -> None:
+    assert expected_names([value], width=1) == [[text]]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1.0, Decimal("1.50"), b"a", {"a": 1}, object(), datetime(2024, 5, 1), "\ud800",
+     datetime(1, 1, 1, tzinfo=CET)],
+)  # fmt: skip
+def test_a_value_without_one_text_is_refused(value: Any) -> None:
+    with pytest.raises(TidemarkError, match="Fix this by giving it as text") as caught:
+        expected_names([value], width=1)
+    assert caught.value.code == "INVALID_SPLITS"
+
+
+def test_several_expressions_take_a_tuple_or_a_list_for_each_split() -> None:
+    expected = [("orders", 0), ["orders", None]]
+    assert expected_names(expected, width=2) == [["orders", "0"], ["orders", None]]
+
+
+def test_any_iterable_will_do_and_each_split_counts_once() -> None:
+    assert expected_names(range(3), width=1) == [["0"], ["1"], ["2"]]
+    assert expected_names((one for one in ("b", "a", "b")), width=1) == [["b"], ["a"]]
+    assert expected_names([1, "1", ("1",)], width=1) == [["1"]]
+    assert expected_names([], width=1) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "width", "said"),
+    [
+        (["a"], 2, "'a' has 1 value, and split_by has 2 expressions"),
+        ([("a", "b", "c")], 2, "has 3 values, and split_by has 2 expressions"),
+        ([("a", "b")], 1, "has 2 values, and split_by has 1 expression"),
+        ([()], 1, "has 0 values"),
+        ("abc", 1, "is of type str"),
+        (b"abc", 1, "is of type bytes"),
+        ({"a": 1}, 1, "is of type dict"),
+        (3, 1, "is of type int"),
+    ],
+)
+def test_another_shape_is_refused(expected: Any, width: int, said: str) -> None:
+    with pytest.raises(TidemarkError, match=said) as caught:
+        expected_names(expected, width)
+    assert caught.value.code == "INVALID_SPLITS"
