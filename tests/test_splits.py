@@ -106,7 +106,7 @@ def test_spark_says_what_is_wrong_with_a_text(spark: SparkSession, text: str, pr
         -3,
         2**40,
         True,
-        date(1, 2, 3),
+        date(1066, 10, 14),
         datetime(2024, 5, 1, 10, 5, 0, 120_000, timezone.utc),
         datetime(2024, 5, 1, 0, 30, tzinfo=timezone(timedelta(hours=1))),
     ],

@@ -2,15 +2,19 @@ package org.apache.spark.sql.tidemark
 
 import java.util.UUID
 
+import scala.util.Try
+
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.{Input, OperatorId, Side}
 
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreSaveExec, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 
 /** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
   *
@@ -39,7 +43,16 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
     plan.collectFirst {
       case writer: StateStoreWriter if writer.stateInfo.isDefined =>
         (writer.stateInfo.get.queryRunId, writer.stateInfo.get.storeVersion)
-    }
+    }.orElse(if (plan.exists(_.isInstanceOf[SplitClocksExec])) running else None)
+
+  /** Those of the query that runs on this thread; a plan without state does not say them itself. */
+  private def running: Option[(UUID, Long)] = {
+    def property(name: String) = Option(session.sparkContext.getLocalProperty(name))
+    for {
+      run <- property(SparkContext.SPARK_JOB_GROUP_ID).flatMap(text => Try(UUID.fromString(text)).toOption)
+      batch <- property(MicroBatchExecution.BATCH_ID_KEY).flatMap(_.toLongOption)
+    } yield (run, batch)
+  }
 
   private def write(plan: SparkPlan, levels: BatchLevels): SparkPlan = plan.transformUp {
     case clocks: SplitClocksExec => levels.limit(clocks)
