@@ -101,6 +101,11 @@ object TidemarkError {
     s"The watermark on column '$column' is split by '$split', which is of type $kind and has no order.",
     "splitting by a value that can be compared, such as text or a number")
 
+  def expectedSplitWidth(values: Int, expressions: Int): TidemarkError = TidemarkError(
+    "INVALID_SPLITS",
+    s"An expected split has $values values, but the input is split by $expressions expressions.",
+    "giving each expected split a value for each expression")
+
   def invalidEventTime(why: String): TidemarkError = TidemarkError(
     "INVALID_EVENT_TIME",
     s"tidemark_event_time $why.",

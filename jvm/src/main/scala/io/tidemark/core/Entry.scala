@@ -53,8 +53,7 @@ final case class OriginState(
   def watermarkAt(nowMillis: Long, unread: Option[Unread], rules: OriginRules): Watermark =
     rules.idleAfterMillis match {
       case None => watermark
-      // Rows are still to be read, of nobody knows which split: none is silent.
-      case Some(_) if waiting => watermark
+      case Some(_) if isBacklog(unread) => watermark
       case Some(after) if splits.size == 0 =>
         if (sinceMillis.exists(_ <= nowMillis - after))
           advanced(Watermark.Idle(watermark.millis), nowMillis, after, rules)
@@ -66,11 +65,17 @@ final case class OriginState(
   /** Its splits in that batch. */
   def splitsAt(nowMillis: Long, unread: Option[Unread], rules: OriginRules): Splits = {
     val idle = rules.idleAfterMillis match {
-      case Some(after) if !waiting => awake(unread, nowMillis, rules).idleSince(nowMillis - after, rules.onReturn)
+      case Some(after) if !isBacklog(unread) =>
+        awake(unread, nowMillis, rules).idleSince(nowMillis - after, rules.onReturn)
       case _ => splits
     }
     idle.atLeast(watermarkAt(nowMillis, unread, rules))
   }
+
+  /** Whether rows were held back, and are being read now, of nobody knows which split: then none is silent. A source that
+    * has nothing more to read has been caught up with.
+    */
+  private def isBacklog(unread: Option[Unread]): Boolean = waiting && unread.nonEmpty
 
   private def awake(unread: Option[Unread], nowMillis: Long, rules: OriginRules): Splits = unread match {
     case Some(Unread.In(some)) => splits.awake(some, nowMillis, rules.onReturn)

@@ -135,9 +135,9 @@ private[tidemark] final class KeyedQuery(
   /** Takes in what a batch has seen, and makes it durable. */
   def ended(batch: Long, endMillis: Long, observed: Observation): Unit = {
     val at = levels.getOrElse(batch, throw new IllegalStateException(s"batch $batch ended but was never planned"))
-    requireFewSplits(observed)
     val ended = Observation.Ended(batch, next.start, endMillis)
     val after = Observation.observe(entry, ended, next.decision, at, observed, origins.rules)
+    requireFewSplits(after)
     log.write(after)
     entry = after
     next = Next(null, null, Decision.none)
@@ -145,10 +145,8 @@ private[tidemark] final class KeyedQuery(
   }
 
   /** Before anything of it is remembered: more splits than are allowed would fill the driver's memory. */
-  private def requireFewSplits(observed: Observation): Unit = origins.all.foreach { one =>
-    val size = math.max(
-      observed.heard.get(one.name).fold(0)(_.times.size),
-      entry.origins.get(one.name).fold(0)(_.splits.size))
+  private def requireFewSplits(after: Entry): Unit = origins.all.foreach { one =>
+    val size = after.origins.get(one.name).fold(0)(_.splits.size)
     if (size > settings.maxSplits)
       throw new TidemarkException(TidemarkError.tooManySplits(one.column, size, settings.maxSplits))
   }

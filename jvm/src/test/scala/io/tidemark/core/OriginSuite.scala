@@ -1,0 +1,183 @@
+package io.tidemark.core
+
+import Plans._
+import org.scalatest.funsuite.AnyFunSuite
+
+/** An origin's watermark from its splits, batch by batch; times in ms, the delay is 10. */
+class OriginSuite extends AnyFunSuite {
+  private val origin = named("o")
+  private val rules = OriginRules(delayMillis = 10, width = 1, idleAfterMillis = Some(100))
+  private val whole = rules.copy(width = 0)
+
+  private def name(split: String) = SplitNames.encode(Seq(Option(split)))
+
+  /** A query of this origin alone, between two batches. */
+  private case class At(rules: OriginRules, entry: Entry = Entry.initial(Nil, -1, 0, 0)) {
+    private val all = Map(origin -> rules)
+    def watermark(now: Long, unread: Option[Unread] = None): Watermark = decision(now, unread).origin(origin)
+    def standing: Watermark = entry.standing.origin(origin)
+    def state: OriginState = entry.origins(origin)
+
+    /** After a batch that was begun and ended then, and saw these splits. */
+    def batch(
+        start: Long,
+        end: Long,
+        rows: Seq[(String, Long)] = Nil,
+        known: Seq[String] = Nil,
+        unread: Option[Unread] = None,
+        waiting: Boolean = false): At = {
+      val times = new SplitTimes
+      rows.foreach { case (split, time) => times.note(if (rules.width == 0) SplitNames.Whole else name(split), time) }
+      val heard = Observation.Heard(times, rules.delayMillis, known.map(name), waiting)
+      val seen = Observation(Map(origin -> heard), Map.empty)
+      val shape = Plans.origin("o", 1)
+      val worked = decision(start, unread)
+      val ended = Observation.Ended(entry.batch + 1, BatchStart(start, unread.map(origin -> _).toMap), end)
+      copy(entry = Observation.observe(entry, ended, worked, Propagation.levels(shape, worked), seen, all))
+    }
+
+    def restarted: At = copy(entry = EntryCodec.decode(EntryCodec.encode(entry)))
+
+    private def decision(now: Long, unread: Option[Unread]) =
+      entry.decide(BatchStart(now, unread.map(origin -> _).toMap), all)
+  }
+
+  test("the watermark is the least clock of the splits") {
+    val at = At(rules).batch(0, 1, Seq("a" -> 500, "b" -> 200))
+    assert(at.watermark(2) == Plans.at(190))
+    assert(at.batch(2, 3, Seq("b" -> 700)).watermark(4) == Plans.at(490))
+  }
+
+  test("a new split that is behind holds the watermark, and does not turn it back") {
+    val at = At(rules).batch(0, 1, Seq("a" -> 500)).batch(2, 3, Seq("a" -> 600, "b" -> 200))
+    assert(at.watermark(4) == Plans.at(490))
+    assert(at.batch(4, 5, Seq("b" -> 590)).watermark(6) == Plans.at(580))
+  }
+
+  test("null is a split of its own") {
+    assert(At(rules).batch(0, 1, Seq("null" -> 500, (null, 200))).watermark(2) == Plans.at(190))
+  }
+
+  test("silence counts from the end of the batch that last had rows of the split") {
+    val at = At(rules).batch(0, 50, Seq("a" -> 500, "b" -> 200)).batch(60, 60, Seq("a" -> 600))
+    assert(at.watermark(149) == Plans.at(190))
+    assert(at.watermark(150) == Plans.at(590))
+  }
+
+  test("an idle split that speaks again is active at once and holds the watermark until it has caught up") {
+    val silent = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
+    assert(silent.standing == Plans.at(590))
+    val back = silent.batch(110, 110, Seq("b" -> 300, "a" -> 700))
+    assert(back.standing == Plans.at(590))
+    assert(back.batch(111, 111, Seq("b" -> 650)).standing == Plans.at(640))
+  }
+
+  test("with catch_up it is left out until it has caught up") {
+    val silent = At(rules.copy(onReturn = OnReturn.CatchUp))
+      .batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
+    val back = silent.batch(110, 110, Seq("b" -> 300, "a" -> 700))
+    assert(back.standing == Plans.at(690))
+    assert(back.batch(111, 111, Seq("b" -> 720, "a" -> 900)).standing == Plans.at(710))
+  }
+
+  test("all idle: the largest clock, whichever fell silent first, and the origin is idle") {
+    val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200))
+    assert(at.watermark(100) == Watermark.Idle(Some(490)))
+    assert(at.batch(50, 50, Seq("b" -> 210)).batch(100, 100).watermark(150) == Watermark.Idle(Some(490)))
+    assert(at.batch(50, 50, Seq("a" -> 510)).batch(100, 100).watermark(150) == Watermark.Idle(Some(500)))
+  }
+
+  test("a split with rows to be read is not idle, whatever the clock says") {
+    val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200))
+    assert(at.watermark(1000, Some(Unread.In(Seq(name("b"))))) == Plans.at(190))
+    val after = at.batch(1000, 1001, Seq("a" -> 600), unread = Some(Unread.In(Seq(name("b")))))
+    assert(after.watermark(1002) == Plans.at(190))
+  }
+
+  test("one that was idle is waited for from the batch on that reads it") {
+    val silent = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
+    assert(silent.state.splits.idle == 1)
+    val reading = silent.batch(120, 130, Seq("a" -> 900), unread = Some(Unread.In(Seq(name("b")))))
+    assert(reading.state.splits.idle == 0)
+    assert(reading.standing == Plans.at(590))
+  }
+
+  test("while an admission limit holds rows back nobody falls silent") {
+    val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200), waiting = true)
+    val reading = Some(Unread.Somewhere)
+    assert(at.watermark(1000, reading) == Plans.at(190))
+    assert(at.batch(1000, 1000, Seq("a" -> 600), unread = reading).watermark(1001, reading) == Plans.at(590))
+    // Nothing more to read: it has been caught up with, whatever the limit was.
+    assert(at.watermark(1000) == Watermark.Idle(Some(490)))
+  }
+
+  test("an input that is not split falls silent as a whole; rows to be read are no silence") {
+    val at = At(whole).batch(0, 0, Seq("" -> 500))
+    assert(at.watermark(99) == Plans.at(490))
+    assert(at.watermark(100) == Watermark.Idle(Some(490)))
+    assert(at.watermark(100, Some(Unread.Somewhere)) == Plans.at(490))
+    assert(at.batch(100, 100).watermark(101, Some(Unread.Somewhere)) == Plans.at(490))
+  }
+
+  test("an input that is never heard of is idle when its time has passed since the first batch") {
+    for (rule <- Seq(rules, whole)) {
+      val at = At(rule).batch(0, 10)
+      assert(at.watermark(109) == Watermark.Unknown)
+      assert(at.watermark(110) == Watermark.Idle(None))
+    }
+  }
+
+  test("expected splits hold until they are heard, or idle") {
+    val at = At(rules.copy(expected = Seq("a", "b").map(name))).batch(0, 10, Seq("a" -> 500))
+    assert(at.watermark(20) == Watermark.Unknown)
+    assert(at.watermark(110) == Watermark.Idle(Some(490)))
+    assert(at.batch(60, 60, Seq("a" -> 600)).watermark(110) == Plans.at(590))
+    assert(at.batch(60, 60, Seq("b" -> 100)).watermark(61) == Plans.at(90))
+  }
+
+  test("splits that the source says are there hold before their first row") {
+    val at = At(rules).batch(0, 0, Seq("a" -> 500), known = Seq("a", "b"))
+    assert(at.watermark(1) == Watermark.Unknown)
+    assert(at.state.splits.size == 2)
+  }
+
+  test("an idle origin that advances follows the clock in steps of the idle time") {
+    val at = At(rules.copy(whenIdle = WhenIdle.Advance)).batch(1000, 1000, Seq("a" -> 500))
+    assert(at.watermark(1099) == Plans.at(490))
+    assert(at.watermark(1100) == Watermark.Idle(Some(1090)))
+    val advanced = at.batch(1100, 1100)
+    assert(advanced.watermark(1150) == Watermark.Idle(Some(1090)))
+    assert(advanced.watermark(1200) == Watermark.Idle(Some(1190)))
+    assert(advanced.batch(1150, 1150, Seq("a" -> 600)).standing == Plans.at(1090))
+  }
+
+  test("a clock of the machine that goes back makes nobody idle, and nobody young again") {
+    val at = At(rules).batch(1000, 1000, Seq("a" -> 500, "b" -> 200)).batch(400, 300, Seq("a" -> 600))
+    assert(at.watermark(500) == Plans.at(190))
+    assert(at.watermark(1099) == Plans.at(190))
+    assert(at.watermark(1100) == Watermark.Idle(Some(590)))
+  }
+
+  test("a restarted query decides the same") {
+    val at = At(rules.copy(onReturn = OnReturn.CatchUp))
+      .batch(0, 0, Seq("a" -> 500, "b" -> 200, "c" -> 300)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
+      .batch(110, 110, Seq("b" -> 300, "a" -> 700), waiting = true)
+    for (now <- Seq(110L, 200L, 210L, 5000L);
+      unread <- Seq(None, Some(Unread.Somewhere), Some(Unread.In(Seq(name("c"))))))
+      assert(at.restarted.watermark(now, unread) == at.watermark(now, unread))
+    assert(at.restarted.entry == at.entry)
+  }
+
+  test("an origin that is split otherwise from now on keeps what it had reached, and waits for no old split") {
+    val at = At(rules).batch(0, 1, Seq("a" -> 500, "b" -> 200))
+    val other = At(whole, at.entry.fitting(Map(origin -> whole)))
+    assert(other.standing == Plans.at(190))
+    assert(other.batch(2, 3, Seq("" -> 700)).watermark(4) == Plans.at(690))
+    assert(at.entry.fitting(Map(origin -> rules)) == at.entry)
+  }
+
+  test("without an idle time silence holds for ever") {
+    val at = At(rules.copy(idleAfterMillis = None)).batch(0, 1, Seq("a" -> 500, "b" -> 200))
+    assert(at.watermark(Long.MaxValue / 2) == Plans.at(190))
+  }
+}

@@ -1,0 +1,189 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+
+import io.tidemark.WatermarkOptions
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.streaming.util.StreamManualClock
+
+/** Who is left out of a watermark because it says nothing, by a clock that the test moves (ms from 0). */
+class SilenceSuite extends KeyedWatermarkTest {
+  import testImplicits._
+
+  private val tenSeconds = WatermarkOptions(idleAfter = Some("10 seconds"))
+
+  private def readings: (MemoryStream[(String, Timestamp)], DataFrame) = {
+    val stream = MemoryStream[(String, Timestamp)]
+    stream -> stream.toDF().toDF("device", "time")
+  }
+
+  private def counted(df: DataFrame): DataFrame =
+    df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
+
+  private var clock = new StreamManualClock
+
+  private def run(df: DataFrame)(actions: StreamAction*): Unit = {
+    clock = new StreamManualClock
+    testStream(df)(StartStream(Trigger.ProcessingTime("1 second"), triggerClock = clock) +: actions.flatMap {
+      case advance: AdvanceManualClock => Seq(advance, triggered)
+      case other => Seq(other)
+    }: _*)
+  }
+
+  /** What the clock's time asks for has been done. */
+  private def triggered: StreamAction = Execute { _ =>
+    eventually(timeout(streamingTimeout))(assert(clock.isStreamWaitingAt(clock.getTimeMillis())))
+  }
+
+  private def second: StreamAction = AdvanceManualClock(1000)
+  private def seconds(count: Int): Seq[StreamAction] = Seq.fill(count)(second)
+
+  test("a time-out alone closes windows, at the next trigger") {
+    val (stream, df) = readings
+    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+      Seq(AddData(stream, "a" -> at("10:00"), "a" -> at("10:35"), "b" -> at("10:05")), second) ++
+        seconds(9) ++ Seq(
+          CheckNewAnswer(),
+          second,
+          CheckNewAnswer(("10:00", 2L)),
+          Execute(query => assert(keyed(query).snapshot.get.decision.origins.values.forall(_.isIdle)))): _*)
+  }
+
+  test("a silent split no longer holds the others back") {
+    val (stream, df) = readings
+    def more(time: String) = Seq(AddData(stream, "a" -> at(time)), second)
+    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+      Seq(AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second) ++
+        (11 to 19).flatMap(minute => more(s"10:$minute")) ++ Seq(CheckNewAnswer()) ++
+        more("10:25") ++ Seq(second, CheckNewAnswer(("10:00", 2L), ("10:10", 9L))): _*)
+  }
+
+  test("an input that is silent as a whole is left out of a union; what it says then is not late without need") {
+    val (loud, a) = readings
+    val (silent, b) = readings
+    val both = a.withWatermark("time", "0 seconds").union(withWatermark(b, "time", "0 seconds", tenSeconds))
+    run(counted(both))(
+      Seq(
+        AddData(loud, "a" -> at("10:00"), "a" -> at("10:35")),
+        AddData(silent, "b" -> at("10:05")),
+        second,
+        second,
+        CheckNewAnswer()) ++ seconds(9) ++ Seq(
+        CheckNewAnswer(("10:00", 2L)),
+        // The union stands at 10:35 now.
+        AddData(silent, "b" -> at("10:31")),
+        second,
+        AddData(loud, "a" -> at("11:00")),
+        second,
+        second,
+        CheckNewAnswer(),
+        AddData(silent, "b" -> at("11:05")),
+        second,
+        second,
+        CheckNewAnswer(("10:30", 2L))): _*)
+  }
+
+  test("an input that has never spoken is left out when its time has passed since the first batch") {
+    val (loud, a) = readings
+    val (_, b) = readings
+    val both = a.withWatermark("time", "0 seconds").union(withWatermark(b, "time", "0 seconds", tenSeconds))
+    run(counted(both))(
+      Seq(AddData(loud, "a" -> at("10:00"), "a" -> at("10:35")), second) ++ seconds(9) ++ Seq(
+        CheckNewAnswer(),
+        second,
+        CheckNewAnswer(("10:00", 1L))): _*)
+  }
+
+  test("a session's setting reaches plain watermarks") {
+    withSQLConf("spark.tidemark.idleAfter" -> "10 seconds") {
+      val (loud, a) = readings
+      val (silent, b) = readings
+      run(counted(a.withWatermark("time", "0 seconds").union(b.withWatermark("time", "0 seconds"))))(
+        Seq(AddData(loud, "a" -> at("10:35")), AddData(silent, "b" -> at("10:05")), second) ++ seconds(8) ++ Seq(
+          AddData(loud, "a" -> at("10:36")),
+          second,
+          CheckNewAnswer(),
+          second,
+          CheckNewAnswer(("10:00", 1L))): _*)
+    }
+  }
+
+  private def joined(side: WatermarkOptions)
+      : (MemoryStream[(String, Timestamp)], MemoryStream[(String, Timestamp)], DataFrame) = {
+    val (shown, a) = readings
+    val (clicked, b) = readings
+    val left = withWatermark(a.toDF("ad", "shown"), "shown", "0 seconds")
+    val right = withWatermark(b.toDF("cad", "clicked"), "clicked", "0 seconds", side)
+    val join = left.join(right, expr("ad = cad AND clicked BETWEEN shown AND shown + INTERVAL 2 MINUTES"), "left_outer")
+    (shown, clicked, join.select("ad", "cad"))
+  }
+
+  test("a join waits for an idle side") {
+    val (shown, clicked, join) = joined(tenSeconds)
+    run(join)(
+      Seq(AddData(shown, "x" -> at("10:00"), "y" -> at("12:00")), AddData(clicked, "z" -> at("10:00")), second) ++
+        seconds(8) ++ Seq(AddData(shown, "y" -> at("12:01")), second) ++ seconds(5) :+ CheckNewAnswer(): _*)
+  }
+
+  test("with follow an idle side is as far as the other; when it returns it does not go back") {
+    val (shown, clicked, join) = joined(tenSeconds.copy(joinIdle = Some("follow")))
+    run(join)(
+      Seq(AddData(shown, "x" -> at("10:00"), "y" -> at("12:00")), AddData(clicked, "z" -> at("10:00")), second) ++
+        seconds(8) ++ Seq(
+          AddData(shown, "w" -> at("12:01")),
+          second,
+          CheckNewAnswer(),
+          second,
+          CheckNewAnswer(("x", null)),
+          // Late by what the side has followed to, and still late a batch later: the floor is kept.
+          AddData(clicked, "y" -> at("11:59"), "y" -> at("12:02")),
+          second,
+          CheckNewAnswer(("y", "y")),
+          AddData(clicked, "w" -> at("12:00")),
+          second,
+          CheckNewAnswer()): _*)
+  }
+
+  test("an idle input that advances closes its last windows by the clock") {
+    val (stream, df) = readings
+    val options = tenSeconds.copy(whenIdle = Some("advance"))
+    // Event times near the clock, which begins at 0.
+    val early = new Timestamp(5000)
+    run(counted(withWatermark(df, "time", "0 seconds", options)))(
+      AddData(stream, "a" -> early),
+      second,
+      AdvanceManualClock(300000),
+      CheckNewAnswer(),
+      AdvanceManualClock(310000),
+      CheckNewAnswer(("00:00", 1L)))
+  }
+
+  test("a backlog that an admission limit holds back is no silence") {
+    withTempDir { folder =>
+      val files = folder.toPath
+      def file(name: String, device: String, time: String) =
+        java.nio.file.Files.writeString(
+          files.resolve(name),
+          s"""{"device": "$device", "time": "2024-03-01T$time:00Z"}""")
+      val df =
+        spark.readStream.schema("device STRING, time TIMESTAMP").option("maxFilesPerTrigger", "1").json(files.toString)
+      file("0.json", "b", "10:00")
+      Thread.sleep(1100) // Files are read in the order of their times, which are whole seconds on some file systems.
+      for (number <- 1 to 5) file(s"$number.json", "a", s"11:0$number")
+      run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+        // Six batches a minute apart: the silent split is idle only when all has been read.
+        Seq.fill(5)(AdvanceManualClock(60000)) ++ Seq(
+          CheckNewAnswer(),
+          originsAre("time" -> Some(millis("10:00"))),
+          AdvanceManualClock(60000),
+          AdvanceManualClock(60000),
+          AdvanceManualClock(60000),
+          CheckNewAnswer(("10:00", 1L))): _*)
+    }
+  }
+}

@@ -1,0 +1,263 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+
+import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.{Column, DataFrame}
+import org.apache.spark.sql.execution.WholeStageCodegenExec
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+
+/** Which split holds an origin's watermark, and what a split may be. */
+class SplitsSuite extends RecordedRuns {
+  import testImplicits._
+
+  private def readings: (MemoryStream[(String, Timestamp, Int)], DataFrame) = {
+    val stream = MemoryStream[(String, Timestamp, Int)]
+    stream -> stream.toDF().toDF("device", "time", "n")
+  }
+
+  private def split(df: DataFrame, by: Column*): DataFrame =
+    withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = by))
+
+  private def counted(df: DataFrame): DataFrame =
+    df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
+
+  private def splitsOf(query: KeyedQuery): Map[String, Option[Long]] = {
+    val splits = query.snapshot.get.entry.origins.values.head.splits
+    (0 until splits.size).map(s => io.tidemark.core.SplitNames.show(splits.name(s)) -> splits.clock(s)).toMap
+  }
+
+  private def splitsAre(expected: (String, String)*): StreamAction = Execute { query =>
+    assert(splitsOf(keyed(query)) === expected.map { case (name, time) => name -> Some(millis(time)) }.toMap)
+  }
+
+  for (codegen <- Seq("true", "false"))
+    test(s"a split that lags behind holds the watermark and loses no rows (generated code: $codegen)") {
+      withSQLConf(
+        SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> codegen,
+        SQLConf.CODEGEN_FACTORY_MODE.key -> (if (codegen == "true") "CODEGEN_ONLY" else "NO_CODEGEN")) {
+        val (stream, df) = readings
+        testStream(counted(split(df, $"device")))(
+          AddData(stream, ("a", at("12:00"), 1), ("b", at("10:00"), 1), ("a", at("11:00"), 1)),
+          ProcessAllAvailable(),
+          splitsAre("a" -> "12:00", "b" -> "10:00"),
+          originsAre("time" -> Some(millis("10:00"))),
+          AddData(stream, ("b", at("10:05"), 1)),
+          ProcessAllAvailable(),
+          CheckNewAnswer(),
+          AddData(stream, ("b", at("10:15"), 1)),
+          ProcessAllAvailable(),
+          CheckNewAnswer(("10:00", 2L)),
+          AddData(stream, ("b", at("13:00"), 1)),
+          ProcessAllAvailable(),
+          CheckNewAnswer(("10:10", 1L), ("11:00", 1L)))
+      }
+    }
+
+  test("many splits in one batch, in several tasks, are each as far as their own rows") {
+    val (stream, df) = readings
+    val rows = (0 until 5000).map(i => (s"d${i % 1000}", new Timestamp(millis("10:00") + i), i))
+    testStream(counted(split(df.repartition(4), $"device")))(
+      AddData(stream, rows: _*),
+      ProcessAllAvailable(),
+      Execute { query =>
+        val expected = rows.groupMapReduce(_._1)(r => Option(r._2.getTime))((a, b) => Seq(a, b).max)
+        assert(splitsOf(keyed(query)) === expected)
+      })
+  }
+
+  test("a null event time is no event: it registers no split, and moves none") {
+    val (stream, df) = readings
+    testStream(counted(split(df, $"device")))(
+      AddData(stream, ("a", at("10:00"), 1), ("b", null, 1)),
+      ProcessAllAvailable(),
+      splitsAre("a" -> "10:00"),
+      AddData(stream, ("a", null, 1)),
+      ProcessAllAvailable(),
+      splitsAre("a" -> "10:00"))
+  }
+
+  test("times before 1970 and in year 9999 are times, whatever the delay") {
+    val stream = MemoryStream[(String, String)]
+    val df = stream.toDF().toDF("device", "text").select($"device", to_timestamp($"text").as("time"))
+    val marked = withWatermark(df, "time", "100000 days", WatermarkOptions(splitBy = Seq($"device")))
+    testStream(counted(marked))(
+      AddData(stream, "old" -> "0001-01-01 00:00:00", "new" -> "9999-12-31 23:59:59"),
+      ProcessAllAvailable(),
+      Execute { query =>
+        val days = 100000L * 86400000L
+        val clocks = splitsOf(keyed(query))
+        assert(clocks("old").exists(_ < -days) && clocks("new").contains(253402300799000L - days))
+      })
+  }
+
+  // What is asked for, and the names of the splits that come of it.
+  private val keys = Seq[(String, Column, Set[String])](
+    ("text", $"device", Set("a", "b", "null")),
+    ("a number", $"n", Set("1", "2")),
+    ("a decimal", ($"n" / 2).cast("decimal(10,2)"), Set("0.50", "1.00")),
+    ("a truth value", $"n" === 1, Set("true", "false")),
+    ("a time", date_trunc("hour", $"time"), Set("2024-03-01 10:00:00", "2024-03-01 11:00:00")),
+    ("bytes", $"device".cast("binary"), Set("61", "62", "null")),
+    (
+      "a struct",
+      struct($"device", $"n"),
+      Set("""{"device":"a","n":1}""", """{"device":"b","n":2}""", """{"device":null,"n":1}""")),
+    ("an array", array($"device", lit("x,y")), Set("""["a","x,y"]""", """["b","x,y"]""", """[null,"x,y"]""")))
+
+  for ((kind, by, names) <- keys)
+    test(s"a split may be $kind") {
+      val (stream, df) = readings
+      testStream(counted(split(df, by)))(
+        AddData(stream, ("a", at("10:00"), 1), ("b", at("11:00"), 2), (null, at("10:30"), 1)),
+        ProcessAllAvailable(),
+        Execute(query => assert(splitsOf(keyed(query)).keySet === names)))
+    }
+
+  test("a split without an order is refused where it is written") {
+    val (_, df) = readings
+    val refused = intercept[TidemarkException](split(df, map($"device", $"n")))
+    assert(refused.error.code === "INVALID_SPLITS")
+    assert(refused.getMessage.contains("'time'") && refused.getMessage.contains("map<string,int>"))
+  }
+
+  test("the function means something as a whole column only") {
+    val (_, df) = readings
+    for (wrong <- Seq(
+        "year(tidemark_event_time(time, '{}')) AS y",
+        "tidemark_event_time(time, device) AS t",
+        "tidemark_event_time(time, '{\"idle\": 1}') AS t",
+        "tidemark_event_time(time, '[]') AS t",
+        "tidemark_event_time(time, '{') AS t",
+        "tidemark_event_time(time) AS t")) {
+      val refused = intercept[TidemarkException](df.selectExpr(wrong))
+      assert(refused.error.code === "INVALID_EVENT_TIME", wrong)
+    }
+  }
+
+  test("the split outlives pruning, filters on either side, and columns with odd names") {
+    val (stream, df) = readings
+    val odd = df.withColumnRenamed("device", "a device.`b`").filter($"n" > 0)
+    val marked = withWatermark(odd, "time", "0 seconds", WatermarkOptions(splitBy = Seq(col("`a device.``b```"))))
+    testStream(counted(marked.filter($"n" < 10).select("time")))(
+      AddData(stream, ("a", at("12:00"), 1), ("b", at("10:00"), 1), ("c", at("09:00"), 20), ("d", at("08:00"), -1)),
+      ProcessAllAvailable(),
+      // Of those that a later filter drops the split is heard, of those that an earlier one drops it is not.
+      splitsAre("a" -> "12:00", "b" -> "10:00", "c" -> "09:00"))
+  }
+
+  test("both sides of a self-join go by the clocks of the one input") {
+    val (stream, df) = readings
+    val marked = split(df, $"device")
+    val twice = marked.as("l").join(marked.as("r"), expr("l.n = r.n AND l.time = r.time")).select("l.n")
+    testStream(twice)(
+      AddData(stream, ("a", at("12:00"), 1), ("b", at("10:00"), 2)),
+      ProcessAllAvailable(),
+      CheckNewAnswer(1, 2),
+      originsAre("time" -> Some(millis("10:00"))))
+  }
+
+  test("more splits than are allowed are an error that names the column") {
+    withSQLConf("spark.tidemark.maxSplits" -> "3") {
+      val (stream, df) = readings
+      testStream(counted(split(df, $"device")))(
+        AddData(stream, (1 to 3).map(i => (s"$i", at("10:00"), i)): _*),
+        ProcessAllAvailable(),
+        AddData(stream, ("4", at("10:00"), 4)),
+        ExpectFailure[TidemarkException](e =>
+          assert(e.getMessage.contains("[TIDEMARK.TOO_MANY_SPLITS]") && e.getMessage.contains("'time'"))))
+      val (many, other) = readings
+      testStream(counted(split(other, $"device")))(
+        AddData(many, (1 to 50).map(i => (s"$i", at("10:00"), i)): _*),
+        ExpectFailure[TidemarkException](e => assert(e.getMessage.contains("[TIDEMARK.TOO_MANY_SPLITS]"))))
+    }
+  }
+
+  test("100,000 splits in the first batch") {
+    val stream = MemoryStream[Int]
+    val df = stream.toDF().select($"value".as("device"), timestamp_seconds($"value" % 1000 + 1000000).as("time"))
+    testStream(counted(split(df, $"device")))(
+      AddData(stream, 0 until 100000: _*),
+      ProcessAllAvailable(),
+      Execute { query =>
+        assert(keyed(query).snapshot.get.entry.origins.values.head.splits.size === 100000)
+        assert(keyed(query).snapshot.get.decision.origins.values.flatMap(_.millis).toSeq === Seq(1000000000L))
+      })
+  }
+
+  test("a query that is left to Spark cannot have splits") {
+    withSQLConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max") {
+      val (stream, df) = readings
+      testStream(counted(split(df, $"device")))(
+        AddData(stream, ("a", at("10:00"), 1)),
+        ExpectFailure[TidemarkException](e => assert(e.getMessage.contains("LEFT_TO_SPARK"))))
+    }
+  }
+
+  test("the watermark's operator is part of the generated code around it, with splits and without") {
+    val (stream, df) = readings
+    for (marked <- Seq(df.withWatermark("time", "0 seconds"), split(df, $"device")))
+      testStream(counted(marked.filter($"n" > 0)))(
+        AddData(stream, ("a", at("10:00"), 1)),
+        ProcessAllAvailable(),
+        Execute { query =>
+          val stages = query.lastExecution.executedPlan.collect { case stage: WholeStageCodegenExec => stage.child }
+          val nodes = stages.flatMap(_.collect { case node => node.getClass.getSimpleName })
+          assert(nodes.contains("KeyedWatermarkExec"))
+        })
+  }
+
+  test("a plain watermark says the same of each batch's event times as Spark") {
+    val (stream, df) = readings
+    val times = Seq("10:00", "10:07", "09:13", "11:59", "10:01").map(at)
+    val rows = times.zipWithIndex.map { case (time, i) => ("a", new Timestamp(time.getTime + i * 17), i) } :+
+      (("a", null, 9))
+    def run() = record(
+      "append",
+      counted(df.withWatermark("time", "1 hour")),
+      rows.grouped(3).map(some =>
+        () => {
+          stream.addData(some); ()
+        }).toSeq).map(_.eventTime)
+    val ours = run()
+    assert(ours.exists(_.contains("avg")))
+    val (again, other) = readings
+    val theirs = stock(record(
+      "append",
+      counted(other.withWatermark("time", "1 hour")),
+      rows.grouped(3).map(some =>
+        () => {
+          again.addData(some); ()
+        }).toSeq).map(_.eventTime))
+    assert(ours === theirs)
+  }
+
+  test("a task that runs twice changes nothing") {
+    val times = io.tidemark.core.SplitTimes.whole(50)
+    val total = new SplitAccumulator(10)
+    val (first, again) = (total.copy(), total.copy())
+    first.add(times, partition = 3, rowsFarAhead = 2)
+    again.add(times, partition = 3, rowsFarAhead = 2)
+    val other = total.copy()
+    other.add(times, partition = 4, rowsFarAhead = 1)
+    Seq(first, again, other).foreach(total.merge)
+    assert(total.farAheadRows === 3)
+    assert((total.value.size, total.value(0)) === ((1, 50L)))
+  }
+
+  test("an event time too far ahead moves no clock, and is counted; with the setting, of a plain watermark too") {
+    withSQLConf("spark.tidemark.maxAhead" -> "1 day") {
+      val (stream, df) = readings
+      for (marked <- Seq(df.withWatermark("time", "0 seconds"), split(df, $"device")))
+        testStream(counted(marked))(
+          AddData(stream, ("a", at("10:00"), 1), ("a", Timestamp.valueOf("2100-01-01 00:00:00"), 1)),
+          ProcessAllAvailable(),
+          originsAre("time" -> Some(millis("10:00"))),
+          Execute(query => assert(keyed(query).snapshot.get.entry.origins.values.head.farAheadRows === 1)))
+    }
+  }
+}
