@@ -47,7 +47,7 @@ object TidemarkConf {
     since = "0.1.0",
     Unbounded.all.map(_.name))(text => Unbounded.all.find(_.name == text))
 
-  private val OneLength = Seq("a length of time above zero, such as 1 minute", "none")
+  private val OneLength = Seq("none", "a length of time above zero, such as 1 minute")
 
   private def length(text: String): Option[Option[Long]] =
     if (text == "none") Some(None) else Durations.millis(text).map(Some(_))
@@ -108,7 +108,7 @@ object TidemarkConf {
     "How many splits an input may have. A query that meets more fails by name: each takes some 60 bytes on the driver.",
     default = 2000000,
     since = "0.1.0",
-    Seq("a number above zero"))(_.toIntOption.filter(_ > 0))
+    Seq("2000000", "another number above zero"))(_.toIntOption.filter(_ > 0))
 
   val all: Seq[TidemarkConf[_]] =
     Seq(Enabled, UnboundedJoin, IdleAfter, OnReturnOfSplit, WhenAllIdle, MaxAhead, JoinIdleFollows, MaxSplits)

@@ -73,5 +73,5 @@ object GenerateDocs {
 
   /** The default as a user would write it: the value that reads as it. */
   private[tidemark] def default(setting: TidemarkConf[_]): String =
-    setting.values.find(value => setting.get(_ => Some(value)) == setting.default).getOrElse(setting.default.toString)
+    setting.values.find(value => setting.read(value).contains(setting.default)).getOrElse(setting.default.toString)
 }
