@@ -72,6 +72,6 @@ object GenerateDocs {
   private def code(text: String): String = s"`$text`"
 
   /** The default as a user would write it: the value that reads as it. */
-  private[tidemark] def default(setting: TidemarkConf[_]): String =
+  private[tidemark] def default[A](setting: TidemarkConf[A]): String =
     setting.values.find(value => setting.read(value).contains(setting.default)).getOrElse(setting.default.toString)
 }
