@@ -10,6 +10,7 @@ import argparse
 
 from pyspark.sql import SparkSession
 from rows import rows
+from splits import splits
 from triggers import triggers
 
 import tidemark
@@ -35,6 +36,12 @@ def main() -> None:
     spark.sparkContext.setLogLevel("ERROR")
     try:
         rows(spark, rounds=options.rounds, million=2 if options.quick else 10)
+        splits(
+            spark,
+            rounds=options.rounds,
+            million=2 if options.quick else 10,
+            counts=(1_000, 100_000) if options.quick else (1_000, 100_000, 1_000_000),
+        )
         triggers(spark, rounds=options.rounds, inputs=(1, 2) if options.quick else (1, 2, 8, 32))
     finally:
         spark.stop()

@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 from runs import Compared, head, interleaved, line, progress
 
 
-def _source(spark: SparkSession, rows: int) -> DataFrame:
+def source(spark: SparkSession, rows: int) -> DataFrame:
+    """Batches of so many rows of two numbers, in one task; a second of event time each."""
     options = {"rowsPerBatch": str(rows), "numPartitions": "1", "advanceMillisPerBatch": "1000"}
     return spark.readStream.format("rate-micro-batch").options(**options).load()
 
@@ -48,7 +49,7 @@ def rows(spark: SparkSession, rounds: int, million: int) -> None:
         def measure(
             engine: str, build: Callable[[DataFrame], DataFrame] = query
         ) -> dict[str, float]:
-            done = progress(spark, engine, lambda: build(_source(spark, count)), batches=3)
+            done = progress(spark, engine, lambda: build(source(spark, count)), batches=3)
             took = statistics.median(p["durationMs"]["addBatch"] for p in done)
             return {"ns": took * 1e6 / count}
 
