@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .runs import Engine
+from common.engines import Engine
+
 from .table import Result
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-Engine = Literal["stock", "tidemark"]
-ENGINES: tuple[Engine, ...] = ("stock", "tidemark")
+from common.engines import Engine
 
 
 @dataclass(frozen=True)

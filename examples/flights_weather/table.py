@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from common.engines import NAMES, Engine
+
 from .clock import DELAY, DELAY_TEXT
 from .held import Departed, Held, could_be_out, is_out, summary
 from .notes import PARTS, PartText
 from .outcome import Outcome
-from .runs import Engine
 
 CAPTION = f"""\
 hours out   hours of departure all of whose flights have come out, of those that had any
@@ -25,8 +26,6 @@ late        rows dropped as late, as Spark counts them
 HEADING = f"""\
 {"":27}{"":10}{"hours":>9}{"held back":>15}{"still":>8}{"peak":>8}
 {"":27}{"":10}{"out":>9}{"median p90 max":>15}{"held":>8}{"state":>8}{"late":>6}{"batches":>9}"""
-
-NAMES: dict[Engine, str] = {"stock": "stock", "tidemark": "Tidemark"}
 
 
 @dataclass(frozen=True)

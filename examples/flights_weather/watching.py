@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from common.engines import Engine
+
 from .clock import from_millis
 from .outcome import Outcome
-from .runs import Engine
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

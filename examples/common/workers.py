@@ -10,23 +10,32 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Thread
 from time import sleep
+from typing import Any
 
 from tqdm import tqdm
 
-from .clock import STEPS
-from .outcome import Outcome
-from .runs import ENGINES, Engine, runs_of
+from .engines import Engine
+from .telling import outcome_file, steps_said
+
+EXAMPLES = Path(__file__).resolve().parents[1]
 
 
-def run_all(folder: Path) -> dict[Engine, list[Outcome]]:
-    """Both engines' outcomes.
+def run_all(
+    module: str, folder: Path, steps: Mapping[Engine, int], *arguments: str
+) -> dict[Engine, Any]:
+    """Each engine's outcome, as its worker left it.
+
+    Args:
+        module: what a worker runs, as ``python -m module engine folder *arguments``.
+        folder: for the workers' outcomes and logs.
+        steps: how many steps each engine's worker is going to say: the progress bar's length.
+        arguments: handed on to the workers.
 
     Raises:
         SystemExit: a worker failed; says so with the end of its log.
     """
-    total = STEPS * sum(len(runs_of(engine)) for engine in ENGINES)
-    with tqdm(total=total, desc="replaying", unit="step", smoothing=0.1) as bar:
-        workers = {engine: _start(engine, folder) for engine in ENGINES}
+    with tqdm(total=sum(steps.values()), desc="replaying", unit="step", smoothing=0.1) as bar:
+        workers = {engine: _start(module, engine, folder, arguments) for engine in steps}
         readers = [Thread(target=_follow, args=(w, bar), daemon=True) for w in workers.values()]
         for reader in readers:
             reader.start()
@@ -41,21 +50,25 @@ def run_all(folder: Path) -> dict[Engine, list[Outcome]]:
     if failed:
         log = log_of(failed, folder)
         raise SystemExit(f"The {failed} worker failed. The end of {log}:\n{_tail(log)}")
-    return {engine: _outcomes(engine, folder) for engine in ENGINES}
+    return {
+        engine: json.loads(outcome_file(engine, folder).read_text(encoding="utf-8"))
+        for engine in steps
+    }
 
 
 def log_of(engine: Engine, folder: Path) -> Path:
-    """Where a worker's own and its JVM's words go: the demo's output stays readable."""
+    """Where a worker's own and its JVM's words go: the example's output stays readable."""
     return folder / f"{engine}.log"
 
 
-def _start(engine: Engine, folder: Path) -> subprocess.Popen[str]:
-    (folder / f"{engine}.json").unlink(missing_ok=True)
-    package = Path(__file__).parent
-    paths = [str(package.parent), os.environ.get("PYTHONPATH", "")]
+def _start(
+    module: str, engine: Engine, folder: Path, arguments: tuple[str, ...]
+) -> subprocess.Popen[str]:
+    outcome_file(engine, folder).unlink(missing_ok=True)
+    paths = [str(EXAMPLES), os.environ.get("PYTHONPATH", "")]
     with log_of(engine, folder).open("w", encoding="utf-8") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", f"{package.name}.worker", engine, str(folder)],
+            [sys.executable, "-m", module, engine, str(folder), *arguments],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             stdout=subprocess.PIPE,
             stderr=log,
@@ -66,9 +79,7 @@ def _start(engine: Engine, folder: Path) -> subprocess.Popen[str]:
 def _follow(worker: subprocess.Popen[str], bar: tqdm[None]) -> None:
     assert worker.stdout is not None
     for line in worker.stdout:
-        # The JVM shares the worker's stdout: what is not a line of ours is not for us.
-        if line.startswith('{"steps"'):
-            bar.update(json.loads(line)["steps"])
+        bar.update(steps_said(line))
 
 
 def _wait(workers: Mapping[Engine, subprocess.Popen[str]]) -> Engine | None:
@@ -81,11 +92,6 @@ def _wait(workers: Mapping[Engine, subprocess.Popen[str]]) -> Engine | None:
         if None not in codes.values():
             return None
         sleep(0.2)
-
-
-def _outcomes(engine: Engine, folder: Path) -> list[Outcome]:
-    documents = json.loads((folder / f"{engine}.json").read_text(encoding="utf-8"))
-    return [Outcome.from_json(document) for document in documents]
 
 
 def _tail(log: Path, lines: int = 25) -> str:

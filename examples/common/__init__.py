@@ -1,0 +1,1 @@
+"""What the examples share: a session of either engine, their two workers, the progress bar, a table."""
