@@ -18,12 +18,15 @@ def result(
 ALONE = result("stock", "departures_alone", False, HOUR_5, HOUR_6)
 LIVE = result("tidemark", "two_dashboards", False, HOUR_5, HOUR_6)
 SILENT = result("tidemark", "two_dashboards", True, HOUR_6, HOUR_5)
+WAITING = result("tidemark", "flights_with_weather", True, HOUR_5)
+GOING_ON = result("tidemark", "flights_with_weather_or_silence", True, HOUR_5, HOUR_6)
+JOINED = [WAITING, GOING_ON]
 
 
 def test_departures_that_come_out_as_if_alone_keep_the_promise() -> None:
     # What stock makes of part 1 is no matter here.
     stock = result("stock", "two_dashboards", True, HOUR_5)
-    assert promise.broken([ALONE, stock, LIVE, SILENT]) == []
+    assert promise.broken([ALONE, stock, LIVE, SILENT, *JOINED]) == []
 
 
 @pytest.mark.parametrize(
@@ -39,16 +42,24 @@ def test_a_missing_a_later_or_another_hour_breaks_it(
     silent: bool, given: list[tuple[int, str, int]]
 ) -> None:
     other = result("tidemark", "two_dashboards", silent, *given)
-    (said,) = promise.broken([ALONE, SILENT if not silent else LIVE, other])
+    (said,) = promise.broken([ALONE, SILENT if not silent else LIVE, other, *JOINED])
     assert f"weather {'silent' if silent else 'live'}" in said
 
 
 def test_a_failed_or_a_missing_run_breaks_it() -> None:
     failed = result("tidemark", "two_dashboards", True, HOUR_5, HOUR_6, error="WENT_BACK")
-    assert len(promise.broken([ALONE, failed])) == 2
+    assert len(promise.broken([ALONE, failed, *JOINED])) == 2
 
 
 def test_nothing_to_compare_with_breaks_it() -> None:
     none = result("stock", "departures_alone", False)
     assert len(promise.broken([none, LIVE, SILENT])) == 1
     assert len(promise.broken([LIVE, SILENT])) == 1
+
+
+def test_flights_that_wait_for_a_silent_weather_break_it() -> None:
+    (said,) = promise.broken([ALONE, LIVE, SILENT, WAITING, WAITING])
+    assert "Part 2 was not run" in said
+    held_up = result("tidemark", "flights_with_weather_or_silence", True, HOUR_5)
+    (said,) = promise.broken([ALONE, LIVE, SILENT, WAITING, held_up])
+    assert "rule for silence" in said

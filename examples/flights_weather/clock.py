@@ -22,6 +22,11 @@ STEPS = 36
 SILENT_FROM = 12
 """The step from which on the weather says nothing, in the cases named "silent"."""
 
+IDLE_AFTER = "3 seconds"
+"""How long the weather may say nothing before it is left out, where there is such a rule.
+
+By the wall clock, in which a step takes a second or two."""
+
 DELAY = timedelta(minutes=10)
 """How late a row may be, in both streams."""
 

@@ -34,6 +34,7 @@ PARTS = (
         (
             ("flights_with_weather", False, "weather live"),
             ("flights_with_weather", True, "weather silent from 12"),
+            ("flights_with_weather_or_silence", True, "silent, with idle_after"),
         ),
         (
             "Here the flights must wait: a departure without weather may come out only when no",
@@ -41,8 +42,9 @@ PARTS = (
             "it. What changes: stock takes an hour off for the other side's condition, as it",
             "knows one watermark; with one per column the departures are bounded by the weather",
             "alone, and are out an hour sooner. What still waits: the night's hole, and a silent",
-            "weather, for as long as nobody may say that it is to be left out. A keyed watermark",
-            "cannot know that; a rule for idle inputs can, and this version has none yet.",
+            "weather, for as long as nobody says that it is to be left out. That is a word more on",
+            "the weather's watermark, idle_after and join_idle='follow': once it has been silent for",
+            "three seconds, by the wall clock, the flights go on without it.",
         ),
     ),
     PartText(

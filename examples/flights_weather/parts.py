@@ -1,4 +1,4 @@
-"""The queries. The same code for both engines: plain PySpark, plain ``withWatermark``.
+"""The queries. The same code for both engines: plain PySpark, plain ``withWatermark``, but for a rule for silence.
 
 With Tidemark's extension in the session each ``withWatermark`` is keyed, under the
 name of its column; without it Spark has one watermark for the whole query.
@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from .clock import DELAY_TEXT
+from .clock import DELAY_TEXT, IDLE_AFTER
 
 DEPARTURES = "origin STRING, carrier STRING, flight INT, departure TIMESTAMP"
 WEATHER = "origin STRING, weather_time TIMESTAMP, wind_speed DOUBLE, visib DOUBLE"
@@ -33,6 +33,15 @@ class Streams:
     def weather(self) -> DataFrame:
         stream = self._read("weather", WEATHER)
         return stream.withWatermark("weather_time", DELAY_TEXT)
+
+    def weather_or_silence(self) -> DataFrame:
+        """The weather, which a join waits for only until it has said nothing for a while."""
+        import tidemark
+
+        stream = self._read("weather", WEATHER)
+        return tidemark.with_watermark(
+            stream, "weather_time", DELAY_TEXT, idle_after=IDLE_AFTER, join_idle="follow"
+        )
 
     def _read(self, stream: str, schema: str) -> DataFrame:
         return self.spark.readStream.schema(schema).json(str(self.live / stream))
@@ -55,12 +64,19 @@ def two_dashboards(streams: Streams) -> DataFrame:
 
 def flights_with_weather(streams: Streams) -> DataFrame:
     """Each departure with the weather of its hour, counted per airport and hour."""
-    return _hourly(_joined(streams), "departure", "departures")
+    return _hourly(_joined(streams.departures(), streams.weather()), "departure", "departures")
+
+
+def flights_with_weather_or_silence(streams: Streams) -> DataFrame:
+    """The same, with a rule for silence: a word more on the weather, and nothing else."""
+    joined = _joined(streams.departures(), streams.weather_or_silence())
+    return _hourly(joined, "departure", "departures")
 
 
 def by_both_times(streams: Streams) -> DataFrame:
     """The joined rows, grouped by the departure's hour and by the weather's time."""
-    return _hourly(_joined(streams), "departure", "departures", "weather_time")
+    joined = _joined(streams.departures(), streams.weather())
+    return _hourly(joined, "departure", "departures", "weather_time")
 
 
 def second_watermark(streams: Streams) -> DataFrame:
@@ -69,12 +85,12 @@ def second_watermark(streams: Streams) -> DataFrame:
     "Once a departure has met its weather, others of its time are at most ten minutes
     away": the count goes by what comes out of the join, not by what may still be in it.
     """
-    joined = _joined(streams).withWatermark("departure", DELAY_TEXT)
+    joined = _joined(streams.departures(), streams.weather()).withWatermark("departure", DELAY_TEXT)
     return _hourly(joined, "departure", "departures")
 
 
-def _joined(streams: Streams) -> DataFrame:
-    flight, record = streams.departures().alias("f"), streams.weather().alias("w")
+def _joined(departures: DataFrame, weather: DataFrame) -> DataFrame:
+    flight, record = departures.alias("f"), weather.alias("w")
     an_hour_before = F.expr("f.departure - INTERVAL 1 HOUR")
     matches = (
         (F.col("f.origin") == F.col("w.origin"))

@@ -1,4 +1,8 @@
-"""What the demo promises of part 1: the departures come out as if they were alone."""
+"""What the demo promises, and what is broken of it.
+
+Of part 1: the departures come out as if they were alone. Of part 2: with a rule for silence the
+flights come out without the weather.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from .table import Result
 
 
 def broken(found: Sequence[Result]) -> list[str]:
-    """How Tidemark's departures, beside the weather, differ from the departures alone.
+    """How Tidemark's departures differ from what is promised of them.
 
     Returns:
         A sentence for each difference; none when all is as promised.
@@ -35,6 +39,13 @@ def _differences(found: Sequence[Result]) -> Iterator[str]:
                 f"Part 1 by Tidemark, weather {weather}: the departures came out otherwise than "
                 f"alone. Alone: {alone.held}. Here: {ours.held}."
             )
+
+    waiting = _result(found, "tidemark", "flights_with_weather", silent=True)
+    going_on = _result(found, "tidemark", "flights_with_weather_or_silence", silent=True)
+    if waiting is None or going_on is None:
+        yield "Part 2 was not run by Tidemark with the weather silent, with and without a rule for it."
+    elif going_on.held.out <= waiting.held.out or going_on.held.still_held > 2:
+        yield f"Part 2 with a rule for silence: {going_on.held}. Without: {waiting.held}."
 
 
 def _result(found: Sequence[Result], engine: Engine, part: str, silent: bool) -> Result | None:

@@ -27,6 +27,7 @@ RUNS = (
     Run("two_dashboards", silent=True),
     Run("flights_with_weather"),
     Run("flights_with_weather", silent=True),
+    Run("flights_with_weather_or_silence", silent=True, only="tidemark"),
     Run("by_both_times"),
     Run("second_watermark"),
 )

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from common.engines import Engine, engine_of
+from common.folder import fast_folder
 from common.session import session
 from common.telling import leave, say_steps
 
@@ -22,7 +23,11 @@ from .watching import watching
 
 def main(engine: Engine, folder: Path) -> None:
     """Runs everything this engine has to run."""
-    work = folder / engine
+    with fast_folder("flights-weather-") as work:
+        _run(engine, folder, work)
+
+
+def _run(engine: Engine, folder: Path, work: Path) -> None:
     spark = session(engine, work, "flights")
     outcomes = []
     for run in runs_of(engine):
