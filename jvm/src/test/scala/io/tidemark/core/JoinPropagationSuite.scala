@@ -45,6 +45,50 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(out(join, onlyOrders) == Map(1L -> Unknown, 2L -> Unknown))
   }
 
+  private val idlePayments = heard("orders" -> at(100), "payments" -> Watermark.Idle(Some(40)))
+  private val following = join.copy(right = paymentsSide.copy(follows = true))
+
+  test("an idle side is waited for") {
+    assert(out(join, idlePayments) == Map(1L -> at(15), 2L -> at(40)))
+  }
+
+  test("an idle side that follows is as far as the other, and closes the other's state by that") {
+    val inputs = Propagation.levels(following, idlePayments).inputs
+    assert(inputs(right(0)).input == Held(at(100), Some(named("orders"))))
+    assert(inputs(left(0)).evicted.map(_.watermark).contains(at(75)))
+    assert(out(following, idlePayments) == Map(1L -> at(75), 2L -> at(90)))
+  }
+
+  test("one that is ahead does not go back to the other, and one that was never heard follows too") {
+    def own(payments: Watermark) =
+      Propagation.levels(following, heard("orders" -> at(100), "payments" -> payments)).inputs(right(0)).input.watermark
+    assert(own(Watermark.Idle(Some(400))) == at(400))
+    assert(own(Watermark.Idle(None)) == at(100))
+    assert(own(Unknown) == Unknown)
+  }
+
+  test("a side that has followed stays where it was when it returns with less, also after a restart") {
+    val rules = Map(
+      named("orders") -> OriginRules(0),
+      named("payments") -> OriginRules(0, idleAfterMillis = Some(1500), followsInJoins = true))
+    def saw(times: (String, Long)*) =
+      Observation(times.map { case (key, time) => named(key) -> Observation.Heard.whole(time, 0) }.toMap, Map.empty)
+    // A batch a second: payments are idle from the third on.
+    val start = Moment(following, Entry.initial(names(following), -1L, 0L, 0L), rules)
+    val silent = start.next(saw("orders" -> 50, "payments" -> 40)).next(saw("orders" -> 60)).next(saw("orders" -> 100))
+    assert(silent.now.inputs(right(0)).input.watermark == at(100))
+    val back = silent.next(saw("payments" -> 45)).restarted
+    assert(back.now.inputs(right(0)).input.watermark == at(100))
+    back.now.requireNotBefore(back.late)
+    assert(back.next(saw("payments" -> 110)).now.inputs(right(0)).input.watermark == at(110))
+  }
+
+  test("both sides idle: so is the join") {
+    val idle = heard("orders" -> Watermark.Idle(Some(100)), "payments" -> Watermark.Idle(Some(40)))
+    for (shape <- Seq(join, following))
+      assert(out(shape, idle) == Map(1L -> Watermark.Idle(Some(15)), 2L -> Watermark.Idle(Some(40))))
+  }
+
   test("a side without a bound goes on as far as both inputs, as in Spark") {
     val shape = join.copy(left = ordersSide.copy(bound = None, activeOut = Unbounded))
     assert(Propagation.levels(shape, decision).inputs(left(0)).evicted.isEmpty)

@@ -3,7 +3,9 @@ package org.apache.spark.sql.tidemark
 import java.io.File
 import java.nio.file.Files
 
-import io.tidemark.core.{Entry, EntryCodec}
+import io.tidemark.WatermarkOptions
+import io.tidemark.core.{Decision, Entry, EntryCodec, OriginName}
+import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
@@ -72,6 +74,15 @@ trait TwoStreams extends RecordedRuns {
 
   protected val redefinition: Query = (a, b) =>
     counted(a.join(b, near).select(greatest($"ta", $"tb").as("t")).withWatermark("t", "5 minutes"), "t")
+
+  protected val splitInput: Query = (a, _) =>
+    counted(withWatermark(a, "ta", "0 seconds", WatermarkOptions(splitBy = Seq($"a" % 3))), "ta")
+
+  /** An entry without the times at which its batch has ended: they are others when it is run again. */
+  protected def timeless(entry: Entry): (Entry, Decision, Map[OriginName, Option[Long]]) = (
+    entry.copy(endMillis = 0L, origins = Map.empty),
+    entry.standing,
+    entry.origins.map { case (name, state) => name -> state.maxEventTimeMillis })
 
   protected def entryFile(checkpoint: File, batch: Long): File = new File(checkpoint, s"tidemark/$batch")
 
