@@ -96,6 +96,11 @@ object TidemarkError {
     s"The watermark on column '$column' has $splits splits, and ${TidemarkConf.MaxSplits.key} allows $most.",
     s"splitting by something with fewer values, or setting ${TidemarkConf.MaxSplits.key} higher")
 
+  def splitNamesTooLong(column: String): TidemarkError = TidemarkError(
+    "TOO_MANY_SPLITS",
+    s"The splits of the watermark on column '$column' take more than 1 GB in one task.",
+    "splitting by something shorter, or with fewer values")
+
   def splitNotOrderable(column: String, split: String, kind: String): TidemarkError = TidemarkError(
     "INVALID_SPLITS",
     s"The watermark on column '$column' is split by '$split', which is of type $kind and has no order.",

@@ -24,7 +24,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectFunction(VersionFunction.description)
     extensions.injectFunction(ReportFunction.description)
     extensions.injectFunction(EventTimeFunction.description)
-    extensions.injectResolutionRule(_ => new ResolveEventTimes)
+    extensions.injectResolutionRule(new ResolveEventTimes(_))
     extensions.injectResolutionRule(new KeepOtherMarks(_))
     extensions.injectCheckRule(_ => MisplacedEventTime)
     extensions.injectCheckRule(new ListenForQueries(_))

@@ -34,6 +34,7 @@ object Decision {
 /** What is known of one origin when a batch has ended.
   *
   * @param splits its splits; an input that is not split has one, once it is known
+  * @param splitBy what the input is split by
   * @param maxEventTimeMillis the largest event time seen so far (floor, ms since the epoch)
   * @param sinceMillis from when on it is counted that it says nothing: the end of the query's first batch, ms
   * @param waiting whether an admission limit held rows back that were there when the batch began
@@ -44,43 +45,46 @@ final case class OriginState(
     maxEventTimeMillis: Option[Long] = None,
     sinceMillis: Option[Long] = None,
     waiting: Boolean = false,
-    farAheadRows: Long = 0L) {
+    farAheadRows: Long = 0L,
+    splitBy: Seq[String] = Nil) {
 
   /** As it stands, with no split falling silent. */
   def watermark: Watermark = splits.watermark
 
-  /** Its watermark in a batch that is decided at `nowMillis`. */
-  def watermarkAt(nowMillis: Long, unread: Option[Unread], rules: OriginRules): Watermark =
-    rules.idleAfterMillis match {
-      case None => watermark
-      case Some(_) if isBacklog(unread) => watermark
-      case Some(after) if splits.size == 0 =>
-        if (sinceMillis.exists(_ <= nowMillis - after))
-          advanced(Watermark.Idle(watermark.millis), nowMillis, after, rules)
-        else watermark
-      case Some(after) =>
-        advanced(awake(unread, nowMillis, rules).watermarkSince(nowMillis - after), nowMillis, after, rules)
+  /** Its watermark in a batch that is decided at this time. */
+  def watermarkAt(time: OriginState.Time, rules: OriginRules): Watermark =
+    (rules.idleAfterMillis, listenedUntil(time)) match {
+      case (Some(after), Some(until)) if splits.size == 0 =>
+        val idle = time.unread.isEmpty && sinceMillis.exists(_ <= until - after)
+        if (idle) advanced(Watermark.Idle(watermark.millis), until, after, rules) else watermark
+      case (Some(after), Some(until)) =>
+        advanced(awake(time, rules).watermarkSince(until - after), until, after, rules)
+      case _ => watermark
     }
 
   /** Its splits in that batch. */
-  def splitsAt(nowMillis: Long, unread: Option[Unread], rules: OriginRules): Splits = {
-    val idle = rules.idleAfterMillis match {
-      case Some(after) if !isBacklog(unread) =>
-        awake(unread, nowMillis, rules).idleSince(nowMillis - after, rules.onReturn)
+  def splitsAt(time: OriginState.Time, rules: OriginRules): Splits = {
+    val idle = (rules.idleAfterMillis, listenedUntil(time)) match {
+      case (Some(after), Some(until)) => awake(time, rules).idleSince(until - after, rules.onReturn)
       case _ => splits
     }
-    idle.atLeast(watermarkAt(nowMillis, unread, rules))
+    idle.atLeast(watermarkAt(time, rules))
   }
 
-  /** Whether rows were held back, and are being read now, of nobody knows which split: then none is silent. A source that
-    * has nothing more to read has been caught up with.
+  /** Until when it is known who has said nothing. Of nobody knows which split are rows that are about to be read: known is
+    * what the batch before has read, which is all that was there when it began; and nothing at all, if a limit held rows
+    * back then.
     */
-  private def isBacklog(unread: Option[Unread]): Boolean = waiting && unread.nonEmpty
+  private def listenedUntil(time: OriginState.Time): Option[Long] = time.unread match {
+    case Some(Unread.Somewhere) if waiting => None
+    case Some(Unread.Somewhere) if splits.size != 1 => Some(math.min(time.lastStartMillis, time.nowMillis))
+    case _ => Some(time.nowMillis)
+  }
 
-  private def awake(unread: Option[Unread], nowMillis: Long, rules: OriginRules): Splits = unread match {
-    case Some(Unread.In(some)) => splits.awake(some, nowMillis, rules.onReturn)
+  private def awake(time: OriginState.Time, rules: OriginRules): Splits = time.unread match {
+    case Some(Unread.In(some)) => splits.awake(some, time.nowMillis, rules.onReturn)
     case Some(Unread.Somewhere) if splits.size == 1 =>
-      splits.awake(Seq(splits.encodedName(0)), nowMillis, rules.onReturn)
+      splits.awake(Seq(splits.encodedName(0)), time.nowMillis, rules.onReturn)
     case _ => splits
   }
 
@@ -88,13 +92,22 @@ final case class OriginState(
   private def advanced(at: Watermark, nowMillis: Long, stepMillis: Long, rules: OriginRules): Watermark = at match {
     case Watermark.Idle(reached) if rules.whenIdle == WhenIdle.Advance =>
       val clock = nowMillis - rules.delayMillis
-      if (reached.forall(_ <= clock - stepMillis)) Watermark.Idle(Some(clock)) else at
+      val from = reached.getOrElse(0L)
+      val steps = Math.floorDiv(clock - from, stepMillis)
+      if (steps > 0 || reached.isEmpty) Watermark.Idle(Some(from + steps * stepMillis)) else at
     case other => other
   }
 }
 
 object OriginState {
   val unheard: OriginState = OriginState(Splits.none)
+
+  /** When a batch is decided.
+    * @param nowMillis its processing time
+    * @param lastStartMillis that of the batch before
+    * @param unread rows of this origin that it is about to read
+    */
+  final case class Time(nowMillis: Long, lastStartMillis: Long, unread: Option[Unread])
 
   /** One that has got as far as this, nobody knows by which splits. */
   def reached(watermark: Watermark): OriginState = OriginState(Splits.none.atLeast(watermark))
@@ -142,18 +155,17 @@ final case class Entry(
     * splits would be waited for without end.
     */
   def fitting(rules: Map[OriginName, OriginRules]): Entry = copy(origins = origins.map { case (name, state) =>
-    val width = rules.get(name).fold(0)(_.width)
-    val fits = state.splits.size == 0 || state.splits.name(0).size == width
-    name -> (if (fits) state else state.copy(splits = Splits.none.atLeast(state.watermark)))
+    val fits = rules.get(name).forall(_.splitBy == state.splitBy)
+    name -> (if (fits) state else OriginState(Splits.none.atLeast(state.watermark), state.maxEventTimeMillis))
   })
 
   /** What the next batch works with when it is decided at this moment. */
   def decide(at: BatchStart, rules: Map[OriginName, OriginRules]): Decision = {
-    val now = nowOf(at)
-    decision { case (name, state) =>
-      rules.get(name).fold(state.watermark)(state.watermarkAt(now, at.unread.get(name), _))
-    }
+    decision { case (name, state) => rules.get(name).fold(state.watermark)(state.watermarkAt(timeOf(at, name), _)) }
   }
+
+  def timeOf(at: BatchStart, name: OriginName): OriginState.Time =
+    OriginState.Time(nowOf(at), timestampMillis, at.unread.get(name))
 
   /** A machine's clock may go back; time here does not. */
   def nowOf(at: BatchStart): Long = math.max(at.millis, endMillis)

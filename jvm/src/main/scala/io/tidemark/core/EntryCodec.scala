@@ -56,6 +56,7 @@ object EntryCodec {
         w.option(state.sinceMillis)
         w.unsigned(if (state.waiting) 1L else 0L)
         w.unsigned(state.farAheadRows)
+        w.seq(state.splitBy)(w.text)
         splits(w, state.splits)
       })
     section(out, Tag.Unions)(unions(_, entry.unionFloors))
@@ -152,7 +153,8 @@ object EntryCodec {
     val since = r.option()
     val waiting = r.unsigned() == 1L
     val farAhead = r.unsigned()
-    OriginState(readSplits(r, reached), newest, since, waiting, farAhead)
+    val splitBy = r.seq(r.text())
+    OriginState(readSplits(r, reached), newest, since, waiting, farAhead, splitBy)
   }
 
   private def splits(w: ByteWriter, all: Splits): Unit = {

@@ -102,7 +102,7 @@ object Observation {
     before.origins ++ (before.origins.keySet ++ heard.keySet ++ rules.keySet).map { name =>
       val state = before.origins.getOrElse(name, OriginState.unheard)
       val decidedSplits =
-        rules.get(name).fold(state.splits)(state.splitsAt(before.nowOf(decided), decided.unread.get(name), _))
+        rules.get(name).fold(state.splits)(state.splitsAt(before.timeOf(decided, name), _))
       name -> after(state, decidedSplits, end, heard.get(name), rules.get(name))
     }
 
@@ -114,7 +114,7 @@ object Observation {
       rules: Option[OriginRules]): OriginState = {
     val onReturn = rules.fold[OnReturn](OnReturn.Hold)(_.onReturn)
     // An input that is not split is known from the first batch on: it may fall silent before its first row.
-    val whole = rules.filter(r => r.width == 0 && r.idleAfterMillis.nonEmpty).map(_ => SplitNames.Whole)
+    val whole = rules.filter(r => r.splitBy.isEmpty && r.idleAfterMillis.nonEmpty).map(_ => SplitNames.Whole)
     val names = rules.toSeq.flatMap(_.expected) ++ whole ++ heard.toSeq.flatMap(_.known)
     val known = splits.withNames(names, end, onReturn)
     OriginState(
@@ -122,7 +122,8 @@ object Observation {
       (state.maxEventTimeMillis ++ heard.flatMap(_.times.max)).maxOption,
       state.sinceMillis.orElse(Some(end)),
       heard.exists(_.waiting),
-      state.farAheadRows + heard.fold(0L)(_.farAheadRows))
+      state.farAheadRows + heard.fold(0L)(_.farAheadRows),
+      rules.fold(state.splitBy)(_.splitBy))
   }
 
   /** A carried column must not pass the oldest value in state, nor what came in with this batch: a row that was on time

@@ -3,7 +3,7 @@ package io.tidemark.core
 /** How the watermark of an origin is made from the clocks of its splits. Lengths of time are in ms.
   *
   * @param delayMillis how far a clock is behind the largest event time
-  * @param width of how many texts a split's name is made; 0: the input is not split
+  * @param splitBy the expressions that the input is split by, as the user wrote them; none: it is not split
   * @param expected splits that hold the watermark before their first row
   * @param idleAfterMillis how long a split may say nothing before it is left out; `None`: for ever
   * @param whenIdle what an origin does of which every split is idle
@@ -13,7 +13,7 @@ package io.tidemark.core
   */
 final case class OriginRules(
     delayMillis: Long,
-    width: Int = 0,
+    splitBy: Seq[String] = Nil,
     expected: Seq[Array[Byte]] = Nil,
     idleAfterMillis: Option[Long] = None,
     onReturn: OnReturn = OnReturn.Hold,

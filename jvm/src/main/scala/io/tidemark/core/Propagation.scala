@@ -78,15 +78,13 @@ object Propagation {
       def raw(at: Side): Held = join.side(at).active.fold(edge(at).least.getOrElse(Held.unknown))(edge(at).column)
       // Of an idle side nothing can be said of the rows still to come: it is waited for, unless both are idle.
       def waiting(held: Held): Held = if (bothIdle) held else held.active
-      def own(at: Side): Held =
-        if (!join.side(at).follows) waiting(raw(at))
-        else {
-          val other = raw(at.other)
-          val far = if (raw(at).watermark.isIdle && !bothIdle)
-            Held(raw(at).watermark.active.later(other.watermark), other.by)
-          else waiting(raw(at))
-          far.atLeast(decision.sideFloor(Input(join.id, at)))
-        }
+      def own(at: Side): Held = {
+        val (self, other) = (raw(at), raw(at.other))
+        val goesOn = join.side(at).follows && self.watermark.isIdle && !bothIdle
+        val far = if (goesOn) Held(self.watermark.later(other.watermark), other.by) else waiting(self)
+        // Where it has once followed to; it may have returned since, or the rule may be another one by now.
+        far.atLeast(decision.sideFloor(Input(join.id, at)))
+      }
       def column(at: Side, id: ColumnId): Held =
         if (join.side(at).active.contains(id)) own(at) else waiting(edge(at).column(id))
       val columns = Seq(Side.Left, Side.Right).flatMap { at =>

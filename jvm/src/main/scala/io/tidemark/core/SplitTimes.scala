@@ -18,10 +18,10 @@ final class SplitTimes private (val names: SplitNames, private var largest: Arra
 
   def note(name: Array[Byte], eventTimeMillis: Long): Unit = raise(names.add(name), eventTimeMillis)
 
-  /** Takes in another's splits, as long as there are fewer than `most`. */
+  /** Takes in another's splits, until there are more than `most`. */
   def merge(that: SplitTimes, most: Int): Unit = {
     var number = 0
-    while (number < that.size && size < most) {
+    while (number < that.size && size <= most) {
       raise(names.add(that.names, number), that.largest(number))
       number += 1
     }

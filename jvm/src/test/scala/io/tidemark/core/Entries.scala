@@ -42,8 +42,8 @@ private[core] object Entries {
     },
     Watermark.of(reached))
   private val state: Gen[OriginState] =
-    Gen.zip(splits, Gen.option(number), Gen.option(number), Gen.oneOf(true, false), natural).map(
-      (OriginState(_, _, _, _, _)).tupled)
+    Gen.zip(splits, Gen.option(number), Gen.option(number), Gen.oneOf(true, false), natural, Gen.listOf(key)).map(
+      (OriginState(_, _, _, _, _, _)).tupled)
   private val input: Gen[Input] =
     Gen.zip(natural.map(OperatorId(_)), Gen.oneOf(Side.Left, Side.Right)).map((Input(_, _)).tupled)
   private val union: Gen[UnionSlot] = Gen.zip(ordinal, ordinal).map((UnionSlot(_, _)).tupled)
@@ -95,7 +95,8 @@ private[core] object Entries {
           Some(1700000060000L),
           sinceMillis = Some(1699999990000L),
           waiting = true,
-          farAheadRows = 3),
+          farAheadRows = 3,
+          splitBy = Seq("a", "b")),
         payments -> OriginState.unheard),
       unionFloors = Map(UnionSlot(0, 1) -> Watermark.At(300)),
       carried = Map(CarriedSlot(at, 0) -> Watermark.At(0)),

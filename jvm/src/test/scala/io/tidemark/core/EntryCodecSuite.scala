@@ -29,17 +29,17 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     "02" + "066f7264657273" + "00" + "02" + "8081e2fdf962" + "087061796d656e7473" + "01" + "00",
     "01" + "00" + "01" + "02" + "01",
     "01" + "02" + "01" + "00" + "01" + "00" + "00",
-    "03" + "3d", // origins: one with a split of two texts, the second null, that has no clock yet
+    "03" + "43", // origins: one split by a and b, with a split whose second text is null, and that has no clock yet
     "02" + "066f7264657273" + "00" + "02" + "c0aae9fdf962" + "01" + "c0c9b2fef962" + "01" + "e083aafef962" + "01" +
       "03",
     "01" + "03" + "026100" + "00" + "00" + "e083aafef962",
-    "087061796d656e7473" + "01" + "00" + "00" + "00" + "00" + "00" + "00",
+    "087061796d656e7473" + "01" + "00" + "00" + "00" + "00" + "00" + "00" + "00",
     "04" + "06" + "01" + "00" + "01" + "02" + "d804", // unions
     "05" + "06" + "01" + "02" + "01" + "00" + "02" + "00", // carried columns
     "06" + "13" + "01" + "02" + "01" + "e807", // ledgers
     "02" + "a01f" + "02" + "01" + "0d" + "00" + "f02e" + "02" + "00" + "01" + "8001",
     "07" + "01" + "00", // join sides
-    "00" + "88b9abeb"
+    "00" + "c9b62144"
   ) // end, checksum
 
   test("format version 1 is these bytes") {

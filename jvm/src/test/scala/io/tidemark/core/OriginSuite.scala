@@ -6,8 +6,8 @@ import org.scalatest.funsuite.AnyFunSuite
 /** An origin's watermark from its splits, batch by batch; times in ms, the delay is 10. */
 class OriginSuite extends AnyFunSuite {
   private val origin = named("o")
-  private val rules = OriginRules(delayMillis = 10, width = 1, idleAfterMillis = Some(100))
-  private val whole = rules.copy(width = 0)
+  private val rules = OriginRules(delayMillis = 10, splitBy = Seq("s"), idleAfterMillis = Some(100))
+  private val whole = rules.copy(splitBy = Nil)
 
   private def name(split: String) = SplitNames.encode(Seq(Option(split)))
 
@@ -27,7 +27,7 @@ class OriginSuite extends AnyFunSuite {
         unread: Option[Unread] = None,
         waiting: Boolean = false): At = {
       val times = new SplitTimes
-      rows.foreach { case (split, time) => times.note(if (rules.width == 0) SplitNames.Whole else name(split), time) }
+      rows.foreach { case (split, time) => times.note(if (rules.splitBy.isEmpty) SplitNames.Whole else name(split), time) }
       val heard = Observation.Heard(times, rules.delayMillis, known.map(name), waiting)
       val seen = Observation(Map(origin -> heard), Map.empty)
       val shape = Plans.origin("o", 1)
@@ -102,6 +102,24 @@ class OriginSuite extends AnyFunSuite {
     assert(reading.standing == Plans.at(590))
   }
 
+  test("splits that speak in every batch are not idle, however rarely a batch runs") {
+    val reading = Some(Unread.Somewhere)
+    val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200))
+    assert(at.watermark(300, reading) == Plans.at(190))
+    val slow = at.batch(300, 900, Seq("a" -> 900, "b" -> 210), unread = reading)
+    assert(slow.watermark(1000, reading) == Plans.at(200))
+    // With nothing to read, or of nobody else, silence is what it seems.
+    assert(slow.watermark(1000) == Watermark.Idle(Some(890)))
+  }
+
+  test("a split that is silent beside others is left out a batch later: what this one reads is not known before") {
+    val reading = Some(Unread.Somewhere)
+    val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200), unread = reading)
+      .batch(60, 60, Seq("a" -> 600), unread = reading).batch(110, 110, Seq("a" -> 700), unread = reading)
+    assert(at.standing == Plans.at(190))
+    assert(at.watermark(120, reading) == Plans.at(690))
+  }
+
   test("while an admission limit holds rows back nobody falls silent") {
     val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200), waiting = true)
     val reading = Some(Unread.Somewhere)
@@ -174,6 +192,10 @@ class OriginSuite extends AnyFunSuite {
     assert(other.standing == Plans.at(190))
     assert(other.batch(2, 3, Seq("" -> 700)).watermark(4) == Plans.at(690))
     assert(at.entry.fitting(Map(origin -> rules)) == at.entry)
+    val site = rules.copy(splitBy = Seq("site"))
+    val elsewhere = At(site, at.entry.fitting(Map(origin -> site)))
+    assert(elsewhere.watermark(5000, Some(Unread.Somewhere)) == Plans.at(190))
+    assert(elsewhere.batch(5000, 5000, Seq("x" -> 900)).watermark(5001) == Plans.at(890))
   }
 
   test("without an idle time silence holds for ever") {

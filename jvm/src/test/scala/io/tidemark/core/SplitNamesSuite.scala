@@ -88,7 +88,7 @@ class SplitNamesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("no more splits are merged than are wanted") {
     val (many, few) = (new SplitTimes, new SplitTimes)
     for (number <- 1 to 10) many.note(SplitNames.encode(Seq(Some(s"$number"))), number.toLong)
-    few.merge(many, 4)
+    few.merge(many, 3)
     assert(few.size == 4)
   }
 }

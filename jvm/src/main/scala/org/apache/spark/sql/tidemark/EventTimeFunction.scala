@@ -4,6 +4,7 @@ import java.util.UUID
 
 import io.tidemark.{TidemarkError, TidemarkException}
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
@@ -52,7 +53,7 @@ private[tidemark] case class EventTimeOf(children: Seq[Expression]) extends Expr
 /** Turns `tidemark_event_time` into the plain column with its options in the metadata, and a [[SplitBy]] below where the
   * input is split.
   */
-final class ResolveEventTimes extends Rule[LogicalPlan] {
+final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
   import ResolveEventTimes._
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
@@ -85,7 +86,11 @@ final class ResolveEventTimes extends Rule[LogicalPlan] {
     keys.zip(time.splits).find { case (key, _) => !RowOrdering.isOrderable(key.dataType) }.foreach { case (key, by) =>
       throw new TidemarkException(TidemarkError.splitNotOrderable(name, by.sql, key.dataType.simpleString))
     }
-    if (keys.isEmpty) (below, column, None)
+    EventTimeOptions.parse(time.options).expected.find(_.size != keys.size).foreach { split =>
+      throw new TidemarkException(TidemarkError.expectedSplitWidth(split.size, keys.size))
+    }
+    // Clocks are kept of streams; where Spark is left to itself, of none.
+    if (keys.isEmpty || !child.isStreaming || !Settings.enabled(session.sessionState.conf)) (below, column, None)
     else {
       val id = UUID.randomUUID()
       (SplitBy(id, name, column, keys, time.splits.map(_.sql), below), column, Some(id))

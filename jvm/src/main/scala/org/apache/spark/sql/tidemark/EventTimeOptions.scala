@@ -38,9 +38,9 @@ private[tidemark] final case class EventTimeOptions(
 
   def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.orElse(Settings.maxAhead(conf))
 
-  def rules(delayMillis: Long, width: Int, conf: SQLConf): OriginRules = OriginRules(
+  def rules(delayMillis: Long, splitBy: Seq[String], conf: SQLConf): OriginRules = OriginRules(
     delayMillis,
-    width,
+    splitBy,
     expected.map(SplitNames.encode),
     idleAfterMillis.orElse(Settings.idleAfter(conf)),
     onReturn.getOrElse(Settings.onReturn(conf)),
@@ -96,7 +96,7 @@ private[tidemark] object EventTimeOptions {
     EventTimeOptions(
       text(fields, "key"),
       None,
-      Option(fields.get("expectedSplits")).toSeq.flatMap(_.elements().asScala.map(name)),
+      Option(fields.get("expectedSplits")).filterNot(_.isNull).toSeq.flatMap(names),
       length(fields, "idleAfterMs"),
       text(fields, "onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
       text(fields, "whenIdle").map(choice("when_idle", _, TidemarkConf.WhenAllIdle)),
@@ -114,6 +114,10 @@ private[tidemark] object EventTimeOptions {
       if (value.canConvertToLong && value.isIntegralNumber && value.asLong > 0) value.asLong
       else throw invalid(s"has the option '$name', which is not a number of milliseconds above zero")
     }
+
+  private def names(splits: JsonNode): Seq[Seq[Option[String]]] =
+    if (splits.isArray) splits.elements().asScala.map(name).toSeq
+    else throw invalid("has expected splits that are not a list")
 
   private def name(split: JsonNode): Seq[Option[String]] =
     if (!split.isArray) throw invalid("has an expected split that is not a list of texts")

@@ -79,7 +79,7 @@ private[tidemark] final class KeyedQuery(
 
   private def decide(batch: Long, plan: SparkPlan, start: BatchStart): Unit = {
     val decision = entry.decide(start, origins.rules)
-    if (next.isOther(plan, start, decision)) {
+    if (next.isOther(plan, decision)) {
       val translated = translate(plan)
       if (!levels.contains(entry.batch)) keep(entry.batch, translated, entry.decision)
       keep(batch, translated, decision)
@@ -99,7 +99,8 @@ private[tidemark] final class KeyedQuery(
   /** Event times after it move no clock in the batch that is planned (ms); `Long.MaxValue` where any does. */
   def latestMillis(clocks: UUID): Long =
     origins.all.find(_.clocks == clocks).flatMap(_.rules.maxAheadMillis).fold(Long.MaxValue) { ahead =>
-      entry.nowOf(next.start) + ahead
+      val now = entry.nowOf(next.start)
+      if (ahead > Long.MaxValue - math.max(now, 0L)) Long.MaxValue else now + ahead
     }
 
   def maxSplits: Int = settings.maxSplits
@@ -168,7 +169,7 @@ private[tidemark] object KeyedQuery {
 
   /** What the next batch has been found to work with. */
   private final case class Next(plan: SparkPlan, start: BatchStart, decision: Decision) {
-    def isOther(plan: SparkPlan, start: BatchStart, decision: Decision): Boolean =
-      (plan ne this.plan) || start == null || decision != this.decision
+    def isOther(plan: SparkPlan, decision: Decision): Boolean =
+      (plan ne this.plan) || decision != this.decision
   }
 }

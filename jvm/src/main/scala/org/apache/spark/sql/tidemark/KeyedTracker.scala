@@ -12,7 +12,15 @@ import org.apache.spark.sql.execution.streaming.runtime.{MinWatermark, Watermark
 private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery, plan: LogicalPlan, floorMillis: Long)
     extends WatermarkTracker(MinWatermark, plan) {
 
-  override def currentWatermark: Long = math.max(floorMillis, query.sparkMillis)
+  private var reached = floorMillis
+
+  /** Inputs that are idle are left out of it, and may return with less: it does not go back for that. Spark's own log keeps
+    * it over a restart.
+    */
+  override def currentWatermark: Long = {
+    reached = math.max(reached, query.sparkMillis)
+    reached
+  }
 
   override def updateWatermark(executedPlan: SparkPlan): Unit = {
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }
@@ -29,7 +37,7 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
       val times = new SplitTimes
       // One origin may be in the plan twice; both have the same rows.
       clocks.get(one.clocks) match {
-        case Some(nodes) => nodes.foreach(node => times.merge(node.seen.value, Int.MaxValue))
+        case Some(nodes) => nodes.foreach(node => times.merge(node.seen.value, query.maxSplits))
         case None =>
           stats.getOrElse(one.nodeId, Nil).map(_.eventTimeStats.value).filter(_.count > 0).foreach { seen =>
             times.note(SplitNames.Whole, seen.max)

@@ -27,7 +27,6 @@ private[tidemark] final case class Origins(all: Seq[Origins.One], computed: Set[
 private[tidemark] object Origins {
 
   /** @param clocks the node of the physical plan that keeps the clocks of its splits
-    * @param splitBy what its rows are split by, as the user wrote it
     * @param asks what the user has asked for beyond Spark's `withWatermark`, if anything
     */
   final case class One(
@@ -35,7 +34,6 @@ private[tidemark] object Origins {
       clocks: UUID,
       name: OriginName,
       column: String,
-      splitBy: Seq[String],
       rules: OriginRules,
       asks: Option[String])
 
@@ -55,13 +53,12 @@ private[tidemark] object Origins {
     })
     val all = nodes.lazyZip(names).lazyZip(asked).map { (node, name, options) =>
       val split = options.split.flatMap(splits.get)
-      val rules = options.rules(EventTimeWatermark.getDelayMs(node.delay), split.fold(0)(_.keys.size), conf)
+      val rules = options.rules(EventTimeWatermark.getDelayMs(node.delay), split.toSeq.flatMap(_.by), conf)
       One(
         node.nodeId,
         split.fold(node.nodeId)(_.id),
         name,
         node.eventTime.name,
-        split.toSeq.flatMap(_.by),
         rules,
         options.asks(node.eventTime.name))
     }

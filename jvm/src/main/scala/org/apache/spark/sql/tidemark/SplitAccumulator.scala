@@ -1,7 +1,5 @@
 package org.apache.spark.sql.tidemark
 
-import scala.collection.mutable
-
 import io.tidemark.core.SplitTimes
 
 import org.apache.spark.util.AccumulatorV2
@@ -11,11 +9,14 @@ import org.apache.spark.util.AccumulatorV2
   * Largest times are maxima and rows too far ahead are kept by partition, so that a task which runs twice, speculatively
   * or because its stage does, changes nothing.
   *
+  * What it holds is replaced and never changed, because an executor sends it along with its heartbeats while the task is
+  * still at work.
+  *
   * @param maxSplits no more splits than this and one are kept: the query is about to be refused
   */
 private[tidemark] final class SplitAccumulator(maxSplits: Int) extends AccumulatorV2[SplitTimes, SplitTimes] {
-  private var times = new SplitTimes
-  private var farAhead = mutable.LongMap.empty[Long]
+  @volatile private var times = new SplitTimes
+  @volatile private var farAhead = Map.empty[Long, Long]
 
   def add(seen: SplitTimes, partition: Int, rowsFarAhead: Long): Unit = {
     add(seen)
@@ -26,12 +27,18 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
   def farAheadRows: Long = farAhead.values.sum
 
   override def value: SplitTimes = times
-  override def add(seen: SplitTimes): Unit = if (times.size <= maxSplits) times.merge(seen, maxSplits + 1)
+  override def add(seen: SplitTimes): Unit =
+    if (times.isEmpty) times = seen
+    else if (!seen.isEmpty) {
+      val both = times.copy()
+      both.merge(seen, maxSplits)
+      times = both
+    }
 
   override def merge(other: AccumulatorV2[SplitTimes, SplitTimes]): Unit = other match {
     case that: SplitAccumulator =>
       add(that.times)
-      that.farAhead.foreachEntry(note)
+      that.farAhead.foreach { case (partition, rows) => note(partition, rows) }
     case _ => throw new UnsupportedOperationException(s"cannot merge with ${other.getClass.getName}")
   }
 
@@ -39,16 +46,16 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
 
   override def reset(): Unit = {
     times = new SplitTimes
-    farAhead = mutable.LongMap.empty
+    farAhead = Map.empty
   }
 
   override def copy(): SplitAccumulator = {
     val same = new SplitAccumulator(maxSplits)
-    same.times = times.copy()
-    same.farAhead = farAhead.clone()
+    same.times = times
+    same.farAhead = farAhead
     same
   }
 
   private def note(partition: Long, rows: Long): Unit =
-    if (rows > 0) farAhead.update(partition, math.max(rows, farAhead.getOrElse(partition, 0L)))
+    if (rows > 0) farAhead = farAhead.updated(partition, math.max(rows, farAhead.getOrElse(partition, 0L)))
 }

@@ -13,13 +13,14 @@ private[tidemark] object SplitsReport {
   /** Nothing where an origin is as Spark's. */
   def fields(one: Origins.One, state: OriginState, now: Watermark): Seq[(String, Any)] = {
     val rules = one.rules
-    if (one.splitBy.isEmpty && rules.idleAfterMillis.isEmpty && rules.maxAheadMillis.isEmpty) Nil
+    if (rules.splitBy.isEmpty && rules.idleAfterMillis.isEmpty && rules.maxAheadMillis.isEmpty) Nil
     else
       Seq(
-        "split_by" -> list(one.splitBy),
+        "split_by" -> list(rules.splitBy),
         "idle_after_ms" -> rules.idleAfterMillis.map(Long.box).orNull,
         "on_return" -> (if (rules.onReturn == OnReturn.CatchUp) "catch_up" else "hold"),
         "when_idle" -> (if (rules.whenIdle == WhenIdle.Advance) "advance" else "stop"),
+        "join_idle" -> (if (rules.followsInJoins) "follow" else "hold"),
         "max_ahead_ms" -> rules.maxAheadMillis.map(Long.box).orNull,
         "idle" -> now.isIdle,
         "waiting" -> state.waiting,

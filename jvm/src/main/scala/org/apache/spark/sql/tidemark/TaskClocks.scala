@@ -65,7 +65,8 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
 
   private def add(key: UnsafeRow, hash: Int, at: Int): Int = {
     val (from, size) = (start(count), key.getSizeInBytes)
-    if (count >= factory.limits.maxSplits || from.toLong + size > MostBytes)
+    if (from.toLong + size > MostBytes) throw new TidemarkException(TidemarkError.splitNamesTooLong(factory.column))
+    if (count >= factory.limits.maxSplits)
       throw new TidemarkException(TidemarkError.tooManySplits(factory.column, count + 1, factory.limits.maxSplits))
     if (from + size > bytes.length)
       bytes = Arrays.copyOf(bytes, math.max(from + size, math.min(bytes.length * 2L, MostBytes.toLong).toInt))
