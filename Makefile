@@ -18,6 +18,8 @@ WHEEL := dist/tidemark-$(VERSION)-py3-none-any.whl
 VENV_READY := $(VENV)/.ready
 JARS_READY := target/stamps/jars
 INSTALLED := $(VENV)/.tidemark-installed
+KAFKA_READY := target/stamps/kafka
+FLIGHTS := target/flights/flights-3m.parquet
 
 # With the folders, so that a deleted file counts as a change.
 BUILD_FILES := build.sbt project/build.properties $(wildcard project/*.scala project/*.sbt) python/tidemark/_version.py
@@ -39,6 +41,20 @@ test: $(INSTALLED) ## Every test: Scala, Spark's own suites with Tidemark on, Py
 	$(SBT) spark42/test sparkSuites
 	$(MAKE) vectors
 	$(BIN)/python -m pytest
+
+##@ Real input: rows lost and results held back, by stock Spark and by Tidemark
+
+.PHONY: lagging-partition
+lagging-partition: $(INSTALLED) $(KAFKA_READY) $(FLIGHTS) ## A real Kafka broker, one of its partitions a month behind
+	cd examples && $(CURDIR)/$(BIN)/python -m backlog.lagging_partition
+
+.PHONY: files-per-airport
+files-per-airport: $(INSTALLED) $(FLIGHTS) ## A backlog of files, the same share of each batch for every airport
+	cd examples && $(CURDIR)/$(BIN)/python -m backlog.files_per_airport
+
+.PHONY: silence
+silence: $(INSTALLED) ## Two inputs, one of which falls silent and comes back with all that it has kept
+	cd examples && $(CURDIR)/$(BIN)/python -m silence
 
 ##@ Tests, one kind at a time
 
@@ -111,7 +127,7 @@ clean-all: clean ## Remove .venv and sbt's launcher as well
 help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	  /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 # The steps behind the names.
 
@@ -141,3 +157,13 @@ $(WHEEL): $(JARS_READY) $(PYTHON_FILES)
 $(INSTALLED): $(WHEEL)
 	$(BIN)/pip install --quiet --no-deps --force-reinstall $(WHEEL)
 	@touch $@
+
+# A broker and Spark's connector to it: jars to run, none of which the engine is built against.
+$(KAFKA_READY): project/KafkaJars.scala project/build.properties
+	$(SBT) kafka/kafkaJars
+	mkdir -p $(@D)
+	@touch $@
+
+$(FLIGHTS):
+	@PYTHON="$(PYTHON)" build/npm-file vega-datasets 3.2.1 data/flights-3m.parquet \
+	  dbeb920c90f59b6ccaff823dcc3d08f25a97fa1ce128d93f40be4e931f5900b0 $@

@@ -22,6 +22,10 @@ lazy val bench = Project("bench", file("target/bench"))
     target := baseDirectory.value,
     publish / skip := true)
 
+// Nothing is compiled here: `kafka/kafkaJars` copies what the examples need to start a broker and to read from it.
+lazy val kafka = Project("kafka", file("target/kafka"))
+  .settings(KafkaJars.settings, target := baseDirectory.value, publish / skip := true)
+
 lazy val tidemark = project
   .in(file("."))
   .aggregate(engines.references: _*)

@@ -1,4 +1,4 @@
-"""The examples in docstrings run, of the installed package and of the demo."""
+"""The examples in docstrings run, of the installed package and of the examples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pkgutil
 from types import ModuleType
 
 import pytest
-from support import demo
 
 import tidemark
 
@@ -20,7 +19,11 @@ def modules(package: ModuleType) -> list[str]:
     return [package.__name__, *names]
 
 
-MODULES = [*modules(tidemark), *modules(importlib.import_module(demo.clock.__package__))]
+EXAMPLES = ("common", "flights_weather", "backlog", "kafka_broker", "silence")
+MODULES = [
+    *modules(tidemark),
+    *(name for package in EXAMPLES for name in modules(importlib.import_module(package))),
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -35,4 +38,4 @@ def test_there_are_examples_that_are_not_skipped() -> None:
         run = [e for t in tests for e in t.examples if not e.options.get(doctest.SKIP)]
         if run:
             found[name] = len(run)
-    assert {"tidemark._errors", "flights_weather.clock"} <= found.keys()
+    assert {"tidemark._errors", "flights_weather.clock", "backlog.quota"} <= found.keys()

@@ -6,12 +6,13 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
+
+from common.progress import figures
 
 from . import parts
 from .clock import SILENT_FROM, STEPS
@@ -90,13 +91,8 @@ class Replay:
                 self.outcome.given.append((step, row["hour"], row["count"]))
 
     def _read_progress(self, query: StreamingQuery) -> None:
-        for progress in query.recentProgress:
-            operators: list[dict[str, Any]] = progress["stateOperators"]
-            state = [operator["numRowsTotal"] for operator in operators]
-            late = sum(operator["numRowsDroppedByWatermark"] for operator in operators)
-            self.outcome.batches = max(self.outcome.batches, progress["batchId"] + 1)
-            self.outcome.peak_state = max(self.outcome.peak_state, sum(state))
-            self.outcome.late += late
+        said = figures(query)
+        self.outcome.batches, self.outcome.peak_state, self.outcome.late = said
 
     @property
     def _table(self) -> str:

@@ -1,11 +1,6 @@
-"""The demo's pure pieces. `examples` is not installed, so its folder is named here, once."""
+"""The demo's pure pieces."""
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
 from flights_weather import (
     clock,

@@ -1,0 +1,120 @@
+"""Starts a broker as a child process, and stops it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .jars import broker_jars
+from .settings import CLUSTER_ID, settings
+
+READY_SECONDS = 120
+STARTED = "Kafka Server started"
+
+
+@contextmanager
+def broker(folder: Path) -> Iterator[str]:
+    """A running broker with nothing in it; gives what clients have to know, ``host:port``.
+
+    Args:
+        folder: for its data, its settings and its log; what was in there is deleted.
+
+    Raises:
+        SystemExit: it did not start; says so with what its log has on it.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    port, controller = _free_ports(2)
+    conf, log = folder / "server.properties", folder / "broker.log"
+    conf.write_text(settings(port, controller, folder / "data"), encoding="utf-8")
+    _format(conf, log)
+    process = _start(["kafka.Kafka", str(conf)], log)
+    # Whoever ends this program means the broker as well.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        servers = f"127.0.0.1:{port}"
+        _wait(process, servers, log)
+        yield servers
+    finally:
+        _stop(process)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _format(conf: Path, log: Path) -> None:
+    tool = ["kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(conf)]
+    if _start(tool, log).wait(READY_SECONDS):
+        raise SystemExit(f"The broker's storage could not be made. {_why(log)}")
+
+
+def _start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else "java"
+    class_path = os.pathsep.join(map(str, broker_jars()))
+    # A small heap, and no more of a compiler than a few minutes are worth.
+    options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            [java, *options, "-cp", class_path, *command], stdout=out, stderr=subprocess.STDOUT
+        )
+
+
+def _wait(process: subprocess.Popen[bytes], servers: str, log: Path) -> None:
+    """Waits until the broker says that it has started, and answers."""
+    end = time.monotonic() + READY_SECONDS
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise SystemExit(f"The broker ended with code {process.returncode}. {_why(log)}")
+        if STARTED in log.read_text(encoding="utf-8", errors="replace") and _answers(servers):
+            return
+        time.sleep(0.2)
+    raise SystemExit(f"The broker was not ready after {READY_SECONDS} s. {_why(log)}")
+
+
+def _answers(servers: str) -> bool:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    with suppress(KafkaException):
+        return bool(AdminClient({"bootstrap.servers": servers}).list_topics(timeout=5).brokers)
+    return False
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _free_ports(many: int) -> list[int]:
+    """Ports that nobody listens on; all are held until all are found, so none comes twice."""
+    sockets = [socket.socket() for _ in range(many)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def _why(log: Path, lines: int = 25) -> str:
+    """What the log says of a failure: its cause stands far above its end."""
+    said = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    bad = (
+        n
+        for n, line in enumerate(said)
+        if "ERROR" in line or "FATAL" in line or "Exception" in line
+    )
+    first = next(bad, max(0, len(said) - lines))
+    return "\n".join([f"From {log}:", *said[first : first + lines]])

@@ -1,0 +1,46 @@
+"""The engine against the rule alone: rows out of order, each part at a pace of its own."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from support.backlog import files_per_airport, flights, oracle, promise, show
+
+from backlog.query import hourly
+from backlog.replay import replay
+
+FIRST = datetime(2001, 1, 1)
+PACE = {"ORD": 12, "ATL": 9, "MCO": 2}
+"""Flights an hour, all in files of the same size: the smaller the airport, the further ahead."""
+
+
+def shuffled(seed: int) -> files_per_airport.Files:
+    """Flights in the order in which they are told, most of them soon and some hours later."""
+    chance = random.Random(seed)
+    told = [
+        (time + timedelta(hours=chance.expovariate(1 / 3)), flights.Flight(time, origin, "SFO", 0))
+        for origin, pace in PACE.items()
+        for time in (FIRST + timedelta(hours=n / pace) for n in range(600))
+    ]
+    return files_per_airport.files_of([flight for _, flight in sorted(told)], len(PACE), 40)
+
+
+@pytest.mark.usefixtures("one_partition")
+def test_splits_come_out_line_for_line_as_their_rule_says(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files_per_airport, "AIRPORTS", len(PACE))
+    case, files = files_per_airport.CASE, shuffled(1)
+    batches = files_per_airport.in_batches(files)
+    rule, read = oracle.tell(batches, oracle.by_the_oldest), show.rows_of(batches)
+    # Otherwise there would be nothing to be wrong about.
+    assert sum(rule.lost(read).values()) > 10
+
+    folder = files_per_airport.prepare(files, tmp_path / "files")
+    counts = hourly(case.read(spark, str(folder)), case, "tidemark")
+    engine = replay(spark, counts, tmp_path / "checkpoint", lambda: None)
+    assert list(promise.differences("Tidemark", engine, rule)) == []
