@@ -46,6 +46,6 @@ class DocsSuite extends AnyFunSuite {
       reached == Map(
         "clicks" -> Some(Instant.parse("2024-05-01T10:20:00Z")),
         "impressions" -> Some(Instant.parse("2024-05-01T09:40:00Z"))))
-    assert(EntryCodec.encode(entry).length == 149)
+    assert(EntryCodec.encode(entry).length == 151)
   }
 }

@@ -32,7 +32,7 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     "03" + "43", // origins: one split by a and b, with a split whose second text is null, and that has no clock yet
     "02" + "066f7264657273" + "00" + "02" + "c0aae9fdf962" + "01" + "c0c9b2fef962" + "01" + "e083aafef962" + "01" +
       "03",
-    "01" + "03" + "026100" + "00" + "00" + "e083aafef962",
+    "02" + "0161" + "0162" + "01" + "03" + "026100" + "00" + "00" + "e083aafef962",
     "087061796d656e7473" + "01" + "00" + "00" + "00" + "00" + "00" + "00" + "00",
     "04" + "06" + "01" + "00" + "01" + "02" + "d804", // unions
     "05" + "06" + "01" + "02" + "01" + "00" + "02" + "00", // carried columns

@@ -27,7 +27,9 @@ class OriginSuite extends AnyFunSuite {
         unread: Option[Unread] = None,
         waiting: Boolean = false): At = {
       val times = new SplitTimes
-      rows.foreach { case (split, time) => times.note(if (rules.splitBy.isEmpty) SplitNames.Whole else name(split), time) }
+      rows.foreach { case (split, time) =>
+        times.note(if (rules.splitBy.isEmpty) SplitNames.Whole else name(split), time)
+      }
       val heard = Observation.Heard(times, rules.delayMillis, known.map(name), waiting)
       val seen = Observation(Map(origin -> heard), Map.empty)
       val shape = Plans.origin("o", 1)

@@ -169,7 +169,6 @@ private[tidemark] object KeyedQuery {
 
   /** What the next batch has been found to work with. */
   private final case class Next(plan: SparkPlan, start: BatchStart, decision: Decision) {
-    def isOther(plan: SparkPlan, decision: Decision): Boolean =
-      (plan ne this.plan) || decision != this.decision
+    def isOther(plan: SparkPlan, decision: Decision): Boolean = (plan ne this.plan) || decision != this.decision
   }
 }

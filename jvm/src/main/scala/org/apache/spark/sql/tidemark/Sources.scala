@@ -85,7 +85,8 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
   private def partitions(node: EventTimeWatermark, one: Origins.One): Option[KafkaPartitions] = {
     val keys = node.collectFirst { case split: SplitBy if split.id == one.clocks => split.keys }.getOrElse(Nil)
     val columns = keys.map(key => kafkaColumn(node, key))
-    Option.when(streams(node).forall(isKafka) && columns.toSet == Set(Some("topic"), Some("partition")) && columns.size == 2)(
+    Option.when(streams(node).forall(isKafka) && columns.toSet == Set(Some("topic"), Some("partition")) &&
+      columns.size == 2)(
       KafkaPartitions(topicFirst = columns.head.contains("topic")))
   }
 
