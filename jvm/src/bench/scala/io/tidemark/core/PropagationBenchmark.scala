@@ -36,15 +36,9 @@ class PropagationBenchmark {
     // A query that has been running for a while: every origin heard, ledgers filled.
     entry = (0 until 20).foldLeft(Entry.initial(Nil, -1, 0, 0)) { (before, batch) =>
       val seen = BenchmarkPlans.seen(shape, batch)
-      Observation.observe(
-        before,
-        batch.toLong,
-        batch.toLong,
-        before.decide,
-        Propagation.levels(shape, before.decide),
-        seen)
+      after(before, batch.toLong, before.standing, seen)
     }
-    decision = entry.decide
+    decision = entry.standing
     now = Propagation.levels(shape, decision)
     seen = BenchmarkPlans.seen(shape, 20)
   }
@@ -53,14 +47,18 @@ class PropagationBenchmark {
   def levels(): Levels = Propagation.levels(shape, decision)
 
   @Benchmark
-  def observe(): Entry = Observation.observe(entry, 20, 20, decision, now, seen)
+  def observe(): Entry = Observation.observe(entry, ended(20), decision, now, seen, Map.empty)
 
   @Benchmark
   def encode(): Array[Byte] = EntryCodec.encode(entry)
 
   @Benchmark
   def batch(): Array[Byte] = {
-    val next = entry.decide
-    EntryCodec.encode(Observation.observe(entry, 20, 20, next, Propagation.levels(shape, next), seen))
+    EntryCodec.encode(after(entry, 20, entry.standing, seen))
   }
+
+  private def after(before: Entry, batch: Long, decision: Decision, seen: Observation): Entry =
+    Observation.observe(before, ended(batch), decision, Propagation.levels(shape, decision), seen, Map.empty)
+
+  private def ended(batch: Long) = Observation.Ended(batch, BatchStart.at(batch), batch)
 }
