@@ -96,21 +96,25 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     * after which it is known who was heard longest ago.
     */
   def hearAll(clocks: Array[Long], nowMillis: Long): Unit = {
+    // In locals, so that the loop does not read them again and again.
     val numbers = taking.numbers
+    val times = heard
+    var newest = top
     var oldest = Long.MaxValue
     var input = 0
     while (input < count) {
       val clock = clocks(input)
+      val held = numbers(input)
       if (clock != NoClock) {
-        heard(input) = nowMillis
-        if (clock > top) top = clock
-        val held = numbers(input)
+        times(input) = nowMillis
+        if (clock > newest) newest = clock
         if (held == Tournament.Absent) comeBack(input, clock)
         else if (clock > held) numbers(input) = clock
-      }
-      if (isActive(input)) oldest = math.min(oldest, heard(input))
+        if (nowMillis < oldest) oldest = nowMillis
+      } else if (held != Tournament.Absent || states(input) == CatchingUp) oldest = math.min(oldest, times(input))
       input += 1
     }
+    top = newest
     earliest = oldest
     taking.replayAll()
     settle()
