@@ -111,17 +111,14 @@ object SplitNames {
   val Whole: Array[Byte] = encode(Nil)
 
   /** A name as bytes: for each text a varint, 0 for null, else one more than its length in UTF-8, and the text. */
-  def encode(texts: Seq[Option[String]]): Array[Byte] = encodeUtf8(texts.map(_.map(_.getBytes(UTF_8)).orNull))
-
-  /** The same of texts in UTF-8 (null is null). */
-  def encodeUtf8(texts: Seq[Array[Byte]]): Array[Byte] = {
+  def encode(texts: Seq[Option[String]]): Array[Byte] = {
     val out = new ByteWriter
-    texts.foreach { text =>
-      if (text == null) out.unsigned(0L)
-      else {
-        out.unsigned(text.length + 1L)
-        out.raw(text)
-      }
+    texts.foreach {
+      case None => out.unsigned(0L)
+      case Some(text) =>
+        val utf8 = text.getBytes(UTF_8)
+        out.unsigned(utf8.length + 1L)
+        out.raw(utf8)
     }
     out.bytes
   }

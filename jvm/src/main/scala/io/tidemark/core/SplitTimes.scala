@@ -16,7 +16,11 @@ final class SplitTimes private (val names: SplitNames, private var largest: Arra
   /** The largest event time of a split. */
   def apply(number: Int): Long = largest(number)
 
-  def note(name: Array[Byte], eventTimeMillis: Long): Unit = raise(names.add(name), eventTimeMillis)
+  def note(name: Array[Byte], eventTimeMillis: Long): Unit = note(name, name.length, eventTimeMillis)
+
+  /** The same of a name that is the first `length` bytes of an array which may be used again. */
+  def note(name: Array[Byte], length: Int, eventTimeMillis: Long): Unit =
+    raise(names.add(name, 0, length), eventTimeMillis)
 
   /** Takes in another's splits, until there are more than `most`. */
   def merge(that: SplitTimes, most: Int): Unit = {

@@ -3,6 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.sql.Timestamp
 
 import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.core.SplitNames
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.{Column, DataFrame}
@@ -10,6 +11,7 @@ import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.unsafe.types.UTF8String
 
 /** Which split holds an origin's watermark, and what a split may be. */
 class SplitsSuite extends RecordedRuns {
@@ -28,7 +30,7 @@ class SplitsSuite extends RecordedRuns {
 
   private def splitsOf(query: KeyedQuery): Map[String, Option[Long]] = {
     val splits = query.snapshot.get.entry.origins.values.head.splits
-    (0 until splits.size).map(s => io.tidemark.core.SplitNames.show(splits.name(s)) -> splits.clock(s)).toMap
+    (0 until splits.size).map(s => SplitNames.show(splits.name(s)) -> splits.clock(s)).toMap
   }
 
   private def splitsAre(expected: (String, String)*): StreamAction = Execute { query =>
@@ -234,6 +236,19 @@ class SplitsSuite extends RecordedRuns {
           again.addData(some); ()
         }).toSeq).map(_.eventTime))
     assert(ours === theirs)
+  }
+
+  test("names that tasks write are those that the core reads, of any length") {
+    val buffer = new NameBuffer
+    for (length <- Seq(0, 1, 126, 127, 128, 5000, 10000000)) {
+      val text = "\u00e9" * (length / 2) + "x" * (length % 2)
+      buffer.clear()
+      buffer.add(UTF8String.fromString(text))
+      buffer.addNull()
+      buffer.add(UTF8String.fromString("b"))
+      val name = java.util.Arrays.copyOf(buffer.bytes, buffer.length)
+      assert(name.sameElements(SplitNames.encode(Seq(Some(text), None, Some("b")))), length)
+    }
   }
 
   test("a task that runs twice changes nothing") {
