@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.sql.Timestamp
 
 import io.tidemark.{TidemarkException, WatermarkOptions}
-import io.tidemark.core.SplitNames
+import io.tidemark.core.{OnReturn, SplitNames, Splits, SplitTimes}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.{Column, DataFrame}
@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.util.SizeEstimator
 
 /** Which split holds an origin's watermark, and what a split may be. */
 class SplitsSuite extends RecordedRuns {
@@ -251,8 +252,16 @@ class SplitsSuite extends RecordedRuns {
     }
   }
 
+  test("a million splits take less than 64 MiB, with their names") {
+    val times = new SplitTimes
+    for (number <- 0 until 1000000) times.note(SplitNames.encode(Seq(Some(s"device-$number"))), number.toLong)
+    val splits = Splits.none.heard(times, 0L, 0L, OnReturn.Hold)
+    assert(splits.size === 1000000)
+    assert(SizeEstimator.estimate(splits) <= (64L << 20))
+  }
+
   test("a task that runs twice changes nothing") {
-    val times = io.tidemark.core.SplitTimes.whole(50)
+    val times = SplitTimes.whole(50)
     val total = new SplitAccumulator(10)
     val (first, again) = (total.copy(), total.copy())
     first.add(times, partition = 3, rowsFarAhead = 2)
