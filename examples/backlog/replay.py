@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from common.progress import figures
-from common.sink import start
+from common.sink import read_all, start
 from common.state import counts_left
 
 from .told import Given, Split, Told
@@ -35,8 +35,7 @@ def replay(
 
     query = start(counts, checkpoint, keep)
     try:
-        # Returns when all is read and no batch without rows is due any more.
-        query.processAllAvailable()
+        read_all(query)
         told.batches, told.peak_state, told.said_late = figures(query)
     finally:
         query.stop()

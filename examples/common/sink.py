@@ -1,10 +1,12 @@
-"""Starts a query that keeps what it gives out, with the number of the batch that gave it."""
+"""A query that keeps what it gives out, with the number of the batch that gave it."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -27,3 +29,21 @@ def start(result: DataFrame, checkpoint: Path, keep: Keep) -> StreamingQuery:
         .outputMode("append")
         .start()
     )
+
+
+def read_all(query: StreamingQuery) -> None:
+    """Returns when all is read that waits, and no batch without rows is due any more.
+
+    Spark's own ``processAllAvailable``, called in another thread: one that is in a call of Spark's
+    cannot make a second one, such as to stop the query when the program is told to end.
+    """
+    done: Future[None] = Future()
+
+    def process() -> None:
+        try:
+            done.set_result(query.processAllAvailable())
+        except Exception as error:  # noqa: BLE001  raised where it is waited for
+            done.set_exception(error)
+
+    Thread(target=process, daemon=True).start()
+    done.result()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from common.ending import clean_end
 
 from .jars import broker_jars
 from .settings import CLUSTER_ID, settings
@@ -36,16 +36,15 @@ def broker(folder: Path) -> Iterator[str]:
     conf, log = folder / "server.properties", folder / "broker.log"
     conf.write_text(settings(port, controller, folder / "data"), encoding="utf-8")
     _format(conf, log)
-    process = _start(["kafka.Kafka", str(conf)], log)
     # Whoever ends this program means the broker as well.
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        servers = f"127.0.0.1:{port}"
-        _wait(process, servers, log)
-        yield servers
-    finally:
-        _stop(process)
-        signal.signal(signal.SIGTERM, before)
+    with clean_end():
+        process = _start(["kafka.Kafka", str(conf)], log)
+        try:
+            servers = f"127.0.0.1:{port}"
+            _wait(process, servers, log)
+            yield servers
+        finally:
+            _stop(process)
 
 
 def _format(conf: Path, log: Path) -> None:

@@ -1,0 +1,28 @@
+"""A program that is told to end takes along what it has made."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+WAITS = """
+import time
+from common.folder import fast_folder
+with fast_folder("ending-") as folder:
+    (folder / "file").write_text("")
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_fast_folder_is_gone_when_its_program_is_terminated() -> None:
+    command = [sys.executable, "-c", WAITS]
+    with subprocess.Popen(command, cwd=EXAMPLES, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        folder = Path(program.stdout.readline().strip())
+        assert (folder / "file").exists()
+        program.terminate()
+        assert program.wait(30) == 143
+    assert not folder.exists()
