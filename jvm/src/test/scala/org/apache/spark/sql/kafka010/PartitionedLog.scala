@@ -1,0 +1,105 @@
+package org.apache.spark.sql.kafka010
+
+import java.util.{EnumSet, Map => JMap, Set => JSet}
+
+import scala.collection.immutable.TreeMap
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.streaming._
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.unsafe.types.UTF8String
+
+/** A topic in memory that looks to Spark as Kafka's do: in its package, with its columns and its offsets, and with an
+  * admission limit for each partition. For tests in which the clock is the test's own; a real broker is in the examples.
+  */
+object PartitionedLog {
+  private var rows = TreeMap.empty[Int, Vector[Long]]
+
+  /** Begins anew with so many empty partitions of the one topic `t`. */
+  def begin(partitions: Int): Unit = synchronized { rows = TreeMap.from((0 until partitions).map(_ -> Vector.empty)) }
+
+  /** Puts rows with these event times (ms) at the end of a partition, which is there from now on. */
+  def add(partition: Int, times: Long*): Unit =
+    synchronized { rows = rows.updated(partition, rows.getOrElse(partition, Vector.empty) ++ times) }
+
+  def ends: TreeMap[Int, Long] = synchronized { rows.map { case (partition, all) => partition -> all.size.toLong } }
+  def slice(partition: Int, from: Long, until: Long): Seq[Long] =
+    synchronized { rows(partition).slice(from.toInt, until.toInt) }
+}
+
+/** The format: its class is what `spark.readStream.format` is given. Option `limit`: rows of each partition per batch. */
+class PartitionedLog extends TableProvider {
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType = PartitionedTable.struct
+  override def getTable(schema: StructType, by: Array[Transform], properties: JMap[String, String]): Table =
+    PartitionedTable
+}
+
+private object PartitionedTable extends Table with SupportsRead {
+  val struct: StructType = StructType.fromDDL("topic STRING, partition INT, time TIMESTAMP")
+  override def name: String = "partitioned log"
+  override def schema: StructType = struct
+  override def capabilities: JSet[TableCapability] = EnumSet.of(TableCapability.MICRO_BATCH_READ)
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () =>
+    new Scan {
+      override def readSchema: StructType = struct
+      override def toMicroBatchStream(checkpoint: String): MicroBatchStream =
+        new PartitionedStream(options.getLong("limit", Long.MaxValue))
+    }
+}
+
+private final case class PartitionedOffset(ends: TreeMap[Int, Long]) extends Offset {
+  override def json: String = ends.map { case (p, n) => s""""$p":$n""" }.mkString("""{"t":{""", ",", "}}")
+}
+
+private final class PartitionedStream(limit: Long) extends MicroBatchStream with SupportsAdmissionControl {
+  override def initialOffset(): Offset = PartitionedOffset(TreeMap.empty)
+  override def latestOffset(): Offset = reportLatestOffset()
+  override def reportLatestOffset(): Offset = PartitionedOffset(PartitionedLog.ends)
+  override def getDefaultReadLimit: ReadLimit =
+    if (limit == Long.MaxValue) ReadLimit.allAvailable else ReadLimit.maxRows(limit)
+
+  override def latestOffset(start: Offset, of: ReadLimit): Offset = {
+    val begins = deserializeOffset(start.json).ends
+    PartitionedOffset(PartitionedLog.ends.map { case (p, end) =>
+      val begin = begins.getOrElse(p, 0L)
+      p -> (begin + math.min(end - begin, limit))
+    })
+  }
+
+  override def deserializeOffset(json: String): PartitionedOffset = {
+    val ends = Option(new ObjectMapper().readTree(json).get("t")).toSeq.flatMap(_.properties().asScala)
+    PartitionedOffset(TreeMap.from(ends.map(e => e.getKey.toInt -> e.getValue.asLong)))
+  }
+
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    val begins = deserializeOffset(start.json).ends
+    deserializeOffset(end.json).ends.toArray.map { case (p, until) =>
+      PartitionedRows(p, PartitionedLog.slice(p, begins.getOrElse(p, 0L), until))
+    }
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = PartitionedReaders
+  override def commit(end: Offset): Unit = ()
+  override def stop(): Unit = ()
+}
+
+private final case class PartitionedRows(partition: Int, times: Seq[Long]) extends InputPartition
+
+private object PartitionedReaders extends PartitionReaderFactory {
+  override def createReader(of: InputPartition): PartitionReader[InternalRow] = {
+    val PartitionedRows(partition, times) = of: @unchecked
+    val all = times.iterator
+    new PartitionReader[InternalRow] {
+      override def next(): Boolean = all.hasNext
+      override def get(): InternalRow = InternalRow(UTF8String.fromString("t"), partition, all.next() * 1000L)
+      override def close(): Unit = ()
+    }
+  }
+}
