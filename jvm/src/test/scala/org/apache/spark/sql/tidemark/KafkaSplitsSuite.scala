@@ -28,11 +28,7 @@ class KafkaSplitsSuite extends KeyedWatermarkTest {
   private def run(df: DataFrame)(actions: StreamAction*): Unit = {
     clock.setTime(0)
     testStream(df)(StartStream(Trigger.ProcessingTime("1 second"), triggerClock = clock) +: actions.flatMap {
-      case advance: AdvanceManualClock => Seq(
-          advance,
-          Execute { _ =>
-            eventually(timeout(streamingTimeout))(assert(clock.isStreamWaitingAt(clock.getTimeMillis())))
-          })
+      case advance: AdvanceManualClock => Seq(advance, Execute(_ => waits()))
       case other => Seq(other)
     }: _*)
   }
