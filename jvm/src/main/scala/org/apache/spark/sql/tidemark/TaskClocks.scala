@@ -10,7 +10,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
-import org.apache.spark.unsafe.types.UTF8String
 
 /** The largest event time of each split, in one task.
   *
@@ -138,38 +137,6 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
   }
 
   private def flush(partition: Int): Unit = factory.into.add(times, partition, farAhead)
-}
-
-/** The bytes of one name after the other, as [[SplitNames.encode]] makes them, without new arrays for each. */
-private[tidemark] final class NameBuffer {
-  var bytes = new Array[Byte](64)
-  var length = 0
-
-  def clear(): Unit = length = 0
-  def addNull(): Unit = unsigned(0)
-
-  def add(text: UTF8String): Unit = {
-    val size = text.numBytes
-    unsigned(size + 1)
-    room(size)
-    text.writeToMemory(bytes, (Platform.BYTE_ARRAY_OFFSET + length).toLong)
-    length += size
-  }
-
-  private def unsigned(value: Int): Unit = {
-    room(5)
-    var rest = value
-    while ((rest & ~0x7f) != 0) {
-      bytes(length) = ((rest & 0x7f) | 0x80).toByte
-      length += 1
-      rest >>>= 7
-    }
-    bytes(length) = rest.toByte
-    length += 1
-  }
-
-  private def room(more: Int): Unit =
-    if (length + more > bytes.length) bytes = Arrays.copyOf(bytes, Math.addExact(length, more) / 2 * 3 + 8)
 }
 
 private[tidemark] object TaskClocks {

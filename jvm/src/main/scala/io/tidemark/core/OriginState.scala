@@ -1,0 +1,83 @@
+package io.tidemark.core
+
+/** What is known of one origin when a batch has ended.
+  *
+  * @param splits its splits; an input that is not split has one, once it is known
+  * @param splitBy what the input is split by
+  * @param maxEventTimeMillis the largest event time seen so far (floor, ms since the epoch)
+  * @param sinceMillis from when on it is counted that it says nothing: the end of the query's first batch, ms
+  * @param waiting whether an admission limit held rows back that were there when the batch began
+  * @param farAheadRows rows whose event time was too far ahead to be believed
+  */
+final case class OriginState(
+    splits: Splits,
+    maxEventTimeMillis: Option[Long] = None,
+    sinceMillis: Option[Long] = None,
+    waiting: Boolean = false,
+    farAheadRows: Long = 0L,
+    splitBy: Seq[String] = Nil) {
+
+  /** As it stands, with no split falling silent. */
+  def watermark: Watermark = splits.watermark
+
+  /** Its watermark in a batch that is decided at this time. */
+  def watermarkAt(time: OriginState.Time, rules: OriginRules): Watermark =
+    (rules.idleAfterMillis, listenedUntil(time)) match {
+      case (Some(after), Some(until)) if splits.size == 0 =>
+        val idle = time.unread.isEmpty && sinceMillis.exists(_ <= until - after)
+        if (idle) advanced(Watermark.Idle(watermark.millis), until, after, rules) else watermark
+      case (Some(after), Some(until)) =>
+        advanced(awake(time, rules).watermarkSince(until - after), until, after, rules)
+      case _ => watermark
+    }
+
+  /** Its splits in that batch. */
+  def splitsAt(time: OriginState.Time, rules: OriginRules): Splits = {
+    val idle = (rules.idleAfterMillis, listenedUntil(time)) match {
+      case (Some(after), Some(until)) => awake(time, rules).idleSince(until - after, rules.onReturn)
+      case _ => splits
+    }
+    idle.atLeast(watermarkAt(time, rules))
+  }
+
+  /** Until when it is known who has said nothing. Of nobody knows which split are rows that are about to be read: known is
+    * what the batch before has read, which is all that was there when it began; and nothing at all, if a limit held rows
+    * back then.
+    */
+  private def listenedUntil(time: OriginState.Time): Option[Long] = time.unread match {
+    case Some(Unread.Somewhere) if waiting => None
+    case Some(Unread.Somewhere) if splits.size != 1 => Some(math.min(time.lastStartMillis, time.nowMillis))
+    case _ => Some(time.nowMillis)
+  }
+
+  private def awake(time: OriginState.Time, rules: OriginRules): Splits = time.unread match {
+    case Some(Unread.In(some)) => splits.awake(some, time.nowMillis, rules.onReturn)
+    case Some(Unread.Somewhere) if splits.size == 1 =>
+      splits.awake(Seq(splits.encodedName(0)), time.nowMillis, rules.onReturn)
+    case _ => splits
+  }
+
+  /** In steps: each is a batch, and there should not be one every moment because of the clock alone. */
+  private def advanced(at: Watermark, nowMillis: Long, stepMillis: Long, rules: OriginRules): Watermark = at match {
+    case Watermark.Idle(reached) if rules.whenIdle == WhenIdle.Advance =>
+      val clock = nowMillis - rules.delayMillis
+      val from = reached.getOrElse(0L)
+      val steps = Math.floorDiv(clock - from, stepMillis)
+      if (steps > 0 || reached.isEmpty) Watermark.Idle(Some(from + steps * stepMillis)) else at
+    case other => other
+  }
+}
+
+object OriginState {
+  val unheard: OriginState = OriginState(Splits.none)
+
+  /** When a batch is decided.
+    * @param nowMillis its processing time
+    * @param lastStartMillis that of the batch before
+    * @param unread rows of this origin that it is about to read
+    */
+  final case class Time(nowMillis: Long, lastStartMillis: Long, unread: Option[Unread])
+
+  /** One that has got as far as this, nobody knows by which splits. */
+  def reached(watermark: Watermark): OriginState = OriginState(Splits.none.atLeast(watermark))
+}
