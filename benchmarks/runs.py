@@ -41,6 +41,29 @@ def progress(
         shutil.rmtree(checkpoint, ignore_errors=True)
 
 
+def task_cpu(
+    spark: SparkSession, engine: str, build: Callable[[], DataFrame], batches: int
+) -> float:
+    """CPU time (ns) of the tasks of a batch: the median of `batches` of a query with one stage, after the first two.
+
+    Of the threads that run tasks alone, so that neither planning nor what else the machine does counts.
+    """
+    before = len(_stages(spark))
+    progress(spark, engine, build, batches)
+    return statistics.median(_stages(spark)[before + 2 : before + 2 + batches])
+
+
+def _stages(spark: SparkSession) -> list[float]:
+    context: Any = spark.sparkContext
+    complete = context._jvm.java.util.ArrayList()
+    complete.add(getattr(context._jvm, "org.apache.spark.status.api.v1.StageStatus").COMPLETE)
+    none = context._jvm.java.util.ArrayList()
+    quantiles = context._gateway.new_array(context._gateway.jvm.double, 0)
+    found = context._jsc.sc().statusStore().stageList(complete, False, False, quantiles, none)
+    stages = [found.apply(at) for at in range(found.size())]
+    return [float(s.executorCpuTime()) for s in sorted(stages, key=lambda s: s.stageId())]
+
+
 def interleaved(rounds: int, measure: Callable[[str], dict[str, float]]) -> dict[str, Compared]:
     """Both engines in turn, the order changing; `measure` gives a run's figures, each by its name."""
     runs: dict[str, list[dict[str, float]]] = {engine: [] for engine in ENGINES}
