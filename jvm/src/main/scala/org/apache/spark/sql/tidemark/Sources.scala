@@ -32,13 +32,13 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
   }
 
   private def unread(name: OriginName): Option[Unread] = below.get(name).flatMap { at =>
-    val offsets = SparkShim.offsets(execution)
-    val read = at.streams.filter(stream => offsets.end.get(stream).exists(isAfter(offsets.start.get(stream))))
+    val offsets = execution.getLatestExecutionContext()
+    val read = at.streams.filter(hasRows)
     at.partitions match {
       case Some(order) =>
         val splits = read.flatMap { stream =>
-          val begins = offsets.start.get(stream).fold(Map.empty[Partition, Long])(offsetsOf)
-          offsetsOf(offsets.end(stream)).collect {
+          val begins = offsets.startOffsets.get(stream).fold(Map.empty[Partition, Long])(offsetsOf)
+          offsetsOf(offsets.endOffsets(stream)).collect {
             case (one, end) if begins.get(one).forall(_ < end) => order.name(one)
           }
         }
@@ -53,7 +53,7 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
       at <- below.get(name).toSeq
       order <- at.partitions.toSeq
       stream <- at.streams
-      end <- SparkShim.offsets(execution).end.get(stream).toSeq
+      end <- execution.getLatestExecutionContext().endOffsets.get(stream).toSeq
       partition <- offsetsOf(end).keys.toSeq
     } yield order.name(partition)
 
@@ -62,22 +62,27 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
     below.get(name).exists(at => at.partitions.isEmpty && at.streams.exists(isHeldBack))
 
   private def isHeldBack(stream: SparkDataStream): Boolean = {
-    val offsets = SparkShim.offsets(execution)
-    def hasRead = offsets.end.get(stream).exists(isAfter(offsets.start.get(stream)))
-    offsets.latest.get(stream) match {
-      case Some(latest) => offsets.end.get(stream).forall(_.json != latest.json)
+    val offsets = execution.getLatestExecutionContext()
+    offsets.latestOffsets.get(stream) match {
+      case Some(latest) => offsets.endOffsets.get(stream).forall(_.json != latest.json)
       case None =>
         SparkInternals.readLimit(execution, stream) match {
           case None | Some(_: ReadAllAvailable) => false
           case Some(limit: ReadMaxFiles) => filesRead(stream) >= limit.maxFiles
           // The source does not say what is left: not before it has found nothing.
-          case _ => hasRead
+          case _ => hasRows(stream)
         }
     }
   }
 
+  /** Whether the batch reads something of a source. */
+  private def hasRows(stream: SparkDataStream): Boolean = {
+    val offsets = execution.getLatestExecutionContext()
+    offsets.endOffsets.get(stream).exists(end => offsets.startOffsets.get(stream).forall(_.json != end.json))
+  }
+
   private def filesRead(stream: SparkDataStream): Int =
-    SparkShim.newData(execution).get(stream).toSeq.flatMap(_.collect {
+    Option(execution.getLatestExecutionContext().newData).flatMap(_.get(stream)).toSeq.flatMap(_.collect {
       case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.location.inputFiles.length
     }).sum
 
@@ -131,8 +136,6 @@ private[tidemark] object Sources {
   /** The connector is no part of Spark's core, so its classes go by their names. */
   private def isKafka(stream: SparkDataStream): Boolean =
     stream.getClass.getName.startsWith("org.apache.spark.sql.kafka010.")
-
-  private def isAfter(start: Option[Offset])(end: Offset): Boolean = start.forall(_.json != end.json)
 
   /** Kafka's offsets: `{"topic": {"0": 23, "1": 42}}`. */
   private def offsetsOf(offset: Offset): Map[Partition, Long] = {

@@ -1,8 +1,6 @@
 package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.connector.read.streaming.{Offset, SparkDataStream}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 
@@ -22,22 +20,6 @@ private[tidemark] object SparkShim {
     val context = execution.getLatestExecutionContext()
     Batch(context.batchId, context.offsetSeqMetadata.batchTimestampMs, context.offsetSeqMetadata.batchWatermarkMs)
   }
-
-  /** What the batch reads of each source, and what there is to read. */
-  def offsets(execution: MicroBatchExecution): Offsets = {
-    val context = execution.getLatestExecutionContext()
-    Offsets(context.startOffsets, context.endOffsets, context.latestOffsets)
-  }
-
-  /** The rows of the batch, by source. */
-  def newData(execution: MicroBatchExecution): Map[SparkDataStream, LogicalPlan] =
-    Option(execution.getLatestExecutionContext().newData).getOrElse(Map.empty)
-
-  /** @param latest of those sources that say how far they could be read */
-  final case class Offsets(
-      start: Map[SparkDataStream, Offset],
-      end: Map[SparkDataStream, Offset],
-      latest: Map[SparkDataStream, Offset])
 
   final case class Batch(id: Long, timestampMillis: Long, watermarkMillis: Long)
 }
