@@ -59,29 +59,20 @@ object TidemarkConf {
     since = "0.1.0",
     OneLength)(length)
 
-  val OnReturnOfSplit: TidemarkConf[OnReturn] = TidemarkConf(
+  private def choice[A](key: String, doc: String, default: A)(values: (String, A)*): TidemarkConf[A] =
+    TidemarkConf(key, doc, default, since = "0.1.0", values.map(_._1))(values.toMap.get)
+
+  val OnReturnOfSplit: TidemarkConf[OnReturn] = choice[OnReturn](
     "spark.tidemark.onReturn",
     "What a split that speaks again behind the watermark does. hold: the watermark waits until it has caught up. " +
       "catch_up: it is left out until then.",
-    default = OnReturn.Hold: OnReturn,
-    since = "0.1.0",
-    Seq("hold", "catch_up")) {
-    case "hold" => Some(OnReturn.Hold)
-    case "catch_up" => Some(OnReturn.CatchUp)
-    case _ => None
-  }
+    default = OnReturn.Hold)("hold" -> OnReturn.Hold, "catch_up" -> OnReturn.CatchUp)
 
-  val WhenAllIdle: TidemarkConf[WhenIdle] = TidemarkConf(
+  val WhenAllIdle: TidemarkConf[WhenIdle] = choice[WhenIdle](
     "spark.tidemark.whenIdle",
     "What the watermark of an input does of which every split is idle. stop: it stays at the largest clock. advance: " +
       "it goes on with processing time less the delay, a step of idleAfter at a time.",
-    default = WhenIdle.Stop: WhenIdle,
-    since = "0.1.0",
-    Seq("stop", "advance")) {
-    case "stop" => Some(WhenIdle.Stop)
-    case "advance" => Some(WhenIdle.Advance)
-    case _ => None
-  }
+    default = WhenIdle.Stop)("stop" -> WhenIdle.Stop, "advance" -> WhenIdle.Advance)
 
   val MaxAhead: TidemarkConf[Option[Long]] = TidemarkConf(
     "spark.tidemark.maxAhead",
@@ -91,17 +82,11 @@ object TidemarkConf {
     since = "0.1.0",
     OneLength)(length)
 
-  val JoinIdleFollows: TidemarkConf[Boolean] = TidemarkConf(
+  val JoinIdleFollows: TidemarkConf[Boolean] = choice(
     "spark.tidemark.joinIdle",
     "What an idle side of a stream-stream join does. hold: the join waits for it. follow: it goes as far as the other " +
       "side; its rows that come after all are late by that.",
-    default = false,
-    since = "0.1.0",
-    Seq("hold", "follow")) {
-    case "hold" => Some(false)
-    case "follow" => Some(true)
-    case _ => None
-  }
+    default = false)("hold" -> false, "follow" -> true)
 
   val MaxSplits: TidemarkConf[Int] = TidemarkConf(
     "spark.tidemark.maxSplits",
