@@ -7,14 +7,11 @@ import io.tidemark.functions.withWatermark
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.kafka010.PartitionedLog
-import org.apache.spark.sql.streaming.Trigger
-import org.apache.spark.sql.streaming.util.StreamManualClock
 
 /** What Kafka's offsets say of its partitions: which are there, and which have rows to be read. By a clock of the test. */
-class KafkaSplitsSuite extends KeyedWatermarkTest {
+class KafkaSplitsSuite extends ManualClockTest {
   import testImplicits._
 
-  private val clock = new StreamManualClock
   private val tenSeconds = WatermarkOptions(idleAfter = Some("10 seconds"))
 
   private def counted(by: Seq[Column], limit: Long = Long.MaxValue): DataFrame = {
@@ -25,22 +22,9 @@ class KafkaSplitsSuite extends KeyedWatermarkTest {
       .select($"partition", date_format($"w.start", "HH:mm"), $"count")
   }
 
-  private def run(df: DataFrame)(actions: StreamAction*): Unit = {
-    clock.setTime(0)
-    testStream(df)(StartStream(Trigger.ProcessingTime("1 second"), triggerClock = clock) +: actions.flatMap {
-      case advance: AdvanceManualClock => Seq(advance, Execute(_ => waits()))
-      case other => Seq(other)
-    }: _*)
-  }
-
-  private def waits(): Unit = {
-    eventually(timeout(streamingTimeout))(assert(clock.isStreamWaitingAt(clock.getTimeMillis())))
-    ()
-  }
-
   /** For the next trigger. */
   private def add(partition: Int, times: String*): StreamAction = Execute { _ =>
-    waits()
+    triggered()
     PartitionedLog.add(partition, times.map(millis): _*)
   }
 

@@ -8,11 +8,9 @@ import io.tidemark.functions.withWatermark
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.streaming.Trigger
-import org.apache.spark.sql.streaming.util.StreamManualClock
 
 /** Who is left out of a watermark because it says nothing, by a clock that the test moves (ms from 0). */
-class SilenceSuite extends KeyedWatermarkTest {
+class SilenceSuite extends ManualClockTest {
   import testImplicits._
 
   private val tenSeconds = WatermarkOptions(idleAfter = Some("10 seconds"))
@@ -24,21 +22,6 @@ class SilenceSuite extends KeyedWatermarkTest {
 
   private def counted(df: DataFrame): DataFrame =
     df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
-
-  private var clock = new StreamManualClock
-
-  private def run(df: DataFrame)(actions: StreamAction*): Unit = {
-    clock = new StreamManualClock
-    testStream(df)(StartStream(Trigger.ProcessingTime("1 second"), triggerClock = clock) +: actions.flatMap {
-      case advance: AdvanceManualClock => Seq(advance, triggered)
-      case other => Seq(other)
-    }: _*)
-  }
-
-  /** What the clock's time asks for has been done. */
-  private def triggered: StreamAction = Execute { _ =>
-    eventually(timeout(streamingTimeout))(assert(clock.isStreamWaitingAt(clock.getTimeMillis())))
-  }
 
   private def second: StreamAction = AdvanceManualClock(1000)
   private def seconds(count: Int): Seq[StreamAction] = Seq.fill(count)(second)
