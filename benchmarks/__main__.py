@@ -30,6 +30,8 @@ def main() -> None:
         "spark.sql.shuffle.partitions": "1",
         "spark.driver.memory": "3g",
         "spark.sql.streaming.numRecentProgressUpdates": "1000",
+        # A file is one task's work.
+        "spark.sql.files.maxPartitionBytes": "4g",
     }.items():
         builder = builder.config(key, value)
     spark = tidemark.configure(builder).getOrCreate()

@@ -17,10 +17,14 @@ Compared = tuple[float, float, list[float]]
 """A figure by both engines: the median of stock, that of Tidemark, and the ratio of each pair of runs."""
 
 
+WARM_UP = 2
+"""Batches of a query that do not count: code is compiled there."""
+
+
 def progress(
     spark: SparkSession, engine: str, build: Callable[[], DataFrame], batches: int
 ) -> list[dict[str, Any]]:
-    """Progress of `batches` batches of a query, without the first two (code is compiled there).
+    """Progress of `batches` batches of a query, without those that warm it up.
 
     The query is built with the engine chosen already: a second watermark is resolved by it.
     """
@@ -30,13 +34,13 @@ def progress(
     try:
         running = query.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
         try:
-            while (running.lastProgress or {"batchId": -1})["batchId"] < batches + 1:
+            while (running.lastProgress or {"batchId": -1})["batchId"] < batches + WARM_UP - 1:
                 if running.exception() is not None:
                     raise RuntimeError(str(running.exception()))
                 time.sleep(0.05)
         finally:
             running.stop()
-        return [dict(p) for p in running.recentProgress if 2 <= p["batchId"] <= batches + 1]
+        return [dict(p) for p in running.recentProgress if p["batchId"] >= WARM_UP][:batches]
     finally:
         shutil.rmtree(checkpoint, ignore_errors=True)
 
@@ -44,13 +48,13 @@ def progress(
 def task_cpu(
     spark: SparkSession, engine: str, build: Callable[[], DataFrame], batches: int
 ) -> float:
-    """CPU time (ns) of the tasks of a batch: the median of `batches` of a query with one stage, after the first two.
+    """CPU time (ns) of the tasks of a batch: the median of `batches` of a query with one stage, after its warm-up.
 
     Of the threads that run tasks alone, so that neither planning nor what else the machine does counts.
     """
     before = len(_stages(spark))
     progress(spark, engine, build, batches)
-    return statistics.median(_stages(spark)[before + 2 : before + 2 + batches])
+    return statistics.median(_stages(spark)[before + WARM_UP :][:batches])
 
 
 def _stages(spark: SparkSession) -> list[float]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import statistics
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from rows import source
-from runs import task_cpu
+from runs import WARM_UP, task_cpu
 
 import tidemark
 
@@ -19,27 +21,22 @@ BATCHES = 3
 def splits(spark: SparkSession, rounds: int, million: int, counts: tuple[int, ...]) -> None:
     """Prints what is added to ns per row by each kind of watermark, and its ratio to what stock's adds."""
     rows = million * 1_000_000
-    cases: dict[str, tuple[str, Callable[[DataFrame], DataFrame]]] = {
-        "none": ("stock", lambda df: _devices(df, counts[0])),
-        "stock, one clock": ("stock", lambda df: _plain(_devices(df, counts[0]))),
-        "Tidemark, one clock": ("tidemark", lambda df: _plain(_devices(df, counts[0]))),
-    }
-    for count in counts:
-        cases[f"Tidemark, {count:,} splits"] = ("tidemark", _split(count))
-    runs: dict[str, list[float]] = {label: [] for label in cases}
-    for number in range(rounds + 1):
-        for label, (engine, build) in cases.items():
-            took = task_cpu(spark, engine, lambda b=build: b(source(spark, rows)), batches=BATCHES)
-            # The first round compiles the code.
-            if number > 0:
-                runs[label].append(took / rows)
+    cases = _cases(counts)
+    folder = Path(tempfile.mkdtemp(prefix="tidemark-bench-files-"))
+    try:
+        runs = _measure(spark, rounds, rows, cases, _files(spark, rows, folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
-    print(
-        f"\nSplits ({million} million rows a batch): CPU time of tasks that a watermark adds to a row"
-    )
-    stock = _added(runs, "stock, one clock")
-    for label in list(cases)[1:]:
-        ours = _added(runs, label)
+    print(f"\nSplits (a file of {million} million rows a batch)")
+    print("CPU time of tasks that a watermark adds to a row; of stock's, without splits")
+    added = {
+        label: [with_ - bare for with_, bare in zip(runs[label], runs[none], strict=True)]
+        for label, (_, _, none) in cases.items()
+        if label != none
+    }
+    for label, ours in added.items():
+        stock = added["stock, one clock"]
         ratios = [a / b for a, b in zip(ours, stock, strict=True)]
         print(
             f"{label:42} {statistics.median(ours):9.1f} ns/row {statistics.median(ratios):6.2f}x"
@@ -48,20 +45,75 @@ def splits(spark: SparkSession, rounds: int, million: int, counts: tuple[int, ..
         )
 
 
-def _devices(df: DataFrame, count: int) -> DataFrame:
-    # Neighbouring rows are of different devices, which is the dearest case.
-    return df.withColumn("device", F.expr(f"pmod(value * 7919, {count})"))
+Query = Callable[[DataFrame], DataFrame]
+Case = tuple[str, Query, str]
+"""An engine, its query, and the case without a watermark that it is compared with."""
+
+
+def _cases(counts: tuple[int, ...]) -> dict[str, Case]:
+    few = _number(counts[0])
+    cases: dict[str, Case] = {
+        "none": ("stock", few, "none"),
+        "none, text": ("stock", _text(counts[0]), "none, text"),
+        "stock, one clock": ("stock", lambda df: _plain(few(df)), "none"),
+        "Tidemark, one clock": ("tidemark", lambda df: _plain(few(df)), "none"),
+    }
+    for kind, device, of in (("", _number, counts), (", text", _text, counts[:2])):
+        for count in of:
+            by = device(count)
+            cases[f"Tidemark, {count:,} splits{kind}"] = (
+                "tidemark",
+                lambda df, by=by: _split(by(df)),
+                f"none{kind}",
+            )
+    return cases
+
+
+# Of neighbouring rows each is of another device, which is the dearest case.
+def _number(count: int) -> Query:
+    return lambda df: df.withColumn("device", F.expr(f"pmod(value * 7919, {count})"))
+
+
+def _text(count: int) -> Query:
+    return lambda df: df.withColumn("device", F.expr(f"'device-' || pmod(value * 7919, {count})"))
+
+
+def _measure(
+    spark: SparkSession, rounds: int, rows: int, cases: dict[str, Case], files: str
+) -> dict[str, list[float]]:
+    runs: dict[str, list[float]] = {label: [] for label in cases}
+    for round_ in range(rounds + 1):
+        for label, (engine, build, _) in cases.items():
+            took = task_cpu(spark, engine, lambda b=build: b(_read(spark, files)), batches=BATCHES)
+            # The first round compiles the code.
+            if round_ > 0:
+                runs[label].append(took / rows)
+    return runs
+
+
+def _files(spark: SparkSession, rows: int, folder: Path) -> str:
+    """A folder with a file of so many rows for each batch: one file, under several names."""
+    once = folder / "once"
+    spark.range(0, rows, 1, 1).select(
+        F.col("id").alias("value"),
+        F.expr("timestamp_millis(1700000000000 + id div 1000) AS timestamp"),
+    ).write.parquet(str(once))
+    (written,) = once.glob("*.parquet")
+    every = folder / "every"
+    every.mkdir()
+    for batch in range(WARM_UP + BATCHES):
+        (every / f"{batch}.parquet").hardlink_to(written)
+    return str(every)
+
+
+def _read(spark: SparkSession, files: str) -> DataFrame:
+    stream = spark.readStream.schema("value long, timestamp timestamp")
+    return stream.option("maxFilesPerTrigger", "1").parquet(files)
 
 
 def _plain(df: DataFrame) -> DataFrame:
     return df.withWatermark("timestamp", DELAY)
 
 
-def _split(count: int) -> Callable[[DataFrame], DataFrame]:
-    return lambda df: tidemark.with_watermark(
-        _devices(df, count), "timestamp", DELAY, split_by="device"
-    )
-
-
-def _added(runs: dict[str, list[float]], label: str) -> list[float]:
-    return [with_ - bare for with_, bare in zip(runs[label], runs["none"], strict=True)]
+def _split(df: DataFrame) -> DataFrame:
+    return tidemark.with_watermark(df, "timestamp", DELAY, split_by="device")

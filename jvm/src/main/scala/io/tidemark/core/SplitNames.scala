@@ -1,44 +1,43 @@
 package io.tidemark.core
 
-import java.io.{ObjectInputStream, ObjectOutputStream}
+import java.io.ObjectOutputStream
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Arrays
 
 /** Names of splits, numbered from 0 in the order in which they came.
   *
   * A name is a row of texts, one for each expression that the input is split by; any of them may be null. All of them are
-  * in one array of bytes behind a hash table of open addressing: looking one up allocates nothing, and a million short ones
-  * take some 25 MB. Names are only ever added. Not thread-safe.
+  * in one array of bytes behind a hash table of open addressing, which is made when one is looked up first: that allocates
+  * nothing else, and a million short names take some 25 MB. Names are only ever added. While none is, any thread may read.
   */
 final class SplitNames private (
     private var bytes: Array[Byte],
     private var ends: Array[Int],
-    private var count: Int)
+    private var count: Int,
+    @transient @volatile private var table: Array[Int])
     extends Serializable {
 
-  @transient private var table: Array[Int] = SplitNames.tableOf(count)
-  rehash()
-
-  def this() = this(new Array[Byte](64), new Array[Int](8), 0)
+  def this() = this(new Array[Byte](64), new Array[Int](8), 0, null)
 
   def size: Int = count
 
   /** The number of a name; -1 if it is not there. */
-  def find(name: Array[Byte], from: Int, until: Int): Int = table(place(name, from, until)) - 1
+  def find(name: Array[Byte], from: Int, until: Int): Int = {
+    val places = hashed
+    places(place(places, name, from, until)) - 1
+  }
 
   def find(name: Array[Byte]): Int = find(name, 0, name.length)
 
   /** The number of a name, which is added if it is not there yet. */
   def add(name: Array[Byte], from: Int, until: Int): Int = {
-    val at = place(name, from, until)
-    if (table(at) > 0) table(at) - 1
+    val places = hashed
+    val at = place(places, name, from, until)
+    if (places(at) > 0) places(at) - 1
     else {
       append(name, from, until)
-      table(at) = count
-      if (count * 2 > table.length) {
-        table = SplitNames.tableOf(count)
-        rehash()
-      }
+      places(at) = count
+      if (count * 2 > places.length) table = null
       count - 1
     }
   }
@@ -56,7 +55,14 @@ final class SplitNames private (
   /** The texts of a name. */
   def apply(number: Int): Seq[Option[String]] = SplitNames.decode(encoded(number))
 
-  def copy(): SplitNames = new SplitNames(bytes.clone(), ends.clone(), count)
+  def copy(): SplitNames =
+    new SplitNames(bytes.clone(), ends.clone(), count, Option(table).fold[Array[Int]](null)(_.clone()))
+
+  /** Adds a name that is known not to be there: many of them are faster so. */
+  def addNew(name: Array[Byte], from: Int, until: Int): Unit = {
+    table = null
+    append(name, from, until)
+  }
 
   private def start(number: Int): Int = if (number == 0) 0 else ends(number - 1)
 
@@ -70,38 +76,39 @@ final class SplitNames private (
     count += 1
   }
 
+  private def hashed: Array[Int] = {
+    if (table == null) table = hashAll()
+    table
+  }
+
   /** Where a name is in the table, or where it would be. */
-  private def place(name: Array[Byte], from: Int, until: Int): Int = {
-    val mask = table.length - 1
+  private def place(places: Array[Int], name: Array[Byte], from: Int, until: Int): Int = {
+    val mask = places.length - 1
     var at = SplitNames.hash(name, from, until) & mask
-    while (table(at) > 0 && !isAt(table(at) - 1, name, from, until)) at = (at + 1) & mask
+    while (places(at) > 0 && !isAt(places(at) - 1, name, from, until)) at = (at + 1) & mask
     at
   }
 
   private def isAt(number: Int, name: Array[Byte], from: Int, until: Int): Boolean =
     Arrays.equals(bytes, start(number), ends(number), name, from, until)
 
-  private def rehash(): Unit = {
-    val mask = table.length - 1
+  private def hashAll(): Array[Int] = {
+    val places = SplitNames.tableOf(count)
+    val mask = places.length - 1
     var number = 0
     while (number < count) {
       var at = SplitNames.hash(bytes, start(number), ends(number)) & mask
-      while (table(at) > 0) at = (at + 1) & mask
-      table(at) = number + 1
+      while (places(at) > 0) at = (at + 1) & mask
+      places(at) = number + 1
       number += 1
     }
+    places
   }
 
   private def writeObject(out: ObjectOutputStream): Unit = {
     bytes = Arrays.copyOf(bytes, start(count))
     ends = Arrays.copyOf(ends, count)
     out.defaultWriteObject()
-  }
-
-  private def readObject(in: ObjectInputStream): Unit = {
-    in.defaultReadObject()
-    table = SplitNames.tableOf(count)
-    rehash()
   }
 }
 

@@ -22,6 +22,12 @@ final class SplitTimes private (val names: SplitNames, private var largest: Arra
   def note(name: Array[Byte], length: Int, eventTimeMillis: Long): Unit =
     raise(names.add(name, 0, length), eventTimeMillis)
 
+  /** The same of a split that is known not to be there yet. */
+  def noteNew(name: Array[Byte], length: Int, eventTimeMillis: Long): Unit = {
+    names.addNew(name, 0, length)
+    raise(size - 1, eventTimeMillis)
+  }
+
   /** Takes in another's splits, until there are more than `most`. */
   def merge(that: SplitTimes, most: Int): Unit = {
     var number = 0

@@ -71,21 +71,21 @@ private[tidemark] final class EventTimes(into: EventTimeStatsAccum) {
   private var least = Long.MaxValue
   private var largest = Long.MinValue
   private var first = 0L
-  // From the first on, as a sum of times themselves would overflow.
-  private var sum = 0L
+  // From the first on, which keeps it small: a Long would overflow for times far apart.
+  private var sum = 0.0
 
   def add(micros: Long): Unit = {
     val millis = Math.floorDiv(micros, 1000L)
     if (count == 0) first = millis
     if (millis < least) least = millis
     if (millis > largest) largest = millis
-    sum += millis - first
+    sum += (millis - first).toDouble
     count += 1
   }
 
   private[tidemark] def flush(): Unit =
     if (count > 0)
-      into.merge(new EventTimeStatsAccum(EventTimeStats(largest, least, first + sum.toDouble / count, count)))
+      into.merge(new EventTimeStatsAccum(EventTimeStats(largest, least, first + sum / count, count)))
 }
 
 private[tidemark] object EventTimes {

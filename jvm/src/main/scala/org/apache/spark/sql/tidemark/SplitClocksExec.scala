@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.types.{BooleanType, StringType}
 
 /** Keeps the largest event time of each split while a batch runs; its rows pass unchanged.
   *
@@ -56,20 +57,32 @@ case class SplitClocksExec(
     val bound = BindReferences.bindReferences(EventTimeColumns.micros(time) +: keys, child.output)
     val micros = bound.head.genCode(ctx)
     val millis = ctx.freshName("millis")
-    val note =
-      if (keys.isEmpty) s"$clocks.note($millis);"
-      else {
-        val key = GenerateUnsafeProjection.createCode(ctx, bound.tail)
-        s"${key.code}\n$clocks.note(${key.value}, $millis);"
-      }
     s"""${micros.code}
       |if (!${micros.isNull}) {
       |  long $millis = Math.floorDiv(${micros.value}, 1000L);
       |  if ($clocks.believes($millis)) {
-      |    $note
+      |    ${note(ctx, bound.tail, clocks, millis)}
       |  }
       |}
       |${consume(ctx, input)}""".stripMargin
+  }
+
+  private def note(ctx: CodegenContext, keys: Seq[Expression], clocks: String, millis: String): String = keys match {
+    case Nil => s"$clocks.note($millis);"
+    case Seq(one) if TaskClocks.isSimple(one.dataType) =>
+      val key = one.genCode(ctx)
+      // As `note` takes it: a text, or a number.
+      val value = one.dataType match {
+        case _: StringType => key.value.toString
+        case BooleanType => s"(${key.value} ? 1L : 0L)"
+        case _ => s"(long) ${key.value}"
+      }
+      s"""${key.code}
+        |if (${key.isNull}) $clocks.note($millis);
+        |else $clocks.note($value, $millis);""".stripMargin
+    case several =>
+      val key = GenerateUnsafeProjection.createCode(ctx, several)
+      s"${key.code}\n$clocks.note(${key.value}, $millis);"
   }
 
   override protected def doExecute(): RDD[InternalRow] = {
@@ -83,7 +96,7 @@ case class SplitClocksExec(
         val at = time(row)
         if (!at.isNullAt(0)) {
           val millis = Math.floorDiv(at.getLong(0), 1000L)
-          if (clocks.believes(millis)) if (by.isEmpty) clocks.note(millis) else clocks.note(split(row), millis)
+          if (clocks.believes(millis)) clocks.noteRow(split(row), millis)
         }
         row
       }

@@ -1,34 +1,24 @@
 package org.apache.spark.sql.tidemark
 
-import java.util.Arrays
-
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{SplitNames, SplitTimes}
+import io.tidemark.core.SplitTimes
 
 import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.Platform
-import org.apache.spark.unsafe.array.ByteArrayMethods
+import org.apache.spark.unsafe.types.UTF8String
 
-/** The largest event time of each split, in one task.
-  *
-  * A row costs a look into a hash table of open addressing, with the key's bytes in one array; rows of one split that
-  * follow each other cost a comparison. Only when the task ends do keys become names. Not thread-safe, as a task is not.
+/** The largest event time of each split, in one task. Only when the task ends do keys become names. Not thread-safe, as a
+  * task is not.
   */
 private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
   import TaskClocks._
 
-  private var table = new Array[Int](64)
-  private var hashes = new Array[Int](32)
-  private var ends = new Array[Int](32)
-  private var largest = new Array[Long](32)
-  private var bytes = new Array[Byte](1024)
-  private var count = 0
-  private var last = -1
-
-  private var whole = Long.MinValue
-  private var hasWhole = false
+  // Of rows that no key tells apart: the input is not split, or its one key is null.
+  private var keyless = NoTime
+  private val longs = new LongClocks(factory)
+  private val others = new ByteClocks(factory)
   private var farAhead = 0L
   private val latest = factory.limits.latestMillis
 
@@ -39,99 +29,58 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
     near
   }
 
-  /** A row of an input that is not split. */
-  def note(millis: Long): Unit = {
-    hasWhole = true
-    if (millis > whole) whole = millis
-  }
+  /** A row without a key. */
+  def note(millis: Long): Unit = if (millis > keyless) keyless = millis
+  def note(key: Long, millis: Long): Unit = longs.note(key, millis)
+  def note(key: UTF8String, millis: Long): Unit = others.note(key, millis)
+  def note(key: UnsafeRow, millis: Long): Unit = others.note(key, millis)
 
-  /** A row of the split that `key` decides. */
-  def note(key: UnsafeRow, millis: Long): Unit = {
-    if (last < 0 || !isAt(last, key)) last = find(key)
-    if (millis > largest(last)) largest(last) = millis
+  /** Any of these, where no code is generated. */
+  def noteRow(key: UnsafeRow, millis: Long): Unit = factory.types match {
+    case Array() => note(millis)
+    case Array(one) if isSimple(one) =>
+      key.get(0, one) match {
+        case null => note(millis)
+        case text: UTF8String => note(text, millis)
+        case flag: Boolean => note(if (flag) 1L else 0L, millis)
+        case number => note(number.asInstanceOf[Number].longValue, millis)
+      }
+    case _ => note(key, millis)
   }
-
-  private def find(key: UnsafeRow): Int = {
-    val hash = key.hashCode
-    val mask = table.length - 1
-    var at = hash & mask
-    while (table(at) > 0) {
-      val found = table(at) - 1
-      if (hashes(found) == hash && isAt(found, key)) return found
-      at = (at + 1) & mask
-    }
-    add(key, hash, at)
-  }
-
-  private def add(key: UnsafeRow, hash: Int, at: Int): Int = {
-    val (from, size) = (start(count), key.getSizeInBytes)
-    if (from.toLong + size > MostBytes) throw new TidemarkException(TidemarkError.splitNamesTooLong(factory.column))
-    if (count >= factory.limits.maxSplits)
-      throw new TidemarkException(TidemarkError.tooManySplits(factory.column, count + 1, factory.limits.maxSplits))
-    if (from + size > bytes.length)
-      bytes = Arrays.copyOf(bytes, math.max(from + size, math.min(bytes.length * 2L, MostBytes.toLong).toInt))
-    if (count == ends.length) {
-      hashes = Arrays.copyOf(hashes, count * 2)
-      ends = Arrays.copyOf(ends, count * 2)
-      largest = Arrays.copyOf(largest, count * 2)
-    }
-    key.writeToMemory(bytes, (Platform.BYTE_ARRAY_OFFSET + from).toLong)
-    ends(count) = from + size
-    hashes(count) = hash
-    largest(count) = Long.MinValue
-    count += 1
-    table(at) = count
-    if (count * 2 > table.length) rehash()
-    count - 1
-  }
-
-  private def rehash(): Unit = {
-    table = new Array[Int](table.length * 2)
-    val mask = table.length - 1
-    var split = 0
-    while (split < count) {
-      var at = hashes(split) & mask
-      while (table(at) > 0) at = (at + 1) & mask
-      table(at) = split + 1
-      split += 1
-    }
-  }
-
-  private def isAt(split: Int, key: UnsafeRow): Boolean = {
-    val (from, size) = (start(split), key.getSizeInBytes)
-    ends(split) - from == size && ByteArrayMethods.arrayEquals(
-      key.getBaseObject,
-      key.getBaseOffset,
-      bytes,
-      (Platform.BYTE_ARRAY_OFFSET + from).toLong,
-      size.toLong)
-  }
-
-  private def start(split: Int): Int = if (split == 0) 0 else ends(split - 1)
 
   /** What the task has seen, by name. */
   private def times: SplitTimes = {
     val all = new SplitTimes
-    if (hasWhole) all.note(SplitNames.Whole, whole)
-    if (count > 0) {
-      val texts = UnsafeProjection.create(factory.types.toIndexedSeq.zipWithIndex.map { case (kind, index) =>
-        text(BoundReference(index, kind, nullable = true))
-      })
-      val key = new UnsafeRow(factory.types.length)
-      val name = new NameBuffer
-      var split = 0
-      while (split < count) {
-        key.pointTo(bytes, (Platform.BYTE_ARRAY_OFFSET + start(split)).toLong, ends(split) - start(split))
-        val row = texts(key)
-        name.clear()
-        var part = 0
-        while (part < factory.types.length) {
-          if (row.isNullAt(part)) name.addNull() else name.add(row.getUTF8String(part))
-          part += 1
-        }
-        all.note(name.bytes, name.length, largest(split))
-        split += 1
+    val name = new NameBuffer
+    if (keyless != NoTime) {
+      factory.types.foreach(_ => name.addNull())
+      all.noteNew(name.bytes, name.length, keyless)
+    }
+    if (!longs.isEmpty) {
+      val number = new NumberKey(factory.types.head)
+      val texts = new Texts(factory.types)
+      longs.foreach { (key, millis) =>
+        texts.write(number(key), name)
+        all.noteNew(name.bytes, name.length, millis)
       }
+    }
+    factory.types match {
+      case Array(_: StringType) =>
+        others.foreach { (number, millis) =>
+          name.clear()
+          name.add(others.text(number))
+          all.noteNew(name.bytes, name.length, millis)
+        }
+      case types if !others.isEmpty =>
+        val texts = new Texts(types)
+        val key = new UnsafeRow(types.length)
+        others.foreach { (number, millis) =>
+          others.point(key, number)
+          texts.write(key, name)
+          // Of values that differ in their bytes alone, as NaN may, the texts are one.
+          all.note(name.bytes, name.length, millis)
+        }
+      case _ =>
     }
     all
   }
@@ -140,6 +89,9 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
 }
 
 private[tidemark] object TaskClocks {
+
+  /** Before any event time: those are µs, and so far from the end of what ms can say. */
+  val NoTime: Long = Long.MinValue
 
   /** What a task needs to begin; goes to executors.
     * @param column the event-time column's name, for messages
@@ -159,16 +111,65 @@ private[tidemark] object TaskClocks {
         task.addTaskCompletionListener[Unit](_ => clocks.flush(task.partitionId())))
       clocks
     }
+
+    /** @throws TidemarkException when there are more splits than are allowed */
+    def requireAllowed(count: Int): Unit =
+      if (count > limits.maxSplits)
+        throw new TidemarkException(TidemarkError.tooManySplits(column, count, limits.maxSplits))
   }
 
-  private val MostBytes = 1 << 30
+  /** Whether a single key of this type is noted as the text or the whole number that it is in Spark's rows. */
+  def isSimple(kind: DataType): Boolean = kind match {
+    case BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | TimestampType | TimestampNTZType |
+        _: YearMonthIntervalType | _: DayTimeIntervalType | _: StringType =>
+      true
+    case _ => false
+  }
 
-  /** A value as a part of a split's name: different values have different texts, the same in every session. */
+  /** A key that is a number, as the row that it was. */
+  private final class NumberKey(kind: DataType) {
+    private val row = new SpecificInternalRow(Seq(kind))
+    private val write: Long => Unit = kind match {
+      case BooleanType => key => row.setBoolean(0, key != 0)
+      case ByteType => key => row.setByte(0, key.toByte)
+      case ShortType => key => row.setShort(0, key.toShort)
+      case IntegerType | DateType | _: YearMonthIntervalType => key => row.setInt(0, key.toInt)
+      case _ => key => row.setLong(0, key)
+    }
+
+    def apply(key: Long): SpecificInternalRow = {
+      write(key)
+      row
+    }
+  }
+
+  /** The names of keys: different values have different texts, the same in every session. */
+  private final class Texts(types: Array[DataType]) {
+    private val texts = UnsafeProjection.create(types.toIndexedSeq.zipWithIndex.map { case (kind, index) =>
+      text(BoundReference(index, kind, nullable = true))
+    })
+
+    def write(key: InternalRow, name: NameBuffer): Unit = {
+      val row = texts(key)
+      name.clear()
+      var part = 0
+      while (part < types.length) {
+        if (row.isNullAt(part)) name.addNull() else name.add(row.getUTF8String(part))
+        part += 1
+      }
+    }
+  }
+
+  private val jsonOptions = Map(
+    "ignoreNullFields" -> "false",
+    "timestampFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
+
   private def text(value: Expression): Expression = {
     val text = value.dataType match {
       case _: StringType => value
       case BinaryType => Hex(value)
-      case _: StructType | _: ArrayType => StructsToJson(Map("ignoreNullFields" -> "false"), value, Some("UTC"))
+      case _: StructType | _: ArrayType => StructsToJson(jsonOptions, value, Some("UTC"))
       case _ => Cast(value, StringType, Some("UTC"))
     }
     text.transformUp { case replaced: RuntimeReplaceable => replaced.replacement }
