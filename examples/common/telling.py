@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ STEPS = '{"steps"'
 
 def say_steps(steps: int) -> None:
     """Moves the progress bar on by so many steps."""
-    print(json.dumps({"steps": steps}), flush=True)
+    # In one piece: several runs may be told of at once.
+    sys.stdout.write(json.dumps({"steps": steps}) + "\n")
+    sys.stdout.flush()
 
 
 def steps_said(line: str) -> int:

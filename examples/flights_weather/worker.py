@@ -8,6 +8,7 @@ Says on stdout how far it is; leaves its outcomes in a file.
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from common.engines import Engine, engine_of
@@ -16,9 +17,19 @@ from common.session import session
 from common.telling import leave, say_steps
 
 from .clock import STEPS
+from .outcome import Outcome
 from .replay import Replay
-from .runs import runs_of
+from .runs import Run, runs_of
 from .watching import watching
+
+SETTINGS = {
+    # For a few rows a batch it costs more to generate code, anew with every watermark, than to interpret.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+AT_ONCE = 2
+"""How many of its runs a worker plays at a time."""
 
 
 def main(engine: Engine, folder: Path) -> None:
@@ -28,9 +39,9 @@ def main(engine: Engine, folder: Path) -> None:
 
 
 def _run(engine: Engine, folder: Path, work: Path) -> None:
-    spark = session(engine, work, "flights")
-    outcomes = []
-    for run in runs_of(engine):
+    spark = session(engine, work, "flights", SETTINGS)
+
+    def play(run: Run) -> Outcome:
         steps = 0
 
         def stepped() -> None:
@@ -39,9 +50,14 @@ def _run(engine: Engine, folder: Path, work: Path) -> None:
             say_steps(1)
 
         replay = Replay(spark, run, folder / "data", work)
-        outcomes.append(replay.play(stepped, watching(engine, replay.outcome)))
+        outcome = replay.play(stepped, watching(engine, replay.outcome))
         # A query that was refused has no more steps: the progress bar must not wait.
         say_steps(STEPS - steps)
+        return outcome
+
+    # Small batches wait for files and for one another's tasks more than they compute.
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = list(pool.map(play, runs_of(engine)))
     spark.stop()
     leave([outcome.to_json() for outcome in outcomes], engine, folder)
 
