@@ -17,55 +17,57 @@ final case class OriginState(
     farAheadRows: Long = 0L,
     splitBy: Seq[String] = Nil) {
 
+  import OriginState.Judged
+
   /** As it stands, with no split falling silent. */
   def watermark: Watermark = splits.watermark
 
   /** Its watermark in a batch that is decided at this time. */
   def watermarkAt(time: OriginState.Time, rules: OriginRules): Watermark =
-    (rules.idleAfterMillis, listenedUntil(time)) match {
-      case (Some(after), Some(until)) if splits.size == 0 =>
-        val idle = time.unread.isEmpty && sinceMillis.exists(_ <= until - after)
-        if (idle) advanced(Watermark.Idle(watermark.millis), until, after, rules) else watermark
-      case (Some(after), Some(until)) =>
-        advanced(awake(time, rules).watermarkSince(until - after), until, after, rules)
-      case _ => watermark
+    judged(time, rules).fold(watermark) { judged =>
+      val at =
+        if (judged.splits.size > 0) judged.splits.watermarkSince(judged.sinceMillis)
+        else if (sinceMillis.exists(_ <= judged.sinceMillis)) Watermark.Idle(watermark.millis)
+        else watermark
+      advanced(at, judged.untilMillis, rules)
     }
 
   /** Its splits in that batch. */
-  def splitsAt(time: OriginState.Time, rules: OriginRules): Splits = {
-    val idle = (rules.idleAfterMillis, listenedUntil(time)) match {
-      case (Some(after), Some(until)) => awake(time, rules).idleSince(until - after, rules.onReturn)
-      case _ => splits
-    }
-    idle.atLeast(watermarkAt(time, rules))
-  }
+  def splitsAt(time: OriginState.Time, rules: OriginRules): Splits =
+    judged(time, rules)
+      .fold(splits)(judged => judged.splits.idleSince(judged.sinceMillis, rules.onReturn))
+      .atLeast(watermarkAt(time, rules))
 
-  /** Until when it is known who has said nothing. Of nobody knows which split are rows that are about to be read: known is
-    * what the batch before has read, which is all that was there when it began; and nothing at all, if a limit held rows
-    * back then.
+  /** Splits, and the time in which those are silent that said nothing; `None` where nobody falls silent. */
+  private def judged(time: OriginState.Time, rules: OriginRules): Option[Judged] =
+    for (after <- rules.idleAfterMillis; until <- listenedUntil(time))
+      yield Judged(awake(time, rules), until - after, until)
+
+  /** Until when it is known who has said nothing. Of nobody knows which split are rows that are about to be read, nor
+    * whether a filter lets them pass: known is what the batch before has read, which is all that was there when it began;
+    * and nothing at all, if a limit held rows back then.
     */
   private def listenedUntil(time: OriginState.Time): Option[Long] = time.unread match {
     case Some(Unread.Somewhere) if waiting => None
-    case Some(Unread.Somewhere) if splits.size != 1 => Some(math.min(time.lastStartMillis, time.nowMillis))
+    case Some(Unread.Somewhere) => Some(math.min(time.lastStartMillis, time.nowMillis))
     case _ => Some(time.nowMillis)
   }
 
   private def awake(time: OriginState.Time, rules: OriginRules): Splits = time.unread match {
     case Some(Unread.In(some)) => splits.awake(some, time.nowMillis, rules.onReturn)
-    case Some(Unread.Somewhere) if splits.size == 1 =>
-      splits.awake(Seq(splits.encodedName(0)), time.nowMillis, rules.onReturn)
     case _ => splits
   }
 
   /** In steps: each is a batch, and there should not be one every moment because of the clock alone. */
-  private def advanced(at: Watermark, nowMillis: Long, stepMillis: Long, rules: OriginRules): Watermark = at match {
-    case Watermark.Idle(reached) if rules.whenIdle == WhenIdle.Advance =>
-      val clock = nowMillis - rules.delayMillis
-      val from = reached.getOrElse(0L)
-      val steps = Math.floorDiv(clock - from, stepMillis)
-      if (steps > 0 || reached.isEmpty) Watermark.Idle(Some(from + steps * stepMillis)) else at
-    case other => other
-  }
+  private def advanced(at: Watermark, nowMillis: Long, rules: OriginRules): Watermark =
+    (at, rules.idleAfterMillis) match {
+      case (Watermark.Idle(reached), Some(step)) if rules.whenIdle == WhenIdle.Advance =>
+        val clock = nowMillis - rules.delayMillis
+        val from = reached.getOrElse(0L)
+        val steps = Math.floorDiv(clock - from, step)
+        if (steps > 0 || reached.isEmpty) Watermark.Idle(Some(from + steps * step)) else at
+      case _ => at
+    }
 }
 
 object OriginState {
@@ -77,6 +79,9 @@ object OriginState {
     * @param unread rows of this origin that it is about to read
     */
   final case class Time(nowMillis: Long, lastStartMillis: Long, unread: Option[Unread])
+
+  /** @param sinceMillis who was last heard then or before is idle; @param untilMillis up to when was listened */
+  private final case class Judged(splits: Splits, sinceMillis: Long, untilMillis: Long)
 
   /** One that has got as far as this, nobody knows by which splits. */
   def reached(watermark: Watermark): OriginState = OriginState(Splits.none.atLeast(watermark))

@@ -131,12 +131,24 @@ class OriginSuite extends AnyFunSuite {
     assert(at.watermark(1000) == Watermark.Idle(Some(490)))
   }
 
-  test("an input that is not split falls silent as a whole; rows to be read are no silence") {
+  test("an input that is not split falls silent as a whole; while rows are to be read it is not silent yet") {
     val at = At(whole).batch(0, 0, Seq("" -> 500))
     assert(at.watermark(99) == Plans.at(490))
     assert(at.watermark(100) == Watermark.Idle(Some(490)))
     assert(at.watermark(100, Some(Unread.Somewhere)) == Plans.at(490))
-    assert(at.batch(100, 100).watermark(101, Some(Unread.Somewhere)) == Plans.at(490))
+  }
+
+  test("rows that a filter drops are read in every batch and are nobody's: their input falls silent") {
+    val reading = Some(Unread.Somewhere)
+    for (rule <- Seq(rules, whole)) {
+      val filtered = At(rule).batch(0, 0, Seq("a" -> 500), unread = reading)
+        .batch(60, 60, unread = reading).batch(110, 110, unread = reading)
+      assert(filtered.standing == Plans.at(490))
+      assert(filtered.watermark(120, reading) == Watermark.Idle(Some(490)))
+      val never =
+        At(rule).batch(0, 0, unread = reading).batch(60, 60, unread = reading).batch(110, 110, unread = reading)
+      assert(never.watermark(120, reading) == Watermark.Idle(None))
+    }
   }
 
   test("an input that is never heard of is idle when its time has passed since the first batch") {
