@@ -5,14 +5,38 @@ import scala.collection.mutable
 
 import io.tidemark.core.Ledger
 
+import org.apache.spark.TaskContext
 import org.apache.spark.util.AccumulatorV2
 
 /** The smallest value of each carried column, per bucket of the active column's time, over the rows of one batch.
   *
-  * Minima: a task that runs twice changes nothing. Between buckets that follow one another a row costs a comparison
-  * and no allocation.
+  * Minima: a task that runs twice changes nothing. What it holds is replaced and never changed, because an executor sends
+  * it along with its heartbeats while the task is still at work.
   */
-private[tidemark] final class CarriedNotes(width: Long, columns: Int) extends AccumulatorV2[Ledger, Ledger] {
+private[tidemark] final class CarriedNotes(widthMillis: Long, columns: Int) extends AccumulatorV2[Ledger, Ledger] {
+  @volatile private var ledger = Ledger(widthMillis, TreeMap.empty)
+
+  /** The notes of this task; they are handed over when it ends. */
+  def begin(): CarriedValues = {
+    val values = new CarriedValues(widthMillis, columns)
+    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => add(values.ledger)))
+    values
+  }
+
+  override def value: Ledger = ledger
+  override def add(more: Ledger): Unit = if (more.buckets.nonEmpty) ledger = ledger.add(more)
+  override def merge(other: AccumulatorV2[Ledger, Ledger]): Unit = add(other.value)
+  override def isZero: Boolean = ledger.buckets.isEmpty
+  override def reset(): Unit = ledger = Ledger(widthMillis, TreeMap.empty)
+  override def copy(): CarriedNotes = {
+    val same = new CarriedNotes(widthMillis, columns)
+    same.ledger = ledger
+    same
+  }
+}
+
+/** Carried values of one task. Between buckets that follow one another a row costs a comparison and no allocation. */
+private[tidemark] final class CarriedValues(width: Long, columns: Int) {
   private var widthMillis = width
   private var buckets = mutable.LongMap.empty[Array[Long]]
   private var currentEnd = 0L
@@ -38,39 +62,19 @@ private[tidemark] final class CarriedNotes(width: Long, columns: Int) extends Ac
     if (millis < current(index)) current(index) = millis
   }
 
-  private def widen(micros: Long): Unit = {
-    val wider = value.add(Ledger(widthMillis * 2, TreeMap.empty))
-    reset()
-    merge(wider)
-    bucket(micros)
-  }
-
-  override def value: Ledger = Ledger(
+  def ledger: Ledger = Ledger(
     widthMillis,
     TreeMap.from(buckets.iterator.map { case (end, values) =>
       end -> values.iterator.map(v => if (v == Long.MaxValue) None else Some(v)).toVector
     }))
 
-  override def add(ledger: Ledger): Unit = merge(value.add(ledger))
-
-  private def merge(ledger: Ledger): Unit = {
-    widthMillis = ledger.widthMillis
-    buckets = mutable.LongMap.from(ledger.buckets.iterator.map { case (end, values) =>
+  private def widen(micros: Long): Unit = {
+    val wider = ledger.add(Ledger(widthMillis * 2, TreeMap.empty))
+    widthMillis = wider.widthMillis
+    buckets = mutable.LongMap.from(wider.buckets.iterator.map { case (end, values) =>
       end -> values.iterator.map(_.getOrElse(Long.MaxValue)).toArray
     })
     current = null
-  }
-
-  override def merge(other: AccumulatorV2[Ledger, Ledger]): Unit = add(other.value)
-  override def isZero: Boolean = buckets.isEmpty
-  override def reset(): Unit = {
-    widthMillis = width
-    buckets = mutable.LongMap.empty
-    current = null
-  }
-  override def copy(): CarriedNotes = {
-    val same = new CarriedNotes(width, columns)
-    same.merge(value)
-    same
+    bucket(micros)
   }
 }

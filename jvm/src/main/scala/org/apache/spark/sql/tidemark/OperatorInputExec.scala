@@ -78,7 +78,9 @@ case class OperatorInputExec(
         s"if (!${time.isNull} && ${time.value} <= $bound) { ${metricTerm(ctx, LateRows)}.add(1); continue; }"
       }
       val note = noted.map { notes =>
-        val term = ctx.addReferenceObj("carried", notes)
+        val reference = ctx.addReferenceObj("notes", notes)
+        val term =
+          ctx.addMutableState(classOf[CarriedValues].getName, "carried", v => s"$v = $reference.begin();", true)
         val each = codes.tail.zipWithIndex.map { case (code, index) =>
           s"${code.code}\nif (!${code.isNull}) $term.note($index, ${code.value});"
         }
@@ -105,11 +107,12 @@ case class OperatorInputExec(
       if (noop) rows.map { row => numOutput += 1; row }
       else {
         val project = UnsafeProjection.create(expressions, input)
+        val carried = notes.map(_.begin())
         rows.filter { row =>
           val at = project(row)
           val isLate = late.exists(micros => !at.isNullAt(0) && at.getLong(0) <= micros)
           if (isLate) numLate += 1 else numOutput += 1
-          if (!isLate && !at.isNullAt(0)) notes.foreach { note =>
+          if (!isLate && !at.isNullAt(0)) carried.foreach { note =>
             note.bucket(at.getLong(0))
             var index = 1
             while (index < expressions.size) {
