@@ -6,7 +6,7 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.{Entry, EntryCodec}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{Path, PathFilter}
+import org.apache.hadoop.fs.{ChecksumException, Path, PathFilter}
 
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 
@@ -31,15 +31,27 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
   def read(batch: Long): Option[Entry] = {
     val file = at(batch)
     if (!files.exists(file)) None
-    else Some(decode(file, batch, bytes(file)))
+    else
+      try Some(decode(file, batch, bytes(file)))
+      catch {
+        case e: ChecksumException =>
+          throw new TidemarkException(TidemarkError.entryDamaged(file.toString, "its checksum file says so"), e)
+      }
   }
 
   /** Where the entry of a batch is. */
   def file(batch: Long): String = at(batch).toString
 
-  /** The newest entry before `batch`. */
+  /** The newest whole entry before `batch`, which Tidemark has not run. The newest of all may be one that was cut short:
+    * Spark alone has run its batch again, and nothing has replaced it.
+    */
   def newestBefore(batch: Long): Option[Entry] =
-    batches().filter(_ < batch).maxOption.flatMap(read)
+    batches().filter(_ < batch).sorted.reverse.take(2) match {
+      case Seq(newest, older) =>
+        try read(newest)
+        catch { case _: TidemarkException => read(older) }
+      case newest => newest.headOption.flatMap(read)
+    }
 
   /** Durable when it returns. A batch that is run again replaces its entry. */
   def write(entry: Entry): Unit = {

@@ -8,6 +8,8 @@ import scala.jdk.CollectionConverters._
 import io.tidemark.TidemarkException
 import io.tidemark.core.EntryCodec
 
+import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamingQueryException
 
 /** An entry that cannot be trusted stops the query in words; nothing is guessed, and Spark's files stay what they are. */
@@ -65,6 +67,25 @@ class CheckpointDamageSuite extends TwoStreams {
         assert(recorder.batches.map(_.id) === (0L to recorder.batches.last.id))
       }
     }
+
+  test("an entry that its checksum file does not fit is refused, by name") {
+    withSQLConf(
+      SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key ->
+        classOf[FileSystemBasedCheckpointFileManager].getName) {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        def query = unionOfCounts(inputs.a, inputs.b)
+        recorder.run(query)(inputs.wandering.head)
+        val file = entryFile(checkpoint, recorder.batches.last.id)
+        assert(new File(file.getParentFile, s".${file.getName}.crc").exists())
+        Files.write(file.toPath, Files.readAllBytes(file.toPath).reverse)
+        val failed = intercept[StreamingQueryException](recorder.run(query)(inputs.wandering(1)))
+        assert(failed.getMessage.contains("[TIDEMARK.CHECKPOINT_ENTRY_DAMAGED]"))
+        assert(failed.getMessage.contains(file.getCanonicalPath))
+      }
+    }
+  }
 
   test("without the tidemark folder a query goes on from Spark's watermark") {
     withTempDir { checkpoint =>

@@ -83,6 +83,19 @@ class LeavingSuite extends TwoStreams {
     }
   }
 
+  test("a piece of an entry, whose batch Spark has run again, is passed over") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      def query = unionOfCounts(inputs.a, inputs.b)
+      recorder.run(query)(inputs.step(1 -> "12:00")(1 -> "10:31"))
+      cutEntry(checkpoint, recorder.batches.last.id)
+      stock(recorder.run(query)(inputs.step(1 -> "12:30")(1 -> "10:51")))
+      recorder.run(query)(inputs.step()(1 -> "10:55"))
+      assert(watermarks(recorder) === Map("ta" -> Some(millis("12:00")), "tb" -> Some(millis("10:55"))))
+    }
+  }
+
   test("an entry that is missing is made up for by the one before and Spark's watermark") {
     withTempDir { checkpoint =>
       val inputs = new Inputs

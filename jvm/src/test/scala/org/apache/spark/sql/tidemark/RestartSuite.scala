@@ -84,6 +84,19 @@ class RestartSuite extends TwoStreams {
     }
   }
 
+  test("a batch that was killed while its entry was written does the same again, and writes it anew") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering.take(3): _*)
+      val last = recorder.batches.last.id
+      val entryBefore = timeless(entry(checkpoint, last))
+      cutEntry(checkpoint, last)
+      recorder.run(carriedColumn(inputs.a, inputs.b))()
+      assert(timeless(entry(checkpoint, last)) === entryBefore)
+    }
+  }
+
   // Hour by hour, `x` marks an input with data. The slowest input, 1, has reached 5:30 - 10 min after six runs, so of
   // its hours 1, 2 and 4 are over, of the second's 1, 3 and 4, of the third's 2 and 3: eight of twelve.
   //   run    1 2 3 4 5 6

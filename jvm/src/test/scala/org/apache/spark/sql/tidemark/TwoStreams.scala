@@ -96,4 +96,13 @@ trait TwoStreams extends RecordedRuns {
   /** As if the query had been killed before this entry was written. */
   protected def forget(checkpoint: File, log: String, batch: Long): Unit =
     for (name <- Seq(s"$batch", s".$batch.crc")) Files.deleteIfExists(new File(checkpoint, s"$log/$name").toPath)
+
+  /** As if the query had been killed while it wrote this batch's entry. */
+  protected def cutEntry(checkpoint: File, batch: Long): Unit = {
+    val whole = Files.readAllBytes(entryFile(checkpoint, batch).toPath)
+    forget(checkpoint, "commits", batch)
+    forget(checkpoint, "tidemark", batch)
+    Files.write(entryFile(checkpoint, batch).toPath, whole.take(whole.length / 2))
+    ()
+  }
 }
