@@ -7,6 +7,7 @@ of runs that followed one another, as median and range, so that a machine whose 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 from rows import rows
@@ -22,6 +23,9 @@ def main() -> None:
         "--rounds", type=int, default=5, help="runs of each engine, after one that does not count"
     )
     parser.add_argument("--quick", action="store_true", help="fewer rows and inputs")
+    parser.add_argument(
+        "--only", choices=("rows", "splits", "triggers"), help="one of the three; else all of them"
+    )
     options = parser.parse_args()
     builder = SparkSession.builder.master("local[1]").appName("tidemark benchmarks")
     for key, value in {
@@ -36,15 +40,22 @@ def main() -> None:
         builder = builder.config(key, value)
     spark = tidemark.configure(builder).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    try:
-        rows(spark, rounds=options.rounds, million=2 if options.quick else 10)
-        splits(
+    million = 2 if options.quick else 10
+    measured: dict[str, Callable[[], None]] = {
+        "rows": lambda: rows(spark, options.rounds, million),
+        "splits": lambda: splits(
             spark,
-            rounds=options.rounds,
-            million=2 if options.quick else 10,
-            counts=(1_000, 100_000) if options.quick else (1_000, 100_000, 1_000_000),
-        )
-        triggers(spark, rounds=options.rounds, inputs=(1, 2) if options.quick else (1, 2, 8, 32))
+            options.rounds,
+            million,
+            (1_000, 100_000, *([] if options.quick else [1_000_000])),
+        ),
+        "triggers": lambda: triggers(
+            spark, options.rounds, (1, 2) if options.quick else (1, 2, 8, 32)
+        ),
+    }
+    try:
+        for part in [options.only] if options.only else measured:
+            measured[part]()
     finally:
         spark.stop()
 

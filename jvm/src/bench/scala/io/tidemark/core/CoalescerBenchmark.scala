@@ -1,6 +1,6 @@
 package io.tidemark.core
 
-import java.util.{Arrays, SplittableRandom, TreeMap => Sorted}
+import java.util.{Arrays, PriorityQueue, SplittableRandom, TreeMap => Sorted}
 import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
@@ -90,25 +90,58 @@ class CoalescerBatchBenchmark {
 
   private var coalescer: Coalescer = _
   private var seen: Array[Long] = _
+  private var heard: Array[Long] = _
   private var now = Begin
 
   @Setup
   def setUp(): Unit = {
     coalescer = filled(inputs)
     seen = Array.tabulate(inputs)(coalescer.clock)
+    heard = new Array[Long](inputs)
   }
 
-  @Benchmark
-  def batch(): Long = {
+  private def advance(): Unit = {
     now += 1000
     var input = 0
     while (input < seen.length) {
       seen(input) += 1000
       input += 1
     }
+  }
+
+  @Benchmark
+  def batch(): Long = {
+    advance()
     coalescer.hearAll(seen, now)
     coalescer.idleSince(now - 60000)
     coalescer.watermark
+  }
+
+  /** The least of all, and when each was heard; nobody is left out, and nothing is there for a single update. */
+  @Benchmark
+  def scan(): Long = {
+    advance()
+    var least = Long.MaxValue
+    var input = 0
+    while (input < seen.length) {
+      heard(input) = now
+      least = math.min(least, seen(input))
+      input += 1
+    }
+    least
+  }
+
+  /** A heap of all clocks, made anew. */
+  @Benchmark
+  def heap(): Long = {
+    advance()
+    val all = new PriorityQueue[java.lang.Long](seen.length)
+    var input = 0
+    while (input < seen.length) {
+      all.add(seen(input))
+      input += 1
+    }
+    all.peek
   }
 
   /** What of it is the harness: the array is filled anew, and nothing else. */
