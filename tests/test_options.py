@@ -63,6 +63,11 @@ def test_each_option_has_the_engines_name_and_unit() -> None:
     }
 
 
+def test_none_is_said_to_the_engine_and_is_not_the_setting() -> None:
+    options = read(idle_after="none", max_ahead="none")
+    assert json.loads(as_json(options)) == {"idleAfterMs": "none", "maxAheadMs": "none"}
+
+
 def test_the_text_is_ascii_whatever_a_key_is_made_of() -> None:
     odd = 'ö"\\\n\u2028`'
     assert as_json(read(key=odd)).isascii()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, get_args
 
 from tidemark._durations import DurationError, positive_millis
 from tidemark._errors import TidemarkError
@@ -19,15 +19,19 @@ WhenIdle = Literal["stop", "advance"]
 JoinIdle = Literal["hold", "follow"]
 
 
+NO_LENGTH: Final = "none"
+"""Where a length of time may be given: that there is to be none, whatever the session's setting."""
+
+
 class Options(TypedDict, total=False):
     """By the engine's names. What is absent is the session's setting, or the engine's default."""
 
     key: str
-    idleAfterMs: int
+    idleAfterMs: int | Literal["none"]
     expectedSplits: list[list[str | None]]
     onReturn: OnReturn
     whenIdle: WhenIdle
-    maxAheadMs: int
+    maxAheadMs: int | Literal["none"]
     joinIdle: JoinIdle
 
 
@@ -78,7 +82,9 @@ def as_json(options: Options) -> str:
     return json.dumps(options)
 
 
-def _idle_after(value: object, session: SparkSession) -> int:
+def _idle_after(value: object, session: SparkSession) -> int | Literal["none"]:
+    if value == NO_LENGTH:
+        return NO_LENGTH
     try:
         return positive_millis(value, session)
     except DurationError as problem:
@@ -86,11 +92,13 @@ def _idle_after(value: object, session: SparkSession) -> int:
             "INVALID_IDLE_AFTER",
             f"idle_after {str(value)!r} {problem}",
             'giving an interval of a millisecond or more, such as "1 minute" or '
-            "timedelta(minutes=1), or by leaving it out",
+            'timedelta(minutes=1), or "none", or by leaving it out',
         ) from problem
 
 
-def _max_ahead(value: object, session: SparkSession) -> int:
+def _max_ahead(value: object, session: SparkSession) -> int | Literal["none"]:
+    if value == NO_LENGTH:
+        return NO_LENGTH
     try:
         return positive_millis(value, session)
     except DurationError as problem:
@@ -98,7 +106,7 @@ def _max_ahead(value: object, session: SparkSession) -> int:
             "INVALID_MAX_AHEAD",
             f"max_ahead {str(value)!r} {problem}",
             'giving an interval of a millisecond or more, such as "1 day" or timedelta(days=1), '
-            "or by leaving it out",
+            'or "none", or by leaving it out',
         ) from problem
 
 

@@ -73,7 +73,8 @@ def with_watermark(
             input is one split.
         idle_after: How long a split has to say nothing, while nothing waits to be read, before it
             is left out of the minimum. Wall-clock time, as Spark's interval text or a `timedelta`;
-            a millisecond or more. A month counts 31 days here, as in `delay`.
+            a millisecond or more. A month counts 31 days here, as in `delay`. `"none"`: never,
+            whatever the session's setting.
         expected_splits: Splits that hold the watermark back until they are heard of, or idle. For
             one split expression a list of plain values (`range(8)`), for several a list of tuples.
             Text, whole numbers, booleans, dates, times with a zone, and None for null.
@@ -83,7 +84,7 @@ def with_watermark(
         when_idle: What becomes of the watermark when all splits are idle. `"stop"`: it stands at
             the largest clock. `"advance"`: it follows the wall clock, less the delay.
         max_ahead: How far ahead of the wall clock an event time may be and still move the
-            watermark; units as for `idle_after`. Rows further ahead are kept, and counted.
+            watermark; as `idle_after` is given. Rows further ahead are kept, and counted.
         join_idle: What a stream-stream join does while this input is idle. `"hold"`: it waits.
             `"follow"`: this input counts as far along as the other side.
 

@@ -47,10 +47,13 @@ object TidemarkConf {
     since = "0.1.0",
     Unbounded.all.map(_.name))(text => Unbounded.all.find(_.name == text))
 
-  private val OneLength = Seq("none", "a length of time above zero, such as 1 minute")
+  /** Where a length of time may be given: that there is to be none. */
+  val NoLength: String = "none"
+
+  private val OneLength = Seq(NoLength, "a length of time above zero, such as 1 minute")
 
   private def length(text: String): Option[Option[Long]] =
-    if (text == "none") Some(None) else Durations.millis(text).map(Some(_))
+    if (text == NoLength) Some(None) else Durations.millis(text).map(Some(_))
 
   val IdleAfter: TidemarkConf[Option[Long]] = TidemarkConf(
     "spark.tidemark.idleAfter",

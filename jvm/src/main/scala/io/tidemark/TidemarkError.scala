@@ -111,6 +111,11 @@ object TidemarkError {
     s"An expected split has $values values, but the input is split by $expressions expressions.",
     "giving each expected split a value for each expression")
 
+  def expectedSplitType(text: String, split: String, kind: String): TidemarkError = TidemarkError(
+    "INVALID_SPLITS",
+    s"The expected split '$text' is never heard: the input is split by '$split', and '$text' is no value of type $kind.",
+    "giving the text that Spark's cast of the value to STRING shows (of timestamps in UTC)")
+
   def invalidEventTime(why: String): TidemarkError = TidemarkError(
     "INVALID_EVENT_TIME",
     s"tidemark_event_time $why.",

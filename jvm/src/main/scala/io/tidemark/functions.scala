@@ -48,8 +48,13 @@ object functions {
     all
   }
 
-  private def millis(option: String, text: String): Long = Durations.millis(text).getOrElse(
-    throw new TidemarkException(TidemarkError.invalidOption(option, text, Seq("a length of time above zero"))))
+  private def millis(option: String, text: String): Any =
+    if (text == TidemarkConf.NoLength) text
+    else
+      Durations.millis(text).getOrElse(throw new TidemarkException(TidemarkError.invalidOption(
+        option,
+        text,
+        Seq("a length of time above zero", TidemarkConf.NoLength))))
 
   private def expected(options: WatermarkOptions) =
     options.expectedSplits.map { split =>
@@ -64,12 +69,13 @@ object functions {
   * @param key the name that people know it by, in reports and in the checkpoint; else the column's name
   * @param splitBy expressions that say which split a row belongs to, each with a clock of its own
   * @param idleAfter how long a split may say nothing before it is left out, such as `1 minute`; without `splitBy` the
-  *   whole input
+  *   whole input; `none`: never, whatever the session's setting
   * @param expectedSplits splits that hold the watermark before their first row, until they are heard or idle: for each
   *   the value of every expression as Spark casts it to text (timestamps in UTC), `None` for null
   * @param onReturn `hold` or `catch_up`: what a split does that comes back behind the watermark
   * @param whenIdle `stop` or `advance`: what the watermark does while every split is idle
-  * @param maxAhead how far an event time may be ahead of processing time and still move the watermark
+  * @param maxAhead how far an event time may be ahead of processing time and still move the watermark; `none`: as
+  *   far as it likes, whatever the session's setting
   * @param joinIdle `hold` or `follow`: what a join does while this input is idle
   */
 final case class WatermarkOptions(

@@ -1,7 +1,10 @@
 package io.tidemark.core
 
+import java.lang.management.ManagementFactory
+
 import scala.util.Random
 
+import com.sun.management.ThreadMXBean
 import org.scalatest.funsuite.AnyFunSuite
 
 class CoalescerSuite extends AnyFunSuite {
@@ -167,4 +170,24 @@ class CoalescerSuite extends AnyFunSuite {
         }
       }
     }
+
+  test("an update allocates nothing") {
+    val threads = ManagementFactory.getThreadMXBean.asInstanceOf[ThreadMXBean]
+    val coalescer = new Coalescer()
+    for (_ <- 0 until 1000) coalescer.add(0L)
+    var time = 0L
+    def updates(): Unit = {
+      var left = 100000
+      while (left > 0) {
+        time += 1
+        coalescer.hear((time * 7919 % 1000).toInt, time, time)
+        left -= 1
+      }
+    }
+    updates()
+    val before = threads.getThreadAllocatedBytes(Thread.currentThread.getId)
+    updates()
+    // Asking allocates a little; one word for each update would be a million bytes.
+    assert(threads.getThreadAllocatedBytes(Thread.currentThread.getId) - before < 50000)
+  }
 }

@@ -124,6 +124,26 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(out(join, both).view.mapValues(_.millis).toMap == out(join, decision).view.mapValues(_.millis).toMap)
   }
 
+  test("a join of which all is idle is left out of a union, and waited for by a join, as an idle input is") {
+    val idle = heard(
+      "orders" -> Watermark.Idle(Some(100)),
+      "payments" -> Watermark.Idle(Some(40)),
+      "bills" -> at(300))
+    val bills = origin("bills", 3)
+    assert(out(union(join -> Some(1), bills -> Some(3)), idle) == Map(1L -> at(300)))
+    val waiting = decision.copy(origins = decision.origins + (named("bills") -> at(300)))
+    assert(out(union(join -> Some(1), bills -> Some(3)), waiting) == Map(1L -> at(15)))
+
+    def onBills(follows: Boolean) = Join(
+      "join of joins",
+      OperatorId(1),
+      side(join, 1, Some(Bound(Side.Right, col(3), 0)), Bounded).copy(follows = follows),
+      side(bills, 3, Some(Bound(Side.Left, col(1), 0)), Bounded))
+    val reached = out(join, idle)(1L).millis.get
+    assert(out(onBills(follows = false), idle) == Map(1L -> at(reached), 3L -> at(reached)))
+    assert(out(onBills(follows = true), idle) == Map(1L -> at(300), 3L -> at(300)))
+  }
+
   test("a side without a bound that is to be held promises nothing") {
     val shape = join.copy(left = ordersSide.copy(bound = None, activeOut = ActiveOut.Held))
     assert(out(shape, decision) == Map(1L -> Unknown, 2L -> at(40)))

@@ -86,9 +86,7 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
     keys.zip(time.splits).find { case (key, _) => !RowOrdering.isOrderable(key.dataType) }.foreach { case (key, by) =>
       throw new TidemarkException(TidemarkError.splitNotOrderable(name, by.sql, key.dataType.simpleString))
     }
-    EventTimeOptions.parse(time.options).expected.find(_.size != keys.size).foreach { split =>
-      throw new TidemarkException(TidemarkError.expectedSplitWidth(split.size, keys.size))
-    }
+    EventTimeOptions.parse(time.options).expected.foreach(requireValues(_, keys, time.splits))
     // Clocks are kept of streams; where Spark is left to itself, of none.
     if (keys.isEmpty || !child.isStreaming || !Settings.enabled(session.sessionState.conf)) (below, column, None)
     else {
@@ -115,6 +113,15 @@ private[tidemark] object ResolveEventTimes {
       case Alias(inner: Alias, _) => unapply(inner)
       case _ => None
     }
+  }
+
+  /** A split that no row can be of would be waited for, for ever. */
+  private def requireValues(split: Seq[Option[String]], keys: Seq[Attribute], by: Seq[Expression]): Unit = {
+    if (split.size != keys.size)
+      throw new TidemarkException(TidemarkError.expectedSplitWidth(split.size, keys.size))
+    for (((Some(text), key), index) <- split.zip(keys).zipWithIndex if !TaskClocks.isText(text, key.dataType))
+      throw new TidemarkException(
+        TidemarkError.expectedSplitType(text, by(index).sql, key.dataType.simpleString))
   }
 
   private def isEventTime(column: NamedExpression): Boolean = EventTime.unapply(column).nonEmpty

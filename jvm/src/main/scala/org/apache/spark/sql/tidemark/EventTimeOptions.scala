@@ -20,29 +20,34 @@ import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
   *
   * @param split the [[SplitBy]] that says of which split a row is
   * @param expected texts of the splits that are known beforehand
+  * @param idleAfterMillis `Some(None)`: never, whatever the session's setting; so are the others
   */
 private[tidemark] final case class EventTimeOptions(
     key: Option[String],
     split: Option[UUID],
     expected: Seq[Seq[Option[String]]],
-    idleAfterMillis: Option[Long],
+    idleAfterMillis: Option[Option[Long]],
     onReturn: Option[OnReturn],
     whenIdle: Option[WhenIdle],
-    maxAheadMillis: Option[Long],
+    maxAheadMillis: Option[Option[Long]],
     followsInJoins: Option[Boolean]) {
 
   /** What goes beyond Spark's `withWatermark`, in words that follow "the query". */
   def asks(column: String): Option[String] =
     key.map(name => s"names the watermark key '$name'").orElse(
-      Option.when(this != EventTimeOptions.none)(s"asks for splits, or a rule for silence, on column '$column'"))
+      Option.when(goesBeyondSpark)(s"asks for splits, or a rule for silence, on column '$column'"))
 
-  def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.orElse(Settings.maxAhead(conf))
+  private def goesBeyondSpark: Boolean =
+    copy(idleAfterMillis = idleAfterMillis.filter(_.nonEmpty), maxAheadMillis = maxAheadMillis.filter(_.nonEmpty)) !=
+      EventTimeOptions.none
+
+  def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.getOrElse(Settings.maxAhead(conf))
 
   def rules(delayMillis: Long, splitBy: Seq[String], conf: SQLConf): OriginRules = OriginRules(
     delayMillis,
     splitBy,
     expected.map(SplitNames.encode),
-    idleAfterMillis.orElse(Settings.idleAfter(conf)),
+    idleAfterMillis.getOrElse(Settings.idleAfter(conf)),
     onReturn.getOrElse(Settings.onReturn(conf)),
     whenIdle.getOrElse(Settings.whenIdle(conf)),
     maxAhead(conf),
@@ -64,8 +69,16 @@ private[tidemark] object EventTimeOptions {
 
   private val mapper = new ObjectMapper
 
-  /** What is asked of the watermark on this column. */
-  def of(column: Attribute): EventTimeOptions = {
+  /** What is asked of a watermark. Options come along with their column; those of a watermark further up the stream are
+    * not those of this one.
+    */
+  def of(origin: EventTimeWatermark): EventTimeOptions = {
+    val column = origin.eventTime
+    val inherited = origin.child.output.exists(a => a.exprId == column.exprId && EventTimeColumns.isMarked(a))
+    if (inherited) none else of(column)
+  }
+
+  private def of(column: Attribute): EventTimeOptions = {
     def get(name: String) = Option.when(column.metadata.contains(name))(column.metadata.getString(name))
     get(Metadata).fold(none)(parse).copy(key = get(KeyMetadata), split = get(SplitMetadata).map(UUID.fromString))
   }
@@ -109,10 +122,11 @@ private[tidemark] object EventTimeOptions {
       if (value.isTextual) value.asText else throw invalid(s"has the option '$name', which is not a text")
     }
 
-  private def length(fields: JsonNode, name: String): Option[Long] =
+  private def length(fields: JsonNode, name: String): Option[Option[Long]] =
     Option(fields.get(name)).filterNot(_.isNull).map { value =>
-      if (value.canConvertToLong && value.isIntegralNumber && value.asLong > 0) value.asLong
-      else throw invalid(s"has the option '$name', which is not a number of milliseconds above zero")
+      if (value.isTextual && value.asText == TidemarkConf.NoLength) None
+      else if (value.canConvertToLong && value.isIntegralNumber && value.asLong > 0) Some(value.asLong)
+      else throw invalid(s"has the option '$name', which is neither a number of milliseconds above zero nor none")
     }
 
   private def names(splits: JsonNode): Seq[Seq[Option[String]]] =

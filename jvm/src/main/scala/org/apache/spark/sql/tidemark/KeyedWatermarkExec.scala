@@ -103,8 +103,8 @@ private[tidemark] object EventTimes {
 /** Plans `withWatermark`. */
 final class KeyedWatermarkStrategy(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case EventTimeWatermark(nodeId, eventTime, delay, child) if Settings.enabled(conf) =>
-      val options = EventTimeOptions.of(eventTime)
+    case origin @ EventTimeWatermark(nodeId, eventTime, delay, child) if Settings.enabled(conf) =>
+      val options = EventTimeOptions.of(origin)
       val below = planLater(child)
       // An input that is split keeps its clocks further down.
       val clocks =

@@ -41,7 +41,7 @@ private[tidemark] object Origins {
   def of(plan: LogicalPlan, conf: SQLConf): Origins = {
     // One origin used twice (a self-join) is one origin with one clock.
     val nodes = plan.collect { case origin: EventTimeWatermark => origin }.distinctBy(_.nodeId)
-    val asked = nodes.map(optionsOf)
+    val asked = nodes.map(EventTimeOptions.of(_))
     asked.zip(nodes).flatMap { case (options, node) => options.key.map(_ -> node.eventTime.name) }.groupMap(_._1)(
       _._2).foreach {
       case (key, columns) =>
@@ -63,12 +63,6 @@ private[tidemark] object Origins {
         options.asks(node.eventTime.name))
     }
     Origins(all, computedIn(plan), UnionInputs.leftOut(plan))
-  }
-
-  /** Options come along with their column; those of a watermark further up the stream are not those of this one. */
-  private def optionsOf(origin: EventTimeWatermark): EventTimeOptions = {
-    val inherited = origin.child.output.exists(a => a.exprId == origin.eventTime.exprId && EventTimeColumns.isMarked(a))
-    if (inherited) EventTimeOptions.none else EventTimeOptions.of(origin.eventTime)
   }
 
   private def computedIn(plan: LogicalPlan): Set[ExprId] =

@@ -18,9 +18,10 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
   @volatile private var times = new SplitTimes
   @volatile private var farAhead = Map.empty[Long, Long]
 
+  /** What a task has seen of one partition of the input; it may have several. */
   def add(seen: SplitTimes, partition: Int, rowsFarAhead: Long): Unit = {
     add(seen)
-    note(partition.toLong, rowsFarAhead)
+    note(partition.toLong, farAhead.getOrElse(partition.toLong, 0L) + rowsFarAhead)
   }
 
   /** Rows whose event time was too far ahead of processing time. */

@@ -160,6 +160,14 @@ private[tidemark] object TaskClocks {
     }
   }
 
+  /** Whether this is the text of a value; of types that do not come back from their texts it is not known, and so it is. */
+  def isText(name: String, kind: DataType): Boolean = kind match {
+    case BooleanType | DateType | TimestampType | TimestampNTZType | _: IntegralType | _: DecimalType =>
+      val value = Cast(Literal(name), kind, Some("UTC"), EvalMode.TRY).eval()
+      value != null && text(Literal(value, kind)).eval().toString == name
+    case _ => true
+  }
+
   private val jsonOptions = Map(
     "ignoreNullFields" -> "false",
     "timestampFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",

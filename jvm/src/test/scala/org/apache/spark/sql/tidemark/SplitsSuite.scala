@@ -1,11 +1,15 @@
 package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
+import java.util.concurrent.atomic.AtomicInteger
 
 import io.tidemark.{TidemarkException, WatermarkOptions}
 import io.tidemark.core.{OnReturn, SplitNames, Splits, SplitTimes}
 import io.tidemark.functions.withWatermark
 
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
@@ -38,11 +42,16 @@ class SplitsSuite extends RecordedRuns {
     assert(splitsOf(keyed(query)) === expected.map { case (name, time) => name -> Some(millis(time)) }.toMap)
   }
 
-  for (codegen <- Seq("true", "false"))
-    test(s"a split that lags behind holds the watermark and loses no rows (generated code: $codegen)") {
-      withSQLConf(
-        SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> codegen,
-        SQLConf.CODEGEN_FACTORY_MODE.key -> (if (codegen == "true") "CODEGEN_ONLY" else "NO_CODEGEN")) {
+  private val generated = Seq("CODEGEN_ONLY", "NO_CODEGEN")
+
+  /** With code that is generated as a whole, or with none. */
+  private def withCode(mode: String)(body: => Unit): Unit = withSQLConf(
+    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> (mode == "CODEGEN_ONLY").toString,
+    SQLConf.CODEGEN_FACTORY_MODE.key -> mode)(body)
+
+  for (mode <- generated)
+    test(s"a split that lags behind holds the watermark and loses no rows ($mode)") {
+      withCode(mode) {
         val (stream, df) = readings
         testStream(counted(split(df, $"device")))(
           AddData(stream, ("a", at("12:00"), 1), ("b", at("10:00"), 1), ("a", at("11:00"), 1)),
@@ -87,12 +96,13 @@ class SplitsSuite extends RecordedRuns {
   test("times before 1970 and in year 9999 are times, whatever the delay") {
     val stream = MemoryStream[(String, String)]
     val df = stream.toDF().toDF("device", "text").select($"device", to_timestamp($"text").as("time"))
-    val marked = withWatermark(df, "time", "100000 days", WatermarkOptions(splitBy = Seq($"device")))
+    // Near the longest delay that Spark takes.
+    val marked = withWatermark(df, "time", "286000 years", WatermarkOptions(splitBy = Seq($"device")))
     testStream(counted(marked))(
       AddData(stream, "old" -> "0001-01-01 00:00:00", "new" -> "9999-12-31 23:59:59"),
       ProcessAllAvailable(),
       Execute { query =>
-        val days = 100000L * 86400000L
+        val days = 286000L * 12 * 31 * 86400000L
         val clocks = splitsOf(keyed(query))
         assert(clocks("old").exists(_ < -days) && clocks("new").contains(253402300799000L - days))
       })
@@ -102,6 +112,16 @@ class SplitsSuite extends RecordedRuns {
   private val keys = Seq[(String, Column, Set[String])](
     ("text", $"device", Set("a", "b", "null")),
     ("a number", $"n", Set("1", "2")),
+    ("a long number", $"n".cast("long"), Set("1", "2")),
+    ("a short number", $"n".cast("short"), Set("1", "2")),
+    ("a byte", $"n".cast("byte"), Set("1", "2")),
+    ("a fraction", -($"n" - 2).cast("double"), Set("1.0", "-0.0")),
+    ("a date", to_date($"time"), Set("2024-03-01")),
+    (
+      "a time without a zone",
+      date_trunc("hour", $"time".cast("timestamp_ntz")).cast("timestamp_ntz"),
+      Set("2024-03-01 10:00:00", "2024-03-01 11:00:00")),
+    ("a length of time", expr("make_dt_interval(0, n)"), Set(1, 2).map(h => s"INTERVAL '0 0$h:00:00' DAY TO SECOND")),
     ("a decimal", ($"n" / 2).cast("decimal(10,2)"), Set("0.50", "1.00")),
     ("a truth value", $"n" === 1, Set("true", "false")),
     ("a time", date_trunc("hour", $"time"), Set("2024-03-01 10:00:00", "2024-03-01 11:00:00")),
@@ -114,12 +134,26 @@ class SplitsSuite extends RecordedRuns {
 
   for ((kind, by, names) <- keys)
     test(s"a split may be $kind") {
-      val (stream, df) = readings
-      testStream(counted(split(df, by)))(
-        AddData(stream, ("a", at("10:00"), 1), ("b", at("11:00"), 2), (null, at("10:30"), 1)),
-        ProcessAllAvailable(),
-        Execute(query => assert(splitsOf(keyed(query)).keySet === names)))
+      for (mode <- generated) withCode(mode) {
+        val (stream, df) = readings
+        testStream(counted(split(df, by)))(
+          AddData(stream, ("a", at("10:00"), 1), ("b", at("11:00"), 2), (null, at("10:30"), 1)),
+          ProcessAllAvailable(),
+          Execute(query => assert(splitsOf(keyed(query)).keySet === names)))
+      }
     }
+
+  test("an expected split that no row can be of is refused where it is written") {
+    val (_, df) = readings
+    def expecting(by: Column, text: String) =
+      withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = Seq(by), expectedSplits = Seq(Seq(Some(text)))))
+    for ((by, text) <- Seq($"n" -> "one", $"n" -> "01", to_date($"time") -> "1 March", ($"n" > 1) -> "yes")) {
+      val refused = intercept[TidemarkException](expecting(by, text))
+      assert(refused.error.code === "INVALID_SPLITS" && refused.getMessage.contains(s"'$text'"))
+    }
+    for ((by, text) <- Seq($"n" -> "1", to_date($"time") -> "2024-03-01", ($"n" > 1) -> "true", $"device" -> "01"))
+      assert(expecting(by, text).isStreaming)
+  }
 
   test("a split without an order is refused where it is written") {
     val (_, df) = readings
@@ -135,6 +169,8 @@ class SplitsSuite extends RecordedRuns {
         "tidemark_event_time(time, device) AS t",
         "tidemark_event_time(time, '{\"idle\": 1}') AS t",
         "tidemark_event_time(time, '[]') AS t",
+        "tidemark_event_time(time, '{\"idleAfterMs\": 0}') AS t",
+        "tidemark_event_time(time, '{\"maxAheadMs\": \"1 minute\"}') AS t",
         "tidemark_event_time(time, '{') AS t",
         "tidemark_event_time(time) AS t")) {
       val refused = intercept[TidemarkException](df.selectExpr(wrong))
@@ -189,6 +225,11 @@ class SplitsSuite extends RecordedRuns {
       Execute { query =>
         assert(keyed(query).snapshot.get.entry.origins.values.head.splits.size === 100000)
         assert(keyed(query).snapshot.get.decision.origins.values.flatMap(_.millis).toSeq === Seq(1000000000L))
+        val report = new ObjectMapper().readTree(Takeovers.report(query.runId).get.json)
+        val splits = report.get("origins").get(0).get("splits")
+        assert(splits.get("total").asInt === 100000 && splits.get("active").asInt === 100000)
+        assert(splits.get("worst").size === 5)
+        splits.get("worst").forEach(worst => assert(worst.get("clock_ms").asLong === 1000000000L))
       })
   }
 
@@ -203,40 +244,60 @@ class SplitsSuite extends RecordedRuns {
 
   test("the watermark's operator is part of the generated code around it, with splits and without") {
     val (stream, df) = readings
-    for (marked <- Seq(df.withWatermark("time", "0 seconds"), split(df, $"device")))
+    for ((marked, expected) <- Seq(
+        df.withWatermark("time", "0 seconds") -> Seq("KeyedWatermarkExec"),
+        split(df, $"device") -> Seq("KeyedWatermarkExec", "SplitClocksExec")))
       testStream(counted(marked.filter($"n" > 0)))(
         AddData(stream, ("a", at("10:00"), 1)),
         ProcessAllAvailable(),
         Execute { query =>
           val stages = query.lastExecution.executedPlan.collect { case stage: WholeStageCodegenExec => stage.child }
           val nodes = stages.flatMap(_.collect { case node => node.getClass.getSimpleName })
-          assert(nodes.contains("KeyedWatermarkExec"))
+          assert(expected.forall(nodes.contains))
         })
   }
 
-  test("a plain watermark says the same of each batch's event times as Spark") {
-    val (stream, df) = readings
+  test("splits cost no Spark job") {
+    def jobs(run: => Unit): Int = {
+      val begun = new AtomicInteger
+      val listener = new SparkListener {
+        override def onJobStart(job: SparkListenerJobStart): Unit = { begun.incrementAndGet(); () }
+      }
+      spark.sparkContext.addSparkListener(listener)
+      run
+      spark.sparkContext.listenerBus.waitUntilEmpty()
+      spark.sparkContext.removeSparkListener(listener)
+      begun.get
+    }
+    def once(mark: DataFrame => DataFrame): Unit = {
+      val (stream, df) = readings
+      record(
+        "append",
+        counted(mark(df)),
+        Seq(() => { stream.addData(("a", at("10:00"), 1), ("b", at("11:00"), 2)); () }))
+      ()
+    }
+    val theirs = jobs(stock(once(_.withWatermark("time", "0 seconds"))))
+    // The same batches, as both splits are heard in the same one.
+    assert(theirs > 0 && jobs(once(_.withWatermark("time", "0 seconds"))) === theirs)
+    assert(jobs(once(split(_, lit("all")))) === theirs)
+  }
+
+  test("a batch's event times are told as Spark tells them: with splits and without, in generated code and in none") {
     val times = Seq("10:00", "10:07", "09:13", "11:59", "10:01").map(at)
     val rows = times.zipWithIndex.map { case (time, i) => ("a", new Timestamp(time.getTime + i * 17), i) } :+
       (("a", null, 9))
-    def run() = record(
-      "append",
-      counted(df.withWatermark("time", "1 hour")),
-      rows.grouped(3).map(some =>
-        () => {
-          stream.addData(some); ()
-        }).toSeq).map(_.eventTime)
-    val ours = run()
-    assert(ours.exists(_.contains("avg")))
-    val (again, other) = readings
-    val theirs = stock(record(
-      "append",
-      counted(other.withWatermark("time", "1 hour")),
-      rows.grouped(3).map(some =>
-        () => {
-          again.addData(some); ()
-        }).toSeq).map(_.eventTime))
-    assert(ours === theirs)
+    def told(mark: DataFrame => DataFrame) = {
+      val (stream, df) = readings
+      val steps = rows.grouped(3).map(some => () => { stream.addData(some); () }).toSeq
+      record("append", counted(mark(df)), steps).map(_.eventTime)
+    }
+    val theirs = stock(told(_.withWatermark("time", "1 hour")))
+    assert(theirs.exists(_.contains("avg")))
+    val marks = Seq[DataFrame => DataFrame](
+      _.withWatermark("time", "1 hour"),
+      withWatermark(_, "time", "1 hour", WatermarkOptions(splitBy = Seq($"device"))))
+    for (mode <- generated; mark <- marks) withCode(mode)(assert(told(mark) === theirs))
   }
 
   test("names that tasks write are those that the core reads, of any length") {
@@ -267,10 +328,27 @@ class SplitsSuite extends RecordedRuns {
     first.add(times, partition = 3, rowsFarAhead = 2)
     again.add(times, partition = 3, rowsFarAhead = 2)
     val other = total.copy()
+    // One task may have several partitions of the input.
     other.add(times, partition = 4, rowsFarAhead = 1)
+    other.add(times, partition = 4, rowsFarAhead = 3)
     Seq(first, again, other).foreach(total.merge)
-    assert(total.farAheadRows === 3)
+    assert(total.farAheadRows === 6)
     assert((total.value.size, total.value(0)) === ((1, 50L)))
+  }
+
+  test("a watermark further down has the session's guard, whatever the one above it was told") {
+    withSQLConf("spark.tidemark.maxAhead" -> "1 day") {
+      val (stream, df) = readings
+      val options = WatermarkOptions(splitBy = Seq($"device"), maxAhead = Some("none"))
+      testStream(counted(withWatermark(df, "time", "0 seconds", options).withWatermark("time", "1 hour")))(
+        AddData(stream, ("a", at("10:00"), 1), ("a", Timestamp.valueOf("2100-01-01 00:00:00"), 1)),
+        ProcessAllAvailable(),
+        Execute { query =>
+          val origins = keyed(query).snapshot.get.entry.origins.values.toSeq
+          assert(origins.map(_.farAheadRows).sorted === Seq(0L, 1L))
+          assert(origins.find(_.farAheadRows == 1).flatMap(_.watermark.millis).contains(millis("9:00")))
+        })
+    }
   }
 
   test("an event time too far ahead moves no clock, and is counted; with the setting, of a plain watermark too") {
