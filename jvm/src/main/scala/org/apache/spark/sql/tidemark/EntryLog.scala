@@ -42,14 +42,14 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
   /** Where the entry of a batch is. */
   def file(batch: Long): String = at(batch).toString
 
-  /** The newest whole entry before `batch`, which Tidemark has not run. The newest of all may be one that was cut short:
-    * Spark alone has run its batch again, and nothing has replaced it.
+  /** The newest whole entry before `batch`. The newest of all may have been cut short: if Spark alone has run its batch
+    * again, nothing has replaced it. One of a newer format is whole, and refused.
     */
   def newestBefore(batch: Long): Option[Entry] =
     batches().filter(_ < batch).sorted.reverse.take(2) match {
       case Seq(newest, older) =>
         try read(newest)
-        catch { case _: TidemarkException => read(older) }
+        catch { case e: TidemarkException if EntryLog.CutShort(e.error.code) => read(older) }
       case newest => newest.headOption.flatMap(read)
     }
 
@@ -114,6 +114,9 @@ private[tidemark] object EntryLog {
 
   // A restart reads the entry before the batch that it runs again, whatever else is kept.
   private val LeastRetained = 2
+
+  // What a piece of an entry is refused as.
+  private val CutShort = Set("CHECKPOINT_ENTRY_EMPTY", "CHECKPOINT_ENTRY_DAMAGED")
 
   private val EntriesOnly = new PathFilter {
     override def accept(path: Path): Boolean = path.getName.nonEmpty && path.getName.forall(_.isDigit)
