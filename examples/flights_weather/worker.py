@@ -55,7 +55,7 @@ def _run(engine: Engine, folder: Path, work: Path) -> None:
         say_steps(STEPS - steps)
         return outcome
 
-    # Small batches wait for files and for one another's tasks more than they compute.
+    # One engine has more to run than the other: alone at the end, one run would leave a core idle.
     with ThreadPoolExecutor(AT_ONCE) as pool:
         outcomes = list(pool.map(play, runs_of(engine)))
     spark.stop()

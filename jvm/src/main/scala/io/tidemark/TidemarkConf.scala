@@ -50,9 +50,9 @@ object TidemarkConf {
   /** Where a length of time may be given: that there is to be none. */
   val NoLength: String = "none"
 
-  private val OneLength = Seq(NoLength, "a length of time above zero, such as 1 minute")
+  private[tidemark] val OneLength = Seq(NoLength, "a length of time above zero, such as 1 minute")
 
-  private def length(text: String): Option[Option[Long]] =
+  private[tidemark] def length(text: String): Option[Option[Long]] =
     if (text == NoLength) Some(None) else Durations.millis(text).map(Some(_))
 
   val IdleAfter: TidemarkConf[Option[Long]] = TidemarkConf(

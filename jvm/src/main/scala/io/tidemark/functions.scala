@@ -48,13 +48,10 @@ object functions {
     all
   }
 
-  private def millis(option: String, text: String): Any =
-    if (text == TidemarkConf.NoLength) text
-    else
-      Durations.millis(text).getOrElse(throw new TidemarkException(TidemarkError.invalidOption(
-        option,
-        text,
-        Seq("a length of time above zero", TidemarkConf.NoLength))))
+  private def millis(option: String, text: String): Any = TidemarkConf
+    .length(text)
+    .getOrElse(throw new TidemarkException(TidemarkError.invalidOption(option, text, TidemarkConf.OneLength)))
+    .getOrElse(TidemarkConf.NoLength)
 
   private def expected(options: WatermarkOptions) =
     options.expectedSplits.map { split =>

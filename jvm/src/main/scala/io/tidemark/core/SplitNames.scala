@@ -55,8 +55,10 @@ final class SplitNames private (
   /** The texts of a name. */
   def apply(number: Int): Seq[Option[String]] = SplitNames.decode(encoded(number))
 
-  def copy(): SplitNames =
-    new SplitNames(bytes.clone(), ends.clone(), count, Option(table).fold[Array[Int]](null)(_.clone()))
+  def copy(): SplitNames = {
+    val places = table
+    new SplitNames(bytes.clone(), ends.clone(), count, if (places == null) null else places.clone())
+  }
 
   /** Adds a name that is known not to be there: many of them are faster so. */
   def addNew(name: Array[Byte], from: Int, until: Int): Unit = {

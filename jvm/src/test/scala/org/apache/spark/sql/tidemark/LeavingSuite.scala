@@ -67,34 +67,28 @@ class LeavingSuite extends TwoStreams {
     }
   }
 
-  test("who comes back goes on from what its origins had reached, or from Spark's watermark if that is later") {
-    withTempDir { checkpoint =>
-      val inputs = new Inputs
-      val recorder = new Recorder("append", checkpoint)
-      def query = unionOfCounts(inputs.a, inputs.b)
-      recorder.run(query)(inputs.step(1 -> "12:00")(1 -> "10:31"))
-      stock(recorder.run(query)(inputs.step(1 -> "12:30")(1 -> "10:51")))
-      assert(sparkWatermark(recorder) === "2024-03-01T10:51:00.000Z")
-      recorder.run(query)(inputs.step()(1 -> "10:55"))
-      assert(watermarks(recorder) === Map("ta" -> Some(millis("12:00")), "tb" -> Some(millis("10:55"))))
-      recorder.run(query)(inputs.step(1 -> "12:50")(1 -> "12:50"))
-      assert(rows(recorder.batches) ===
-        Seq("[ta,12:00,1]", "[ta,12:30,1]", "[tb,10:30,1]", "[tb,10:50,2]"))
-    }
-  }
+  private val leavings = Seq[(String, Recorder => Unit)](
+    "after a batch" -> (_ => ()),
+    "in the middle of an entry" -> (recorder => cutEntry(recorder.checkpoint, recorder.batches.last.id)))
 
-  test("a piece of an entry, whose batch Spark has run again, is passed over") {
-    withTempDir { checkpoint =>
-      val inputs = new Inputs
-      val recorder = new Recorder("append", checkpoint)
-      def query = unionOfCounts(inputs.a, inputs.b)
-      recorder.run(query)(inputs.step(1 -> "12:00")(1 -> "10:31"))
-      cutEntry(checkpoint, recorder.batches.last.id)
-      stock(recorder.run(query)(inputs.step(1 -> "12:30")(1 -> "10:51")))
-      recorder.run(query)(inputs.step()(1 -> "10:55"))
-      assert(watermarks(recorder) === Map("ta" -> Some(millis("12:00")), "tb" -> Some(millis("10:55"))))
+  for ((when, leave) <- leavings)
+    test(
+      s"who leaves $when and comes back goes on from what its origins had reached, or from Spark's watermark if later") {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        def query = unionOfCounts(inputs.a, inputs.b)
+        recorder.run(query)(inputs.step(1 -> "12:00")(1 -> "10:31"))
+        leave(recorder)
+        stock(recorder.run(query)(inputs.step(1 -> "12:30")(1 -> "10:51")))
+        assert(sparkWatermark(recorder) === "2024-03-01T10:51:00.000Z")
+        recorder.run(query)(inputs.step()(1 -> "10:55"))
+        assert(watermarks(recorder) === Map("ta" -> Some(millis("12:00")), "tb" -> Some(millis("10:55"))))
+        recorder.run(query)(inputs.step(1 -> "12:50")(1 -> "12:50"))
+        assert(rows(recorder.batches) ===
+          Seq("[ta,12:00,1]", "[ta,12:30,1]", "[tb,10:30,1]", "[tb,10:50,2]"))
+      }
     }
-  }
 
   test("an entry that is missing is made up for by the one before and Spark's watermark") {
     withTempDir { checkpoint =>

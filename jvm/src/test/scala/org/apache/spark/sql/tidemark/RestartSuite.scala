@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark
 
+import java.io.File
+
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
@@ -70,32 +72,26 @@ class RestartSuite extends TwoStreams {
       }
     }
 
-  test("a batch that was killed before its entry was written does the same again") {
-    withTempDir { checkpoint =>
-      val inputs = new Inputs
-      val recorder = new Recorder("append", checkpoint)
-      recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering.take(3): _*)
-      val last = recorder.batches.last.id
-      val entryBefore = timeless(entry(checkpoint, last))
-      forget(checkpoint, "commits", last)
-      forget(checkpoint, "tidemark", last)
-      recorder.run(carriedColumn(inputs.a, inputs.b))()
-      assert(timeless(entry(checkpoint, last)) === entryBefore)
-    }
-  }
+  private val kills = Seq[(String, (File, Long) => Unit)](
+    "before its entry was written" -> { (checkpoint, batch) =>
+      forget(checkpoint, "commits", batch)
+      forget(checkpoint, "tidemark", batch)
+    },
+    "while its entry was written" -> cutEntry)
 
-  test("a batch that was killed while its entry was written does the same again, and writes it anew") {
-    withTempDir { checkpoint =>
-      val inputs = new Inputs
-      val recorder = new Recorder("append", checkpoint)
-      recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering.take(3): _*)
-      val last = recorder.batches.last.id
-      val entryBefore = timeless(entry(checkpoint, last))
-      cutEntry(checkpoint, last)
-      recorder.run(carriedColumn(inputs.a, inputs.b))()
-      assert(timeless(entry(checkpoint, last)) === entryBefore)
+  for ((moment, kill) <- kills)
+    test(s"a batch that was killed $moment does the same again") {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering.take(3): _*)
+        val last = recorder.batches.last.id
+        val entryBefore = timeless(entry(checkpoint, last))
+        kill(checkpoint, last)
+        recorder.run(carriedColumn(inputs.a, inputs.b))()
+        assert(timeless(entry(checkpoint, last)) === entryBefore)
+      }
     }
-  }
 
   // Hour by hour, `x` marks an input with data. The slowest input, 1, has reached 5:30 - 10 min after six runs, so of
   // its hours 1, 2 and 4 are over, of the second's 1, 3 and 4, of the third's 2 and 3: eight of twelve.
