@@ -16,6 +16,8 @@ import tidemark
 
 DELAY = "10 seconds"
 BATCHES = 3
+TEXTS = 2
+"""Of the counts, how many are also measured with texts, which are columns of the file."""
 
 
 def splits(spark: SparkSession, rounds: int, million: int, counts: tuple[int, ...]) -> None:
@@ -24,7 +26,7 @@ def splits(spark: SparkSession, rounds: int, million: int, counts: tuple[int, ..
     cases = _cases(counts)
     folder = Path(tempfile.mkdtemp(prefix="tidemark-bench-files-"))
     try:
-        runs = _measure(spark, rounds, rows, cases, _files(spark, rows, folder))
+        runs = _measure(spark, rounds, rows, cases, _files(spark, rows, counts, folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -52,30 +54,44 @@ Case = tuple[str, Query, str]
 
 def _cases(counts: tuple[int, ...]) -> dict[str, Case]:
     few = _number(counts[0])
-    cases: dict[str, Case] = {
-        "none": ("stock", few, "none"),
-        "none, text": ("stock", _text(counts[0]), "none, text"),
+    texts = counts[:TEXTS]
+    cases: dict[str, Case] = {"none": ("stock", few, "none")}
+    for count in texts:
+        cases[_bare(count)] = ("stock", _text(count), _bare(count))
+    cases |= {
         "stock, one clock": ("stock", lambda df: _plain(few(df)), "none"),
         "Tidemark, one clock": ("tidemark", lambda df: _plain(few(df)), "none"),
     }
-    for kind, device, of in (("", _number, counts), (", text", _text, counts[:2])):
-        for count in of:
-            by = device(count)
-            cases[f"Tidemark, {count:,} splits{kind}"] = (
-                "tidemark",
-                lambda df, by=by: _split(by(df)),
-                f"none{kind}",
-            )
+    for count in counts:
+        by = _number(count)
+        cases[f"Tidemark, {count:,} splits"] = (
+            "tidemark",
+            lambda df, by=by: _split(by(df)),
+            "none",
+        )
+    for count in texts:
+        by = _text(count)
+        cases[f"Tidemark, {count:,} splits, text"] = (
+            "tidemark",
+            lambda df, by=by: _split(by(df)),
+            _bare(count),
+        )
     return cases
+
+
+def _bare(count: int) -> str:
+    return f"none, {count:,} texts"
 
 
 # Of neighbouring rows each is of another device, which is the dearest case.
 def _number(count: int) -> Query:
-    return lambda df: df.withColumn("device", F.expr(f"pmod(value * 7919, {count})"))
+    return lambda df: df.select(
+        "value", "timestamp", F.expr(f"pmod(value * 7919, {count})").alias("device")
+    )
 
 
 def _text(count: int) -> Query:
-    return lambda df: df.withColumn("device", F.expr(f"'device-' || pmod(value * 7919, {count})"))
+    return lambda df: df.select("value", "timestamp", F.col(f"device_{count}").alias("device"))
 
 
 def _measure(
@@ -91,12 +107,16 @@ def _measure(
     return runs
 
 
-def _files(spark: SparkSession, rows: int, folder: Path) -> str:
+def _files(spark: SparkSession, rows: int, counts: tuple[int, ...], folder: Path) -> str:
     """A folder with a file of so many rows for each batch: one file, under several names."""
     once = folder / "once"
     spark.range(0, rows, 1, 1).select(
         F.col("id").alias("value"),
         F.expr("timestamp_millis(1700000000000 + id div 1000) AS timestamp"),
+        *(
+            F.expr(f"'device-' || pmod(id * 7919, {count}) AS device_{count}")
+            for count in counts[:TEXTS]
+        ),
     ).write.parquet(str(once))
     (written,) = once.glob("*.parquet")
     every = folder / "every"
@@ -107,7 +127,7 @@ def _files(spark: SparkSession, rows: int, folder: Path) -> str:
 
 
 def _read(spark: SparkSession, files: str) -> DataFrame:
-    stream = spark.readStream.schema("value long, timestamp timestamp")
+    stream = spark.readStream.schema(spark.read.parquet(files).schema)
     return stream.option("maxFilesPerTrigger", "1").parquet(files)
 
 

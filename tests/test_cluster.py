@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
+from support.feeds import millis
 from support.processes import run_script
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
-def test_executors_of_their_own_get_the_jar_through_spark_jars_alone(tmp_path: Path) -> None:
-    found = run_script("cluster.py", str(tmp_path), TZ="UTC")
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run_script("cluster.py", str(tmp_path_factory.mktemp("cluster")), TZ="UTC")
+
+
+def test_executors_of_their_own_get_the_jar_through_spark_jars_alone(found: dict[str, Any]) -> None:
     assert found["problems"] == ""
     assert found["executors"] == 2
     assert found["out"] == [
@@ -18,3 +24,12 @@ def test_executors_of_their_own_get_the_jar_through_spark_jars_alone(tmp_path: P
         [["fast", "2024-01-01 06:00:00", 1], ["slow", "2024-01-01 00:00:00", 1]],
         [["fast", "2024-01-01 07:00:00", 1], ["slow", "2024-01-01 01:00:00", 1]],
     ]
+
+
+def test_what_a_task_saw_counts_once_when_it_failed_and_was_tried_again(
+    found: dict[str, Any],
+) -> None:
+    assert found["failed"]
+    assert found["sums"] == [["a", 5], ["b", 1]]
+    assert found["clocks"] == {"a": millis("10:01"), "b": millis("10:05")}
+    assert found["far_ahead"] == 1

@@ -98,7 +98,7 @@ object TidemarkError {
 
   def splitNamesTooLong(column: String): TidemarkError = TidemarkError(
     "TOO_MANY_SPLITS",
-    s"The splits of the watermark on column '$column' take more than 1 GB in one task.",
+    s"The splits of the watermark on column '$column' have names of more than 1 GB together.",
     "splitting by something shorter, or with fewer values")
 
   def splitNotOrderable(column: String, split: String, kind: String): TidemarkError = TidemarkError(

@@ -9,15 +9,18 @@ import java.util.Arrays
   * A name is a row of texts, one for each expression that the input is split by; any of them may be null. All of them are
   * in one array of bytes behind a hash table of open addressing, which is made when one is looked up first: that allocates
   * nothing else, and a million short names take some 25 MB. Names are only ever added. While none is, any thread may read.
+  *
+  * @param most bytes of all names together
   */
 final class SplitNames private (
     private var bytes: Array[Byte],
     private var ends: Array[Int],
     private var count: Int,
+    most: Int,
     @transient @volatile private var table: Array[Int])
     extends Serializable {
 
-  def this() = this(new Array[Byte](64), new Array[Int](8), 0, null)
+  def this(most: Int = SplitNames.MostBytes) = this(new Array[Byte](64), new Array[Int](8), 0, most, null)
 
   def size: Int = count
 
@@ -29,7 +32,9 @@ final class SplitNames private (
 
   def find(name: Array[Byte]): Int = find(name, 0, name.length)
 
-  /** The number of a name, which is added if it is not there yet. */
+  /** The number of a name, which is added if it is not there yet.
+    * @throws SplitNames.TooLong when there is no room for it
+    */
   def add(name: Array[Byte], from: Int, until: Int): Int = {
     val places = hashed
     val at = place(places, name, from, until)
@@ -57,7 +62,7 @@ final class SplitNames private (
 
   def copy(): SplitNames = {
     val places = table
-    new SplitNames(bytes.clone(), ends.clone(), count, if (places == null) null else places.clone())
+    new SplitNames(bytes.clone(), ends.clone(), count, most, if (places == null) null else places.clone())
   }
 
   /** Adds a name that is known not to be there: many of them are faster so. */
@@ -70,7 +75,8 @@ final class SplitNames private (
 
   private def append(name: Array[Byte], from: Int, until: Int): Unit = {
     val at = start(count)
-    val end = Math.addExact(at, until - from)
+    if (until - from > most - at) throw new SplitNames.TooLong
+    val end = at + until - from
     if (end > bytes.length) bytes = Arrays.copyOf(bytes, SplitNames.grown(bytes.length, end))
     if (count == ends.length) ends = Arrays.copyOf(ends, SplitNames.grown(ends.length, count + 1))
     System.arraycopy(name, from, bytes, at, until - from)
@@ -115,6 +121,12 @@ final class SplitNames private (
 }
 
 object SplitNames {
+
+  /** As many bytes as all names together may take: what arrays can hold twice over. */
+  val MostBytes: Int = 1 << 30
+
+  /** All names together would take more bytes than they may. */
+  final class TooLong extends RuntimeException("names of splits take too many bytes")
 
   /** The one split of an input that is not split. */
   val Whole: Array[Byte] = encode(Nil)

@@ -8,7 +8,7 @@ import java.util.Arrays
   */
 final class SplitTimes private (val names: SplitNames, private var largest: Array[Long]) extends Serializable {
 
-  def this() = this(new SplitNames, new Array[Long](8))
+  def this(names: SplitNames = new SplitNames) = this(names, new Array[Long](8))
 
   def size: Int = names.size
   def isEmpty: Boolean = size == 0
@@ -28,7 +28,9 @@ final class SplitTimes private (val names: SplitNames, private var largest: Arra
     raise(size - 1, eventTimeMillis)
   }
 
-  /** Takes in another's splits, until there are more than `most`. */
+  /** Takes in another's splits, until there are more than `most`.
+    * @throws SplitNames.TooLong when their names are too long together
+    */
   def merge(that: SplitTimes, most: Int): Unit = {
     var number = 0
     while (number < that.size && size <= most) {

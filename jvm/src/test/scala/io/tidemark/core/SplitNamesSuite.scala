@@ -60,6 +60,19 @@ class SplitNamesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(names(0) == long && names(1) == Seq(Some("y")))
   }
 
+  test("names that take more bytes than they may are refused, and those that were there stay") {
+    val names = new SplitNames(most = 12)
+    def encode(text: String) = SplitNames.encode(Seq(Some(text)))
+    names.add(encode("abcd"))
+    names.addNew(encode("efgh"), 0, 5)
+    for (full <- Seq(names, names.copy())) {
+      intercept[SplitNames.TooLong](full.add(encode("ij")))
+      intercept[SplitNames.TooLong](full.addNew(encode("ij"), 0, 3))
+      assert(full.add(encode("i")) === 2)
+      assert((0 until full.size).map(full(_).head) === Seq(Some("abcd"), Some("efgh"), Some("i")))
+    }
+  }
+
   test("a copy has a life of its own, and so has one that went to another process") {
     val names = new SplitNames
     names.add(SplitNames.encode(Seq(Some("a"))))

@@ -137,7 +137,13 @@ private[tidemark] final class KeyedQuery(
   def ended(batch: Long, endMillis: Long, observed: Observation): Unit = {
     val at = levels.getOrElse(batch, throw new IllegalStateException(s"batch $batch ended but was never planned"))
     val ended = Observation.Ended(batch, next.start, endMillis)
-    val after = Observation.observe(entry, ended, next.decision, at, observed, origins.rules)
+    val after =
+      try Observation.observe(entry, ended, next.decision, at, observed, origins.rules)
+      catch {
+        case e: SplitNames.TooLong =>
+          val split = origins.all.filter(_.rules.splitBy.nonEmpty).map(_.column)
+          throw new TidemarkException(TidemarkError.splitNamesTooLong(split.mkString(", ")), e)
+      }
     requireFewSplits(after)
     log.write(after)
     entry = after

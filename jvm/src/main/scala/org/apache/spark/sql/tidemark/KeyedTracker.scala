@@ -37,7 +37,7 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
       val times = new SplitTimes
       // One origin may be in the plan twice; both have the same rows.
       clocks.get(one.clocks) match {
-        case Some(nodes) => nodes.foreach(node => times.merge(node.seen.value, query.maxSplits))
+        case Some(nodes) => nodes.foreach(node => times.merge(node.seen.whole(one.column), query.maxSplits))
         case None =>
           stats.getOrElse(one.nodeId, Nil).map(_.eventTimeStats.value).filter(_.count > 0).foreach { seen =>
             times.note(SplitNames.Whole, seen.max)

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.core.SplitTimes
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.{SplitNames, SplitTimes}
 
 import org.apache.spark.util.AccumulatorV2
 
@@ -17,6 +18,8 @@ import org.apache.spark.util.AccumulatorV2
 private[tidemark] final class SplitAccumulator(maxSplits: Int) extends AccumulatorV2[SplitTimes, SplitTimes] {
   @volatile private var times = new SplitTimes
   @volatile private var farAhead = Map.empty[Long, Long]
+  // Spark takes no failure from a merge: it is remembered, and told to who asks for the whole.
+  @volatile private var tooLong = false
 
   /** What a task has seen of one partition of the input; it may have several. */
   def add(seen: SplitTimes, partition: Int, rowsFarAhead: Long): Unit = {
@@ -28,32 +31,45 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
   def farAheadRows: Long = farAhead.values.sum
 
   override def value: SplitTimes = times
+
+  /** All that was seen.
+    * @throws TidemarkException when it was too much to bring along
+    */
+  def whole(column: String): SplitTimes = {
+    if (tooLong) throw new TidemarkException(TidemarkError.splitNamesTooLong(column))
+    times
+  }
+
   override def add(seen: SplitTimes): Unit =
     if (times.isEmpty) times = seen
     else if (!seen.isEmpty) {
       val both = times.copy()
-      both.merge(seen, maxSplits)
+      try both.merge(seen, maxSplits)
+      catch { case _: SplitNames.TooLong => tooLong = true }
       times = both
     }
 
   override def merge(other: AccumulatorV2[SplitTimes, SplitTimes]): Unit = other match {
     case that: SplitAccumulator =>
       add(that.times)
+      tooLong ||= that.tooLong
       that.farAhead.foreach { case (partition, rows) => note(partition, rows) }
     case _ => throw new UnsupportedOperationException(s"cannot merge with ${other.getClass.getName}")
   }
 
-  override def isZero: Boolean = times.isEmpty && farAhead.isEmpty
+  override def isZero: Boolean = times.isEmpty && farAhead.isEmpty && !tooLong
 
   override def reset(): Unit = {
     times = new SplitTimes
     farAhead = Map.empty
+    tooLong = false
   }
 
   override def copy(): SplitAccumulator = {
     val same = new SplitAccumulator(maxSplits)
     same.times = times
     same.farAhead = farAhead
+    same.tooLong = tooLong
     same
   }
 

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.SplitTimes
+import io.tidemark.core.{SplitNames, SplitTimes}
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -85,7 +85,11 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
     all
   }
 
-  private def flush(partition: Int): Unit = factory.into.add(times, partition, farAhead)
+  private def flush(partition: Int): Unit =
+    try factory.into.add(times, partition, farAhead)
+    catch {
+      case e: SplitNames.TooLong => throw new TidemarkException(TidemarkError.splitNamesTooLong(factory.column), e)
+    }
 }
 
 private[tidemark] object TaskClocks {

@@ -116,13 +116,6 @@ class CheckpointDamageSuite extends TwoStreams {
     }
   }
 
-  private def write(file: File, bytes: Array[Byte]): Unit = {
-    // The checksum that Hadoop keeps beside the file would only hide what is tested.
-    Files.deleteIfExists(new File(file.getParentFile, s".${file.getName}.crc").toPath)
-    Files.write(file.toPath, bytes)
-    ()
-  }
-
   /** The files of the checkpoint that are Spark's, and what is in them. */
   private def files(checkpoint: File): Map[String, Seq[Byte]] = {
     val root: Path = checkpoint.toPath

@@ -97,6 +97,23 @@ class KafkaSplitsSuite extends ManualClockTest {
       CheckNewAnswer((0, "12:00", 1L), (1, "10:00", 4L)))
   }
 
+  test("split by anything else, nobody is idle while a limit holds rows back") {
+    PartitionedLog.begin(partitions = 2)
+    run(counted(Seq(concat_ws("-", $"topic", $"partition")), limit = 1))(
+      add(0, "12:00"),
+      add(1, "10:00", "10:01", "10:02", "10:03"),
+      after(1000),
+      after(60000),
+      after(60000),
+      after(60000),
+      // The one has been silent for three minutes, and might have been among the rows that were held back.
+      partitionsAre("t-0", "t-1"),
+      originsAre("time" -> Some(millis("10:03"))),
+      CheckNewAnswer(),
+      after(60000),
+      CheckNewAnswer((1, "10:00", 4L)))
+  }
+
   test("rows that come to an idle partition are waited for from the batch on that reads them") {
     PartitionedLog.begin(partitions = 2)
     run(counted(byPartition, limit = 1))(

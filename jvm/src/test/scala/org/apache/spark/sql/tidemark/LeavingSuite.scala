@@ -1,8 +1,13 @@
 package org.apache.spark.sql.tidemark
 
+import java.nio.file.Files
+
+import io.tidemark.core.EntryCodec
+
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.StreamingQueryException
 
 /** A query may come to Tidemark with a checkpoint of Spark's, leave it again, and come back. */
 class LeavingSuite extends TwoStreams {
@@ -89,6 +94,21 @@ class LeavingSuite extends TwoStreams {
           Seq("[ta,12:00,1]", "[ta,12:30,1]", "[tb,10:30,1]", "[tb,10:50,2]"))
       }
     }
+
+  test("an entry of a newer format is refused, also where Spark has run batches since") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      def query = unionOfCounts(inputs.a, inputs.b)
+      recorder.run(query)(inputs.step(1 -> "12:00")(1 -> "10:31"))
+      val newest = entryFile(checkpoint, recorder.batches.last.id)
+      val bytes = Files.readAllBytes(newest.toPath)
+      write(newest, bytes.updated("TIDEMARK".length, (EntryCodec.Version + 1).toByte))
+      stock(recorder.run(query)(inputs.step(1 -> "12:30")(1 -> "10:51")))
+      val failed = intercept[StreamingQueryException](recorder.run(query)(inputs.step()(1 -> "10:55")))
+      assert(failed.getMessage.contains("CHECKPOINT_ENTRY_NEWER") && failed.getMessage.contains(newest.getName))
+    }
+  }
 
   test("an entry that is missing is made up for by the one before and Spark's watermark") {
     withTempDir { checkpoint =>

@@ -18,6 +18,15 @@ trait ManualClockTest extends KeyedWatermarkTest {
     }: _*)
   }
 
+  /** Moves the clock in the middle of a batch. */
+  protected def moveWithin(millis: Long): Unit = clock.advance(millis)
+
+  /** For histories in which a batch moves the clock as well: `StreamTest` knows its own moves only. */
+  protected def move(millis: Long): StreamAction = Execute { _ =>
+    clock.advance(millis)
+    triggered()
+  }
+
   /** Returns when what the clock's time asks for has been done. */
   protected def triggered(): Unit = {
     eventually(timeout(streamingTimeout))(assert(clock.isStreamWaitingAt(clock.getTimeMillis())))

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
+import java.util.concurrent.atomic.AtomicReference
 
 import io.tidemark.{TidemarkError, TidemarkException, WatermarkOptions}
 import io.tidemark.core.{OnReturn, OriginRules, SplitNames, WhenIdle}
@@ -46,6 +47,46 @@ class SilenceSuite extends ManualClockTest {
         (11 to 19).flatMap(minute => more(s"10:$minute")) ++ Seq(CheckNewAnswer()) ++
         more("10:25") ++ Seq(second, CheckNewAnswer(("10:00", 2L), ("10:10", 9L))): _*)
   }
+
+  test("a batch that takes longer than the idle time is no silence: it counts from the batch's end") {
+    val (stream, df) = readings
+    val slow = udf { (device: String) =>
+      SilenceSuite.within.getAndSet(() => ())()
+      device
+    }
+    val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))
+    def idle(names: String*) = Execute { query =>
+      val splits = keyed(query).snapshot.get.decision.origins.values
+      assert(splits.forall(_.isIdle) === names.nonEmpty)
+    }
+    run(counted(marked.filter(slow.asNondeterministic()($"device") =!= "")))(
+      Execute(_ => SilenceSuite.within.set(() => moveWithin(30000))),
+      AddData(stream, "a" -> at("10:35"), "b" -> at("10:05")),
+      move(1000),
+      CheckNewAnswer(),
+      // The batch has ended at 31 s.
+      move(9000),
+      CheckNewAnswer(),
+      idle(),
+      move(1000),
+      CheckNewAnswer(("10:00", 1L)),
+      idle("a", "b"))
+  }
+
+  for ((rule, reached) <- Seq("hold" -> "10:26", "catch_up" -> "10:46"))
+    test(s"a split that comes back behind the watermark: $rule") {
+      val (stream, df) = readings
+      val options = tenSeconds.copy(splitBy = Seq($"device"), onReturn = Some(rule))
+      def more(rows: (String, Timestamp)*) = Seq(AddData(stream, rows: _*), second)
+      run(counted(withWatermark(df, "time", "0 seconds", options)))(
+        more("a" -> at("10:00"), "b" -> at("10:05")) ++ (11 to 22).flatMap(minute => more("a" -> at(s"10:$minute"))) ++
+          more("a" -> at("10:26")) ++ Seq(originsAre("time" -> Some(millis("10:26")))) ++
+          // Late, and behind; the other goes on.
+          more("b" -> at("10:12")) ++ more("a" -> at("10:46")) ++ Seq(originsAre("time" -> Some(millis(reached)))) ++
+          // It has caught up, and holds in both cases.
+          more("b" -> at("10:50")) ++ more("a" -> at("11:00")) ++ Seq(
+            originsAre("time" -> Some(millis("10:50")))): _*)
+    }
 
   private val allOptions = WatermarkOptions(
     splitBy = Seq($"device"),
@@ -235,4 +276,10 @@ class SilenceSuite extends ManualClockTest {
           CheckNewAnswer(("10:00", 1L))): _*)
     }
   }
+}
+
+private object SilenceSuite {
+
+  /** What a batch does in its midst, once. */
+  val within = new AtomicReference[() => Unit](() => ())
 }

@@ -1,53 +1,22 @@
 package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
-import java.util.concurrent.atomic.AtomicInteger
 
 import io.tidemark.{TidemarkException, WatermarkOptions}
-import io.tidemark.core.{OnReturn, SplitNames, Splits, SplitTimes}
 import io.tidemark.functions.withWatermark
 
-import com.fasterxml.jackson.databind.ObjectMapper
-
-import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
-import org.apache.spark.sql.{Column, DataFrame}
-import org.apache.spark.sql.execution.WholeStageCodegenExec
+import org.apache.spark.sql.Column
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.unsafe.types.UTF8String
-import org.apache.spark.util.SizeEstimator
 
 /** Which split holds an origin's watermark, and what a split may be. */
-class SplitsSuite extends RecordedRuns {
+class SplitsSuite extends SplitInputs {
   import testImplicits._
-
-  private def readings: (MemoryStream[(String, Timestamp, Int)], DataFrame) = {
-    val stream = MemoryStream[(String, Timestamp, Int)]
-    stream -> stream.toDF().toDF("device", "time", "n")
-  }
-
-  private def split(df: DataFrame, by: Column*): DataFrame =
-    withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = by))
-
-  private def counted(df: DataFrame): DataFrame =
-    df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
-
-  private def splitsOf(query: KeyedQuery): Map[String, Option[Long]] = {
-    val splits = query.snapshot.get.entry.origins.values.head.splits
-    (0 until splits.size).map(s => SplitNames.show(splits.name(s)) -> splits.clock(s)).toMap
-  }
 
   private def splitsAre(expected: (String, String)*): StreamAction = Execute { query =>
     assert(splitsOf(keyed(query)) === expected.map { case (name, time) => name -> Some(millis(time)) }.toMap)
   }
-
-  private val generated = Seq("CODEGEN_ONLY", "NO_CODEGEN")
-
-  /** With code that is generated as a whole, or with none. */
-  private def withCode(mode: String)(body: => Unit): Unit = withSQLConf(
-    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> (mode == "CODEGEN_ONLY").toString,
-    SQLConf.CODEGEN_FACTORY_MODE.key -> mode)(body)
 
   for (mode <- generated)
     test(s"a split that lags behind holds the watermark and loses no rows ($mode)") {
@@ -143,6 +112,20 @@ class SplitsSuite extends RecordedRuns {
       }
     }
 
+  test("names of 10 MB, with line breaks, quotes and paths, are splits like any other, in a later run too") {
+    val names = Seq("\n\"'../%s\u0000".padTo(10000000, 'x'), "\u00e9" * 5000000, "")
+    val (stream, df) = readings
+    testStream(counted(split(df, $"device")))(
+      AddData(stream, names.zipWithIndex.map { case (name, i) => (name, at(s"10:0$i"), i) }: _*),
+      ProcessAllAvailable(),
+      StopStream,
+      StartStream(),
+      AddData(stream, (names(1), at("10:09"), 1)),
+      ProcessAllAvailable(),
+      splitsAre(names.zip(Seq("10:00", "10:09", "10:02")): _*),
+      originsAre("time" -> Some(millis("10:00"))))
+  }
+
   test("an expected split that no row can be of is refused where it is written") {
     val (_, df) = readings
     def expecting(by: Column, text: String) =
@@ -216,23 +199,6 @@ class SplitsSuite extends RecordedRuns {
     }
   }
 
-  test("100,000 splits in the first batch") {
-    val stream = MemoryStream[Int]
-    val df = stream.toDF().select($"value".as("device"), timestamp_seconds($"value" % 1000 + 1000000).as("time"))
-    testStream(counted(split(df, $"device")))(
-      AddData(stream, 0 until 100000: _*),
-      ProcessAllAvailable(),
-      Execute { query =>
-        assert(keyed(query).snapshot.get.entry.origins.values.head.splits.size === 100000)
-        assert(keyed(query).snapshot.get.decision.origins.values.flatMap(_.millis).toSeq === Seq(1000000000L))
-        val report = new ObjectMapper().readTree(Takeovers.report(query.runId).get.json)
-        val splits = report.get("origins").get(0).get("splits")
-        assert(splits.get("total").asInt === 100000 && splits.get("active").asInt === 100000)
-        assert(splits.get("worst").size === 5)
-        splits.get("worst").forEach(worst => assert(worst.get("clock_ms").asLong === 1000000000L))
-      })
-  }
-
   test("a query that is left to Spark cannot have splits") {
     withSQLConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max") {
       val (stream, df) = readings
@@ -240,100 +206,6 @@ class SplitsSuite extends RecordedRuns {
         AddData(stream, ("a", at("10:00"), 1)),
         ExpectFailure[TidemarkException](e => assert(e.getMessage.contains("LEFT_TO_SPARK"))))
     }
-  }
-
-  test("the watermark's operator is part of the generated code around it, with splits and without") {
-    val (stream, df) = readings
-    for ((marked, expected) <- Seq(
-        df.withWatermark("time", "0 seconds") -> Seq("KeyedWatermarkExec"),
-        split(df, $"device") -> Seq("KeyedWatermarkExec", "SplitClocksExec")))
-      testStream(counted(marked.filter($"n" > 0)))(
-        AddData(stream, ("a", at("10:00"), 1)),
-        ProcessAllAvailable(),
-        Execute { query =>
-          val stages = query.lastExecution.executedPlan.collect { case stage: WholeStageCodegenExec => stage.child }
-          val nodes = stages.flatMap(_.collect { case node => node.getClass.getSimpleName })
-          assert(expected.forall(nodes.contains))
-        })
-  }
-
-  test("splits cost no Spark job") {
-    def jobs(run: => Unit): Int = {
-      val begun = new AtomicInteger
-      val listener = new SparkListener {
-        override def onJobStart(job: SparkListenerJobStart): Unit = { begun.incrementAndGet(); () }
-      }
-      spark.sparkContext.addSparkListener(listener)
-      run
-      spark.sparkContext.listenerBus.waitUntilEmpty()
-      spark.sparkContext.removeSparkListener(listener)
-      begun.get
-    }
-    def once(mark: DataFrame => DataFrame): Unit = {
-      val (stream, df) = readings
-      record(
-        "append",
-        counted(mark(df)),
-        Seq(() => { stream.addData(("a", at("10:00"), 1), ("b", at("11:00"), 2)); () }))
-      ()
-    }
-    val theirs = jobs(stock(once(_.withWatermark("time", "0 seconds"))))
-    // The same batches, as both splits are heard in the same one.
-    assert(theirs > 0 && jobs(once(_.withWatermark("time", "0 seconds"))) === theirs)
-    assert(jobs(once(split(_, lit("all")))) === theirs)
-  }
-
-  test("a batch's event times are told as Spark tells them: with splits and without, in generated code and in none") {
-    val times = Seq("10:00", "10:07", "09:13", "11:59", "10:01").map(at)
-    val rows = times.zipWithIndex.map { case (time, i) => ("a", new Timestamp(time.getTime + i * 17), i) } :+
-      (("a", null, 9))
-    def told(mark: DataFrame => DataFrame) = {
-      val (stream, df) = readings
-      val steps = rows.grouped(3).map(some => () => { stream.addData(some); () }).toSeq
-      record("append", counted(mark(df)), steps).map(_.eventTime)
-    }
-    val theirs = stock(told(_.withWatermark("time", "1 hour")))
-    assert(theirs.exists(_.contains("avg")))
-    val marks = Seq[DataFrame => DataFrame](
-      _.withWatermark("time", "1 hour"),
-      withWatermark(_, "time", "1 hour", WatermarkOptions(splitBy = Seq($"device"))))
-    for (mode <- generated; mark <- marks) withCode(mode)(assert(told(mark) === theirs))
-  }
-
-  test("names that tasks write are those that the core reads, of any length") {
-    val buffer = new NameBuffer
-    for (length <- Seq(0, 1, 126, 127, 128, 5000, 10000000)) {
-      val text = "\u00e9" * (length / 2) + "x" * (length % 2)
-      buffer.clear()
-      buffer.add(UTF8String.fromString(text))
-      buffer.addNull()
-      buffer.add(UTF8String.fromString("b"))
-      val name = java.util.Arrays.copyOf(buffer.bytes, buffer.length)
-      assert(name.sameElements(SplitNames.encode(Seq(Some(text), None, Some("b")))), length)
-    }
-  }
-
-  test("a million splits take less than 64 MiB, with their names") {
-    val times = new SplitTimes
-    for (number <- 0 until 1000000) times.note(SplitNames.encode(Seq(Some(s"device-$number"))), number.toLong)
-    val splits = Splits.none.heard(times, 0L, 0L, OnReturn.Hold)
-    assert(splits.size === 1000000)
-    assert(SizeEstimator.estimate(splits) <= (64L << 20))
-  }
-
-  test("a task that runs twice changes nothing") {
-    val times = SplitTimes.whole(50)
-    val total = new SplitAccumulator(10)
-    val (first, again) = (total.copy(), total.copy())
-    first.add(times, partition = 3, rowsFarAhead = 2)
-    again.add(times, partition = 3, rowsFarAhead = 2)
-    val other = total.copy()
-    // One task may have several partitions of the input.
-    other.add(times, partition = 4, rowsFarAhead = 1)
-    other.add(times, partition = 4, rowsFarAhead = 3)
-    Seq(first, again, other).foreach(total.merge)
-    assert(total.farAheadRows === 6)
-    assert((total.value.size, total.value(0)) === ((1, 50L)))
   }
 
   test("a watermark further down has the session's guard, whatever the one above it was told") {

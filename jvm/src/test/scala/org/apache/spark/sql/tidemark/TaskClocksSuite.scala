@@ -23,7 +23,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     1 -> Gen.oneOf(Long.MinValue, Long.MaxValue, 0L))
   private val text = Gen.frequency(
     4 -> Gen.oneOf("", "a", "b"),
-    4 -> Gen.choose(0, 5000).map(n => s"device-$n"),
+    4 -> Gen.choose(0, 20000).map(n => s"device-$n"),
     1 -> Gen.choose(0, 3000).map("x" * _))
   private def rows[K](key: Gen[K]) =
     Gen.choose(0, 20000).flatMap(Gen.listOfN(_, Gen.zip(key, Gen.choose(-1000L, 1000000L))))

@@ -1,0 +1,70 @@
+package org.apache.spark.sql.tidemark
+
+import io.tidemark.TidemarkException
+import io.tidemark.core.{SplitNames, SplitTimes}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.apache.spark.unsafe.types.UTF8String
+
+/** What tasks bring to the driver. */
+class SplitAccumulatorSuite extends AnyFunSuite {
+
+  test("a task that runs twice changes nothing") {
+    val times = SplitTimes.whole(50)
+    val total = new SplitAccumulator(10)
+    val (first, again) = (total.copy(), total.copy())
+    first.add(times, partition = 3, rowsFarAhead = 2)
+    again.add(times, partition = 3, rowsFarAhead = 2)
+    val other = total.copy()
+    // One task may have several partitions of the input.
+    other.add(times, partition = 4, rowsFarAhead = 1)
+    other.add(times, partition = 4, rowsFarAhead = 3)
+    Seq(first, again, other).foreach(total.merge)
+    assert(total.farAheadRows === 6)
+    assert((total.value.size, total.value(0)) === ((1, 50L)))
+  }
+
+  test("names that tasks write are those that the core reads, of any length") {
+    val buffer = new NameBuffer
+    for (length <- Seq(0, 1, 126, 127, 128, 5000, 10000000)) {
+      val text = "\u00e9" * (length / 2) + "x" * (length % 2)
+      buffer.clear()
+      buffer.add(UTF8String.fromString(text))
+      buffer.addNull()
+      buffer.add(UTF8String.fromString("b"))
+      val name = java.util.Arrays.copyOf(buffer.bytes, buffer.length)
+      assert(name.sameElements(SplitNames.encode(Seq(Some(text), None, Some("b")))), length)
+    }
+  }
+
+  test("names that are too long together are told of, by name, wherever it was noticed") {
+    def named(name: String) = {
+      val times = new SplitTimes(new SplitNames(most = 8))
+      times.note(SplitNames.encode(Seq(Some(name))), 1L)
+      times
+    }
+    val driver = new SplitAccumulator(100)
+    driver.merge(task(named("abcd")))
+    assert(driver.whole("time").size === 1)
+    val both = task(named("efgh"))
+    both.add(named("ijkl"))
+    for (full <- Seq(both, both.copy())) {
+      val total = driver.copy()
+      total.merge(full)
+      val refused = intercept[TidemarkException](total.whole("time"))
+      assert(refused.error.code === "TOO_MANY_SPLITS" && refused.getMessage.contains("'time'"))
+      total.reset()
+      assert(total.isZero && total.whole("time").isEmpty)
+    }
+    // Too long only with what other tasks have brought.
+    driver.merge(task(named("efgh")))
+    intercept[TidemarkException](driver.whole("time"))
+  }
+
+  private def task(times: SplitTimes): SplitAccumulator = {
+    val seen = new SplitAccumulator(100)
+    seen.add(times)
+    seen
+  }
+}

@@ -1,0 +1,105 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+import java.util.concurrent.atomic.AtomicInteger
+
+import io.tidemark.WatermarkOptions
+import io.tidemark.core.{OnReturn, SplitNames, Splits, SplitTimes}
+import io.tidemark.functions.withWatermark
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.WholeStageCodegenExec
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.util.SizeEstimator
+
+/** What splits cost: no job, no break in generated code, little memory; and what Spark tells of a batch stays as it was. */
+class SplitCostSuite extends SplitInputs {
+  import testImplicits._
+
+  test("100,000 splits in the first batch") {
+    val stream = MemoryStream[Int]
+    val df = stream.toDF().select($"value".as("device"), timestamp_seconds($"value" % 1000 + 1000000).as("time"))
+    testStream(counted(split(df, $"device")))(
+      AddData(stream, 0 until 100000: _*),
+      ProcessAllAvailable(),
+      Execute { query =>
+        assert(keyed(query).snapshot.get.entry.origins.values.head.splits.size === 100000)
+        assert(keyed(query).snapshot.get.decision.origins.values.flatMap(_.millis).toSeq === Seq(1000000000L))
+        val report = new ObjectMapper().readTree(Takeovers.report(query.runId).get.json)
+        val splits = report.get("origins").get(0).get("splits")
+        assert(splits.get("total").asInt === 100000 && splits.get("active").asInt === 100000)
+        assert(splits.get("worst").size === 5)
+        splits.get("worst").forEach(worst => assert(worst.get("clock_ms").asLong === 1000000000L))
+      })
+  }
+
+  test("the watermark's operator is part of the generated code around it, with splits and without") {
+    val (stream, df) = readings
+    for ((marked, expected) <- Seq(
+        df.withWatermark("time", "0 seconds") -> Seq("KeyedWatermarkExec"),
+        split(df, $"device") -> Seq("KeyedWatermarkExec", "SplitClocksExec")))
+      testStream(counted(marked.filter($"n" > 0)))(
+        AddData(stream, ("a", at("10:00"), 1)),
+        ProcessAllAvailable(),
+        Execute { query =>
+          val stages = query.lastExecution.executedPlan.collect { case stage: WholeStageCodegenExec => stage.child }
+          val nodes = stages.flatMap(_.collect { case node => node.getClass.getSimpleName })
+          assert(expected.forall(nodes.contains))
+        })
+  }
+
+  test("splits cost no Spark job") {
+    def jobs(run: => Unit): Int = {
+      val begun = new AtomicInteger
+      val listener = new SparkListener {
+        override def onJobStart(job: SparkListenerJobStart): Unit = { begun.incrementAndGet(); () }
+      }
+      spark.sparkContext.addSparkListener(listener)
+      run
+      spark.sparkContext.listenerBus.waitUntilEmpty()
+      spark.sparkContext.removeSparkListener(listener)
+      begun.get
+    }
+    def once(mark: DataFrame => DataFrame): Unit = {
+      val (stream, df) = readings
+      record(
+        "append",
+        counted(mark(df)),
+        Seq(() => { stream.addData(("a", at("10:00"), 1), ("b", at("11:00"), 2)); () }))
+      ()
+    }
+    val theirs = jobs(stock(once(_.withWatermark("time", "0 seconds"))))
+    // The same batches, as both splits are heard in the same one.
+    assert(theirs > 0 && jobs(once(_.withWatermark("time", "0 seconds"))) === theirs)
+    assert(jobs(once(split(_, lit("all")))) === theirs)
+  }
+
+  test("a batch's event times are told as Spark tells them: with splits and without, in generated code and in none") {
+    val times = Seq("10:00", "10:07", "09:13", "11:59", "10:01").map(at)
+    val rows = times.zipWithIndex.map { case (time, i) => ("a", new Timestamp(time.getTime + i * 17), i) } :+
+      (("a", null, 9))
+    def told(mark: DataFrame => DataFrame) = {
+      val (stream, df) = readings
+      val steps = rows.grouped(3).map(some => () => { stream.addData(some); () }).toSeq
+      record("append", counted(mark(df)), steps).map(_.eventTime)
+    }
+    val theirs = stock(told(_.withWatermark("time", "1 hour")))
+    assert(theirs.exists(_.contains("avg")))
+    val marks = Seq[DataFrame => DataFrame](
+      _.withWatermark("time", "1 hour"),
+      withWatermark(_, "time", "1 hour", WatermarkOptions(splitBy = Seq($"device"))))
+    for (mode <- generated; mark <- marks) withCode(mode)(assert(told(mark) === theirs))
+  }
+
+  test("a million splits take less than 64 MiB, with their names") {
+    val times = new SplitTimes
+    for (number <- 0 until 1000000) times.note(SplitNames.encode(Seq(Some(s"device-$number"))), number.toLong)
+    val splits = Splits.none.heard(times, 0L, 0L, OnReturn.Hold)
+    assert(splits.size === 1000000)
+    assert(SizeEstimator.estimate(splits) <= (64L << 20))
+  }
+}

@@ -1,0 +1,40 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+
+import io.tidemark.WatermarkOptions
+import io.tidemark.core.SplitNames
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.{Column, DataFrame}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+
+/** Readings of devices, and what is known of their splits. */
+trait SplitInputs extends RecordedRuns {
+  import testImplicits._
+
+  protected def readings: (MemoryStream[(String, Timestamp, Int)], DataFrame) = {
+    val stream = MemoryStream[(String, Timestamp, Int)]
+    stream -> stream.toDF().toDF("device", "time", "n")
+  }
+
+  protected def split(df: DataFrame, by: Column*): DataFrame =
+    withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = by))
+
+  protected def counted(df: DataFrame): DataFrame =
+    df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
+
+  protected def splitsOf(query: KeyedQuery): Map[String, Option[Long]] = {
+    val splits = query.snapshot.get.entry.origins.values.head.splits
+    (0 until splits.size).map(s => SplitNames.show(splits.name(s)) -> splits.clock(s)).toMap
+  }
+
+  protected val generated = Seq("CODEGEN_ONLY", "NO_CODEGEN")
+
+  /** With code that is generated as a whole, or with none. */
+  protected def withCode(mode: String)(body: => Unit): Unit = withSQLConf(
+    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> (mode == "CODEGEN_ONLY").toString,
+    SQLConf.CODEGEN_FACTORY_MODE.key -> mode)(body)
+}
