@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from support.feeds import Feed, clock
+from support.feeds import Feed, clock, millis
 from support.streams import Stepper
 
 SCHEMA = "id LONG, {column} TIMESTAMP"
@@ -54,3 +54,44 @@ def test_plain_with_watermark_is_keyed_too(
     feeds["fast"].add({"id": 1, "fast_time": "10:01"}, {"id": 2, "fast_time": "10:10"})
     assert stepper.step() == [("fast", clock("10:00"), 1)]
     assert set(stepper.watermarks()) == {"fast_time", "slow_time"}
+
+
+def test_settings_reach_the_watermark_clause(
+    spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    events = feed("events", "id LONG, time TIMESTAMP")
+    events.stream().createOrReplaceTempView("ahead_events")
+    spark.conf.set("spark.tidemark.maxAhead", "1 day")
+    try:
+        stepper = run(
+            spark.sql("""
+                SELECT window.start, count(*)
+                FROM STREAM ahead_events WATERMARK time DELAY OF INTERVAL 0 SECONDS
+                GROUP BY window(time, '10 minutes')
+            """)
+        )
+        events.add({"id": 0, "time": "10:00"}, {"id": 1, "time": "2100-01-01T00:00:00Z"})
+        stepper.step()
+    finally:
+        spark.conf.unset("spark.tidemark.maxAhead")
+    assert stepper.watermarks() == {"time": millis("10:00")}
+    assert stepper.origins()["time"]["far_ahead_rows"] == 1
+
+
+def test_the_function_gives_a_watermark_its_splits(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    events = feed("events", "id LONG, time TIMESTAMP")
+    options = '{"key": "readings", "expectedSplits": [["3"]]}'
+    marked = (
+        events.stream()
+        .selectExpr(f"tidemark_event_time(time, '{options}', id) AS time", "id")
+        .withWatermark("time", "1 minute")
+    )
+    stepper = run(marked.groupBy(F.window("time", "10 minutes")).count())
+    events.add({"id": 1, "time": "10:00"}, {"id": 2, "time": "10:30"})
+    stepper.step()
+    assert stepper.watermarks() == {"readings": None}
+    events.add({"id": 3, "time": "10:20"})
+    stepper.step()
+    assert stepper.watermarks() == {"readings": millis("09:59")}

@@ -97,7 +97,7 @@ def _no_one_text(value: object, problem: str) -> TidemarkError:
     return TidemarkError(
         "INVALID_SPLITS",
         f"The expected split value {value!r} {problem}, so what it reads as in Spark is not known",
-        "giving it as text, as Spark's cast to STRING shows it (times in UTC)",
+        "giving it as text, as Spark's cast to STRING shows it (times in UTC, bytes as hex)",
     )
 
 

@@ -114,7 +114,7 @@ object TidemarkError {
   def expectedSplitType(text: String, split: String, kind: String): TidemarkError = TidemarkError(
     "INVALID_SPLITS",
     s"The expected split '$text' is never heard: the input is split by '$split', and '$text' is no value of type $kind.",
-    "giving the text that Spark's cast of the value to STRING shows (of timestamps in UTC)")
+    "giving the text that Spark's cast of the value to STRING shows (of timestamps in UTC, of bytes as hex)")
 
   def invalidEventTime(why: String): TidemarkError = TidemarkError(
     "INVALID_EVENT_TIME",

@@ -5,16 +5,16 @@ package io.tidemark.core
   * @param origins each origin's watermark
   * @param unionFloors what each union's column had already reached
   * @param carried the watermark of each carried column as it leaves its operator
-  * @param sideFloors what join sides had already reached that follow the other side while they are idle
+  * @param inputFloors what inputs of operators had already reached that go by others while one is idle
   */
 final case class Decision(
     origins: Map[OriginName, Watermark],
     unionFloors: Map[UnionSlot, Watermark],
     carried: Map[CarriedSlot, Watermark],
-    sideFloors: Map[Input, Watermark] = Map.empty) {
+    inputFloors: Map[Input, Watermark] = Map.empty) {
   def origin(name: OriginName): Watermark = origins.getOrElse(name, Watermark.Unknown)
   def unionFloor(slot: UnionSlot): Watermark = unionFloors.getOrElse(slot, Watermark.Unknown)
-  def sideFloor(input: Input): Watermark = sideFloors.getOrElse(input, Watermark.Unknown)
+  def inputFloor(input: Input): Watermark = inputFloors.getOrElse(input, Watermark.Unknown)
   def carriedColumn(slot: CarriedSlot): Watermark = carried.getOrElse(slot, Watermark.Unknown)
 
   /** The watermark of the query as Spark's own logs keep it: the minimum over the origins. */
@@ -47,7 +47,7 @@ final case class Entry(
     unionFloors: Map[UnionSlot, Watermark],
     carried: Map[CarriedSlot, Watermark],
     ledgers: Map[Input, Ledger],
-    sideFloors: Map[Input, Watermark] = Map.empty) {
+    inputFloors: Map[Input, Watermark] = Map.empty) {
 
   /** This entry as the memory of a later batch that was run without Tidemark in between: nothing goes back behind
     * `floor`, what Spark's own log says of that later batch.
@@ -62,7 +62,7 @@ final case class Entry(
     unionFloors = unionFloors,
     carried = carried,
     ledgers = ledgers,
-    sideFloors = sideFloors)
+    inputFloors = inputFloors)
 
   /** With the origins that are not remembered here, because they are new to the plan, at what `floor` has for them. */
   def withOriginsOf(floor: Entry): Entry = copy(
@@ -92,7 +92,7 @@ final case class Entry(
   def standing: Decision = decision { case (_, state) => state.watermark }
 
   private def decision(watermark: ((OriginName, OriginState)) => Watermark): Decision =
-    Decision(origins.map { case (name, state) => name -> watermark((name, state)) }, unionFloors, carried, sideFloors)
+    Decision(origins.map { case (name, state) => name -> watermark((name, state)) }, unionFloors, carried, inputFloors)
 }
 
 object Entry {

@@ -46,7 +46,7 @@ object EntryCodec {
       w.seq(entry.decision.origins.toSeq) { case (name, at) => originName(w, name); watermark(w, at) }
       unions(w, entry.decision.unionFloors)
       carried(w, entry.decision.carried)
-      sides(w, entry.decision.sideFloors)
+      sides(w, entry.decision.inputFloors)
     }
     section(out, Tag.Origins)(w =>
       w.seq(entry.origins.toSeq) { case (name, state) =>
@@ -67,7 +67,7 @@ object EntryCodec {
         w.unsigned(ledger.widthMillis)
         w.seq(ledger.buckets.toSeq) { case (end, values) => w.signed(end); w.seq(values)(w.option) }
       })
-    section(out, Tag.Sides)(sides(_, entry.sideFloors))
+    section(out, Tag.Sides)(sides(_, entry.inputFloors))
     out.unsigned(Tag.End.toLong)
     out.int(checksum(out.bytes))
     out.bytes
@@ -114,7 +114,7 @@ object EntryCodec {
             at -> Ledger(width, TreeMap.from(body.seq(body.signed() -> body.seq(body.option()).toVector)))
           }
           entry.copy(ledgers = ledgers.toMap)
-        case Tag.Sides => entry.copy(sideFloors = readSides(body))
+        case Tag.Sides => entry.copy(inputFloors = readSides(body))
         case optional if optional >= FirstOptionalTag => entry
         case unknown => throw new Damaged(s"it has a section $unknown that format version $Version does not have")
       }

@@ -6,14 +6,14 @@ package io.tidemark.core
   * @param evicted how far the state of this input is closed; the same as `input` but for joins
   * @param carried watermarks of the carried columns as they come in
   * @param closes whether rows leave the state by the time of the active column, so that a ledger tells what is in it
-  * @param follows whether it takes the other side's watermark while it is idle, and so may not go back when it returns
+  * @param floored whether it goes by others while an input is idle, and so may not go back when that one returns
   */
 final case class InputLevels(
     input: Held,
     evicted: Option[Held],
     carried: Seq[Held],
     closes: Boolean,
-    follows: Boolean = false) {
+    floored: Boolean = false) {
   def keepsLedger: Boolean = closes && carried.nonEmpty
 }
 

@@ -88,8 +88,8 @@ object Observation {
       },
       carried(decision, levels, ledgers),
       ledgers,
-      before.sideFloors ++ levels.inputs.collect {
-        case (input, at) if at.follows => input -> at.input.watermark.active
+      before.inputFloors ++ levels.inputs.collect {
+        case (input, at) if at.floored => input -> at.input.watermark.active
       })
   }
 

@@ -65,9 +65,11 @@ object Propagation {
     }
 
     private def statefulOut(node: Stateful, in: Edge): Edge = {
-      val own = node.active.fold(in.least.getOrElse(Held.unknown))(in.column)
       val id = Input(node.id, Side.Left)
-      inputs += id -> InputLevels(own, Some(own), node.carried.map(in.column), closes = true)
+      // By all that comes in, it went on while some of them were idle.
+      val own =
+        node.active.fold(in.least.getOrElse(Held.unknown).atLeast(decision.inputFloor(id)))(in.column)
+      inputs += id -> InputLevels(own, Some(own), node.carried.map(in.column), closes = true, node.active.isEmpty)
       val columns = node.passes.map(c => c -> in.column(c)) ++ carriedOut(id, node.carried, in)
       Edge(columns.toMap, in.least.map(_ => own))
     }
@@ -83,7 +85,7 @@ object Propagation {
         val goesOn = join.side(at).follows && self.watermark.isIdle && !bothIdle
         val far = if (goesOn) Held(self.watermark.later(other.watermark), other.by) else waiting(self)
         // Where it has once followed to; it may have returned since, or the rule may be another one by now.
-        far.atLeast(decision.sideFloor(Input(join.id, at)))
+        far.atLeast(decision.inputFloor(Input(join.id, at)))
       }
       def column(at: Side, id: ColumnId): Held =
         if (join.side(at).active.contains(id)) own(at) else waiting(edge(at).column(id))
@@ -93,7 +95,12 @@ object Propagation {
         val id = Input(join.id, at)
         val closes = side.activeOut == ActiveOut.Bounded
         if (side.active.nonEmpty || edge(at).least.nonEmpty || evicted.nonEmpty)
-          inputs += id -> InputLevels(own(at), evicted, side.carried.map(edge(at).column), closes, side.follows)
+          inputs += id -> InputLevels(
+            own(at),
+            evicted,
+            side.carried.map(edge(at).column),
+            closes,
+            floored = side.follows || side.active.isEmpty)
         val active = side.active.map(_ -> own(at))
         val carried = carriedOut(id, side.carried, edge(at))
         val out = side.activeOut match {

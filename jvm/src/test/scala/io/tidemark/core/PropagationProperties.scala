@@ -128,6 +128,29 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
+  test("no operator's watermark goes back, whichever inputs fall idle and whenever they return") {
+    val step = Gen.option(Gen.zip(Gen.choose(0L, 20L), Gen.oneOf(true, false)))
+    // Fewer steps would be origins that go back themselves.
+    implicit val asDrawn: Shrink[List[List[Option[(Long, Boolean)]]]] = Shrink.shrinkAny
+    forAll(seeds, Gen.choose(2, 8).flatMap(Gen.listOfN(_, Gen.listOfN(12, step)))) { (seed, batches) =>
+      val shape = RandomPlan(seed)
+      val origins = names(shape)
+      val history = batches.scanLeft(Seq.fill(12)(Watermark.Unknown: Watermark)) { (before, steps) =>
+        before.zip(steps).map {
+          case (watermark, None) => watermark
+          case (watermark, Some((further, idle))) =>
+            val reached = watermark.millis.getOrElse(0L) + further
+            if (idle) Watermark.Idle(Some(reached)) else Watermark.At(reached)
+        }
+      }
+      history.foldLeft(Moment.first(shape)) { (before, watermarks) =>
+        val at = Moment(shape, before.entry.copy(origins = origins.zip(watermarks.map(state(_))).toMap))
+        withClue(s"$shape")(at.now.requireNotBefore(at.late))
+        at.next(Observation(Map.empty, Map.empty))
+      }
+    }
+  }
+
   test("what holds an operator is one of the origins below it, where it is held at all") {
     forAll(seeds) { seed =>
       val shape = RandomPlan(seed)

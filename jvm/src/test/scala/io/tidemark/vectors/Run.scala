@@ -7,7 +7,8 @@ import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-/** Runs the conformance vectors against `core`; exits with 1 if one fails, or says something that is not understood.
+/** Runs the conformance vectors against `core`; exits with 1 if one fails or says something that is not understood,
+  * or if none passes.
   *
   * The file is the one that `TIDEMARK_VECTORS` names, else the project's own.
   */
@@ -18,7 +19,7 @@ object Run {
     val outcome = run(new ObjectMapper().readTree(Files.readAllBytes(file)))
     outcome.lines.foreach(println)
     println(s"${outcome.passed} passed, ${outcome.failed} failed, ${outcome.skipped} skipped")
-    if (outcome.failed > 0) sys.exit(1)
+    if (outcome.failed > 0 || outcome.passed == 0) sys.exit(1)
   }
 
   final case class Outcome(passed: Int, failed: Int, skipped: Int, lines: Seq[String]) {

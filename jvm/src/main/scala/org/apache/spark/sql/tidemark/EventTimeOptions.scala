@@ -41,13 +41,17 @@ private[tidemark] final case class EventTimeOptions(
     copy(idleAfterMillis = idleAfterMillis.filter(_.nonEmpty), maxAheadMillis = maxAheadMillis.filter(_.nonEmpty)) !=
       EventTimeOptions.none
 
-  def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.getOrElse(Settings.maxAhead(conf))
+  /** Whether it has clocks of its own, and goes by more than the largest event time that Spark counts as well. */
+  def hasClocks(conf: SQLConf): Boolean = split.nonEmpty || maxAhead(conf).nonEmpty || idleAfter(conf).nonEmpty
+
+  private def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.getOrElse(Settings.maxAhead(conf))
+  private def idleAfter(conf: SQLConf): Option[Long] = idleAfterMillis.getOrElse(Settings.idleAfter(conf))
 
   def rules(delayMillis: Long, splitBy: Seq[String], conf: SQLConf): OriginRules = OriginRules(
     delayMillis,
     splitBy,
     expected.map(SplitNames.encode),
-    idleAfterMillis.getOrElse(Settings.idleAfter(conf)),
+    idleAfter(conf),
     onReturn.getOrElse(Settings.onReturn(conf)),
     whenIdle.getOrElse(Settings.whenIdle(conf)),
     maxAhead(conf),

@@ -108,7 +108,7 @@ final class KeyedWatermarkStrategy(session: SparkSession) extends SparkStrategy 
       val below = planLater(child)
       // An input that is split keeps its clocks further down.
       val clocks =
-        if (options.split.nonEmpty || options.maxAhead(conf).isEmpty) below
+        if (options.split.nonEmpty || !options.hasClocks(conf)) below
         else SplitClocksExec(nodeId, eventTime.name, eventTime, Nil, SplitClocksExec.Unset, below)
       new KeyedWatermarkExec(nodeId, eventTime, delay, clocks) :: Nil
     case _ => Nil

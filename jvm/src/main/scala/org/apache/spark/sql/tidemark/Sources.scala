@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import io.tidemark.core.{BatchStart, OriginName, SplitNames, Unread}
@@ -18,6 +19,9 @@ import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, St
   */
 private[tidemark] final class Sources(execution: MicroBatchExecution, origins: Origins) {
   import Sources._
+
+  // The batch in which as many files of a source were read as one may have.
+  private val lastFull = mutable.Map.empty[SparkDataStream, Long]
 
   private lazy val below: Map[OriginName, Below] = {
     val nodes = execution.logicalPlan.collect { case node: EventTimeWatermark => node.nodeId -> node }.toMap
@@ -68,11 +72,21 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
       case None =>
         SparkInternals.readLimit(execution, stream) match {
           case None | Some(_: ReadAllAvailable) => false
-          case Some(limit: ReadMaxFiles) => filesRead(stream) >= limit.maxFiles
+          case Some(limit: ReadMaxFiles) => isHeldBack(stream, limit)
           // The source does not say what is left: not before it has found nothing.
           case _ => hasRows(stream)
         }
     }
+  }
+
+  /** What is left of the files that were listed for one batch is read in the next, and no others, however many there are
+    * by then.
+    */
+  private def isHeldBack(files: SparkDataStream, limit: ReadMaxFiles): Boolean = {
+    val batch = SparkShim.batch(execution).id
+    val isFull = filesRead(files) >= limit.maxFiles
+    if (isFull) lastFull.update(files, batch)
+    isFull || (lastFull.get(files).contains(batch - 1) && hasRows(files))
   }
 
   /** Whether the batch reads something of a source. */

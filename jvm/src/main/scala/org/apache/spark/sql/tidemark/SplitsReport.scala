@@ -31,15 +31,15 @@ private[tidemark] object SplitsReport {
   private def splits(state: OriginState, rules: OriginRules): AnyRef = {
     val all = state.splits
     def clock(split: Int) = all.clock(split).getOrElse(Long.MinValue)
-    val isIdle = (split: Int) => all.state(split) == Coalescer.Idle
-    // Those furthest behind, and those that fell silent last.
-    val worst = least(Iterator.range(0, all.size).filterNot(isIdle), clock)
-    val idle = least(Iterator.range(0, all.size).filter(isIdle), split => -all.lastHeard(split))
+    def are(state: Byte) = Iterator.range(0, all.size).filter(all.state(_) == state)
+    // Those furthest behind, first of those that hold it; and those that fell silent last.
+    val worst = (least(are(Coalescer.Active), clock) ++ least(are(Coalescer.CatchingUp), clock)).take(Shown)
+    val idle = least(are(Coalescer.Idle), split => -all.lastHeard(split))
     obj(
       "total" -> all.size,
       "active" -> all.active,
       "idle" -> all.idle,
-      "catching_up" -> Iterator.range(0, all.size).count(all.state(_) == Coalescer.CatchingUp),
+      "catching_up" -> are(Coalescer.CatchingUp).size,
       "without_clock" -> Iterator.range(0, all.size).count(all.clock(_).isEmpty),
       "worst" -> list(worst.map { split =>
         obj(

@@ -166,8 +166,11 @@ private[tidemark] object TaskClocks {
 
   /** Whether this is the text of a value; of types that do not come back from their texts it is not known, and so it is. */
   def isText(name: String, kind: DataType): Boolean = kind match {
-    case BooleanType | DateType | TimestampType | TimestampNTZType | _: IntegralType | _: DecimalType =>
+    case BooleanType | DateType | TimestampType | TimestampNTZType | _: NumericType | _: AnsiIntervalType =>
       val value = Cast(Literal(name), kind, Some("UTC"), EvalMode.TRY).eval()
+      value != null && text(Literal(value, kind)).eval().toString == name
+    case BinaryType =>
+      val value = Unhex(Literal(name)).eval()
       value != null && text(Literal(value, kind)).eval().toString == name
     case _ => true
   }

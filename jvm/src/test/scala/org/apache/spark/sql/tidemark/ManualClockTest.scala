@@ -12,7 +12,9 @@ trait ManualClockTest extends KeyedWatermarkTest {
 
   protected def run(df: DataFrame)(actions: StreamAction*): Unit = {
     clock = new StreamManualClock
-    testStream(df)(StartStream(Trigger.ProcessingTime("1 second"), triggerClock = clock) +: actions.flatMap {
+    testStream(df)((StartStream() +: actions).flatMap {
+      case start: StartStream =>
+        Seq(start.copy(trigger = Trigger.ProcessingTime("1 second"), triggerClock = clock), Execute(_ => triggered()))
       case advance: AdvanceManualClock => Seq(advance, Execute(_ => triggered()))
       case other => Seq(other)
     }: _*)

@@ -1,10 +1,12 @@
 package org.apache.spark.sql.tidemark
 
+import java.nio.file.{Files, Path}
+import java.nio.file.attribute.FileTime
 import java.sql.Timestamp
 import java.util.concurrent.atomic.AtomicReference
 
 import io.tidemark.{TidemarkError, TidemarkException, WatermarkOptions}
-import io.tidemark.core.{OnReturn, OriginRules, SplitNames, WhenIdle}
+import io.tidemark.core.{Coalescer, OnReturn, OriginRules, SplitNames, WhenIdle}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -71,6 +73,22 @@ class SilenceSuite extends ManualClockTest {
       move(1000),
       CheckNewAnswer(("10:00", 1L)),
       idle("a", "b"))
+  }
+
+  test("who is idle stays idle over a restart, and who was not has not become it") {
+    val (stream, df) = readings
+    def more(time: String) = Seq(AddData(stream, "a" -> at(time)), second)
+    def idleAre(names: String*) = Execute { query =>
+      val splits = keyed(query).snapshot.get.entry.origins.values.head.splits
+      val idle = (0 until splits.size).filter(splits.state(_) == Coalescer.Idle)
+      assert(idle.map(split => SplitNames.show(splits.name(split))).toSet === names.toSet)
+    }
+    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+      Seq(AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second) ++
+        (11 to 22).flatMap(minute => more(s"10:$minute")) ++ Seq(idleAre("b"), StopStream, StartStream()) ++
+        more("10:25") ++ Seq(idleAre("b"), originsAre("time" -> Some(millis("10:25")))) ++
+        Seq(AddData(stream, "b" -> at("10:26")), second, idleAre(), StopStream, StartStream()) ++
+        more("10:50") ++ Seq(idleAre(), originsAre("time" -> Some(millis("10:26")))): _*)
   }
 
   for ((rule, reached) <- Seq("hold" -> "10:26", "catch_up" -> "10:46"))
@@ -178,6 +196,27 @@ class SilenceSuite extends ManualClockTest {
         CheckNewAnswer(("10:30", 2L))): _*)
   }
 
+  test("an operator without an event time does not go back when an idle input returns") {
+    val (loud, a) = readings
+    val (silent, b) = readings
+    val both = a.withWatermark("time", "0 seconds").union(withWatermark(b, "time", "0 seconds", tenSeconds))
+    run(both.select("device").limit(100))(
+      Seq(AddData(loud, "a" -> at("10:35")), AddData(silent, "b" -> at("10:05")), second) ++ seconds(8) ++ Seq(
+        AddData(loud, "a" -> at("10:40")),
+        second,
+        second,
+        CheckNewAnswer("a", "a", "b"),
+        AddData(silent, "b" -> at("10:10")),
+        second,
+        AddData(loud, "a" -> at("10:45")),
+        second,
+        StopStream,
+        StartStream(),
+        AddData(silent, "b" -> at("10:11")),
+        second,
+        CheckNewAnswer("b", "a", "b")): _*)
+  }
+
   test("an input that has never spoken is left out when its time has passed since the first batch") {
     val (loud, a) = readings
     val (_, b) = readings
@@ -253,18 +292,60 @@ class SilenceSuite extends ManualClockTest {
       CheckNewAnswer(("00:00", 1L)))
   }
 
+  private def readFiles(folder: Path, most: Int): DataFrame =
+    spark.readStream.schema("device STRING, time TIMESTAMP").option("maxFilesPerTrigger", most).json(folder.toString)
+
+  /** A file with one row, which is read after those of smaller numbers. */
+  private def addFile(folder: Path, number: Int, row: (String, String)): Unit = {
+    val hidden = folder.resolve(s".$number")
+    Files.writeString(hidden, s"""{"device": "${row._1}", "time": "2024-03-01T${row._2}:00Z"}""")
+    Files.setLastModifiedTime(hidden, FileTime.fromMillis(1000L * number))
+    Files.move(hidden, folder.resolve(s"$number.json"))
+    ()
+  }
+
+  test("what is left of a listing is read before files that have come since, whose splits are waited for") {
+    withTempDir { folder =>
+      val files = folder.toPath
+      addFile(files, 0, "b" -> "10:00")
+      addFile(files, 1, "a" -> "11:00")
+      addFile(files, 2, "a" -> "11:01")
+      run(counted(withWatermark(
+        readFiles(files, most = 2),
+        "time",
+        "0 seconds",
+        tenSeconds.copy(splitBy = Seq($"device")))))(
+        Execute { _ =>
+          triggered()
+          addFile(files, 3, "b" -> "10:05")
+        },
+        // One file, though two would be allowed and there are two.
+        AdvanceManualClock(60000),
+        AdvanceManualClock(60000),
+        originsAre("time" -> Some(millis("10:05"))),
+        AdvanceManualClock(60000),
+        AdvanceManualClock(60000),
+        CheckNewAnswer(("10:00", 2L)))
+    }
+  }
+
+  test("an input of nothing but null times falls silent") {
+    val (loud, a) = readings
+    val (nulls, b) = readings
+    val both = a.withWatermark("time", "0 seconds").union(withWatermark(b, "time", "0 seconds", tenSeconds))
+    def more(time: String) = Seq(AddData(loud, "a" -> at(time)), AddData(nulls, "b" -> null), second)
+    run(counted(both))(
+      more("10:00") ++ more("10:35") ++ Seq(CheckNewAnswer()) ++ seconds(8) ++ more("10:36") ++ Seq(
+        second,
+        CheckNewAnswer(("10:00", 1L))): _*)
+  }
+
   test("a backlog that an admission limit holds back is no silence") {
     withTempDir { folder =>
       val files = folder.toPath
-      def file(name: String, device: String, time: String) =
-        java.nio.file.Files.writeString(
-          files.resolve(name),
-          s"""{"device": "$device", "time": "2024-03-01T$time:00Z"}""")
-      val df =
-        spark.readStream.schema("device STRING, time TIMESTAMP").option("maxFilesPerTrigger", "1").json(files.toString)
-      file("0.json", "b", "10:00")
-      Thread.sleep(1100) // Files are read in the order of their times, which are whole seconds on some file systems.
-      for (number <- 1 to 5) file(s"$number.json", "a", s"11:0$number")
+      val df = readFiles(files, most = 1)
+      addFile(files, 0, "b" -> "10:00")
+      for (number <- 1 to 5) addFile(files, number, "a" -> s"11:0$number")
       run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
         // Six batches a minute apart: the silent split is idle only when all has been read.
         Seq.fill(5)(AdvanceManualClock(60000)) ++ Seq(

@@ -130,11 +130,25 @@ class SplitsSuite extends SplitInputs {
     val (_, df) = readings
     def expecting(by: Column, text: String) =
       withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = Seq(by), expectedSplits = Seq(Seq(Some(text)))))
-    for ((by, text) <- Seq($"n" -> "one", $"n" -> "01", to_date($"time") -> "1 March", ($"n" > 1) -> "yes")) {
+    for ((by, text) <- Seq(
+        $"n" -> "one",
+        $"n" -> "01",
+        to_date($"time") -> "1 March",
+        ($"n" > 1) -> "yes",
+        $"n".cast("double") -> "1",
+        $"device".cast("binary") -> "dev",
+        $"device".cast("binary") -> "6f")) {
       val refused = intercept[TidemarkException](expecting(by, text))
       assert(refused.error.code === "INVALID_SPLITS" && refused.getMessage.contains(s"'$text'"))
     }
-    for ((by, text) <- Seq($"n" -> "1", to_date($"time") -> "2024-03-01", ($"n" > 1) -> "true", $"device" -> "01"))
+    for ((by, text) <- Seq(
+        $"n" -> "1",
+        to_date($"time") -> "2024-03-01",
+        ($"n" > 1) -> "true",
+        $"device" -> "01",
+        $"n".cast("double") -> "1.0",
+        $"device".cast("binary") -> "6F",
+        expr("make_dt_interval(0, n)") -> "INTERVAL '0 01:00:00' DAY TO SECOND"))
       assert(expecting(by, text).isStreaming)
   }
 
