@@ -16,6 +16,7 @@ from tidemark._config import configure
 from tidemark._doctor import Diagnosis, Finding, doctor
 from tidemark._errors import TidemarkError, error_code
 from tidemark._jars import EXTENSION, jar_path
+from tidemark._late import LateRows, late_rows
 from tidemark._report import Report, report
 from tidemark._version import __version__
 from tidemark._watermark import with_watermark
@@ -24,6 +25,7 @@ __all__ = [
     "EXTENSION",
     "Diagnosis",
     "Finding",
+    "LateRows",
     "Report",
     "TidemarkError",
     "__version__",
@@ -31,6 +33,7 @@ __all__ = [
     "doctor",
     "error_code",
     "jar_path",
+    "late_rows",
     "report",
     "with_watermark",
 ]

@@ -10,9 +10,8 @@ import io.tidemark.core.{Input, OperatorId, Side}
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreSaveExec, StateStoreWriter}
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 
@@ -61,9 +60,23 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
       val right = filled(join.right, join, Side.Right, levels)
       JoinWatermarks.write(join.copy(left = left, right = right), levels)
     case writer: StateStoreWriter if levels.knows(writer, Side.Left) && writer.children.nonEmpty =>
-      val input = filled(writer.children.head, writer, Side.Left, levels)
+      val below = filled(writer.children.head, writer, Side.Left, levels)
+      val input = if (hasInput(below)) below else counted(below, writer, levels)
       if (input eq writer.children.head) writer else writer.withNewChildren(input +: writer.children.tail)
   }
+
+  private def hasInput(plan: SparkPlan): Boolean = LateDrops.path(plan).exists(_.isInstanceOf[OperatorInputExec])
+
+  /** With an [[OperatorInputExec]] that counts the rows which the operator is about to drop. */
+  private def counted(plan: SparkPlan, operator: StateStoreWriter, levels: BatchLevels): SparkPlan =
+    LateDrops.column(operator).fold(plan) { column =>
+      LateDrops.insert(plan, operator, column) { (below, at) =>
+        levels.fill(
+          OperatorInputExec(Some(at), Nil, filters = false, OperatorInputExec.Unset, below),
+          operator,
+          Side.Left)
+      }
+    }
 
   /** Fills in the operator's own [[OperatorInputExec]]: the first one below it, with nothing stateful in between. */
   private def filled(plan: SparkPlan, operator: StateStoreWriter, side: Side, levels: BatchLevels): SparkPlan =
@@ -106,7 +119,8 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
 
   def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): OperatorInputExec = {
     val at = input(writer, side)
-    val late = if (exec.active.isDefined && !takesAll(writer)) Some(lateMillis(writer, side)) else None
+    val drops = if (exec.filters) !LateDrops.takesAll(writer) else LateDrops.column(writer).nonEmpty
+    val late = if (exec.active.isDefined && drops) Some(lateMillis(writer, side)) else None
     val levels = OperatorInputExec.Levels(Some(at), late, notes = own.inputs.get(at).exists(_.keepsLedger))
     if (exec.levels == levels) exec else exec.copy(levels = levels)
   }
@@ -114,12 +128,6 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
   def limit(clocks: SplitClocksExec): SplitClocksExec = {
     val limits = SplitClocksExec.Limits(query.latestMillis(clocks.clocksId), query.maxSplits)
     if (clocks.limits == limits) clocks else clocks.copy(limits = limits)
-  }
-
-  /** In complete mode an aggregation has no late rows, in Spark as here: nothing is ever evicted. */
-  private def takesAll(writer: StateStoreWriter): Boolean = writer match {
-    case save: StateStoreSaveExec => save.outputMode.contains(InternalOutputModes.Complete)
-    case _ => false
   }
 
   private def operator(writer: StateStoreWriter) = OperatorId(writer.stateInfo.get.operatorId)

@@ -31,7 +31,7 @@ private[tidemark] final class KeyedQuery(
   @volatile private var told = Seq.empty[TidemarkError]
 
   @volatile private var seen: Option[Snapshot] = None
-  @volatile private var late = Map.empty[OperatorId, Long]
+  @volatile private var late = Map.empty[Input, LateRows.Total]
 
   /** What a report is made from; from any thread. */
   def snapshot: Option[Snapshot] = seen
@@ -39,12 +39,14 @@ private[tidemark] final class KeyedQuery(
   /** What a user should know of the query, though it runs; from any thread. */
   def notes: Seq[TidemarkError] = told
 
-  /** Rows that each operator has dropped as late since this run began; from any thread. */
-  def lateRows: Map[OperatorId, Long] = late
+  /** Rows of each operator's inputs that were late since this run began; from any thread. */
+  def lateRows: Map[Input, LateRows.Total] = late
 
-  def countLate(rows: Map[OperatorId, Long]): Unit =
-    late = rows.foldLeft(late) { case (all, (operator, more)) =>
-      all.updated(operator, all.getOrElse(operator, 0L) + more)
+  def countLate(batch: Long, rows: Map[Input, LateRows]): Unit =
+    late ++= rows.collect {
+      case (input, more) if more.rows > 0 || !late.contains(input) =>
+        val before = late.get(input).fold(LateRows.none)(_.all)
+        input -> LateRows.Total(before + more, more, batch)
     }
 
   /** Called before the first batch of a run is planned: reads back what the checkpoint has.

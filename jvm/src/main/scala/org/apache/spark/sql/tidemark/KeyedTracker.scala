@@ -27,7 +27,8 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
     val noted =
       inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
     query.ended(takeover.batch.id, takeover.now, Observation(heard(executedPlan), noted.toMap))
-    query.countLate(lateRows(executedPlan, inputs))
+    tellDropped(executedPlan, inputs)
+    query.countLate(takeover.batch.id, lateRows(inputs))
   }
 
   private def heard(plan: SparkPlan): Map[OriginName, Observation.Heard] = {
@@ -52,15 +53,16 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
     }.toMap
   }
 
-  /** Late rows by operator; those that were dropped before an operator are added to what Spark says it dropped. */
-  private def lateRows(plan: SparkPlan, inputs: Seq[OperatorInputExec]): Map[OperatorId, Long] = {
-    val before =
-      inputs.flatMap(input => input.levels.input.map(_.operator -> input.lateRows)).groupMapReduce(_._1)(_._2)(_ + _)
-    collect(plan) { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }.map { writer =>
-      val operator = OperatorId(writer.stateInfo.get.operatorId)
-      before.get(operator).filter(_ > 0).foreach(counting(writer).longMetric("numRowsDroppedByWatermark").add)
-      operator -> writer.getProgress().numRowsDroppedByWatermark
-    }.toMap
+  private def lateRows(inputs: Seq[OperatorInputExec]): Map[Input, LateRows] =
+    inputs.flatMap(input => input.levels.input.zip(input.late.map(_.value))).groupMapReduce(_._1)(_._2)(_ + _)
+
+  /** Rows that were dropped before an operator are added to what Spark says it dropped. */
+  private def tellDropped(plan: SparkPlan, inputs: Seq[OperatorInputExec]): Unit = {
+    val dropped = lateRows(inputs.filter(_.filters)).toSeq.groupMapReduce(_._1.operator)(_._2.rows)(_ + _)
+    collect(plan) { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }.foreach { writer =>
+      val before = dropped.getOrElse(OperatorId(writer.stateInfo.get.operatorId), 0L)
+      if (before > 0) counting(writer).longMetric("numRowsDroppedByWatermark").add(before)
+    }
   }
 
   /** The node in which Spark counts an operator's late rows. */

@@ -11,12 +11,14 @@ import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.types.StructType
 
-/** Drops the rows of an operator's input that are late by their own column, and notes the carried columns of the rest.
+/** Counts the rows of an operator's input that are late by their own column, drops them where the operator does not do so
+  * itself (`filters`), and notes the carried columns of the rest.
   *
   * Takes part in whole-stage code generation; a row costs a comparison, and a look into a small map where columns are
   * carried. A null event time is never late.
   *
-  * @see [[OperatorInput]] for what it is there for, [[ApplyWatermarks]] for who sets `levels`
+  * @see [[OperatorInput]] for what it is there for, [[ApplyWatermarks]] for who sets `levels`, and puts it below operators
+  *   that need nothing of it but the count
   */
 case class OperatorInputExec(
     active: Option[Attribute],
@@ -33,7 +35,7 @@ case class OperatorInputExec(
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
-    LateRows -> SQLMetrics.createMetric(sparkContext, "number of late rows"),
+    LateRowsMetric -> SQLMetrics.createMetric(sparkContext, "number of late rows"),
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
 
   /** Carried values by bucket of the active column's time, where this batch's are to be noted. */
@@ -46,10 +48,14 @@ case class OperatorInputExec(
       notes
     }
 
-  /** Rows of the batch that were dropped, once it has ended. */
-  def lateRows: Long = longMetric(LateRows).value
+  /** Late rows of the batch, once it has ended; `None` where none can be. */
+  @transient lazy val late: Option[LateRows.Accumulator] = lateMicros.map { _ =>
+    val late = new LateRows.Accumulator
+    sparkContext.register(late)
+    late
+  }
 
-  private def lateMicros: Option[Long] = levels.lateMillis.filter(_ => filters).map(_ * 1000L)
+  private def lateMicros: Option[Long] = levels.lateMillis.map(_ * 1000L)
 
   private def times: Seq[Expression] = (active ++ carried).map(EventTimeColumns.micros).toSeq
 
@@ -75,7 +81,13 @@ case class OperatorInputExec(
         // Not a number in the code: that would be compiled anew for every batch.
         val boxed = ctx.addReferenceObj("lateMicros", Long.box(at), classOf[java.lang.Long].getName)
         val bound = ctx.addMutableState(CodeGenerator.JAVA_LONG, "lateMicros", v => s"$v = $boxed.longValue();")
-        s"if (!${time.isNull} && ${time.value} <= $bound) { ${metricTerm(ctx, LateRows)}.add(1); continue; }"
+        val counter = ctx.addReferenceObj("late", this.late.get)
+        val term = ctx.addMutableState(classOf[LateRows.OfTask].getName, "late", v => s"$v = $counter.begin();", true)
+        s"""if (!${time.isNull} && ${time.value} <= $bound) {
+          |  ${metricTerm(ctx, LateRowsMetric)}.add(1);
+          |  $term.add($bound - ${time.value});
+          |  ${if (filters) "continue;" else ""}
+          |}""".stripMargin
       }
       val note = noted.map { notes =>
         val reference = ctx.addReferenceObj("notes", notes)
@@ -101,18 +113,25 @@ case class OperatorInputExec(
   }
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val (numLate, numOutput, late, notes) = (longMetric(LateRows), longMetric("numOutputRows"), lateMicros, noted)
-    val (expressions, input, noop) = (times, child.output, isNoop)
+    val (numLate, numOutput, bound, counter, notes) =
+      (longMetric(LateRowsMetric), longMetric("numOutputRows"), lateMicros, late, noted)
+    val (expressions, input, noop, drops) = (times, child.output, isNoop, filters)
     child.execute().mapPartitionsInternal { rows =>
       if (noop) rows.map { row => numOutput += 1; row }
       else {
         val project = UnsafeProjection.create(expressions, input)
         val carried = notes.map(_.begin())
+        val counted = counter.map(_.begin())
         rows.filter { row =>
           val at = project(row)
-          val isLate = late.exists(micros => !at.isNullAt(0) && at.getLong(0) <= micros)
-          if (isLate) numLate += 1 else numOutput += 1
-          if (!isLate && !at.isNullAt(0)) carried.foreach { note =>
+          val isLate = bound.exists(micros => !at.isNullAt(0) && at.getLong(0) <= micros)
+          if (isLate) {
+            numLate += 1
+            counted.foreach(_.add(bound.get - at.getLong(0)))
+          }
+          val passes = !isLate || !drops
+          if (passes) numOutput += 1
+          if (passes && !at.isNullAt(0)) carried.foreach { note =>
             note.bucket(at.getLong(0))
             var index = 1
             while (index < expressions.size) {
@@ -120,7 +139,7 @@ case class OperatorInputExec(
               index += 1
             }
           }
-          !isLate
+          passes
         }
       }
     }
@@ -138,7 +157,7 @@ object OperatorInputExec {
   final case class Levels(input: Option[Input], lateMillis: Option[Long], notes: Boolean)
 
   val Unset: Levels = Levels(None, None, notes = false)
-  val LateRows: String = "numLateRows"
+  val LateRowsMetric: String = "numLateRows"
 
   // A window is a bucket of its own; single times share one, so that there are not as many buckets as rows.
   private val WindowBucketMillis = 1L

@@ -116,15 +116,26 @@ private[tidemark] object Report {
     }
 
     private def operator(id: OperatorId): Seq[(String, Any)] =
-      Seq("id" -> id.value, "late_rows" -> lateRows.getOrElse(id, 0L))
+      Seq(
+        "id" -> id.value,
+        "late_rows" -> lateRows.collect { case (input, rows) if input.operator == id => rows.all.rows }.sum)
 
     private def levels(input: Input): Seq[(String, Any)] = {
       val now = eviction.inputs.get(input)
       Seq(
         "late_ms" -> late.inputs.get(input).map(l => millis(l.input.watermark)).orNull,
         "eviction_ms" -> now.flatMap(_.evicted).map(h => millis(h.watermark)).orNull,
-        "held_by" -> now.flatMap(_.evicted).map(holder).orNull)
+        "held_by" -> now.flatMap(_.evicted).map(holder).orNull,
+        "late" -> lateRows.get(input).map(lateness(_, now)).orNull)
     }
+
+    private def lateness(rows: LateRows.Total, now: Option[InputLevels]): AnyRef = obj(
+      "key" -> now.flatMap(_.input.by).map(_.toString).orNull,
+      "rows" -> rows.all.rows,
+      "most_ms" -> rows.all.mostMillis,
+      "last_rows" -> rows.last.rows,
+      "last_ms" -> rows.last.mostMillis,
+      "last_batch" -> rows.lastBatch)
   }
 
   private def millis(watermark: Watermark): AnyRef = watermark.millis.map(Long.box).orNull

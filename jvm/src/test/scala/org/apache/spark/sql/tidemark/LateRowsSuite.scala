@@ -1,0 +1,194 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+
+import io.tidemark.core.{Input, OperatorId, Side}
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming._
+
+/** Late rows are counted where they come in, one by one, with how late they were. */
+class LateRowsSuite extends KeyedWatermarkTest {
+  import testImplicits._
+
+  private val minute = 60000L
+
+  private def readings: (MemoryStream[(String, Timestamp)], DataFrame) = {
+    val stream = MemoryStream[(String, Timestamp)]
+    stream -> stream.toDF().toDF("device", "time").withWatermark("time", "0 seconds")
+  }
+
+  private def lateAre(side: Side, rows: Long, mostMinutes: Long, lastRows: Long, lastMinutes: Long): StreamAction =
+    Execute { query =>
+      val total = keyed(query).lateRows(Input(OperatorId(0), side))
+      assert(total.all === LateRows(rows, mostMinutes * minute))
+      assert(total.last === LateRows(lastRows, lastMinutes * minute))
+    }
+
+  private def noneAreLate: StreamAction = Execute(query => assert(keyed(query).lateRows.values.forall(_.all.rows == 0)))
+
+  private def sparkSays(rows: Long): StreamAction = Execute { query =>
+    val dropped = query.recentProgress.flatMap(_.stateOperators.map(_.numRowsDroppedByWatermark)).sum
+    assert(dropped === rows)
+  }
+
+  private val generated = Seq("CODEGEN_ONLY", "NO_CODEGEN")
+
+  private def withCode(mode: String)(body: => Unit): Unit = withSQLConf(
+    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> (mode == "CODEGEN_ONLY").toString,
+    SQLConf.CODEGEN_FACTORY_MODE.key -> mode)(body)
+
+  private def windows(df: DataFrame): DataFrame =
+    df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
+
+  for (mode <- generated)
+    test(s"of a window aggregation each row counts, before they are aggregated ($mode)") {
+      withCode(mode) {
+        val (stream, df) = readings
+        testStream(windows(df))(
+          AddData(stream, "a" -> at("12:00")),
+          ProcessAllAvailable(),
+          noneAreLate,
+          // Three rows of one window, which has ended 110 minutes before the watermark; and one of another.
+          AddData(
+            stream,
+            "a" -> at("10:01"),
+            "b" -> at("10:02"),
+            "a" -> at("10:01"),
+            "a" -> at("10:35"),
+            "a" -> at("12:05")),
+          ProcessAllAvailable(),
+          lateAre(Side.Left, rows = 4, mostMinutes = 110, lastRows = 4, lastMinutes = 110),
+          // Spark counts windows of a partition.
+          sparkSays(2),
+          // The window has ended at 12:00, the watermark is 12:05.
+          AddData(stream, "a" -> at("11:58")),
+          ProcessAllAvailable(),
+          lateAre(Side.Left, rows = 5, mostMinutes = 110, lastRows = 1, lastMinutes = 5),
+          AddData(stream, "a" -> at("12:06"), "a" -> null),
+          ProcessAllAvailable(),
+          lateAre(Side.Left, rows = 5, mostMinutes = 110, lastRows = 1, lastMinutes = 5))
+      }
+    }
+
+  /** One row late by 30 minutes, twice, and one by 90; all others are on time. */
+  private def history(df: DataFrame, stream: MemoryStream[(String, Timestamp)], mode: OutputMode = OutputMode.Append)(
+      checks: StreamAction*): Unit =
+    testStream(df, mode)(
+      Seq(
+        AddData(stream, "a" -> at("12:00")),
+        ProcessAllAvailable(),
+        AddData(stream, "b" -> at("11:30"), "b" -> at("11:30"), "c" -> at("10:30"), "d" -> at("12:30")),
+        ProcessAllAvailable()) ++ checks: _*)
+
+  private def threeAreLate = Seq(
+    lateAre(Side.Left, rows = 3, mostMinutes = 90, lastRows = 3, lastMinutes = 90),
+    sparkSays(3))
+
+  test("of an aggregation by the time itself, whatever it is called there") {
+    val (stream, df) = readings
+    history(df.groupBy($"time".as("t"), $"device").count(), stream)(
+      lateAre(Side.Left, rows = 3, mostMinutes = 90, lastRows = 3, lastMinutes = 90))
+  }
+
+  test("of a session window by its end") {
+    val (stream, df) = readings
+    history(df.groupBy(session_window($"time", "10 minutes"), $"device").count(), stream)(
+      lateAre(Side.Left, rows = 3, mostMinutes = 80, lastRows = 3, lastMinutes = 80))
+  }
+
+  test("of deduplication, by keys with the time and within the watermark") {
+    for (dedup <- Seq[DataFrame => DataFrame](
+        _.dropDuplicates("device", "time"),
+        _.dropDuplicatesWithinWatermark("device"))) {
+      val (stream, df) = readings
+      history(dedup(df), stream)(threeAreLate: _*)
+    }
+  }
+
+  private def grouped(df: DataFrame, timeout: GroupStateTimeout): DataFrame =
+    df.as[(String, Timestamp)]
+      .groupByKey(_._1)
+      .mapGroupsWithState[Long, (String, Long)](timeout) { (key, rows, state) =>
+        state.update(state.getOption.getOrElse(0L) + rows.size)
+        key -> state.get
+      }
+      .toDF()
+
+  test("of groups with an event-time timeout; without one nothing is dropped there") {
+    val (stream, df) = readings
+    history(grouped(df, GroupStateTimeout.EventTimeTimeout), stream, OutputMode.Update)(threeAreLate: _*)
+    val (other, more) = readings
+    history(grouped(more, GroupStateTimeout.NoTimeout), other, OutputMode.Update)(noneAreLate, sparkSays(0))
+  }
+
+  test("of transformWithState in event-time mode; in another nothing is dropped there") {
+    withSQLConf(SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName) {
+      def transformed(df: DataFrame, mode: TimeMode) = df
+        .as[(String, Timestamp)]
+        .groupByKey(_._1)
+        .transformWithState(new LateRowsSuite.Counter, mode, OutputMode.Update)
+        .toDF()
+      val (stream, df) = readings
+      history(transformed(df, TimeMode.EventTime()), stream, OutputMode.Update)(threeAreLate: _*)
+      val (other, more) = readings
+      history(transformed(more, TimeMode.None()), other, OutputMode.Update)(noneAreLate, sparkSays(0))
+    }
+  }
+
+  test("in complete mode no row is late, and in update mode as in append mode") {
+    val (stream, df) = readings
+    history(windows(df), stream, OutputMode.Complete)(noneAreLate)
+    val (other, more) = readings
+    history(windows(more), other, OutputMode.Update)(
+      lateAre(Side.Left, rows = 3, mostMinutes = 80, lastRows = 3, lastMinutes = 80))
+  }
+
+  test("of each side of a join by its own watermark") {
+    val (left, a) = timed("ta", "0 seconds", "a")
+    val (right, b) = timed("tb", "0 seconds", "b")
+    testStream(a.join(b, expr("a = b AND tb >= ta AND tb <= ta + INTERVAL 15 MINUTES")))(
+      MultiAddData(left, 1 -> at("12:00"))(right, 1 -> at("11:00")),
+      ProcessAllAvailable(),
+      MultiAddData(left, 2 -> at("11:30"), 3 -> at("11:50"))(right, 2 -> at("10:00"), 3 -> at("11:30")),
+      ProcessAllAvailable(),
+      lateAre(Side.Left, rows = 2, mostMinutes = 30, lastRows = 2, lastMinutes = 30),
+      lateAre(Side.Right, rows = 1, mostMinutes = 60, lastRows = 1, lastMinutes = 60),
+      sparkSays(3))
+  }
+
+  test("what is counted in one partition counts once, however often its task runs") {
+    val driver = new LateRows.Accumulator
+    val (first, again) = (driver.copy(), driver.copy())
+    Seq(first, again).foreach(_.add(3 -> LateRows(5, 70)))
+    val other = driver.copy()
+    // One task may have several partitions of what is below.
+    other.add(4 -> LateRows(1, 90))
+    other.add(4 -> LateRows(2, 10))
+    Seq(first, again, other, other.copy()).foreach(driver.merge)
+    assert(driver.value === LateRows(8, 90))
+  }
+}
+
+private object LateRowsSuite {
+
+  /** How many rows each key has had. */
+  final class Counter extends StatefulProcessor[String, (String, Timestamp), (String, Long)] {
+    @transient private var count: ValueState[Long] = _
+
+    override def init(mode: OutputMode, time: TimeMode): Unit =
+      count = getHandle.getValueState[Long]("count", org.apache.spark.sql.Encoders.scalaLong, TTLConfig.NONE)
+
+    override def handleInputRows(
+        key: String,
+        rows: Iterator[(String, Timestamp)],
+        timers: TimerValues): Iterator[(String, Long)] = {
+      count.update(Option(count.get()).getOrElse(0L) + rows.size)
+      Iterator(key -> count.get())
+    }
+  }
+}

@@ -1,0 +1,94 @@
+"""`late_rows`: how many rows of a query came too late, where, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from tidemark._report import report
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_Node = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class LateRows:
+    """Late rows of one input of one stateful operator, since the query was started.
+
+    Attributes:
+        key: The watermark that the input goes by; None where nobody holds it.
+        operator: What the operator is, such as `aggregation`.
+        operator_id: Its number in Spark's checkpoint and in `stateOperators` of the progress.
+        side: `left` or `right` for a join, None for all others.
+        rows: How many rows were late, counted one by one where they come in.
+        most_late: How far behind the watermark the latest of them was; for a window, its end.
+        last_rows: How many there were in the last batch that had any.
+        last_late: How far behind the latest of these was.
+        last_batch: That batch.
+    """
+
+    key: str | None
+    operator: str
+    operator_id: int
+    side: str | None
+    rows: int
+    most_late: timedelta
+    last_rows: int
+    last_late: timedelta
+    last_batch: int
+
+
+def late_rows(query: StreamingQuery, *, spark: SparkSession | None = None) -> list[LateRows]:
+    """Counts the rows that each stateful operator has found late, with how late they were.
+
+    A row is late where its event time is not after the watermark of the batch before. Rows count
+    where they enter the operator, before anything is aggregated; Spark's own
+    `numRowsDroppedByWatermark` counts what is left of them by then. Works on classic and Spark
+    Connect queries.
+
+    Args:
+        query: The query, running or just stopped.
+        spark: The session to ask; the query's own when left out.
+
+    Returns:
+        One element for each input of an operator that drops late rows, also where there were none;
+        nothing for operators that take all, and for queries that Tidemark does not run.
+
+    Raises:
+        TidemarkError: When the extension is not active in the session; see `with_watermark`.
+
+    Example:
+        >>> for late in tidemark.late_rows(query):  # doctest: +SKIP
+        ...     print(late.operator, late.side, late.rows, late.most_late)
+    """
+    plan = report(query, spark=spark).to_dict()["plan"]
+    return [] if plan is None else list(_of_plan(plan))
+
+
+def _of_plan(node: _Node) -> Iterator[LateRows]:
+    yield from _of_input(node, node, None)
+    for side in node.get("sides") or []:
+        yield from _of_input(node, side, side["side"])
+    for child in node.get("children") or []:
+        yield from _of_plan(child)
+
+
+def _of_input(node: _Node, found: _Node, side: str | None) -> Iterator[LateRows]:
+    late = found.get("late")
+    if late:
+        yield LateRows(
+            key=late["key"],
+            operator=node["operator"],
+            operator_id=node["id"],
+            side=side,
+            rows=late["rows"],
+            most_late=timedelta(milliseconds=late["most_ms"]),
+            last_rows=late["last_rows"],
+            last_late=timedelta(milliseconds=late["last_ms"]),
+            last_batch=late["last_batch"],
+        )

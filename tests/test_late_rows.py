@@ -1,0 +1,93 @@
+"""`late_rows`: each late row counts once, where it comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+from pyspark.sql import functions as F
+from support.feeds import Feed
+from support.streams import Stepper
+
+import tidemark
+from tidemark import with_watermark
+
+SCHEMA = "id LONG, time TIMESTAMP"
+Feeds = Callable[..., Feed]
+Run = Callable[..., Stepper]
+
+
+def _counted(feed: Feed, key: str | None = None):  # type: ignore[no-untyped-def]
+    marked = with_watermark(feed.stream(), "time", "0 seconds", key=key)
+    return marked.groupBy(F.window("time", "10 minutes")).count()
+
+
+def test_rows_of_one_window_count_one_by_one_with_the_lateness_of_the_latest(
+    feed: Feeds, run: Run
+) -> None:
+    events = feed("events", SCHEMA)
+    stepper = run(_counted(events, key="events"))
+    events.add({"id": 1, "time": "12:00"})
+    stepper.step()
+    (none,) = tidemark.late_rows(stepper.query)
+    assert (none.rows, none.most_late) == (0, timedelta(0))
+    events.add(*({"id": n, "time": f"10:0{n}"} for n in (1, 2, 3)), {"id": 4, "time": "12:05"})
+    stepper.step()
+    events.add({"id": 5, "time": "11:58"})
+    stepper.step()
+    assert tidemark.late_rows(stepper.query) == [
+        tidemark.LateRows(
+            key="events",
+            operator="aggregation",
+            operator_id=0,
+            side=None,
+            rows=4,
+            most_late=timedelta(minutes=110),
+            last_rows=1,
+            last_late=timedelta(minutes=5),
+            last_batch=4,
+        )
+    ]
+
+
+def test_each_side_of_a_join_has_its_own(feed: Feeds, run: Run) -> None:
+    left, right = feed("left", SCHEMA), feed("right", SCHEMA)
+    a = with_watermark(left.stream(), "time", "0 seconds", key="a").toDF("a", "ta")
+    b = with_watermark(right.stream(), "time", "0 seconds", key="b").toDF("b", "tb")
+    stepper = run(a.join(b, F.expr("a = b AND tb BETWEEN ta AND ta + INTERVAL 15 MINUTES")))
+    left.add({"id": 1, "time": "12:00"})
+    right.add({"id": 1, "time": "11:00"})
+    stepper.step()
+    left.add({"id": 2, "time": "11:30"}, {"id": 3, "time": "11:50"})
+    right.add({"id": 2, "time": "10:00"}, {"id": 3, "time": "11:30"})
+    stepper.step()
+    found = {
+        late.side: (late.key, late.rows, late.most_late)
+        for late in tidemark.late_rows(stepper.query)
+    }
+    assert found == {
+        "left": ("a", 2, timedelta(minutes=30)),
+        "right": ("b", 1, timedelta(hours=1)),
+    }
+
+
+def test_a_new_run_counts_anew(feed: Feeds, run: Run, tmp_path: Path) -> None:
+    events = feed("events", SCHEMA)
+    first = Stepper(_counted(events), "append", tmp_path / "checkpoint")
+    events.add({"id": 1, "time": "12:00"})
+    first.step()
+    events.add({"id": 2, "time": "10:00"})
+    first.step()
+    assert [late.rows for late in tidemark.late_rows(first.query)] == [1]
+    first.stop()
+    again = Stepper(_counted(events), "append", tmp_path / "checkpoint")
+    events.add({"id": 3, "time": "10:30"}, {"id": 4, "time": "10:31"})
+    again.step()
+    assert [late.rows for late in tidemark.late_rows(again.query)] == [2]
+    again.stop()
+
+
+def test_a_query_without_a_watermark_has_none(feed: Feeds, run: Run) -> None:
+    stepper = run(feed("events", SCHEMA).stream())
+    assert tidemark.late_rows(stepper.query) == []
