@@ -27,6 +27,9 @@ class Report:
     `when_idle`, `max_ahead_ms`, `idle` (all of it), `waiting` (rows are there to be read),
     `far_ahead_rows`, and `splits` with the totals, the `worst` five that are furthest behind, and
     `idle_ones`, at most five.
+
+    An operator that drops late rows, or each side of a join, has `late` once a batch has ended:
+    what `late_rows` gives, with lengths of time in ms (`most_ms`, `last_ms`).
     """
 
     def __init__(self, data: dict[str, Any]) -> None:

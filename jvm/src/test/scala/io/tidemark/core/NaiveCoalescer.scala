@@ -29,6 +29,14 @@ final class NaiveCoalescer(onReturn: OnReturn) {
     settle()
   }
 
+  /** These have spoken, all at once, without saying how far they are. */
+  def wake(woken: Seq[Int], now: Long): Unit = {
+    woken.foreach(hearOnly(_, None, now))
+    settle()
+  }
+
+  def raise(to: Long): Unit = reached = Some(reached.fold(to)(math.max(_, to)))
+
   def idle(input: Int): Unit = {
     if (inputs(input).isActive) inputs(input).state = "idle"
     settle()

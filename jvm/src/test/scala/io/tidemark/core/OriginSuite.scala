@@ -9,40 +9,10 @@ class OriginSuite extends AnyFunSuite {
   private val rules = OriginRules(delayMillis = 10, splitBy = Seq("s"), idleAfterMillis = Some(100))
   private val whole = rules.copy(splitBy = Nil)
 
-  private def name(split: String) = SplitNames.encode(Seq(Option(split)))
+  private def name(split: String) = OneOrigin.name(split)
 
-  /** A query of this origin alone, between two batches. */
-  private case class At(rules: OriginRules, entry: Entry = Entry.initial(Nil, -1, 0, 0)) {
-    private val all = Map(origin -> rules)
-    def watermark(now: Long, unread: Option[Unread] = None): Watermark = decision(now, unread).origin(origin)
-    def standing: Watermark = entry.standing.origin(origin)
-    def state: OriginState = entry.origins(origin)
-
-    /** After a batch that was begun and ended then, and saw these splits. */
-    def batch(
-        start: Long,
-        end: Long,
-        rows: Seq[(String, Long)] = Nil,
-        known: Seq[String] = Nil,
-        unread: Option[Unread] = None,
-        waiting: Boolean = false): At = {
-      val times = new SplitTimes
-      rows.foreach { case (split, time) =>
-        times.note(if (rules.splitBy.isEmpty) SplitNames.Whole else name(split), time)
-      }
-      val heard = Observation.Heard(times, rules.delayMillis, known.map(name), waiting)
-      val seen = Observation(Map(origin -> heard), Map.empty)
-      val shape = Plans.origin("o", 1)
-      val worked = decision(start, unread)
-      val ended = Observation.Ended(entry.batch + 1, BatchStart(start, unread.map(origin -> _).toMap), end)
-      copy(entry = Observation.observe(entry, ended, worked, Propagation.levels(shape, worked), seen, all))
-    }
-
-    def restarted: At = copy(entry = EntryCodec.decode(EntryCodec.encode(entry)))
-
-    private def decision(now: Long, unread: Option[Unread]) =
-      entry.decide(BatchStart(now, unread.map(origin -> _).toMap), all)
-  }
+  /** A query of this origin alone. */
+  private def At(rules: OriginRules, entry: Entry = Entry.initial(Nil, -1, 0, 0)) = OneOrigin(origin, rules, entry)
 
   test("the watermark is the least clock of the splits") {
     val at = At(rules).batch(0, 1, Seq("a" -> 500, "b" -> 200))

@@ -1,0 +1,42 @@
+package io.tidemark.core
+
+/** A query of one origin alone, between two batches. */
+private[core] final case class OneOrigin(
+    origin: OriginName,
+    rules: OriginRules,
+    entry: Entry = Entry.initial(Nil, -1, 0, 0)) {
+  private val all = Map(origin -> rules)
+
+  def watermark(now: Long, unread: Option[Unread] = None): Watermark = decision(now, unread).origin(origin)
+  def standing: Watermark = entry.standing.origin(origin)
+  def state: OriginState = entry.origins(origin)
+
+  /** After a batch that was begun and ended then, and saw these splits. */
+  def batch(
+      start: Long,
+      end: Long,
+      rows: Seq[(String, Long)] = Nil,
+      known: Seq[String] = Nil,
+      unread: Option[Unread] = None,
+      waiting: Boolean = false): OneOrigin = {
+    val times = new SplitTimes
+    rows.foreach { case (split, time) =>
+      times.note(if (rules.splitBy.isEmpty) SplitNames.Whole else OneOrigin.name(split), time)
+    }
+    val heard = Observation.Heard(times, rules.delayMillis, known.map(OneOrigin.name), waiting)
+    val seen = Observation(Map(origin -> heard), Map.empty)
+    val shape = Plans.origin("o", 1)
+    val worked = decision(start, unread)
+    val ended = Observation.Ended(entry.batch + 1, BatchStart(start, unread.map(origin -> _).toMap), end)
+    copy(entry = Observation.observe(entry, ended, worked, Propagation.levels(shape, worked), seen, all))
+  }
+
+  def restarted: OneOrigin = copy(entry = EntryCodec.decode(EntryCodec.encode(entry)))
+
+  private def decision(now: Long, unread: Option[Unread]) =
+    entry.decide(BatchStart(now, unread.map(origin -> _).toMap), all)
+}
+
+private[core] object OneOrigin {
+  def name(split: String): Array[Byte] = SplitNames.encode(Seq(Option(split)))
+}

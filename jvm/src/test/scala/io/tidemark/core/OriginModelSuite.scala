@@ -1,0 +1,119 @@
+package io.tidemark.core
+
+import scala.collection.mutable
+import scala.util.Random
+
+import Plans._
+import org.scalatest.funsuite.AnyFunSuite
+
+/** An origin's watermark beside a model that is plainly right, on long histories of rows, backlogs, silence and restarts,
+  * for every setting.
+  */
+class OriginModelSuite extends AnyFunSuite {
+  private val splits = Vector("a", "b", "c", "d", null)
+
+  /** The rules of the design, batch by batch, with a plain coalescer. */
+  private final class Model(rules: OriginRules) {
+    private val clocks = new NaiveCoalescer(rules.onReturn)
+    private val numbers = mutable.LinkedHashMap.empty[String, Int]
+    private var lastStart, lastEnd = 0L
+    private var first: Option[Long] = None
+    private var heldBack = false
+
+    /** A batch is decided; returns its watermark. */
+    def begin(start: Long, unread: Option[Unread], named: Seq[String]): Watermark = {
+      val now = math.max(start, lastEnd)
+      val until = unread match {
+        case Some(Unread.Somewhere) => Option.when(!heldBack)(math.min(lastStart, now))
+        case _ => Some(now)
+      }
+      val silent = for (after <- rules.idleAfterMillis; to <- until) yield {
+        if (unread.exists(_.isInstanceOf[Unread.In])) clocks.wake(named.map(number(_, now)), now)
+        clocks.idleSince(to - after)
+        val isIdle = if (numbers.isEmpty) first.exists(_ <= to - after) else clocks.isIdle
+        if (isIdle && rules.whenIdle == WhenIdle.Advance) {
+          val from = clocks.watermark.getOrElse(0L)
+          val steps = math.max(Math.floorDiv(to - rules.delayMillis - from, after), 0L)
+          if (steps > 0) clocks.raise(from + steps * after)
+          else if (clocks.watermark.isEmpty)
+            clocks.raise(from + Math.floorDiv(to - rules.delayMillis - from, after) * after)
+        }
+        isIdle
+      }
+      lastStart = start
+      lastEnd = now
+      if (silent.getOrElse(clocks.isIdle)) Watermark.Idle(clocks.watermark) else Watermark.of(clocks.watermark)
+    }
+
+    def end(at: Long, rows: Seq[(String, Long)], known: Seq[String], waiting: Boolean): Unit = {
+      lastEnd = math.max(lastEnd, at)
+      (rules.expected.map(SplitNames.decode(_).head.orNull) ++ known).foreach(number(_, lastEnd))
+      val largest = rows.groupMapReduce(_._1)(_._2)(math.max)
+      rows.foreach(row => number(row._1, lastEnd))
+      clocks.hearAll(numbers.keys.toSeq.map(name => largest.get(name).map(_ - rules.delayMillis)), lastEnd)
+      first = first.orElse(Some(lastEnd))
+      heldBack = waiting
+    }
+
+    def states: Map[String, (String, Option[Long])] =
+      numbers.map { case (name, number) => name -> (clocks.state(number) -> clocks.clock(number)) }.toMap
+
+    private def number(name: String, now: Long): Int =
+      numbers.getOrElseUpdate(name, { clocks.add(now); clocks.size - 1 })
+  }
+
+  private def states(of: OriginState): Map[String, (String, Option[Long])] = {
+    val names =
+      Map(Coalescer.Active -> "active", Coalescer.Idle -> "idle", Coalescer.CatchingUp -> "catching up")
+    (0 until of.splits.size).map { split =>
+      of.splits.name(split).head.orNull -> (names(of.splits.state(split)) -> of.splits.clock(split))
+    }.toMap
+  }
+
+  for {
+    onReturn <- Seq(OnReturn.Hold, OnReturn.CatchUp)
+    whenIdle <- Seq(WhenIdle.Stop, WhenIdle.Advance)
+    idleAfter <- Seq(None, Some(100L))
+    expected <- Seq(Nil, Seq("c", "e"))
+  } test(s"10,000 batches: $onReturn, $whenIdle, idle after $idleAfter, expected ${expected.mkString("[", " ", "]")}") {
+    val rules = OriginRules(10L, Seq("s"), expected.map(OneOrigin.name), idleAfter, onReturn, whenIdle)
+    var advanced, fellIdle = 0
+    for (seed <- 1 to 50) {
+      val random = new Random(seed)
+      val model = new Model(rules)
+      var engine = OneOrigin(named("o"), rules)
+      var now = 1000L
+      for (step <- 1 to 200) {
+        // Mostly near, sometimes long after, and now and then a clock that goes back.
+        now +=
+          (if (random.nextInt(12) == 0) -random.nextInt(50)
+           else if (random.nextInt(6) == 0) 150 else random.nextInt(40))
+        val reading = splits.filter(_ => random.nextInt(4) == 0)
+        val unread = random.nextInt(3) match {
+          case 0 => Some(Unread.In(reading.map(OneOrigin.name)))
+          case 1 if reading.nonEmpty => Some(Unread.Somewhere)
+          case _ => None
+        }
+        val rows = reading.filter(_ => random.nextInt(5) > 0).map(_ -> (now + random.nextInt(300) - 250))
+        val known = if (random.nextInt(9) == 0) Seq(splits(random.nextInt(splits.size))) else Nil
+        val (end, waiting) = (now + random.nextInt(60), random.nextInt(5) == 0)
+
+        val before = engine.standing
+        val decided = engine.watermark(now, unread)
+        val expectedNow = model.begin(now, unread, reading)
+        engine = engine.batch(now, end, rows, known, unread, waiting)
+        model.end(end, rows, known, waiting)
+        if (random.nextInt(20) == 0) engine = engine.restarted
+
+        withClue(s"seed $seed, step $step: ") {
+          assert(decided == expectedNow)
+          assert(states(engine.state) == model.states)
+        }
+        if (decided.millis.exists(to => before.millis.forall(_ < to))) advanced += 1
+        if (decided.isIdle) fellIdle += 1
+      }
+    }
+    // Else the histories would say nothing.
+    assert(idleAfter.isEmpty || (advanced > 50 && fellIdle > 50), s"$advanced, $fellIdle")
+  }
+}
