@@ -36,6 +36,7 @@ def test_the_fast_input_is_not_held(found: dict[str, Any]) -> None:
     assert found["keyed"] == [[], hours[:1], hours]
     assert found["keyed origins"] == ["fast", "slow"]
     assert "withWatermark [slow]" in found["keyed report"]
+    assert found["keyed late"] == [["aggregation", 0], ["aggregation", 0]]
 
 
 def test_plain_with_watermark_is_keyed_too(found: dict[str, Any]) -> None:

@@ -67,6 +67,7 @@ def steps(df: DataFrame, name: str) -> list[list[list[object]]]:
         out.append(sorted([one, str(start), count] for one, start, count in rows))
     found[f"{name} report"] = str(tidemark.report(query))
     found[f"{name} origins"] = [o["key"] for o in tidemark.report(query).to_dict()["origins"]]
+    found[f"{name} late"] = [[one.operator, one.rows] for one in tidemark.late_rows(query)]
     query.stop()
     return out
 
