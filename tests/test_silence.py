@@ -91,8 +91,9 @@ def test_the_promise_is_kept() -> None:
     "change",
     [
         {"figures": rules.Figures(38, 0, 600)},
-        {"figures": rules.Figures(39, 1, 600)},
+        {"figures": rules.Figures(39, 1, 599)},
         {"held": [0.1, 9.0]},
+        {"said_late": 40},
     ],
 )
 def test_each_difference_breaks_it(change: dict[str, object]) -> None:

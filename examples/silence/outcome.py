@@ -21,7 +21,7 @@ class Outcome:
     peak_state: int
     batches: int
     said_late: int
-    """Rows dropped as late, as Spark's own progress has them."""
+    """Rows dropped as late, by Spark's own progress or, for Tidemark, by `late_rows`."""
     report: str | None = None
     """Tidemark's own report, as text, while the input was silent."""
 

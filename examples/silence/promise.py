@@ -20,6 +20,9 @@ def broken(outcome: Outcome) -> Iterator[str]:
         yield f"{name} came out as {outcome.figures}; by its rule it should be {should}."
     if outcome.rule != "idle":
         return
+    lost = outcome.figures.lost_after_pause + outcome.figures.lost_after_silence
+    if outcome.said_late != lost:
+        yield f"{name} counted {outcome.said_late} late rows; {lost} were lost."
     longest = max(outcome.held, default=0.0)
     bound = IDLE_SECONDS + outcome.longest_batch + LOOK_SECONDS
     if longest > bound:

@@ -54,6 +54,7 @@ class Replay:
                 query.processAllAvailable()
                 stepped()
             said, batches = progress.figures(query), measure.batches_of(query.recentProgress)
+            said_late = self._late(query, said.said_late)
         finally:
             query.stop()
         left = counts_left(self.spark, self.work / "checkpoint")
@@ -65,7 +66,7 @@ class Replay:
             longest_batch=measure.longest_batch(batches),
             peak_state=said.peak_state,
             batches=said.batches,
-            said_late=said.said_late,
+            said_late=said_late,
             report=report,
         )
 
@@ -87,6 +88,13 @@ class Replay:
                 file.write_text("".join(lines), encoding="utf-8")
                 # Moved when whole: the query never finds half a file.
                 file.rename(self.work / "live" / source / file.name)
+
+    def _late(self, query: StreamingQuery, by_spark: int) -> int:
+        if self.engine == "stock":
+            return by_spark
+        import tidemark
+
+        return sum(late.rows for late in tidemark.late_rows(query))
 
     def _report(self, query: StreamingQuery) -> str | None:
         if self.engine == "stock":

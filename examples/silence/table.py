@@ -34,8 +34,9 @@ held            seconds from when the live input alone would have let a window o
                 was out, in the end
 lost            rows of the pause and of the silence that the quiet input brought too late:
                 rows that were read, and neither came out nor are in the state at the end
-said late       what Spark's own progress says was dropped. It counts windows of an input
-                where a batch dropped them, however many rows they had
+said late       stock: what Spark's own progress says was dropped. It counts windows of an
+                input where a batch dropped them, however many rows they had. Tidemark: what
+                late_rows says, which has to be what was lost
 peak state      rows in the state, the most after any batch"""
 
 
