@@ -101,6 +101,15 @@ class LateRowsSuite extends KeyedWatermarkTest {
       lateAre(Side.Left, rows = 3, mostMinutes = 80, lastRows = 3, lastMinutes = 80))
   }
 
+  test("of session windows in complete mode none is late either") {
+    val (stream, df) = readings
+    val sessions = df.groupBy(session_window($"time", "10 minutes"), $"device").count()
+    history(sessions.select("device", "count"), stream, OutputMode.Complete)(
+      CheckLastBatch(("a", 1L), ("b", 2L), ("c", 1L), ("d", 1L)),
+      sparkSays(0),
+      noneAreLate)
+  }
+
   test("of deduplication, by keys with the time and within the watermark") {
     for (dedup <- Seq[DataFrame => DataFrame](
         _.dropDuplicates("device", "time"),
