@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from support.feeds import Feed
 from support.streams import Stepper
@@ -18,7 +19,7 @@ Feeds = Callable[..., Feed]
 Run = Callable[..., Stepper]
 
 
-def _counted(feed: Feed, key: str | None = None):  # type: ignore[no-untyped-def]
+def _counted(feed: Feed, key: str | None = None) -> DataFrame:
     marked = with_watermark(feed.stream(), "time", "0 seconds", key=key)
     return marked.groupBy(F.window("time", "10 minutes")).count()
 

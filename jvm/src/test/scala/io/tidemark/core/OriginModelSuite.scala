@@ -33,10 +33,8 @@ class OriginModelSuite extends AnyFunSuite {
         val isIdle = if (numbers.isEmpty) first.exists(_ <= to - after) else clocks.isIdle
         if (isIdle && rules.whenIdle == WhenIdle.Advance) {
           val from = clocks.watermark.getOrElse(0L)
-          val steps = math.max(Math.floorDiv(to - rules.delayMillis - from, after), 0L)
-          if (steps > 0) clocks.raise(from + steps * after)
-          else if (clocks.watermark.isEmpty)
-            clocks.raise(from + Math.floorDiv(to - rules.delayMillis - from, after) * after)
+          val steps = Math.floorDiv(to - rules.delayMillis - from, after)
+          if (steps > 0 || clocks.watermark.isEmpty) clocks.raise(from + steps * after)
         }
         isIdle
       }

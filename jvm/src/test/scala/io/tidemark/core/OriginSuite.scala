@@ -1,5 +1,6 @@
 package io.tidemark.core
 
+import OneOrigin.name
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -8,8 +9,6 @@ class OriginSuite extends AnyFunSuite {
   private val origin = named("o")
   private val rules = OriginRules(delayMillis = 10, splitBy = Seq("s"), idleAfterMillis = Some(100))
   private val whole = rules.copy(splitBy = Nil)
-
-  private def name(split: String) = OneOrigin.name(split)
 
   /** A query of this origin alone. */
   private def At(rules: OriginRules, entry: Entry = Entry.initial(Nil, -1, 0, 0)) = OneOrigin(origin, rules, entry)

@@ -60,34 +60,29 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
       val right = filled(join.right, join, Side.Right, levels)
       JoinWatermarks.write(join.copy(left = left, right = right), levels)
     case writer: StateStoreWriter if levels.knows(writer, Side.Left) && writer.children.nonEmpty =>
-      val below = filled(writer.children.head, writer, Side.Left, levels)
-      val input = if (hasInput(below)) below else counted(below, writer, levels)
+      val input = filledOrCounted(writer.children.head, writer, levels)
       if (input eq writer.children.head) writer else writer.withNewChildren(input +: writer.children.tail)
   }
 
-  private def hasInput(plan: SparkPlan): Boolean = LateDrops.path(plan).exists(_.isInstanceOf[OperatorInputExec])
-
-  /** With an [[OperatorInputExec]] that counts the rows which the operator is about to drop. */
-  private def counted(plan: SparkPlan, operator: StateStoreWriter, levels: BatchLevels): SparkPlan =
-    LateDrops.column(operator).fold(plan) { column =>
-      LateDrops.insert(plan, operator, column) { (below, at) =>
-        levels.fill(
-          OperatorInputExec(Some(at), Nil, filters = false, OperatorInputExec.Unset, below),
-          operator,
-          Side.Left)
-      }
-    }
-
-  /** Fills in the operator's own [[OperatorInputExec]]: the first one below it, with nothing stateful in between. */
+  /** With the operator's own [[OperatorInputExec]] filled in: the first one below it, with nothing stateful in between. */
   private def filled(plan: SparkPlan, operator: StateStoreWriter, side: Side, levels: BatchLevels): SparkPlan =
-    plan match {
-      case input: OperatorInputExec => levels.fill(input, operator, side)
-      case _: StateStoreWriter => plan
-      case unary if unary.children.size == 1 =>
-        val child = filled(unary.children.head, operator, side, levels)
-        if (child eq unary.children.head) unary else unary.withNewChildren(Seq(child))
-      case other => other
-    }
+    own(plan).fold(plan)(input => LateDrops.replaced(plan, input, levels.fill(input, operator, side)))
+
+  /** Where it has none, with one that counts the rows which the operator is about to drop. */
+  private def filledOrCounted(plan: SparkPlan, operator: StateStoreWriter, levels: BatchLevels): SparkPlan =
+    if (own(plan).nonEmpty) filled(plan, operator, Side.Left, levels)
+    else
+      LateDrops.column(operator).fold(plan) { column =>
+        LateDrops.insert(plan, operator, column) { (below, at) =>
+          levels.fill(
+            OperatorInputExec(Some(at), Nil, filters = false, OperatorInputExec.Unset, below),
+            operator,
+            Side.Left)
+        }
+      }
+
+  private def own(plan: SparkPlan): Option[OperatorInputExec] =
+    LateDrops.path(plan).collectFirst { case input: OperatorInputExec => input }
 }
 
 /** What one batch writes: late watermarks of the batch before, eviction watermarks of its own. */

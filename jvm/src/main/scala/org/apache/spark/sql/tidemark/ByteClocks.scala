@@ -40,10 +40,10 @@ private[tidemark] final class ByteClocks(factory: TaskClocks.Factory) {
     if (count < FewSplits) {
       take(base, at, size, hash, millis)
       factory.requireAllowed(count)
-    } else wait(base, at, size, hash, millis)
+    } else enqueue(base, at, size, hash, millis)
   }
 
-  private def wait(base: AnyRef, at: Long, size: Int, hash: Int, millis: Long): Unit = {
+  private def enqueue(base: AnyRef, at: Long, size: Int, hash: Int, millis: Long): Unit = {
     if (queued == waiting.length || queueLength > QueuedBytes) {
       drain()
       factory.requireAllowed(count)

@@ -70,7 +70,8 @@ private[tidemark] object LateDrops {
     case _ => None
   }
 
-  private def replaced(plan: SparkPlan, old: SparkPlan, now: SparkPlan): SparkPlan =
+  /** With one node of a [[path]] replaced. */
+  def replaced(plan: SparkPlan, old: SparkPlan, now: SparkPlan): SparkPlan =
     if (plan eq old) now else plan.withNewChildren(Seq(replaced(plan.children.head, old, now)))
 
   private def down(plan: SparkPlan): Option[SparkPlan] = plan match {

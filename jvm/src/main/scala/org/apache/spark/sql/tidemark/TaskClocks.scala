@@ -165,14 +165,14 @@ private[tidemark] object TaskClocks {
   }
 
   /** Whether this is the text of a value; of types that do not come back from their texts it is not known, and so it is. */
-  def isText(name: String, kind: DataType): Boolean = kind match {
-    case BooleanType | DateType | TimestampType | TimestampNTZType | _: NumericType | _: AnsiIntervalType =>
-      val value = Cast(Literal(name), kind, Some("UTC"), EvalMode.TRY).eval()
-      value != null && text(Literal(value, kind)).eval().toString == name
-    case BinaryType =>
-      val value = Unhex(Literal(name)).eval()
-      value != null && text(Literal(value, kind)).eval().toString == name
-    case _ => true
+  def isText(name: String, kind: DataType): Boolean = {
+    val read = kind match {
+      case BooleanType | DateType | TimestampType | TimestampNTZType | _: NumericType | _: AnsiIntervalType =>
+        Some(Cast(Literal(name), kind, Some("UTC"), EvalMode.TRY))
+      case BinaryType => Some(Unhex(Literal(name)))
+      case _ => None
+    }
+    read.map(_.eval()).forall(value => value != null && text(Literal(value, kind)).eval().toString == name)
   }
 
   private val jsonOptions = Map(

@@ -48,4 +48,11 @@ trait KeyedWatermarkTest extends StreamTest {
       val actual = keyed(query).origins.names.map(name => name.toString -> decided.origin(name).millis)
       assert(actual.toMap === expected.toMap)
     }
+
+  protected val generated = Seq("CODEGEN_ONLY", "NO_CODEGEN")
+
+  /** With code that is generated as a whole, or with none. */
+  protected def withCode(mode: String)(body: => Unit): Unit = withSQLConf(
+    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> (mode == "CODEGEN_ONLY").toString,
+    SQLConf.CODEGEN_FACTORY_MODE.key -> mode)(body)
 }

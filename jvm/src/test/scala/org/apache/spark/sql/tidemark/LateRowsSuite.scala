@@ -36,12 +36,6 @@ class LateRowsSuite extends KeyedWatermarkTest {
     assert(dropped === rows)
   }
 
-  private val generated = Seq("CODEGEN_ONLY", "NO_CODEGEN")
-
-  private def withCode(mode: String)(body: => Unit): Unit = withSQLConf(
-    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> (mode == "CODEGEN_ONLY").toString,
-    SQLConf.CODEGEN_FACTORY_MODE.key -> mode)(body)
-
   private def windows(df: DataFrame): DataFrame =
     df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
 

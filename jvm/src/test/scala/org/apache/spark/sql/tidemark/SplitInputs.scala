@@ -9,7 +9,6 @@ import io.tidemark.functions.withWatermark
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.internal.SQLConf
 
 /** Readings of devices, and what is known of their splits. */
 trait SplitInputs extends RecordedRuns {
@@ -30,11 +29,4 @@ trait SplitInputs extends RecordedRuns {
     val splits = query.snapshot.get.entry.origins.values.head.splits
     (0 until splits.size).map(s => SplitNames.show(splits.name(s)) -> splits.clock(s)).toMap
   }
-
-  protected val generated = Seq("CODEGEN_ONLY", "NO_CODEGEN")
-
-  /** With code that is generated as a whole, or with none. */
-  protected def withCode(mode: String)(body: => Unit): Unit = withSQLConf(
-    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> (mode == "CODEGEN_ONLY").toString,
-    SQLConf.CODEGEN_FACTORY_MODE.key -> mode)(body)
 }

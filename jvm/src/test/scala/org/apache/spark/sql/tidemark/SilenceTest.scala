@@ -1,0 +1,27 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+
+import io.tidemark.WatermarkOptions
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+
+/** Readings of devices, second by second of a clock that the test moves, and an idle time of ten of them. */
+trait SilenceTest extends ManualClockTest {
+  import testImplicits._
+
+  protected val tenSeconds = WatermarkOptions(idleAfter = Some("10 seconds"))
+
+  protected def readings: (MemoryStream[(String, Timestamp)], DataFrame) = {
+    val stream = MemoryStream[(String, Timestamp)]
+    stream -> stream.toDF().toDF("device", "time")
+  }
+
+  protected def counted(df: DataFrame): DataFrame =
+    df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
+
+  protected def second: StreamAction = AdvanceManualClock(1000)
+  protected def seconds(count: Int): Seq[StreamAction] = Seq.fill(count)(second)
+}

@@ -1,0 +1,164 @@
+package org.apache.spark.sql.tidemark
+
+import java.nio.file.{Files, Path}
+import java.nio.file.attribute.FileTime
+import java.sql.Timestamp
+import java.util.concurrent.atomic.AtomicReference
+
+import io.tidemark.WatermarkOptions
+import io.tidemark.core.{Coalescer, SplitNames}
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions._
+
+/** Which splits of an input are left out of its watermark because they say nothing, and which only wait to be read. */
+class SilentSplitsSuite extends SilenceTest {
+  import testImplicits._
+
+  test("a time-out alone closes windows, at the next trigger") {
+    val (stream, df) = readings
+    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+      Seq(AddData(stream, "a" -> at("10:00"), "a" -> at("10:35"), "b" -> at("10:05")), second) ++
+        seconds(9) ++ Seq(
+          CheckNewAnswer(),
+          second,
+          CheckNewAnswer(("10:00", 2L)),
+          Execute(query => assert(keyed(query).snapshot.get.decision.origins.values.forall(_.isIdle)))): _*)
+  }
+
+  test("a silent split no longer holds the others back") {
+    val (stream, df) = readings
+    def more(time: String) = Seq(AddData(stream, "a" -> at(time)), second)
+    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+      Seq(AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second) ++
+        (11 to 19).flatMap(minute => more(s"10:$minute")) ++ Seq(CheckNewAnswer()) ++
+        more("10:25") ++ Seq(second, CheckNewAnswer(("10:00", 2L), ("10:10", 9L))): _*)
+  }
+
+  test("a batch that takes longer than the idle time is no silence: it counts from the batch's end") {
+    val (stream, df) = readings
+    val slow = udf { (device: String) =>
+      SilentSplitsSuite.within.getAndSet(() => ())()
+      device
+    }
+    val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))
+    def allAreIdle(expected: Boolean) = Execute { query =>
+      assert(keyed(query).snapshot.get.decision.origins.values.forall(_.isIdle) === expected)
+    }
+    run(counted(marked.filter(slow.asNondeterministic()($"device") =!= "")))(
+      Execute(_ => SilentSplitsSuite.within.set(() => moveWithin(30000))),
+      AddData(stream, "a" -> at("10:35"), "b" -> at("10:05")),
+      move(1000),
+      CheckNewAnswer(),
+      // The batch has ended at 31 s.
+      move(9000),
+      CheckNewAnswer(),
+      allAreIdle(false),
+      move(1000),
+      CheckNewAnswer(("10:00", 1L)),
+      allAreIdle(true))
+  }
+
+  test("who is idle stays idle over a restart, and who was not has not become it") {
+    val (stream, df) = readings
+    def more(time: String) = Seq(AddData(stream, "a" -> at(time)), second)
+    def idleAre(names: String*) = Execute { query =>
+      val splits = keyed(query).snapshot.get.entry.origins.values.head.splits
+      val idle = (0 until splits.size).filter(splits.state(_) == Coalescer.Idle)
+      assert(idle.map(split => SplitNames.show(splits.name(split))).toSet === names.toSet)
+    }
+    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+      Seq(AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second) ++
+        (11 to 22).flatMap(minute => more(s"10:$minute")) ++ Seq(idleAre("b"), StopStream, StartStream()) ++
+        more("10:25") ++ Seq(idleAre("b"), originsAre("time" -> Some(millis("10:25")))) ++
+        Seq(AddData(stream, "b" -> at("10:26")), second, idleAre(), StopStream, StartStream()) ++
+        more("10:50") ++ Seq(idleAre(), originsAre("time" -> Some(millis("10:26")))): _*)
+  }
+
+  for ((rule, reached) <- Seq("hold" -> "10:26", "catch_up" -> "10:46"))
+    test(s"a split that comes back behind the watermark: $rule") {
+      val (stream, df) = readings
+      val options = tenSeconds.copy(splitBy = Seq($"device"), onReturn = Some(rule))
+      def more(rows: (String, Timestamp)*) = Seq(AddData(stream, rows: _*), second)
+      run(counted(withWatermark(df, "time", "0 seconds", options)))(
+        more("a" -> at("10:00"), "b" -> at("10:05")) ++ (11 to 22).flatMap(minute => more("a" -> at(s"10:$minute"))) ++
+          more("a" -> at("10:26")) ++ Seq(originsAre("time" -> Some(millis("10:26")))) ++
+          // Late, and behind; the other goes on.
+          more("b" -> at("10:12")) ++ more("a" -> at("10:46")) ++ Seq(originsAre("time" -> Some(millis(reached)))) ++
+          // It has caught up, and holds in both cases.
+          more("b" -> at("10:50")) ++ more("a" -> at("11:00")) ++ Seq(
+            originsAre("time" -> Some(millis("10:50")))): _*)
+    }
+
+  test("a watermark may have no time-out where the session's setting gives it one") {
+    val (stream, df) = readings
+    val never = WatermarkOptions(splitBy = Seq($"device"), idleAfter = Some("none"))
+    withSQLConf("spark.tidemark.idleAfter" -> "10 seconds") {
+      run(counted(withWatermark(df, "time", "0 seconds", never)))(
+        Seq(AddData(stream, "a" -> at("10:35"), "b" -> at("10:05")), second) ++ seconds(20) ++
+          Seq(CheckNewAnswer(), originsAre("time" -> Some(millis("10:05")))): _*)
+    }
+  }
+
+  private def readFiles(folder: Path, most: Int): DataFrame =
+    spark.readStream.schema("device STRING, time TIMESTAMP").option("maxFilesPerTrigger", most).json(folder.toString)
+
+  /** A file with one row, which is read after those of smaller numbers. */
+  private def addFile(folder: Path, number: Int, row: (String, String)): Unit = {
+    val hidden = folder.resolve(s".$number")
+    Files.writeString(hidden, s"""{"device": "${row._1}", "time": "2024-03-01T${row._2}:00Z"}""")
+    Files.setLastModifiedTime(hidden, FileTime.fromMillis(1000L * number))
+    Files.move(hidden, folder.resolve(s"$number.json"))
+    ()
+  }
+
+  test("what is left of a listing is read before files that have come since, whose splits are waited for") {
+    withTempDir { folder =>
+      val files = folder.toPath
+      addFile(files, 0, "b" -> "10:00")
+      addFile(files, 1, "a" -> "11:00")
+      addFile(files, 2, "a" -> "11:01")
+      run(counted(withWatermark(
+        readFiles(files, most = 2),
+        "time",
+        "0 seconds",
+        tenSeconds.copy(splitBy = Seq($"device")))))(
+        Execute { _ =>
+          triggered()
+          addFile(files, 3, "b" -> "10:05")
+        },
+        // One file, though two would be allowed and there are two.
+        AdvanceManualClock(60000),
+        AdvanceManualClock(60000),
+        originsAre("time" -> Some(millis("10:05"))),
+        AdvanceManualClock(60000),
+        AdvanceManualClock(60000),
+        CheckNewAnswer(("10:00", 2L)))
+    }
+  }
+
+  test("a backlog that an admission limit holds back is no silence") {
+    withTempDir { folder =>
+      val files = folder.toPath
+      val df = readFiles(files, most = 1)
+      addFile(files, 0, "b" -> "10:00")
+      for (number <- 1 to 5) addFile(files, number, "a" -> s"11:0$number")
+      run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+        // Six batches a minute apart: the silent split is idle only when all has been read.
+        Seq.fill(5)(AdvanceManualClock(60000)) ++ Seq(
+          CheckNewAnswer(),
+          originsAre("time" -> Some(millis("10:00"))),
+          AdvanceManualClock(60000),
+          AdvanceManualClock(60000),
+          AdvanceManualClock(60000),
+          CheckNewAnswer(("10:00", 1L))): _*)
+    }
+  }
+}
+
+private object SilentSplitsSuite {
+
+  /** What a batch does in its midst, once. */
+  val within = new AtomicReference[() => Unit](() => ())
+}
