@@ -57,7 +57,7 @@ def main() -> None:
             spark, options.rounds, (1, 2) if options.quick else (1, 2, 8, 32)
         ),
         "nexmark": lambda: nexmark(
-            spark, options.rounds, Sizes(2 if options.quick else 5, 200_000)
+            spark, options.rounds, Sizes(2, 80_000) if options.quick else Sizes(5, 200_000)
         ),
     }
     try:

@@ -1,7 +1,7 @@
 """An auction house's persons, auctions and bids, after Nexmark: the same rows each time they are made.
 
-Of 50 events one is a new person, three are new auctions, and 46 are bids. Event time moves on by a ten thousandth of a
-second from one event to the next; one in ten comes later than its time by up to `LATEST` seconds.
+Of 50 events one is a new person, three are new auctions, and 46 are bids. They come at an even pace, a batch every
+`SECONDS`; one in ten comes later than its time by up to `LATEST` seconds.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 STREAMS = {"persons": "registered", "auctions": "opened", "bids": "bid_at"}
 """The streams, and the event-time column of each."""
 
+SECONDS = 20
+"""Event time between a batch and the next."""
+
 LATEST = 3
 """Seconds that a row is behind its time at most."""
 
@@ -30,12 +33,13 @@ ENDING = 3600
 
 _FIRST = {"persons": 0, "auctions": 1, "bids": 4}
 _OF_50 = {"persons": 1, "auctions": 3, "bids": 46}
-_EVENTS_A_SECOND = 10_000
 _BEGIN = 1_700_000_000
 _WROTE_ALL = "READY"
 _TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 
-# `event` is a row's number among all events as they come, `moment` that of the one whose time `at` it has.
+# `event` is a row's number among all events as they come, and `moment` that of the one whose time `at` it has. Half of
+# the rows go by one person of the half second, `hot`; a `second` has so many events. What is before the first event is
+# referred to as well, and not there.
 _COLUMNS = {
     "persons": (
         "event div 50 AS person",
@@ -50,14 +54,14 @@ _COLUMNS = {
         "100 + {dice} % 1000 AS initial",
         "2000 + {dice} % 1000 AS reserve",
         "10 + {dice} % 5 AS category",
-        # One of the thousand newest persons, half of the time the newest with a round number.
-        "greatest(0, if({dice} % 2 = 0, moment div 5000 * 100, moment div 50 - {dice} % 1000)) AS seller",
+        # Who came in the last five seconds.
+        "if({dice} % 2 = 0, hot, (moment - {dice} % (5 * second)) div 50) AS seller",
         f"timestampadd(MICROSECOND, {{dice}} % {LONGEST * 1_000_000}, at) AS expires",
     ),
     "bids": (
-        # Those opened in the five seconds before, half of the time the newest with a round number.
-        "greatest(0, if({dice} % 2 = 0, moment div 5000 * 300, moment div 50 * 3 - {dice} % 3000)) AS auction",
-        "greatest(0, if({dice} % 4 > 0, moment div 5000 * 100, moment div 50 - {dice} % 1000)) AS bidder",
+        # What was opened in the last five seconds.
+        "if({dice} % 2 = 0, hot, (moment - {dice} % (5 * second)) div 50) * 3 + {dice} % 3 AS auction",
+        "if({dice} % 2 = 0, hot, (moment - {dice} % (5 * second)) div 50) AS bidder",
         "100 + shiftleft({dice} % 1000000, cast({dice} % 7 AS INT)) AS price",
         "'channel-' || {dice} % 100 AS channel",
         "'https://example.com/item?auction=' || {dice} % 100000 AS url",
@@ -67,7 +71,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many batches, and events in each (a multiple of 50); one batch more, of a row a stream, ends it."""
+    """How many batches, and events in each (a multiple of 50, over 100); one batch more, of a row a stream, ends it."""
 
     batches: int
     events: int
@@ -95,26 +99,28 @@ def written(spark: SparkSession, sizes: Sizes, under: Path) -> Path:
 def _write(spark: SparkSession, stream: str, sizes: Sizes, folder: Path) -> None:
     rows = sizes.rows(stream)
     # A task writes one file.
-    _rows(spark.range(0, rows, 1, sizes.batches), stream).write.parquet(str(folder / "draft"))
-    ending = _rows(spark.range(rows, rows + 1, 1, 1), stream, ahead=ENDING)
-    ending.write.parquet(str(folder / "ending"))
-    drafts = [*sorted((folder / "draft").glob("*.parquet")), *(folder / "ending").glob("*.parquet")]
+    full = _rows(spark.range(0, rows, 1, sizes.batches), stream, sizes)
+    ending = _rows(spark.range(rows, rows + 1, 1, 1), stream, sizes, ahead=ENDING)
+    drafts = []
+    for name, part in {"full": full, "ending": ending}.items():
+        part.write.parquet(str(folder / name))
+        drafts += sorted((folder / name).glob("*.parquet"))
     for batch, draft in enumerate(drafts):
         file = draft.rename(folder / f"{batch:04}.parquet")
         # The source takes them in the order of these times.
         os.utime(file, (_BEGIN + batch, _BEGIN + batch))
-    shutil.rmtree(folder / "draft")
-    shutil.rmtree(folder / "ending")
+    for name in ("full", "ending"):
+        shutil.rmtree(folder / name)
 
 
-def _rows(ids: DataFrame, stream: str, ahead: int = 0) -> DataFrame:
-    of_50, behind = _OF_50[stream], LATEST * _EVENTS_A_SECOND
-    numbered = ids.selectExpr(f"id div {of_50} * 50 + id % {of_50} + {_FIRST[stream]} AS event")
-    moments = numbered.selectExpr(
-        "event", _dice(f"event - if({{dice}} % 10 = 0, {{dice}} % {behind}, 0) AS moment")
-    )
-    begin, tick = (_BEGIN + ahead) * 1_000_000, 1_000_000 // _EVENTS_A_SECOND
-    timed = moments.selectExpr("*", f"timestamp_micros({begin} + moment * {tick}) AS at")
+def _rows(ids: DataFrame, stream: str, sizes: Sizes, ahead: int = 0) -> DataFrame:
+    of_50, second = _OF_50[stream], sizes.events // SECONDS
+    event = f"id div {of_50} * 50 + id % {of_50} + {_FIRST[stream]} AS event"
+    late = _dice(f"event - if({{dice}} % 10 = 0, {{dice}} % {LATEST * second}, 0) AS moment")
+    at = f"timestamp_micros({(_BEGIN + ahead) * 1_000_000} + moment * 1000000 div {second}) AS at"
+    hot = f"moment div {second // 2} * {second // 2} div 50 AS hot"
+    moments = ids.selectExpr(event).selectExpr("*", late)
+    timed = moments.selectExpr("*", at, hot, f"{second} AS second")
     columns = (_dice(column) for column in _COLUMNS[stream])
     return timed.selectExpr(*columns, f"at AS {STREAMS[stream]}")
 

