@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from nexmark import nexmark
+from nexmark import STORES, nexmark
 from nexmark_data import Sizes
 from pyspark.sql import SparkSession
 from rows import rows
@@ -56,8 +56,10 @@ def main() -> None:
         "triggers": lambda: triggers(
             spark, options.rounds, (1, 2) if options.quick else (1, 2, 8, 32)
         ),
-        "nexmark": lambda: nexmark(
-            spark, options.rounds, Sizes(2, 80_000) if options.quick else Sizes(5, 200_000)
+        "nexmark": lambda: (
+            nexmark(spark, options.rounds, Sizes(2, 80_000), list(STORES)[:1])
+            if options.quick
+            else nexmark(spark, options.rounds, Sizes(5, 200_000))
         ),
     }
     try:

@@ -9,7 +9,7 @@ import inspect
 import re
 import statistics
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from nexmark_data import LONGEST, STREAMS, Sizes, written
@@ -130,15 +130,15 @@ QUERIES: dict[str, Query] = {
 }
 
 
-def nexmark(spark: SparkSession, rounds: int, sizes: Sizes) -> None:
+def nexmark(spark: SparkSession, rounds: int, sizes: Sizes, stores: Iterable[str] = STORES) -> None:
     """Prints thousands of rows a second of each query by both engines, and the most rows in state."""
-    for store, less in STORES.items():
-        smaller = Sizes(sizes.batches, sizes.events // less)
+    print(
+        "\nNexmark: rows a second of CPU time of tasks, and from start to end; most rows in state"
+    )
+    for store in stores:
+        smaller = Sizes(sizes.batches, sizes.events // STORES[store])
         folder = written(spark, smaller, _DATA)
-        print(head(f"Nexmark, {smaller.batches} batches of {smaller.events:,} events, {store}"))
-        print(
-            "Rows a second of CPU time of tasks, and of time from start to end; most rows in state"
-        )
+        print(head(f"{store}, {smaller.batches} batches of {smaller.events:,} events"))
         spark.conf.set(_STORE, f"{_PROVIDERS}.{store}")
         for label, query in QUERIES.items():
             _measure(spark, rounds, label, query, smaller, folder)
