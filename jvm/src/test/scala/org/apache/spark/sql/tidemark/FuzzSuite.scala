@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import io.tidemark.oracle.{Case, Oracle, RandomCase, Shrink, Step}
-import io.tidemark.oracle.Query.{Input, Union, Windows}
+import io.tidemark.oracle.Query.{Input, Join, Union, Windows}
 
 /** The engine against the oracle, on random queries with random histories; `make fuzz N=1000 SEED=7` runs more of them. */
 class FuzzSuite extends OracleComparison {
@@ -34,6 +34,14 @@ class FuzzSuite extends OracleComparison {
     assert(Oracle.run(apart) === expected)
     assert(engine(apart) === expected)
     assert(stock(engine(apart)) !== expected)
+  }
+
+  test("found: rows of both sides of a left semi join that come and are closed in one batch") {
+    def windows(input: Int) = Windows(Input(input, 0), 0, 5, Vector.empty, byId = true)
+    def both(time: Int) = Step(1, Map(0 -> Seq(0 -> time), 1 -> Seq(0 -> time)))
+    val steps = Seq(both(1200), both(1400), Step(1, Map.empty))
+    val one = Case(Join("left_semi", windows(0), windows(1), 0, 0, least = 0, most = 8), steps)
+    assert(difference(one)(engine, Oracle.run) === None)
   }
 
   private def check(many: Int, draw: Long => Case)(
