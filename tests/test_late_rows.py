@@ -92,3 +92,14 @@ def test_a_new_run_counts_anew(feed: Feeds, run: Run, tmp_path: Path) -> None:
 def test_a_query_without_a_watermark_has_none(feed: Feeds, run: Run) -> None:
     stepper = run(feed("events", SCHEMA).stream())
     assert tidemark.late_rows(stepper.query) == []
+
+
+def test_they_are_in_the_progress(feed: Feeds, run: Run) -> None:
+    events = feed("events", SCHEMA)
+    stepper = run(_counted(events))
+    events.add({"id": 1, "time": "12:00"})
+    stepper.step()
+    events.add({"id": 2, "time": "10:00"}, {"id": 3, "time": "10:01"})
+    stepper.step()
+    progress = [one for one in stepper.query.recentProgress if one["numInputRows"]][-1]
+    assert progress.observedMetrics["tidemark"].asDict() == {"late_rows": 2, "late_rows_0": 2}

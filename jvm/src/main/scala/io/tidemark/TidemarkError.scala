@@ -127,6 +127,18 @@ object TidemarkError {
     s"The option $option of a watermark is '$value', which is none of ${values.mkString(", ")}.",
     "giving one of them, or leaving it out")
 
+  def noWatermark(reading: String, columns: Seq[String]): TidemarkError = TidemarkError(
+    "NO_WATERMARK",
+    s"$reading: there is no such watermark where it is read. " +
+      (if (columns.isEmpty) "None of the columns there has one."
+       else s"These have one: ${columns.mkString("'", "', '", "'")}."),
+    "calling withWatermark before it, and naming a column that has a watermark there, or a key of the query")
+
+  def wrongArguments(function: String, takes: String, found: Int): TidemarkError = TidemarkError(
+    "WRONG_ARGUMENTS",
+    s"$function takes $takes, but was given $found arguments.",
+    "calling it that way")
+
   private val restoring: String =
     "restoring the file from a backup, or by deleting the checkpoint's tidemark folder: the query then goes on from " +
       "Spark's own watermark, the minimum of all inputs (where an operator carries a second event-time column it is " +

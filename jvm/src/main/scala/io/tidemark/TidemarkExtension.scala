@@ -9,6 +9,7 @@ import org.apache.spark.sql.tidemark._
   * {{{
   *   session begins      apply           versions are compared; an error stops the session with its text
   *   a plan is analyzed  resolution      tidemark_event_time becomes a column, its options and its splits
+  *                                       current_watermark and is_late know their column
   *                                       a second withWatermark keeps the marks of the other columns
   *   a query is started  check           the listener that takes queries over is in this session's manager
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
@@ -24,7 +25,10 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectFunction(VersionFunction.description)
     extensions.injectFunction(ReportFunction.description)
     extensions.injectFunction(EventTimeFunction.description)
+    extensions.injectFunction(CurrentWatermark.description)
+    extensions.injectFunction(IsLate.description)
     extensions.injectResolutionRule(new ResolveEventTimes(_))
+    extensions.injectResolutionRule(_ => ResolveWatermarkReadings)
     extensions.injectResolutionRule(new KeepOtherMarks(_))
     extensions.injectCheckRule(_ => MisplacedEventTime)
     extensions.injectCheckRule(new ListenForQueries(_))

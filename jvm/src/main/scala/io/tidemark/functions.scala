@@ -35,6 +35,27 @@ object functions {
     df.withColumn(column, call_function("tidemark_event_time", arguments: _*)).withWatermark(time, delay)
   }
 
+  /** The watermark of the one event-time column there is, by which rows that come here are late in this batch; null where
+    * there is none yet, and in batch queries.
+    *
+    * @throws TidemarkException `NO_WATERMARK` where there is none or several; by then or when the query's first batch is
+    *   planned. `LEFT_TO_SPARK` in a query whose watermarks are Spark's own
+    */
+  def currentWatermark(): Column = call_function("current_watermark")
+
+  /** The same of an event-time column, or of a window. */
+  def currentWatermark(column: Column): Column = call_function("current_watermark", column)
+
+  /** The same of the input whose watermark has that key, wherever in the query it is. */
+  def currentWatermark(key: String): Column = call_function("current_watermark", lit(key))
+
+  /** Whether a row is late by that event-time column where it is now: at or before [[currentWatermark]]. A null time is
+    * never late, and nothing is in a batch query.
+    *
+    * @throws TidemarkException as [[currentWatermark]]
+    */
+  def isLate(column: Column): Column = call_function("is_late", column)
+
   private def fields(options: WatermarkOptions): Fields[String, Any] = {
     val all = new Fields[String, Any]
     def put(name: String, value: Option[Any]): Unit = value.foreach(all.put(name, _))

@@ -41,7 +41,14 @@ final case class Levels(inputs: Map[Input, InputLevels], unions: Map[UnionSlot, 
 }
 
 /** A plan node with what flows out of it. */
-final case class Flow(shape: Shape, out: Edge, inputs: Seq[Flow])
+final case class Flow(shape: Shape, out: Edge, inputs: Seq[Flow]) {
+
+  /** What flows out of a node of the plan that this was made from. */
+  def outOf(node: Shape): Edge = find(node).getOrElse(throw new NoSuchElementException(node.label)).out
+
+  private def find(node: Shape): Option[Flow] =
+    if (shape eq node) Some(this) else inputs.iterator.flatMap(_.find(node)).nextOption()
+}
 
 /** A watermark would have gone back: a defect, never a state of the world. Times in ms since the epoch. */
 final class WentBack(val input: Input, val what: String, val before: Long, val now: Long)

@@ -4,14 +4,14 @@ import java.util.UUID
 
 import scala.util.Try
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.{Input, OperatorId, Side}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
+import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 
@@ -30,11 +30,28 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
       case None => plan
       case Some((runId, batch)) =>
         Takeovers.get(runId) match {
-          case Some(Right(takeover)) => takeover.query.fold(plan)(query => write(plan, new BatchLevels(query, batch)))
+          case Some(Right(takeover)) =>
+            takeover.query match {
+              case Some(query) => LateRowsMetricsExec.over(write(plan, new BatchLevels(query, batch)))
+              case None => requireNoReading(plan, takeover.decision.flatMap(_.left.toOption))
+            }
           case Some(Left(failure)) => throw failure
-          case None => RequireTakeover(session, runId); plan
+          case None =>
+            RequireTakeover(session, runId)
+            requireNoReading(plan, None)
         }
     }
+  }
+
+  /** Spark's own watermarks are not those of a place in the plan. */
+  private def requireNoReading(plan: SparkPlan, reason: Option[String]): SparkPlan = {
+    if (plan.exists(_.isInstanceOf[EventTimeWatermarkExec]))
+      plan.collect { case node if reads(node) => WatermarkReading.in(node.expressions) }.flatten.headOption.foreach {
+        reading =>
+          val why = reason.getOrElse(s"${TidemarkConf.Enabled.key}=false")
+          throw new TidemarkException(TidemarkError.leftToSpark(why, s"reads ${reading.sql}"))
+      }
+    plan
   }
 
   /** The run and the batch of the streaming plan; none for other plans, those of `explain` and of `foreachBatch`. */
@@ -42,7 +59,9 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
     plan.collectFirst {
       case writer: StateStoreWriter if writer.stateInfo.isDefined =>
         (writer.stateInfo.get.queryRunId, writer.stateInfo.get.storeVersion)
-    }.orElse(if (plan.exists(_.isInstanceOf[SplitClocksExec])) running else None)
+    }.orElse(if (plan.exists(node => node.isInstanceOf[SplitClocksExec] || reads(node))) running else None)
+
+  private def reads(node: SparkPlan): Boolean = node.expressions.exists(_.exists(_.isInstanceOf[WatermarkReading]))
 
   /** Those of the query that runs on this thread; a plan without state does not say them itself. */
   private def running: Option[(UUID, Long)] = {
@@ -54,6 +73,7 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
   }
 
   private def write(plan: SparkPlan, levels: BatchLevels): SparkPlan = plan.transformUp {
+    case node if reads(node) => node.transformExpressions { case reading: WatermarkReading => levels.read(reading) }
     case clocks: SplitClocksExec => levels.limit(clocks)
     case join: StreamingSymmetricHashJoinExec if levels.knows(join, Side.Left) || levels.knows(join, Side.Right) =>
       val left = filled(join.left, join, Side.Left, levels)
@@ -119,6 +139,10 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
     val levels = OperatorInputExec.Levels(Some(at), late, notes = own.inputs.get(at).exists(_.keepsLedger))
     if (exec.levels == levels) exec else exec.copy(levels = levels)
   }
+
+  /** Of a batch query in the midst of the streaming one, as in `foreachBatch`, nothing is known. */
+  def read(reading: WatermarkReading): WatermarkReading =
+    query.read(reading).fold(reading)(watermark => reading.withRead(WatermarkReading.Read(watermark)))
 
   def limit(clocks: SplitClocksExec): SplitClocksExec = {
     val limits = SplitClocksExec.Limits(query.latestMillis(clocks.clocksId), query.maxSplits)

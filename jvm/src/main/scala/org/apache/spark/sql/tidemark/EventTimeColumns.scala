@@ -64,6 +64,6 @@ private[tidemark] object EventTimeColumns {
     }
 
   /** The time of a column, in microseconds: the end of a window, the value of a timestamp. */
-  def micros(column: Attribute): Expression =
+  def micros(column: Expression): Expression =
     if (column.dataType.isInstanceOf[StructType]) GetStructField(column, 1) else column
 }

@@ -22,11 +22,13 @@ private[tidemark] final class KeyedQuery(
     log: EntryLog)
     extends Logging {
   import KeyedQuery._
+  import ShapeBuilder.Reading
 
   private var entry: Entry = Entry.initial(Nil, -1L, 0L, 0L)
   private val levels = mutable.HashMap.empty[Long, Levels]
   private var next = Next(null, null, Decision.none)
   private var wanted = false
+  private var reads = Map.empty[UUID, Watermark]
   private var ownSince = 0L
   @volatile private var told = Seq.empty[TidemarkError]
 
@@ -85,6 +87,7 @@ private[tidemark] final class KeyedQuery(
       val translated = translate(plan)
       if (!levels.contains(entry.batch)) keep(entry.batch, translated, entry.decision)
       keep(batch, translated, decision)
+      reads = readings(translated, entry.decision)
       tell(translated.notes)
       seen = Some(Snapshot(translated, entry, decision))
       wanted =
@@ -92,6 +95,20 @@ private[tidemark] final class KeyedQuery(
     }
     next = Next(plan, start, decision)
   }
+
+  /** What expressions of the plan read: watermarks of the batch before, as late rows are judged by them. */
+  private def readings(plan: ShapeBuilder.Translated, decision: Decision): Map[UUID, Watermark] =
+    if (plan.readings.isEmpty) Map.empty
+    else {
+      val flow = Propagation.levels(plan.shape, decision).flow
+      plan.readings.map {
+        case (id, Reading.OfOrigin(name)) => id -> decision.origin(name)
+        case (id, Reading.OfColumn(from, column)) => id -> flow.outOf(from).column(column).watermark
+      }
+    }
+
+  /** What an expression of the plan reads in the batch that is planned; `None` where it is in no part of the plan. */
+  def read(reading: WatermarkReading): Option[Watermark] = reads.get(reading.id)
 
   private def translate(plan: SparkPlan) = new ShapeBuilder(origins, settings.unboundedJoin).build(plan)
 

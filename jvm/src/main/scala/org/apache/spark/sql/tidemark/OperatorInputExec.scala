@@ -78,9 +78,7 @@ case class OperatorInputExec(
       val codes = times.map(e => BindReferences.bindReference(e, child.output).genCode(ctx))
       val time = codes.head
       val late = lateMicros.map { at =>
-        // Not a number in the code: that would be compiled anew for every batch.
-        val boxed = ctx.addReferenceObj("lateMicros", Long.box(at), classOf[java.lang.Long].getName)
-        val bound = ctx.addMutableState(CodeGenerator.JAVA_LONG, "lateMicros", v => s"$v = $boxed.longValue();")
+        val bound = LongReference(ctx, "lateMicros", at)
         val counter = ctx.addReferenceObj("late", this.late.get)
         val term = ctx.addMutableState(classOf[LateRows.OfTask].getName, "late", v => s"$v = $counter.begin();", true)
         s"""if (!${time.isNull} && ${time.value} <= $bound) {

@@ -108,8 +108,8 @@ private[tidemark] object Report {
         Seq("inputs_without_event_time" -> list(leftOut.map { case (_, index) => Int.box(index) }))
       case one: Shape.Stateful => operator(one.id) ++ levels(Input(one.id, Side.Left))
       case join: Shape.Join =>
-        val sides = Seq(Side.Left -> "left", Side.Right -> "right").map { case (side, name) =>
-          obj(("side" -> name) +: levels(Input(join.id, side)): _*)
+        val sides = Seq[Side](Side.Left, Side.Right).map { side =>
+          obj(("side" -> side.name) +: levels(Input(join.id, side)): _*)
         }
         operator(join.id) :+ ("sides" -> list(sides))
       case _ => Nil

@@ -1,9 +1,11 @@
 package org.apache.spark.sql.tidemark
 
+import java.util.UUID
+
 import scala.collection.mutable
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.{ColumnId, OperatorId, Shape, Side}
+import io.tidemark.core.{ColumnId, OperatorId, OriginName, Shape, Side}
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.LeftSemi
@@ -21,11 +23,12 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
 
   private val columnNames = mutable.HashMap.empty[ColumnId, String]
   private val notes = mutable.LinkedHashSet.empty[TidemarkError]
+  private val readings = mutable.LinkedHashMap.empty[WatermarkReading, Reading]
   private var unions = 0
 
   def build(plan: SparkPlan): Translated = {
     val shape = visit(plan).shape
-    Translated(shape, columnNames.toMap, origins.notes ++ notes)
+    Translated(shape, columnNames.toMap, origins.notes ++ notes, readings.map { case (r, of) => r.id -> of }.toMap)
   }
 
   /** @param columns the event-time columns in the node's output; @param begun whether an origin is below */
@@ -70,7 +73,24 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       else if (!begun) Shape.Source(plan.nodeName)
       else Shape.Stateless(plan.nodeName, below.map(_.shape), columns.map { case (to, from) => id(to) -> id(from) })
     plan.output.filter(a => columns.exists(_._1 == a.exprId)).foreach(name)
+    WatermarkReading.in(plan.expressions).foreach(read(_, plan, below))
     Built(shape, columns.map(_._1).toSet, begun)
+  }
+
+  /** What a reading in a node reads is what comes into that node. */
+  private def read(reading: WatermarkReading, node: SparkPlan, below: Seq[Built]): Unit = {
+    val found = reading.key match {
+      case Some(key) => origins.names.find(_.toString == key).map(Reading.OfOrigin)
+      case None =>
+        for {
+          of <- reading.of
+          attributes = of.references.toSeq
+          input <- below.find(built => attributes.count(built.has) == 1)
+          column <- attributes.find(input.has)
+        } yield Reading.OfColumn(input.shape, id(column.exprId))
+    }
+    val columns = node.children.flatMap(_.output).filter(a => below.exists(_.has(a)))
+    readings(reading) = found.getOrElse(throw ResolveWatermarkReadings.noWatermark(reading, columns))
   }
 
   /** The plan that has run reads one shuffle twice; the columns have other names the second time. */
@@ -132,7 +152,7 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
     if (matters) {
       val error = TidemarkError.unboundedJoinSide(
         join.leftKeys.zip(join.rightKeys).map { case (l, r) => s"${l.sql} = ${r.sql}" }.mkString("on ", " and ", ""),
-        if (side == Side.Left) "left" else "right")
+        side.name)
       if (unbounded == TidemarkConf.Unbounded.Refuse) throw new TidemarkException(error)
       notes += error
     }
@@ -173,8 +193,23 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
 
 private[tidemark] object ShapeBuilder {
 
-  /** @param notes what a user should know of the plan, though it runs */
-  final case class Translated(shape: Shape, columnNames: Map[ColumnId, String], notes: Seq[TidemarkError])
+  /** @param notes what a user should know of the plan, though it runs
+    * @param readings the watermarks that expressions in the plan read, by their ids
+    */
+  final case class Translated(
+      shape: Shape,
+      columnNames: Map[ColumnId, String],
+      notes: Seq[TidemarkError],
+      readings: Map[UUID, Reading])
+
+  /** Which watermark of the plan is read. */
+  sealed trait Reading
+  object Reading {
+    final case class OfOrigin(name: OriginName) extends Reading
+
+    /** Of a column as it comes out of that part of the plan. */
+    final case class OfColumn(from: Shape, column: ColumnId) extends Reading
+  }
 
   private def label(writer: StateStoreWriter): String = writer.shortName match {
     case "stateStoreSave" => "aggregation"

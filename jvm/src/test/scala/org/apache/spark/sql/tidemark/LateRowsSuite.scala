@@ -175,6 +175,27 @@ class LateRowsSuite extends KeyedWatermarkTest {
     Seq(first, again, other, other.copy()).foreach(driver.merge)
     assert(driver.value === LateRows(8, 90))
   }
+
+  test("they are in the progress of each batch") {
+    val (left, a) = timed("a", "0 seconds", "l")
+    val (right, b) = timed("b", "0 seconds", "r")
+    val joined = a.join(b, expr("l = r AND b BETWEEN a AND a + INTERVAL 5 MINUTES"))
+    def lateInLastData(all: Long, left: Long, right: Long): StreamAction = Execute { query =>
+      val late = query.recentProgress.filter(_.numInputRows > 0).last.observedMetrics.get("tidemark")
+      assert(late.getValuesMap[Long](late.schema.fieldNames.toSeq) ===
+        Map("late_rows" -> all, "late_rows_0_left" -> left, "late_rows_0_right" -> right))
+    }
+    testStream(joined)(
+      MultiAddData(left, 1 -> at("12:00"))(right, 1 -> at("13:00")),
+      ProcessAllAvailable(),
+      lateInLastData(0, 0, 0),
+      MultiAddData(left, 2 -> at("11:00"), 3 -> at("11:30"))(right, 2 -> at("12:59"), 3 -> at("13:30")),
+      ProcessAllAvailable(),
+      lateInLastData(3, 2, 1),
+      AddData(right, 2 -> at("13:31")),
+      ProcessAllAvailable(),
+      lateInLastData(0, 0, 0))
+  }
 }
 
 private object LateRowsSuite {

@@ -1,0 +1,161 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.UUID
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.Watermark
+
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.types._
+
+/** An expression whose value depends on the watermark at its place in a streaming plan: the one by which rows that come
+  * there are late in this batch.
+  *
+  * It is not deterministic for Spark, so that the optimizer never moves it to another place. What it reads is found by
+  * its id, which every copy of the plan keeps, and is filled in batch by batch by [[ApplyWatermarks]]. Where it is never
+  * filled in, in a batch query, there is no watermark.
+  */
+trait WatermarkReading extends Expression {
+  def id: UUID
+
+  /** What is read: an expression with one event-time column in it, or a key as text; `None`: the only column there is. */
+  def of: Option[Expression]
+  def read: Option[WatermarkReading.Read]
+  def withRead(read: WatermarkReading.Read): WatermarkReading
+
+  final def key: Option[String] = of.collect { case Literal(text, _: StringType) if text != null => text.toString }
+
+  override lazy val deterministic: Boolean = false
+
+  override def checkInputDataTypes(): TypeCheckResult = of.map(_.dataType) match {
+    case None | Some(_: TimestampType) | Some(StructType(Array(_, StructField(_, _: TimestampType, _, _)))) =>
+      TypeCheckResult.TypeCheckSuccess
+    case Some(_) if takesKey && key.nonEmpty => TypeCheckResult.TypeCheckSuccess
+    case Some(other) =>
+      TypeCheckResult.TypeCheckFailure(s"$prettyName takes an event-time column, and not a value of type ${other.sql}")
+  }
+
+  protected def takesKey: Boolean
+}
+
+object WatermarkReading {
+
+  /** @param lateMicros rows at or before it are late; @param isKnown whether there is a watermark yet */
+  final case class Read(lateMicros: Long, isKnown: Boolean)
+
+  object Read {
+    def apply(watermark: Watermark): Read = Read(watermark.sparkMillis * 1000L, watermark.millis.nonEmpty)
+  }
+
+  def in(expressions: Seq[Expression]): Seq[WatermarkReading] =
+    expressions.flatMap(_.collect { case reading: WatermarkReading => reading })
+}
+
+/** `current_watermark([column or key])`: see [[WatermarkReading]]; null where there is none yet, and in batch queries. */
+case class CurrentWatermark(
+    children: Seq[Expression],
+    id: UUID,
+    read: Option[WatermarkReading.Read] = None)
+    extends WatermarkReading {
+  override def of: Option[Expression] = children.headOption
+  override def withRead(read: WatermarkReading.Read): CurrentWatermark = copy(read = Some(read))
+  override protected def takesKey: Boolean = true
+
+  override def prettyName: String = CurrentWatermark.name
+  override def dataType: DataType = TimestampType
+  override def nullable: Boolean = true
+
+  private def known: Option[Long] = read.filter(_.isKnown).map(_.lateMicros)
+
+  override def eval(input: InternalRow): Any = known.getOrElse(null)
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = known match {
+    case None => ev.copy(EmptyBlock, TrueLiteral, JavaCode.defaultLiteral(dataType))
+    case Some(micros) =>
+      val value = LongReference(ctx, "watermark", micros)
+      ev.copy(EmptyBlock, FalseLiteral, JavaCode.global(value, dataType))
+  }
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): CurrentWatermark =
+    copy(children = newChildren)
+}
+
+object CurrentWatermark {
+  val name: String = "current_watermark"
+
+  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
+    new FunctionIdentifier(name),
+    SqlFunctions.info(
+      getClass,
+      name,
+      "_FUNC_([column or key]) - the watermark by which rows that come here are late in this batch; null where there " +
+        "is none yet, and in batch queries"),
+    arguments => {
+      if (arguments.size > 1)
+        throw new TidemarkException(TidemarkError.wrongArguments(name, "a column, a key, or nothing", arguments.size))
+      CurrentWatermark(arguments, UUID.randomUUID())
+    })
+}
+
+/** `is_late(column)`: whether the row is late by that column where it is now. Never of a null time, nor in batch queries. */
+case class IsLate(child: Expression, id: UUID, read: Option[WatermarkReading.Read] = None)
+    extends UnaryExpression
+    with WatermarkReading {
+  override def of: Option[Expression] = Some(child)
+  override def withRead(read: WatermarkReading.Read): IsLate = copy(read = Some(read))
+  override protected def takesKey: Boolean = false
+
+  override def prettyName: String = IsLate.name
+  override def dataType: DataType = BooleanType
+  override def nullable: Boolean = false
+
+  private lazy val micros = EventTimeColumns.micros(child)
+
+  override def eval(input: InternalRow): Any = read.exists { at =>
+    val time = micros.eval(input)
+    time != null && time.asInstanceOf[Long] <= at.lateMicros
+  }
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = read match {
+    case None => ev.copy(EmptyBlock, FalseLiteral, FalseLiteral)
+    case Some(at) =>
+      val late = LongReference(ctx, "lateMicros", at.lateMicros)
+      val time = micros.genCode(ctx)
+      ev.copy(
+        code"""${time.code}
+          |boolean ${ev.value} = !${time.isNull} && ${time.value} <= $late;""".stripMargin,
+        FalseLiteral)
+  }
+
+  override protected def withNewChildInternal(newChild: Expression): IsLate = copy(child = newChild)
+}
+
+object IsLate {
+  val name: String = "is_late"
+
+  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
+    new FunctionIdentifier(name),
+    SqlFunctions.info(
+      getClass,
+      name,
+      "_FUNC_(column) - whether the row is late by that event-time column where it is now; never in batch queries"),
+    {
+      case Seq(column) => IsLate(column, UUID.randomUUID())
+      case other => throw new TidemarkException(TidemarkError.wrongArguments(name, "one column", other.size))
+    })
+}
+
+/** A number of one batch in generated code: not as a literal, by which the code would be another one for every batch. */
+private[tidemark] object LongReference {
+
+  /** @return the name of the field that has it */
+  def apply(ctx: CodegenContext, name: String, value: Long): String = {
+    val boxed = ctx.addReferenceObj(name, Long.box(value), classOf[java.lang.Long].getName)
+    ctx.addMutableState(CodeGenerator.JAVA_LONG, name, field => s"$field = $boxed.longValue();")
+  }
+}

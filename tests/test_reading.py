@@ -1,0 +1,77 @@
+"""`current_watermark` and `is_late`: what is late at a place of a query, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from support.feeds import Feed
+from support.streams import Stepper
+
+import tidemark
+from tidemark import current_watermark, is_late, with_watermark
+
+SCHEMA = "id LONG, time TIMESTAMP"
+Feeds = Callable[..., Feed]
+Run = Callable[..., Stepper]
+
+
+def test_late_rows_are_those_that_the_operator_drops(feed: Feeds, run: Run) -> None:
+    events = feed("events", SCHEMA)
+    marked = with_watermark(events.stream(), "time", "0 seconds", key="events")
+    windows = marked.withColumn("window", F.window("time", "10 minutes"))
+    told = windows.observe(
+        "told",
+        F.count_if(is_late("window")).alias("dropped"),
+        F.count_if(is_late("time")).alias("behind"),
+        F.date_format(F.max(current_watermark(key="events")), "HH:mm").alias("at"),
+    )
+    stepper = run(told.groupBy("window").count())
+    events.add({"id": 1, "time": "12:05"})
+    stepper.step()
+    # The window of 11:59 is over; that of 12:01 is not, though the watermark has passed it.
+    events.add(*({"id": n, "time": at} for n, at in ((2, "11:59"), (3, "12:01"), (4, "12:07"))))
+    stepper.step()
+    metrics = [one for one in stepper.query.recentProgress if one["numInputRows"]][
+        -1
+    ].observedMetrics
+    assert metrics["told"].asDict() == {"dropped": 1, "behind": 2, "at": "12:05"}
+    assert metrics["tidemark"]["late_rows"] == 1
+    assert [one.rows for one in tidemark.late_rows(stepper.query)] == [1]
+
+
+def test_in_sql(feed: Feeds, run: Run, spark: SparkSession) -> None:
+    events = feed("events", SCHEMA)
+    events.stream().withWatermark("time", "0 seconds").createOrReplaceTempView("told")
+    read = spark.sql(
+        "SELECT id, is_late(time), current_watermark() = current_watermark('time') FROM told"
+    )
+    stepper = run(read)
+    for number in (1, 2):
+        events.add({"id": number, "time": "12:00"})
+        assert stepper.step() == [(number, False, None)]
+    events.add({"id": 3, "time": "12:00"}, {"id": 4, "time": "12:01"})
+    assert stepper.step() == [(3, True, True), (4, False, True)]
+
+
+def test_what_is_wrong_is_said_by_code(feed: Feeds, spark: SparkSession) -> None:
+    unmarked = feed("events", SCHEMA).stream()
+    for column in (is_late("time"), current_watermark("time"), current_watermark()):
+        with pytest.raises(Exception) as error:  # noqa: PT011 - its code is what counts
+            unmarked.select(column)
+        assert tidemark.error_code(error.value) == "NO_WATERMARK"
+    with pytest.raises(AnalysisException, match="takes an event-time column"):
+        unmarked.select(is_late("id"))
+    with pytest.raises(TypeError, match="not both"):
+        current_watermark("time", key="events")
+
+
+def test_a_batch_query_has_no_watermark(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([(datetime(2024, 3, 1),)], "time TIMESTAMP")
+    marked = rows.withWatermark("time", "0 seconds")
+    read = marked.select(is_late("time"), current_watermark("time"), current_watermark())
+    assert [tuple(row) for row in read.collect()] == [(False, None, None)]
