@@ -99,7 +99,8 @@ private[tidemark] object EventTimeOptions {
     split.foreach(id => kept.putString(SplitMetadata, id.toString))
     val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
     // In Spark 4.0 a column that is given no metadata has those that it had before.
-    if (!others.isEmpty || kept.build() == new MetadataBuilder().build()) kept.putString(Metadata, mapper.writeValueAsString(others))
+    if (!others.isEmpty || kept.build() == new MetadataBuilder().build())
+      kept.putString(Metadata, mapper.writeValueAsString(others))
     kept.build()
   }
 
