@@ -9,6 +9,8 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= python3
+N ?= 100
+SEED ?= 1
 SBT := build/sbt
 VENV := .venv
 BIN := $(VENV)/bin
@@ -69,8 +71,12 @@ test-scala: ## Scala tests. One suite: build/sbt "spark42/testOnly *PropagationS
 	$(SBT) spark42/test
 
 .PHONY: test-spark
-test-spark: ## Spark's own suites with Tidemark on. One: build/sbt "sparkSuites EventTimeWatermarkSuite"
-	$(SBT) sparkSuites
+test-spark: ## Spark's own suites, all of them, on stock Spark and with Tidemark on. Some: SUITES="StreamSuite ..."
+	$(SBT) "sparkSuitesBoth $(SUITES)"
+
+.PHONY: fuzz
+fuzz: ## Random queries with random histories against the oracle: make fuzz N=1000 SEED=7
+	$(SBT) -Dtidemark.fuzz.n=$(N) -Dtidemark.fuzz.seed=$(SEED) "spark42/testOnly *FuzzSuite"
 
 .PHONY: vectors
 vectors: ## Conformance vectors of watermarks; those of another file: TIDEMARK_VECTORS=file make vectors

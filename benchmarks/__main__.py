@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from nexmark import STORES, nexmark
+from nexmark_data import Sizes
 from pyspark.sql import SparkSession
 from rows import rows
 from splits import splits
@@ -24,7 +26,9 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="fewer rows and inputs")
     parser.add_argument(
-        "--only", choices=("rows", "splits", "triggers"), help="one of the three; else all of them"
+        "--only",
+        choices=("rows", "splits", "triggers", "nexmark"),
+        help="one of the four; else all of them",
     )
     options = parser.parse_args()
     builder = SparkSession.builder.master("local[1]").appName("tidemark benchmarks")
@@ -51,6 +55,11 @@ def main() -> None:
         ),
         "triggers": lambda: triggers(
             spark, options.rounds, (1, 2) if options.quick else (1, 2, 8, 32)
+        ),
+        "nexmark": lambda: (
+            nexmark(spark, options.rounds, Sizes(2, 80_000), list(STORES)[:1])
+            if options.quick
+            else nexmark(spark, options.rounds, Sizes(5, 200_000))
         ),
     }
     try:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 ENGINES = {"stock": "false", "tidemark": "true"}
+
+Write = Callable[[DataStreamWriter], DataStreamWriter]
+"""Names the sink."""
 
 Compared = tuple[float, float, list[float]]
 """A figure by both engines: the median of stock, that of Tidemark, and the ratio of each pair of runs."""
@@ -24,25 +31,70 @@ WARM_UP = 2
 def progress(
     spark: SparkSession, engine: str, build: Callable[[], DataFrame], batches: int
 ) -> list[dict[str, Any]]:
-    """Progress of `batches` batches of a query, without those that warm it up.
+    """Progress of `batches` batches of a query, without those that warm it up."""
+    with _running(spark, engine, build, lambda writer: writer.format("noop")) as running:
+        while (running.lastProgress or {"batchId": -1})["batchId"] < batches + WARM_UP - 1:
+            _no_error(running)
+            time.sleep(0.05)
+    return [dict(p) for p in running.recentProgress if p["batchId"] >= WARM_UP][:batches]
 
-    The query is built with the engine chosen already: a second watermark is resolved by it.
+
+@dataclass(frozen=True)
+class Whole:
+    """A query's run from its start to the end of its input: seconds, and the rows that it had in state at most."""
+
+    wall: float
+    task_cpu: float
+    peak_state: int
+
+
+def whole(
+    spark: SparkSession, engine: str, build: Callable[[], DataFrame], write: Write | None = None
+) -> Whole:
+    """Runs a query until it has nothing more to do; without `write` its rows go nowhere."""
+    write = write or (lambda writer: writer.format("noop"))
+    before = max(_stages(spark), default=-1)
+    begun = time.monotonic()
+    with _running(
+        spark, engine, build, lambda writer: write(writer).trigger(availableNow=True)
+    ) as running:
+        running.awaitTermination()
+        wall = time.monotonic() - begun
+    took = sum(cpu for stage, cpu in _stages(spark).items() if stage > before)
+    peak = max(_in_state(p) for p in running.recentProgress)
+    return Whole(wall, took / 1e9, peak)
+
+
+def _in_state(one: Any) -> int:
+    return sum(operator["numRowsTotal"] for operator in one["stateOperators"])
+
+
+@contextmanager
+def _running(
+    spark: SparkSession, engine: str, build: Callable[[], DataFrame], write: Write
+) -> Iterator[StreamingQuery]:
+    """A query with a checkpoint of its own.
+
+    It is built with the engine chosen already: a second watermark is resolved by it.
     """
     spark.conf.set("spark.tidemark.enabled", ENGINES[engine])
     query = build()
     checkpoint = tempfile.mkdtemp(prefix="tidemark-bench-")
     try:
-        running = query.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
+        running = write(query.writeStream).option("checkpointLocation", checkpoint).start()
         try:
-            while (running.lastProgress or {"batchId": -1})["batchId"] < batches + WARM_UP - 1:
-                if running.exception() is not None:
-                    raise RuntimeError(str(running.exception()))
-                time.sleep(0.05)
+            yield running
         finally:
             running.stop()
-        return [dict(p) for p in running.recentProgress if p["batchId"] >= WARM_UP][:batches]
+        _no_error(running)
     finally:
         shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def _no_error(running: StreamingQuery) -> None:
+    error = running.exception()
+    if error is not None:
+        raise error
 
 
 def task_cpu(
@@ -52,38 +104,53 @@ def task_cpu(
 
     Of the threads that run tasks alone, so that neither planning nor what else the machine does counts.
     """
-    before = len(_stages(spark))
+    before = max(_stages(spark), default=-1)
     progress(spark, engine, build, batches)
-    return statistics.median(_stages(spark)[before + WARM_UP :][:batches])
+    took = [cpu for stage, cpu in sorted(_stages(spark).items()) if stage > before]
+    return statistics.median(took[WARM_UP:][:batches])
 
 
-def _stages(spark: SparkSession) -> list[float]:
+def _stages(spark: SparkSession) -> dict[int, float]:
+    """CPU time (ns) of the tasks of each finished stage that Spark remembers, by its number."""
     context: Any = spark.sparkContext
+    context._jsc.sc().listenerBus().waitUntilEmpty()
     complete = context._jvm.java.util.ArrayList()
     complete.add(getattr(context._jvm, "org.apache.spark.status.api.v1.StageStatus").COMPLETE)
     none = context._jvm.java.util.ArrayList()
     quantiles = context._gateway.new_array(context._gateway.jvm.double, 0)
     found = context._jsc.sc().statusStore().stageList(complete, False, False, quantiles, none)
     stages = [found.apply(at) for at in range(found.size())]
-    return [float(s.executorCpuTime()) for s in sorted(stages, key=lambda s: s.stageId())]
+    return {s.stageId(): float(s.executorCpuTime()) for s in stages}
 
 
-def interleaved(rounds: int, measure: Callable[[str], dict[str, float]]) -> dict[str, Compared]:
-    """Both engines in turn, the order changing; `measure` gives a run's figures, each by its name."""
-    runs: dict[str, list[dict[str, float]]] = {engine: [] for engine in ENGINES}
-    for engine in runs:
-        measure(engine)
-    for number in range(rounds):
-        for engine in list(runs)[:: 1 if number % 2 == 0 else -1]:
-            runs[engine].append(measure(engine))
+Measure = Callable[[str], dict[str, float]]
+"""A run by an engine: its figures, each by its name."""
+
+
+def interleaved(rounds: int, measure: Measure, warmed_up: bool = False) -> dict[str, Compared]:
+    """Both engines in turn, the order changing."""
+    runs = repeated(rounds, measure, list(ENGINES), warmed_up)
     return {
         figure: _compared(*([run[figure] for run in runs[engine]] for engine in ENGINES))
         for figure in runs["stock"][0]
     }
 
 
+def repeated(
+    rounds: int, measure: Measure, engines: list[str], warmed_up: bool = False
+) -> dict[str, list[dict[str, float]]]:
+    """The figures of each engine's runs, after one that does not count if they are not warmed up."""
+    runs: dict[str, list[dict[str, float]]] = {engine: [] for engine in engines}
+    for engine in [] if warmed_up else engines:
+        measure(engine)
+    for number in range(rounds):
+        for engine in engines[:: 1 if number % 2 == 0 else -1]:
+            runs[engine].append(measure(engine))
+    return runs
+
+
 def _compared(stock: list[float], ours: list[float]) -> Compared:
-    ratios = [our / their for our, their in zip(ours, stock, strict=True)]
+    ratios = [our / their if their else math.nan for our, their in zip(ours, stock, strict=True)]
     return statistics.median(stock), statistics.median(ours), ratios
 
 

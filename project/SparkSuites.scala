@@ -10,58 +10,129 @@ import sbt.complete.DefaultParsers.spaceDelimited
   */
 object SparkSuites {
   // With the number of tests that each runs: one that loses some would pass all the same.
-  private val suites = Seq(
+  private val core = Seq(
     "EventTimeWatermarkSuite" -> 35,
     "EventTimeWatermarkWithWatermarkDefInSelectSuite" -> 5,
     "MultiStatefulOperatorsSuite" -> 13,
     "StreamingDeduplicationSuite" -> 28,
     "StreamingDeduplicationWithinWatermarkSuite" -> 8)
+
+  /** All suites of whatever has to do with watermarks or state; those of joins come with each format of their state. */
+  private val all = core.map(_._1) ++ Seq(
+    "WatermarkTrackerSuite",
+    "StreamSuite",
+    "StreamingQuerySuite",
+    "MicroBatchExecutionSuite",
+    "TriggerAvailableNowSuite",
+    "StreamingSelfUnionSuite",
+    "StreamingStateStoreFormatCompatibilitySuite",
+    "StreamingAggregationSuite",
+    "RocksDBStateStoreStreamingAggregationSuite",
+    "StreamingSessionWindowSuite",
+    "FlatMapGroupsWithStateSuite",
+    "FlatMapGroupsWithStateWithInitialStateSuite",
+    "RocksDBStateStoreFlatMapGroupsWithStateSuite",
+    "RocksDBStateStoreStreamingDeduplicationSuite",
+    "TransformWithStateChainingSuite",
+    "TransformWithStateInitialStateSuite",
+    "TransformWithStateValidationSuite",
+    "TransformWithStateAvroSuite",
+    "TransformWithStateUnsafeRowSuite",
+    "TransformWithStateClusterSuite",
+    "TransformWithListStateSuite",
+    "TransformWithMapStateSuite",
+    "TransformWithListStateTTLSuite",
+    "TransformWithMapStateTTLSuite",
+    "TransformWithValueStateTTLSuite",
+    "StreamRealTimeModeSuite",
+    "ContinuousSuite") ++
+    (for {
+      join <- Seq("Inner", "Outer", "FullOuter", "LeftSemi")
+      format <- Seq("WithoutVCF", "WithVCF", "V4")
+    } yield s"Streaming${join}Join${format}Suite")
+
   private val extension = "-Dspark.sql.extensions=io.tidemark.TidemarkExtension"
 
-  val sparkSuites = inputKey[Unit]("Spark's own suites with Tidemark on. Arguments: names of suites; none means all.")
+  val sparkSuites =
+    inputKey[Unit]("Spark's own suites with Tidemark on. Arguments: names of suites; none means the core of them.")
   val sparkSuitesStock =
     inputKey[Unit]("The same suites on stock Spark, to tell a flaw of ours from one of the machine.")
+  val sparkSuitesBoth =
+    inputKey[Unit]("Suites on stock Spark and with Tidemark on, both results of each. Without names: all of them.")
 
   val settings: Seq[Setting[_]] = Seq(
-    sparkSuites := run(stock = false).evaluated,
-    sparkSuitesStock := run(stock = true).evaluated)
+    sparkSuites := {
+      val chosen = some(spaceDelimited("<suite>").parsed, core.map(_._1))
+      val outcomes = runner.value.run(chosen, stock = false)
+      val problems = Differences.judge(chosen, core.toMap, outcomes, listed.value)
+      end(problems)
+      streams.value.log.info(
+        s"Of Spark's own tests ${outcomes.count(_.passed)} passed, ${outcomes.count(_.failed)} differ as listed.")
+    },
+    sparkSuitesStock := {
+      val outcomes = runner.value.run(some(spaceDelimited("<suite>").parsed, core.map(_._1)), stock = true)
+      end(outcomes.filter(_.failed).map(o => s"${o.suite}: failed: ${o.test}"))
+    },
+    sparkSuitesBoth := {
+      val log = streams.value.log
+      val differences = listed.value
+      val runner = this.runner.value
+      // One after the other, so that a suite which ends its JVM ends no other.
+      val problems = some(spaceDelimited("<suite>").parsed, all).flatMap { suite =>
+        val (stock, ours) = (runner.run(Seq(suite), stock = true), runner.run(Seq(suite), stock = false))
+        log.info(f"$suite%-55s stock ${counted(stock)}%-28s Tidemark ${counted(ours)}")
+        val failedOnStock = stock.filter(_.failed).map(_.test).toSet
+        val size = Map(suite -> stock.count(!_.skipped))
+        // A test that fails on stock Spark, in the same setting, says nothing of us.
+        Differences.judge(Seq(suite), size, ours.filterNot(o => failedOnStock(o.test)), differences, failedOnStock.size)
+      }
+      end(problems)
+    })
 
-  private def run(stock: Boolean) = Def.inputTask {
-    val log = streams.value.log
-    val chosen = spaceDelimited("<suite>").parsed match {
-      case Seq() => suites.map(_._1)
-      case some => some
-    }
-    val root = (ThisBuild / baseDirectory).value
-    val differences =
-      if (stock) Nil else Differences.read(root / "jvm/src/test/spark-suites/differences.txt")
-    val tests = unpacked((Test / dependencyClasspath).value.files, target.value)
-    val classes = chosen.map(suite => suite -> className(suite, tests))
-    val reports = target.value / (if (stock) "spark-suites-stock" else "spark-suites")
-    IO.delete(reports)
-    IO.createDirectory(reports)
-    val output = reports / "output.txt"
+  private def some(named: Seq[String], otherwise: Seq[String]): Seq[String] = if (named.isEmpty) otherwise else named
 
-    val jvm = SparkTests.javaOptionsOf(root, target.value) ++ (if (stock) Nil else Seq(extension))
-    val classPath = (tests +: (Compile / products).value) ++ (Test / dependencyClasspath).value.files
-    val runner = Seq("org.scalatest.tools.Runner", "-R", s"$tests", "-oDW", "-fW", s"$output", "-u", s"$reports")
-    val options = ForkOptions()
-      .withOutputStrategy(OutputStrategy.LoggedOutput(log))
-      .withWorkingDirectory(SparkTests.workFolder(target.value))
-    // The exit code says only that something failed. The reports say what, but not whether a suite was cut short.
-    val _ = Fork.java(
-      options,
-      jvm ++ Seq("-cp", classPath.mkString(java.io.File.pathSeparator)) ++ runner ++
-        classes.flatMap { case (_, name) => Seq("-s", name) })
+  private def counted(outcomes: Seq[Outcome]): String =
+    s"${outcomes.count(_.passed)} passed, ${outcomes.count(_.failed)} failed"
 
-    val whole = s"Suites: completed ${chosen.size}, aborted 0"
-    if (!output.exists || !IO.readLines(output).contains(whole)) fail(s"$output does not say: $whole")
-    val outcomes = classes.flatMap { case (suite, name) => SuiteReport.read(reports / s"TEST-$name.xml", suite) }
-    Differences.judge(chosen, suites.toMap, outcomes, differences) match {
-      case Seq() =>
-        log.info(
-          s"Of Spark's own tests ${outcomes.count(_.passed)} passed, ${outcomes.count(_.failed)} differ as listed.")
-      case wrong => fail(wrong.mkString("Spark's own suites did not go as they should:\n  ", "\n  ", ""))
+  private def end(problems: Seq[String]): Unit =
+    if (problems.nonEmpty) fail(problems.mkString("Spark's own suites did not go as they should:\n  ", "\n  ", ""))
+
+  private def listed =
+    Def.task(Differences.read((ThisBuild / baseDirectory).value / "jvm/src/test/spark-suites/differences.txt"))
+
+  private def runner = Def.task {
+    val dependencies = (Test / dependencyClasspath).value.files
+    new Runner(
+      (ThisBuild / baseDirectory).value,
+      target.value,
+      unpacked(dependencies, target.value),
+      (Compile / products).value ++ dependencies,
+      streams.value.log)
+  }
+
+  private final class Runner(root: File, target: File, tests: File, classPath: Seq[File], log: Logger) {
+
+    /** Runs suites in a JVM of their own. */
+    def run(suites: Seq[String], stock: Boolean): Seq[Outcome] = {
+      val classes = suites.map(suite => suite -> className(suite, tests))
+      val reports = target / (if (stock) "spark-suites-stock" else "spark-suites")
+      IO.delete(reports)
+      IO.createDirectory(reports)
+      val output = reports / "output.txt"
+      val jvm = SparkTests.javaOptionsOf(root, target) ++ (if (stock) Nil else Seq(extension))
+      val runner = Seq("org.scalatest.tools.Runner", "-R", s"$tests", "-oDW", "-fW", s"$output", "-u", s"$reports")
+      val options = ForkOptions()
+        .withOutputStrategy(OutputStrategy.LoggedOutput(log))
+        .withWorkingDirectory(SparkTests.workFolder(target))
+      // The exit code says only that something failed. The reports say what, but not whether a suite was cut short.
+      val _ = Fork.java(
+        options,
+        jvm ++ Seq("-cp", (tests +: classPath).mkString(java.io.File.pathSeparator)) ++ runner ++
+          classes.flatMap { case (_, name) => Seq("-s", name) })
+
+      val whole = s"Suites: completed ${suites.size}, aborted 0"
+      if (!output.exists || !IO.readLines(output).contains(whole)) fail(s"$output does not say: $whole")
+      classes.flatMap { case (suite, name) => SuiteReport.read(reports / s"TEST-$name.xml", suite) }
     }
   }
 

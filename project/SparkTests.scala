@@ -47,14 +47,20 @@ object SparkTests {
     "-Dspark.ui.enabled=false",
     "-Dspark.ui.showConsoleProgress=false",
     s"-Dspark.test.home=${target / "work"}",
+    // The usual one starts a process for every file that it renames.
+    "-Dspark.sql.streaming.checkpointFileManagerClass=" +
+      "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
     s"-Djava.io.tmpdir=${temporary(target)}",
     s"-Dlog4j2.configurationFile=${root / "jvm/src/test/resources/log4j2-test.properties"}",
     s"-Dtidemark.test.log=${target / "tests.log"}",
     s"-Dtidemark.root=$root",
-    "-Dio.netty.tryReflectionSetAccessible=true") ++ golden ++ opens
+    "-Dio.netty.tryReflectionSetAccessible=true") ++ told ++ opens
 
-  /** Golden files are written anew with `-Dtidemark.golden=write`. */
-  private def golden: Seq[String] = sys.props.get("tidemark.golden").map(how => s"-Dtidemark.golden=$how").toSeq
+  /** What is told to sbt is told to the tests: `-Dtidemark.golden=write` writes golden files anew, `-Dtidemark.fuzz.n=100`
+    * draws more cases.
+    */
+  private def told: Seq[String] =
+    sys.props.collect { case (key, value) if key.startsWith("tidemark.") => s"-D$key=$value" }.toSeq
 
   /** Checkpoints go to memory where there is some: every batch of every test waits several times for the disk. */
   private def temporary(target: File): File = {

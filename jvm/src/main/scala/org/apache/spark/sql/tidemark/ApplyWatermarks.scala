@@ -127,6 +127,10 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
   def evictedMillis(writer: StateStoreWriter, side: Side): Option[Long] =
     own.inputs.get(input(writer, side)).flatMap(_.evicted).map(_.watermark.sparkMillis)
 
+  /** The same in the batch before. */
+  def evictedMillisBefore(writer: StateStoreWriter, side: Side): Option[Long] =
+    previous.inputs.get(input(writer, side)).flatMap(_.evicted).map(_.watermark.sparkMillis)
+
   /** Up to where the batch before has evicted it; `None` where that is not known. */
   def evictedBeforeMillis(writer: StateStoreWriter, side: Side): Option[Long] =
     if (!query.isOwn(batch - 1)) None

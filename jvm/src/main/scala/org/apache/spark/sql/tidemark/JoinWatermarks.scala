@@ -4,6 +4,7 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.Side
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreWriter, WatermarkSupport}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
@@ -38,8 +39,8 @@ private[tidemark] object JoinWatermarks {
       side: Side,
       levels: BatchLevels): Option[JoinStateWatermarkPredicate] =
     for {
-      at <- levels.evictedMillis(join, side)
-      before = scannedUpTo(join, bounds, side, levels)
+      at <- if (isFirst(join, side)) levels.evictedMillisBefore(join, side) else levels.evictedMillis(join, side)
+      before = if (isFirst(join, side)) None else scannedUpTo(join, bounds, side, levels)
       predicate <- bounds.key match {
         case Some(index) =>
           val key = (if (side == Side.Left) join.leftKeys else join.rightKeys) (index)
@@ -49,6 +50,13 @@ private[tidemark] object JoinWatermarks {
           bounds.active(side).flatMap(expression(_, at)).map(SparkShim.valuePredicate(_, at, before))
       }
     } yield predicate
+
+  /** Of a left semi join Spark works off the right side first, and does not even keep the rows of the batch that are evicted
+    * in it: the left ones of the same batch, which come next, would not find them. By the bound of the batch before none
+    * that is still wanted is closed; what is closed by this one's goes a batch later.
+    */
+  private def isFirst(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =
+    join.joinType == LeftSemi && side == Side.Right
 
   private def expression(time: Expression, millis: Long): Option[Expression] =
     WatermarkSupport.watermarkExpression(Some(time), Some(millis))

@@ -49,10 +49,21 @@ trait KeyedWatermarkTest extends StreamTest {
       assert(actual.toMap === expected.toMap)
     }
 
+  /** What stock Spark makes of it. */
+  protected def stock[A](body: => A): A = {
+    var result: Option[A] = None
+    withSQLConf("spark.tidemark.enabled" -> "false") { result = Some(body) }
+    result.get
+  }
+
   protected val generated = Seq("CODEGEN_ONLY", "NO_CODEGEN")
 
   /** With code that is generated as a whole, or with none. */
-  protected def withCode(mode: String)(body: => Unit): Unit = withSQLConf(
-    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> (mode == "CODEGEN_ONLY").toString,
-    SQLConf.CODEGEN_FACTORY_MODE.key -> mode)(body)
+  protected def withCode[A](mode: String)(body: => A): A = {
+    var result = Option.empty[A]
+    withSQLConf(
+      SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> (mode == "CODEGEN_ONLY").toString,
+      SQLConf.CODEGEN_FACTORY_MODE.key -> mode) { result = Some(body) }
+    result.get
+  }
 }

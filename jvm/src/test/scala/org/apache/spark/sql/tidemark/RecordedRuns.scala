@@ -92,12 +92,6 @@ trait RecordedRuns extends KeyedWatermarkTest {
     batches
   }
 
-  protected def stock[A](body: => A): A = {
-    var result: Option[A] = None
-    withSQLConf("spark.tidemark.enabled" -> "false") { result = Some(body) }
-    result.get
-  }
-
   /** Fails at the first batch in which two runs differ. */
   protected def assertSameBatches(actual: Seq[BatchRun], expected: Seq[BatchRun]): Unit = {
     actual.zip(expected).foreach { case (a, e) => assert(a === e, s"(batch ${e.id})") }

@@ -1,0 +1,82 @@
+package io.tidemark.oracle
+
+/** A row of any query: an id, its event times (µs since the epoch), and how many rows of the inputs went into it. */
+final case class Row(id: Int, times: Vector[Option[Long]], n: Long) {
+  override def toString: String = s"$id@${times.map(_.fold("-")(_.toString)).mkString(",")}x$n"
+}
+
+/** A streaming query over inputs of ids and times. Every operator gives out an id, one or more event times, and a count,
+  * so that each fits on top of any other. Lengths of time are seconds.
+  */
+sealed trait Query {
+  def inputs: Seq[Query]
+
+  /** For each event-time column, whether a row may be without it. */
+  def nullable: Vector[Boolean]
+  final def nodes: Seq[Query] = inputs.flatMap(_.nodes) :+ this
+}
+
+object Query {
+
+  /** @param idleAfter after which silence it is left out, if ever */
+  final case class Input(number: Int, delay: Int, idleAfter: Option[Int] = None) extends Query {
+    def inputs: Seq[Query] = Nil
+    def nullable: Vector[Boolean] = Vector(false)
+  }
+
+  /** Without the ids that leave `rest` when divided by three. */
+  final case class Without(input: Query, rest: Int) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = input.nullable
+  }
+
+  /** A watermark on a column that has one already. */
+  final case class Again(input: Query, column: Int, delay: Int) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = input.nullable
+  }
+
+  /** Of queries with equally many columns. */
+  final case class Union(left: Query, right: Query) extends Query {
+    def inputs: Seq[Query] = Seq(left, right)
+    def nullable: Vector[Boolean] = left.nullable.zip(right.nullable).map { case (l, r) => l || r }
+  }
+
+  /** Equal ids, and the right time from `least` to `most` after the left one.
+    *
+    * @param kind `inner`, `left_outer`, `right_outer`, `full_outer` or `left_semi`
+    */
+  final case class Join(kind: String, left: Query, right: Query, leftTime: Int, rightTime: Int, least: Int, most: Int)
+      extends Query {
+    def inputs: Seq[Query] = Seq(left, right)
+    def keepsLeft: Boolean = Set("left_outer", "full_outer").contains(kind)
+    def keepsRight: Boolean = Set("right_outer", "full_outer").contains(kind)
+    def nullable: Vector[Boolean] = {
+      val (l, r) = (left.nullable.map(_ || keepsRight), right.nullable.map(_ || keepsLeft))
+      if (kind == "left_semi") l else l ++ r
+    }
+  }
+
+  /** Counts by tumbling window, by other event-time columns, and by id (else the least id comes out). The time of a count
+    * is the last µs of its window.
+    */
+  final case class Windows(input: Query, column: Int, length: Int, others: Vector[Int], byId: Boolean) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = false +: others.map(input.nullable)
+  }
+
+  /** Each row once, by all that is in it; `column` is the event time that it goes by. */
+  final case class Distinct(input: Query, column: Int) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = input.nullable
+  }
+}
+
+/** One trigger of a query: the clock moves on by some seconds, and then what has come is read.
+  *
+  * @param rows for each input ids and times, in seconds
+  */
+final case class Step(seconds: Int, rows: Map[Int, Seq[(Int, Int)]], restart: Boolean = false)
+
+/** A query with all that ever happens to it. */
+final case class Case(query: Query, steps: Seq[Step])

@@ -1,0 +1,120 @@
+package io.tidemark.oracle
+
+import scala.util.Random
+
+import Query._
+
+/** Draws queries of 1 to 4 inputs and up to 5 operators, and what happens to them: rows out of order, bursts, silence,
+  * triggers without rows, restarts. The same seed draws the same.
+  */
+object RandomCase {
+
+  def apply(seed: Long): Case = drawn(new Random(seed), oneWatermark = false)
+
+  /** A query with a single watermark, which stock Spark runs in the same way. */
+  def ofOneWatermark(seed: Long): Case = drawn(new Random(seed), oneWatermark = true)
+
+  private def drawn(random: Random, oneWatermark: Boolean): Case = {
+    val query = new Queries(random, oneWatermark).draw()
+    Case(query, steps(random, query))
+  }
+
+  private final class Queries(random: Random, oneWatermark: Boolean) {
+    private val hasIdle = !oneWatermark && random.nextInt(4) == 0
+    private var inputs = 0
+    private var operators = 0
+    private val MostOperators = 5
+
+    private def one[A](all: A*): A = all(random.nextInt(all.size))
+
+    def draw(): Query = {
+      val parts = Vector.fill(if (oneWatermark) 1 else one(1, 1, 2, 2, 2, 3, 3, 4))(input())
+      val grown = (1 to random.nextInt(4)).foldLeft(parts) { (all, _) =>
+        val at = random.nextInt(all.size)
+        all.updated(at, on(all(at)))
+      }
+      val whole = Iterator.iterate(grown)(combined).dropWhile(_.size > 1).next().head
+      val all = (1 to random.nextInt(3)).foldLeft(whole)((query, _) => on(query))
+      // Something that waits for a watermark is worth the run.
+      if (all.nodes.exists(n => n.isInstanceOf[Windows] || n.isInstanceOf[Join])) all else windows(all)
+    }
+
+    private def input(): Query = {
+      inputs += 1
+      Input(inputs - 1, one(0, 0, 3, 10), if (hasIdle && random.nextBoolean()) Some(one(2, 4)) else None)
+    }
+
+    private def combined(parts: Vector[Query]): Vector[Query] = {
+      val left +: right +: rest = random.shuffle(parts): @unchecked
+      val sameWidth = left.nullable.size == right.nullable.size
+      rest :+ (if (sameWidth && random.nextInt(3) == 0) union(left, right) else join(left, right))
+    }
+
+    private def union(left: Query, right: Query): Query = {
+      operators += 1
+      Union(left, right)
+    }
+
+    /** A column that every row has. */
+    private def whole(query: Query): Int = one(query.nullable.zipWithIndex.collect { case (false, c) => c }: _*)
+
+    private def join(left: Query, right: Query): Query = {
+      operators += 1
+      val kind = one("inner", "inner", "left_outer", "right_outer", "left_semi")
+      val least = one(-6, 0, 0, 4)
+      Join(kind, left, right, whole(left), whole(right), least, least + one(0, 3, 8))
+    }
+
+    private def on(query: Query): Query =
+      if (operators >= MostOperators) query
+      else {
+        operators += 1
+        random.nextInt(8) match {
+          case 0 => Without(query, random.nextInt(3))
+          case 1 | 2 if !oneWatermark => Again(query, random.nextInt(query.nullable.size), one(0, 2, 5))
+          case 3 if query.nullable.size <= 2 => Distinct(query, whole(query))
+          case _ => windows(query)
+        }
+      }
+
+    private def windows(query: Query): Query = {
+      val column = whole(query)
+      val others = query.nullable.indices.filter(c => c != column && random.nextBoolean()).toVector
+      Windows(query, column, one(5, 10, 10, 20), others, random.nextBoolean())
+    }
+  }
+
+  private def steps(random: Random, query: Query): Seq[Step] = {
+    val inputs = query.nodes.collect { case input: Input => input }
+    val hasIdle = inputs.exists(_.idleAfter.nonEmpty)
+    val lines = inputs.map { input =>
+      val Seq(offset, pace, jitter) = Seq(Seq(0, 0, 5, -20), Seq(2, 5, 12), Seq(1, 4, 15, 30)).map { all =>
+        all(random.nextInt(all.size))
+      }: @unchecked
+      var silent = false
+      input.number ->
+        ((step: Int) => {
+          if (random.nextInt(4) == 0) silent = !silent
+          val rows = if (silent) 0 else if (random.nextInt(8) == 0) 9 else random.nextInt(4)
+          Seq.fill(rows)((random.nextInt(3), Begin + offset + pace * step - random.nextInt(jitter)))
+        })
+    }
+    val ordinary = (0 until 4 + random.nextInt(6)).flatMap { step =>
+      val rows = lines.map { case (number, next) => number -> next(step) }.toMap
+      // Idle time goes on by the clock, which a restart does not stop.
+      val restart = !hasIdle && step > 0 && random.nextInt(6) == 0
+      Step(seconds(random), rows, restart) +: quiet(random, random.nextInt(3))
+    }
+    // In the end all of them jump, so that what is still waiting comes out.
+    val ends = Seq(200, 400).flatMap { end =>
+      Step(1, inputs.map(_.number -> Seq(0 -> (Begin + end))).toMap) +: quiet(random, 2)
+    }
+    ordinary ++ ends
+  }
+
+  private def quiet(random: Random, triggers: Int): Seq[Step] = Seq.fill(triggers)(Step(seconds(random), Map.empty))
+
+  private def seconds(random: Random): Int = if (random.nextInt(5) == 0) 3 else 1
+
+  private val Begin = 1000
+}

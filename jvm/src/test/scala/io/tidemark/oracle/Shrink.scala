@@ -1,0 +1,61 @@
+package io.tidemark.oracle
+
+import Query._
+
+/** Makes a failing case as small as it can be, so that a person can see what is wrong. */
+object Shrink {
+
+  /** @param fails whether a case still fails; asked `most` times at the most */
+  def apply(one: Case, most: Int)(fails: Case => Boolean): Case = {
+    var asked = 0
+    def stillFails(smaller: Case): Boolean = asked < most && { asked += 1; fails(smaller) }
+    var smallest = one
+    var next = candidates(smallest).find(stillFails)
+    while (next.nonEmpty) {
+      smallest = next.get
+      next = candidates(smallest).find(stillFails)
+    }
+    smallest
+  }
+
+  private def candidates(one: Case): Iterator[Case] =
+    smaller(one.query).map(query => one.copy(query = query)) ++
+      Iterator(2, 1).flatMap { size =>
+        one.steps.indices.reverseIterator.map(at => one.copy(steps = one.steps.patch(at, Nil, size)))
+      }.filter(_.steps.nonEmpty) ++
+      one.steps.indices.iterator.flatMap { at =>
+        val step = one.steps(at)
+        val without = step.rows.iterator.flatMap { case (input, rows) =>
+          rows.indices.iterator.map(row => step.copy(rows = step.rows.updated(input, rows.patch(row, Nil, 1))))
+        } ++ (if (step.restart) Iterator(step.copy(restart = false)) else Iterator.empty)
+        without.map(step => one.copy(steps = one.steps.updated(at, step)))
+      }
+
+  /** Queries with one operator less, of those that are queries still. */
+  private def smaller(query: Query): Iterator[Query] = {
+    val here = query.inputs.iterator.filter(_ => true)
+    val below: Iterator[Query] = query match {
+      case _: Input => Iterator.empty
+      case it: Without => smaller(it.input).map(i => it.copy(input = i))
+      case it: Again => smaller(it.input).map(i => it.copy(input = i))
+      case it: Distinct => smaller(it.input).map(i => it.copy(input = i))
+      case it: Windows =>
+        smaller(it.input).map(i => it.copy(input = i)) ++ it.others.iterator.map(c =>
+          it.copy(others = it.others.filterNot(_ == c)))
+      case it: Union => smaller(it.left).map(i => it.copy(left = i)) ++ smaller(it.right).map(i => it.copy(right = i))
+      case it: Join => smaller(it.left).map(i => it.copy(left = i)) ++ smaller(it.right).map(i => it.copy(right = i))
+    }
+    (here ++ below).filter(isQuery)
+  }
+
+  private def isQuery(query: Query): Boolean = query.nodes.forall {
+    case _: Input | _: Without => true
+    case it: Again => it.input.nullable.isDefinedAt(it.column)
+    case it: Union => it.left.nullable.size == it.right.nullable.size
+    case it: Join => isWhole(it.left, it.leftTime) && isWhole(it.right, it.rightTime)
+    case it: Distinct => isWhole(it.input, it.column)
+    case it: Windows => isWhole(it.input, it.column) && it.others.forall(it.input.nullable.isDefinedAt)
+  }
+
+  private def isWhole(query: Query, column: Int): Boolean = query.nullable.lift(column).contains(false)
+}

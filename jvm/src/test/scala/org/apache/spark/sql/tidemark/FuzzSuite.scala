@@ -1,0 +1,77 @@
+package org.apache.spark.sql.tidemark
+
+import io.tidemark.oracle.{Case, Oracle, RandomCase, Shrink, Step}
+import io.tidemark.oracle.Query.{Input, Join, Union, Windows}
+
+/** The engine against the oracle, on random queries with random histories; `make fuzz N=1000 SEED=7` runs more of them. */
+class FuzzSuite extends OracleComparison {
+  private def told(name: String, otherwise: Int): Int = sys.props.get(s"tidemark.fuzz.$name").fold(otherwise)(_.toInt)
+
+  private val seed = told("seed", 1)
+  private val cases = told("n", 20)
+  private val shrinks = told("shrink", 60)
+
+  test(s"$cases queries from seed $seed: rows, the batches they come in, and late rows are the oracle's") {
+    val seen = check(cases, RandomCase(_))(engine, Oracle.run)
+    assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
+  }
+
+  test(s"${cases / 4} queries of one watermark from seed $seed: the rows are stock Spark's, batch by batch") {
+    def rows(batches: Seq[Option[Oracle.Batch]]) = batches.map(_.map(_.copy(late = 0)))
+    val seen = check(cases / 4, RandomCase.ofOneWatermark)(
+      one => rows(engine(one)),
+      one => stock(rows(engine(one))))
+    assert(seen.exists(_.rows.nonEmpty))
+  }
+
+  test("stock Spark is not what the oracle says, so a difference is seen") {
+    val apart = Case(
+      Union(
+        Windows(Input(0, 0), 0, 10, Vector.empty, byId = false),
+        Windows(Input(1, 0), 0, 10, Vector.empty, byId = false)),
+      Seq(Step(1, Map(0 -> Seq(0 -> 1000, 0 -> 1020), 1 -> Seq(0 -> 1000))), Step(1, Map.empty)))
+    val expected = Seq(Some(Oracle.Batch(Nil, 0)), Some(Oracle.Batch(Seq("0@1009999999x1"), 0)))
+    assert(Oracle.run(apart) === expected)
+    assert(engine(apart) === expected)
+    assert(stock(engine(apart)) !== expected)
+  }
+
+  test("found: rows of both sides of a left semi join that come and are closed in one batch") {
+    def windows(input: Int) = Windows(Input(input, 0), 0, 5, Vector.empty, byId = true)
+    def both(time: Int) = Step(1, Map(0 -> Seq(0 -> time), 1 -> Seq(0 -> time)))
+    val steps = Seq(both(1200), both(1400), Step(1, Map.empty))
+    val one = Case(Join("left_semi", windows(0), windows(1), 0, 0, least = 0, most = 8), steps)
+    assert(difference(one)(engine, Oracle.run) === None)
+  }
+
+  private def check(many: Int, draw: Long => Case)(
+      actual: Case => Seq[Option[Oracle.Batch]],
+      expected: Case => Seq[Option[Oracle.Batch]]): Seq[Oracle.Batch] = {
+    val seen = (seed.toLong until seed.toLong + many).map { from =>
+      // Code is generated for some: it is slow to compile, and has tests of its own.
+      from -> withCode(if (from % 8 == 0) "CODEGEN_ONLY" else "NO_CODEGEN")(agreed(from, draw(from), actual, expected))
+    }
+    val batches = seen.flatMap(_._2).flatten
+    info(
+      s"${seen.count(_._2.nonEmpty)} of $many agree, in ${batches.size} batches with ${batches.map(_.rows.size).sum} " +
+        s"rows out and ${batches.map(_.late).sum} late")
+    assert(seen.collect { case (from, None) => from } === Nil)
+    batches
+  }
+
+  /** The batches, if both have the same. */
+  private def agreed(
+      from: Long,
+      drawn: Case,
+      actual: Case => Seq[Option[Oracle.Batch]],
+      expected: Case => Seq[Option[Oracle.Batch]]): Option[Seq[Oracle.Batch]] = {
+    val first = difference(drawn)(actual, expected)
+    first.foreach { found =>
+      // At once, and not when the last case has been run.
+      println(s"seed $from: $found")
+      val smallest = Shrink(drawn, shrinks)(difference(_)(actual, expected).nonEmpty)
+      println(s"the smallest like it: ${difference(smallest)(actual, expected).getOrElse("comes and goes")}")
+    }
+    if (first.isEmpty) Some(expected(drawn).flatten) else None
+  }
+}

@@ -1,0 +1,174 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.File
+
+import io.tidemark.WatermarkOptions
+import io.tidemark.functions.withWatermark
+import io.tidemark.oracle.{Case, Oracle, Query, Step}
+import io.tidemark.oracle.Query._
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.{classic, Column, DataFrame}
+import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution, StreamingQueryWrapper}
+import org.apache.spark.sql.execution.streaming.sources.MemorySink
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.{OutputMode, Trigger}
+import org.apache.spark.sql.streaming.util.StreamManualClock
+
+/** Runs a case as a query of Spark's with the engine on, trigger by trigger of a clock that only the case moves. */
+trait OracleComparison extends KeyedWatermarkTest {
+  import OracleComparison._
+  import testImplicits._
+
+  override protected def sparkConf: SparkConf = super.sparkConf.set(SQLConf.SHUFFLE_PARTITIONS.key, "1")
+
+  /** What differs, in words; `None` where both have the same in every step. */
+  protected def difference(one: Case)(
+      actual: Case => Seq[Option[Oracle.Batch]],
+      expected: Case => Seq[Option[Oracle.Batch]]): Option[String] =
+    try
+      expected(one).zip(actual(one)).zipWithIndex.collectFirst {
+        case ((wanted, found), step) if wanted != found =>
+          s"step $step of $one\n  expected: ${wanted.getOrElse("no batch")}\n  found: ${found.getOrElse("no batch")}"
+      }
+    catch { case e: Exception => Some(s"$one\n  failed: ${e.toString.linesIterator.next()}") }
+
+  /** What comes of each step of a case. */
+  protected def engine(one: Case): Seq[Option[Oracle.Batch]] = {
+    var result = Seq.empty[Option[Oracle.Batch]]
+    withTempDir { checkpoint =>
+      val driver = new Driver(one.query, checkpoint)
+      try result = one.steps.map(driver.take)
+      finally driver.stop()
+    }
+    result
+  }
+
+  private final class Driver(query: Query, checkpoint: File) {
+    private val streams = query.nodes.collect { case i: Input => i.number -> MemoryStream[(Int, Int)] }.toMap
+    private val sink = new MemorySink
+    private val clock = new StreamManualClock
+    private var running = start()
+    private var last = sink.latestBatchId
+
+    def take(step: Step): Option[Oracle.Batch] = {
+      if (step.restart) {
+        running.stop()
+        running = start()
+      }
+      step.rows.foreach { case (input, rows) => if (rows.nonEmpty) streams.get(input).foreach(_.addData(rows)) }
+      clock.advance(step.seconds * 1000L)
+      waited()
+      if (sink.latestBatchId == last) None
+      else {
+        assert(sink.latestBatchId.get == last.fold(0L)(_ + 1))
+        last = sink.latestBatchId
+        Some(Oracle.Batch(sink.latestBatchData.map(_.getString(0)).sorted, late(last.get)))
+      }
+    }
+
+    def stop(): Unit = running.stop()
+
+    private def start(): StreamExecution = {
+      val session = spark.asInstanceOf[classic.SparkSession]
+      val started = session.sessionState.streamingQueryManager.startQuery(
+        None,
+        None,
+        Some(checkpoint.getCanonicalPath),
+        texts(query, streams).asInstanceOf[classic.Dataset[_]],
+        Map.empty,
+        sink,
+        OutputMode.Append,
+        trigger = Trigger.ProcessingTime("1 second"),
+        triggerClock = clock)
+      running = started.asInstanceOf[StreamingQueryWrapper].streamingQuery
+      waited()
+      running
+    }
+
+    /** Until the trigger that the clock asks for has done its work. */
+    private def waited(): Unit = {
+      eventually(timeout(streamingTimeout)) {
+        assert(running.exception.nonEmpty || clock.isStreamWaitingAt(clock.getTimeMillis()))
+      }
+      running.exception.foreach(throw _)
+    }
+
+    private def late(batch: Long): Int =
+      running.recentProgress.findLast(_.batchId == batch).map(_.observedMetrics).fold(0) { metrics =>
+        Option(metrics.get("tidemark")).fold(0)(_.getAs[Long]("late_rows").toInt)
+      }
+  }
+
+  /** Rows of the query as [[io.tidemark.oracle.Row]] writes them. */
+  private def texts(query: Query, streams: Map[Int, MemoryStream[(Int, Int)]]): DataFrame = {
+    val built = new Builder(streams).of(query)
+    val times = built.times.map(time => coalesce(unix_micros(time).cast("string"), lit("-")))
+    built.df.select(concat(built.id.cast("string"), lit("@"), concat_ws(",", times: _*), lit("x"), built.n))
+  }
+
+  private final class Builder(streams: Map[Int, MemoryStream[(Int, Int)]]) {
+    private val fresh = Iterator.from(0)
+
+    private def built(df: DataFrame, id: Column, n: Column, times: Seq[Column]): Built = {
+      val name = fresh.next()
+      val named = times.zipWithIndex.map { case (time, at) => time.as(s"t${name}_$at") }
+      Built(df.select(Seq(id.as(s"id$name"), n.as(s"n$name")) ++ named: _*), name, times.size)
+    }
+
+    def of(query: Query): Built = query match {
+      case Input(number, delay, idleAfter) =>
+        val rows = streams(number).toDF()
+        val all = built(rows, $"_1", lit(1L), Seq(timestamp_seconds($"_2")))
+        val options = WatermarkOptions(idleAfter = idleAfter.map(s => s"$s seconds"))
+        all.copy(df = withWatermark(all.df, s"t${all.name}_0", s"$delay seconds", options))
+      case Without(input, rest) =>
+        val in = of(input)
+        // Not deterministic, so that it stays where it is: below a watermark it would be heard of fewer rows.
+        val stays = udf((id: Int) => id % 3 != rest).asNondeterministic()
+        in.copy(df = in.df.where(stays(in.id)))
+      case Again(input, column, delay) =>
+        val in = of(input)
+        in.copy(df = in.df.withWatermark(s"t${in.name}_$column", s"$delay seconds"))
+      case Union(left, right) =>
+        val (l, r) = (of(left), of(right))
+        l.copy(df = l.df.union(r.df))
+      case Distinct(input, column) =>
+        val in = of(input)
+        val names = s"t${in.name}_$column" +: in.df.columns.toSeq.filterNot(_ == s"t${in.name}_$column")
+        in.copy(df = in.df.dropDuplicates(names))
+      case windows: Windows =>
+        val in = of(windows.input)
+        val by = window(in.time(windows.column), s"${windows.length} seconds").as("w")
+        val others = windows.others.map(in.time)
+        val ids = if (windows.byId) Seq(in.id) else Nil
+        val counts = in.df.groupBy((by +: others) ++ ids: _*).agg(min(in.id).as("id"), sum(in.n).as("n"))
+        built(counts, col("id"), col("n"), window_time($"w") +: others)
+      case join: Join =>
+        val (l, r) = (of(join.left), of(join.right))
+        val (from, to) = (l.time(join.leftTime), r.time(join.rightTime))
+        def seconds(n: Int) = expr(s"INTERVAL $n SECONDS")
+        val matches = l.id === r.id && to >= from + seconds(join.least) && to <= from + seconds(join.most)
+        val both = l.df.join(r.df, matches, join.kind)
+        if (join.kind == "left_semi") built(both, l.id, l.n, l.times)
+        else
+          built(
+            both,
+            coalesce(l.id, r.id),
+            coalesce(l.n, lit(0L)) + coalesce(r.n, lit(0L)),
+            l.times ++ r.times)
+    }
+  }
+}
+
+private object OracleComparison {
+
+  /** A data frame, and the names of its columns. */
+  final case class Built(df: DataFrame, name: Int, width: Int) {
+    def id: Column = col(s"id$name")
+    def n: Column = col(s"n$name")
+    def time(at: Int): Column = col(s"t${name}_$at")
+    def times: Seq[Column] = (0 until width).map(time)
+  }
+}

@@ -1,0 +1,80 @@
+"""The benchmark's auction house: the same rows each time, and from every query those of stock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from nexmark import QUERIES, agree
+from nexmark_data import ENDING, LATEST, LONGEST, STREAMS, Sizes, written
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+
+SIZES = Sizes(batches=2, events=10_000)
+REFUSED = {"q4 by both times": "MULTIPLE_EVENT_TIME_COLUMNS"}
+
+
+@pytest.fixture(scope="module")
+def house(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(spark, SIZES, tmp_path_factory.mktemp("nexmark"))
+
+
+@pytest.fixture
+def both_engines(spark: SparkSession, one_partition: None) -> Iterator[None]:
+    yield
+    spark.conf.unset("spark.tidemark.enabled")
+
+
+def batches(spark: SparkSession, house: Path, stream: str) -> list[list[Row]]:
+    files = sorted((house / stream).glob("*.parquet"), key=lambda file: file.stat().st_mtime)
+    return [spark.read.parquet(str(file)).collect() for file in files]
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_rows_are_the_same_each_time(
+    spark: SparkSession, house: Path, stream: str, tmp_path: Path
+) -> None:
+    again = written(spark, SIZES, tmp_path)
+    assert again != house
+    assert batches(spark, again, stream) == batches(spark, house, stream)
+
+
+def test_files_that_are_there_are_not_written_again(spark: SparkSession, house: Path) -> None:
+    before = (house / "READY").stat().st_mtime_ns
+    assert written(spark, SIZES, house.parent) == house
+    assert (house / "READY").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_no_row_is_behind_its_time_by_more_than_it_may(
+    spark: SparkSession, house: Path, stream: str
+) -> None:
+    *full, ending = [
+        [row[STREAMS[stream]] for row in rows] for rows in batches(spark, house, stream)
+    ]
+    assert sum(map(len, full)) == SIZES.rows(stream)
+    first, second = full
+    assert first != sorted(first)
+    assert max(first) - min(second) < timedelta(seconds=LATEST)
+    assert max(second) > max(first)
+    assert min(ending) - max(second) > timedelta(seconds=ENDING - 1)
+
+
+def test_bids_are_made_while_their_auction_is_open_or_after_it(
+    spark: SparkSession, house: Path
+) -> None:
+    bids, auctions = (spark.read.parquet(str(house / name)) for name in ("bids", "auctions"))
+    assert auctions.where(f"expires > opened + INTERVAL {LONGEST} SECONDS").isEmpty()
+    made = bids.join(auctions, F.expr("auction = id"))
+    assert made.count() > bids.count() * 0.8
+    assert made.where("bid_at < opened").count() < made.count() / 10
+    assert 0 < made.where("bid_at > expires").count() < made.count() / 2
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_rows_are_those_of_stock(
+    spark: SparkSession, house: Path, name: str, both_engines: None
+) -> None:
+    assert agree(spark, QUERIES[name], house) == REFUSED.get(name)
