@@ -21,6 +21,11 @@ VENV_READY := $(VENV)/.ready
 JARS_READY := target/stamps/jars
 INSTALLED := $(VENV)/.tidemark-installed
 KAFKA_READY := target/stamps/kafka
+# The newest pyspark of each other minor that the wheel has a jar for.
+MATRIX := 4.0.5 4.1.4 4.2.1
+MATRIX_TESTS := $(MATRIX:%=test-pyspark-%)
+SMOKE := tests/test_session_starts.py tests/test_union.py tests/test_join.py tests/test_deduplication.py \
+  tests/test_splits.py tests/test_silence.py tests/test_late_rows.py tests/test_report.py tests/test_restart.py
 FLIGHTS := target/flights/flights-3m.parquet
 
 # With the folders, so that a deleted file counts as a change.
@@ -43,6 +48,7 @@ test: $(INSTALLED) ## Every test: Scala, Spark's own suites with Tidemark on, Py
 	$(SBT) spark42/test sparkSuites
 	$(MAKE) vectors
 	$(BIN)/python -m pytest
+	$(MAKE) test-smoke
 
 ##@ Real input: rows lost and results held back, by stock Spark and by Tidemark
 
@@ -79,6 +85,17 @@ vectors: ## Conformance vectors of watermarks; those of another file: TIDEMARK_V
 .PHONY: test-python
 test-python: $(INSTALLED) ## Python tests. Some: make test-python PYTEST="-k report"
 	$(BIN)/python -m pytest $(PYTEST)
+
+.PHONY: test-matrix
+test-matrix: test-python $(MATRIX_TESTS) ## Python tests on every Spark. On one: make test-pyspark-4.0.5
+
+.PHONY: test-smoke
+test-smoke: PYTEST := $(SMOKE)
+test-smoke: $(MATRIX_TESTS) ## A few Python tests on every Spark but the main one
+
+.PHONY: $(MATRIX_TESTS)
+$(MATRIX_TESTS): test-pyspark-%: $(VENV)/matrix/%/.tidemark-installed
+	PYSPARK_PYTHON=$(CURDIR)/$(<D)/bin/python $(<D)/bin/python -m pytest $(PYTEST)
 
 ##@ Making things
 
@@ -162,6 +179,18 @@ $(WHEEL): $(JARS_READY) $(PYTHON_FILES)
 
 $(INSTALLED): $(WHEEL)
 	$(BIN)/pip install --quiet --no-deps --force-reinstall $(WHEEL)
+	@touch $@
+
+# Environments like the first one, but for the pyspark.
+$(MATRIX:%=$(VENV)/matrix/%/.ready): $(VENV)/matrix/%/.ready: $(VENV_READY) python/requirements-dev.txt
+	@echo "Setting up pyspark $*. This takes some minutes, once."
+	$(PYTHON) -m venv $(@D)
+	grep -v '^pyspark==' python/requirements-dev.txt | \
+	  $(@D)/bin/pip install --quiet --use-pep517 pyspark==$* --requirement /dev/stdin
+	@touch $@
+
+$(MATRIX:%=$(VENV)/matrix/%/.tidemark-installed): %/.tidemark-installed: %/.ready $(WHEEL)
+	$(@D)/bin/pip install --quiet --no-deps --force-reinstall $(WHEEL)
 	@touch $@
 
 # A broker and Spark's connector to it: jars to run, none of which the engine is built against.

@@ -4,11 +4,13 @@ ThisBuild / organization := "io.tidemark"
 ThisBuild / version := Version.read(file("python/tidemark/_version.py"))
 ThisBuild / scalaVersion := "2.13.18"
 
-// The engine, once for each Spark minor: projects spark42 and spark43, of the same sources and of that minor's few lines in
-// jvm/src/main/spark-X.Y. A further minor is one more line here.
+// The engine, once for each Spark minor: projects spark40 to spark43, of the same sources and of the few lines in
+// jvm/src/main/spark-X.Y that are meant for that minor. A further minor is one more line here.
 lazy val engines = engine(
+  "4.0" -> (fromCentral("4.0.4") ++ untested),
+  "4.1" -> (fromCentral("4.1.3") ++ untested),
   "4.2" -> (fromCentral("4.2.0") ++ SparkTests.settings ++ SparkSuites.settings),
-  "4.3" -> fromPip)
+  "4.3" -> (fromPip ++ untested))
 
 // JMH; `bench/Jmh/run -f1 .*Propagation.*` runs what matches.
 lazy val bench = Project("bench", file("target/bench"))

@@ -22,7 +22,8 @@ object Engine {
     Project(s"spark${minor.filter(_.isDigit)}", file(s"target/spark-$minor"))
       .settings(
         compilerOptions,
-        sourcesIn(Compile, "jvm/src/main", s"spark-$minor"),
+        sourcesIn(Compile, "jvm/src/main"),
+        Compile / unmanagedSourceDirectories ++= (root.value / "jvm/src/main" * isFolderFor(minor)).get().sorted,
         sourcesIn(Test, "jvm/src/test"),
         target := baseDirectory.value,
         sparkMinor := minor,
@@ -40,9 +41,23 @@ object Engine {
     // Tests throw away results of assertions all the time.
     Test / scalacOptions -= "-Wdead-code")
 
-  /** Scala sources in `folder/scala` and in `folder/` followed by each of `more`; resources in `folder/resources`. */
-  def sourcesIn(where: Configuration, folder: String, more: String*): Seq[Setting[_]] = Seq(
-    where / unmanagedSourceDirectories := ("scala" +: more).map(root.value / folder / _),
+  /** What minors do not share is in `spark-4.2`, for that minor alone, `spark-4.2+`, for it and all later ones, or
+    * `spark-4.2-`, for it and all earlier ones.
+    */
+  private def isFolderFor(minor: String): NameFilter = {
+    val Folder = """spark-(\d+\.\d+)([+-]?)""".r
+    def is(range: String) = VersionNumber(s"$minor.0").matchesSemVer(SemanticSelector(range))
+    new SimpleFilter({
+      case Folder(from, "+") => is(s">=$from.0")
+      case Folder(to, "-") => is(s"<=$to.0")
+      case Folder(only, _) => minor == only
+      case _ => false
+    })
+  }
+
+  /** Scala sources in `folder/scala`, resources in `folder/resources`. */
+  def sourcesIn(where: Configuration, folder: String): Seq[Setting[_]] = Seq(
+    where / unmanagedSourceDirectories := Seq(root.value / folder / "scala"),
     where / unmanagedResourceDirectories := Seq(root.value / folder / "resources"))
 
   /** Spark as Maven Central has it: beside the jar, unless what is built is run as it is. */
@@ -50,10 +65,10 @@ object Engine {
     Seq(libraryDependencies += "org.apache.spark" %% "spark-sql" % version % where)
 
   /** Spark as it stands in pip's pyspark, for a version that Central does not have. */
-  def fromPip: Seq[Setting[_]] = Seq(
-    Compile / unmanagedJars := pipJars(root.value / ".venv", sparkMinor.value),
-    // Tests run on one version, the newest that Central has together with its tests jars.
-    Test / unmanagedSources := Nil)
+  def fromPip: Seq[Setting[_]] = Seq(Compile / unmanagedJars := pipJars(root.value / ".venv", sparkMinor.value))
+
+  /** Scala tests run on one version, the newest that Central has together with its tests jars. */
+  def untested: Seq[Setting[_]] = Seq(Test / unmanagedSources := Nil)
 
   /** The jars of a pyspark of this minor: where the environment says, or in the virtual environment. */
   private def pipJars(venv: File, minor: String): Classpath = {

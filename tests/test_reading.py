@@ -44,6 +44,13 @@ def test_late_rows_are_those_that_the_operator_drops(feed: Feeds, run: Run) -> N
     assert [one.rows for one in tidemark.late_rows(stepper.query)] == [1]
 
 
+def test_what_reads_can_be_explained(feed: Feeds, capsys: pytest.CaptureFixture[str]) -> None:
+    marked = with_watermark(feed("events", SCHEMA).stream(), "time", "0 seconds")
+    windows = marked.withColumn("late", is_late("time")).groupBy(F.window("time", "10 minutes"))
+    windows.agg(F.count_if("late")).explain()
+    assert "is_late" in capsys.readouterr().out
+
+
 def test_in_sql(feed: Feeds, run: Run, spark: SparkSession) -> None:
     events = feed("events", SCHEMA)
     events.stream().withWatermark("time", "0 seconds").createOrReplaceTempView("told")

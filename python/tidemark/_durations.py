@@ -95,7 +95,8 @@ def problem_with(error: Exception) -> str | None:
     text = str(error)
     if "delay threshold" in text:
         return "is negative"
-    if condition.startswith("INTERVAL_ARITHMETIC_OVERFLOW"):
+    # Spark 4.0 says it in Java's words alone.
+    if condition.startswith("INTERVAL_ARITHMETIC_OVERFLOW") or "long overflow" in text:
         return "is too long for Spark to count"
     if "CANNOT_PARSE_INTERVAL" in (condition or text):
         return "is not an interval Spark can parse"

@@ -34,7 +34,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectCheckRule(new ListenForQueries(_))
     extensions.injectPlannerStrategy(_ => OperatorInputStrategy)
     extensions.injectPlannerStrategy(_ => SplitByStrategy)
-    extensions.injectPlannerStrategy(new KeyedWatermarkStrategy(_))
+    PlanWatermarks.inject(extensions)
     extensions.injectColumnar(new ApplyWatermarks(_))
   }
 }

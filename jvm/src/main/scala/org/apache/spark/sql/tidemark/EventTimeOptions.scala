@@ -76,9 +76,11 @@ private[tidemark] object EventTimeOptions {
   /** What is asked of a watermark. Options come along with their column; those of a watermark further up the stream are
     * not those of this one.
     */
-  def of(origin: EventTimeWatermark): EventTimeOptions = {
-    val column = origin.eventTime
-    val inherited = origin.child.output.exists(a => a.exprId == column.exprId && EventTimeColumns.isMarked(a))
+  def of(origin: EventTimeWatermark): EventTimeOptions = of(origin.eventTime, origin.child.output)
+
+  /** @param input what flows into the watermark's operator */
+  def of(column: Attribute, input: Seq[Attribute]): EventTimeOptions = {
+    val inherited = input.exists(a => a.exprId == column.exprId && EventTimeColumns.isMarked(a))
     if (inherited) none else of(column)
   }
 
@@ -94,9 +96,11 @@ private[tidemark] object EventTimeOptions {
     val kept = new MetadataBuilder().withMetadata(before)
     Seq(EventTimeWatermark.delayKey, KeyMetadata, Metadata, SplitMetadata).foreach(kept.remove)
     parse(json).key.foreach(kept.putString(KeyMetadata, _))
-    val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
-    if (!others.isEmpty) kept.putString(Metadata, mapper.writeValueAsString(others))
     split.foreach(id => kept.putString(SplitMetadata, id.toString))
+    val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
+    // In Spark 4.0 a column that is given no metadata has those that it had before.
+    if (!others.isEmpty || kept.build() == new MetadataBuilder().build())
+      kept.putString(Metadata, mapper.writeValueAsString(others))
     kept.build()
   }
 

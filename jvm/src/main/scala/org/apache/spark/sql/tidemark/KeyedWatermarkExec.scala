@@ -4,12 +4,10 @@ import java.util.UUID
 
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan}
-import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.types.CalendarInterval
@@ -100,19 +98,15 @@ private[tidemark] object EventTimes {
   }
 }
 
-/** Plans `withWatermark`. */
-final class KeyedWatermarkStrategy(session: SparkSession) extends SparkStrategy {
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case origin @ EventTimeWatermark(nodeId, eventTime, delay, child) if Settings.enabled(conf) =>
-      val options = EventTimeOptions.of(origin)
-      val below = planLater(child)
-      // An input that is split keeps its clocks further down.
-      val clocks =
-        if (options.split.nonEmpty || !options.hasClocks(conf)) below
-        else SplitClocksExec(nodeId, eventTime.name, eventTime, Nil, SplitClocksExec.Unset, below)
-      new KeyedWatermarkExec(nodeId, eventTime, delay, clocks) :: Nil
-    case _ => Nil
-  }
+private[tidemark] object KeyedWatermarkExec {
 
-  private def conf: SQLConf = session.sessionState.conf
+  /** In the place of Spark's operator: this one, and where a watermark has clocks of its own, what keeps them. */
+  def of(nodeId: UUID, eventTime: Attribute, delay: CalendarInterval, child: SparkPlan, conf: SQLConf): SparkPlan = {
+    val options = EventTimeOptions.of(eventTime, child.output)
+    // An input that is split keeps its clocks further down.
+    val clocks =
+      if (options.split.nonEmpty || !options.hasClocks(conf)) child
+      else SplitClocksExec(nodeId, eventTime.name, eventTime, Nil, SplitClocksExec.Unset, child)
+    new KeyedWatermarkExec(nodeId, eventTime, delay, clocks)
+  }
 }

@@ -51,7 +51,7 @@ private[tidemark] final class TakeoverListener(session: classic.SparkSession) ex
 
   private def fail(query: MicroBatchExecution, error: TidemarkException): Unit = {
     Takeovers.begun(query.runId, Left(error))
-    val session = query.sparkSessionForStream
+    val session = SparkInternals.session(query)
     session.experimental.extraOptimizations = session.experimental.extraOptimizations :+ new RaiseFailure(error)
   }
 

@@ -11,14 +11,17 @@ import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 
 /** A query with watermarks that nobody has taken over must not run on unnoticed. */
 private[tidemark] object RequireTakeover {
-  def apply(session: SparkSession, runId: UUID): Unit = {
+
+  /** Whether there is such a run. */
+  def apply(session: SparkSession, runId: UUID): Boolean = {
     val active = session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.values.asScala
-    active.collectFirst {
-      case query: MicroBatchExecution
-          if query.runId == runId && Takeover.isDue(query) =>
+    val run = active.find(_.runId == runId)
+    run.foreach {
+      case query: MicroBatchExecution if Takeover.isDue(query) =>
         throw new TidemarkException(
           TidemarkError.takeoverFailed(query.id.toString, "its start was not seen by the session's listener"))
+      case _ =>
     }
-    ()
+    run.nonEmpty
   }
 }

@@ -32,7 +32,9 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
   /** The batch that is being planned or run: when it began, and which splits it is about to read. */
   def start: BatchStart = {
     val silences = origins.all.filter(_.rules.idleAfterMillis.nonEmpty).map(_.name)
-    BatchStart(SparkShim.batch(execution).timestampMillis, silences.flatMap(name => unread(name).map(name -> _)).toMap)
+    BatchStart(
+      SparkInternals.batch(execution).timestampMillis,
+      silences.flatMap(name => unread(name).map(name -> _)).toMap)
   }
 
   private def unread(name: OriginName): Option[Unread] = below.get(name).flatMap { at =>
@@ -83,7 +85,7 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
     * by then.
     */
   private def isHeldBack(files: SparkDataStream, limit: ReadMaxFiles): Boolean = {
-    val batch = SparkShim.batch(execution).id
+    val batch = SparkInternals.batch(execution).id
     val isFull = filesRead(files) >= limit.maxFiles
     if (isFull) lastFull.update(files, batch)
     isFull || (lastFull.get(files).contains(batch - 1) && hasRows(files))

@@ -1,10 +1,24 @@
 package org.apache.spark.sql.tidemark
 
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.streaming.{ReadLimit, SparkDataStream}
 import org.apache.spark.sql.execution.streaming.runtime._
 
-/** The fields of Spark's query execution that Tidemark replaces or reads, and that Spark keeps to itself. */
+/** What Tidemark replaces or reads of Spark's query execution, most of which Spark keeps to itself. */
 private[tidemark] object SparkInternals {
+
+  /** A batch, and its processing time (ms) and the query's watermark (ms) in Spark's log. */
+  final case class Batch(id: Long, timestampMillis: Long, watermarkMillis: Long)
+
+  /** The batch that is being planned or run. */
+  def batch(execution: MicroBatchExecution): Batch = {
+    val context = execution.getLatestExecutionContext()
+    Batch(context.batchId, context.offsetSeqMetadata.batchTimestampMs, context.offsetSeqMetadata.batchWatermarkMs)
+  }
+
+  /** The session of the query alone; Spark 4.0 does not show it. */
+  def session(execution: MicroBatchExecution): SparkSession =
+    sessions.invoke(execution).asInstanceOf[SparkSession]
 
   def propagator(execution: MicroBatchExecution): WatermarkPropagator =
     propagatorField.get(execution).asInstanceOf[WatermarkPropagator]
@@ -25,8 +39,11 @@ private[tidemark] object SparkInternals {
       case (source, limit) if source eq stream => limit
     }
 
-  private lazy val limits = {
-    val found = classOf[StreamExecution].getDeclaredMethod("uniqueSources")
+  private lazy val sessions = method("sparkSessionForStream")
+  private lazy val limits = method("uniqueSources")
+
+  private def method(name: String) = {
+    val found = classOf[StreamExecution].getDeclaredMethod(name)
     found.setAccessible(true)
     found
   }

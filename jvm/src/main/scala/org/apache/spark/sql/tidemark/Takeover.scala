@@ -19,7 +19,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   import Takeover._
 
   private val label = Option(execution.name).fold(execution.id.toString)(name => s"$name [${execution.id}]")
-  private def conf: SQLConf = execution.sparkSessionForStream.sessionState.conf
+  private def conf: SQLConf = SparkInternals.session(execution).sessionState.conf
 
   @volatile private var decided: Option[Either[String, KeyedQuery]] = None
 
@@ -43,7 +43,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   def name: Option[String] = Option(execution.name)
 
   /** The batch that is being planned or run. */
-  def batch: SparkShim.Batch = SparkShim.batch(execution)
+  def batch: SparkInternals.Batch = SparkInternals.batch(execution)
 
   /** When the batch that is being planned or run was begun, and what is to be read then. */
   def start: BatchStart = sources.fold(BatchStart.at(batch.timestampMillis))(_.start)
@@ -59,7 +59,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     val origins = Origins.of(execution.analyzedPlan, conf)
     val log = new EntryLog(
       new Path(execution.resolvedCheckpointRoot),
-      execution.sparkSessionForStream.sessionState.newHadoopConf(),
+      SparkInternals.session(execution).sessionState.newHadoopConf(),
       conf.minBatchesToRetain)
     val query =
       new KeyedQuery(label, origins, QuerySettings(Settings.unboundedJoin(conf), Settings.maxSplits(conf)), log)
@@ -74,7 +74,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** Puts the propagator and the optimizer rule in place; on the query's thread, before its first batch is planned. */
   private def install(): Unit = {
     SparkInternals.setPropagator(execution, new KeyedPropagator(this))
-    val session = execution.sparkSessionForStream
+    val session = SparkInternals.session(execution)
     session.experimental.extraOptimizations =
       session.experimental.extraOptimizations :+ new MarkOperatorInputs(() => query.map(_.origins))
   }
@@ -102,7 +102,7 @@ private[tidemark] object Takeover {
     */
   def isDue(execution: MicroBatchExecution): Boolean =
     execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark]) &&
-      Settings.enabled(execution.sparkSessionForStream.sessionState.conf)
+      Settings.enabled(SparkInternals.session(execution).sessionState.conf)
 
   /** Who names a key, splits or an idle time asks for what Spark alone cannot give. */
   private def refuseOptions(origins: Origins, reason: String): Unit =

@@ -2,7 +2,6 @@ package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
-import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 
 /** What differs between Spark's minor versions, and nothing else. */
 private[tidemark] object SparkShim {
@@ -14,12 +13,4 @@ private[tidemark] object SparkShim {
   /** The same for a time in the row. */
   def valuePredicate(late: Expression, millis: Long, scannedUpTo: Option[Long]): JoinStateWatermarkPredicate =
     JoinStateValueWatermarkPredicate(late, millis, scannedUpTo)
-
-  /** The batch that is being planned or run, and its processing time (ms) and the query's watermark (ms) in Spark's log. */
-  def batch(execution: MicroBatchExecution): Batch = {
-    val context = execution.getLatestExecutionContext()
-    Batch(context.batchId, context.offsetSeqMetadata.batchTimestampMs, context.offsetSeqMetadata.batchWatermarkMs)
-  }
-
-  final case class Batch(id: Long, timestampMillis: Long, watermarkMillis: Long)
 }

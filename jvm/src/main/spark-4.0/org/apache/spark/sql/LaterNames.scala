@@ -1,0 +1,77 @@
+package org.apache.spark.sql
+
+// The engine is written in the names of the newest Spark. Many of them are of packages that Spark 4.1 has made; here they
+// are other names for what 4.0 has, so that the sources which all minors share are one.
+
+package catalyst.plans {
+  package object logical {
+    type TransformWithStateInPySpark = TransformWithStateInPandas
+  }
+}
+
+package execution.python {
+  package object streaming {
+    type TransformWithStateInPySparkExec = TransformWithStateInPandasExec
+  }
+}
+
+package execution.streaming {
+  import org.apache.spark.sql.execution.{streaming => flat, SparkPlan}
+
+  object StreamingQueryPlanTraverseHelper {
+
+    /** Streaming plans are never adaptive here: there is nothing to unfold. */
+    def collectFromUnfoldedPlan[A](plan: SparkPlan)(found: PartialFunction[SparkPlan, A]): Seq[A] = plan.collect(found)
+  }
+
+  package object checkpointing {
+    type CheckpointFileManager = flat.CheckpointFileManager
+    val CheckpointFileManager: flat.CheckpointFileManager.type = flat.CheckpointFileManager
+  }
+
+  package object runtime {
+    type AvailableNowDataStreamWrapper = flat.AvailableNowDataStreamWrapper
+    type MicroBatchExecution = flat.MicroBatchExecution
+    type PropagateWatermarkSimulator = flat.PropagateWatermarkSimulator
+    type StreamExecution = flat.StreamExecution
+    type StreamingExecutionRelation = flat.StreamingExecutionRelation
+    type WatermarkPropagator = flat.WatermarkPropagator
+    type WatermarkTracker = flat.WatermarkTracker
+    val MicroBatchExecution: flat.MicroBatchExecution.type = flat.MicroBatchExecution
+    val MinWatermark: flat.MinWatermark.type = flat.MinWatermark
+  }
+
+  package operators {
+    package object stateful {
+      type EventTimeStats = flat.EventTimeStats
+      type EventTimeStatsAccum = flat.EventTimeStatsAccum
+      type EventTimeWatermarkExec = flat.EventTimeWatermarkExec
+      type SessionWindowStateStoreRestoreExec = flat.SessionWindowStateStoreRestoreExec
+      type SessionWindowStateStoreSaveExec = flat.SessionWindowStateStoreSaveExec
+      type StateStoreSaveExec = flat.StateStoreSaveExec
+      type StateStoreWriter = flat.StateStoreWriter
+      type StreamingDeduplicateExec = flat.StreamingDeduplicateExec
+      type StreamingDeduplicateWithinWatermarkExec = flat.StreamingDeduplicateWithinWatermarkExec
+      type StreamingGlobalLimitExec = flat.StreamingGlobalLimitExec
+      type UpdateEventTimeColumnExec = flat.UpdateEventTimeColumnExec
+      val EventTimeStats: flat.EventTimeStats.type = flat.EventTimeStats
+      val WatermarkSupport: flat.WatermarkSupport.type = flat.WatermarkSupport
+    }
+
+    package stateful {
+      package object flatmapgroupswithstate {
+        type FlatMapGroupsWithStateExec = flat.FlatMapGroupsWithStateExec
+      }
+
+      package object join {
+        type StreamingSymmetricHashJoinExec = flat.StreamingSymmetricHashJoinExec
+        val StreamingSymmetricHashJoinHelper: flat.StreamingSymmetricHashJoinHelper.type =
+          flat.StreamingSymmetricHashJoinHelper
+      }
+
+      package object transformwithstate {
+        type TransformWithStateExec = flat.TransformWithStateExec
+      }
+    }
+  }
+}
