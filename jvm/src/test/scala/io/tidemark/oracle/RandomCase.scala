@@ -60,7 +60,11 @@ object RandomCase {
 
     private def join(left: Query, right: Query): Query = {
       operators += 1
-      val kind = one("inner", "inner", "left_outer", "right_outer", "left_semi")
+      val kind = left match {
+        // Spark moves a left semi join below the union: then it is two, each with the watermark of its own input.
+        case _: Union => one("inner", "left_outer", "right_outer")
+        case _ => one("inner", "inner", "left_outer", "right_outer", "left_semi")
+      }
       val least = one(-6, 0, 0, 4)
       Join(kind, left, right, whole(left), whole(right), least, least + one(0, 3, 8))
     }

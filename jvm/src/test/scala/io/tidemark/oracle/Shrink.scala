@@ -19,7 +19,7 @@ object Shrink {
   }
 
   private def candidates(one: Case): Iterator[Case] =
-    smaller(one.query).map(query => one.copy(query = query)) ++
+    smaller(one.query).map(query => Case(query, one.steps.map(onlyTo(query, _)))) ++
       Iterator(2, 1).flatMap { size =>
         one.steps.indices.reverseIterator.map(at => one.copy(steps = one.steps.patch(at, Nil, size)))
       }.filter(_.steps.nonEmpty) ++
@@ -31,9 +31,13 @@ object Shrink {
         without.map(step => one.copy(steps = one.steps.updated(at, step)))
       }
 
+  private def onlyTo(query: Query, step: Step): Step = {
+    val inputs = query.nodes.collect { case input: Input => input.number }.toSet
+    step.copy(rows = step.rows.filter { case (input, _) => inputs(input) })
+  }
+
   /** Queries with one operator less, of those that are queries still. */
   private def smaller(query: Query): Iterator[Query] = {
-    val here = query.inputs.iterator.filter(_ => true)
     val below: Iterator[Query] = query match {
       case _: Input => Iterator.empty
       case it: Without => smaller(it.input).map(i => it.copy(input = i))
@@ -45,7 +49,7 @@ object Shrink {
       case it: Union => smaller(it.left).map(i => it.copy(left = i)) ++ smaller(it.right).map(i => it.copy(right = i))
       case it: Join => smaller(it.left).map(i => it.copy(left = i)) ++ smaller(it.right).map(i => it.copy(right = i))
     }
-    (here ++ below).filter(isQuery)
+    (query.inputs.iterator ++ below).filter(isQuery)
   }
 
   private def isQuery(query: Query): Boolean = query.nodes.forall {

@@ -8,7 +8,7 @@ class FuzzSuite extends OracleComparison {
   private def told(name: String, otherwise: Int): Int = sys.props.get(s"tidemark.fuzz.$name").fold(otherwise)(_.toInt)
 
   private val seed = told("seed", 1)
-  private val cases = told("n", 20)
+  private val cases = told("n", 12)
   private val shrinks = told("shrink", 60)
 
   test(s"$cases queries from seed $seed: rows, the batches they come in, and late rows are the oracle's") {

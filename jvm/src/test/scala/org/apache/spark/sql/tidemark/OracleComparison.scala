@@ -57,7 +57,7 @@ trait OracleComparison extends KeyedWatermarkTest {
         running.stop()
         running = start()
       }
-      step.rows.foreach { case (input, rows) => if (rows.nonEmpty) streams.get(input).foreach(_.addData(rows)) }
+      step.rows.foreach { case (input, rows) => if (rows.nonEmpty) streams(input).addData(rows) }
       clock.advance(step.seconds * 1000L)
       waited()
       if (sink.latestBatchId == last) None
