@@ -20,6 +20,11 @@ ENGINES = {"stock": "false", "tidemark": "true"}
 Write = Callable[[DataStreamWriter], DataStreamWriter]
 """Names the sink."""
 
+
+def _nowhere(writer: DataStreamWriter) -> DataStreamWriter:
+    return writer.format("noop")
+
+
 Compared = tuple[float, float, list[float]]
 """A figure by both engines: the median of stock, that of Tidemark, and the ratio of each pair of runs."""
 
@@ -32,7 +37,7 @@ def progress(
     spark: SparkSession, engine: str, build: Callable[[], DataFrame], batches: int
 ) -> list[dict[str, Any]]:
     """Progress of `batches` batches of a query, without those that warm it up."""
-    with _running(spark, engine, build, lambda writer: writer.format("noop")) as running:
+    with _running(spark, engine, build, _nowhere) as running:
         while (running.lastProgress or {"batchId": -1})["batchId"] < batches + WARM_UP - 1:
             _no_error(running)
             time.sleep(0.05)
@@ -49,10 +54,9 @@ class Whole:
 
 
 def whole(
-    spark: SparkSession, engine: str, build: Callable[[], DataFrame], write: Write | None = None
+    spark: SparkSession, engine: str, build: Callable[[], DataFrame], write: Write = _nowhere
 ) -> Whole:
     """Runs a query until it has nothing more to do; without `write` its rows go nowhere."""
-    write = write or (lambda writer: writer.format("noop"))
     before = max(_stages(spark), default=-1)
     begun = time.monotonic()
     with _running(

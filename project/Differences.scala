@@ -20,17 +20,15 @@ object Differences {
     * The list is held to the run in both directions, so that it can neither hide a failure nor outlive its reason.
     *
     * @param sizes how many tests a suite runs, where that is known; of any other it has to be one at least
-    * @param left how many of them were left out of the outcomes
     */
   def judge(
       suites: Seq[String],
       sizes: Map[String, Int],
       outcomes: Seq[Outcome],
-      differences: Seq[Difference],
-      left: Int = 0): Seq[String] = {
+      differences: Seq[Difference]): Seq[String] = {
     val listed = differences.map(d => (d.suite, d.test)).toSet
     val notRun = suites.flatMap { suite =>
-      val ran = outcomes.count(o => o.suite == suite && !o.skipped) + left
+      val ran = outcomes.count(o => o.suite == suite && !o.skipped)
       if (sizes.get(suite).fold(ran > 0)(_ == ran)) None
       else Some(s"$suite: ran $ran tests" + sizes.get(suite).fold("")(size => s", where it should be $size"))
     }

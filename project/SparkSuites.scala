@@ -81,10 +81,13 @@ object SparkSuites {
       val problems = some(spaceDelimited("<suite>").parsed, all).flatMap { suite =>
         val (stock, ours) = (runner.run(Seq(suite), stock = true), runner.run(Seq(suite), stock = false))
         log.info(f"$suite%-55s stock ${counted(stock)}%-28s Tidemark ${counted(ours)}")
-        val failedOnStock = stock.filter(_.failed).map(_.test).toSet
-        val size = Map(suite -> stock.count(!_.skipped))
         // A test that fails on stock Spark, in the same setting, says nothing of us.
-        Differences.judge(Seq(suite), size, ours.filterNot(o => failedOnStock(o.test)), differences, failedOnStock.size)
+        val failedOnStock = stock.filter(_.failed).map(_.test).toSet
+        Differences.judge(
+          Seq(suite),
+          Map(suite -> stock.count(_.passed)),
+          ours.filterNot(o => failedOnStock(o.test)),
+          differences)
       }
       end(problems)
     })

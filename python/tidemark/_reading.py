@@ -42,9 +42,7 @@ def current_watermark(column: str | Column | None = None, *, key: str | None = N
         return F.call_function("current_watermark", F.lit(key))
     if column is None:
         return F.call_function("current_watermark")
-    return F.call_function(
-        "current_watermark", F.col(column) if isinstance(column, str) else column
-    )
+    return F.call_function("current_watermark", column)
 
 
 def is_late(column: str | Column) -> Column:
@@ -67,4 +65,4 @@ def is_late(column: str | Column) -> Column:
     """
     from pyspark.sql import functions as F
 
-    return F.call_function("is_late", F.col(column) if isinstance(column, str) else column)
+    return F.call_function("is_late", column)

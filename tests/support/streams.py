@@ -56,6 +56,12 @@ class Stepper:
             out += self.step()
         return out
 
+    def observed(self, name: str) -> dict[str, Any]:
+        """What the last batch that read rows has observed by that name."""
+        batches = [batch for batch in self.query.recentProgress if batch.numInputRows]
+        found: dict[str, Any] = batches[-1].observedMetrics[name].asDict()
+        return found
+
     def state_rows(self) -> int:
         """How many rows the operators of the query keep after the last batch."""
         progress = self.query.lastProgress

@@ -25,19 +25,12 @@ object OriginName {
 final case class OperatorId(value: Long)
 
 /** An input of a stateful operator. One-sided operators have a left input only. */
-sealed trait Side {
-  def name: String
+sealed abstract class Side(val name: String) {
   def other: Side
 }
 object Side {
-  case object Left extends Side {
-    def name: String = "left"
-    def other: Side = Right
-  }
-  case object Right extends Side {
-    def name: String = "right"
-    def other: Side = Left
-  }
+  case object Left extends Side("left") { def other: Side = Right }
+  case object Right extends Side("right") { def other: Side = Left }
 }
 
 /** An input of a stateful operator of the plan. */

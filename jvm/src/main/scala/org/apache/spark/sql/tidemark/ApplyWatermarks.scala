@@ -5,7 +5,7 @@ import java.util.UUID
 import scala.util.Try
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.{Input, OperatorId, Side}
+import io.tidemark.core.{Input, Levels, OperatorId, Side, Watermark}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
@@ -46,10 +46,9 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
   /** Spark's own watermarks are not those of a place in the plan. */
   private def requireNoReading(plan: SparkPlan, reason: Option[String]): SparkPlan = {
     if (plan.exists(_.isInstanceOf[EventTimeWatermarkExec]))
-      plan.collect { case node if reads(node) => WatermarkReading.in(node.expressions) }.flatten.headOption.foreach {
-        reading =>
-          val why = reason.getOrElse(s"${TidemarkConf.Enabled.key}=false")
-          throw new TidemarkException(TidemarkError.leftToSpark(why, s"reads ${reading.sql}"))
+      plan.flatMap(WatermarkReading.in(_)).headOption.foreach { reading =>
+        val why = reason.getOrElse(s"${TidemarkConf.Enabled.key}=false")
+        throw new TidemarkException(TidemarkError.leftToSpark(why, s"reads ${reading.sql}"))
       }
     plan
   }
@@ -59,9 +58,8 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
     plan.collectFirst {
       case writer: StateStoreWriter if writer.stateInfo.isDefined =>
         (writer.stateInfo.get.queryRunId, writer.stateInfo.get.storeVersion)
-    }.orElse(if (plan.exists(node => node.isInstanceOf[SplitClocksExec] || reads(node))) running else None)
-
-  private def reads(node: SparkPlan): Boolean = node.expressions.exists(_.exists(_.isInstanceOf[WatermarkReading]))
+    }.orElse(if (plan.exists(node => node.isInstanceOf[SplitClocksExec] || WatermarkReading.isIn(node))) running
+    else None)
 
   /** Those of the query that runs on this thread; a plan without state does not say them itself. */
   private def running: Option[(UUID, Long)] = {
@@ -73,7 +71,8 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
   }
 
   private def write(plan: SparkPlan, levels: BatchLevels): SparkPlan = plan.transformUp {
-    case node if reads(node) => node.transformExpressions { case reading: WatermarkReading => levels.read(reading) }
+    case node if WatermarkReading.isIn(node) =>
+      node.transformExpressions { case reading: WatermarkReading => levels.read(reading) }
     case clocks: SplitClocksExec => levels.limit(clocks)
     case join: StreamingSymmetricHashJoinExec if levels.knows(join, Side.Left) || levels.knows(join, Side.Right) =>
       val left = filled(join.left, join, Side.Left, levels)
@@ -124,17 +123,19 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
     previous.inputs.get(input(writer, side)).fold(0L)(_.input.watermark.sparkMillis)
 
   /** The state of that side is evicted up to here (ms); `None` if it never is. */
-  def evictedMillis(writer: StateStoreWriter, side: Side): Option[Long] =
-    own.inputs.get(input(writer, side)).flatMap(_.evicted).map(_.watermark.sparkMillis)
+  def evictedMillis(writer: StateStoreWriter, side: Side): Option[Long] = evicted(own, writer, side).map(_.sparkMillis)
 
-  /** The same in the batch before. */
-  def evictedMillisBefore(writer: StateStoreWriter, side: Side): Option[Long] =
-    previous.inputs.get(input(writer, side)).flatMap(_.evicted).map(_.watermark.sparkMillis)
+  /** The same by the watermarks of the batch before. */
+  def lateEvictedMillis(writer: StateStoreWriter, side: Side): Option[Long] =
+    evicted(previous, writer, side).map(_.sparkMillis)
 
   /** Up to where the batch before has evicted it; `None` where that is not known. */
   def evictedBeforeMillis(writer: StateStoreWriter, side: Side): Option[Long] =
     if (!query.isOwn(batch - 1)) None
-    else previous.inputs.get(input(writer, side)).flatMap(_.evicted).flatMap(_.watermark.millis)
+    else evicted(previous, writer, side).flatMap(_.millis)
+
+  private def evicted(in: Levels, writer: StateStoreWriter, side: Side): Option[Watermark] =
+    in.inputs.get(input(writer, side)).flatMap(_.evicted).map(_.watermark)
 
   def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): OperatorInputExec = {
     val at = input(writer, side)

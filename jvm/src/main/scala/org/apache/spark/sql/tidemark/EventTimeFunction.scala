@@ -5,7 +5,6 @@ import java.util.UUID
 import io.tidemark.{TidemarkError, TidemarkException}
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -19,14 +18,11 @@ import org.apache.spark.sql.types._
 object EventTimeFunction {
   val name: String = "tidemark_event_time"
 
-  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
-    new FunctionIdentifier(name),
-    SqlFunctions.info(
-      getClass,
-      name,
-      "_FUNC_(column, options, split...) - the column, with what its watermark is to be like: " +
-        "options as JSON, and expressions that say which split a row belongs to"),
-    EventTimeOf(_))
+  val description: SqlFunctions.Description = SqlFunctions.described(
+    getClass,
+    name,
+    "(column, options, split...) - the column, with what its watermark is to be like: " +
+      "options as JSON, and expressions that say which split a row belongs to")(EventTimeOf(_))
 }
 
 /** @param children column, options, splits */

@@ -37,10 +37,12 @@ private[tidemark] object JoinWatermarks {
       join: StreamingSymmetricHashJoinExec,
       bounds: JoinBounds,
       side: Side,
-      levels: BatchLevels): Option[JoinStateWatermarkPredicate] =
+      levels: BatchLevels): Option[JoinStateWatermarkPredicate] = {
+    val (evicted, before) =
+      if (isFirst(join, side)) (levels.lateEvictedMillis(join, side), None)
+      else (levels.evictedMillis(join, side), scannedUpTo(join, bounds, side, levels))
     for {
-      at <- if (isFirst(join, side)) levels.evictedMillisBefore(join, side) else levels.evictedMillis(join, side)
-      before = if (isFirst(join, side)) None else scannedUpTo(join, bounds, side, levels)
+      at <- evicted
       predicate <- bounds.key match {
         case Some(index) =>
           val key = (if (side == Side.Left) join.leftKeys else join.rightKeys) (index)
@@ -50,6 +52,7 @@ private[tidemark] object JoinWatermarks {
           bounds.active(side).flatMap(expression(_, at)).map(SparkShim.valuePredicate(_, at, before))
       }
     } yield predicate
+  }
 
   /** Of a left semi join Spark works off the right side first, and does not even keep the rows of the batch that are evicted
     * in it: the left ones of the same batch, which come next, would not find them. By the bound of the batch before none

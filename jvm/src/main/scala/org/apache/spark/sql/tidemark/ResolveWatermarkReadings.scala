@@ -1,7 +1,5 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.{TidemarkError, TidemarkException}
-
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -26,7 +24,7 @@ object ResolveWatermarkReadings extends Rule[LogicalPlan] {
       case reading: CurrentWatermark if reading.children.isEmpty && columns.size == 1 =>
         reading.copy(children = columns)
       case reading: WatermarkReading if reading.key.isEmpty && !reading.of.exists(isIn(columns)) =>
-        throw noWatermark(reading, columns)
+        throw WatermarkReading.noWatermark(reading, columns)
     }
   }
 
@@ -38,7 +36,7 @@ object ResolveWatermarkReadings extends Rule[LogicalPlan] {
 
   private def pulledOut(node: LogicalPlan, child: LogicalPlan): LogicalPlan = {
     // One column for what is written twice, such as in SELECT and in GROUP BY.
-    val aliases = WatermarkReading.in(node.expressions).distinctBy(written).map { reading =>
+    val aliases = WatermarkReading.in(node).distinctBy(written).map { reading =>
       written(reading) -> Alias(reading, reading.sql)()
     }
     val columns = aliases.toMap
@@ -47,15 +45,9 @@ object ResolveWatermarkReadings extends Rule[LogicalPlan] {
       .withNewChildren(Seq(Project(child.output ++ aliases.map(_._2), child)))
   }
 
-  private def isReady(node: LogicalPlan): Boolean = node.childrenResolved && {
-    val expressions = node.expressions
-    expressions.exists(_.exists(_.isInstanceOf[WatermarkReading])) && expressions.forall(_.resolved)
-  }
+  private def isReady(node: LogicalPlan): Boolean =
+    node.childrenResolved && WatermarkReading.isIn(node) && node.expressions.forall(_.resolved)
 
   private def written(reading: WatermarkReading): (String, Seq[Expression]) =
     (reading.prettyName, reading.children.map(_.canonicalized))
-
-  /** @param columns those that have a watermark where it is read */
-  private[tidemark] def noWatermark(reading: WatermarkReading, columns: Seq[NamedExpression]): TidemarkException =
-    new TidemarkException(TidemarkError.noWatermark(reading.sql, columns.map(_.name)))
 }

@@ -23,12 +23,12 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
 
   private val columnNames = mutable.HashMap.empty[ColumnId, String]
   private val notes = mutable.LinkedHashSet.empty[TidemarkError]
-  private val readings = mutable.LinkedHashMap.empty[WatermarkReading, Reading]
+  private val readings = mutable.HashMap.empty[UUID, Reading]
   private var unions = 0
 
   def build(plan: SparkPlan): Translated = {
     val shape = visit(plan).shape
-    Translated(shape, columnNames.toMap, origins.notes ++ notes, readings.map { case (r, of) => r.id -> of }.toMap)
+    Translated(shape, columnNames.toMap, origins.notes ++ notes, readings.toMap)
   }
 
   /** @param columns the event-time columns in the node's output; @param begun whether an origin is below */
@@ -73,7 +73,7 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       else if (!begun) Shape.Source(plan.nodeName)
       else Shape.Stateless(plan.nodeName, below.map(_.shape), columns.map { case (to, from) => id(to) -> id(from) })
     plan.output.filter(a => columns.exists(_._1 == a.exprId)).foreach(name)
-    WatermarkReading.in(plan.expressions).foreach(read(_, plan, below))
+    WatermarkReading.in(plan).foreach(read(_, plan, below))
     Built(shape, columns.map(_._1).toSet, begun)
   }
 
@@ -90,7 +90,7 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
         } yield Reading.OfColumn(input.shape, id(column.exprId))
     }
     val columns = node.children.flatMap(_.output).filter(a => below.exists(_.has(a)))
-    readings(reading) = found.getOrElse(throw ResolveWatermarkReadings.noWatermark(reading, columns))
+    readings(reading.id) = found.getOrElse(throw WatermarkReading.noWatermark(reading, columns))
   }
 
   /** The plan that has run reads one shuffle twice; the columns have other names the second time. */

@@ -15,29 +15,36 @@ import org.apache.spark.unsafe.types.UTF8String
 object VersionFunction {
   private val name = "tidemark_version"
 
-  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
-    new FunctionIdentifier(name),
-    SqlFunctions.info(getClass, name, "_FUNC_() - version of Tidemark, and the Spark minor version it is built for"),
-    _ => SqlFunctions.text(s"${BuildInfo.version} spark-${BuildInfo.sparkMinor}"))
+  val description: SqlFunctions.Description =
+    SqlFunctions.described(getClass, name, "() - version of Tidemark, and the Spark minor version it is built for") {
+      _ =>
+        SqlFunctions.text(s"${BuildInfo.version} spark-${BuildInfo.sparkMinor}")
+    }
 }
 
 /** `tidemark_report(id)`: JSON of a query of this application, by its id or its run's; null where it is not known. */
 object ReportFunction {
   private val name = "tidemark_report"
 
-  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
-    new FunctionIdentifier(name),
-    SqlFunctions.info(getClass, name, "_FUNC_(id) - watermarks of a streaming query, as JSON"),
-    arguments => {
+  val description: SqlFunctions.Description =
+    SqlFunctions.described(getClass, name, "(id) - watermarks of a streaming query, as JSON") { arguments =>
       val id = arguments.headOption.filter(_.foldable).flatMap(a => Option(a.eval())).map(_.toString)
       val report = id.flatMap(text => Try(UUID.fromString(text)).toOption).flatMap(Takeovers.report)
       report.fold[Expression](Literal(null, StringType))(r => SqlFunctions.text(r.json))
-    })
+    }
 }
 
-private object SqlFunctions {
-  def text(value: String): Expression = Literal(UTF8String.fromString(value), StringType)
+object SqlFunctions {
 
-  def info(of: Class[_], name: String, usage: String): ExpressionInfo =
-    new ExpressionInfo(of.getName, null, name, usage, "", "", "", "", "", "", "built-in")
+  /** What Spark takes to make a function known. */
+  type Description = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression)
+
+  /** @param usage what it takes, and what it gives; without its name */
+  private[tidemark] def described(of: Class[_], name: String, usage: String)(
+      build: Seq[Expression] => Expression): Description = {
+    val info = new ExpressionInfo(of.getName, null, name, s"_FUNC_$usage", "", "", "", "", "", "", "built-in")
+    (new FunctionIdentifier(name), info, build)
+  }
+
+  private[tidemark] def text(value: String): Expression = Literal(UTF8String.fromString(value), StringType)
 }

@@ -5,12 +5,12 @@ import java.util.UUID
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.Watermark
 
-import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.types._
 
 /** An expression whose value depends on the watermark at its place in a streaming plan: the one by which rows that come
@@ -52,8 +52,14 @@ object WatermarkReading {
     def apply(watermark: Watermark): Read = Read(watermark.sparkMillis * 1000L, watermark.millis.nonEmpty)
   }
 
-  def in(expressions: Seq[Expression]): Seq[WatermarkReading] =
-    expressions.flatMap(_.collect { case reading: WatermarkReading => reading })
+  def in(plan: QueryPlan[_]): Seq[WatermarkReading] =
+    plan.expressions.flatMap(_.collect { case reading: WatermarkReading => reading })
+
+  def isIn(plan: QueryPlan[_]): Boolean = plan.expressions.exists(_.exists(_.isInstanceOf[WatermarkReading]))
+
+  /** @param columns those that have a watermark where it is read */
+  private[tidemark] def noWatermark(reading: WatermarkReading, columns: Seq[NamedExpression]): TidemarkException =
+    new TidemarkException(TidemarkError.noWatermark(reading.sql, columns.map(_.name)))
 }
 
 /** `current_watermark([column or key])`: see [[WatermarkReading]]; null where there is none yet, and in batch queries. */
@@ -88,18 +94,15 @@ case class CurrentWatermark(
 object CurrentWatermark {
   val name: String = "current_watermark"
 
-  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
-    new FunctionIdentifier(name),
-    SqlFunctions.info(
-      getClass,
-      name,
-      "_FUNC_([column or key]) - the watermark by which rows that come here are late in this batch; null where there " +
-        "is none yet, and in batch queries"),
-    arguments => {
-      if (arguments.size > 1)
-        throw new TidemarkException(TidemarkError.wrongArguments(name, "a column, a key, or nothing", arguments.size))
-      CurrentWatermark(arguments, UUID.randomUUID())
-    })
+  val description: SqlFunctions.Description = SqlFunctions.described(
+    getClass,
+    name,
+    "([column or key]) - the watermark by which rows that come here are late in this batch; null where there is none " +
+      "yet, and in batch queries") { arguments =>
+    if (arguments.size > 1)
+      throw new TidemarkException(TidemarkError.wrongArguments(name, "a column, a key, or nothing", arguments.size))
+    CurrentWatermark(arguments, UUID.randomUUID())
+  }
 }
 
 /** `is_late(column)`: whether the row is late by that column where it is now. Never of a null time, nor in batch queries. */
@@ -138,24 +141,11 @@ case class IsLate(child: Expression, id: UUID, read: Option[WatermarkReading.Rea
 object IsLate {
   val name: String = "is_late"
 
-  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression) = (
-    new FunctionIdentifier(name),
-    SqlFunctions.info(
-      getClass,
-      name,
-      "_FUNC_(column) - whether the row is late by that event-time column where it is now; never in batch queries"),
-    {
-      case Seq(column) => IsLate(column, UUID.randomUUID())
-      case other => throw new TidemarkException(TidemarkError.wrongArguments(name, "one column", other.size))
-    })
-}
-
-/** A number of one batch in generated code: not as a literal, by which the code would be another one for every batch. */
-private[tidemark] object LongReference {
-
-  /** @return the name of the field that has it */
-  def apply(ctx: CodegenContext, name: String, value: Long): String = {
-    val boxed = ctx.addReferenceObj(name, Long.box(value), classOf[java.lang.Long].getName)
-    ctx.addMutableState(CodeGenerator.JAVA_LONG, name, field => s"$field = $boxed.longValue();")
+  val description: SqlFunctions.Description = SqlFunctions.described(
+    getClass,
+    name,
+    "(column) - whether the row is late by that event-time column where it is now; never in batch queries") {
+    case Seq(column) => IsLate(column, UUID.randomUUID())
+    case other => throw new TidemarkException(TidemarkError.wrongArguments(name, "one column", other.size))
   }
 }

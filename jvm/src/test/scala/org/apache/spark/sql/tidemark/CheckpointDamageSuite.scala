@@ -51,9 +51,7 @@ class CheckpointDamageSuite extends TwoStreams {
         val spark = files(checkpoint)
 
         val failed = intercept[StreamingQueryException](recorder.run(query)(after.head))
-        val refusal = Iterator.iterate[Throwable](failed)(_.getCause).takeWhile(_ != null).collectFirst {
-          case e: TidemarkException => e
-        }.get
+        val refusal = causes(failed).collectFirst { case e: TidemarkException => e }.get
         assert(refusal.getCondition === s"TIDEMARK.$code")
         assert(refusal.getMessage.contains(file.getCanonicalPath) === namesFile)
         // All that Spark has done is to note which rows the next batch is to read.

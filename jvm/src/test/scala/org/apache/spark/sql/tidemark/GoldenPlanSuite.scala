@@ -61,14 +61,8 @@ class GoldenPlanSuite extends KeyedWatermarkTest {
       .replaceAll("#\\d+", "#ID")
       .replaceAll("(?m)^[ :+-]+", "")
       .trim
-    assert(nodes(ours) === nodes(withStock(text)))
+    assert(nodes(ours) === nodes(stock(text)))
     assert(ours.contains(millis("10:30").toString) && ours.contains(millis("10:40").toString))
-  }
-
-  private def withStock(text: => String): String = {
-    var result = ""
-    withSQLConf("spark.tidemark.enabled" -> "false") { result = text }
-    result
   }
 
   private def check(name: String, plan: SparkPlan): Unit = {

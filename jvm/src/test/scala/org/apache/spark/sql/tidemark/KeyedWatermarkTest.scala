@@ -5,7 +5,7 @@ import java.time.{LocalDate, LocalTime, ZoneOffset}
 import java.time.format.DateTimeFormatter
 
 import org.apache.spark.SparkConf
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamTest
@@ -48,6 +48,14 @@ trait KeyedWatermarkTest extends StreamTest {
       val actual = keyed(query).origins.names.map(name => name.toString -> decided.origin(name).millis)
       assert(actual.toMap === expected.toMap)
     }
+
+  /** What the last batch that read rows has observed by that name. */
+  protected def observed(query: StreamExecution, name: String): Row =
+    query.recentProgress.filter(_.numInputRows > 0).last.observedMetrics.get(name)
+
+  /** An error with what caused it, and what caused that. */
+  protected def causes(error: Throwable): Iterator[Throwable] =
+    Iterator.iterate(error)(_.getCause).takeWhile(_ != null)
 
   /** What stock Spark makes of it. */
   protected def stock[A](body: => A): A = {

@@ -181,7 +181,7 @@ class LateRowsSuite extends KeyedWatermarkTest {
     val (right, b) = timed("b", "0 seconds", "r")
     val joined = a.join(b, expr("l = r AND b BETWEEN a AND a + INTERVAL 5 MINUTES"))
     def lateInLastData(all: Long, left: Long, right: Long): StreamAction = Execute { query =>
-      val late = query.recentProgress.filter(_.numInputRows > 0).last.observedMetrics.get("tidemark")
+      val late = observed(query, "tidemark")
       assert(late.getValuesMap[Long](late.schema.fieldNames.toSeq) ===
         Map("late_rows" -> all, "late_rows_0_left" -> left, "late_rows_0_right" -> right))
     }

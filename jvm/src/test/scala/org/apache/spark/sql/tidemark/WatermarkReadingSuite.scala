@@ -4,8 +4,9 @@ import java.sql.Timestamp
 
 import io.tidemark.functions.{currentWatermark, isLate}
 
-import org.apache.spark.sql.{DataFrame, Row}
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.execution.debug.codegenStringSeq
+import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.OutputMode
 
@@ -17,7 +18,7 @@ class WatermarkReadingSuite extends KeyedWatermarkTest {
   private def anotherBatch(stream: MemoryStream[(Int, Timestamp)]): StreamAction =
     AddData(stream, 0 -> new Timestamp(0))
 
-  private def clock(time: org.apache.spark.sql.Column) = date_format(time, "HH:mm")
+  private def clock(time: Column) = date_format(time, "HH:mm")
 
   for (mode <- generated)
     test(s"the watermark of the batch before, and what is late by it ($mode)") {
@@ -107,8 +108,8 @@ class WatermarkReadingSuite extends KeyedWatermarkTest {
 
   test("counted by observe") {
     val (stream, df) = timed("time", "0 seconds")
-    val observed = df.observe("late", count_if(isLate($"time")).as("rows"), max(currentWatermark()).as("at"))
-    testStream(observed.select("id"))(
+    val counted = df.observe("late", count_if(isLate($"time")).as("rows"), max(currentWatermark()).as("at"))
+    testStream(counted.select("id"))(
       AddData(stream, 1 -> at("12:00")),
       CheckNewAnswer(1),
       AddData(stream, 1 -> at("12:00")),
@@ -116,16 +117,15 @@ class WatermarkReadingSuite extends KeyedWatermarkTest {
       AddData(stream, 2 -> at("11:00"), 3 -> at("11:30"), 4 -> at("12:30")),
       CheckNewAnswer(2, 3, 4),
       Execute { query =>
-        val late = query.recentProgress.filter(_.numInputRows > 0).last.observedMetrics.get("late")
-        assert(late === Row(2, at("12:00")))
+        assert(observed(query, "late") === Row(2, at("12:00")))
       })
   }
 
   test("generated code is the same for every batch") {
     val (stream, df) = timed("time", "0 seconds")
     val read = df.select($"id", isLate($"time"), currentWatermark($"time"))
-    def code(query: org.apache.spark.sql.execution.streaming.runtime.StreamExecution) =
-      org.apache.spark.sql.execution.debug.codegenStringSeq(query.lastExecution.executedPlan).map(_._2)
+    def code(query: StreamExecution) =
+      codegenStringSeq(query.lastExecution.executedPlan).map(_._2)
     var first = Seq.empty[String]
     testStream(read)(
       AddData(stream, 1 -> at("11:00")),
@@ -165,8 +165,8 @@ class WatermarkReadingSuite extends KeyedWatermarkTest {
 
   private def refused(code: String, texts: String*)(body: => Unit): Unit = {
     val error = intercept[Throwable](body)
-    val causes = Iterator.iterate(error)(_.getCause).takeWhile(_ != null).map(_.toString).mkString
-    (s"TIDEMARK.$code" +: texts).foreach(text => assert(causes.contains(text)))
+    val all = causes(error).map(_.toString).mkString
+    (s"TIDEMARK.$code" +: texts).foreach(text => assert(all.contains(text)))
   }
 
   private def run(df: DataFrame, stream: MemoryStream[(Int, Timestamp)]): Unit = {

@@ -1,0 +1,163 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.UUID
+
+import io.tidemark.{BuildInfo, TidemarkConf, TidemarkError, TidemarkException}
+
+import org.apache.logging.log4j.Level
+
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.StreamingQueryListener
+import org.apache.spark.sql.streaming.StreamingQueryListener._
+
+/** What Tidemark leaves to Spark, and what must not run on as if it had. */
+class LeftToSparkSuite extends RefusalsTest {
+  import testImplicits._
+
+  private def leftToSpark(setting: String, value: String): StreamAction = report { json =>
+    assert(json.get("engine").asText === "spark")
+    assert(json.get("reason").asText === s"$setting=$value")
+  }
+
+  private val leavesToSpark = Seq(
+    SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max",
+    SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key -> "false")
+
+  for ((setting, value) <- leavesToSpark) {
+    test(s"$setting=$value leaves a query to Spark, which says so") {
+      withSQLConf(setting -> value) {
+        val ((left, a), (right, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
+        val log = new LogAppender
+        withLogAppender(log)(
+          testStream(counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count"))(
+            MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:15")),
+            ProcessAllAvailable(),
+            // The greater of both watermarks, or the lesser.
+            if (value == "max") CheckNewAnswer(("10:00", 1L), ("10:10", 1L)) else CheckNewAnswer(("10:00", 1L)),
+            leftToSpark(setting, value)))
+        val said = log.loggingEvents.filter(_.getMessage.getFormattedMessage.contains("left to Spark"))
+        assert(said.map(_.getLevel) === Seq(Level.WARN))
+        assert(said.head.getMessage.getFormattedMessage.contains(s"$setting=$value"))
+      }
+    }
+
+    test(s"$setting=$value, and a query is analysed as by Spark") {
+      val (_, events) = bare("ta")
+      // A second watermark, and a window on the column of the first.
+      def twice = {
+        val times = events.withColumn("tb", $"ta").withWatermark("ta", "1 minute").withWatermark("tb", "1 minute")
+        counted(times, "ta").queryExecution.analyzed.treeString.replaceAll("#\\d+L?|[0-9a-f-]{36}", "#")
+      }
+      val keyed = twice
+      withSQLConf(setting -> value) {
+        val ours = twice
+        withSQLConf(TidemarkConf.Enabled.key -> "false")(assert(ours === twice))
+        assert(ours !== keyed)
+      }
+    }
+
+    test(s"$setting=$value, and a key that asks for more") {
+      withSQLConf(setting -> value) {
+        val (stream, events) = bare("t")
+        testStream(counted(keyed(events, "t", "orders").withWatermark("t", "1 minute"), "t"))(
+          AddData(stream, 1 -> at("10:00")),
+          refusal("LEFT_TO_SPARK", "'orders'", s"$setting=$value"))
+      }
+    }
+  }
+
+  test("a query that began with multipleWatermarkPolicy=max is left to Spark for ever: its checkpoint says so") {
+    val policy = SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key
+    val ((left, a), (right, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
+    val counts = counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count")
+    withTempDir { checkpoint =>
+      val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
+      withSQLConf(policy -> "max")(testStream(counts)(
+        start,
+        MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:15")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(("10:00", 1L), ("10:10", 1L))))
+      withSQLConf(policy -> "min")(testStream(counts)(
+        start,
+        AddData(left, 3 -> at("10:50")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(("10:30", 1L)),
+        leftToSpark(policy, "max")))
+    }
+  }
+
+  test("with Tidemark switched off, Spark runs the query and nobody has a report") {
+    withSQLConf(TidemarkConf.Enabled.key -> "false") {
+      val (stream, events) = timed("t", "0 seconds")
+      testStream(counted(events, "t").select($"count"))(
+        AddData(stream, 1 -> at("10:00"), 2 -> at("10:30")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(1L),
+        Execute(query => assert(Takeovers.report(query.runId).isEmpty && Takeovers.get(query.runId).isEmpty)))
+    }
+  }
+
+  test("a setting that is none of its values") {
+    withSQLConf(TidemarkConf.UnboundedJoin.key -> "sometimes") {
+      val (stream, events) = timed("t", "0 seconds")
+      testStream(counted(events, "t"))(
+        AddData(stream, 1 -> at("10:00")),
+        refusal("INVALID_SETTING", TidemarkConf.UnboundedJoin.key, "'sometimes'", "spark, hold, refuse"))
+    }
+    val refused = intercept[TidemarkException] {
+      withSQLConf(TidemarkConf.Enabled.key -> "perhaps")(timed("t", "0 seconds")._2.queryExecution.assertAnalyzed())
+    }
+    assert(refused.getCondition === "TIDEMARK.INVALID_SETTING")
+  }
+
+  test("a query without a watermark has nothing to do with the settings") {
+    for (setting <- TidemarkConf.all) withSQLConf(setting.key -> "sometimes") {
+      val (stream, events) = bare("t")
+      testStream(events.dropDuplicates("id").select($"id"))(
+        AddData(stream, 1 -> at("10:00"), 1 -> at("10:30")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(1))
+    }
+  }
+
+  test("a query that could not be taken over fails when it is planned") {
+    val failure = new TidemarkException(TidemarkError.takeoverFailed("q", "it was not to be"))
+    afterTakeover(run => Takeovers.begun(run, Left(failure))) {
+      val (stream, events) = timed("t", "0 seconds")
+      testStream(counted(events, "t"))(
+        AddData(stream, 1 -> at("10:00")),
+        refusal("TAKEOVER_FAILED", "it was not to be"))
+    }
+  }
+
+  test("a query whose start nobody has seen fails when it is planned") {
+    afterTakeover(Takeovers.finished) {
+      val (stream, events) = timed("t", "0 seconds")
+      testStream(counted(events, "t"))(AddData(stream, 1 -> at("10:00")), refusal("TAKEOVER_FAILED", "was not seen"))
+    }
+  }
+
+  /** Does something to each run that starts in `body`, after Tidemark's own listener. */
+  private def afterTakeover(change: UUID => Unit)(body: => Unit): Unit = {
+    if (!spark.streams.listListeners().exists(_.isInstanceOf[TakeoverListener]))
+      spark.streams.addListener(new TakeoverListener(spark))
+    val listener = new StreamingQueryListener {
+      override def onQueryStarted(event: QueryStartedEvent): Unit = change(event.runId)
+      override def onQueryProgress(event: QueryProgressEvent): Unit = ()
+      override def onQueryTerminated(event: QueryTerminatedEvent): Unit = ()
+    }
+    spark.streams.addListener(listener)
+    try body
+    finally spark.streams.removeListener(listener)
+  }
+
+  test("a jar runs on its own Spark minor only, and on Java 17 or later") {
+    val minor = BuildInfo.sparkMinor
+    assert(Compatibility.problem(s"$minor.7", 17) === None)
+    assert(Compatibility.problem(s"$minor.0-SNAPSHOT", 21) === None)
+    for (other <- Seq("4.0.4", "3.5.1", "5.2.0", s"${minor}1.0"))
+      assert(Compatibility.problem(other, 17).map(_.code) === Some("SPARK_VERSION_MISMATCH"))
+    assert(Compatibility.problem(s"$minor.0", 11).map(_.code) === Some("JAVA_TOO_OLD"))
+  }
+}

@@ -1,0 +1,135 @@
+"""Silence, end to end: who is left out of a watermark, and when.
+
+Nothing here is judged by how long it takes. Where the wall clock decides, the idle time is short
+and the test waits for what has to come; where it must not, there is no idle time or a very long one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import functions as F
+from support.feeds import Feed, millis
+from support.splits import SCHEMA, per_ten_minutes, reading
+from support.streams import Row, Stepper
+
+import tidemark
+from tidemark import with_watermark
+
+SOON = "1 second"
+
+Feeds = Callable[..., Feed]
+Run = Callable[..., Stepper]
+
+
+def test_a_silent_split_is_left_out_when_its_time_has_passed(feed: Feeds, run: Run) -> None:
+    events = feed("events", SCHEMA)
+    stepper = run(
+        per_ten_minutes(
+            with_watermark(events.stream(), "time", "0 seconds", split_by="device", idle_after=SOON)
+        )
+    )
+    events.add(reading("a", "10:00"), reading("b", "10:00"))
+    assert stepper.step() == []
+    seconds = 0
+
+    def b_is_out(out: list[Row]) -> bool:
+        # The other one goes on speaking.
+        nonlocal seconds
+        seconds += 1
+        events.add(reading("a", f"12:{seconds // 60:02}:{seconds % 60:02}"))
+        return ("b", "10:00", 1) in out
+
+    assert ("a", "10:00", 1) in stepper.step_until(b_is_out)
+    idle_ones = stepper.origins()["time"]["splits"]["idle_ones"]
+    assert "b" in {one["name"] for one in idle_ones}
+    assert 'split "b", clock 2024-01-01T10:00:00Z' in str(tidemark.report(stepper.query))
+
+
+def test_without_an_idle_time_silence_holds(feed: Feeds, run: Run) -> None:
+    events = feed("events", SCHEMA)
+    stepper = run(with_watermark(events.stream(), "time", "0 seconds", split_by="device"))
+    events.add(reading("a", "12:00"), reading("b", "10:00"))
+    stepper.step()
+    events.add(reading("a", "13:00"))
+    stepper.step()
+    assert stepper.watermarks() == {"time": millis("10:00")}
+    assert stepper.origins()["time"]["splits"]["idle"] == 0
+    assert 'held back by split "b", clock 2024-01-01T10:00:00Z, 3 hours behind' in str(
+        tidemark.report(stepper.query)
+    )
+
+
+def test_an_expected_split_that_never_speaks_is_left_out_too(feed: Feeds, run: Run) -> None:
+    events = feed("events", SCHEMA)
+    stepper = run(
+        per_ten_minutes(
+            with_watermark(
+                events.stream(),
+                "time",
+                "0 seconds",
+                split_by="device",
+                expected_splits=["a", "b"],
+                idle_after=SOON,
+            )
+        )
+    )
+    events.add(reading("a", "10:00"), reading("a", "12:00"))
+    assert stepper.step_until(len) == [("a", "10:00", 1)]
+
+
+def test_a_silent_input_does_not_hold_a_union(feed: Feeds, run: Run) -> None:
+    loud, silent = feed("loud", SCHEMA), feed("silent", SCHEMA)
+    both = with_watermark(loud.stream(), "time", "0 seconds", key="loud").union(
+        with_watermark(silent.stream(), "time", "0 seconds", key="silent", idle_after=SOON)
+    )
+    stepper = run(per_ten_minutes(both))
+    silent.add(reading("b", "10:00"))
+    loud.add(reading("a", "10:00"), reading("a", "12:00"))
+    assert stepper.step_until(lambda out: len(out) == 2) == [("a", "10:00", 1), ("b", "10:00", 1)]
+    assert stepper.origins()["silent"]["idle"]
+
+
+def test_an_idle_input_can_follow_the_wall_clock(feed: Feeds, run: Run) -> None:
+    events = feed("events", SCHEMA)
+    stepper = run(
+        per_ten_minutes(
+            with_watermark(
+                events.stream(), "time", "0 seconds", idle_after=SOON, when_idle="advance"
+            )
+        )
+    )
+    # The window of the last row closes with no row behind it.
+    events.add(reading("a", "10:05"))
+    assert stepper.step_until(len) == [("a", "10:00", 1)]
+
+
+def test_a_join_can_follow_its_idle_side(feed: Feeds, run: Run) -> None:
+    shown = feed("shown", "ad LONG, shown TIMESTAMP")
+    clicked = feed("clicked", "cad LONG, clicked TIMESTAMP")
+    joined = with_watermark(shown.stream(), "shown", "0 seconds", key="impressions").join(
+        with_watermark(
+            clicked.stream(),
+            "clicked",
+            "0 seconds",
+            key="clicks",
+            idle_after=SOON,
+            join_idle="follow",
+        ),
+        F.expr("ad = cad AND clicked BETWEEN shown AND shown + INTERVAL 2 MINUTES"),
+        "left_outer",
+    )
+    stepper = run(joined.select("ad", "cad"))
+    clicked.add({"cad": 9, "clicked": "10:00"})
+    shown.add({"ad": 1, "shown": "10:00"}, {"ad": 2, "shown": "12:00"})
+    assert stepper.step_until(len) == [(1, None)]
+
+
+def test_an_event_time_too_far_ahead_moves_no_watermark(feed: Feeds, run: Run) -> None:
+    events = feed("events", SCHEMA)
+    stepper = run(with_watermark(events.stream(), "time", "0 seconds", max_ahead="1 day"))
+    events.add(reading("a", "10:00"), reading("a", "2100-01-01T00:00:00Z"))
+    assert len(stepper.step()) == 2
+    assert stepper.watermarks() == {"time": millis("10:00")}
+    assert stepper.origins()["time"]["far_ahead_rows"] == 1
+    assert "1 row too far ahead of the wall clock" in str(tidemark.report(stepper.query))

@@ -1,0 +1,123 @@
+"""What a watermark may be told of its splits and of silence, and what it is told is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from support.feeds import Feed, millis
+from support.splits import SCHEMA, reading
+from support.streams import Stepper
+
+from tidemark import TidemarkError, with_watermark
+from tidemark._durations import DurationError, positive_millis
+from tidemark._split_names import expected_names
+
+Feeds = Callable[..., Feed]
+Run = Callable[..., Stepper]
+
+
+def code_of(df: DataFrame, **options: Any) -> str:
+    with pytest.raises(TidemarkError) as caught:
+        with_watermark(df, "time", "1 minute", **options)
+    return caught.value.code
+
+
+def test_bad_options_are_refused_in_words(feed: Feeds) -> None:
+    df = feed("events", SCHEMA).stream()
+    assert code_of(df, split_by="devise") == "UNKNOWN_COLUMN"
+    assert code_of(df, split_by="*") == "UNKNOWN_COLUMN"
+    assert code_of(df, split_by=["device", "nobody.device"]) == "UNKNOWN_COLUMN"
+    assert code_of(df, split_by=[]) == "INVALID_SPLITS"
+    assert code_of(df, expected_splits=["a"]) == "INVALID_SPLITS"
+    assert code_of(df, split_by="device", expected_splits=[("a", "b")]) == "INVALID_SPLITS"
+    assert code_of(df, idle_after="soon") == "INVALID_IDLE_AFTER"
+    assert code_of(df, idle_after="-1 minute") == "INVALID_IDLE_AFTER"
+    assert code_of(df, max_ahead="0 seconds") == "INVALID_MAX_AHEAD"
+    assert code_of(df, on_return="wait") == "INVALID_OPTION"
+
+
+def test_splits_need_one_column_of_that_name(feed: Feeds) -> None:
+    df = feed("events", SCHEMA).stream()
+    twice = df.alias("a").crossJoin(df.alias("b"))
+    with pytest.raises(TidemarkError, match="Several columns are called 'time'"):
+        with_watermark(twice, "a.time", "1 minute", split_by="a.device")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("INTERVAL '5' MINUTE", 300_000), ("1.5 seconds", 1_500), ("2 hours -1 minute", 7_140_000)],
+)
+def test_spark_reads_the_text_that_is_not_plain(spark: SparkSession, text: str, found: int) -> None:
+    assert positive_millis(text, spark) == found
+
+
+@pytest.mark.parametrize(
+    "text", ["1 minute 30 seconds", "2 weeks", "1 month", "1 year 1 day", "interval 3 HOURS"]
+)
+def test_plain_text_means_what_it_means_to_spark(spark: SparkSession, text: str) -> None:
+    # A sign is not plain: Spark is asked.
+    assert positive_millis(text, spark) == positive_millis(
+        f"+0 days {text.lower().removeprefix('interval ')}", spark
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("soon", "no.*interval"),
+        ("-1 minute", "negative"),
+        ("99999999999 days", "too long|no.*interval"),
+    ],
+)
+def test_spark_says_what_is_wrong_with_a_text(spark: SparkSession, text: str, problem: str) -> None:
+    with pytest.raises(DurationError, match=problem):
+        positive_millis(text, spark)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "a b",
+        -3,
+        2**40,
+        True,
+        date(1066, 10, 14),
+        datetime(2024, 5, 1, 10, 5, 0, 120_000, timezone.utc),
+        datetime(2024, 5, 1, 0, 30, tzinfo=timezone(timedelta(hours=1))),
+    ],
+)
+def test_an_expected_value_is_named_as_spark_casts_it(spark: SparkSession, value: Any) -> None:
+    (row,) = spark.range(1).select(F.lit(value).cast("string")).collect()
+    assert expected_names([value], width=1) == [[row[0]]]
+
+
+def test_columns_types_and_values_stay_as_they_are(spark: SparkSession, feed: Feeds) -> None:
+    events = feed("events", SCHEMA)
+    events.add(reading("a", "10:00"), reading(None, "10:01"))
+    options: dict[str, Any] = {
+        "split_by": ["device", F.col("n") % 2],
+        "idle_after": "1 minute",
+        "max_ahead": "1 day",
+    }
+    for df in (events.stream(), events.table()):
+        assert with_watermark(df, "time", "1 minute", **options).dtypes == df.dtypes
+    table = events.table()
+    marked = with_watermark(table, "time", "1 minute", **options)
+    assert sorted(marked.collect(), key=repr) == sorted(table.collect(), key=repr)
+
+
+def test_what_a_watermark_further_up_was_told_is_not_told_to_this_one(
+    feed: Feeds, run: Run
+) -> None:
+    events = feed("events", SCHEMA)
+    upper = with_watermark(events.stream(), "time", "0 seconds", key="up", split_by="device")
+    stepper = run(with_watermark(upper.withColumnRenamed("time", "later"), "later", "0 seconds"))
+    events.add(reading("a", "12:00"), reading("b", "10:00"))
+    stepper.step()
+    assert stepper.watermarks() == {"up": millis("10:00"), "later": millis("12:00")}
+    assert "split_by" not in stepper.origins()["later"]
