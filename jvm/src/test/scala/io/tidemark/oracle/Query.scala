@@ -18,8 +18,19 @@ sealed trait Query {
 
 object Query {
 
-  /** @param idleAfter after which silence it is left out, if ever */
-  final case class Input(number: Int, delay: Int, idleAfter: Option[Int] = None) extends Query {
+  /** @param idleAfter after which silence it is left out, if ever, or a split of it
+    * @param splits the ids that are splits of it from the beginning on, if each id is a split
+    * @param catchesUp whether a split that comes back behind the watermark is left out until it is there
+    * @param advances whether the watermark follows the clock while it is idle
+    */
+  final case class Input(
+      number: Int,
+      delay: Int,
+      idleAfter: Option[Int] = None,
+      splits: Option[Set[Int]] = None,
+      catchesUp: Boolean = false,
+      advances: Boolean = false)
+      extends Query {
     def inputs: Seq[Query] = Nil
     def nullable: Vector[Boolean] = Vector(false)
   }
@@ -63,6 +74,17 @@ object Query {
   final case class Windows(input: Query, column: Int, length: Int, others: Vector[Int], byId: Boolean) extends Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = false +: others.map(input.nullable)
+  }
+
+  /** Counts by session and id; a row's session lasts until it has been silent for so long. The time of a count is the last
+    * µs of its session.
+    *
+    * @param longer whether ids with a greater number may be silent for longer
+    */
+  final case class Sessions(input: Query, column: Int, gap: Int, longer: Boolean) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = Vector(false)
+    def gapOf(id: Int): Int = if (longer) gap + id else gap
   }
 
   /** Each row once, by all that is in it; `column` is the event time that it goes by. */

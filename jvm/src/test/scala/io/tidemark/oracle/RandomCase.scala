@@ -21,6 +21,7 @@ object RandomCase {
 
   private final class Queries(random: Random, oneWatermark: Boolean) {
     private val hasIdle = !oneWatermark && random.nextInt(4) == 0
+    private val hasSplits = !oneWatermark && random.nextInt(3) == 0
     private var inputs = 0
     private var operators = 0
     private val MostOperators = 5
@@ -36,12 +37,21 @@ object RandomCase {
       val whole = Iterator.iterate(grown)(combined).dropWhile(_.size > 1).next().head
       val all = (1 to random.nextInt(3)).foldLeft(whole)((query, _) => on(query))
       // Something that waits for a watermark is worth the run.
-      if (all.nodes.exists(n => n.isInstanceOf[Windows] || n.isInstanceOf[Join])) all else windows(all)
+      if (all.nodes.exists(n => n.isInstanceOf[Windows] || n.isInstanceOf[Sessions] || n.isInstanceOf[Join])) all
+      else windows(all)
     }
 
     private def input(): Query = {
       inputs += 1
-      Input(inputs - 1, one(0, 0, 3, 10), if (hasIdle && random.nextBoolean()) Some(one(2, 4)) else None)
+      val idleAfter = if (hasIdle && random.nextBoolean()) Some(one(2, 4)) else None
+      val splits = if (hasSplits && random.nextBoolean()) Some(one(Set.empty[Int], Set.empty[Int], Set(0, 2))) else None
+      Input(
+        inputs - 1,
+        one(0, 0, 3, 10),
+        idleAfter,
+        splits,
+        catchesUp = idleAfter.nonEmpty && random.nextBoolean(),
+        advances = idleAfter.nonEmpty && random.nextInt(3) == 0)
     }
 
     private def combined(parts: Vector[Query]): Vector[Query] = {
@@ -65,8 +75,8 @@ object RandomCase {
         case _: Union => one("inner", "left_outer", "right_outer")
         case _ => one("inner", "inner", "left_outer", "right_outer", "left_semi")
       }
-      val least = one(-6, 0, 0, 4)
-      Join(kind, left, right, whole(left), whole(right), least, least + one(0, 3, 8))
+      val least = one(-10, -5, 0, 4)
+      Join(kind, left, right, whole(left), whole(right), least, least + one(5, 10, 20))
     }
 
     private def on(query: Query): Query =
@@ -77,6 +87,7 @@ object RandomCase {
           case 0 => Without(query, random.nextInt(3))
           case 1 | 2 if !oneWatermark => Again(query, random.nextInt(query.nullable.size), one(0, 2, 5))
           case 3 if query.nullable.size <= 2 => Distinct(query, whole(query))
+          case 4 if !query.isInstanceOf[Sessions] => Sessions(query, whole(query), one(2, 4, 8), random.nextBoolean())
           case _ => windows(query)
         }
       }
@@ -91,6 +102,7 @@ object RandomCase {
   private def steps(random: Random, query: Query): Seq[Step] = {
     val inputs = query.nodes.collect { case input: Input => input }
     val hasIdle = inputs.exists(_.idleAfter.nonEmpty)
+    val ids = 1 + random.nextInt(3)
     val lines = inputs.map { input =>
       val Seq(offset, pace, jitter) = Seq(Seq(0, 0, 5, -20), Seq(2, 5, 12), Seq(1, 4, 15, 30)).map { all =>
         all(random.nextInt(all.size))
@@ -100,7 +112,7 @@ object RandomCase {
         ((step: Int) => {
           if (random.nextInt(4) == 0) silent = !silent
           val rows = if (silent) 0 else if (random.nextInt(8) == 0) 9 else random.nextInt(4)
-          Seq.fill(rows)((random.nextInt(3), Begin + offset + pace * step - random.nextInt(jitter)))
+          Seq.fill(rows)((random.nextInt(ids), Begin + offset + pace * step - random.nextInt(jitter)))
         })
     }
     val ordinary = (0 until 4 + random.nextInt(6)).flatMap { step =>
@@ -120,5 +132,6 @@ object RandomCase {
 
   private def seconds(random: Random): Int = if (random.nextInt(5) == 0) 3 else 1
 
-  private val Begin = 1000
+  /** Seconds; the clock begins there as well, and an idle input may follow it. */
+  val Begin = 1000
 }

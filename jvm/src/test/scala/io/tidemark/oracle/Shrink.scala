@@ -43,6 +43,7 @@ object Shrink {
       case it: Without => smaller(it.input).map(i => it.copy(input = i))
       case it: Again => smaller(it.input).map(i => it.copy(input = i))
       case it: Distinct => smaller(it.input).map(i => it.copy(input = i))
+      case it: Sessions => smaller(it.input).map(i => it.copy(input = i))
       case it: Windows =>
         smaller(it.input).map(i => it.copy(input = i)) ++ it.others.iterator.map(c =>
           it.copy(others = it.others.filterNot(_ == c)))
@@ -58,6 +59,7 @@ object Shrink {
     case it: Union => it.left.nullable.size == it.right.nullable.size
     case it: Join => isWhole(it.left, it.leftTime) && isWhole(it.right, it.rightTime)
     case it: Distinct => isWhole(it.input, it.column)
+    case it: Sessions => isWhole(it.input, it.column)
     case it: Windows => isWhole(it.input, it.column) && it.others.forall(it.input.nullable.isDefinedAt)
   }
 

@@ -16,6 +16,7 @@ trait KeyedWatermarkTest extends StreamTest {
   override protected def sparkConf: SparkConf =
     super.sparkConf
       .set("spark.sql.extensions", "io.tidemark.TidemarkExtension")
+      .set("spark.hadoop.fs.file.impl", classOf[UnforkedFileSystem].getName)
       .set(SQLConf.SHUFFLE_PARTITIONS.key, "2")
       .set(SQLConf.SESSION_LOCAL_TIMEZONE.key, "UTC")
 

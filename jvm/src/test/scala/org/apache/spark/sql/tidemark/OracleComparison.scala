@@ -4,7 +4,7 @@ import java.io.File
 
 import io.tidemark.WatermarkOptions
 import io.tidemark.functions.withWatermark
-import io.tidemark.oracle.{Case, Oracle, Query, Step}
+import io.tidemark.oracle.{Case, Oracle, Query, RandomCase, Step}
 import io.tidemark.oracle.Query._
 
 import org.apache.spark.SparkConf
@@ -48,7 +48,7 @@ trait OracleComparison extends KeyedWatermarkTest {
   private final class Driver(query: Query, checkpoint: File) {
     private val streams = query.nodes.collect { case i: Input => i.number -> MemoryStream[(Int, Int)] }.toMap
     private val sink = new MemorySink
-    private val clock = new StreamManualClock
+    private val clock = new StreamManualClock(RandomCase.Begin * 1000L)
     private var running = start()
     private var last = sink.latestBatchId
 
@@ -59,7 +59,7 @@ trait OracleComparison extends KeyedWatermarkTest {
       }
       step.rows.foreach { case (input, rows) => if (rows.nonEmpty) streams(input).addData(rows) }
       clock.advance(step.seconds * 1000L)
-      waited()
+      waited(running)
       if (sink.latestBatchId == last) None
       else {
         assert(sink.latestBatchId.get == last.fold(0L)(_ + 1))
@@ -82,17 +82,17 @@ trait OracleComparison extends KeyedWatermarkTest {
         OutputMode.Append,
         trigger = Trigger.ProcessingTime("1 second"),
         triggerClock = clock)
-      running = started.asInstanceOf[StreamingQueryWrapper].streamingQuery
-      waited()
-      running
+      val begun = started.asInstanceOf[StreamingQueryWrapper].streamingQuery
+      waited(begun)
+      begun
     }
 
     /** Until the trigger that the clock asks for has done its work. */
-    private def waited(): Unit = {
+    private def waited(query: StreamExecution): Unit = {
       eventually(timeout(streamingTimeout)) {
-        assert(running.exception.nonEmpty || clock.isStreamWaitingAt(clock.getTimeMillis()))
+        assert(query.exception.nonEmpty || clock.isStreamWaitingAt(clock.getTimeMillis()))
       }
-      running.exception.foreach(throw _)
+      query.exception.foreach(throw _)
     }
 
     private def late(batch: Long): Int =
@@ -117,12 +117,18 @@ trait OracleComparison extends KeyedWatermarkTest {
       Built(df.select(Seq(id.as(s"id$name"), n.as(s"n$name")) ++ named: _*), name, times.size)
     }
 
+    private def options(input: Input, id: Column) = WatermarkOptions(
+      splitBy = if (input.splits.nonEmpty) Seq(id) else Nil,
+      expectedSplits = input.splits.toSeq.flatten.map(split => Seq(Some(split.toString))),
+      idleAfter = input.idleAfter.map(seconds => s"$seconds seconds"),
+      onReturn = Option.when(input.catchesUp)("catch_up"),
+      whenIdle = Option.when(input.advances)("advance"))
+
     def of(query: Query): Built = query match {
-      case Input(number, delay, idleAfter) =>
-        val rows = streams(number).toDF()
+      case input: Input =>
+        val rows = streams(input.number).toDF()
         val all = built(rows, $"_1", lit(1L), Seq(timestamp_seconds($"_2")))
-        val options = WatermarkOptions(idleAfter = idleAfter.map(s => s"$s seconds"))
-        all.copy(df = withWatermark(all.df, s"t${all.name}_0", s"$delay seconds", options))
+        all.copy(df = withWatermark(all.df, s"t${all.name}_0", s"${input.delay} seconds", options(input, all.id)))
       case Without(input, rest) =>
         val in = of(input)
         // Not deterministic, so that it stays where it is: below a watermark it would be heard of fewer rows.
@@ -138,6 +144,12 @@ trait OracleComparison extends KeyedWatermarkTest {
         val in = of(input)
         val names = s"t${in.name}_$column" +: in.df.columns.toSeq.filterNot(_ == s"t${in.name}_$column")
         in.copy(df = in.df.dropDuplicates(names))
+      case sessions: Sessions =>
+        val in = of(sessions.input)
+        val gap = if (sessions.longer) in.id + sessions.gap else lit(sessions.gap)
+        val by = session_window(in.time(sessions.column), concat(gap.cast("string"), lit(" seconds"))).as("w")
+        val counts = in.df.groupBy(by, in.id.as("id")).agg(sum(in.n).as("n"))
+        built(counts, col("id"), col("n"), Seq(window_time($"w")))
       case windows: Windows =>
         val in = of(windows.input)
         val by = window(in.time(windows.column), s"${windows.length} seconds").as("w")

@@ -1,0 +1,87 @@
+package io.tidemark.oracle
+
+import Query._
+
+/** The watermarks of one batch: of every column on every edge, and of every operator's inputs. */
+private[oracle] final class Marks(nodes: Nodes, memory: Memory, now: Long, waiting: Set[Int]) {
+  var own = Map.empty[Place, Mark]
+  var closed = Map.empty[Place, Mark]
+  var others = Map.empty[Place, Vector[(Int, Mark)]]
+  var unions = Map.empty[(Int, Int), Mark]
+  var sources = memory.sources
+  of(nodes.query)
+
+  /** The sum over each operator's inputs; it grows when an operator goes on. */
+  def progress: Map[Int, Long] = own.groupMapReduce(_._1.node)(_._2.spark)(_ + _)
+
+  private def origin(node: Int, rules: Input): Mark = {
+    // Nobody can tell which split the rows are of that have come since the last batch began.
+    val known = if (waiting(rules.number)) math.min(memory.last, now) else now
+    val (source, mark) = memory.sources.getOrElse(node, Source()).idleAt(known, rules, memory.begun)
+    sources += node -> source
+    mark
+  }
+
+  private def of(node: Query): Vector[Mark] = {
+    val at = nodes.number(node)
+    node match {
+      case input: Input => Vector(origin(at, input))
+      case Without(input, _) => of(input)
+      case Again(input, column, _) => of(input).updated(column, Mark(memory.sources.get(at).flatMap(_.reached)))
+      case Union(left, right) =>
+        of(left).zip(of(right)).zipWithIndex.map { case ((l, r), column) =>
+          val least = l.least(r).atLeast(memory.unions.get((at, column)))
+          unions += (at, column) -> least
+          least
+        }
+      case Distinct(input, column) =>
+        val in = of(input)
+        goes(Place(at, 0), in(column), in(column), Vector.empty)
+        in
+      case Sessions(input, column, _, _) =>
+        val in = of(input)(column)
+        goes(Place(at, 0), in, in, Vector.empty)
+        Vector(in)
+      case Windows(input, column, _, by, _) =>
+        val in = of(input)
+        goes(Place(at, 0), in(column), in(column), by.map(c => c -> in(c)))
+        in(column) +: by.map(carried(Place(at, 0), _))
+      case join: Join => joined(at, join)
+    }
+  }
+
+  /** Nothing can be said of the rows that an idle side still has to bring: it is waited for, unless both are idle. */
+  private def joined(at: Int, join: Join): Vector[Mark] = {
+    val (left, right) = (of(join.left), of(join.right))
+    val bothIdle = (left ++ right).forall(_.isIdle)
+    def waited(mark: Mark) = if (bothIdle) mark else mark.copy(isIdle = false)
+    val (l, r) = (waited(left(join.leftTime)), waited(right(join.rightTime)))
+    // A row of the left is of no use once the right has come past all that would match it, and the other way round.
+    val (leftClosed, rightClosed) = (r.plus(-join.most * 1000L - 1), l.plus(join.least * 1000L - 1))
+    def side(place: Place, in: Vector[Mark], time: Int, own: Mark, closed: Mark): Vector[Mark] = {
+      val rest = in.indices.filterNot(_ == time).toVector
+      goes(place, own, closed, rest.map(c => c -> in(c)))
+      in.indices.map(c => if (c == time) own.earlier(closed) else carried(place, c)).toVector
+    }
+    val outLeft = side(Place(at, 0), left, join.leftTime, l, leftClosed)
+    val outRight = side(Place(at, 1), right, join.rightTime, r, rightClosed)
+    if (join.kind == "left_semi") outLeft else outLeft ++ outRight
+  }
+
+  private def goes(place: Place, own: Mark, closed: Mark, others: Vector[(Int, Mark)]): Unit = {
+    this.own += place -> own
+    this.closed += place -> closed
+    this.others += place -> others
+  }
+
+  private def carried(place: Place, column: Int): Mark = memory.carried.getOrElse((place, column), Mark.unknown)
+}
+
+/** The operators of a query, by where they are: two that look the same are two. */
+private[oracle] final class Nodes(val query: Query) {
+  private val all = query.nodes.toVector
+
+  def apply(number: Int): Query = all(number)
+  def inputs: Seq[(Int, Input)] = all.zipWithIndex.collect { case (input: Input, at) => at -> input }
+  def number(of: Query): Int = all.indexWhere(_ eq of)
+}

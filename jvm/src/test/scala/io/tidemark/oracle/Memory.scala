@@ -1,0 +1,55 @@
+package io.tidemark.oracle
+
+/** An input (0: the only or left one, 1: the right one) of a node of the query. */
+final case class Place(node: Int, side: Int)
+
+/** A row in state; two that are equal are two. `time` is what it is judged by (µs). */
+final class Kept(val row: Row, val time: Long)
+
+/** A watermark (ms); `None` before there is one. */
+final case class Mark(millis: Option[Long], isIdle: Boolean = false) {
+  def spark: Long = millis.fold(0L)(math.max(_, 0L))
+  def plus(more: Long): Mark = copy(millis = millis.map(_ + more))
+
+  /** Of two inputs: who is idle does not count; if both are, they are idle as far as the one ahead. */
+  def least(that: Mark): Mark =
+    if (isIdle && that.isIdle) Mark((millis ++ that.millis).maxOption, isIdle = true)
+    else if (isIdle) that
+    else if (that.isIdle) this
+    else earlier(that)
+
+  def earlier(that: Mark): Mark =
+    if (millis.isEmpty) this
+    else if (that.millis.isEmpty) that
+    else if (millis.get <= that.millis.get) this
+    else that
+
+  def atLeast(floor: Option[Mark]): Mark = copy(millis = (millis ++ floor.flatMap(_.millis)).maxOption)
+}
+object Mark {
+  val unknown: Mark = Mark(None)
+}
+
+/** All that one batch hands to the next.
+  *
+  * @param sources what is known of each origin
+  * @param begun when the first batch ended, and @param last when the last one began (ms)
+  * @param own each operator's watermarks in the batch, by which the next one's rows are late
+  * @param progress those by which it is asked whether an operator would go on
+  * @param canGoOn whether batches without data may run
+  */
+final case class Memory(
+    sources: Map[Int, Source] = Map.empty,
+    begun: Option[Long] = None,
+    last: Long = 0L,
+    unions: Map[(Int, Int), Mark] = Map.empty,
+    carried: Map[(Place, Int), Mark] = Map.empty,
+    own: Map[Place, Mark] = Map.empty,
+    kept: Map[Place, Vector[Kept]] = Map.empty,
+    matched: Set[Kept] = Set.empty,
+    progress: Map[Int, Long] = Map.empty,
+    canGoOn: Boolean = false) {
+
+  /** What watermarks depend on. */
+  def timeless: (Any, Any, Any) = (sources.view.mapValues(_.reached).toMap, unions, carried)
+}

@@ -1,0 +1,60 @@
+package io.tidemark.oracle
+
+import Source._
+
+/** An origin: its splits, and the watermark that it has reached (ms). One that is not split has a single split. */
+final case class Source(splits: Map[Int, Split] = Map.empty, reached: Option[Long] = None) {
+
+  /** Left out: who has been silent for so long at a moment up to which it is known who has spoken. */
+  def idleAt(known: Long, rules: Query.Input, begun: Option[Long]): (Source, Mark) = rules.idleAfter match {
+    case None => this -> Mark(reached)
+    case Some(seconds) =>
+      val silentSince = known - seconds * 1000L
+      val all = splits.view.mapValues(s => if (s.heard <= silentSince) s.copy(state = Idle) else s).toMap
+      val isIdle = if (all.isEmpty) begun.exists(_ <= silentSince) else all.values.forall(_.state == Idle)
+      val stands = copy(splits = all).risen
+      val after =
+        if (isIdle && rules.advances) stands.following(known - rules.delay * 1000L, seconds * 1000L) else stands
+      after -> Mark(after.reached, isIdle)
+  }
+
+  /** The watermark goes on with the clock, a step at a time. */
+  private def following(clock: Long, step: Long): Source = {
+    val steps = Math.floorDiv(clock - reached.getOrElse(0L), step)
+    if (steps > 0 || reached.isEmpty) copy(reached = Some(reached.getOrElse(0L) + steps * step)) else this
+  }
+
+  def withSplits(names: Set[Int], now: Long): Source =
+    copy(splits = names.map(_ -> Split(None, now, Active)).toMap ++ splits)
+
+  /** @param clocks of the splits that have spoken (ms) */
+  def heard(clocks: Map[Int, Long], now: Long, catchesUp: Boolean): Source = {
+    val spoken = clocks.map { case (name, clock) =>
+      val before = splits.getOrElse(name, Split(None, now, Active))
+      val newest = before.clock.fold(clock)(math.max(_, clock))
+      val isBehind = catchesUp && before.state != Active && reached.exists(newest < _)
+      name -> Split(Some(newest), now, if (isBehind) CatchingUp else Active)
+    }
+    copy(splits = splits ++ spoken).risen
+  }
+
+  private def risen: Source = {
+    val holding = splits.values.filter(_.state == Active)
+    val clock =
+      if (splits.values.forall(_.state == Idle)) splits.values.flatMap(_.clock).maxOption
+      else if (holding.exists(_.clock.isEmpty)) None
+      else holding.flatMap(_.clock).minOption
+    copy(reached = (reached ++ clock).maxOption)
+  }
+}
+
+object Source {
+
+  /** @param clock its largest time less the delay, and @param heard when it last had rows (ms) */
+  final case class Split(clock: Option[Long], heard: Long, state: State)
+
+  sealed trait State
+  case object Active extends State
+  case object Idle extends State
+  case object CatchingUp extends State
+}
