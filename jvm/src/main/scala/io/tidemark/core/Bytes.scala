@@ -1,24 +1,46 @@
 package io.tidemark.core
 
-import java.io.ByteArrayOutputStream
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Arrays
 
 /** Writes numbers as varints (7 bits a byte, lowest first), signed ones zigzag. */
 private[core] final class ByteWriter {
-  private val out = new ByteArrayOutputStream
+  private var data = new Array[Byte](64)
+  private var length = 0
 
-  def bytes: Array[Byte] = out.toByteArray
-  def raw(data: Array[Byte]): Unit = out.write(data, 0, data.length)
-  def int(value: Int): Unit = (24 to 0 by -8).foreach(shift => out.write(value >>> shift))
+  def size: Int = length
+  def bytes: Array[Byte] = Arrays.copyOf(data, length)
+  def raw(more: Array[Byte]): Unit = raw(more, 0, more.length)
+  def raw(more: ByteWriter): Unit = raw(more.data, 0, more.length)
+  def int(value: Int): Unit = (24 to 0 by -8).foreach(shift => byte(value >>> shift))
+
+  def raw(more: Array[Byte], from: Int, until: Int): Unit = {
+    grow(until - from)
+    System.arraycopy(more, from, data, length, until - from)
+    length += until - from
+  }
 
   def unsigned(value: Long): Unit = {
     var rest = value
     while ((rest & ~0x7fL) != 0) {
-      out.write(((rest & 0x7f) | 0x80).toInt)
+      byte(((rest & 0x7f) | 0x80).toInt)
       rest >>>= 7
     }
-    out.write(rest.toInt)
+    byte(rest.toInt)
   }
+
+  private def byte(value: Int): Unit = {
+    if (length == data.length) grow(1)
+    data(length) = value.toByte
+    length += 1
+  }
+
+  private def grow(more: Int): Unit =
+    if (more > data.length - length) {
+      val needed = length.toLong + more
+      if (needed > ByteWriter.Most) throw new ByteWriter.TooLong
+      data = Arrays.copyOf(data, math.min(math.max(needed, data.length * 2L), ByteWriter.Most.toLong).toInt)
+    }
 
   def signed(value: Long): Unit = unsigned((value << 1) ^ (value >> 63))
 
@@ -37,6 +59,14 @@ private[core] final class ByteWriter {
     unsigned(all.size.toLong)
     all.foreach(write)
   }
+}
+
+private[core] object ByteWriter {
+
+  /** As much as an array can hold. */
+  private val Most = Int.MaxValue - 8
+
+  final class TooLong extends RuntimeException("more bytes than an array can hold")
 }
 
 /** Reads what [[ByteWriter]] wrote between `position` and `end`; never past it. */
@@ -82,14 +112,20 @@ private[core] final class ByteReader(data: Array[Byte], private var at: Int, end
   def rest(): String = new String(data, at, end - at, UTF_8)
 
   /** What is left. */
-  def restRaw(): Array[Byte] = java.util.Arrays.copyOfRange(data, at, end)
+  def restRaw(): Array[Byte] = Arrays.copyOfRange(data, at, end)
+  def isAtEnd: Boolean = at == end
 
   def option(): Option[Long] = if (unsigned() == 0L) None else Some(signed())
 
   def seq[A](read: => A): Seq[A] = {
+    val size = count()
+    Vector.fill(size)(read)
+  }
+
+  /** How many elements follow. Each takes at least a byte: a larger count is damage, no reason to run out of memory. */
+  def count(): Int = {
     val size = unsigned()
-    // An element takes at least a byte: a larger count is damage, not a reason to run out of memory.
     if (size < 0 || size > end - at) throw new EntryCodec.Damaged("it has a count that is too large")
-    Vector.fill(size.toInt)(read)
+    size.toInt
   }
 }

@@ -165,19 +165,22 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
   /** The watermark is no earlier from now on, whatever the clocks say. */
   def raise(watermarkMillis: Long): Unit = reached = math.max(reached, watermarkMillis)
 
-  /** An input as it was when it was written down. */
-  def restore(input: Int, clockMillis: Long, heardMillis: Long, state: Byte): Unit = {
-    heard(input) = heardMillis
-    top = math.max(top, clockMillis)
-    if (state == Active) taking.update(input, clockMillis)
-    else {
-      taking.update(input, clockMillis)
-      leave(input, state)
-      if (state == Idle) idleCount += 1
-      else if (state == CatchingUp) activeCount += 1
+  /** The inputs that do not stand as they did in `before`, and those that have been added since, in order. */
+  def changedSince(before: Coalescer): Array[Int] = {
+    val changed = Array.newBuilder[Int]
+    // In locals, so that the loop does not read them again and again.
+    val (clocks, clocksBefore) = (taking.numbers, before.taking.numbers)
+    val (rested, restedBefore) = (resting, before.resting)
+    val (times, timesBefore) = (heard, before.heard)
+    val (now, statesBefore) = (states, before.states)
+    var input = 0
+    while (input < before.count) {
+      if (times(input) != timesBefore(input) || clocks(input) != clocksBefore(input) ||
+        now(input) != statesBefore(input) || rested(input) != restedBefore(input)) changed += input
+      input += 1
     }
-    earliest = math.min(earliest, heardMillis)
-    settle()
+    changed ++= (before.count until count)
+    changed.result()
   }
 
   /** What [[watermark]] would be after [[idleSince]], and whether all inputs were idle; nothing is changed. */
@@ -267,6 +270,28 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
 }
 
 object Coalescer {
+
+  /** Inputs as they were when they were written down, the first `count` of each array. */
+  def restored(count: Int, clocks: Array[Long], heard: Array[Long], states: Array[Byte]): Coalescer = {
+    val all = new Coalescer(OnReturn.Hold, count)
+    all.count = count
+    var input = 0
+    while (input < count) {
+      val (clock, state) = (clocks(input), states(input))
+      all.heard(input) = heard(input)
+      all.states(input) = state
+      all.top = math.max(all.top, clock)
+      if (state == Active) all.taking.numbers(input) = clock else all.resting(input) = clock
+      if (state == Active || state == CatchingUp) {
+        all.activeCount += 1
+        all.earliest = math.min(all.earliest, heard(input))
+      } else if (state == Idle) all.idleCount += 1
+      input += 1
+    }
+    all.taking.replayAll()
+    all.settle()
+    all
+  }
 
   /** Nothing is known yet: before every clock. */
   final val NoClock: Long = Long.MinValue

@@ -49,6 +49,9 @@ final case class Entry(
     ledgers: Map[Input, Ledger],
     inputFloors: Map[Input, Watermark] = Map.empty) {
 
+  /** How many splits all origins have together. */
+  def splits: Int = origins.valuesIterator.map(_.splits.size).sum
+
   /** This entry as the memory of a later batch that was run without Tidemark in between: nothing goes back behind
     * `floor`, what Spark's own log says of that later batch.
     */

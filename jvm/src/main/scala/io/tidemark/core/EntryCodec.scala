@@ -1,29 +1,20 @@
 package io.tidemark.core
 
-import java.nio.charset.StandardCharsets.US_ASCII
-import java.util.zip.CRC32C
-
 import scala.collection.immutable.TreeMap
 
-/** The bytes of an [[Entry]] in the checkpoint, format version 1.
+/** The bytes of an [[Entry]] in the checkpoint, format version 1: [[Sections]] of its parts.
   *
-  * {{{
-  * "TIDEMARK"  version  section*  0  crc32c
-  * section  =  tag  length  payload
-  * }}}
-  * Numbers are varints, signed ones zigzag; the checksum (4 bytes, big endian) covers all bytes before it. A reader
-  * skips sections whose tag is [[FirstOptionalTag]] or above and does not guess about any other that it does not know,
-  * so that later versions can add what older ones may ignore.
+  * An entry has all splits of every origin, or, where there are many, those that have changed since the entry of the
+  * batch before.
   */
 object EntryCodec {
   val Version: Int = 1
   val FirstOptionalTag: Int = 64
 
-  private val Magic = "TIDEMARK".getBytes(US_ASCII)
-  private val ChecksumBytes = 4
+  /** An entry of so many splits, or fewer, always has all of them. */
+  val MostWhole: Int = 1000
 
   private object Tag {
-    val End = 0
     val Batch = 1
     val Decision = 2
     val Origins = 3
@@ -31,109 +22,133 @@ object EntryCodec {
     val Carried = 5
     val Ledgers = 6
     val Sides = 7
+    val Changes = 8
   }
 
-  def encode(entry: Entry): Array[Byte] = {
-    val out = new ByteWriter
-    out.raw(Magic)
-    out.unsigned(Version.toLong)
-    section(out, Tag.Batch) { w =>
-      w.signed(entry.batch)
-      w.signed(entry.timestampMillis)
-      w.signed(entry.endMillis)
-    }
-    section(out, Tag.Decision) { w =>
-      w.seq(entry.decision.origins.toSeq) { case (name, at) => originName(w, name); watermark(w, at) }
-      unions(w, entry.decision.unionFloors)
-      carried(w, entry.decision.carried)
-      sides(w, entry.decision.inputFloors)
-    }
-    section(out, Tag.Origins)(w =>
-      w.seq(entry.origins.toSeq) { case (name, state) =>
-        originName(w, name)
-        watermark(w, state.watermark)
-        w.option(state.maxEventTimeMillis)
-        w.option(state.sinceMillis)
-        w.unsigned(if (state.waiting) 1L else 0L)
-        w.unsigned(state.farAheadRows)
-        w.seq(state.splitBy)(w.text)
-        splits(w, state.splits)
-      })
-    section(out, Tag.Unions)(unions(_, entry.unionFloors))
-    section(out, Tag.Carried)(carried(_, entry.carried))
-    section(out, Tag.Ledgers)(w =>
-      w.seq(entry.ledgers.toSeq) { case (at, ledger) =>
-        input(w, at)
-        w.unsigned(ledger.widthMillis)
-        w.seq(ledger.buckets.toSeq) { case (end, values) => w.signed(end); w.seq(values)(w.option) }
-      })
-    section(out, Tag.Sides)(sides(_, entry.inputFloors))
-    out.unsigned(Tag.End.toLong)
-    out.int(checksum(out.bytes))
-    out.bytes
+  /** An entry as it was written: the checksum is that of its file. */
+  final case class Written(entry: Entry, checksum: Int)
+
+  /** @param data what to write; @param isWhole whether it can be read without the entry before it */
+  final case class Encoded(data: Array[Byte], isWhole: Boolean) {
+    def checksum: Int = Sections.checksumOf(data)
   }
 
-  /** @throws EntryCodec.Damaged when the bytes are not exactly what `encode` wrote
+  /** An entry with all splits. */
+  def encode(entry: Entry): Array[Byte] = encode(entry, Map.empty, 0)
+
+  /** An entry with the splits that have changed, where that is less.
+    * @param before the entry of the batch before, if it can be read
+    */
+  def encode(entry: Entry, before: Option[Written]): Encoded = {
+    val changes = before.filter(_ => entry.splits > MostWhole).fold(Map.empty[OriginName, Changes]) { before =>
+      for {
+        (name, state) <- entry.origins if state.splits.size > 0
+        was = before.entry.origins.getOrElse(name, OriginState.unheard).splits
+        changed <- state.splits.changedSince(was) if changed.length <= state.splits.size / 2
+      } yield name -> Changes(was.size, changed)
+    }
+    Encoded(encode(entry, changes, before.fold(0)(_.checksum)), changes.isEmpty)
+  }
+
+  /** @param size how many splits there were; @param changed those that stand otherwise now, and new ones */
+  private final case class Changes(size: Int, changed: Array[Int])
+
+  private def encode(entry: Entry, changes: Map[OriginName, Changes], before: Int): Array[Byte] = {
+    val sections = Seq[(Int, ByteWriter => Unit)](
+      Tag.Batch -> { w =>
+        w.signed(entry.batch)
+        w.signed(entry.timestampMillis)
+        w.signed(entry.endMillis)
+      },
+      Tag.Decision -> { w =>
+        w.seq(entry.decision.origins.toSeq) { case (name, at) => originName(w, name); watermark(w, at) }
+        unions(w, entry.decision.unionFloors)
+        carried(w, entry.decision.carried)
+        sides(w, entry.decision.inputFloors)
+      },
+      Tag.Origins ->
+        (w =>
+          w.seq(entry.origins.toSeq) { case (name, state) =>
+            originName(w, name)
+            watermark(w, state.watermark)
+            w.option(state.maxEventTimeMillis)
+            w.option(state.sinceMillis)
+            w.unsigned(if (state.waiting) 1L else 0L)
+            w.unsigned(state.farAheadRows)
+            w.seq(state.splitBy)(w.text)
+            splits(w, if (changes.contains(name)) Splits.none else state.splits)
+          }),
+      Tag.Unions -> (unions(_, entry.unionFloors)),
+      Tag.Carried -> (carried(_, entry.carried)),
+      Tag.Ledgers ->
+        (w =>
+          w.seq(entry.ledgers.toSeq) { case (at, ledger) =>
+            input(w, at)
+            w.unsigned(ledger.widthMillis)
+            w.seq(ledger.buckets.toSeq) { case (end, values) => w.signed(end); w.seq(values)(w.option) }
+          }),
+      Tag.Sides -> (sides(_, entry.inputFloors)))
+    val changed = Tag.Changes ->
+      ((w: ByteWriter) => {
+        w.int(before)
+        w.seq(changes.toSeq) { case (name, changes) =>
+          originName(w, name)
+          writeChanges(w, entry.origins(name).splits, changes)
+        }
+      })
+    Sections.write((if (changes.isEmpty) sections else sections :+ changed): _*)
+  }
+
+  /** An entry that has all splits.
+    * @throws EntryCodec.Damaged when the bytes are not exactly what `encode` wrote
     * @throws EntryCodec.Newer when a later format version wrote them
     */
   def decode(bytes: Array[Byte]): Entry = {
-    if (bytes.length < Magic.length || !java.util.Arrays.equals(bytes.take(Magic.length), Magic))
-      throw new Damaged("it does not begin as an entry does")
-    val in = new ByteReader(bytes, Magic.length, bytes.length)
-    val version = in.unsigned().toInt
-    // A later version may have another checksum, so the version is judged first.
-    if (version > Version) throw new Newer(version)
-    if (version < 1) throw new Damaged(s"there is no format version $version")
-    val end = bytes.length - ChecksumBytes
-    if (end < in.position) throw new Damaged("it is cut off")
-    if (new ByteReader(bytes, end, bytes.length).int() != checksum(bytes.take(end)))
-      throw new Damaged("its checksum does not fit")
-    read(new ByteReader(bytes, in.position, end))
+    val read = new EntriesRead
+    read.next(bytes)
+    read.entry
   }
 
-  private def read(in: ByteReader): Entry = {
+  /** Reads an entry without its splits, which go to where they are collected. */
+  private[core] def decode(bytes: Array[Byte], into: EntriesRead): Entry = {
     var entry = Entry(-1L, 0L, 0L, Decision.none, Map.empty, Map.empty, Map.empty, Map.empty)
-    var tag = in.unsigned().toInt
-    while (tag != Tag.End) {
-      val body = in.slice(in.unsigned().toInt)
-      entry = tag match {
-        case Tag.Batch =>
-          entry.copy(batch = body.signed(), timestampMillis = body.signed(), endMillis = body.signed())
-        case Tag.Decision =>
+    Sections.read(bytes) {
+      case Tag.Batch => body =>
+          entry = entry.copy(batch = body.signed(), timestampMillis = body.signed(), endMillis = body.signed())
+      case Tag.Decision => body =>
           val origins = body.seq(readOriginName(body) -> readWatermark(body)).toMap
-          entry.copy(decision = Decision(origins, readUnions(body), readCarried(body), readSides(body)))
-        case Tag.Origins =>
-          val origins = body.seq(readOriginName(body) -> readOrigin(body))
-          entry.copy(origins = origins.toMap)
-        case Tag.Unions => entry.copy(unionFloors = readUnions(body))
-        case Tag.Carried => entry.copy(carried = readCarried(body))
-        case Tag.Ledgers =>
+          entry = entry.copy(decision = Decision(origins, readUnions(body), readCarried(body), readSides(body)))
+      case Tag.Origins => body =>
+          val origins = body.seq {
+            val name = readOriginName(body)
+            name -> readOrigin(body, into.all(name))
+          }
+          entry = entry.copy(origins = origins.toMap)
+      case Tag.Unions => body => entry = entry.copy(unionFloors = readUnions(body))
+      case Tag.Carried => body => entry = entry.copy(carried = readCarried(body))
+      case Tag.Ledgers => body =>
           val ledgers = body.seq {
             val at = readInput(body)
             val width = body.unsigned()
             at -> Ledger(width, TreeMap.from(body.seq(body.signed() -> body.seq(body.option()).toVector)))
           }
-          entry.copy(ledgers = ledgers.toMap)
-        case Tag.Sides => entry.copy(inputFloors = readSides(body))
-        case optional if optional >= FirstOptionalTag => entry
-        case unknown => throw new Damaged(s"it has a section $unknown that format version $Version does not have")
-      }
-      tag = in.unsigned().toInt
+          entry = entry.copy(ledgers = ledgers.toMap)
+      case Tag.Sides => body => entry = entry.copy(inputFloors = readSides(body))
+      case Tag.Changes => body =>
+          into.requireAfter(body.int())
+          (0 until body.count()).foreach { _ =>
+            val name = readOriginName(body)
+            readChanges(body, into.changed(name))
+          }
     }
     if (entry.batch < 0) throw new Damaged("it does not say which batch it is of")
     entry
   }
 
-  private def section(out: ByteWriter, tag: Int)(write: ByteWriter => Unit): Unit = {
-    val body = new ByteWriter
-    write(body)
-    out.unsigned(tag.toLong)
-    out.unsigned(body.bytes.length.toLong)
-    out.raw(body.bytes)
+  private[core] def originName(w: ByteWriter, name: OriginName): Unit = {
+    w.text(name.key); w.unsigned(name.ordinal.toLong)
   }
-
-  private def originName(w: ByteWriter, name: OriginName): Unit = { w.text(name.key); w.unsigned(name.ordinal.toLong) }
-  private def readOriginName(r: ByteReader): OriginName = OriginName(r.text(), r.unsigned().toInt)
+  private[core] def readOriginName(r: ByteReader): OriginName = OriginName(r.text(), r.unsigned().toInt)
 
   private def watermark(w: ByteWriter, at: Watermark): Unit = at match {
     case Watermark.Unknown => w.unsigned(0)
@@ -147,14 +162,15 @@ object EntryCodec {
     case other => throw new Damaged(s"it has a watermark of kind $other")
   }
 
-  private def readOrigin(r: ByteReader): OriginState = {
+  private def readOrigin(r: ByteReader, into: SplitsRead): OriginState = {
     val reached = readWatermark(r)
     val newest = r.option()
     val since = r.option()
     val waiting = r.unsigned() == 1L
     val farAhead = r.unsigned()
     val splitBy = r.seq(r.text())
-    OriginState(readSplits(r, reached), newest, since, waiting, farAhead, splitBy)
+    readSplits(r, into)
+    OriginState(Splits.none.atLeast(reached), newest, since, waiting, farAhead, splitBy)
   }
 
   private def splits(w: ByteWriter, all: Splits): Unit = {
@@ -170,16 +186,40 @@ object EntryCodec {
       split += 1
     }
   }
-  private def readSplits(r: ByteReader, reached: Watermark): Splits = Splits.restored(
-    r.seq {
-      val name = r.slice(r.unsigned().toInt).restRaw()
-      Splits.Written(name, readState(r), r.option(), r.signed())
-    },
-    reached)
+  private def readSplits(r: ByteReader, into: SplitsRead): Unit = (0 until r.count()).foreach { split =>
+    val name = r.slice(r.unsigned().toInt).restRaw()
+    into.names.addNew(name, 0, name.length)
+    into.set(split, readState(r), r.option().getOrElse(Coalescer.NoClock), r.signed())
+  }
   private def readState(r: ByteReader): Byte = {
     val state = r.unsigned()
     if (state > Coalescer.CatchingUp) throw new Damaged(s"it has a split in state $state")
     state.toByte
+  }
+
+  private def writeChanges(w: ByteWriter, splits: Splits, changes: Changes): Unit = {
+    w.unsigned(changes.size.toLong)
+    splits.writeNames(w, changes.size)
+    w.unsigned(changes.changed.length.toLong)
+    val states = new SplitStates.Writer(w, splits)
+    var next = 0
+    changes.changed.foreach { split =>
+      w.unsigned((split - next).toLong)
+      states.write(split)
+      next = split + 1
+    }
+  }
+  private def readChanges(r: ByteReader, into: SplitsRead): Unit = {
+    if (r.unsigned() != into.names.size) throw new Damaged("it goes on from another number of splits")
+    into.names.read(r)
+    val states = new SplitStates.Reader(r, into)
+    var next = 0L
+    (0 until r.count()).foreach { _ =>
+      next += r.unsigned()
+      if (next < 0 || next >= into.names.size) throw new Damaged("it has changes of a split that is not there")
+      states.read(next.toInt)
+      next += 1
+    }
   }
 
   private def input(w: ByteWriter, at: Input): Unit = {
@@ -204,12 +244,6 @@ object EntryCodec {
     w.seq(all.toSeq) { case (slot, at) => input(w, slot.input); w.unsigned(slot.index.toLong); watermark(w, at) }
   private def readCarried(r: ByteReader): Map[CarriedSlot, Watermark] =
     r.seq(CarriedSlot(readInput(r), r.unsigned().toInt) -> readWatermark(r)).toMap
-
-  private def checksum(bytes: Array[Byte]): Int = {
-    val crc = new CRC32C
-    crc.update(bytes)
-    crc.getValue.toInt
-  }
 
   /** The bytes are not an entry, or not a whole one; `why` completes the sentence "the entry is damaged: ...". */
   final class Damaged(val why: String) extends RuntimeException(why)

@@ -71,6 +71,33 @@ final class SplitNames private (
     append(name, from, until)
   }
 
+  /** Whether the names of `that` are the first of these, under the same numbers. */
+  def continues(that: SplitNames): Boolean = (that eq this) || that.count <= count && {
+    val end = that.start(that.count)
+    Arrays.equals(ends, 0, that.count, that.ends, 0, that.count) && Arrays.equals(bytes, 0, end, that.bytes, 0, end)
+  }
+
+  /** Writes the names from number `from` on: how many, the length of each, and the bytes of all. */
+  private[core] def write(out: ByteWriter, from: Int): Unit = {
+    out.unsigned((count - from).toLong)
+    var number = from
+    while (number < count) {
+      out.unsigned((ends(number) - start(number)).toLong)
+      number += 1
+    }
+    out.raw(bytes, start(from), start(count))
+  }
+
+  /** Adds the names that [[write]] wrote. */
+  private[core] def read(in: ByteReader): Unit = {
+    val lengths = Array.fill(in.count())(in.unsigned())
+    lengths.foreach { length =>
+      // A length that no file could hold is damage, which the reader finds.
+      val name = in.slice(if (length > Int.MaxValue) -1 else length.toInt).restRaw()
+      addNew(name, 0, name.length)
+    }
+  }
+
   private def start(number: Int): Int = if (number == 0) 0 else ends(number - 1)
 
   private def append(name: Array[Byte], from: Int, until: Int): Unit = {

@@ -5,7 +5,7 @@ package io.tidemark.core
   * This is where an origin's part of the design's semantics is: which splits are idle at a moment, and what the watermark
   * is then, is said by the [[Coalescer]]; here it is asked by name.
   */
-final class Splits private (names: SplitNames, clocks: Coalescer) {
+final class Splits private (private val names: SplitNames, private val clocks: Coalescer) {
   import Splits._
 
   def size: Int = clocks.size
@@ -23,6 +23,9 @@ final class Splits private (names: SplitNames, clocks: Coalescer) {
   def state(split: Int): Byte = clocks.state(split)
   def clock(split: Int): Option[Long] = Some(clocks.clock(split)).filter(_ != Coalescer.NoClock)
   def lastHeard(split: Int): Long = clocks.lastHeard(split)
+
+  /** Its clock, or [[Coalescer.NoClock]]. */
+  private[core] def clockOrNone(split: Int): Long = clocks.clock(split)
 
   /** The watermark if every split were left out that was last heard at `limitMillis` or before. Changes nothing and copies
     * nothing, as it is asked on every trigger.
@@ -87,6 +90,15 @@ final class Splits private (names: SplitNames, clocks: Coalescer) {
       new Splits(names, all)
     }
 
+  /** The splits that do not stand as they did in `before`; `None` where these do not go on from those. */
+  def changedSince(before: Splits): Option[Array[Int]] =
+    Option.when(names.continues(before.names))(clocks.changedSince(before.clocks))
+
+  private[core] def writeNames(out: ByteWriter, from: Int): Unit = names.write(out, from)
+
+  /** Whether both know the same splits, under the same numbers. */
+  def hasNamesOf(that: Splits): Boolean = size == that.size && names.continues(that.names)
+
   private def contains(name: Array[Byte]): Boolean = names.find(name) >= 0
 
   private def changed(onReturn: OnReturn)(change: (SplitNames, Coalescer) => Unit): Splits = {
@@ -114,15 +126,15 @@ object Splits {
 
   /** Splits as they were written down, with the watermark that they had reached. */
   def restored(all: Seq[Written], watermark: Watermark): Splits = {
-    val names = new SplitNames
-    val clocks = new Coalescer(OnReturn.Hold, all.size)
-    // All are there before the first has a clock: it must not run ahead of those that follow.
-    all.foreach { one => names.add(one.name); clocks.add(one.heardMillis) }
-    all.zipWithIndex.foreach { case (one, split) =>
-      clocks.restore(split, one.clock.getOrElse(Coalescer.NoClock), one.heardMillis, one.state)
+    val read = new SplitsRead
+    all.foreach { one =>
+      read.names.add(one.name)
+      read.set(read.names.size - 1, one.state, one.clock.getOrElse(Coalescer.NoClock), one.heardMillis)
     }
-    new Splits(names, clocks).atLeast(watermark)
+    read.splits(watermark)
   }
+
+  private[core] def of(names: SplitNames, clocks: Coalescer): Splits = new Splits(names, clocks)
 
   private def watermarkOf(millis: Long, idle: Boolean): Watermark = {
     val reached = Some(millis).filter(_ != Coalescer.NoClock)

@@ -2,6 +2,7 @@ package io.tidemark.core
 
 import java.lang.management.ManagementFactory
 
+import scala.reflect.ClassTag
 import scala.util.Random
 
 import com.sun.management.ThreadMXBean
@@ -155,8 +156,8 @@ class CoalescerSuite extends AnyFunSuite {
       val c = new Coalescer(onReturn)
       for (_ <- 0 until inputs) c.add(0L)
       for (round <- 1 to 20) {
-        val again = new Coalescer(onReturn)
-        for (i <- 0 until inputs) { again.add(0L); again.restore(i, c.clock(i), c.lastHeard(i), c.state(i)) }
+        def each[A: ClassTag](of: Int => A) = Array.tabulate(inputs)(of)
+        val again = Coalescer.restored(inputs, each(c.clock), each(c.lastHeard), each(c.state)).copy(onReturn)
         again.raise(c.watermark)
         for (step <- 1 to 500) {
           val (input, now, time) = (random.nextInt(inputs), round * 1000L + step, round * 1000L + random.nextInt(2000))

@@ -93,7 +93,7 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("an unknown section that may not be ignored is refused") {
-    for (tag <- Seq(8, EntryCodec.FirstOptionalTag - 1)) {
+    for (tag <- Seq(9, EntryCodec.FirstOptionalTag - 1)) {
       val why = intercept[Damaged](decode(withSection(tag, Array[Byte](1)))).why
       assert(why == s"it has a section $tag that format version 1 does not have")
     }

@@ -1,124 +1,151 @@
 package org.apache.spark.sql.tidemark
 
-import java.io.InputStream
+import scala.collection.mutable
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{Entry, EntryCodec}
+import io.tidemark.core.{EntriesRead, Entry, EntryCodec, SplitsSnapshot}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{ChecksumException, Path, PathFilter}
+import org.apache.hadoop.fs.Path
 
-import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
-
-/** The watermark entries of a query, one file a batch, in the `tidemark` folder of its checkpoint.
+/** The watermark entries of a query, one for each batch.
   *
-  * Goes through Spark's [[CheckpointFileManager]], and so works on every file system that Spark can checkpoint to.
+  * Where there are many splits an entry has only those that have changed. Snapshots, which are written beside the query's
+  * own thread, keep the way back to something whole short.
   *
   * @param retain entries that are kept, as Spark keeps its own
   */
 private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, retain: Int) {
-  private val folder = new Path(checkpoint, EntryLog.Folder)
-  private lazy val files = {
-    val manager = CheckpointFileManager.create(folder, conf)
-    if (!manager.exists(folder)) manager.mkdirs(folder)
-    manager
-  }
-  private var purged = false
+  import EntryFiles._
+  import EntryLog._
+
+  private val files = new EntryFiles(checkpoint, conf)
+  private val snapshots = new SnapshotWriter(files)
+
+  private var last = Option.empty[EntryCodec.Written]
+  private var hasWritten = false
+
+  // The size of the last entry that is whole, or of a snapshot after it; and the entries since then, with theirs.
+  private var baseSize = 0
+  private val changes = mutable.Queue.empty[(Long, Int)]
 
   /** The entry of a batch; `None` if there is none.
     * @throws TidemarkException when there is one that cannot be read
     */
-  def read(batch: Long): Option[Entry] = {
-    val file = at(batch)
-    if (!files.exists(file)) None
-    else
-      try Some(decode(file, batch, bytes(file)))
-      catch {
-        case e: ChecksumException =>
-          throw new TidemarkException(TidemarkError.entryDamaged(file.toString, "its checksum file says so"), e)
+  def read(batch: Long): Option[Entry] =
+    if (!files.has(batch, Whole) && !files.has(batch, Changes)) None
+    else {
+      val read = new EntriesRead
+      val base = baseOf(batch)
+      val hasSnapshot = !files.has(base, Whole)
+      changes.clear()
+      if (hasSnapshot) readSnapshot(base, read)
+      ((if (hasSnapshot) base + 1 else base) to batch).foreach { one =>
+        val kind = if (files.has(one, Whole)) Whole else Changes
+        files.reading(one, kind) { bytes =>
+          read.next(bytes)
+          if (read.batch != one) throw new EntryCodec.Damaged(s"it is of batch ${read.batch}")
+          if (kind == Changes) changes += one -> bytes.length else baseSize = bytes.length
+        }
       }
-  }
+      last = Some(read.written)
+      last.map(_.entry)
+    }
 
   /** Where the entry of a batch is. */
-  def file(batch: Long): String = at(batch).toString
+  def file(batch: Long): String = files.path(batch, Whole).toString
 
   /** The newest whole entry before `batch`. The newest of all may have been cut short: if Spark alone has run its batch
     * again, nothing has replaced it. One of a newer format is whole, and refused.
     */
   def newestBefore(batch: Long): Option[Entry] =
-    batches().filter(_ < batch).sorted.reverse.take(2) match {
+    files.batches.filter(one => one < batch && (files.has(one, Whole) || files.has(one, Changes))).toSeq.reverse
+      .take(2) match {
       case Seq(newest, older) =>
         try read(newest)
-        catch { case e: TidemarkException if EntryLog.CutShort(e.error.code) => read(older) }
+        catch { case e: TidemarkException if CutShort(e.error.code) => read(older) }
       case newest => newest.headOption.flatMap(read)
     }
 
   /** Durable when it returns. A batch that is run again replaces its entry. */
   def write(entry: Entry): Unit = {
-    val file = at(entry.batch)
-    val data = EntryCodec.encode(entry)
-    files match {
-      // In place, which costs a third of a file that is renamed: an entry counts once Spark's own commit entry is there,
-      // which is written after it. One that a crash has cut short is written anew when its batch runs again.
-      case inPlace: CheckpointFileManager.RenameHelperMethods =>
-        val out = inPlace.createTempFile(file)
-        try out.write(data)
-        finally out.close()
-      case other =>
-        val out = other.createAtomic(file, overwriteIfPossible = true)
-        try {
-          out.write(data)
-          out.close()
-        } catch {
-          case e: Throwable =>
-            out.cancel()
-            throw e
-        }
+    val before = last.filter(_.entry.batch == entry.batch - 1)
+    val encoded = EntryCodec.encode(entry, before)
+    val (kind, other) = if (encoded.isWhole) (Whole, Changes) else (Changes, Whole)
+    if (!hasWritten) forgetFrom(entry.batch)
+    files.delete(entry.batch, other)
+    // An entry counts once Spark's own commit entry is there, which is written after it. One that a crash has cut short is
+    // written anew when its batch runs again.
+    files.write(entry.batch, kind, encoded.data, inPlace = true)
+    files.note(entry.batch, kind)
+    hasWritten = true
+    last = Some(EntryCodec.Written(entry, encoded.checksum))
+    // Spark has counted the batch before as done: its entry will not be written again.
+    shorten(before)
+    if (encoded.isWhole) {
+      changes.clear()
+      baseSize = encoded.data.length
+    } else changes += entry.batch -> encoded.data.length
+    purge(entry.batch - math.max(retain, LeastRetained))
+  }
+
+  /** Sees to it that not too many changes have to be read after a restart. */
+  private def shorten(before: Option[EntryCodec.Written]): Unit = {
+    snapshots.done().foreach { snapshot =>
+      val _ = changes.dropWhileInPlace(_._1 <= snapshot.batch)
+      baseSize = snapshot.size
     }
-    purge(entry.batch - math.max(retain, EntryLog.LeastRetained))
+    if (changes.size >= MostChanges || changes.iterator.map(_._2.toLong).sum > baseSize) before.foreach(snapshots.begin)
   }
 
+  /** What is there of this batch and later ones is of another life of the checkpoint. */
+  private def forgetFrom(batch: Long): Unit =
+    for {
+      one <- files.batches.filter(_ >= batch).toSeq
+      kind <- kinds if one > batch || kind == States || kind == Names
+    } files.delete(one, kind)
+
+  /** Deletes what no batch after `upTo` needs. */
   private def purge(upTo: Long): Unit =
-    if (!purged) {
-      batches().filter(_ <= upTo).foreach(batch => files.delete(at(batch)))
-      purged = true
-    } else if (upTo >= 0) files.delete(at(upTo))
+    (files.newest(upTo + 1, Whole) ++ files.newest(upTo, States)).maxOption.foreach { base =>
+      val names = files.newest(base, Names)
+      for {
+        batch <- files.batches.takeWhile(_ < base).toSeq
+        kind <- kinds if kind != Names || !names.contains(batch)
+      } files.delete(batch, kind)
+    }
 
-  private def batches(): Seq[Long] =
-    files.list(folder, EntryLog.EntriesOnly).toSeq.map(_.getPath.getName.toLong)
-
-  private def at(batch: Long): Path = new Path(folder, batch.toString)
-
-  private def bytes(file: Path): Array[Byte] = {
-    val in: InputStream = files.open(file)
-    try in.readAllBytes()
-    finally in.close()
+  /** The newest batch whose entry is whole, or before which there is a snapshot, and from which on all entries are there. */
+  private def baseOf(batch: Long): Long = {
+    def isBase(one: Long) = files.has(one, Whole) || one < batch && files.has(one, States)
+    val base = Iterator.iterate(batch)(_ - 1).find(one => isBase(one) || !files.has(one, Changes)).get
+    if (!isBase(base)) {
+      val why = s"it goes on from ${files.path(base, Changes)}, which is not there"
+      throw new TidemarkException(TidemarkError.entryDamaged(files.path(base + 1, Changes).toString, why))
+    }
+    base
   }
 
-  private def decode(file: Path, batch: Long, data: Array[Byte]): Entry = {
-    def refuse(error: TidemarkError, cause: Throwable) = throw new TidemarkException(error, cause)
-    if (data.isEmpty) refuse(TidemarkError.entryEmpty(file.toString), null)
-    val entry =
-      try EntryCodec.decode(data)
-      catch {
-        case e: EntryCodec.Newer => refuse(TidemarkError.entryNewer(file.toString, e.version, EntryCodec.Version), e)
-        case e: EntryCodec.Damaged => refuse(TidemarkError.entryDamaged(file.toString, e.why), e)
-      }
-    if (entry.batch != batch) refuse(TidemarkError.entryDamaged(file.toString, s"it is of batch ${entry.batch}"), null)
-    entry
-  }
+  private def readSnapshot(batch: Long, read: EntriesRead): Unit =
+    files.reading(batch, States) { states =>
+      val of = SplitsSnapshot.header(states)
+      if (of.batch != batch) throw new EntryCodec.Damaged(s"it is of batch ${of.batch}")
+      if (!files.has(of.namesBatch, Names))
+        throw new EntryCodec.Damaged(s"${files.path(of.namesBatch, Names)}, with its names, is not there")
+      files.reading(of.namesBatch, Names)(read.names(_, of))
+      read.states(states)
+      baseSize = states.length
+    }
 }
 
 private[tidemark] object EntryLog {
-  val Folder: String = "tidemark"
 
   // A restart reads the entry before the batch that it runs again, whatever else is kept.
   private val LeastRetained = 2
 
+  // Files of changes, that each take a while to open.
+  private val MostChanges = 50
+
   // What a piece of an entry is refused as.
   private val CutShort = Set("CHECKPOINT_ENTRY_EMPTY", "CHECKPOINT_ENTRY_DAMAGED")
-
-  private val EntriesOnly = new PathFilter {
-    override def accept(path: Path): Boolean = path.getName.nonEmpty && path.getName.forall(_.isDigit)
-  }
 }

@@ -1,0 +1,67 @@
+package io.tidemark.core
+
+import scala.collection.mutable
+
+/** Puts an entry together from what is written of it: one that is whole, or the splits as they were once, and then the
+  * entries of all batches after it, in order.
+  */
+final class EntriesRead {
+  private val splits = mutable.HashMap.empty[OriginName, SplitsRead]
+  private var last = Option.empty[Entry]
+  private var checksum = Option.empty[Int]
+
+  // Of the entry that is being read.
+  private val whole = mutable.HashMap.empty[OriginName, SplitsRead]
+
+  /** Reads the names of all splits as they were at the end of a batch; [[states]] has to follow.
+    * @throws EntryCodec.Damaged when the bytes are not what they should be
+    */
+  def names(bytes: Array[Byte], of: SplitsSnapshot.Header): Unit = SplitsSnapshot.decodeNames(bytes, of, known)
+
+  /** Reads how they stood then; what is read next is the entry of the batch after it.
+    * @throws EntryCodec.Damaged when the bytes are not what they should be
+    */
+  def states(bytes: Array[Byte]): Unit = {
+    SplitsSnapshot.decodeStates(bytes, known)
+    checksum = Some(SplitsSnapshot.header(bytes).entry)
+  }
+
+  private def known(name: OriginName): SplitsRead = splits.getOrElseUpdate(name, new SplitsRead)
+
+  /** Reads an entry.
+    * @throws EntryCodec.Damaged when it is damaged, or is not the one that follows
+    * @throws EntryCodec.Newer when a later format version wrote it
+    */
+  def next(bytes: Array[Byte]): Unit = {
+    whole.clear()
+    last = Some(EntryCodec.decode(bytes, this))
+    splits ++= whole
+    checksum = Some(Sections.checksumOf(bytes))
+  }
+
+  /** The batch of the entry that was read last. */
+  def batch: Long = last.fold(-1L)(_.batch)
+
+  /** The entry that was read last. */
+  def entry: Entry = {
+    val read = last.getOrElse(throw new IllegalStateException("no entry was read"))
+    read.copy(origins = read.origins.map { case (name, state) =>
+      name -> splits.get(name).fold(state)(all => state.copy(splits = all.splits(state.watermark)))
+    })
+  }
+
+  /** The same, and the checksum of its file. */
+  def written: EntryCodec.Written = EntryCodec.Written(entry, checksum.get)
+
+  /** Where all splits of an origin go. */
+  private[core] def all(name: OriginName): SplitsRead = whole.getOrElseUpdate(name, new SplitsRead)
+
+  /** Where the changes of an origin's splits go. */
+  private[core] def changed(name: OriginName): SplitsRead = {
+    val _ = whole.remove(name)
+    splits.getOrElse(name, throw new EntryCodec.Damaged(s"it has changes of splits of '$name' that nobody knows"))
+  }
+
+  private[core] def requireAfter(entry: Int): Unit =
+    if (!checksum.contains(entry)) throw new EntryCodec.Damaged("it is not of the run that wrote the entry before it")
+}

@@ -1,0 +1,79 @@
+package io.tidemark.core
+
+/** How all splits of a query stood at the end of a batch, beside its entry, which has only those that had changed: so that
+  * not all changes since the beginning have to be read. Their names, which never change, are in a file of their own, that
+  * later snapshots may share.
+  */
+object SplitsSnapshot {
+  private object Tag {
+    val Header = 16
+    val States = 17
+    val Names = 18
+  }
+
+  /** @param batch whose end it shows; @param entry the checksum of that batch's entry
+    * @param namesBatch the batch whose names file it goes with; @param names the checksum of that
+    */
+  final case class Header(batch: Long, entry: Int, namesBatch: Long, names: Int)
+
+  /** The names of all splits of an entry. */
+  def encodeNames(entry: Entry): Array[Byte] = Sections.write(Tag.Names -> { w =>
+    w.signed(entry.batch)
+    w.seq(entry.origins.toSeq) { case (name, state) =>
+      EntryCodec.originName(w, name)
+      state.splits.writeNames(w, 0)
+    }
+  })
+
+  /** How the splits of an entry stand.
+    * @param names the batch of a names file that has exactly these splits, and its checksum
+    */
+  def encode(entry: EntryCodec.Written, names: (Long, Int)): Array[Byte] = Sections.write(
+    Tag.Header -> { w =>
+      w.signed(entry.entry.batch)
+      w.int(entry.checksum)
+      w.signed(names._1)
+      w.int(names._2)
+    },
+    Tag.States ->
+      (w =>
+        w.seq(entry.entry.origins.toSeq) { case (name, state) =>
+          EntryCodec.originName(w, name)
+          w.unsigned(state.splits.size.toLong)
+          val states = new SplitStates.Writer(w, state.splits)
+          (0 until state.splits.size).foreach(states.write)
+        }))
+
+  /** What a snapshot is of.
+    * @throws EntryCodec.Damaged when it is not one
+    */
+  def header(states: Array[Byte]): Header = {
+    var found = Option.empty[Header]
+    Sections.read(states) {
+      case Tag.Header => body => found = Some(Header(body.signed(), body.int(), body.signed(), body.int()))
+      case Tag.States => _ => ()
+    }
+    found.getOrElse(throw new EntryCodec.Damaged("it does not say which batch it is of"))
+  }
+
+  def checksumOf(file: Array[Byte]): Int = Sections.checksumOf(file)
+
+  private[core] def decodeNames(names: Array[Byte], of: Header, into: OriginName => SplitsRead): Unit =
+    Sections.read(names) {
+      case Tag.Names => body =>
+          if (body.signed() != of.namesBatch || checksumOf(names) != of.names)
+            throw new EntryCodec.Damaged("its names are not those that the snapshot was written with")
+          (0 until body.count()).foreach(_ => into(EntryCodec.readOriginName(body)).names.read(body))
+    }
+
+  private[core] def decodeStates(states: Array[Byte], into: OriginName => SplitsRead): Unit = Sections.read(states) {
+    case Tag.Header => _ => ()
+    case Tag.States => body =>
+        (0 until body.count()).foreach { _ =>
+          val all = into(EntryCodec.readOriginName(body))
+          if (body.unsigned() != all.names.size) throw new EntryCodec.Damaged("it has splits without a name")
+          val states = new SplitStates.Reader(body, all)
+          (0 until all.names.size).foreach(states.read)
+        }
+  }
+}

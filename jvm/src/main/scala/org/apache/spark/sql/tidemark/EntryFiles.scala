@@ -1,0 +1,135 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.InputStream
+
+import scala.collection.mutable
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.EntryCodec
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{ChecksumException, Path}
+
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+
+/** The files in the `tidemark` folder of a query's checkpoint: a few for each batch, of different kinds.
+  *
+  * Goes through Spark's [[CheckpointFileManager]], and so works on every file system that Spark can checkpoint to. The
+  * folder is listed once; what is in it after that is remembered. [[write]] may be called from any thread, the others are
+  * the query's own.
+  */
+private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) {
+  import EntryFiles._
+
+  private val folder = new Path(checkpoint, Folder)
+  private lazy val manager = {
+    val manager = CheckpointFileManager.create(folder, conf)
+    if (!manager.exists(folder)) manager.mkdirs(folder)
+    manager
+  }
+  private lazy val present = {
+    val found = mutable.TreeMap.empty[Long, Set[Kind]]
+    manager.list(folder).map(_.getPath.getName).collect { case Name(batch, kind) => noteIn(found, batch, kind) }
+    found
+  }
+
+  def path(batch: Long, kind: Kind): Path = new Path(folder, s"$batch${kind.suffix}")
+
+  def has(batch: Long, kind: Kind): Boolean = present.get(batch).exists(_(kind))
+
+  /** The batches of which there is something, in order. */
+  def batches: Iterator[Long] = present.keysIterator
+
+  /** The newest batch up to this one of which there is a file of that kind. */
+  def newest(upTo: Long, kind: Kind): Option[Long] =
+    present.rangeTo(upTo).toSeq.reverseIterator.collectFirst { case (batch, there) if there(kind) => batch }
+
+  /** @throws TidemarkException when the file is not what was written */
+  def read(batch: Long, kind: Kind): Array[Byte] = {
+    val file = path(batch, kind)
+    val bytes =
+      try {
+        val in: InputStream = manager.open(file)
+        try in.readAllBytes()
+        finally in.close()
+      } catch {
+        case e: ChecksumException =>
+          throw new TidemarkException(TidemarkError.entryDamaged(file.toString, "its checksum file says so"), e)
+      }
+    if (bytes.isEmpty) throw new TidemarkException(TidemarkError.entryEmpty(file.toString))
+    bytes
+  }
+
+  /** What is read of a file, or the error that names it. */
+  def reading[A](batch: Long, kind: Kind)(read: Array[Byte] => A): A = {
+    val bytes = this.read(batch, kind)
+    val file = path(batch, kind).toString
+    try read(bytes)
+    catch {
+      case e: EntryCodec.Newer =>
+        throw new TidemarkException(TidemarkError.entryNewer(file, e.version, EntryCodec.Version), e)
+      case e: EntryCodec.Damaged => throw new TidemarkException(TidemarkError.entryDamaged(file, e.why), e)
+    }
+  }
+
+  /** Durable when it returns; a file that is there already is replaced.
+    * @param inPlace whether half of it may be there after a crash: that costs a third of a file which is renamed
+    */
+  def write(batch: Long, kind: Kind, data: Array[Byte], inPlace: Boolean): Unit = {
+    val file = path(batch, kind)
+    manager match {
+      case direct: CheckpointFileManager.RenameHelperMethods if inPlace =>
+        val out = direct.createTempFile(file)
+        try out.write(data)
+        finally out.close()
+      case other =>
+        val out = other.createAtomic(file, overwriteIfPossible = true)
+        try {
+          out.write(data)
+          out.close()
+        } catch {
+          case e: Throwable =>
+            out.cancel()
+            throw e
+        }
+    }
+  }
+
+  /** That there is such a file now. */
+  def note(batch: Long, kind: Kind): Unit = noteIn(present, batch, kind)
+
+  def delete(batch: Long, kind: Kind): Unit = if (has(batch, kind)) {
+    manager.delete(path(batch, kind))
+    present.updateWith(batch)(_.map(_ - kind).filter(_.nonEmpty))
+  }
+
+  private def noteIn(all: mutable.TreeMap[Long, Set[Kind]], batch: Long, kind: Kind): Unit =
+    all.update(batch, all.getOrElse(batch, Set.empty) + kind)
+}
+
+private[tidemark] object EntryFiles {
+  val Folder: String = "tidemark"
+
+  sealed abstract class Kind(val suffix: String)
+
+  /** An entry with all splits. */
+  case object Whole extends Kind("")
+
+  /** An entry with the splits that have changed. */
+  case object Changes extends Kind(".changes")
+
+  /** How all splits stand at the end of a batch, beside its entry. */
+  case object States extends Kind(".splits")
+
+  /** What these splits are called. */
+  case object Names extends Kind(".names")
+
+  val kinds: Seq[Kind] = Seq(Whole, Changes, States, Names)
+
+  private object Name {
+    def unapply(name: String): Option[(Long, Kind)] = {
+      val (batch, suffix) = name.span(_.isDigit)
+      if (batch.isEmpty) None else kinds.find(_.suffix == suffix).map(batch.toLong -> _)
+    }
+  }
+}

@@ -1,0 +1,168 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.File
+import java.nio.file.Files
+
+import io.tidemark.TidemarkException
+import io.tidemark.core.{Entry, EntryCodec, ManySplits}
+
+import org.apache.commons.io.FileUtils
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.scalatest.concurrent.Eventually
+import org.scalatest.time.SpanSugar._
+
+import org.apache.spark.SparkFunSuite
+
+/** The log of a query with many splits: entries have what has changed, and what is needed to read them is there. */
+class EntryLogSuite extends SparkFunSuite with Eventually {
+  private val Many = EntryCodec.MostWhole * 2
+
+  private def open(checkpoint: File, retain: Int = 100) =
+    new EntryLog(new Path(checkpoint.toURI), new Configuration, retain)
+
+  private def files(checkpoint: File): Seq[String] =
+    Option(new File(checkpoint, "tidemark").list).toSeq.flatten.filterNot(_.startsWith(".")).sorted
+
+  private def file(checkpoint: File, name: String): File = new File(checkpoint, s"tidemark/$name")
+
+  /** Batches of a query in which some splits speak; each entry as it was written. */
+  private def batches(log: EntryLog, query: ManySplits, many: Int): Seq[Entry] = (0 until many).map { _ =>
+    val entry = query.next(if (query.entry.batch < 0) 0 until Many else query.some(0.02, Many))
+    log.write(entry)
+    entry
+  }
+
+  private def refusal(read: => Any): TidemarkException = intercept[TidemarkException](read)
+
+  test("what was written is read back by another run, which goes on with changes") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(1)
+      for (run <- 0 until 6) {
+        val log = open(checkpoint)
+        if (run > 0) assert(log.read(query.entry.batch) === Some(query.entry))
+        batches(log, query, 5)
+      }
+      assert(files(checkpoint).filterNot(_.contains('.')) === Seq("0"))
+      assert(files(checkpoint).count(_.endsWith(".changes")) === 29)
+    }
+  }
+
+  test("snapshots shorten the way back, and what nobody needs is deleted") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(2)
+      val log = open(checkpoint, retain = 20)
+      var entries = Seq.empty[Entry]
+      // They are written on another thread: as many batches as it takes.
+      eventually(timeout(60.seconds)) {
+        entries ++= batches(log, query, 20)
+        val kinds = files(checkpoint).groupBy(_.dropWhile(_.isDigit)).view.mapValues(_.size).toMap.withDefaultValue(0)
+        assert(!files(checkpoint).contains("0") && kinds(".splits") >= 1 && kinds(".names") === 1)
+      }
+      assert(files(checkpoint).size < 200)
+      // All that Spark could go back to can be read, and no more is promised.
+      for (entry <- entries.takeRight(20)) assert(open(checkpoint).read(entry.batch) === Some(entry))
+    }
+  }
+
+  test("a batch that is run again replaces its entry, whichever kind it was") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(3)
+      val entries = batches(open(checkpoint), query, 3)
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
+      // Without the entry before it in mind, all is written.
+      open(checkpoint).write(entries(2))
+      assert(files(checkpoint) === Seq("0", "1.changes", "2"))
+      val log = open(checkpoint)
+      assert(log.read(1) === Some(entries(1)))
+      log.write(entries(2))
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
+      assert(open(checkpoint).read(2) === Some(entries(2)))
+    }
+  }
+
+  test("what a checkpoint that was set back had later on is forgotten") {
+    withTempDir { checkpoint =>
+      val (query, other) = (new ManySplits(4), new ManySplits(5))
+      batches(open(checkpoint), query, 8)
+      val entries = batches(open(checkpoint), other, 3)
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
+      assert(open(checkpoint).read(2) === Some(entries(2)))
+    }
+  }
+
+  test("the newest entry is the one that can be read") {
+    withTempDir { checkpoint =>
+      val entries = batches(open(checkpoint), new ManySplits(6), 4)
+      assert(open(checkpoint).newestBefore(9) === Some(entries(3)))
+      val cut = file(checkpoint, "3.changes")
+      Files.write(cut.toPath, Files.readAllBytes(cut.toPath).take(50))
+      assert(open(checkpoint).newestBefore(9) === Some(entries(2)))
+    }
+  }
+
+  private val damages = Seq(
+    "empty" -> ((_: Array[Byte]) => Array.empty[Byte], "CHECKPOINT_ENTRY_EMPTY"),
+    "cut off" -> ((b: Array[Byte]) => b.take(b.length / 2), "CHECKPOINT_ENTRY_DAMAGED"),
+    "changed" ->
+      ((b: Array[Byte]) => b.updated(b.length / 2, (b(b.length / 2) ^ 4).toByte), "CHECKPOINT_ENTRY_DAMAGED"),
+    "newer" -> (
+      (b: Array[Byte]) => b.updated("TIDEMARK".length, (EntryCodec.Version + 1).toByte),
+      "CHECKPOINT_ENTRY_NEWER"))
+
+  for ((what, (damage, code)) <- damages)
+    test(s"a file on the way back that is $what is refused, by its name") {
+      withSnapshot { (checkpoint, last) =>
+        for (name <- files(checkpoint).filter(isOnTheWay(_, checkpoint, last))) {
+          val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
+          Files.write(file(checkpoint, name).toPath, damage(bytes))
+          val error = refusal(open(checkpoint).read(last))
+          assert(error.getCondition === s"TIDEMARK.$code", name)
+          assert(error.getMessage.contains(s"/$name "), error.getMessage)
+          Files.write(file(checkpoint, name).toPath, bytes)
+        }
+        assert(open(checkpoint).read(last).nonEmpty)
+      }
+    }
+
+  test("a file on the way back that is missing is refused, by its name") {
+    withSnapshot { (checkpoint, last) =>
+      val way = files(checkpoint).filter(isOnTheWay(_, checkpoint, last)).filterNot(_ == s"$last.changes")
+      // Without a snapshot, what is before it is read.
+      for (name <- way if !name.endsWith(".splits")) {
+        val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
+        Files.delete(file(checkpoint, name).toPath)
+        val error = refusal(open(checkpoint).read(last))
+        assert(error.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
+        assert(error.getMessage.contains(s"/$name, "), error.getMessage)
+        Files.write(file(checkpoint, name).toPath, bytes)
+      }
+    }
+  }
+
+  private def isOnTheWay(name: String, checkpoint: File, last: Long): Boolean = {
+    def newest(kind: String) = files(checkpoint).filter(_.endsWith(kind)).map(_.takeWhile(_.isDigit).toLong).max
+    val (batch, kind) = name.span(_.isDigit)
+    kind match {
+      case ".changes" => batch.toLong > newest(".splits") && batch.toLong <= last
+      case ".splits" | ".names" => batch.toLong == newest(kind)
+      case _ => false
+    }
+  }
+
+  /** A log with a snapshot, and the number of its last batch. */
+  private def withSnapshot(test: (File, Long) => Unit): Unit = withTempDir { checkpoint =>
+    val query = new ManySplits(7)
+    val log = open(checkpoint)
+    eventually(timeout(60.seconds)) {
+      batches(log, query, 20)
+      assert(files(checkpoint).exists(_.endsWith(".splits")))
+    }
+    batches(log, query, 3)
+    // Another snapshot may just be on its way.
+    withTempDir { copy =>
+      FileUtils.copyDirectory(checkpoint, copy)
+      test(copy, query.entry.batch)
+    }
+  }
+}
