@@ -18,6 +18,8 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
 
   // Of inputs that take no part: their clocks. Those that do have theirs in `taking`.
   private var resting = new Array[Long](taking.capacityNow)
+  // Few change in a batch: a copy has the same until one does.
+  private var isRestingShared = false
   private var states = new Array[Byte](taking.capacityNow)
   private var heard = new Array[Long](taking.capacityNow)
 
@@ -25,6 +27,8 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
   private var activeCount = 0
   private var idleCount = 0
   private var top = NoClock
+  // When any was last heard.
+  private var latest = Long.MinValue
   private var reached = NoClock
   // No active input was heard before; it may be too early, never too late.
   private var earliest = Long.MaxValue
@@ -64,6 +68,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     activeCount += 1
     heard(input) = nowMillis
     earliest = math.min(earliest, nowMillis)
+    latest = math.max(latest, nowMillis)
     states(input) = Active
     taking.update(input, NoClock)
     input
@@ -83,6 +88,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     */
   def observe(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
     heard(input) = nowMillis
+    latest = math.max(latest, nowMillis)
     if (clockMillis > top) top = clockMillis
     val held = taking(input)
     if (held == Tournament.Absent) comeBack(input, clockMillis)
@@ -116,6 +122,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     }
     top = newest
     earliest = oldest
+    latest = math.max(latest, nowMillis)
     taking.replayAll()
     settle()
   }
@@ -168,15 +175,15 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
   /** The inputs that do not stand as they did in `before`, and those that have been added since, in order. */
   def changedSince(before: Coalescer): Array[Int] = {
     val changed = Array.newBuilder[Int]
+    // Who has another clock was heard since; and if that was later than anyone before, the time says so already.
+    val isLater = latest > before.latest
     // In locals, so that the loop does not read them again and again.
-    val (clocks, clocksBefore) = (taking.numbers, before.taking.numbers)
-    val (rested, restedBefore) = (resting, before.resting)
     val (times, timesBefore) = (heard, before.heard)
     val (now, statesBefore) = (states, before.states)
     var input = 0
     while (input < before.count) {
-      if (times(input) != timesBefore(input) || clocks(input) != clocksBefore(input) ||
-        now(input) != statesBefore(input) || rested(input) != restedBefore(input)) changed += input
+      if (times(input) != timesBefore(input) || now(input) != statesBefore(input) ||
+        !isLater && clock(input) != before.clock(input)) changed += input
       input += 1
     }
     changed ++= (before.count until count)
@@ -205,13 +212,16 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     */
   def copy(onReturn: OnReturn = onReturn): Coalescer = {
     val same = new Coalescer(onReturn, taking.copy())
-    same.resting = resting.clone()
+    same.resting = resting
+    isRestingShared = true
+    same.isRestingShared = true
     same.states = states.clone()
     same.heard = heard.clone()
     same.count = count
     same.activeCount = activeCount
     same.idleCount = idleCount
     same.top = top
+    same.latest = latest
     same.reached = reached
     same.earliest = earliest
     same
@@ -235,7 +245,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     }
     if (onReturn == OnReturn.CatchUp && clock < reached) {
       states(input) = CatchingUp
-      resting(input) = clock
+      rest(input, clock)
     } else {
       states(input) = Active
       taking.update(input, clock)
@@ -244,11 +254,19 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
 
   private def leave(input: Int, state: Byte): Unit = {
     if (states(input) == Active) {
-      resting(input) = taking(input)
+      rest(input, taking(input))
       taking.update(input, Tournament.Absent)
     }
     states(input) = state
     activeCount -= 1
+  }
+
+  private def rest(input: Int, clockMillis: Long): Unit = {
+    if (isRestingShared) {
+      resting = resting.clone()
+      isRestingShared = false
+    }
+    resting(input) = clockMillis
   }
 
   private def risen(least: Long, active: Int): Long =
@@ -264,6 +282,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     if (size > taking.capacityNow) {
       taking.grow(size)
       resting = java.util.Arrays.copyOf(resting, taking.capacityNow)
+      isRestingShared = false
       states = java.util.Arrays.copyOf(states, taking.capacityNow)
       heard = java.util.Arrays.copyOf(heard, taking.capacityNow)
     }
@@ -281,6 +300,7 @@ object Coalescer {
       all.heard(input) = heard(input)
       all.states(input) = state
       all.top = math.max(all.top, clock)
+      all.latest = math.max(all.latest, heard(input))
       if (state == Active) all.taking.numbers(input) = clock else all.resting(input) = clock
       if (state == Active || state == CatchingUp) {
         all.activeCount += 1

@@ -10,19 +10,23 @@ class FuzzSuite extends OracleComparison {
   private val seed = told("seed", 1)
   private val cases = told("n", 12)
   private val shrinks = told("shrink", 60)
+  private val MostAtOnce = 50
 
-  test(s"$cases queries from seed $seed: rows, the batches they come in, and late rows are the oracle's") {
-    val seen = check(cases, RandomCase(_))(engine, Oracle.run)
-    assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
-  }
+  // A test may take 20 minutes.
+  for (from <- 0 until cases by MostAtOnce; many = math.min(MostAtOnce, cases - from))
+    test(s"$many queries from seed ${seed + from}: rows, the batches they come in, and late rows are the oracle's") {
+      val seen = check(seed + from, many, RandomCase(_))(engine, Oracle.run)
+      assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
+    }
 
-  test(s"${cases / 4} queries of one watermark from seed $seed: the rows are stock Spark's, batch by batch") {
-    def rows(batches: Seq[Option[Oracle.Batch]]) = batches.map(_.map(_.copy(late = 0)))
-    val seen = check(cases / 4, RandomCase.ofOneWatermark)(
-      one => rows(engine(one)),
-      one => stock(rows(engine(one))))
-    assert(seen.exists(_.rows.nonEmpty))
-  }
+  for (from <- 0 until cases / 4 by MostAtOnce; many = math.min(MostAtOnce, cases / 4 - from))
+    test(s"$many queries of one watermark from seed ${seed + from}: the rows are stock Spark's, batch by batch") {
+      def rows(batches: Seq[Option[Oracle.Batch]]) = batches.map(_.map(_.copy(late = 0)))
+      val seen = check(seed + from, many, RandomCase.ofOneWatermark)(
+        one => rows(engine(one)),
+        one => stock(rows(engine(one))))
+      assert(seen.exists(_.rows.nonEmpty))
+    }
 
   test("stock Spark is not what the oracle says, so a difference is seen") {
     val apart = Case(
@@ -44,7 +48,7 @@ class FuzzSuite extends OracleComparison {
     assert(difference(one)(engine, Oracle.run) === None)
   }
 
-  private def check(many: Int, draw: Long => Case)(
+  private def check(seed: Int, many: Int, draw: Long => Case)(
       actual: Case => Seq[Option[Oracle.Batch]],
       expected: Case => Seq[Option[Oracle.Batch]]): Seq[Oracle.Batch] = {
     val seen = (seed.toLong until seed.toLong + many).map { from =>
