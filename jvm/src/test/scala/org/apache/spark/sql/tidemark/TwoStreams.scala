@@ -101,8 +101,10 @@ trait TwoStreams extends RecordedRuns {
     new File(checkpoint, log).list().toSeq.filterNot(_.endsWith(".crc")).map(_.toLong).sorted
 
   /** As if the query had been killed before this entry was written. */
-  protected def forget(checkpoint: File, log: String, batch: Long): Unit =
-    for (name <- Seq(s"$batch", s".$batch.crc")) Files.deleteIfExists(new File(checkpoint, s"$log/$name").toPath)
+  protected def forget(checkpoint: File, log: String, batch: Long): Unit = forget(checkpoint, log, batch.toString)
+
+  protected def forget(checkpoint: File, log: String, file: String): Unit =
+    for (name <- Seq(file, s".$file.crc")) Files.deleteIfExists(new File(checkpoint, s"$log/$name").toPath)
 
   /** As if the query had been killed while it wrote this batch's entry. */
   protected def cutEntry(checkpoint: File, batch: Long): Unit = {
