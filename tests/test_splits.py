@@ -171,3 +171,11 @@ def test_on_connect_the_slowest_split_holds(connected: dict[str, Any]) -> None:
     assert (heard["idle_after_ms"], heard["max_ahead_ms"]) == (3_600_000, 86_400_000)
     assert (heard["on_return"], heard["when_idle"]) == ("catch_up", "advance")
     assert connected["dtypes"][0] == connected["dtypes"][1]
+
+
+def test_on_connect_the_log_is_there_when_the_query_is_gone(connected: dict[str, Any]) -> None:
+    # Nobody has heard of the second one in the first batch.
+    assert connected["log"] == [
+        ["readings", "[a, A]", "[b, B]"],
+        ["readings", "[b, B]", "[b, B]"],
+    ]

@@ -17,6 +17,7 @@ from tidemark._doctor import Diagnosis, Finding, doctor
 from tidemark._errors import TidemarkError, error_code
 from tidemark._jars import EXTENSION, jar_path
 from tidemark._late import LateRows, late_rows
+from tidemark._log import log
 from tidemark._reading import current_watermark, is_late
 from tidemark._report import Report, report
 from tidemark._version import __version__
@@ -37,6 +38,7 @@ __all__ = [
     "is_late",
     "jar_path",
     "late_rows",
+    "log",
     "report",
     "with_watermark",
 ]

@@ -65,5 +65,7 @@ for device, time in (("a", "12:00"), ("b", "10:00")):
     query.processAllAvailable()
     origins += tidemark.report(query).to_dict()["origins"]
 query.stop()
-result(codes=codes, origins=origins, dtypes=[events.dtypes, marked.dtypes])
+log = tidemark.log(folder / "checkpoint").where("batch = 0").select("key", "split", "held_by")
+logged = sorted(tuple(row) for row in log.collect())
+result(codes=codes, origins=origins, dtypes=[events.dtypes, marked.dtypes], log=logged)
 spark.stop()

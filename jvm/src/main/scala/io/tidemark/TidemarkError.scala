@@ -66,6 +66,11 @@ object TidemarkError {
       "whose oldest value in state only that entry knows.",
     "restoring the file from a backup, or by starting with a new checkpoint")
 
+  def noLog(checkpoint: String): TidemarkError = TidemarkError(
+    "NO_LOG",
+    s"There is no watermark log in '$checkpoint': it has no folder 'tidemark', or nothing is in it yet.",
+    "giving the checkpoint location of a query that has ended a batch with Tidemark")
+
   def invalidSetting(key: String, value: String, values: Seq[String]): TidemarkError = TidemarkError(
     "INVALID_SETTING",
     s"The setting $key is '$value', which is none of ${values.mkString(", ")}.",

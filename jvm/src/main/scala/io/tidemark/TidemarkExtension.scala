@@ -27,6 +27,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectFunction(EventTimeFunction.description)
     extensions.injectFunction(CurrentWatermark.description)
     extensions.injectFunction(IsLate.description)
+    extensions.injectTableFunction(LogTable.description)
     extensions.injectResolutionRule(new ResolveEventTimes(_))
     extensions.injectResolutionRule(_ => ResolveWatermarkReadings)
     extensions.injectResolutionRule(new KeepOtherMarks(_))

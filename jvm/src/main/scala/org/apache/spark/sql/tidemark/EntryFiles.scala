@@ -22,14 +22,16 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
   import EntryFiles._
 
   private val folder = new Path(checkpoint, Folder)
-  private lazy val manager = {
-    val manager = CheckpointFileManager.create(folder, conf)
-    if (!manager.exists(folder)) manager.mkdirs(folder)
-    manager
-  }
+  private lazy val manager = CheckpointFileManager.create(folder, conf)
+
+  // Before the first file is written: who only reads makes no folder.
+  private lazy val madeFolder: Unit = if (!manager.exists(folder)) manager.mkdirs(folder)
+
   private lazy val present = {
     val found = mutable.TreeMap.empty[Long, Set[Kind]]
-    manager.list(folder).map(_.getPath.getName).collect { case Name(batch, kind) => noteIn(found, batch, kind) }
+    if (manager.exists(folder)) manager.list(folder).map(_.getPath.getName).collect { case Name(batch, kind) =>
+      noteIn(found, batch, kind)
+    }
     found
   }
 
@@ -76,6 +78,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     * @param inPlace whether half of it may be there after a crash: that costs a third of a file which is renamed
     */
   def write(batch: Long, kind: Kind, data: Array[Byte], inPlace: Boolean): Unit = {
+    madeFolder
     val file = path(batch, kind)
     manager match {
       case direct: CheckpointFileManager.RenameHelperMethods if inPlace =>

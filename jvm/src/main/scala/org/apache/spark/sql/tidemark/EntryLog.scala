@@ -52,6 +52,9 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
       last.map(_.entry)
     }
 
+  /** The batches that have an entry, in order. */
+  def batches: Seq[Long] = files.batches.filter(one => files.has(one, Whole) || files.has(one, Changes)).toSeq
+
   /** Where the entry of a batch is. */
   def file(batch: Long): String = files.path(batch, Whole).toString
 
@@ -59,11 +62,10 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
     * again, nothing has replaced it. One of a newer format is whole, and refused.
     */
   def newestBefore(batch: Long): Option[Entry] =
-    files.batches.filter(one => one < batch && (files.has(one, Whole) || files.has(one, Changes))).toSeq.reverse
-      .take(2) match {
+    batches.filter(_ < batch).takeRight(2).reverse match {
       case Seq(newest, older) =>
         try read(newest)
-        catch { case e: TidemarkException if CutShort(e.error.code) => read(older) }
+        catch { case e: TidemarkException if isCutShort(e) => read(older) }
       case newest => newest.headOption.flatMap(read)
     }
 
@@ -146,6 +148,7 @@ private[tidemark] object EntryLog {
   // Files of changes, that each take a while to open.
   private val MostChanges = 50
 
-  // What a piece of an entry is refused as.
-  private val CutShort = Set("CHECKPOINT_ENTRY_EMPTY", "CHECKPOINT_ENTRY_DAMAGED")
+  /** Whether a piece of an entry is refused so. */
+  def isCutShort(e: TidemarkException): Boolean =
+    Set("CHECKPOINT_ENTRY_EMPTY", "CHECKPOINT_ENTRY_DAMAGED").contains(e.error.code)
 }

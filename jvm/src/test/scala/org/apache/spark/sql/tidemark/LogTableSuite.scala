@@ -1,0 +1,106 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.File
+import java.nio.file.Files
+
+import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.core.EntryCodec
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.functions._
+
+/** What a checkpoint says of its query, without the query. */
+class LogTableSuite extends TwoStreams {
+  import testImplicits._
+
+  private val union: Query = (a, b) =>
+    counted(withWatermark(a, "ta", "0 seconds", WatermarkOptions(key = Some("a"), splitBy = Seq($"a" % 2))), "ta")
+      .union(counted(b, "tb"))
+
+  private def log(checkpoint: File): DataFrame =
+    spark.sql(s"SELECT * FROM tidemark_log('${checkpoint.getCanonicalPath}')")
+
+  private def clocks(checkpoint: File): Seq[Row] = {
+    def clock(column: String) = date_format(col(column), "HH:mm")
+    log(checkpoint)
+      .orderBy("batch", "key", "split")
+      .select($"batch", $"key", $"split", clock("clock"), clock("watermark"), $"idle", $"held_by")
+      .collect()
+      .toSeq
+  }
+
+  private def run(checkpoint: File): Unit = {
+    val inputs = new Inputs
+    new Recorder("append", checkpoint).run(union(inputs.plain, inputs.b))(
+      inputs.step(1 -> "10:00", 2 -> "11:00")(7 -> "12:00"),
+      inputs.step(1 -> "10:30")())
+  }
+
+  test("each batch has a row for every split, and one for an input that is not split") {
+    withTempDir { checkpoint =>
+      run(checkpoint)
+      val all = clocks(checkpoint)
+      def of(batch: Long) = all.filter(_.getLong(0) == batch)
+      assert(of(0) === Seq(
+        Row(0L, "a", "0", "11:00", "10:00", false, "1"),
+        Row(0L, "a", "1", "10:00", "10:00", false, "1"),
+        Row(0L, "tb", null, "12:00", "12:00", false, null)))
+      // The first in which the second step was read.
+      val next = all.find(_.getString(3) == "10:30").get.getLong(0)
+      assert(of(next) === Seq(
+        Row(next, "a", "0", "11:00", "10:30", false, "1"),
+        Row(next, "a", "1", "10:30", "10:30", false, "1"),
+        Row(next, "tb", null, "12:00", "12:00", false, null)))
+      // Nothing but reading: the log is what it was.
+      assert(clocks(checkpoint) === all)
+    }
+  }
+
+  test("entries that have only what has changed are whole in it") {
+    withTempDir { checkpoint =>
+      val many = EntryCodec.MostWhole + 10
+      val inputs = new Inputs
+      val split = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(splitBy = Seq($"a")))
+      new Recorder("append", checkpoint).run(counted(split, "ta"))(
+        inputs.step((0 until many).map(_ -> "10:00"): _*)(),
+        inputs.step(5 -> "10:30", 6 -> "10:30")())
+      assert(new File(checkpoint, "tidemark").list.exists(_.endsWith(".changes")))
+      val perBatch = log(checkpoint).groupBy("batch").agg(count("*"), count_if(date_format($"clock", "mm") === "30"))
+      val counts = perBatch.orderBy("batch").collect().map(r => r.getLong(1) -> r.getLong(2)).toSeq
+      assert(counts.forall(_._1 == many))
+      assert(counts.map(_._2).distinct === Seq(0L, 2L))
+    }
+  }
+
+  test("of a query that is just writing its newest entry, all others are there; any other that is damaged is refused") {
+    withTempDir { checkpoint =>
+      run(checkpoint)
+      val batches = batchesIn(checkpoint, "tidemark")
+      def cut(batch: Long) = {
+        val file = entryFile(checkpoint, batch)
+        write(file, Files.readAllBytes(file.toPath).take(40))
+      }
+      cut(batches.last)
+      assert(clocks(checkpoint).map(_.getLong(0)).distinct === batches.init)
+      cut(0L)
+      assert(intercept[TidemarkException](clocks(checkpoint)).getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
+    }
+  }
+
+  test("a place without a log is refused, and stays as it is") {
+    withTempDir { checkpoint =>
+      val error = intercept[TidemarkException](log(checkpoint))
+      assert(error.getCondition === "TIDEMARK.NO_LOG")
+      assert(error.getMessage.contains(checkpoint.getCanonicalPath))
+      assert(checkpoint.list.isEmpty)
+    }
+  }
+
+  test("it takes one constant text") {
+    for (arguments <- Seq("", "'a', 'b'", "7", "null", "upper(id)")) {
+      val error = intercept[Throwable](spark.sql(s"SELECT * FROM tidemark_log($arguments)"))
+      assert(causes(error).exists(e => e.getMessage.contains("WRONG_ARGUMENTS") || arguments == "upper(id)"), arguments)
+    }
+  }
+}

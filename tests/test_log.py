@@ -1,0 +1,53 @@
+"""`log`: a checkpoint's watermarks, batch by batch, without the query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from support.feeds import Feed
+from support.streams import refusal, run_once
+
+import tidemark
+
+SCHEMA = "device STRING, time TIMESTAMP"
+Feeds = Callable[..., Feed]
+
+
+def test_who_held_the_watermark_is_there_when_the_query_is_gone(
+    feed: Feeds, tmp_path: Path, spark: SparkSession
+) -> None:
+    events = feed("events", SCHEMA)
+    checkpoint = tmp_path / "checkpoint"
+    marked = tidemark.with_watermark(
+        events.stream(), "time", "1 minute", key="readings", split_by="device"
+    )
+    events.add({"device": "a", "time": "12:00"}, {"device": "b", "time": "10:00"})
+    assert run_once(marked.groupBy(F.window("time", "10 minutes")).count(), checkpoint) == []
+
+    log = tidemark.log(checkpoint)
+    assert log.columns == [
+        "batch", "time", "key", "split", "clock", "watermark", "idle", "held_by",
+    ]  # fmt: skip
+    first = log.where("batch = 0").orderBy("split").drop("batch", "time").collect()
+    nine = datetime(2024, 1, 1, 9, 59)
+    assert [tuple(row) for row in first] == [
+        ("readings", "a", datetime(2024, 1, 1, 11, 59), nine, False, "b"),
+        ("readings", "b", nine, nine, False, "b"),
+    ]
+    assert tidemark.log(str(checkpoint), spark=spark).count() == log.count()
+
+
+def test_a_place_without_a_log_is_refused(tmp_path: Path, spark: SparkSession) -> None:
+    code, text = refusal(lambda: tidemark.log(tmp_path))
+    assert code == "NO_LOG"
+    assert str(tmp_path) in text
+
+
+@pytest.mark.parametrize("name", ["it's", "a b"])
+def test_a_location_is_taken_as_it_is(name: str, tmp_path: Path, spark: SparkSession) -> None:
+    assert f"{tmp_path}/{name}" in refusal(lambda: tidemark.log(tmp_path / name))[1]
