@@ -63,6 +63,10 @@ files-per-airport: $(INSTALLED) $(FLIGHTS) ## A backlog of files, the same share
 silence: $(INSTALLED) ## Two inputs, one of which falls silent and comes back with all that it has kept
 	cd examples && $(CURDIR)/$(BIN)/python -m silence
 
+.PHONY: kill
+kill: $(INSTALLED) $(KAFKA_READY) ## kill -9 of running queries, rows compared: make kill N=200 SEED=1
+	cd examples && $(CURDIR)/$(BIN)/python -m kills --kills $(N) --seed $(SEED)
+
 ##@ Tests, one kind at a time
 
 .PHONY: test-scala

@@ -1,0 +1,153 @@
+"""Kills, starts again, compares."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+from tqdm import tqdm
+
+from common.folder import ROOT, fast_folder
+
+from .history import history
+from .inputs import write_topic
+from .moments import CUT, Moment, cut_entry, found
+from .plans import PLANS
+from .worker import SIDES
+
+MOST_AT_ONE_CASE = 8
+"""Kills of one query; then it is let through, and the next one begins."""
+
+
+class Case:
+    """A query with inputs of its own, run undisturbed and killed."""
+
+    def __init__(self, folder: Path, plan: str, seed: int, servers: str | None) -> None:
+        self.name = f"{plan}, {'Kafka' if servers else 'Parquet'}, seed {seed}"
+        self.killed = folder / "killed"
+        self._folder = folder
+        self._arguments = [str(folder), plan, str(seed)]
+        self._more = [servers] if servers else []
+        folder.mkdir(parents=True)
+        if servers:
+            for side, pieces in zip(SIDES, history(seed, many=plan == "many"), strict=True):
+                write_topic(servers, f"{folder.name}-{side}", pieces)
+
+    def start(self, run: str) -> subprocess.Popen[bytes]:
+        """A run of the query, in a process group of its own."""
+        (self._folder / run).mkdir(exist_ok=True)
+        with (self._folder / f"{run}.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "kills.worker", *self._arguments, run, *self._more],
+                cwd=ROOT / "examples",
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def let_through(self, run: str) -> list[str]:
+        """Runs it to its end; the rows.
+
+        Raises:
+            SystemExit: it failed; says so with the end of its log.
+        """
+        if self.start(run).wait():
+            self.fail(run)
+        return self.rows(run)
+
+    def rows(self, run: str) -> list[str]:
+        """What a run that has come through has put out."""
+        rows: list[str] = json.loads((self._folder / run / "rows.json").read_text())
+        return rows
+
+    def fail(self, run: str) -> None:
+        """Ends the program with what a run's log has at its end."""
+        log = (self._folder / f"{run}.log").read_text(errors="replace")
+        raise SystemExit(f"{self.name}: the {run} run failed.\n{log[-6000:]}")
+
+
+def kill_once(case: Case, draw: random.Random) -> str | None:
+    """Where the query was when it was killed; `None` where it came through before."""
+    checkpoint = case.killed / "checkpoint"
+    moment = Moment.draw(draw, checkpoint)
+    process = case.start("killed")
+    try:
+        came = moment.wait(checkpoint, lambda: process.poll() is None)
+    finally:
+        # Python and the JVM that it started are one group, of which it is the leader.
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if not came:
+        if process.returncode:
+            case.fail("killed")
+        return None
+    if moment.name == CUT and cut_entry(checkpoint):
+        return "in the middle of its entry"
+    return found(checkpoint)
+
+
+def run(case: Case, draw: random.Random, most: int) -> tuple[Counter[str], int]:
+    """Kills a query up to so many times; where it was, and how many rows it puts out.
+
+    Raises:
+        SystemExit: rows are lost, doubled or changed.
+    """
+    expected = case.let_through("straight")
+    places: Counter[str] = Counter()
+    while places.total() < most and (place := kill_once(case, draw)) is not None:
+        places[place] += 1
+    done = (case.killed / "rows.json").exists()
+    rows = case.rows("killed") if done else case.let_through("killed")
+    if rows != expected:
+        lost, more = Counter(expected) - Counter(rows), Counter(rows) - Counter(expected)
+        raise SystemExit(f"{case.name}: lost {dict(lost)}, doubled or changed {dict(more)}")
+    return places, len(rows)
+
+
+def main() -> None:
+    """As many cases as it takes."""
+    parser = argparse.ArgumentParser(prog="python -m kills", description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--plans", nargs="*", choices=PLANS, default=list(PLANS))
+    parser.add_argument("--no-kafka", action="store_true", help="files only")
+    told = parser.parse_args()
+    draw = random.Random(told.seed)
+    places: Counter[str] = Counter()
+    cases = rows = 0
+    with ExitStack() as stack:
+        folder = stack.enter_context(fast_folder("tidemark-kills-"))
+        servers = None
+        if not told.no_kafka:
+            from kafka_broker.broker import broker
+
+            servers = stack.enter_context(broker(folder / "broker"))
+        bar = stack.enter_context(tqdm(total=told.kills, unit="kill"))
+        while places.total() < told.kills:
+            plan = told.plans[cases % len(told.plans)]
+            by_kafka = servers if cases // len(told.plans) % 2 else None
+            case = Case(folder / f"case-{cases}", plan, told.seed + cases, by_kafka)
+            most = min(MOST_AT_ONE_CASE, told.kills - places.total())
+            found_at, put_out = run(case, draw, most)
+            places += found_at
+            cases, rows = cases + 1, rows + put_out
+            bar.update(found_at.total())
+            bar.set_postfix_str(case.name)
+    print(
+        f"{places.total()} kills of {cases} queries: none of {rows} rows lost, doubled or changed."
+    )
+    for place, times in places.most_common():
+        print(f"  {times:4} {place}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""The inputs as streams: a Parquet file for each piece, or a Kafka topic of which each batch takes a piece's worth."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from .history import PARTS, Row
+
+SCHEMA = "id LONG, at TIMESTAMP, part INT"
+RECORDS_PER_BATCH = 40
+
+
+def write_files(spark: SparkSession, folder: Path, pieces: list[list[Row]]) -> None:
+    """Writes each piece as one file, in an order that Spark sees."""
+    for number, rows in enumerate(pieces):
+        draft = folder.parent / f".{folder.name}-{number}"
+        df = spark.createDataFrame(rows, "id LONG, at LONG, part INT")
+        df = df.withColumn("at", F.timestamp_seconds("at"))
+        df.coalesce(1).write.parquet(str(draft))
+        (file,) = draft.glob("*.parquet")
+        os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
+        folder.mkdir(parents=True, exist_ok=True)
+        file.rename(folder / f"{number:05}.parquet")
+
+
+def files(spark: SparkSession, folder: Path) -> DataFrame:
+    """The files as a stream, a file a batch."""
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+    return reader.parquet(str(folder))
+
+
+def write_topic(servers: str, topic: str, pieces: list[list[Row]]) -> None:
+    """Fills a topic that is not there yet."""
+    from kafka_broker.topic import Record, fill, make_topic
+
+    make_topic(servers, topic, PARTS)
+    records = (Record(row.part, str(row.id), str(row.at)) for rows in pieces for row in rows)
+    for _ in fill(servers, topic, records):
+        pass
+
+
+def topic(spark: SparkSession, servers: str, name: str) -> DataFrame:
+    """The topic as a stream, some records a batch."""
+    reader = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("subscribe", name)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
+    )
+    return reader.load().select(
+        F.col("key").cast("string").cast("long").alias("id"),
+        F.timestamp_seconds(F.col("value").cast("string").cast("long")).alias("at"),
+        F.col("partition").alias("part"),
+    )

@@ -1,0 +1,74 @@
+"""A join and an aggregation behind it, on a cluster of which one executor is killed in the middle of a task."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from support.cluster import on_a_cluster
+from support.feeds import Feed
+from support.processes import result
+from support.streams import Stepper
+
+import tidemark
+
+SCHEMA = "id LONG, time TIMESTAMP"
+STEPS = 4
+
+folder = Path(sys.argv[1])
+spark = on_a_cluster(folder)
+
+
+def mortal(deed: Path, victim: int) -> F.Column:
+    """An id as it is; the first task that has this one among its rows takes its executor with it."""
+
+    @F.udf("long")
+    def killing(number: int) -> int:
+        if number == victim and not deed.exists():
+            deed.touch()
+            # The worker's parent is Python's daemon, and its parent the executor.
+            daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
+            os.kill(int(daemon.rpartition(")")[2].split()[1]), signal.SIGKILL)
+        return number
+
+    return killing("id")
+
+
+def joined(name: str, victim: int) -> tuple[list[list[object]], list[tuple[str, int]], bool]:
+    """Rows, late rows of each side, and whether an executor died, of a query in several steps."""
+    here = folder / name
+    feeds = [Feed(spark, here / side, SCHEMA) for side in ("left", "right")]
+    deed = here / "deed"
+
+    def side(feed: Feed, key: str) -> DataFrame:
+        marked = tidemark.with_watermark(feed.stream(), "time", "0 seconds", key=key)
+        return marked.select(
+            mortal(deed, victim).alias(f"id_{key}"), F.col("time").alias(f"t_{key}")
+        )
+
+    near = "id_a % 3 = id_b % 3 AND t_b BETWEEN t_a AND t_a + INTERVAL 10 MINUTES"
+    both = side(feeds[0], "a").join(side(feeds[1], "b"), F.expr(near), "left_outer")
+    counts = both.groupBy(F.window("t_a", "10 minutes")).agg(F.count("*"), F.count("id_b"))
+    stepper = Stepper(
+        counts.select("window.start", "count(1)", "count(id_b)"), "append", here / "cp"
+    )
+    for step in range(STEPS):
+        for number, feed in enumerate(feeds):
+            rows = [(10 * step + n, 10 * step + n + 2 * number) for n in range(6)]
+            # One of an hour before: late, but for the first step.
+            rows += [(10 * step + 7, 10 * step - 60)]
+            feed.add(*({"id": i, "time": f"{12 + m // 60:02}:{m % 60:02}"} for i, m in rows))
+        stepper.step()
+    out = [[str(value) for value in row] for batch in stepper.batches for row in batch]
+    late = [(str(one.key), one.rows) for one in tidemark.late_rows(stepper.query)]
+    stepper.stop()
+    return out, late, deed.exists()
+
+
+straight, killed = joined("straight", victim=-1), joined("killed", victim=12)
+result(straight=straight, killed=killed)
+spark.stop()

@@ -1,0 +1,84 @@
+"""`make kill`: a share of it, and that it would say so if a row were lost."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.processes import clean_environment
+
+from kills import __main__ as kills
+from kills.moments import Moment, cut_entry, found, last
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_it_puts_out_what_it_would_have(tmp_path: Path) -> None:
+    """With so many splits that the log has only what has changed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kills", "--kills", "3", "--no-kafka", "--plans", "many"],
+        cwd=EXAMPLES,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert "3 kills of 1 queries: none of" in done.stdout
+
+
+class Pretended(kills.Case):
+    """A case whose runs have put out what they are told to."""
+
+    def __init__(self, folder: Path, straight: list[str], killed: list[str]) -> None:
+        self.name = "pretended"
+        self.killed = folder / "killed"
+        self._rows = {"straight": straight, "killed": killed}
+
+    def let_through(self, run: str) -> list[str]:
+        return self._rows[run]
+
+
+@pytest.mark.parametrize(
+    ("killed", "said"), [(["a"], "lost {'b': 1}"), (["a", "b", "b"], "changed {'b': 1}")]
+)
+def test_a_row_that_is_lost_or_doubled_ends_the_program(
+    killed: list[str], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit, match=said):
+        kills.run(Pretended(tmp_path, ["a", "b"], killed), random.Random(1), most=0)
+    places, rows = kills.run(Pretended(tmp_path, ["a"], ["a"]), random.Random(1), most=0)
+    assert (places.total(), rows) == (0, 1)
+
+
+def test_where_a_query_was_is_told_by_what_it_has_left(tmp_path: Path) -> None:
+    def leave(log: str, name: str) -> None:
+        (tmp_path / log).mkdir(exist_ok=True)
+        (tmp_path / log / name).write_bytes(b"12345678")
+
+    assert last(tmp_path, "offsets") == -1
+    leave("offsets", "0")
+    assert found(tmp_path) == "in a batch, before its entry"
+    assert not cut_entry(tmp_path)
+    leave("tidemark", "0.changes")
+    leave("tidemark", ".0.changes.crc")
+    assert found(tmp_path) == "entry written, not committed"
+    assert cut_entry(tmp_path)
+    assert [p.name for p in (tmp_path / "tidemark").iterdir()] == ["0.changes"]
+    assert (tmp_path / "tidemark" / "0.changes").read_bytes() == b"1234"
+    leave("commits", "0")
+    assert found(tmp_path) == "between two batches"
+    # One that counts is left alone.
+    assert not cut_entry(tmp_path)
+
+
+def test_moments_are_of_the_next_few_batches_and_a_run_that_ends_has_none(tmp_path: Path) -> None:
+    drawn = [Moment.draw(random.Random(seed), tmp_path) for seed in range(60)]
+    assert {one.batch for one in drawn} == {0, 1, 2}
+    assert len({one.name for one in drawn}) == 7
+    assert not any(one.wait(tmp_path, lambda: False) for one in drawn)
