@@ -6,6 +6,7 @@ Tests that need a Spark started in some other way start a process of their own (
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Functions in Python run where pandas is.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # These JVMs are short-lived: the second, slower compiler only takes processor time from them.
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 

@@ -1,0 +1,153 @@
+"""State of one's own in Python: what a function reads as watermark, and when its timers are due, is its operator's."""
+
+# ruff: noqa: N802, N803 - Spark wants these names.
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from support.feeds import Feed, millis
+from support.streams import Stepper
+
+from tidemark import late_rows, with_watermark
+
+SCHEMA = "id LONG, time TIMESTAMP"
+TEN_MINUTES = 600_000
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+# Python workers do not have this module.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+Feeds = Callable[..., Feed]
+Run = Callable[..., Stepper]
+
+
+@pytest.fixture
+def rocksdb(spark: SparkSession) -> Iterator[None]:
+    """What `transformWithState` needs."""
+    key = "spark.sql.streaming.stateStore.providerClass"
+    before = spark.conf.get(key)
+    spark.conf.set(key, ROCKSDB)
+    yield
+    spark.conf.set(key, before)
+
+
+def until_silent(
+    key: tuple[int], pieces: Iterator[pd.DataFrame], state: GroupState
+) -> Iterator[pd.DataFrame]:
+    """Gives out a row for each row, and another when nothing has come for ten minutes."""
+    what, watermark = "row", state.getCurrentWatermarkMs()
+    if state.hasTimedOut:
+        what = "silent"
+        state.remove()
+    else:
+        newest = max(piece["time"].max() for piece in pieces)
+        state.update((1,))
+        state.setTimeoutTimestamp(int(newest.timestamp() * 1000) + TEN_MINUTES)
+    yield pd.DataFrame({"id": [key[0]], "what": [what], "watermark": [watermark]})
+
+
+class UntilSilent(StatefulProcessor):
+    """The same, by a timer."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
+        newest = max(piece["time"].max() for piece in rows)
+        self._handle.registerTimer(int(newest.timestamp() * 1000) + TEN_MINUTES)
+        yield self._row(key, "row", timerValues)
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: Any, expiredTimerInfo: Any
+    ) -> Iterator[pd.DataFrame]:
+        yield self._row(key, "silent", timerValues)
+
+    def close(self) -> None:
+        pass
+
+    @staticmethod
+    def _row(key: Any, what: str, timers: Any) -> pd.DataFrame:
+        watermark = timers.getCurrentWatermarkInMs()
+        return pd.DataFrame({"id": [key[0]], "what": [what], "watermark": [watermark]})
+
+
+OUT = "id LONG, what STRING, watermark LONG"
+
+
+def by_groups(df: DataFrame) -> DataFrame:
+    return df.groupBy("id").applyInPandasWithState(
+        until_silent, OUT, "n LONG", "append", GroupStateTimeout.EventTimeTimeout
+    )
+
+
+def by_timers(df: DataFrame) -> DataFrame:
+    return df.groupBy("id").transformWithStateInPandas(
+        statefulProcessor=UntilSilent(),
+        outputStructType=OUT,
+        outputMode="Append",
+        timeMode="EventTime",
+    )
+
+
+@pytest.mark.parametrize("keeping", [by_groups, by_timers])
+def test_a_function_reads_the_watermark_of_its_own_input(
+    keeping: Callable[[DataFrame], DataFrame], feed: Feeds, run: Run, rocksdb: None
+) -> None:
+    fast, slow = feed("fast", SCHEMA), feed("slow", SCHEMA)
+    kept = keeping(with_watermark(fast.stream(), "time", "0 seconds", key="fast"))
+    # Spark allows no second one of some in a query; this one is behind, and holds nobody but itself.
+    behind = with_watermark(slow.stream(), "time", "0 seconds", key="slow")
+    counts = behind.groupBy(F.window("time", "10 minutes")).count()
+    stepper = run(kept.union(counts.select("count", F.lit("count"), F.lit(0))))
+    slow.add({"id": 1, "time": "10:00"})
+    fast.add({"id": 1, "time": "12:00"})
+    assert [row[:2] for row in stepper.step()] == [(1, "row")]
+    fast.add({"id": 2, "time": "12:30"})
+    assert stepper.step() == [(1, "silent", millis("12:30")), (2, "row", millis("12:00"))]
+    # One is late, and one that would be for no time but its own is not.
+    fast.add({"id": 3, "time": "12:20"}, {"id": 3, "time": "12:31"})
+    slow.add({"id": 1, "time": "10:05"})
+    assert stepper.step() == [(3, "row", millis("12:30"))]
+    assert {late.key: late.rows for late in late_rows(stepper.query)} == {"fast": 1, "slow": 0}
+
+
+class Latest(StatefulProcessor):
+    """Gives out the newest time of each batch's rows."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        pass
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
+        yield pd.DataFrame({"id": [key[0]], "at": [max(piece["time"].max() for piece in rows)]})
+
+    def close(self) -> None:
+        pass
+
+
+def test_what_comes_out_as_event_time_closes_windows(
+    feed: Feeds, run: Run, spark: SparkSession, rocksdb: None
+) -> None:
+    events = feed("events", SCHEMA)
+    marked = with_watermark(events.stream(), "time", "0 seconds")
+    latest = marked.groupBy("id").transformWithStateInPandas(
+        statefulProcessor=Latest(),
+        outputStructType="id LONG, at TIMESTAMP",
+        outputMode="Append",
+        timeMode="EventTime",
+        eventTimeColumnName="at",
+    )
+    counts = latest.groupBy(F.window("at", "10 minutes").alias("w")).count()
+    stepper = run(counts.select(F.date_format("w.start", "HH:mm"), "count"))
+    events.add({"id": 1, "time": "10:00"}, {"id": 1, "time": "10:05"}, {"id": 2, "time": "10:01"})
+    assert stepper.step() == []
+    events.add({"id": 1, "time": "10:20"})
+    assert stepper.step() == [("10:00", 2)]
