@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 
@@ -107,6 +107,11 @@ def report_json(query: StreamingQuery, session: SparkSession | None) -> str | No
     else:
         found = (session or session_of(query)).sql(text).collect()[0][0]
     return None if found is None else str(found)
+
+
+def log_table(session: SparkSession, checkpoint: str) -> DataFrame:
+    """The log of a query, by where its checkpoint is."""
+    return session.sql("SELECT * FROM tidemark_log(:checkpoint)", args={"checkpoint": checkpoint})
 
 
 def session_of(query: StreamingQuery) -> SparkSession:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from tidemark import _bridge
 from tidemark._session import require_extension
 
 if TYPE_CHECKING:
@@ -43,6 +44,4 @@ def log(checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None
 
     session = spark if spark is not None else SparkSession.active()
     require_extension(session)
-    return session.sql(
-        "SELECT * FROM tidemark_log(:checkpoint)", args={"checkpoint": os.fspath(checkpoint)}
-    )
+    return _bridge.log_table(session, os.fspath(checkpoint))
