@@ -91,6 +91,14 @@ object TidemarkConf {
       "side; its rows that come after all are late by that.",
     default = false)("hold" -> false, "follow" -> true)
 
+  val DowntimeIsSilence: TidemarkConf[Boolean] = TidemarkConf(
+    "spark.tidemark.downtimeIsSilence",
+    "Whether the time in which a query was not running counts as silence of its inputs and splits. With true an idle " +
+      "time goes on while nobody listens, which suits queries that are run now and then for what is available.",
+    default = false,
+    since = "0.1.0",
+    Seq("false", "true"))(_.toBooleanOption)
+
   val MaxSplits: TidemarkConf[Int] = TidemarkConf(
     "spark.tidemark.maxSplits",
     "How many splits an input may have. A query that meets more fails by name: each takes some 60 bytes on the driver.",
@@ -99,5 +107,14 @@ object TidemarkConf {
     Seq("2000000", "another number above zero"))(_.toIntOption.filter(_ > 0))
 
   val all: Seq[TidemarkConf[_]] =
-    Seq(Enabled, UnboundedJoin, IdleAfter, OnReturnOfSplit, WhenAllIdle, MaxAhead, JoinIdleFollows, MaxSplits)
+    Seq(
+      Enabled,
+      UnboundedJoin,
+      IdleAfter,
+      OnReturnOfSplit,
+      WhenAllIdle,
+      MaxAhead,
+      JoinIdleFollows,
+      DowntimeIsSilence,
+      MaxSplits)
 }

@@ -227,6 +227,22 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     same
   }
 
+  /** With every input heard so much later than it was, but not after `nowMillis`. */
+  def heardLater(moreMillis: Long, nowMillis: Long): Coalescer = {
+    val same = copy()
+    def later(time: Long) = math.max(time, math.min(time + moreMillis, nowMillis))
+    var input = 0
+    while (input < count) {
+      same.heard(input) = later(heard(input))
+      input += 1
+    }
+    if (count > 0) {
+      same.earliest = later(earliest)
+      same.latest = later(latest)
+    }
+    same
+  }
+
   /** The earliest time at which an active input was heard, or a time before it. */
   def earliestHeard: Long = earliest
 

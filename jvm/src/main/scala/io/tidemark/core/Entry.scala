@@ -67,6 +67,17 @@ final case class Entry(
     ledgers = ledgers,
     inputFloors = inputFloors)
 
+  /** As the memory of a query that was not running until now: nobody was silent in the meantime, as nobody listened. */
+  def listeningFrom(nowMillis: Long): Entry =
+    if (nowMillis <= endMillis) this else copy(endMillis = nowMillis).notListening(nowMillis - endMillis)
+
+  /** Nobody listened for so long before this entry's end. */
+  def notListening(missedMillis: Long): Entry = copy(origins = origins.map { case (name, state) =>
+    name -> state.copy(
+      splits = state.splits.heardLater(missedMillis, endMillis),
+      sinceMillis = state.sinceMillis.map(since => math.max(since, math.min(since + missedMillis, endMillis))))
+  })
+
   /** With the origins that are not remembered here, because they are new to the plan, at what `floor` has for them. */
   def withOriginsOf(floor: Entry): Entry = copy(
     decision = decision.copy(origins = floor.decision.origins ++ decision.origins),

@@ -82,6 +82,10 @@ final class Splits private (private val names: SplitNames, private val clocks: C
       new Splits(known, all)
     }
 
+  /** With each heard so much later than it was, but not after `nowMillis`. */
+  def heardLater(moreMillis: Long, nowMillis: Long): Splits =
+    new Splits(names, clocks.heardLater(moreMillis, nowMillis))
+
   /** With a watermark that is no earlier than this one. */
   def atLeast(floor: Watermark): Splits =
     floor.millis.filter(millis => watermark.millis.forall(_ < millis)).fold(this) { millis =>

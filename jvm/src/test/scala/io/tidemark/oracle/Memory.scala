@@ -36,7 +36,7 @@ object Mark {
   * @param begun when the first batch ended, and @param last when the last one began (ms)
   * @param own each operator's watermarks in the batch, by which the next one's rows are late
   * @param progress those by which it is asked whether an operator would go on
-  * @param canGoOn whether batches without data may run
+  * @param canGoOn whether batches without data may run: not before the first one of a run
   */
 final case class Memory(
     sources: Map[Int, Source] = Map.empty,
@@ -49,6 +49,14 @@ final case class Memory(
     matched: Set[Kept] = Set.empty,
     progress: Map[Int, Long] = Map.empty,
     canGoOn: Boolean = false) {
+
+  /** A time in which the query did not run is no silence. */
+  def listeningFrom(now: Long): Memory = {
+    def later(time: Long) = math.min(time + now - last, now)
+    copy(
+      sources = sources.view.mapValues(_.heardAt(later)).toMap,
+      begun = begun.map(later))
+  }
 
   /** What watermarks depend on. */
   def timeless: (Any, Any, Any) = (sources.view.mapValues(_.reached).toMap, unions, carried)

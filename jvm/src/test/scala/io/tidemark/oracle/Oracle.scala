@@ -29,7 +29,8 @@ final class Oracle(query: Query) {
     }
   }
 
-  private def run(before: Memory, now: Long, rows: Map[Int, Seq[Row]]): (Memory, Batch) = {
+  private def run(memory: Memory, now: Long, rows: Map[Int, Seq[Row]]): (Memory, Batch) = {
+    val before = if (memory.canGoOn) memory else memory.listeningFrom(now)
     val marks = new Marks(nodes, before, now, rows.filter(_._2.nonEmpty).keySet)
     val work = new Work(nodes, before, marks, rows)
     val out = work.rowsOf(query)

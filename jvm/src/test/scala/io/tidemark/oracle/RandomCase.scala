@@ -104,8 +104,6 @@ object RandomCase {
 
   private def steps(random: Random, query: Query): Seq[Step] = {
     val inputs = query.nodes.collect { case input: Input => input }
-    // Idle time goes on by the clock, which a restart does not stop.
-    val canRestart = inputs.forall(_.idleAfter.isEmpty)
     val ids = 1 + random.nextInt(3)
     val lines = inputs.map { input =>
       val Seq(offset, pace, jitter) = Seq(Seq(0, 0, 5, -20), Seq(2, 5, 12), Seq(1, 4, 15, 30)).map { all =>
@@ -121,7 +119,7 @@ object RandomCase {
     }
     val ordinary = (0 until 4 + random.nextInt(6)).flatMap { step =>
       val rows = lines.map { case (number, next) => number -> next(step) }.toMap
-      val restart = canRestart && step > 0 && random.nextInt(6) == 0
+      val restart = step > 0 && random.nextInt(6) == 0
       Step(seconds(random), rows, restart) +: quiet(random, random.nextInt(3))
     }
     // In the end all of them jump, so that what is still waiting comes out.

@@ -24,6 +24,9 @@ final case class Source(splits: Map[Int, Split] = Map.empty, reached: Option[Lon
     if (steps > 0 || reached.isEmpty) copy(reached = Some(reached.getOrElse(0L) + steps * step)) else this
   }
 
+  def heardAt(later: Long => Long): Source =
+    copy(splits = splits.view.mapValues(s => s.copy(heard = later(s.heard))).toMap)
+
   def withSplits(names: Set[Int], now: Long): Source =
     copy(splits = names.map(_ -> Split(None, now, Active)).toMap ++ splits)
 

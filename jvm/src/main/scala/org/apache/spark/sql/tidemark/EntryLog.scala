@@ -91,6 +91,17 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
     purge(entry.batch - math.max(retain, LeastRetained))
   }
 
+  /** Replaces the entry of a batch that counts; at no time is it gone. */
+  def rewrite(entry: Entry): Unit = {
+    val encoded = EntryCodec.encode(entry, None)
+    files.write(entry.batch, Whole, encoded.data, inPlace = false)
+    files.note(entry.batch, Whole)
+    files.delete(entry.batch, Changes)
+    last = Some(EntryCodec.Written(entry, encoded.checksum))
+    changes.clear()
+    baseSize = encoded.data.length
+  }
+
   /** Sees to it that not too many changes have to be read after a restart. */
   private def shorten(before: Option[EntryCodec.Written]): Unit = {
     snapshots.done().foreach { snapshot =>

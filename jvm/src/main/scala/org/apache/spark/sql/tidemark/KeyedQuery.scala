@@ -30,6 +30,8 @@ private[tidemark] final class KeyedQuery(
   private var wanted = false
   private var reads = Map.empty[UUID, Watermark]
   private var ownSince = 0L
+  // The batch that is run again, and how long nobody listened since it was begun (ms).
+  private var missed = Option.empty[(Long, Long)]
   @volatile private var told = Seq.empty[TidemarkError]
 
   @volatile private var seen: Option[Snapshot] = None
@@ -56,10 +58,12 @@ private[tidemark] final class KeyedQuery(
     * @param first the batch that is planned first
     * @param previousMillis the query's watermark in the batch before, in Spark's own log (0: none)
     * @param currentMillis the query's watermark for the first batch there: the floor of every origin whose own is lost
+    * @param listens since when, if the time in which the query was not running is no silence
     */
-  def resume(first: Long, previousMillis: Long, currentMillis: Long): Unit = {
+  def resume(first: Long, previousMillis: Long, currentMillis: Long, listens: Option[Listens]): Unit = {
     val floor = Entry.initial(origins.names, first - 1, previousMillis, currentMillis)
-    val own = if (first == 0) None else log.read(first - 1)
+    val own = if (first == 0) None else log.read(first - 1).map(listening(_, listens))
+    missed = listens.collect { case ListensAgain(batch, now) => first -> (now - batch) }
     def gap = if (first == 0) floor else log.newestBefore(first - 1).fold(floor)(_.raisedTo(floor))
     entry = own.fold(gap)(_.withOriginsOf(floor))
     entry = entry.fitting(origins.rules)
@@ -67,6 +71,17 @@ private[tidemark] final class KeyedQuery(
     if (first > 0 && own.isEmpty)
       logWarning(
         s"$label: the checkpoint has no watermark entry of batch ${first - 1}; going on from Spark's watermark")
+  }
+
+  /** An entry without the silence of a time in which nobody listened. It replaces the one that was read: should the first
+    * batch have to be run again, it has to be decided by the same.
+    */
+  private def listening(read: Entry, listens: Option[Listens]): Entry = listens match {
+    case Some(ListensFrom(batch)) if origins.rules.values.exists(_.idleAfterMillis.nonEmpty) =>
+      val entry = read.listeningFrom(batch)
+      if (entry ne read) log.rewrite(entry)
+      entry
+    case _ => read
   }
 
   /** Whether `batch` has worked with these watermarks: Spark's own may have evicted less. */
@@ -164,10 +179,10 @@ private[tidemark] final class KeyedQuery(
           throw new TidemarkException(TidemarkError.splitNamesTooLong(split.mkString(", ")), e)
       }
     requireFewSplits(after)
-    log.write(after)
-    entry = after
+    entry = missed.collect { case (`batch`, millis) if millis > 0 => after.notListening(millis) }.getOrElse(after)
+    log.write(entry)
     next = Next(null, null, Decision.none)
-    seen = seen.map(_.copy(entry = after, decision = after.standing))
+    seen = seen.map(_.copy(entry = entry, decision = entry.standing))
   }
 
   /** Before anything of it is remembered: more splits than are allowed would fill the driver's memory. */
@@ -185,6 +200,15 @@ private[tidemark] final class KeyedQuery(
 }
 
 private[tidemark] object KeyedQuery {
+
+  /** Since when a run of a query listens to its inputs. */
+  sealed trait Listens
+
+  /** Since its first batch was begun, which is new (ms). */
+  final case class ListensFrom(batchMillis: Long) extends Listens
+
+  /** Since the run was begun, and its first batch is one that another run had begun (ms). */
+  final case class ListensAgain(batchMillis: Long, beganMillis: Long) extends Listens
 
   /** @param plan the query's plan in the last batch
     * @param entry the memory after the last batch that ended

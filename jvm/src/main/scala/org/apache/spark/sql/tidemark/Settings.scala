@@ -13,6 +13,7 @@ private[tidemark] object Settings {
   def whenIdle(conf: SQLConf): WhenIdle = read(conf, TidemarkConf.WhenAllIdle)
   def maxAhead(conf: SQLConf): Option[Long] = read(conf, TidemarkConf.MaxAhead)
   def joinIdleFollows(conf: SQLConf): Boolean = read(conf, TidemarkConf.JoinIdleFollows)
+  def downtimeIsSilence(conf: SQLConf): Boolean = read(conf, TidemarkConf.DowntimeIsSilence)
   def maxSplits(conf: SQLConf): Int = read(conf, TidemarkConf.MaxSplits)
   def unboundedJoin(conf: SQLConf): TidemarkConf.Unbounded = read(conf, TidemarkConf.UnboundedJoin)
 

@@ -21,6 +21,10 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   private val label = Option(execution.name).fold(execution.id.toString)(name => s"$name [${execution.id}]")
   private def conf: SQLConf = SparkInternals.session(execution).sessionState.conf
 
+  // What a run before this one has begun, and not counted as done, is decided as it was then.
+  private val began = now
+  private val begunBefore = execution.offsetLog.getLatestBatchId()
+
   @volatile private var decided: Option[Either[String, KeyedQuery]] = None
 
   /** The query's keyed watermarks; `None` if it is left to Spark. On the query's thread, from its first planning on. */
@@ -65,7 +69,12 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
       new KeyedQuery(label, origins, QuerySettings(Settings.unboundedJoin(conf), Settings.maxSplits(conf)), log)
     val first = batch
     val previous = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
-    query.resume(first.id, previous, first.watermarkMillis)
+    val isNew = begunBefore.forall(_ < first.id)
+    val listens = Option.unless(Settings.downtimeIsSilence(conf)) {
+      if (isNew) KeyedQuery.ListensFrom(first.timestampMillis)
+      else KeyedQuery.ListensAgain(first.timestampMillis, began)
+    }
+    query.resume(first.id, previous, first.watermarkMillis, listens)
     val floor = SparkInternals.tracker(execution).currentWatermark
     SparkInternals.setTracker(execution, new KeyedTracker(this, query, execution.analyzedPlan, floor))
     query

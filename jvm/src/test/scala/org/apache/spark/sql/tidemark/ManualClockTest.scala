@@ -12,7 +12,8 @@ trait ManualClockTest extends KeyedWatermarkTest {
 
   protected def run(df: DataFrame)(actions: StreamAction*): Unit = {
     clock = new StreamManualClock
-    testStream(df)((StartStream() +: actions).flatMap {
+    val all = if (actions.head.isInstanceOf[StartStream]) actions else StartStream() +: actions
+    testStream(df)(all.flatMap {
       case start: StartStream =>
         Seq(start.copy(trigger = Trigger.ProcessingTime("1 second"), triggerClock = clock), Execute(_ => triggered()))
       case advance: AdvanceManualClock => Seq(advance, Execute(_ => triggered()))

@@ -1,11 +1,12 @@
 package org.apache.spark.sql.tidemark
 
+import java.io.File
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
 import java.sql.Timestamp
 import java.util.concurrent.atomic.AtomicReference
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{TidemarkConf, WatermarkOptions}
 import io.tidemark.core.{Coalescer, SplitNames}
 import io.tidemark.functions.withWatermark
 
@@ -75,6 +76,39 @@ class SilentSplitsSuite extends SilenceTest {
         Seq(AddData(stream, "b" -> at("10:26")), second, idleAre(), StopStream, StartStream()) ++
         more("10:50") ++ Seq(idleAre(), originsAre("time" -> Some(millis("10:26")))): _*)
   }
+
+  for ((setting, idle) <- Seq("false" -> 0, "true" -> 1))
+    test(s"the time in which a query was not running, also before a batch is run again; downtimeIsSilence=$setting") {
+      withSQLConf(TidemarkConf.DowntimeIsSilence.key -> setting)(withTempDir { checkpoint =>
+        val (stream, df) = readings
+        val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
+        def later = Seq(Execute(_ => moveWithin(3600000)), start)
+        def idleAre(expected: Int) = Execute { query =>
+          assert(keyed(query).snapshot.get.entry.origins.values.head.splits.idle === expected)
+        }
+        def more(time: String) = Seq(AddData(stream, "a" -> at(time)), second)
+        var first = 0L
+        val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))
+        run(counted(marked))(
+          Seq(start, AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second, second) ++
+            Seq(Execute(query => first = keyed(query).snapshot.get.entry.batch + 1), StopStream) ++ later ++
+            // Nobody can tell whose rows wait in the first batch; in the second it is known that "b" had none.
+            more("10:30") ++ more("10:31") ++ Seq(idleAre(idle), StopStream) ++
+            // As if it had been killed in its first batch.
+            Seq(Execute(_ => setBack(checkpoint, first))) ++ later ++ more("10:32") ++ Seq(idleAre(idle)) ++
+            // Now it has been silent while the query ran.
+            (33 to 43).flatMap(minute => more(s"10:$minute")) ++ Seq(idleAre(1)): _*)
+      })
+    }
+
+  /** As if the query had been killed in this batch. */
+  private def setBack(checkpoint: File, batch: Long): Unit =
+    for {
+      log <- Seq("commits", "offsets", "tidemark")
+      file <- new File(checkpoint, log).listFiles
+      of <- file.getName.stripPrefix(".").takeWhile(_.isDigit).toLongOption
+      if of > batch || of == batch && log != "offsets"
+    } Files.delete(file.toPath)
 
   for ((rule, reached) <- Seq("hold" -> "10:26", "catch_up" -> "10:46"))
     test(s"a split that comes back behind the watermark: $rule") {
