@@ -8,18 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+ANY = "any time"
+CUT = "a piece of its entry"
 MOMENTS = {
     "the commit before it": ("commits", -1, 0.0),
     "its offsets": ("offsets", 0, 0.0),
     "its offsets, a little later": ("offsets", 0, 0.4),
     "its entry": ("tidemark", 0, 0.0),
-    "a piece of its entry": ("tidemark", 0, 0.0),
+    CUT: ("tidemark", 0, 0.0),
     "its commit": ("commits", 0, 0.0),
 }
 """Which file of a batch is waited for (folder, and how many batches later), and up to how many seconds more."""
-
-ANY = "any time"
-CUT = "a piece of its entry"
 
 
 def last(checkpoint: Path, log: str) -> int:

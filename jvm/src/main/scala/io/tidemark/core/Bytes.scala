@@ -113,14 +113,10 @@ private[core] final class ByteReader(data: Array[Byte], private var at: Int, end
 
   /** What is left. */
   def restRaw(): Array[Byte] = Arrays.copyOfRange(data, at, end)
-  def isAtEnd: Boolean = at == end
 
   def option(): Option[Long] = if (unsigned() == 0L) None else Some(signed())
 
-  def seq[A](read: => A): Seq[A] = {
-    val size = count()
-    Vector.fill(size)(read)
-  }
+  def seq[A](read: => A): Seq[A] = Vector.fill(count())(read)
 
   /** How many elements follow. Each takes at least a byte: a larger count is damage, no reason to run out of memory. */
   def count(): Int = {

@@ -312,7 +312,8 @@ object Coalescer {
     all.count = count
     var input = 0
     while (input < count) {
-      val (clock, state) = (clocks(input), states(input))
+      val clock = clocks(input)
+      val state = states(input)
       all.heard(input) = heard(input)
       all.states(input) = state
       all.top = math.max(all.top, clock)

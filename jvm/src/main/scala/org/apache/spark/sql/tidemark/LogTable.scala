@@ -23,11 +23,8 @@ object LogTable {
 
   /** What Spark takes to make the function known. */
   val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = {
-    val (identifier, info, _) = SqlFunctions.described(
-      getClass,
-      name,
-      "(checkpoint) - how far each input and split of a streaming query had come with each batch")(_.head)
-    (identifier, info, table)
+    val usage = "(checkpoint) - how far each input and split of a streaming query had come with each batch"
+    (new FunctionIdentifier(name), SqlFunctions.info(getClass, name, usage), table)
   }
 
   val schema: StructType = new StructType()

@@ -42,9 +42,11 @@ object SqlFunctions {
   /** @param usage what it takes, and what it gives; without its name */
   private[tidemark] def described(of: Class[_], name: String, usage: String)(
       build: Seq[Expression] => Expression): Description = {
-    val info = new ExpressionInfo(of.getName, null, name, s"_FUNC_$usage", "", "", "", "", "", "", "built-in")
-    (new FunctionIdentifier(name), info, build)
+    (new FunctionIdentifier(name), info(of, name, usage), build)
   }
+
+  private[tidemark] def info(of: Class[_], name: String, usage: String): ExpressionInfo =
+    new ExpressionInfo(of.getName, null, name, s"_FUNC_$usage", "", "", "", "", "", "", "built-in")
 
   private[tidemark] def text(value: String): Expression = Literal(UTF8String.fromString(value), StringType)
 }
