@@ -12,7 +12,9 @@ object SparkTests {
     libraryDependencies ++= modules.map("org.apache.spark" %% _ % version % Test classifier "tests"),
     libraryDependencies ++= Seq(
       "org.scalatest" %% "scalatest" % "3.2.20" % Test,
-      "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test),
+      "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test,
+      // Spark's StreamingQuerySuite is made with it.
+      "org.scalatestplus" %% "mockito-5-12" % "3.2.19.0" % Test),
     Test / fork := true,
     Test / testForkedParallel := false,
     Test / parallelExecution := false,

@@ -83,12 +83,16 @@ final case class Entry(
     decision = decision.copy(origins = floor.decision.origins ++ decision.origins),
     origins = floor.origins ++ origins)
 
-  /** With every origin split as the plan splits it now. One that was split otherwise keeps what it had reached; its old
-    * splits would be waited for without end.
+  /** As the plan wants its origins now. One that was split otherwise keeps what it had reached; its old splits would be
+    * waited for without end. Where nobody falls silent any more, nobody is.
     */
   def fitting(rules: Map[OriginName, OriginRules]): Entry = copy(origins = origins.map { case (name, state) =>
-    val fits = rules.get(name).forall(_.splitBy == state.splitBy)
-    name -> (if (fits) state else OriginState(Splits.none.atLeast(state.watermark), state.maxEventTimeMillis))
+    name -> rules.get(name).fold(state) { wanted =>
+      if (wanted.splitBy != state.splitBy)
+        OriginState(Splits.none.atLeast(state.watermark), state.maxEventTimeMillis)
+      else if (wanted.idleAfterMillis.isEmpty) state.copy(splits = state.splits.allAwake(wanted.onReturn))
+      else state
+    }
   })
 
   /** What the next batch works with when it is decided at this moment. */

@@ -49,6 +49,17 @@ final class Splits private (private val names: SplitNames, private val clocks: C
         all.settle()
       }
 
+  /** With none idle: each holds the watermark from where it has got to. */
+  def allAwake(onReturn: OnReturn): Splits =
+    if (idle == 0) this
+    else
+      changed(onReturn) { (_, all) =>
+        (0 until all.size).filter(all.state(_) == Coalescer.Idle).foreach { split =>
+          all.observe(split, Coalescer.NoClock, all.lastHeard(split))
+        }
+        all.settle()
+      }
+
   /** With these (encoded names) known: they hold the watermark until they are heard or idle. */
   def withNames(splits: Seq[Array[Byte]], nowMillis: Long, onReturn: OnReturn): Splits =
     if (splits.forall(contains)) this

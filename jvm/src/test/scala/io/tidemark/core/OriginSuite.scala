@@ -181,6 +181,15 @@ class OriginSuite extends AnyFunSuite {
     assert(elsewhere.batch(5000, 5000, Seq("x" -> 900)).watermark(5001) == Plans.at(890))
   }
 
+  test("who is idle and may not fall silent any more is waited for from now on") {
+    val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(100, 100, Seq("a" -> 600)).batch(150, 150, Seq())
+    assert(at.standing == Plans.at(590))
+    val waits = rules.copy(idleAfterMillis = None)
+    val awake = At(waits, at.entry.fitting(Map(origin -> waits)))
+    assert(awake.batch(151, 151, Seq("a" -> 900)).standing == Plans.at(590))
+    assert(awake.batch(151, 151, Seq("a" -> 900, "b" -> 700)).standing == Plans.at(690))
+  }
+
   test("without an idle time silence holds for ever") {
     val at = At(rules.copy(idleAfterMillis = None)).batch(0, 1, Seq("a" -> 500, "b" -> 200))
     assert(at.watermark(Long.MaxValue / 2) == Plans.at(190))

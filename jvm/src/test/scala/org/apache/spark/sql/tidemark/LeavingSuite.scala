@@ -12,17 +12,6 @@ import org.apache.spark.sql.streaming.StreamingQueryException
 /** A query may come to Tidemark with a checkpoint of Spark's, leave it again, and come back. */
 class LeavingSuite extends TwoStreams {
 
-  private def watermarks(recorder: Recorder): Map[String, Option[Long]] = {
-    val last = entry(recorder.checkpoint, recorder.batches.last.id)
-    last.origins.map { case (name, state) => name.toString -> state.watermark.millis }
-  }
-
-  private def newRows(recorder: Recorder)(run: => Unit): Seq[String] = {
-    val before = recorder.batches.size
-    run
-    rows(recorder.batches.drop(before))
-  }
-
   private def sparkWatermark(recorder: Recorder): String = recorder.batches.last.eventTime("watermark")
 
   test("what Spark has begun goes on from Spark's watermark, and no row is lost that Spark would have kept") {

@@ -96,6 +96,19 @@ trait TwoStreams extends RecordedRuns {
   protected def entry(checkpoint: File, batch: Long): Entry =
     EntryCodec.decode(Files.readAllBytes(entryFile(checkpoint, batch).toPath))
 
+  /** What each origin had reached when the last batch ended. */
+  protected def watermarks(recorder: Recorder): Map[String, Option[Long]] = {
+    val last = entry(recorder.checkpoint, recorder.batches.last.id)
+    last.origins.map { case (name, state) => name.toString -> state.watermark.millis }
+  }
+
+  /** What has come out since. */
+  protected def newRows(recorder: Recorder)(run: => Unit): Seq[String] = {
+    val before = recorder.batches.size
+    run
+    rows(recorder.batches.drop(before))
+  }
+
   /** Names of the entries of a log of the checkpoint (`offsets`, `commits`, `tidemark`): all there is but checksums. */
   protected def batchesIn(checkpoint: File, log: String): Seq[Long] =
     new File(checkpoint, log).list().toSeq.filterNot(_.endsWith(".crc")).map(_.toLong).sorted
