@@ -89,6 +89,10 @@ vectors: ## Conformance vectors of watermarks; those of another file: TIDEMARK_V
 test-python: $(INSTALLED) ## Python tests. Some: make test-python PYTEST="-k report"
 	$(BIN)/python -m pytest $(PYTEST)
 
+.PHONY: test-connect
+test-connect: $(INSTALLED) ## Those that make sense there, on a Spark Connect server
+	TIDEMARK_TEST_REMOTE='local[2]' $(BIN)/python -m pytest $(PYTEST)
+
 .PHONY: test-matrix
 test-matrix: test-python $(MATRIX_TESTS) ## Python tests on every Spark. On one: make test-pyspark-4.0.5
 

@@ -1,6 +1,9 @@
 """One Spark session with Tidemark for the whole run, and what the tests build on.
 
 Tests that need a Spark started in some other way start a process of their own (`scripts/`).
+
+With `TIDEMARK_TEST_REMOTE=local[2]` the session is one of Spark Connect, on a server of its own. Tests
+marked `classic` need the JVM within reach, and are left out then.
 """
 
 from __future__ import annotations
@@ -18,9 +21,12 @@ from support.streams import Stepper
 
 import tidemark
 
+REMOTE = os.environ.get("TIDEMARK_TEST_REMOTE")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: starts several processes")
+    config.addinivalue_line("markers", "classic: has no meaning on Spark Connect")
     # Python shows Spark's timestamps in the machine's zone; the tests think in UTC.
     os.environ["TZ"] = "UTC"
     time.tzset()
@@ -31,10 +37,24 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On Spark Connect only what is about the session: all else is the same as without."""
+    if REMOTE:
+        left_out = [
+            item
+            for item in items
+            if "spark" not in getattr(item, "fixturenames", ())
+            or item.get_closest_marker("classic")
+        ]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    start = SparkSession.builder
     builder = (
-        SparkSession.builder.master("local[2]")
+        (start.remote(REMOTE) if REMOTE else start.master("local[2]"))
         .appName("tidemark-tests")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
@@ -46,7 +66,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.streaming.fileSource.log.compactInterval", "1000")
     )
     session = tidemark.configure(builder).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    if not REMOTE:
+        session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,15 +19,48 @@ Row = tuple[Any, ...]
 PATIENCE_SECONDS = 120
 
 
+class Batches:
+    """The rows of each batch of a query, for `foreachBatch`."""
+
+    def __init__(self, df: DataFrame) -> None:
+        self._collected: dict[int, list[Row]] = {}
+        self._spark = df.sparkSession
+        # On Spark Connect the batches are with the server, in another process: it leaves them in files.
+        is_connect = type(df).__module__.startswith("pyspark.sql.connect")
+        self._folder = Path(tempfile.mkdtemp(prefix="batches-")) if is_connect else None
+
+    @property
+    def taker(self) -> Callable[[DataFrame, int], None]:
+        folder = self._folder
+
+        def collect(df: DataFrame, batch: int) -> None:
+            self._collected[batch] = [tuple(row) for row in df.collect()]
+
+        def leave(df: DataFrame, batch: int) -> None:
+            df.write.mode("overwrite").parquet(f"{folder}/{batch}")
+
+        return leave if folder else collect
+
+    def get(self) -> dict[int, list[Row]]:
+        """All so far, in order."""
+        if self._folder:
+            for path in self._folder.glob("*/_SUCCESS"):
+                batch = int(path.parent.name)
+                if batch not in self._collected:
+                    rows = self._spark.read.parquet(str(path.parent)).collect()
+                    self._collected[batch] = [tuple(row) for row in rows]
+        return dict(sorted(self._collected.items()))
+
+
 class Stepper:
     """A running query; each `step` works off what is waiting, no-data batches included."""
 
     def __init__(self, df: DataFrame, mode: str, checkpoint: Path) -> None:
-        self._batches: dict[int, list[Row]] = {}
+        self._batches = Batches(df)
         self._seen = 0
         self.query: StreamingQuery = (
             df.writeStream.outputMode(mode)
-            .foreachBatch(self._collect)
+            .foreachBatch(self._batches.taker)
             .option("checkpointLocation", str(checkpoint))
             .start()
         )
@@ -34,14 +68,14 @@ class Stepper:
     def step(self) -> list[Row]:
         """The rows that came out since the last step, sorted."""
         self.query.processAllAvailable()
-        out = [row for batch in sorted(self._batches) for row in self._batches[batch]]
+        out = [row for rows in self._batches.get().values() for row in rows]
         fresh, self._seen = out[self._seen :], len(out)
         return sorted(fresh, key=repr)
 
     @property
     def batches(self) -> list[list[Row]]:
         """The rows of each batch so far, each sorted; a batch without rows is an empty list."""
-        return [sorted(self._batches[batch], key=repr) for batch in sorted(self._batches)]
+        return [sorted(rows, key=repr) for rows in self._batches.get().values()]
 
     def step_until(self, done: Callable[[list[Row]], object]) -> list[Row]:
         """The rows that came out until `done` was content with them; for what the wall clock does.
@@ -80,26 +114,19 @@ class Stepper:
     def stop(self) -> None:
         self.query.stop()
 
-    def _collect(self, df: DataFrame, batch: int) -> None:
-        self._batches[batch] = [tuple(row) for row in df.collect()]
-
 
 def run_once(df: DataFrame, checkpoint: Path, *, mode: str = "append") -> list[Row]:
     """Runs a query over what is there (`availableNow`) and gives back the rows it put out."""
-    rows: list[Row] = []
-
-    def collect(batch: DataFrame, _: int) -> None:
-        rows.extend(tuple(row) for row in batch.collect())
-
+    batches = Batches(df)
     query = (
         df.writeStream.outputMode(mode)
         .trigger(availableNow=True)
-        .foreachBatch(collect)
+        .foreachBatch(batches.taker)
         .option("checkpointLocation", str(checkpoint))
         .start()
     )
     query.awaitTermination()
-    return sorted(rows, key=repr)
+    return sorted((row for rows in batches.get().values() for row in rows), key=repr)
 
 
 def refusal(action: Callable[[], object]) -> tuple[str | None, str]:

@@ -60,6 +60,16 @@ object TidemarkError {
     s"The watermark entry $file has format version $version; this Tidemark reads up to $known.",
     "using the Tidemark version that wrote it, or a later one")
 
+  def entryNotWritten(file: String, why: String): TidemarkError = TidemarkError(
+    "CHECKPOINT_ENTRY_NOT_WRITTEN",
+    s"The watermark entry $file could not be written: $why. Its batch is not counted as done.",
+    "giving the checkpoint room and the permission to write, and starting the query again: it runs that batch again")
+
+  def entryTooLong(file: String): TidemarkError = TidemarkError(
+    "CHECKPOINT_ENTRY_TOO_LONG",
+    s"The watermark entry $file would be longer than 2 GB.",
+    "splitting the inputs of the query by something shorter, or with fewer values")
+
   def entryMissing(query: String, file: String): TidemarkError = TidemarkError(
     "CHECKPOINT_ENTRY_MISSING",
     s"The watermark entry $file is missing, and query $query has operators that carry a second event-time column, " +

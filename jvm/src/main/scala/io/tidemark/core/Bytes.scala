@@ -61,10 +61,10 @@ private[core] final class ByteWriter {
   }
 }
 
-private[core] object ByteWriter {
+object ByteWriter {
 
   /** As much as an array can hold. */
-  private val Most = Int.MaxValue - 8
+  val Most: Int = Int.MaxValue - 8
 
   final class TooLong extends RuntimeException("more bytes than an array can hold")
 }

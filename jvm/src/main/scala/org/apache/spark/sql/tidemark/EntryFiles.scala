@@ -1,11 +1,12 @@
 package org.apache.spark.sql.tidemark
 
-import java.io.InputStream
+import java.io.{InputStream, InterruptedIOException, IOException}
+import java.nio.channels.ClosedByInterruptException
 
 import scala.collection.mutable
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.EntryCodec
+import io.tidemark.core.{ByteWriter, EntryCodec}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{ChecksumException, Path}
@@ -51,6 +52,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     val file = path(batch, kind)
     val bytes =
       try {
+        requireShort(file)
         val in: InputStream = manager.open(file)
         try in.readAllBytes()
         finally in.close()
@@ -60,6 +62,14 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
       }
     if (bytes.isEmpty) throw new TidemarkException(TidemarkError.entryEmpty(file.toString))
     bytes
+  }
+
+  /** Before memory is taken for it. */
+  private def requireShort(file: Path): Unit = manager.list(file).headOption.map(_.getLen).foreach { length =>
+    if (length > ByteWriter.Most)
+      throw new TidemarkException(TidemarkError.entryDamaged(
+        file.toString,
+        s"it is $length bytes long, as none can be"))
   }
 
   /** What is read of a file, or the error that names it. */
@@ -76,10 +86,19 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
 
   /** Durable when it returns; a file that is there already is replaced.
     * @param inPlace whether half of it may be there after a crash: that costs a third of a file which is renamed
+    * @throws TidemarkException when the file system does not take it
     */
-  def write(batch: Long, kind: Kind, data: Array[Byte], inPlace: Boolean): Unit = {
+  def write(batch: Long, kind: Kind, data: Array[Byte], inPlace: Boolean): Unit =
+    try write(path(batch, kind), data, inPlace)
+    catch {
+      // So a query is stopped.
+      case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
+      case e: IOException =>
+        throw new TidemarkException(TidemarkError.entryNotWritten(path(batch, kind).toString, e.getMessage), e)
+    }
+
+  private def write(file: Path, data: Array[Byte], inPlace: Boolean): Unit = {
     madeFolder
-    val file = path(batch, kind)
     manager match {
       case direct: CheckpointFileManager.RenameHelperMethods if inPlace =>
         val out = direct.createTempFile(file)

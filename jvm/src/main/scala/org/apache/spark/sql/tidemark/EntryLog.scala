@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import scala.collection.mutable
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{EntriesRead, Entry, EntryCodec, SplitsSnapshot}
+import io.tidemark.core.{ByteWriter, EntriesRead, Entry, EntryCodec, SplitsSnapshot}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -72,7 +72,7 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
   /** Durable when it returns. A batch that is run again replaces its entry. */
   def write(entry: Entry): Unit = {
     val before = last.filter(_.entry.batch == entry.batch - 1)
-    val encoded = EntryCodec.encode(entry, before)
+    val encoded = encode(entry, before)
     val (kind, other) = if (encoded.isWhole) (Whole, Changes) else (Changes, Whole)
     if (!hasWritten) forgetFrom(entry.batch)
     files.delete(entry.batch, other)
@@ -93,7 +93,7 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
 
   /** Replaces the entry of a batch that counts; at no time is it gone. */
   def rewrite(entry: Entry): Unit = {
-    val encoded = EntryCodec.encode(entry, None)
+    val encoded = encode(entry, None)
     files.write(entry.batch, Whole, encoded.data, inPlace = false)
     files.note(entry.batch, Whole)
     files.delete(entry.batch, Changes)
@@ -101,6 +101,12 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
     changes.clear()
     baseSize = encoded.data.length
   }
+
+  private def encode(entry: Entry, before: Option[EntryCodec.Written]): EntryCodec.Encoded =
+    try EntryCodec.encode(entry, before)
+    catch {
+      case e: ByteWriter.TooLong => throw new TidemarkException(TidemarkError.entryTooLong(file(entry.batch)), e)
+    }
 
   /** Sees to it that not too many changes have to be read after a restart. */
   private def shorten(before: Option[EntryCodec.Written]): Unit = {

@@ -49,6 +49,9 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** The batch that is being planned or run. */
   def batch: SparkInternals.Batch = SparkInternals.batch(execution)
 
+  /** Whether that batch is counted as done already. */
+  def isCounted: Boolean = execution.commitLog.get(batch.id).nonEmpty
+
   /** When the batch that is being planned or run was begun, and what is to be read then. */
   def start: BatchStart = sources.fold(BatchStart.at(batch.timestampMillis))(_.start)
 

@@ -1,0 +1,118 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.{File, RandomAccessFile}
+import java.nio.file.Files
+
+import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.functions.{col, udf}
+import org.apache.spark.sql.streaming.StreamingQueryException
+import org.apache.spark.sql.tidemark.TroubledFileSystem._
+
+/** Disks that are full or may not be written to, file systems whose rename is not atomic, two drivers at once. */
+class CheckpointTroubleSuite extends TwoStreams {
+
+  override protected def sparkConf: SparkConf =
+    super.sparkConf.set("spark.hadoop.fs.file.impl", classOf[TroubledFileSystem].getName)
+
+  private def refusal(run: => Unit): TidemarkException = {
+    val failed = intercept[StreamingQueryException](run)
+    causes(failed).collectFirst { case e: TidemarkException => e }.getOrElse(fail("no refusal of ours", failed))
+  }
+
+  for ((name, trouble) <- Seq("full" -> Full, "read-only" -> ReadOnly))
+    test(s"a disk that is $name stops the query in words, and it goes on as if nothing had been when that is mended") {
+      val straight = new Inputs
+      val expected = record("append", unionOfCounts(straight.a, straight.b), straight.wandering)
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        def query = unionOfCounts(inputs.a, inputs.b)
+        val (before, after) = inputs.wandering.splitAt(2)
+        recorder.run(query)(before: _*)
+        val last = recorder.batches.last.id
+        val refused = refusal(during(trouble)(recorder.run(query)(after.head)))
+        assert(refused.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_NOT_WRITTEN")
+        assert(refused.getMessage.contains(entryFile(checkpoint, last + 1).getCanonicalPath))
+        assert(batchesIn(checkpoint, "commits").last === last)
+        recorder.run(query)()
+        recorder.run(query)(after.tail: _*)
+        assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
+      }
+    }
+
+  // An entry that counts is replaced in one case only: after a time in which nobody listened.
+  for ((name, half) <- Seq("gone" -> false, "half there" -> true))
+    test(s"a driver ends in the middle of a rename, and the entry is $name") {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        def query = {
+          val a = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(idleAfter = Some("1 hour")))
+          counted(a, "ta").union(counted(inputs.b, "tb"))
+        }
+        recorder.run(query)(inputs.step(1 -> "11:00")(1 -> "10:31"))
+        val file = entryFile(checkpoint, recorder.batches.last.id)
+        val ended = intercept[StreamingQueryException](
+          during(EndsInRename(half))(recorder.run(query)(inputs.step(2 -> "11:30")(2 -> "10:41"))))
+        assert(causes(ended).exists(_.isInstanceOf[Killed]))
+        if (half) {
+          val refused = refusal(recorder.run(query)())
+          assert(refused.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
+          assert(refused.getMessage.contains(file.getCanonicalPath))
+        } else {
+          assert(!file.exists())
+          recorder.run(query)(inputs.step(3 -> "12:00")(3 -> "12:00"))
+          // Both began at Spark's 10:31 again. Nothing is lost.
+          assert(rows(recorder.batches) === Seq("[ta,11:00,1]", "[ta,11:30,1]", "[tb,10:30,1]", "[tb,10:40,1]"))
+        }
+      }
+    }
+
+  test("a driver that another one has overtaken leaves that one's entry as it is, and is stopped by Spark") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(counted(inputs.a, "ta"))(inputs.step(1 -> "10:00")())
+      val last = recorder.batches.last.id
+      CheckpointTroubleSuite.meanwhile = () => {
+        Files.copy(new File(checkpoint, s"commits/$last").toPath, new File(checkpoint, s"commits/${last + 1}").toPath)
+        write(entryFile(checkpoint, last + 1), Array[Byte](1, 2, 3))
+      }
+      val overtaken = udf((time: Long) => CheckpointTroubleSuite.overtake(time)).asNondeterministic()
+      val failed = intercept[StreamingQueryException](
+        recorder.run(counted(inputs.a.where(overtaken(col("ta").cast("long"))), "ta"))(inputs.step(2 -> "10:30")()))
+      assert(failed.getMessage.contains("CONCURRENT_STREAM_LOG_UPDATE"))
+      assert(Files.readAllBytes(entryFile(checkpoint, last + 1).toPath).toSeq === Seq[Byte](1, 2, 3))
+    }
+  }
+
+  test("a file of more than 2 GB is no entry, and is not read") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(counted(inputs.a, "ta"))(inputs.step(1 -> "10:00")())
+      val file = entryFile(checkpoint, recorder.batches.last.id)
+      val bytes = new RandomAccessFile(file, "rw")
+      try bytes.setLength(1L << 31)
+      finally bytes.close()
+      val refused = refusal(recorder.run(counted(inputs.a, "ta"))(inputs.step(2 -> "10:30")()))
+      assert(refused.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
+      assert(refused.getMessage.contains(file.getCanonicalPath) && refused.getMessage.contains("2147483648 bytes"))
+    }
+  }
+}
+
+private object CheckpointTroubleSuite {
+  @volatile var meanwhile: () => Unit = () => ()
+
+  /** Something happens once, while a batch is running. */
+  def overtake(time: Long): Boolean = {
+    val once = meanwhile
+    meanwhile = () => ()
+    once()
+    time >= 0
+  }
+}
