@@ -56,13 +56,19 @@ def until_silent(
 
 
 class UntilSilent(StatefulProcessor):
-    """The same, by a timer."""
+    """The same, by a timer; a key that was there before the first batch is silent from a time on."""
+
+    def __init__(self, time: str = "time") -> None:
+        self._time = time
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
 
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        self._handle.registerTimer(int(initialState["since"].max().timestamp() * 1000))
+
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
-        newest = max(piece["time"].max() for piece in rows)
+        newest = max(piece[self._time].max() for piece in rows)
         self._handle.registerTimer(int(newest.timestamp() * 1000) + TEN_MINUTES)
         yield self._row(key, "row", timerValues)
 
@@ -133,21 +139,116 @@ class Latest(StatefulProcessor):
         pass
 
 
-def test_what_comes_out_as_event_time_closes_windows(
-    feed: Feeds, run: Run, spark: SparkSession, rocksdb: None
-) -> None:
-    events = feed("events", SCHEMA)
-    marked = with_watermark(events.stream(), "time", "0 seconds")
-    latest = marked.groupBy("id").transformWithStateInPandas(
+def latest(marked: DataFrame) -> DataFrame:
+    return marked.groupBy("id").transformWithStateInPandas(
         statefulProcessor=Latest(),
         outputStructType="id LONG, at TIMESTAMP",
         outputMode="Append",
         timeMode="EventTime",
         eventTimeColumnName="at",
     )
-    counts = latest.groupBy(F.window("at", "10 minutes").alias("w")).count()
+
+
+def test_what_comes_out_as_event_time_closes_windows(feed: Feeds, run: Run, rocksdb: None) -> None:
+    events = feed("events", SCHEMA)
+    marked = with_watermark(events.stream(), "time", "0 seconds")
+    counts = latest(marked).groupBy(F.window("at", "10 minutes").alias("w")).count()
     stepper = run(counts.select(F.date_format("w.start", "HH:mm"), "count"))
     events.add({"id": 1, "time": "10:00"}, {"id": 1, "time": "10:05"}, {"id": 2, "time": "10:01"})
     assert stepper.step() == []
     events.add({"id": 1, "time": "10:20"})
     assert stepper.step() == [("10:00", 2)]
+
+
+def test_a_function_after_a_function_has_timers_by_what_the_first_gives_out(
+    feed: Feeds, run: Run, rocksdb: None
+) -> None:
+    fast, slow = feed("fast", SCHEMA), feed("slow", SCHEMA)
+    first = latest(with_watermark(fast.stream(), "time", "0 seconds", key="fast"))
+    second = first.groupBy("id").transformWithStateInPandas(
+        statefulProcessor=UntilSilent("at"),
+        outputStructType=OUT,
+        outputMode="Append",
+        timeMode="EventTime",
+    )
+    behind = with_watermark(slow.stream(), "time", "0 seconds", key="slow")
+    counts = behind.groupBy(F.window("time", "10 minutes")).count()
+    stepper = run(second.union(counts.select("count", F.lit("count"), F.lit(0))))
+    slow.add({"id": 1, "time": "10:00"})
+    fast.add({"id": 1, "time": "12:00"}, {"id": 1, "time": "11:50"})
+    assert [row[:2] for row in stepper.step()] == [(1, "row")]
+    # What the first has given out is behind by nothing: both have one watermark.
+    fast.add({"id": 2, "time": "12:30"})
+    assert stepper.step() == [(1, "silent", millis("12:30")), (2, "row", millis("12:00"))]
+
+
+def test_state_that_was_there_before_has_timers_too(
+    feed: Feeds, run: Run, spark: SparkSession, rocksdb: None
+) -> None:
+    events = feed("events", SCHEMA)
+    before = spark.sql("SELECT 7L AS id, TIMESTAMP '2024-01-01 10:10:00' AS since").groupBy("id")
+    marked = with_watermark(events.stream(), "time", "0 seconds")
+    kept = marked.groupBy("id").transformWithStateInPandas(
+        statefulProcessor=UntilSilent(),
+        outputStructType=OUT,
+        outputMode="Append",
+        timeMode="EventTime",
+        initialState=before,
+    )
+    stepper = run(kept)
+    events.add({"id": 1, "time": "10:05"})
+    assert [row[:2] for row in stepper.step()] == [(1, "row")]
+    events.add({"id": 1, "time": "10:11"})
+    assert stepper.step() == [(1, "row", millis("10:05")), (7, "silent", millis("10:11"))]
+
+
+class Counting(StatefulProcessor):
+    """Counts the rows of a key, and forgets it after a day of processing time."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._count = handle.getValueState("count", "n LONG", ttlDurationMs=86_400_000)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
+        before = self._count.get()[0] if self._count.exists() else 0
+        now = before + sum(len(piece) for piece in rows)
+        self._count.update((now,))
+        yield pd.DataFrame({"id": [key[0]], "n": [now]})
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def only_data(spark: SparkSession) -> Iterator[None]:
+    """No batches without data: with state that goes by processing time they would never end."""
+    key = "spark.sql.streaming.noDataMicroBatches.enabled"
+    spark.conf.set(key, "false")
+    yield
+    spark.conf.unset(key)
+
+
+def test_state_that_is_forgotten_by_processing_time_is_beside_a_watermark(
+    feed: Feeds, run: Run, rocksdb: None, only_data: None
+) -> None:
+    fast, slow = feed("fast", SCHEMA), feed("slow", SCHEMA)
+    counted = (
+        with_watermark(fast.stream(), "time", "0 seconds", key="fast")
+        .groupBy("id")
+        .transformWithStateInPandas(
+            statefulProcessor=Counting(),
+            outputStructType="id LONG, n LONG",
+            outputMode="Append",
+            timeMode="ProcessingTime",
+        )
+    )
+    behind = with_watermark(slow.stream(), "time", "0 seconds", key="slow")
+    hours = behind.groupBy(F.window("time", "1 hour")).count()
+    stepper = run(counted.union(hours.select(F.lit(0), "count")))
+    fast.add({"id": 1, "time": "12:00"})
+    slow.add({"id": 1, "time": "10:00"})
+    assert stepper.step() == [(1, 1)]
+    fast.add({"id": 1, "time": "12:10"}, {"id": 1, "time": "12:11"})
+    slow.add({"id": 1, "time": "11:10"})
+    assert stepper.step() == [(1, 3)]
+    slow.add({"id": 1, "time": "11:20"})
+    assert stepper.step() == [(0, 1)]
