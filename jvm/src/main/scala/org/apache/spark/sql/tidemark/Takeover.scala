@@ -29,13 +29,18 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
 
   /** The query's keyed watermarks; `None` if it is left to Spark. On the query's thread, from its first planning on. */
   lazy val query: Option[KeyedQuery] = {
-    val decision = Settings.leftToSpark(conf).toLeft(begin())
+    val decision = leftToSpark.toLeft(begin())
     decision.left.foreach { reason =>
       logWarning(s"$label: watermarks are left to Spark, because of $reason")
       refuseOptions(Origins.of(execution.analyzedPlan, conf), reason)
     }
     decided = Some(decision)
     decision.toOption
+  }
+
+  private def leftToSpark: Option[String] = Settings.leftToSpark(conf).orElse {
+    // Spark 4.0 has no such class.
+    Option.when(execution.trigger.getClass.getSimpleName == "RealTimeTrigger")("the real-time trigger")
   }
 
   /** What has been decided, from any thread: the reason why the query is left to Spark, or its watermarks. */
