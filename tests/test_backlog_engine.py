@@ -29,6 +29,7 @@ def shuffled(seed: int) -> files_per_airport.Files:
     return files_per_airport.files_of([flight for _, flight in sorted(told)], len(PACE), 40)
 
 
+@pytest.mark.classic
 @pytest.mark.usefixtures("one_partition")
 def test_splits_come_out_line_for_line_as_their_rule_says(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -73,6 +73,7 @@ def test_bids_are_made_while_their_auction_is_open_or_after_it(
     assert 0 < made.where("bid_at > expires").count() < made.count() / 2
 
 
+@pytest.mark.classic
 @pytest.mark.parametrize("name", QUERIES)
 def test_the_rows_are_those_of_stock(
     spark: SparkSession, house: Path, name: str, both_engines: None

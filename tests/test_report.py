@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed, millis
@@ -77,6 +78,7 @@ def test_late_rows_are_counted_where_they_are_dropped(
     assert "aggregation #0, 3 late rows" in str(tidemark.report(stepper.query))
 
 
+@pytest.mark.classic
 def test_during_the_first_batch_no_batch_has_ended_yet(
     spark: SparkSession, feed: Callable[..., Feed], tmp_path: Path
 ) -> None:

@@ -94,6 +94,10 @@ class Stepper:
         """What the last batch that read rows has observed by that name."""
         batches = [batch for batch in self.query.recentProgress if batch.numInputRows]
         found: dict[str, Any] = batches[-1].observedMetrics[name].asDict()
+        # Spark Connect gives a row in which the row is.
+        if found.keys() == {"schema", "values"}:
+            names = [field["name"] for field in found["schema"]["fields"]]
+            return dict(zip(names, found["values"], strict=True))
         return found
 
     def state_rows(self) -> int:

@@ -15,7 +15,10 @@ import org.apache.spark.sql.tidemark.TroubledFileSystem._
 class CheckpointTroubleSuite extends TwoStreams {
 
   override protected def sparkConf: SparkConf =
-    super.sparkConf.set("spark.hadoop.fs.file.impl", classOf[TroubledFileSystem].getName)
+    super.sparkConf
+      .set("spark.hadoop.fs.file.impl", classOf[TroubledFileSystem].getName)
+      // Hadoop remembers the one that another suite had.
+      .set("spark.hadoop.fs.file.impl.disable.cache", "true")
 
   private def refusal(run: => Unit): TidemarkException = {
     val failed = intercept[StreamingQueryException](run)
