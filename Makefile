@@ -24,7 +24,7 @@ KAFKA_READY := target/stamps/kafka
 # The newest pyspark of each other minor that the wheel has a jar for.
 MATRIX := 4.0.5 4.1.4 4.2.1
 MATRIX_TESTS := $(MATRIX:%=test-pyspark-%)
-SMOKE := tests/test_session_starts.py tests/test_union.py tests/test_join.py tests/test_late_rows.py tests/test_restart.py
+SMOKE := tests/test_session_starts.py tests/test_union.py tests/test_join.py tests/test_restart.py
 FLIGHTS := target/flights/flights-3m.parquet
 
 # With the folders, so that a deleted file counts as a change.
