@@ -2,49 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
 from support import kept
-from support.streams import Row, Stepper
+from support.streams import Row, Stepper, stock
 
 SPARK = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
 
 
-@contextmanager
-def stock(spark: SparkSession) -> Iterator[None]:
-    spark.conf.set("spark.tidemark.enabled", "false")
-    try:
-        yield
-    finally:
-        spark.conf.unset("spark.tidemark.enabled")
-
-
-def run(
-    spark: SparkSession,
-    folder: Path,
-    query: str,
-    mark: kept.Mark,
-    steps: kept.Steps,
-    name: str | None = None,
-) -> list[list[Row]]:
+@pytest.fixture
+def going(
+    spark: SparkSession, run: Callable[..., Stepper], tmp_path: Path
+) -> Callable[..., list[list[Row]]]:
     """What comes out of each step, of a query that goes on with a kept checkpoint or begins anew."""
-    inputs = kept.Inputs(spark, folder / "input")
-    if name:
-        kept.unpack(name, folder / "checkpoints")
-    stepper = Stepper(kept.QUERIES[query](inputs, mark), "append", folder / "checkpoints" / query)
-    out = []
-    try:
+
+    def go(
+        who: str, query: str, mark: kept.Mark, steps: kept.Steps, name: str | None = None
+    ) -> list[list[Row]]:
+        inputs = kept.Inputs(spark, tmp_path / who / "input")
+        if name:
+            kept.unpack(name, tmp_path / who)
+        stepper = run(kept.QUERIES[query](inputs, mark), checkpoint=f"{who}/{query}")
+        out = []
         for step in steps:
             inputs.add(step)
             out.append(stepper.step())
-    finally:
-        stepper.stop()
-    return out
+        return out
+
+    return go
 
 
 def readable(whom: str) -> list[str]:
@@ -71,11 +60,11 @@ def test_checkpoints_of_every_spark_are_kept() -> None:
 
 @pytest.mark.parametrize(("name", "query"), STOCK)
 def test_what_spark_alone_has_begun_loses_nothing(
-    spark: SparkSession, tmp_path: Path, name: str, query: str
+    spark: SparkSession, going: Callable[..., list[list[Row]]], name: str, query: str
 ) -> None:
-    ours = run(spark, tmp_path / "ours", query, kept.by_spark, kept.AFTER, name)
+    ours = going("ours", query, kept.by_spark, kept.AFTER, name)
     with stock(spark):
-        theirs = run(spark, tmp_path / "theirs", query, kept.by_spark, kept.AFTER, name)
+        theirs = going("theirs", query, kept.by_spark, kept.AFTER, name)
     rows = [sorted((row for step in out for row in step), key=repr) for out in (ours, theirs)]
     assert rows[0] == rows[1]
     assert rows[0]
@@ -83,12 +72,12 @@ def test_what_spark_alone_has_begun_loses_nothing(
 
 @pytest.mark.parametrize(("name", "query"), some(kept.made_by("tidemark")))
 def test_what_tidemark_has_begun_goes_on_as_if_nothing_had_been(
-    spark: SparkSession, tmp_path: Path, name: str, query: str
+    going: Callable[..., list[list[Row]]], name: str, query: str
 ) -> None:
     if kept.last_spark(name) > SPARK and SPARK < (4, 2):
         pytest.skip("this Spark cannot read the state of that one")
     done = 1 if "-then-" in name else 0
     mark = kept.by_tidemark
-    whole = run(spark, tmp_path / "whole", query, mark, kept.BEFORE + kept.AFTER)
-    parted = run(spark, tmp_path / "parted", query, mark, kept.AFTER[done:], name)
+    whole = going("whole", query, mark, kept.BEFORE + kept.AFTER)
+    parted = going("parted", query, mark, kept.AFTER[done:], name)
     assert parted == whole[len(kept.BEFORE) + done :]

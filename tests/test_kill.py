@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 120
 
 
 def killed_once_there_is(sign: Path, *arguments: str) -> None:
-    """Starts the endless program and kills it as soon as a file appears in its checkpoint."""
+    """Starts the endless program and kills it as soon as its checkpoint has a file with something in it."""
     program = subprocess.Popen(
         [sys.executable, str(SCRIPTS / "endless.py"), *arguments],
         env=clean_environment(),
@@ -33,7 +33,7 @@ def killed_once_there_is(sign: Path, *arguments: str) -> None:
     )
     try:
         give_up = time.monotonic() + PATIENCE_SECONDS
-        while not sign.exists():
+        while not (sign.exists() and sign.stat().st_size):
             assert program.poll() is None, program.communicate()[1][-4000:]
             assert time.monotonic() < give_up, f"{sign} never came"
             time.sleep(0.005)

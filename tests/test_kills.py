@@ -64,6 +64,10 @@ def test_where_a_query_was_is_told_by_what_it_has_left(tmp_path: Path) -> None:
     assert last(tmp_path, "offsets") == -1
     leave("offsets", "0")
     assert found(tmp_path) == "in a batch, before its entry"
+    # Made before there is something to write into it.
+    (tmp_path / "tidemark").mkdir()
+    (tmp_path / "tidemark" / "0.changes").touch()
+    assert found(tmp_path) == "in a batch, before its entry"
     assert not cut_entry(tmp_path)
     leave("tidemark", "0.changes")
     leave("tidemark", ".0.changes.crc")

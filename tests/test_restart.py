@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed, clock
-from support.streams import Row, Stepper, run_once
+from support.streams import Row, Stepper, run_once, stock
 
 from tidemark import with_watermark
 
@@ -97,14 +98,12 @@ def test_a_restart_keeps_what_was_seen_of_a_join(feed: Callable[..., Feed], tmp_
 
 
 def test_tidemark_can_begin_on_a_checkpoint_of_spark_alone_and_leave_it_again(
-    feed: Callable[..., Feed], tmp_path: Path
+    feed: Callable[..., Feed], tmp_path: Path, spark: SparkSession
 ) -> None:
     events = feed("events", SCHEMA)
 
     def run(enabled: bool) -> list[Row]:
-        spark = events.stream().sparkSession
-        spark.conf.set("spark.tidemark.enabled", str(enabled).lower())
-        try:
+        with nullcontext() if enabled else stock(spark):
             counted = (
                 events.stream()
                 .withWatermark("time", "0 seconds")
@@ -113,8 +112,6 @@ def test_tidemark_can_begin_on_a_checkpoint_of_spark_alone_and_leave_it_again(
                 .select("window.start", "count")
             )
             return run_once(counted, tmp_path / "cp")
-        finally:
-            spark.conf.unset("spark.tidemark.enabled")
 
     out = []
     for hour, enabled in enumerate([False, True, False, False, True]):

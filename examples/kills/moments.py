@@ -22,10 +22,11 @@ MOMENTS = {
 
 
 def last(checkpoint: Path, log: str) -> int:
-    """The newest batch of a log; -1 where there is none."""
+    """The newest batch that a log has something of; -1 where there is none."""
     folder = checkpoint / log
-    names = folder.iterdir() if folder.is_dir() else iter(())
-    batches = [p.name.split(".")[0] for p in names if not p.name.startswith(".")]
+    files = folder.iterdir() if folder.is_dir() else iter(())
+    written = [p.name for p in files if not p.name.startswith(".") and p.stat().st_size]
+    batches = [name.split(".")[0] for name in written]
     return max((int(batch) for batch in batches if batch.isdigit()), default=-1)
 
 

@@ -27,7 +27,9 @@ class Batches:
         self._spark = df.sparkSession
         # On Spark Connect the batches are with the server, in another process: it leaves them in files.
         is_connect = type(df).__module__.startswith("pyspark.sql.connect")
-        self._folder = Path(tempfile.mkdtemp(prefix="batches-")) if is_connect else None
+        # It goes with this object.
+        self._temporary = tempfile.TemporaryDirectory() if is_connect else None
+        self._folder = Path(self._temporary.name) if self._temporary else None
 
     @property
     def taker(self) -> Callable[[DataFrame, int], None]:
@@ -140,6 +142,16 @@ def refusal(action: Callable[[], object]) -> tuple[str | None, str]:
     except Exception as error:  # noqa: BLE001
         return tidemark.error_code(error), str(error)
     raise AssertionError("no error was raised")
+
+
+@contextmanager
+def stock(spark: SparkSession) -> Iterator[None]:
+    """Tidemark is switched off for queries started inside."""
+    spark.conf.set("spark.tidemark.enabled", "false")
+    try:
+        yield
+    finally:
+        spark.conf.unset("spark.tidemark.enabled")
 
 
 @contextmanager

@@ -2,6 +2,8 @@ package org.apache.spark.sql.tidemark
 
 import java.io.{InputStream, InterruptedIOException, IOException}
 import java.nio.channels.ClosedByInterruptException
+import java.util.concurrent.{CompletableFuture, ExecutionException}
+import java.util.concurrent.atomic.AtomicReference
 
 import scala.collection.mutable
 
@@ -9,15 +11,16 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.{ByteWriter, EntryCodec}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{ChecksumException, Path}
+import org.apache.hadoop.fs.{ChecksumException, FSDataOutputStream, Path}
 
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+import org.apache.spark.util.ThreadUtils
 
 /** The files in the `tidemark` folder of a query's checkpoint: a few for each batch, of different kinds.
   *
   * Goes through Spark's [[CheckpointFileManager]], and so works on every file system that Spark can checkpoint to. The
-  * folder is listed once; what is in it after that is remembered. [[write]] may be called from any thread, the others are
-  * the query's own.
+  * folder is listed once; what is in it after that is remembered. [[write]] and [[close]] may be called from any thread,
+  * the others are the query's own.
   */
 private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) {
   import EntryFiles._
@@ -28,13 +31,18 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
   // Before the first file is written: who only reads makes no folder.
   private lazy val madeFolder: Unit = if (!manager.exists(folder)) manager.mkdirs(folder)
 
+  private lazy val listed = if (manager.exists(folder)) manager.list(folder).toSeq else Nil
+
   private lazy val present = {
     val found = mutable.TreeMap.empty[Long, Set[Kind]]
-    if (manager.exists(folder)) manager.list(folder).map(_.getPath.getName).collect { case Name(batch, kind) =>
-      noteIn(found, batch, kind)
+    listed.map(_.getPath.getName).foreach {
+      case Name(batch, kind) => noteIn(found, batch, kind)
+      case _ =>
     }
     found
   }
+
+  private val begun = new AtomicReference[Option[Begun]](None)
 
   def path(batch: Long, kind: Kind): Path = new Path(folder, s"$batch${kind.suffix}")
 
@@ -65,12 +73,11 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
   }
 
   /** Before memory is taken for it. */
-  private def requireShort(file: Path): Unit = manager.list(file).headOption.map(_.getLen).foreach { length =>
-    if (length > ByteWriter.Most)
-      throw new TidemarkException(TidemarkError.entryDamaged(
-        file.toString,
-        s"it is $length bytes long, as none can be"))
-  }
+  private def requireShort(file: Path): Unit =
+    listed.find(there => there.getPath.getName == file.getName && there.getLen > ByteWriter.Most).foreach { there =>
+      val why = s"it is ${there.getLen} bytes long, as none can be"
+      throw new TidemarkException(TidemarkError.entryDamaged(file.toString, why))
+    }
 
   /** What is read of a file, or the error that names it. */
   def reading[A](batch: Long, kind: Kind)(read: Array[Byte] => A): A = {
@@ -83,6 +90,30 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
       case e: EntryCodec.Damaged => throw new TidemarkException(TidemarkError.entryDamaged(file, e.why), e)
     }
   }
+
+  /** Makes an empty file beside the query's thread, which [[write]] in place then has to fill only: on a local disk to make
+    * one takes ten times as long.
+    */
+  def begin(batch: Long, kind: Kind): Unit = manager match {
+    case direct: CheckpointFileManager.RenameHelperMethods if !begun.get.exists(_.file == path(batch, kind)) =>
+      close()
+      val file = path(batch, kind)
+      begun.set(Some(Begun(file, CompletableFuture.supplyAsync(() => direct.createTempFile(file), threads))))
+      note(batch, kind)
+    case _ =>
+  }
+
+  /** Lets go of a file that has been begun and not been written. */
+  def close(): Unit = begun.getAndSet(None).foreach(_.out.whenComplete((out, _) => if (out != null) out.close()))
+
+  private def takeBegun(file: Path): Option[FSDataOutputStream] =
+    if (!begun.get.exists(_.file == file)) None
+    else
+      begun.getAndSet(None).flatMap { one =>
+        try Some(one.out.get())
+        // To make it anew says why.
+        catch { case _: ExecutionException => None }
+      }
 
   /** Durable when it returns; a file that is there already is replaced.
     * @param inPlace whether half of it may be there after a crash: that costs a third of a file which is renamed
@@ -101,7 +132,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     madeFolder
     manager match {
       case direct: CheckpointFileManager.RenameHelperMethods if inPlace =>
-        val out = direct.createTempFile(file)
+        val out = takeBegun(file).getOrElse(direct.createTempFile(file))
         try out.write(data)
         finally out.close()
       case other =>
@@ -121,6 +152,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
   def note(batch: Long, kind: Kind): Unit = noteIn(present, batch, kind)
 
   def delete(batch: Long, kind: Kind): Unit = if (has(batch, kind)) {
+    takeBegun(path(batch, kind)).foreach(_.close())
     manager.delete(path(batch, kind))
     present.updateWith(batch)(_.map(_ - kind).filter(_.nonEmpty))
   }
@@ -131,6 +163,11 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
 
 private[tidemark] object EntryFiles {
   val Folder: String = "tidemark"
+
+  // A file takes a thread for some ms in each batch of a query.
+  private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-entries", 16)
+
+  private final case class Begun(file: Path, out: CompletableFuture[FSDataOutputStream])
 
   sealed abstract class Kind(val suffix: String)
 

@@ -69,6 +69,14 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
       case newest => newest.headOption.flatMap(read)
     }
 
+  /** Says that a batch is being run, whose entry is to be written when it has ended. Not for the first one of a run: it may
+    * have an entry, and be another driver's.
+    */
+  def begin(batch: Long): Unit = if (hasWritten) files.begin(batch, if (changes.isEmpty) Whole else Changes)
+
+  /** Nothing more will be written; from any thread. */
+  def close(): Unit = files.close()
+
   /** Durable when it returns. A batch that is run again replaces its entry. */
   def write(entry: Entry): Unit = {
     val before = last.filter(_.entry.batch == entry.batch - 1)

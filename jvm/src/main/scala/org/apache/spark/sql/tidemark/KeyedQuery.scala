@@ -13,7 +13,8 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWri
 
 /** The watermarks of one running query: what it remembers, and what each batch works with.
   *
-  * All methods but [[snapshot]], [[notes]] and [[lateRows]] are called on the query's own thread. `docs/inside.md` shows a batch's way through.
+  * All methods but [[snapshot]], [[notes]], [[lateRows]] and [[close]] are called on the query's own thread.
+  * `docs/inside.md` shows a batch's way through.
   */
 private[tidemark] final class KeyedQuery(
     val label: String,
@@ -93,6 +94,7 @@ private[tidemark] final class KeyedQuery(
   def propagate(batch: Long, plan: SparkPlan, start: => BatchStart): Unit =
     if (batch == entry.batch) {
       if (batch >= 0 && !levels.contains(batch)) keep(batch, translate(plan), entry.decision)
+      log.begin(batch + 1)
     } else if (batch == entry.batch + 1) decide(batch, plan, start)
     else if (batch >= 0) throw new IllegalStateException(s"batch $batch does not follow batch ${entry.batch}")
 
@@ -184,6 +186,9 @@ private[tidemark] final class KeyedQuery(
     next = Next(null, null, Decision.none)
     seen = seen.map(_.copy(entry = entry, decision = entry.standing))
   }
+
+  /** The query has ended; from any thread. */
+  def close(): Unit = log.close()
 
   /** Before anything of it is remembered: more splits than are allowed would fill the driver's memory. */
   private def requireFewSplits(after: Entry): Unit = origins.all.foreach { one =>

@@ -26,6 +26,7 @@ private[tidemark] object Takeovers {
 
   def finished(runId: UUID): Unit =
     Option(running.remove(runId)).flatMap(_.toOption).foreach { takeover =>
+      takeover.decision.foreach(_.foreach(_.close()))
       Report.of(takeover).foreach(report => ended.synchronized(ended.put(runId, report)))
     }
 

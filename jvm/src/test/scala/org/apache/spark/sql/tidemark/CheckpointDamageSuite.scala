@@ -5,7 +5,6 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.TidemarkException
 import io.tidemark.core.EntryCodec
 
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
@@ -50,10 +49,9 @@ class CheckpointDamageSuite extends TwoStreams {
         write(file, damage(sound, Files.readAllBytes(entryFile(checkpoint, last - 1).toPath)))
         val spark = files(checkpoint)
 
-        val failed = intercept[StreamingQueryException](recorder.run(query)(after.head))
-        val refusal = causes(failed).collectFirst { case e: TidemarkException => e }.get
-        assert(refusal.getCondition === s"TIDEMARK.$code")
-        assert(refusal.getMessage.contains(file.getCanonicalPath) === namesFile)
+        val refused = refusal(recorder.run(query)(after.head))
+        assert(refused.getCondition === s"TIDEMARK.$code")
+        assert(refused.getMessage.contains(file.getCanonicalPath) === namesFile)
         // All that Spark has done is to note which rows the next batch is to read.
         val now = files(checkpoint)
         assert((now.keySet -- spark.keySet).map(_.stripPrefix(".").stripSuffix(".crc")).filterNot(_.contains(".")) ===

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.io.{File, RandomAccessFile}
 import java.nio.file.Files
 
-import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.WatermarkOptions
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.SparkConf
@@ -19,11 +19,6 @@ class CheckpointTroubleSuite extends TwoStreams {
       .set("spark.hadoop.fs.file.impl", classOf[TroubledFileSystem].getName)
       // Hadoop remembers the one that another suite had.
       .set("spark.hadoop.fs.file.impl.disable.cache", "true")
-
-  private def refusal(run: => Unit): TidemarkException = {
-    val failed = intercept[StreamingQueryException](run)
-    causes(failed).collectFirst { case e: TidemarkException => e }.getOrElse(fail("no refusal of ours", failed))
-  }
 
   for ((name, trouble) <- Seq("full" -> Full, "read-only" -> ReadOnly))
     test(s"a disk that is $name stops the query in words, and it goes on as if nothing had been when that is mended") {

@@ -66,12 +66,13 @@ class EntryFilesSuite extends TwoStreams {
     }
 }
 
-/** Notes which entries of Tidemark there are whenever a commit entry is begun. */
+/** Notes which entries of Tidemark have been written whenever a commit entry is begun. */
 final class ObservedFiles(path: Path, conf: Configuration) extends FileContextBasedCheckpointFileManager(path, conf) {
 
   override def createAtomic(file: Path, overwriteIfPossible: Boolean): CancellableFSDataOutputStream = {
     if (file.getParent.getName == "commits") {
-      val entries = list(new Path(file.getParent.getParent, "tidemark")).map(_.getPath.getName)
+      val entries =
+        list(new Path(file.getParent.getParent, "tidemark")).filter(_.getLen > 0).map(_.getPath.getName)
       ObservedFiles.begun.add(file.getName.toLong -> entries.map(_.toLong).sorted.toSeq)
     }
     super.createAtomic(file, overwriteIfPossible)

@@ -81,6 +81,34 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     }
   }
 
+  test("a file that is made before there is an entry is filled by it, or goes if the entry is of the other kind") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(8)
+      val log = open(checkpoint)
+      def next(speak: Iterable[Int]): Entry = {
+        val entry = query.next(speak)
+        log.begin(entry.batch)
+        log.write(entry)
+        entry
+      }
+      val entries = Seq(next(0 until Many), next(Seq(1)), next(Seq(2)))
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
+      next(0 until Many)
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes", "3"))
+      log.begin(4)
+      eventually(timeout(60.seconds))(assert(file(checkpoint, "4").length === 0 && files(checkpoint).contains("4")))
+      log.close()
+      // The run ends in the middle of batch 4.
+      val again = open(checkpoint)
+      assert(again.read(3) === Some(query.entry))
+      again.begin(4)
+      again.write(query.next(Seq(3)))
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes", "3", "4.changes"))
+      assert(open(checkpoint).read(4) === Some(query.entry))
+      for (entry <- entries) assert(open(checkpoint).read(entry.batch) === Some(entry))
+    }
+  }
+
   test("what a checkpoint that was set back had later on is forgotten") {
     withTempDir { checkpoint =>
       val (query, other) = (new ManySplits(4), new ManySplits(5))

@@ -57,7 +57,7 @@ class LeavingSuite extends TwoStreams {
         stock(recorder.run(query)(inputs.step(2 -> "11:00", 3 -> "10:20", 4 -> "12:05")(2 -> "12:20"))))
       assert(out === Seq("[ta,11:00,1]", "[tb,10:30,1]"))
       assert(sparkWatermark(recorder) === "2024-03-01T12:05:00.000Z")
-      assert(recorder.batches.map(_.operators.map(_.late).sum).sum === 1)
+      assert(late(recorder) === 1)
     }
   }
 

@@ -3,13 +3,14 @@ package org.apache.spark.sql.tidemark
 import java.io.File
 import java.nio.file.Files
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{TidemarkException, WatermarkOptions}
 import io.tidemark.core.{Decision, Entry, EntryCodec, OriginName}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.Histories._
 
 /** Queries over two streams, and a look into their checkpoints. */
@@ -107,6 +108,15 @@ trait TwoStreams extends RecordedRuns {
     val before = recorder.batches.size
     run
     rows(recorder.batches.drop(before))
+  }
+
+  /** How many rows were late, as Spark counts them. */
+  protected def late(recorder: Recorder): Long = recorder.batches.flatMap(_.operators).map(_.late).sum
+
+  /** The error of ours that ends a run. */
+  protected def refusal(run: => Unit): TidemarkException = {
+    val failed = intercept[StreamingQueryException](run)
+    causes(failed).collectFirst { case e: TidemarkException => e }.getOrElse(fail("no refusal of ours", failed))
   }
 
   /** Names of the entries of a log of the checkpoint (`offsets`, `commits`, `tidemark`): all there is but checksums. */
