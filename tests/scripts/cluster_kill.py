@@ -1,4 +1,8 @@
-"""A join and an aggregation behind it, on a cluster of which one executor is killed in the middle of a task."""
+"""A join and an aggregation behind it, on a cluster of which one executor is killed in the middle of a task.
+
+The task is one that reads input; or one behind the shuffle, where what others have to fetch from the executor is gone,
+and the stage that has made it runs again.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -23,8 +28,8 @@ folder = Path(sys.argv[1])
 spark = on_a_cluster(folder)
 
 
-def mortal(deed: Path, victim: int) -> F.Column:
-    """An id as it is; the first task that has this one among its rows takes its executor with it."""
+def mortal(column: F.Column, deed: Path, victim: int) -> F.Column:
+    """The column as it is; the first task that has this number in it takes its executor with it."""
 
     @F.udf("long")
     def killing(number: int) -> int:
@@ -35,27 +40,46 @@ def mortal(deed: Path, victim: int) -> F.Column:
             os.kill(int(daemon.rpartition(")")[2].split()[1]), signal.SIGKILL)
         return number
 
-    return killing("id")
+    return killing(column)
 
 
-def joined(name: str, victim: int) -> tuple[list[list[object]], list[tuple[str, int]], bool]:
-    """Rows, late rows of each side, and whether an executor died, of a query in several steps."""
+class Found(NamedTuple):
+    """Of a query in several steps."""
+
+    rows: list[list[str]]
+    late: list[tuple[str, int]]
+    """Of each side."""
+    died: bool
+    """Whether an executor did."""
+    again: bool
+    """Whether a stage ran again."""
+
+
+def again() -> int:
+    """How many stages had to run again so far."""
+    tracker = spark.sparkContext.statusTracker()
+    found = (tracker.getStageInfo(stage) for stage in range(1000))
+    return sum(1 for stage in found if stage and stage.currentAttemptId > 0)
+
+
+def joined(name: str, *, id: int = -1, minute: int = -1) -> Found:
+    """Kills an executor that reads this id, or that counts what began at this minute."""
     here = folder / name
     feeds = [Feed(spark, here / side, SCHEMA) for side in ("left", "right")]
     deed = here / "deed"
+    before = again()
 
     def side(feed: Feed, key: str) -> DataFrame:
         marked = tidemark.with_watermark(feed.stream(), "time", "0 seconds", key=key)
         return marked.select(
-            mortal(deed, victim).alias(f"id_{key}"), F.col("time").alias(f"t_{key}")
+            mortal(F.col("id"), deed, id).alias(f"id_{key}"), F.col("time").alias(f"t_{key}")
         )
 
     near = "id_a % 3 = id_b % 3 AND t_b BETWEEN t_a AND t_a + INTERVAL 10 MINUTES"
     both = side(feeds[0], "a").join(side(feeds[1], "b"), F.expr(near), "left_outer")
     counts = both.groupBy(F.window("t_a", "10 minutes")).agg(F.count("*"), F.count("id_b"))
-    stepper = Stepper(
-        counts.select("window.start", "count(1)", "count(id_b)"), "append", here / "cp"
-    )
+    start = mortal(F.minute("window.start").cast("long"), deed, minute)
+    stepper = Stepper(counts.select(start, "count(1)", "count(id_b)"), "append", here / "cp")
     for step in range(STEPS):
         for number, feed in enumerate(feeds):
             rows = [(10 * step + n, 10 * step + n + 2 * number) for n in range(6)]
@@ -66,9 +90,12 @@ def joined(name: str, victim: int) -> tuple[list[list[object]], list[tuple[str, 
     out = [[str(value) for value in row] for batch in stepper.batches for row in batch]
     late = [(str(one.key), one.rows) for one in tidemark.late_rows(stepper.query)]
     stepper.stop()
-    return out, late, deed.exists()
+    return Found(out, late, deed.exists(), again() > before)
 
 
-straight, killed = joined("straight", victim=-1), joined("killed", victim=12)
-result(straight=straight, killed=killed)
+result(
+    straight=joined("straight")._asdict(),
+    reading=joined("reading", id=12)._asdict(),
+    counting=joined("counting", minute=10)._asdict(),
+)
 spark.stop()

@@ -1,8 +1,14 @@
-"""A session on executors that are processes of their own; the jar by `spark.jars` alone."""
+"""Sessions on executors that are processes of their own; the jar by `spark.jars` alone."""
 
 from __future__ import annotations
 
 import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
@@ -10,20 +16,17 @@ from pyspark.sql import SparkSession
 
 import tidemark
 
+PATIENCE_SECONDS = 120
 
-def on_a_cluster(folder: Path) -> SparkSession:
+
+def on_a_cluster(
+    folder: Path, master: str = "local-cluster[2,1,1024]", **more: str
+) -> SparkSession:
     """A session with two executors. Whatever a cluster writes goes into `folder`."""
-    # A local cluster writes its work into SPARK_HOME, and pip's is not ours to write into.
-    home = folder / "home"
-    for name in ("conf", "work", "logs"):
-        (home / name).mkdir(parents=True)
-    for name in ("bin", "sbin", "jars", "python"):
-        target = Path(pyspark.__file__).parent / name
-        if target.exists():
-            (home / name).symlink_to(target)
-    os.environ["SPARK_HOME"] = str(home)
+    os.environ["SPARK_HOME"] = str(_home(folder))
     return (
-        SparkSession.builder.master("local-cluster[2,1,1024]")
+        SparkSession.builder.master(master)
+        .config(map=more)
         .config("spark.jars", tidemark.jar_path())
         .config("spark.sql.extensions", tidemark.EXTENSION)
         .config("spark.ui.enabled", "false")
@@ -33,3 +36,61 @@ def on_a_cluster(folder: Path) -> SparkSession:
         .config("spark.sql.files.minPartitionNum", "4")
         .getOrCreate()
     )
+
+
+@contextmanager
+def two_machines(folder: Path) -> Iterator[str]:
+    """The address of a master with a worker on each of two addresses, which Spark takes for two machines."""
+    home = _home(folder)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    master = f"spark://127.0.0.1:{port}"
+    with ExitStack() as stack:
+        stack.enter_context(_daemon(home, "127.0.0.1", "master.Master", "--port", str(port)))
+        _wait_for("127.0.0.1", port)
+        for host in ("127.0.0.2", "127.0.0.3"):
+            work = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / host), master]
+            stack.enter_context(_daemon(home, host, "worker.Worker", *work))
+        yield master
+
+
+@contextmanager
+def _daemon(home: Path, host: str, name: str, *arguments: str) -> Iterator[None]:
+    command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
+    command += ["--host", host, "--webui-port", "0", *arguments]
+    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": host}
+    with (home / "logs" / f"{host}.log").open("wb") as log:
+        # The script runs the JVM in its own place.
+        daemon = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    try:
+        yield
+    finally:
+        daemon.send_signal(signal.SIGTERM)
+        daemon.wait()
+
+
+def _wait_for(host: str, port: int) -> None:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            socket.create_connection((host, port)).close()
+        except OSError:
+            if time.monotonic() > give_up:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _home(folder: Path) -> Path:
+    """A cluster writes into SPARK_HOME, and pip's is not ours to write into."""
+    home = folder / "home"
+    if not home.exists():
+        for name in ("conf", "work", "logs"):
+            (home / name).mkdir(parents=True)
+        for name in ("bin", "sbin", "jars", "python"):
+            target = Path(pyspark.__file__).parent / name
+            if target.exists():
+                (home / name).symlink_to(target)
+    return home

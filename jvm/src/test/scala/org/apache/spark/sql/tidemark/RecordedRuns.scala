@@ -41,11 +41,14 @@ trait RecordedRuns extends KeyedWatermarkTest {
     private val finished = mutable.ArrayBuffer.empty[BatchRun]
     private var step = 0
 
+    /** The sink has taken a batch, and is about to say so. */
+    var atSink: () => Unit = () => ()
+
     /** Starts the query, takes the steps one by one (each to the end, with the batches without data) and stops it. */
     def run(query: DataFrame, trigger: Trigger = Trigger.ProcessingTime(0))(history: Step*): Unit = {
       val write: (Dataset[Row], Long) => Unit = (batch, id) => {
         written.add((id, step, batch.collect().map(_.toString).sorted.toSeq))
-        ()
+        atSink()
       }
       val running = query.writeStream
         .outputMode(mode)

@@ -5,7 +5,7 @@ import java.io.File
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.streaming.{StreamingQueryException, Trigger}
 import org.apache.spark.sql.tidemark.Histories.Event
 
 /** A query that is stopped and started again, or killed, goes on as if nothing had been. */
@@ -93,6 +93,32 @@ class RestartSuite extends TwoStreams {
       }
     }
 
+  // With data, so that its tasks have rows to fail at.
+  for (where <- Seq("a task", "the sink"))
+    test(s"a batch that fails in $where does the same when it is run again") {
+      val straight = new Inputs
+      val expected = record("append", carriedColumn(straight.a, straight.b), straight.wandering)
+      assert(expected.flatMap(_.operators).map(_.late).sum > 0)
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        val watched = udf((time: Long) => RestartSuite.fragile(time)).asNondeterministic()
+        def query = carriedColumn(inputs.a.where(watched($"ta".cast("long"))), inputs.b)
+        val (before, after) = inputs.wandering.splitAt(3)
+        recorder.run(query)(before: _*)
+        val last = recorder.batches.last.id
+        if (where == "a task") RestartSuite.isFailing = true else recorder.atSink = () => RestartSuite.fail()
+        val failed = intercept[StreamingQueryException](recorder.run(query)(after.head))
+        assert(causes(failed).exists(_.getMessage.contains(RestartSuite.Why)))
+        assert(batchesIn(checkpoint, "commits").last === last)
+        RestartSuite.isFailing = false
+        recorder.atSink = () => ()
+        recorder.run(query)()
+        recorder.run(query)(after.tail: _*)
+        assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
+      }
+    }
+
   // Hour by hour, `x` marks an input with data. The slowest input, 1, has reached 5:30 - 10 min after six runs, so of
   // its hours 1, 2 and 4 are over, of the second's 1, 3 and 4, of the third's 2 and 3: eight of twelve.
   //   run    1 2 3 4 5 6
@@ -136,4 +162,16 @@ class RestartSuite extends TwoStreams {
     assert(rows(batches) === Nil)
     assert(batches.last.eventTime("watermark") === "1970-01-01T00:00:00.000Z")
   }
+}
+
+private object RestartSuite {
+  val Why = "a batch that fails"
+  @volatile var isFailing = false
+
+  def fragile(time: Long): Boolean = {
+    if (isFailing) fail()
+    time >= 0
+  }
+
+  def fail(): Unit = throw new IllegalStateException(Why)
 }

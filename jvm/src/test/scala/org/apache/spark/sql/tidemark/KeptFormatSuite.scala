@@ -1,0 +1,75 @@
+package org.apache.spark.sql.tidemark
+
+import java.nio.file.{Files, Path, Paths}
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.core.{Entry, EntryCodec, ManySplits, SplitsSnapshot}
+import io.tidemark.core.EntryCodec.Written
+import org.apache.commons.io.FileUtils
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{Path => HadoopPath}
+
+import org.apache.spark.SparkFunSuite
+
+/** Logs of a query with many splits, of every format version, kept in `jvm/src/test/resources/format`: they are read for
+  * ever. (Those of small queries: `EntryCodecSuite`.)
+  *
+  * That of a new version is written with `build/sbt -Dtidemark.golden=write "spark42/testOnly *KeptFormatSuite"`. One that
+  * is there is never written again, nor is the history changed that it is of.
+  */
+class KeptFormatSuite extends SparkFunSuite {
+
+  private val versions = Paths.get(sys.props("tidemark.root"), "jvm/src/test/resources/format")
+  private val now = versions.resolve(EntryCodec.Version.toString)
+
+  private val history: Seq[Entry] = {
+    val query = new ManySplits(seed = 1, idleAfter = Some(5000L))
+    val many = EntryCodec.MostWhole + 1
+    // Splits speak, are silent, come back, and are new.
+    Seq[Seq[Int]](0 until many, 0 until many by 3, 100 to 700, Seq(5, many, many + 1)).map(query.next(_))
+  }
+
+  /** The entry of batch 2 is the last that a snapshot was made of. */
+  private def written: Map[String, Array[Byte]] = {
+    val entries = history.scanLeft(Option.empty[(Written, EntryCodec.Encoded)]) { (before, entry) =>
+      val encoded = EntryCodec.encode(entry, before.map(_._1))
+      Some(Written(entry, encoded.checksum) -> encoded)
+    }.flatten
+    val files = entries.map { case (of, encoded) =>
+      s"${of.entry.batch}${if (encoded.isWhole) "" else ".changes"}" -> encoded.data
+    }
+    val names = SplitsSnapshot.encodeNames(history(2))
+    val states = SplitsSnapshot.encode(entries(2)._1, 2L -> SplitsSnapshot.checksumOf(names))
+    files.toMap + ("2.names" -> names) + ("2.splits" -> states)
+  }
+
+  private def list(folder: Path): Seq[Path] = {
+    val found = Files.list(folder)
+    try found.iterator.asScala.toSeq
+    finally found.close()
+  }
+
+  if (sys.props.get("tidemark.golden").contains("write") && !Files.exists(now)) {
+    Files.createDirectories(now)
+    written.foreach { case (name, bytes) => Files.write(now.resolve(name), bytes) }
+  }
+
+  test("a log of each format version is read") {
+    assert(list(versions).map(_.getFileName.toString.toInt).sorted === (1 to EntryCodec.Version))
+    for (version <- list(versions)) withTempDir { checkpoint =>
+      FileUtils.copyDirectory(version.toFile, checkpoint.toPath.resolve(EntryFiles.Folder).toFile)
+      def log = new EntryLog(new HadoopPath(checkpoint.toURI), new Configuration, retain = 100)
+      assert(history.last.origins.values.exists(_.splits.idle > 0))
+      for (entry <- history) assert(log.read(entry.batch) === Some(entry), s"version $version, batch ${entry.batch}")
+    }
+  }
+
+  // What is written otherwise is of another version, which those who are older have to refuse.
+  test("the present version is as it was when it was first written") {
+    val files = written
+    assert(list(now).map(_.getFileName.toString).toSet === files.keySet)
+    assert(files.keySet === Set("0", "1.changes", "2.changes", "2.names", "2.splits", "3.changes"))
+    for ((name, bytes) <- files) assert(Files.readAllBytes(now.resolve(name)).toSeq === bytes.toSeq, name)
+  }
+}
