@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import io.tidemark.core.{Entry, EntryCodec, ManySplits, SplitsSnapshot}
 import io.tidemark.core.EntryCodec.Written
+
 import org.apache.commons.io.FileUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
@@ -24,10 +25,10 @@ class KeptFormatSuite extends SparkFunSuite {
   private val now = versions.resolve(EntryCodec.Version.toString)
 
   private val history: Seq[Entry] = {
-    val query = new ManySplits(seed = 1, idleAfter = Some(5000L))
+    val query = new ManySplits(seed = 1, idleAfter = Some(6500L))
     val many = EntryCodec.MostWhole + 1
-    // Splits speak, are silent, come back, and are new.
-    Seq[Seq[Int]](0 until many, 0 until many by 3, 100 to 700, Seq(5, many, many + 1)).map(query.next(_))
+    // Splits speak, are silent, come back, and are new; never more than half of them at once.
+    Seq[Seq[Int]](0 until many, 0 until many by 3, 1 until many by 3, Seq(5, many, many + 1)).map(query.next(_))
   }
 
   /** The entry of batch 2 is the last that a snapshot was made of. */
