@@ -17,8 +17,8 @@ from tqdm import tqdm
 
 from common.folder import ROOT, fast_folder
 
+from . import inputs
 from .history import history
-from .inputs import write_topic
 from .moments import CUT, Moment, cut_entry, found
 from .plans import PLANS
 from .worker import SIDES
@@ -32,14 +32,28 @@ class Case:
 
     def __init__(self, folder: Path, plan: str, seed: int, servers: str | None) -> None:
         self.name = f"{plan}, {'Kafka' if servers else 'Parquet'}, seed {seed}"
+        self._pieces = dict(zip(SIDES, history(seed, many=plan == "many"), strict=True))
+        self._servers = servers
         self.killed = folder / "killed"
         self._folder = folder
         self._arguments = [str(folder), plan, str(seed)]
         self._more = [servers] if servers else []
         folder.mkdir(parents=True)
         if servers:
-            for side, pieces in zip(SIDES, history(seed, many=plan == "many"), strict=True):
-                write_topic(servers, f"{folder.name}-{side}", pieces)
+            for side, pieces in self._pieces.items():
+                inputs.make_topic(servers, self._topic(side))
+                inputs.fill_topic(servers, self._topic(side), pieces[:-1])
+
+    def _topic(self, side: str) -> str:
+        return f"{self._folder.name}-{side}"
+
+    def bring_last(self) -> None:
+        """The input's last piece comes."""
+        for side, pieces in self._pieces.items():
+            if self._servers:
+                inputs.fill_topic(self._servers, self._topic(side), pieces[-1:])
+            else:
+                inputs.show_last(self._folder / side)
 
     def start(self, run: str) -> subprocess.Popen[bytes]:
         """A run of the query, in a process group of its own."""
@@ -54,17 +68,13 @@ class Case:
             )
 
     def let_through(self, run: str) -> list[str]:
-        """Runs it to its end; the rows.
+        """Runs it to its end; the rows that it has put out.
 
         Raises:
             SystemExit: it failed; says so with the end of its log.
         """
         if self.start(run).wait():
             self.fail(run)
-        return self.rows(run)
-
-    def rows(self, run: str) -> list[str]:
-        """What a run that has come through has put out."""
         rows: list[str] = json.loads((self._folder / run / "rows.json").read_text())
         return rows
 
@@ -101,12 +111,11 @@ def run(case: Case, draw: random.Random, most: int) -> tuple[Counter[str], int]:
     Raises:
         SystemExit: rows are lost, doubled or changed.
     """
-    expected = case.let_through("straight")
     places: Counter[str] = Counter()
     while places.total() < most and (place := kill_once(case, draw)) is not None:
         places[place] += 1
-    done = (case.killed / "rows.json").exists()
-    rows = case.rows("killed") if done else case.let_through("killed")
+    case.bring_last()
+    rows, expected = case.let_through("killed"), case.let_through("straight")
     if rows != expected:
         lost, more = Counter(expected) - Counter(rows), Counter(rows) - Counter(expected)
         raise SystemExit(f"{case.name}: lost {dict(lost)}, doubled or changed {dict(more)}")

@@ -15,7 +15,7 @@ RECORDS_PER_BATCH = 40
 
 
 def write_files(spark: SparkSession, folder: Path, pieces: list[list[Row]]) -> None:
-    """Writes each piece as one file, in an order that Spark sees."""
+    """Writes each piece as one file, in an order that Spark sees; the last one it does not see yet."""
     for number, rows in enumerate(pieces):
         draft = folder.parent / f".{folder.name}-{number}"
         df = spark.createDataFrame(rows, "id LONG, at LONG, part INT")
@@ -24,7 +24,14 @@ def write_files(spark: SparkSession, folder: Path, pieces: list[list[Row]]) -> N
         (file,) = draft.glob("*.parquet")
         os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
         folder.mkdir(parents=True, exist_ok=True)
-        file.rename(folder / f"{number:05}.parquet")
+        is_last = number == len(pieces) - 1
+        file.rename(folder / f"{'.' if is_last else ''}{number:05}.parquet")
+
+
+def show_last(folder: Path) -> None:
+    """Lets Spark see the last piece."""
+    for file in folder.glob(".*.parquet"):
+        file.rename(folder / file.name[1:])
 
 
 def files(spark: SparkSession, folder: Path) -> DataFrame:
@@ -33,13 +40,19 @@ def files(spark: SparkSession, folder: Path) -> DataFrame:
     return reader.parquet(str(folder))
 
 
-def write_topic(servers: str, topic: str, pieces: list[list[Row]]) -> None:
-    """Fills a topic that is not there yet."""
-    from kafka_broker.topic import Record, fill, make_topic
+def make_topic(servers: str, name: str) -> None:
+    """A topic with a partition for each part."""
+    from kafka_broker import topic
 
-    make_topic(servers, topic, PARTS)
+    topic.make_topic(servers, name, PARTS)
+
+
+def fill_topic(servers: str, name: str, pieces: list[list[Row]]) -> None:
+    """Appends pieces to a topic."""
+    from kafka_broker.topic import Record, fill
+
     records = (Record(row.part, str(row.id), str(row.at)) for rows in pieces for row in rows)
-    for _ in fill(servers, topic, records):
+    for _ in fill(servers, name, records):
         pass
 
 

@@ -35,9 +35,9 @@ def hanging(victim: int, deed: Path) -> F.Column:
     def hang(number: int) -> int:
         if number == victim:
             context = TaskContext.get()
-            if context.attemptNumber() == 0:
+            if context is not None and context.attemptNumber() == 0:
                 time.sleep(HANGS_SECONDS)
-            elif context.stageAttemptNumber() == 0:
+            else:
                 deed.touch()
         return number
 
