@@ -1,12 +1,21 @@
 import Fail.fail
 import sbt._
 
-/** A test of Spark's own that asserts what Tidemark changes on purpose. */
-final case class Difference(suite: String, test: String, reason: String)
+/** A test of Spark's own that asserts what Tidemark changes on purpose.
+  *
+  * @param suite its name, or several suites' with `*` for what differs; @param test likewise
+  */
+final case class Difference(suite: String, test: String, reason: String) {
+  def isOf(suite: String): Boolean = matches(this.suite, suite)
+  def isOf(outcome: Outcome): Boolean = isOf(outcome.suite) && matches(test, outcome.test)
+
+  private def matches(pattern: String, name: String): Boolean =
+    name.matches(pattern.split("\\*", -1).map(java.util.regex.Pattern.quote).mkString(".*"))
+}
 
 object Differences {
 
-  /** One difference a line, `Suite | exact name of the test | reason`; `#` begins a comment. */
+  /** One difference a line, `Suite | name of the test | reason`; `#` begins a comment. */
   def read(list: File): Seq[Difference] =
     IO.readLines(list).map(_.trim).filterNot(line => line.isEmpty || line.startsWith("#")).map { line =>
       line.split("\\s+\\|\\s+") match {
@@ -26,24 +35,23 @@ object Differences {
       sizes: Map[String, Int],
       outcomes: Seq[Outcome],
       differences: Seq[Difference]): Seq[String] = {
-    val listed = differences.map(d => (d.suite, d.test)).toSet
     val notRun = suites.flatMap { suite =>
       val ran = outcomes.count(o => o.suite == suite && !o.skipped)
       if (sizes.get(suite).fold(ran > 0)(_ == ran)) None
       else Some(s"$suite: ran $ran tests" + sizes.get(suite).fold("")(size => s", where it should be $size"))
     }
-    val failed = outcomes.filter(o => o.failed && !listed((o.suite, o.test))).map { o =>
+    val failed = outcomes.filter(o => o.failed && !differences.exists(_.isOf(o))).map { o =>
       s"${o.suite}: failed: ${o.test}"
     }
-    val stale = differences.filter(d => suites.contains(d.suite)).flatMap { d =>
-      outcomes.find(o => o.suite == d.suite && o.test == d.test) match {
-        case None => Some(s"${d.suite}: in the list of differences, but there is no such test: ${d.test}")
-        case Some(o) if !o.failed =>
+    val stale = for (suite <- suites; d <- differences if d.isOf(suite)) yield {
+      val found = outcomes.filter(o => o.suite == suite && d.isOf(o))
+      if (found.isEmpty) Seq(s"$suite: in the list of differences, but there is no such test: ${d.test}")
+      else
+        found.filterNot(_.failed).map { o =>
           val how = if (o.skipped) "is skipped" else "passes"
-          Some(s"${d.suite}: in the list of differences, but it $how: ${d.test}")
-        case _ => None
-      }
+          s"$suite: in the list of differences, but it $how: ${o.test}"
+        }
     }
-    notRun ++ failed ++ stale
+    notRun ++ failed ++ stale.flatten
   }
 }
