@@ -1,7 +1,7 @@
-"""A join and an aggregation behind it, on a cluster of which one executor is killed in the middle of a task.
+"""A join and an aggregation behind it, on a cluster of which executors are killed in the middle of a task.
 
-The task is one that reads input; or one behind the shuffle, where what others have to fetch from the executor is gone,
-and the stage that has made it runs again.
+The task is one that reads input, and its executor dies; or one behind the shuffle, and all die: what is to be fetched
+is gone, and the stage that has made it runs again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,16 +29,35 @@ folder = Path(sys.argv[1])
 spark = on_a_cluster(folder)
 
 
-def mortal(column: F.Column, deed: Path, victim: int) -> F.Column:
-    """The column as it is; the first task that has this number in it takes its executor with it."""
+def executor() -> int:
+    """The process in which the task of this Python worker runs."""
+    # The worker's parent is Python's daemon, and its parent the executor.
+    daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
+    return int(daemon.rpartition(")")[2].split()[1])
+
+
+def executors(application: str) -> list[int]:
+    """The processes of all executors of an application, this one's last."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            command = (process / "cmdline").read_bytes().decode(errors="replace")
+            if "CoarseGrainedExecutorBackend" in command and application in command:
+                found.append(int(process.name))
+    own = executor()
+    return sorted(found, key=lambda pid: pid == own)
+
+
+def mortal(column: F.Column, deed: Path, victim: int, *, everyone: bool) -> F.Column:
+    """The column as it is; the first task that has this number in it takes its executor with it, or everyone's."""
+    application = spark.sparkContext.applicationId
 
     @F.udf("long")
     def killing(number: int) -> int:
         if number == victim and not deed.exists():
             deed.touch()
-            # The worker's parent is Python's daemon, and its parent the executor.
-            daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
-            os.kill(int(daemon.rpartition(")")[2].split()[1]), signal.SIGKILL)
+            for process in executors(application) if everyone else [executor()]:
+                os.kill(process, signal.SIGKILL)
         return number
 
     return killing(column)
@@ -63,7 +83,7 @@ def again() -> int:
 
 
 def joined(name: str, *, id: int = -1, minute: int = -1) -> Found:
-    """Kills an executor that reads this id, or that counts what began at this minute."""
+    """Kills who reads this id, or everyone when one counts what began at this minute."""
     here = folder / name
     feeds = [Feed(spark, here / side, SCHEMA) for side in ("left", "right")]
     deed = here / "deed"
@@ -72,13 +92,14 @@ def joined(name: str, *, id: int = -1, minute: int = -1) -> Found:
     def side(feed: Feed, key: str) -> DataFrame:
         marked = tidemark.with_watermark(feed.stream(), "time", "0 seconds", key=key)
         return marked.select(
-            mortal(F.col("id"), deed, id).alias(f"id_{key}"), F.col("time").alias(f"t_{key}")
+            mortal(F.col("id"), deed, id, everyone=False).alias(f"id_{key}"),
+            F.col("time").alias(f"t_{key}"),
         )
 
     near = "id_a % 3 = id_b % 3 AND t_b BETWEEN t_a AND t_a + INTERVAL 10 MINUTES"
     both = side(feeds[0], "a").join(side(feeds[1], "b"), F.expr(near), "left_outer")
     counts = both.groupBy(F.window("t_a", "10 minutes")).agg(F.count("*"), F.count("id_b"))
-    start = mortal(F.minute("window.start").cast("long"), deed, minute)
+    start = mortal(F.minute("window.start").cast("long"), deed, minute, everyone=True)
     stepper = Stepper(counts.select(start, "count(1)", "count(id_b)"), "append", here / "cp")
     for step in range(STEPS):
         for number, feed in enumerate(feeds):
