@@ -1,7 +1,9 @@
 package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
 
 class JoinSuite extends KeyedWatermarkTest {
   import testImplicits._
@@ -76,6 +78,31 @@ class JoinSuite extends KeyedWatermarkTest {
       AddData(right, 2 -> at("10:31")),
       ProcessAllAvailable(),
       CheckNewAnswer((2, "10:30")))
+  }
+
+  // Where the right input has no rows Spark would move the join below the aggregation, for this one batch.
+  private def semiJoinOfWindows(): Unit = {
+    val (left, a) = timed("ta", "0 seconds", "a")
+    val (right, b) = timed("tb", "0 seconds", "b")
+    val counts = a.groupBy(window($"ta", "10 minutes").as("wa"), $"a").count()
+    val wb = b.select($"b", window($"tb", "10 minutes").as("wb"))
+    val out = counts.join(wb, $"a" === $"b" && $"wa" === $"wb", "left_semi")
+    testStream(out.select($"a", date_format($"wa.start", "HH:mm"), $"count"))(
+      MultiAddData(left, 1 -> at("10:00"), 1 -> at("10:01"))(right, 1 -> at("10:01")),
+      ProcessAllAvailable(),
+      CheckNewAnswer(),
+      AddData(left, 2 -> at("10:15"), 2 -> at("10:16")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((1, "10:00", 2L)),
+      MultiAddData(left, 3 -> at("10:40"))(right, 2 -> at("10:19")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((2, "10:10", 2L)))
+  }
+
+  test("a left semi join of an aggregation runs where Spark does not move it, and fails in words where it does") {
+    withSQLConf(SQLConf.OPTIMIZER_EXCLUDED_RULES.key -> PushDownLeftSemiAntiJoin.ruleName)(semiJoinOfWindows())
+    val failed = intercept[Throwable](semiJoinOfWindows())
+    assert(failed.getMessage.contains("CANNOT_LOAD_STATE_STORE"))
   }
 
   test("a three-way interval join runs, the second join by a column that the first has carried") {
