@@ -38,6 +38,7 @@ class Pretended(kills.Case):
     def __init__(self, folder: Path, straight: list[str], killed: list[str]) -> None:
         self.name = "pretended"
         self.killed = folder / "killed"
+        self.forgets = False
         self._rows = {"straight": straight, "killed": killed}
 
     def bring_last(self) -> None:

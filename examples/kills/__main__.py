@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
+from shutil import rmtree
 
 from tqdm import tqdm
 
@@ -30,11 +31,14 @@ MOST_AT_ONE_CASE = 8
 class Case:
     """A query with inputs of its own, run undisturbed and killed."""
 
-    def __init__(self, folder: Path, plan: str, seed: int, servers: str | None) -> None:
+    def __init__(
+        self, folder: Path, plan: str, seed: int, servers: str | None, *, forgets: bool = False
+    ) -> None:
         self.name = f"{plan}, {'Kafka' if servers else 'Parquet'}, seed {seed}"
         self._pieces = dict(zip(SIDES, history(seed, many=plan == "many"), strict=True))
         self._servers = servers
         self.killed = folder / "killed"
+        self.forgets = forgets
         self._folder = folder
         self._arguments = [str(folder), plan, str(seed)]
         self._more = [servers] if servers else []
@@ -100,9 +104,11 @@ def kill_once(case: Case, draw: random.Random) -> str | None:
         if process.returncode:
             case.fail("killed")
         return None
-    if moment.name == CUT and cut_entry(checkpoint):
-        return "in the middle of its entry"
-    return found(checkpoint)
+    is_cut = moment.name == CUT and cut_entry(checkpoint)
+    place = "in the middle of its entry" if is_cut else found(checkpoint)
+    if case.forgets:
+        rmtree(checkpoint / "tidemark", ignore_errors=True)
+    return place
 
 
 def run(case: Case, draw: random.Random, most: int) -> tuple[Counter[str], int]:
@@ -129,6 +135,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plans", nargs="*", choices=PLANS, default=list(PLANS))
     parser.add_argument("--no-kafka", action="store_true", help="files only")
+    parser.add_argument(
+        "--forget",
+        action="store_true",
+        help="takes Tidemark's entries away at each kill, and so has to find that rows differ",
+    )
     told = parser.parse_args()
     draw = random.Random(told.seed)
     places: Counter[str] = Counter()
@@ -144,7 +155,8 @@ def main() -> None:
         while places.total() < told.kills:
             plan = told.plans[cases % len(told.plans)]
             by_kafka = servers if cases // len(told.plans) % 2 else None
-            case = Case(folder / f"case-{cases}", plan, told.seed + cases, by_kafka)
+            here, seed = folder / f"case-{cases}", told.seed + cases
+            case = Case(here, plan, seed, by_kafka, forgets=told.forget)
             most = min(MOST_AT_ONE_CASE, told.kills - places.total())
             found_at, put_out = run(case, draw, most)
             places += found_at

@@ -1,20 +1,33 @@
 """What the two inputs bring: pieces, each a batch's worth, of rows that are out of order and partly late.
 
+The right input is far behind the left. Rows of the left that are late by its own time are not by the
+right one's, which is Spark's watermark of the query: who forgets over a restart what each input has
+reached takes them for rows that are on time.
+
 A query that is killed may read two files in one batch that an undisturbed one reads in two: Spark
 notes a file as read before it notes the batch. So no row here is late by one way to cut the input
-into batches and on time by another: rows are out of order by less than the delay, or late by far.
+into batches and on time by another: rows are out of order by less than the delay, or late by what
+several batches bring.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import NamedTuple
 
-PIECES = 12
+PIECES = 18
 PARTS = 3
 IDS = 6
-FAR = 1000
-"""How many seconds before all others a late row is."""
+BEGIN = 1_700_000_000
+PACE = 60
+"""Seconds of event time from piece to piece."""
+BEHIND = 10 * PACE
+"""How far the right input is behind the left."""
+LATE = BEHIND * 3 // 4
+"""How late rows of the left are: more than it brings in a batch, less than the right is behind."""
+FAR = 2 * BEHIND
+"""How many seconds before all others a row is that is late for both."""
 MANY = 1200
 """Ids of the plan that is about many splits: more than an entry has always all of."""
 
@@ -30,27 +43,38 @@ class Row(NamedTuple):
 def history(seed: int, many: bool) -> tuple[list[list[Row]], list[list[Row]]]:
     """Pieces of the left and of the right input; the same of the same seed."""
     draw = random.Random(seed)
-    return _pieces(draw, 30, many), _pieces(draw, draw.choice([15, 30, 60]), many=False)
+    if many:
+        return _pieces(draw, BEGIN, _far, MANY), _pieces(draw, BEGIN - BEHIND, _far)
+    return _pieces(draw, BEGIN, _late), _pieces(draw, BEGIN - BEHIND, _far)
 
 
-def _pieces(draw: random.Random, pace: int, many: bool) -> list[list[Row]]:
-    begin = 1_700_000_000
+def _late(piece: int, now: int) -> int | None:
+    """When a late row of a piece is, if there is one: only when there has long been a watermark."""
+    return now - LATE if piece * PACE > LATE else None
+
+
+def _far(piece: int, _: int) -> int | None:
+    return BEGIN - FAR if piece >= PIECES - 2 else None
+
+
+def _pieces(
+    draw: random.Random, begin: int, late: Callable[[int, int], int | None], ids: int = IDS
+) -> list[list[Row]]:
     pieces = []
     for piece in range(PIECES):
-        now = begin + piece * pace
+        now = begin + piece * PACE
         rows = []
         for _ in range(draw.randint(8, 20)):
             at = now - draw.choice([0, 5, 10, 20]) + draw.randint(0, 9)
-            # Only when there has long been a watermark, whatever was read at once.
-            if piece >= PIECES - 2 and draw.random() < 0.2:
-                at = begin - FAR
-            rows.append(Row(draw.randrange(MANY if many else IDS), at, draw.randrange(PARTS)))
-        if many and piece in (0, PIECES - 2):
+            if (instead := late(piece, now)) is not None and draw.random() < 0.2:
+                at = instead
+            rows.append(Row(draw.randrange(ids), at, draw.randrange(PARTS)))
+        if ids == MANY and piece in (0, PIECES - 2):
             # All of them: else one that has said nothing holds the rest for ever.
-            rows += [Row(id, now, id % PARTS) for id in range(MANY)]
+            rows += [Row(id, now, id % PARTS) for id in range(ids)]
         pieces.append(rows)
     # In the end all parts jump, so that most of what waits comes out.
     for jump in (1000, 2000):
-        ids = range(MANY if many else PARTS)
-        pieces.append([Row(id, begin + PIECES * pace + jump, id % PARTS) for id in ids])
+        end = BEGIN + PIECES * PACE + jump
+        pieces.append([Row(id, end, id % PARTS) for id in range(max(ids, PARTS))])
     return pieces
