@@ -131,7 +131,7 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
 
   /** Up to where the batch before has evicted it; `None` where that is not known. */
   def evictedBeforeMillis(writer: StateStoreWriter, side: Side): Option[Long] =
-    if (!query.isOwn(batch - 1)) None
+    if (!query.hasRun(batch - 1)) None
     else evicted(previous, writer, side).flatMap(_.millis)
 
   private def evicted(in: Levels, writer: StateStoreWriter, side: Side): Option[Watermark] =

@@ -2,8 +2,6 @@ package org.apache.spark.sql.tidemark
 
 import java.io.{InputStream, InterruptedIOException, IOException}
 import java.nio.channels.ClosedByInterruptException
-import java.util.concurrent.{CompletableFuture, ExecutionException}
-import java.util.concurrent.atomic.AtomicReference
 
 import scala.collection.mutable
 
@@ -11,10 +9,9 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.{ByteWriter, EntryCodec}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{ChecksumException, FSDataOutputStream, Path}
+import org.apache.hadoop.fs.{ChecksumException, Path}
 
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
-import org.apache.spark.util.ThreadUtils
 
 /** The files in the `tidemark` folder of a query's checkpoint: a few for each batch, of different kinds.
   *
@@ -42,7 +39,14 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     found
   }
 
-  private val begun = new AtomicReference[Option[Begun]](None)
+  // On other file systems there is nothing to wait for, and a file that is open for long may be closed by others, or put
+  // something in another's place when it is.
+  private lazy val ahead = manager match {
+    case local: CheckpointFileManager with CheckpointFileManager.RenameHelperMethods
+        if folder.toUri.getScheme == "file" =>
+      Some(new FileAhead(local))
+    case _ => None
+  }
 
   def path(batch: Long, kind: Kind): Path = new Path(folder, s"$batch${kind.suffix}")
 
@@ -91,32 +95,21 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     }
   }
 
-  /** Makes an empty file beside the query's thread, which [[write]] in place then has to fill only: on a local disk to make
-    * one takes ten times as long.
-    */
-  def begin(batch: Long, kind: Kind): Unit = manager match {
-    case direct: CheckpointFileManager.RenameHelperMethods if !begun.get.exists(_.file == path(batch, kind)) =>
-      close()
-      val file = path(batch, kind)
-      begun.set(Some(Begun(file, CompletableFuture.supplyAsync(() => direct.createTempFile(file), threads))))
-      note(batch, kind)
-    case _ =>
+  /** Makes the file of an entry that is to be written in place, where that takes long. */
+  def begin(batch: Long, kind: Kind): Unit = ahead.foreach { ahead =>
+    ahead.begin(path(batch, kind))
+    note(batch, kind)
   }
 
   /** Lets go of a file that has been begun and not been written. */
-  def close(): Unit = begun.getAndSet(None).foreach(_.out.whenComplete((out, _) => if (out != null) out.close()))
+  def close(): Unit = ahead.foreach(_.close())
 
-  private def takeBegun(file: Path): Option[FSDataOutputStream] =
-    if (!begun.get.exists(_.file == file)) None
-    else
-      begun.getAndSet(None).flatMap { one =>
-        try Some(one.out.get())
-        // To make it anew says why.
-        catch { case _: ExecutionException => None }
-      }
+  /** As [[close]]; an empty file goes as well. */
+  def abandon(): Unit = ahead.foreach(_.abandon())
 
   /** Durable when it returns; a file that is there already is replaced.
-    * @param inPlace whether half of it may be there after a crash: that costs a third of a file which is renamed
+    * @param inPlace whether half of it may be there after a crash: that costs a quarter of a file which is renamed, or next
+    *   to nothing where it has been begun
     * @throws TidemarkException when the file system does not take it
     */
   def write(batch: Long, kind: Kind, data: Array[Byte], inPlace: Boolean): Unit =
@@ -132,9 +125,11 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     madeFolder
     manager match {
       case direct: CheckpointFileManager.RenameHelperMethods if inPlace =>
-        val out = takeBegun(file).getOrElse(direct.createTempFile(file))
-        try out.write(data)
-        finally out.close()
+        if (!ahead.exists(_.fill(file, data))) {
+          val out = direct.createTempFile(file)
+          try out.write(data)
+          finally out.close()
+        }
       case other =>
         val out = other.createAtomic(file, overwriteIfPossible = true)
         try {
@@ -152,7 +147,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
   def note(batch: Long, kind: Kind): Unit = noteIn(present, batch, kind)
 
   def delete(batch: Long, kind: Kind): Unit = if (has(batch, kind)) {
-    takeBegun(path(batch, kind)).foreach(_.close())
+    ahead.foreach(_.giveUp(path(batch, kind)))
     manager.delete(path(batch, kind))
     present.updateWith(batch)(_.map(_ - kind).filter(_.nonEmpty))
   }
@@ -163,11 +158,6 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
 
 private[tidemark] object EntryFiles {
   val Folder: String = "tidemark"
-
-  // A file takes a thread for some ms in each batch of a query.
-  private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-entries", 16)
-
-  private final case class Begun(file: Path, out: CompletableFuture[FSDataOutputStream])
 
   sealed abstract class Kind(val suffix: String)
 

@@ -69,10 +69,13 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
       case newest => newest.headOption.flatMap(read)
     }
 
-  /** Says that a batch is being run, whose entry is to be written when it has ended. Not for the first one of a run: it may
-    * have an entry, and be another driver's.
+  /** Says that a batch is being run, whose entry is to be written when it has ended. The first one of a run may have one
+    * already.
     */
   def begin(batch: Long): Unit = if (hasWritten) files.begin(batch, if (changes.isEmpty) Whole else Changes)
+
+  /** Nothing is written for the batch that has been begun: another driver has ended it. */
+  def abandon(): Unit = files.abandon()
 
   /** Nothing more will be written; from any thread. */
   def close(): Unit = files.close()
@@ -136,6 +139,8 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
   private def purge(upTo: Long): Unit =
     (files.newest(upTo + 1, Whole) ++ files.newest(upTo, States)).maxOption.foreach { base =>
       val names = files.newest(base, Names)
+      // Without what came before it there is no way to that batch itself, only to those after it.
+      if (!files.has(base, Whole)) files.delete(base, Changes)
       for {
         batch <- files.batches.takeWhile(_ < base).toSeq
         kind <- kinds if kind != Names || !names.contains(batch)

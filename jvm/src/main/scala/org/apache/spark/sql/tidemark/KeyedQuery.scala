@@ -31,6 +31,7 @@ private[tidemark] final class KeyedQuery(
   private var wanted = false
   private var reads = Map.empty[UUID, Watermark]
   private var ownSince = 0L
+  private var began = 0L
   // The batch that is run again, and how long nobody listened since it was begun (ms).
   private var missed = Option.empty[(Long, Long)]
   @volatile private var told = Seq.empty[TidemarkError]
@@ -60,18 +61,28 @@ private[tidemark] final class KeyedQuery(
     * @param previousMillis the query's watermark in the batch before, in Spark's own log (0: none)
     * @param currentMillis the query's watermark for the first batch there: the floor of every origin whose own is lost
     * @param listens since when, if the time in which the query was not running is no silence
+    * @param begunAt when a batch was begun (ms), by Spark's own log. An entry that says otherwise is of another query, or of
+    *   before the checkpoint was set back and Spark alone has run its batches again
     */
-  def resume(first: Long, previousMillis: Long, currentMillis: Long, listens: Option[Listens]): Unit = {
+  def resume(
+      first: Long,
+      previousMillis: Long,
+      currentMillis: Long,
+      listens: Option[Listens],
+      begunAt: Long => Option[Long]): Unit = {
+    def isOfThis(entry: Entry) = begunAt(entry.batch).forall(_ == entry.timestampMillis)
     val floor = Entry.initial(origins.names, first - 1, previousMillis, currentMillis)
-    val own = if (first == 0) None else log.read(first - 1).map(listening(_, listens))
+    val own = if (first == 0) None else log.read(first - 1).filter(isOfThis).map(listening(_, listens))
+    began = first
     missed = listens.collect { case ListensAgain(batch, now) => first -> (now - batch) }
-    def gap = if (first == 0) floor else log.newestBefore(first - 1).fold(floor)(_.raisedTo(floor))
+    def gap = if (first == 0) floor else log.newestBefore(first - 1).filter(isOfThis).fold(floor)(_.raisedTo(floor))
     entry = own.fold(gap)(_.withOriginsOf(floor))
     entry = entry.fitting(origins.rules)
     ownSince = if (own.isEmpty) first else first - 1
     if (first > 0 && own.isEmpty)
       logWarning(
-        s"$label: the checkpoint has no watermark entry of batch ${first - 1}; going on from Spark's watermark")
+        s"$label: the checkpoint has no watermark entry of batch ${first - 1} as Spark's log has it; " +
+          "going on from Spark's watermark")
   }
 
   /** An entry without the silence of a time in which nobody listened. It replaces the one that was read: should the first
@@ -85,8 +96,8 @@ private[tidemark] final class KeyedQuery(
     case _ => read
   }
 
-  /** Whether `batch` has worked with these watermarks: Spark's own may have evicted less. */
-  def isOwn(batch: Long): Boolean = batch >= ownSince
+  /** Whether this run has run `batch`: before it Spark alone may have, and evicted less, also where there is an entry. */
+  def hasRun(batch: Long): Boolean = batch >= began
 
   /** Works out every operator's watermarks in `batch`. Spark asks for batch n-1 and then for n when it plans n, and for
     * n+1 on every trigger without data: the last is answered from memory until something has changed.
@@ -94,6 +105,7 @@ private[tidemark] final class KeyedQuery(
   def propagate(batch: Long, plan: SparkPlan, start: => BatchStart): Unit =
     if (batch == entry.batch) {
       if (batch >= 0 && !levels.contains(batch)) keep(batch, translate(plan), entry.decision)
+      // The next one is being planned.
       log.begin(batch + 1)
     } else if (batch == entry.batch + 1) decide(batch, plan, start)
     else if (batch >= 0) throw new IllegalStateException(s"batch $batch does not follow batch ${entry.batch}")
@@ -186,6 +198,9 @@ private[tidemark] final class KeyedQuery(
     next = Next(null, null, Decision.none)
     seen = seen.map(_.copy(entry = entry, decision = entry.standing))
   }
+
+  /** Another driver has ended the batch that was begun. */
+  def overtaken(): Unit = log.abandon()
 
   /** The query has ended; from any thread. */
   def close(): Unit = log.close()

@@ -24,7 +24,10 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
 
   // What another driver has ended in the meantime, on the same checkpoint, is its own: Spark stops this query for it a
   // moment later, when it finds the commit entry of the batch there.
-  override def updateWatermark(executedPlan: SparkPlan): Unit = if (!takeover.isCounted) {
+  override def updateWatermark(executedPlan: SparkPlan): Unit =
+    if (takeover.isCounted) query.overtaken() else ended(executedPlan)
+
+  private def ended(executedPlan: SparkPlan): Unit = {
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }
     val noted =
       inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })

@@ -61,10 +61,16 @@ object LogTable {
       catch {
         // Of a query that is running: it has just been deleted, or is being written.
         case _: FileNotFoundException => None
-        case e: TidemarkException if log.batches.lastOption.contains(batch) && EntryLog.isCutShort(e) => None
+        case e: TidemarkException if EntryLog.isCutShort(e) && isChanging(log, batch, location, conf) => None
+        // Of one that was stopped in the middle of a batch, which Spark alone has ended.
+        case e: TidemarkException if e.error.code == "CHECKPOINT_ENTRY_EMPTY" => None
       }
     entry.iterator.flatMap(rowsOf)
   }
+
+  private def isChanging(log: EntryLog, batch: Long, location: String, conf: SerializableConfiguration): Boolean =
+    log.batches.lastOption.contains(batch) ||
+      new EntryLog(new Path(location), conf.value, 0).batches.headOption != log.batches.headOption
 
   private def rowsOf(entry: Entry): Iterator[InternalRow] =
     entry.origins.toSeq.sortBy(_._1.toString).iterator.flatMap { case (name, state) => rowsOf(entry, name, state) }

@@ -82,7 +82,8 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
       if (isNew) KeyedQuery.ListensFrom(first.timestampMillis)
       else KeyedQuery.ListensAgain(first.timestampMillis, began)
     }
-    query.resume(first.id, previous, first.watermarkMillis, listens)
+    def begunAt(batch: Long) = execution.offsetLog.offsetSeqMetadataForBatchId(batch).map(_.batchTimestampMs)
+    query.resume(first.id, previous, first.watermarkMillis, listens, begunAt)
     val floor = SparkInternals.tracker(execution).currentWatermark
     SparkInternals.setTracker(execution, new KeyedTracker(this, query, execution.analyzedPlan, floor))
     query

@@ -26,8 +26,8 @@ private[tidemark] object Takeovers {
 
   def finished(runId: UUID): Unit =
     Option(running.remove(runId)).flatMap(_.toOption).foreach { takeover =>
-      takeover.decision.foreach(_.foreach(_.close()))
       Report.of(takeover).foreach(report => ended.synchronized(ended.put(runId, report)))
+      takeover.decision.foreach(_.foreach(_.close()))
     }
 
   def get(runId: UUID): Option[Either[TidemarkException, Takeover]] = Option(running.get(runId))

@@ -20,8 +20,11 @@ class CheckpointTroubleSuite extends TwoStreams {
       // Hadoop remembers the one that another suite had.
       .set("spark.hadoop.fs.file.impl.disable.cache", "true")
 
-  for ((name, trouble) <- Seq("full" -> Full, "read-only" -> ReadOnly))
-    test(s"a disk that is $name stops the query in words, and it goes on as if nothing had been when that is mended") {
+  // From the second batch of a run on, the file has been made beside the batch.
+  for ((name, trouble) <- Seq("full" -> Full, "read-only" -> ReadOnly); isFirst <- Seq(true, false))
+    test(
+      s"a disk that is $name in the ${if (isFirst) "first" else "second"} batch of a run stops the query in words, " +
+        "and it goes on as if nothing had been when that is mended") {
       val straight = new Inputs
       val expected = record("append", unionOfCounts(straight.a, straight.b), straight.wandering)
       withTempDir { checkpoint =>
@@ -29,12 +32,16 @@ class CheckpointTroubleSuite extends TwoStreams {
         val recorder = new Recorder("append", checkpoint)
         def query = unionOfCounts(inputs.a, inputs.b)
         val (before, after) = inputs.wandering.splitAt(2)
-        recorder.run(query)(before: _*)
-        val last = recorder.batches.last.id
-        val refused = refusal(during(trouble)(recorder.run(query)(after.head)))
+        val (well, ill) = before.splitAt(if (isFirst) before.size else 1)
+        recorder.run(query)(well: _*)
+        val troubled = () => {
+          TroubledFileSystem.trouble = trouble
+          after.head()
+        }
+        val refused = refusal(during(NoTrouble)(recorder.run(query)(ill :+ troubled: _*)))
         assert(refused.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_NOT_WRITTEN")
+        val last = batchesIn(checkpoint, "commits").last
         assert(refused.getMessage.contains(entryFile(checkpoint, last + 1).getCanonicalPath))
-        assert(batchesIn(checkpoint, "commits").last === last)
         recorder.run(query)()
         recorder.run(query)(after.tail: _*)
         assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
@@ -69,23 +76,36 @@ class CheckpointTroubleSuite extends TwoStreams {
       }
     }
 
-  test("a driver that another one has overtaken leaves that one's entry as it is, and is stopped by Spark") {
-    withTempDir { checkpoint =>
-      val inputs = new Inputs
-      val recorder = new Recorder("append", checkpoint)
-      recorder.run(counted(inputs.a, "ta"))(inputs.step(1 -> "10:00")())
-      val last = recorder.batches.last.id
-      CheckpointTroubleSuite.meanwhile = () => {
-        Files.copy(new File(checkpoint, s"commits/$last").toPath, new File(checkpoint, s"commits/${last + 1}").toPath)
-        write(entryFile(checkpoint, last + 1), Array[Byte](1, 2, 3))
+  for (isFirst <-
+      Seq(true, false);
+    (ofWhich, kind) <- Seq("" -> "", " of changes" -> ".changes"))
+    test(
+      s"a driver that another one has overtaken in the ${if (isFirst) "first" else "second"} batch of its run leaves " +
+        s"that one's entry$ofWhich as it is, and is stopped by Spark") {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        val overtaken = udf((time: Long) => CheckpointTroubleSuite.overtake(time)).asNondeterministic()
+        def query = counted(inputs.a.where(overtaken(col("ta").cast("long"))), "ta")
+        def last = batchesIn(checkpoint, "commits").last
+        def other = new File(checkpoint, s"tidemark/$last$kind")
+        val (before, after) = (inputs.step(1 -> "10:00")(), inputs.step(2 -> "10:30")())
+        if (isFirst) recorder.run(query)(before)
+        val overtaking = () => {
+          CheckpointTroubleSuite.meanwhile = () => {
+            val ended = new File(checkpoint, s"commits/${last + 1}")
+            Files.copy(new File(checkpoint, s"commits/$last").toPath, ended.toPath)
+            write(other, Array[Byte](1, 2, 3))
+          }
+          after()
+        }
+        val failed = intercept[StreamingQueryException](
+          recorder.run(query)((if (isFirst) Nil else Seq(before)) :+ overtaking: _*))
+        assert(failed.getMessage.contains("CONCURRENT_STREAM_LOG_UPDATE"))
+        assert(Files.readAllBytes(other.toPath).toSeq === Seq[Byte](1, 2, 3))
+        assert(kind.isEmpty || !entryFile(checkpoint, last).exists())
       }
-      val overtaken = udf((time: Long) => CheckpointTroubleSuite.overtake(time)).asNondeterministic()
-      val failed = intercept[StreamingQueryException](
-        recorder.run(counted(inputs.a.where(overtaken(col("ta").cast("long"))), "ta"))(inputs.step(2 -> "10:30")()))
-      assert(failed.getMessage.contains("CONCURRENT_STREAM_LOG_UPDATE"))
-      assert(Files.readAllBytes(entryFile(checkpoint, last + 1).toPath).toSeq === Seq[Byte](1, 2, 3))
     }
-  }
 
   test("a file of more than 2 GB is no entry, and is not read") {
     withTempDir { checkpoint =>

@@ -60,6 +60,8 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
         assert(!files(checkpoint).contains("0") && kinds(".splits") >= 1 && kinds(".names") === 1)
       }
       assert(files(checkpoint).size < 200)
+      // What is there can be read, the batch of the oldest snapshot too if it is.
+      for (batch <- open(checkpoint).batches) assert(open(checkpoint).read(batch).map(_.batch) === Some(batch))
       // All that Spark could go back to can be read, and no more is promised.
       for (entry <- entries.takeRight(20)) assert(open(checkpoint).read(entry.batch) === Some(entry))
     }

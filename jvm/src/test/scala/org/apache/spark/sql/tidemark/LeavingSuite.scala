@@ -63,7 +63,8 @@ class LeavingSuite extends TwoStreams {
 
   private val leavings = Seq[(String, Recorder => Unit)](
     "after a batch" -> (_ => ()),
-    "in the middle of an entry" -> (recorder => cutEntry(recorder.checkpoint, recorder.batches.last.id)))
+    "in the middle of an entry" -> (recorder => cutEntry(recorder.checkpoint, recorder.batches.last.id)),
+    "between an entry and Spark's" -> (recorder => forget(recorder.checkpoint, "commits", recorder.batches.last.id)))
 
   for ((when, leave) <- leavings)
     test(
@@ -83,6 +84,23 @@ class LeavingSuite extends TwoStreams {
           Seq("[ta,12:00,1]", "[ta,12:30,1]", "[tb,10:30,1]", "[tb,10:50,2]"))
       }
     }
+
+  test("entries of a checkpoint that was set back, and that Spark alone has gone on with, are passed over") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      def query = unionOfCounts(inputs.a, inputs.b)
+      withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false") {
+        recorder.run(query)(inputs.step(1 -> "10:00")(1 -> "10:00"), inputs.step(1 -> "12:00")(1 -> "10:31"))
+        for (log <- Seq("offsets", "commits")) forget(checkpoint, log, recorder.batches.last.id)
+        stock(recorder.run(query)())
+        assert(batchesIn(checkpoint, "commits") === batchesIn(checkpoint, "tidemark"))
+        recorder.run(query)(inputs.step()(1 -> "10:55"))
+        // In the life that is gone `ta` was at 12:00.
+        assert(watermarks(recorder) === Map("ta" -> Some(millis("10:31")), "tb" -> Some(millis("10:55"))))
+      }
+    }
+  }
 
   test("an entry of a newer format is refused, also where Spark has run batches since") {
     withTempDir { checkpoint =>
@@ -113,7 +131,8 @@ class LeavingSuite extends TwoStreams {
   }
 
   // Left rows stay in state until `tb` is 15 minutes further, right ones until `ta` is: in Spark, until the slower is.
-  test("a join that has left and come back gives out every row once") {
+  for ((when, leave) <- leavings if !when.startsWith("in the middle")) test(
+    s"a join that has left $when and come back gives out every row once") {
     val formats = Map(
       SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName,
       SQLConf.STREAMING_JOIN_STATE_FORMAT_VERSION.key -> "4")
@@ -134,6 +153,7 @@ class LeavingSuite extends TwoStreams {
             col("b"),
             date_format(col("tb"), "HH:mm")))
         recorder.run(query)(inputs.step(1 -> "10:00", 2 -> "12:00")(1 -> "10:10", 3 -> "10:20"))
+        leave(recorder)
         stock(recorder.run(query)(inputs.step(4 -> "12:10")(5 -> "10:40")))
         recorder.run(query)(inputs.step()(6 -> "10:50"))
         recorder.run(query)(inputs.step(7 -> "13:00")(7 -> "13:00"))
