@@ -16,11 +16,10 @@ from kills.moments import Moment, cut_entry, found, last
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-@pytest.mark.slow
-def test_killed_again_and_again_it_puts_out_what_it_would_have(tmp_path: Path) -> None:
-    """With so many splits that the log has only what has changed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kills", "--kills", "3", "--no-kafka", "--plans", "many"],
+def killing(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the program without Kafka."""
+    return subprocess.run(
+        [sys.executable, "-m", "kills", "--no-kafka", *arguments],
         cwd=EXAMPLES,
         env=clean_environment(),
         capture_output=True,
@@ -28,8 +27,21 @@ def test_killed_again_and_again_it_puts_out_what_it_would_have(tmp_path: Path) -
         timeout=900,
         check=False,
     )
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_it_puts_out_what_it_would_have() -> None:
+    """With so many splits that the log has only what has changed."""
+    done = killing("--kills", "3", "--plans", "many")
     assert done.returncode == 0, done.stderr[-6000:]
     assert "3 kills of 1 queries: none of" in done.stdout
+
+
+@pytest.mark.slow
+def test_who_forgets_what_each_input_has_reached_puts_out_other_rows() -> None:
+    done = killing("--kills", "8", "--plans", "windows", "--forget")
+    assert done.returncode != 0, done.stdout
+    assert "windows, Parquet, seed 1: lost {" in done.stderr, done.stderr[-6000:]
 
 
 class Pretended(kills.Case):

@@ -11,7 +11,9 @@ from pyspark.sql import functions as F
 from .history import PARTS, Row
 
 SCHEMA = "id LONG, at TIMESTAMP, part INT"
-RECORDS_PER_BATCH = 40
+RECORDS_PER_BATCH = 14
+"""About a piece: rows are late by the watermark of two batches before, so a batch must not bring much."""
+MANY_PER_BATCH = 400
 
 
 def write_files(spark: SparkSession, folder: Path, pieces: list[list[Row]]) -> None:
@@ -56,14 +58,14 @@ def fill_topic(servers: str, name: str, pieces: list[list[Row]]) -> None:
         pass
 
 
-def topic(spark: SparkSession, servers: str, name: str) -> DataFrame:
+def topic(spark: SparkSession, servers: str, name: str, most: int) -> DataFrame:
     """The topic as a stream, some records a batch."""
     reader = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", servers)
         .option("subscribe", name)
         .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
+        .option("maxOffsetsPerTrigger", most)
     )
     return reader.load().select(
         F.col("key").cast("string").cast("long").alias("id"),

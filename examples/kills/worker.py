@@ -34,7 +34,8 @@ def main() -> None:
     if not servers and not (folder / SIDES[-1]).exists():
         for side, pieces in zip(SIDES, history(seed, many=plan == "many"), strict=True):
             inputs.write_files(spark, folder / side, pieces)
-    streams = [_stream(spark, folder, side, servers) for side in SIDES]
+    most = inputs.MANY_PER_BATCH if plan == "many" else inputs.RECORDS_PER_BATCH
+    streams = [_stream(spark, folder, side, servers, most) for side in SIDES]
     query = (
         PLANS[plan](*streams)
         .writeStream.format("parquet")
@@ -49,9 +50,11 @@ def main() -> None:
     draft.rename(here / "rows.json")
 
 
-def _stream(spark: SparkSession, folder: Path, side: str, servers: str | None) -> DataFrame:
+def _stream(
+    spark: SparkSession, folder: Path, side: str, servers: str | None, most: int
+) -> DataFrame:
     if servers:
-        return inputs.topic(spark, servers, f"{folder.name}-{side}")
+        return inputs.topic(spark, servers, f"{folder.name}-{side}", most)
     return inputs.files(spark, folder / side)
 
 

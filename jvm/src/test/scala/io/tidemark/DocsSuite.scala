@@ -35,7 +35,8 @@ class DocsSuite extends AnyFunSuite {
   }
 
   test("the example in docs/format.md is an entry") {
-    val example = read("docs/format.md").split("<!-- example")(1).split("```")(1)
+    val page = read("docs/format.md")
+    val example = page.split("<!-- example")(1).split("```")(1)
     val pairs = "^ *((?:[0-9a-f]{2} )*[0-9a-f]{2})(?=  |$)".r
     val hex = example.linesIterator.flatMap(pairs.findFirstMatchIn(_)).map(_.group(1).trim).mkString(" ")
     val entry = EntryCodec.decode(hex.split(' ').map(Integer.parseInt(_, 16).toByte))
@@ -46,6 +47,6 @@ class DocsSuite extends AnyFunSuite {
       reached == Map(
         "clicks" -> Some(Instant.parse("2024-05-01T10:20:00Z")),
         "impressions" -> Some(Instant.parse("2024-05-01T09:40:00Z"))))
-    assert(EntryCodec.encode(entry).length == 151)
+    assert(page.contains(s"that are not split, ${EntryCodec.encode(entry).length} bytes:"))
   }
 }
