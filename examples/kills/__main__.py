@@ -117,11 +117,14 @@ def run(case: Case, draw: random.Random, most: int) -> tuple[Counter[str], int]:
     Raises:
         SystemExit: rows are lost, doubled or changed.
     """
+    # Each batch reads a share of what is there: it has to be the same for both at any time.
+    case.let_through("straight")
     places: Counter[str] = Counter()
     while places.total() < most and (place := kill_once(case, draw)) is not None:
         places[place] += 1
+    case.let_through("killed")
     case.bring_last()
-    rows, expected = case.let_through("killed"), case.let_through("straight")
+    expected, rows = case.let_through("straight"), case.let_through("killed")
     if rows != expected:
         lost, more = Counter(expected) - Counter(rows), Counter(rows) - Counter(expected)
         raise SystemExit(f"{case.name}: lost {dict(lost)}, doubled or changed {dict(more)}")
@@ -154,7 +157,8 @@ def main() -> None:
         bar = stack.enter_context(tqdm(total=told.kills, unit="kill"))
         while places.total() < told.kills:
             plan = told.plans[cases % len(told.plans)]
-            by_kafka = servers if cases // len(told.plans) % 2 else None
+            # Files and Kafka in turn, and the other way round when a plan comes again.
+            by_kafka = servers if (cases + cases // len(told.plans)) % 2 else None
             here, seed = folder / f"case-{cases}", told.seed + cases
             case = Case(here, plan, seed, by_kafka, forgets=told.forget)
             most = min(MOST_AT_ONE_CASE, told.kills - places.total())
