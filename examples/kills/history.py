@@ -76,5 +76,5 @@ def _pieces(
     # In the end all parts jump, so that most of what waits comes out.
     for jump in (1000, 2000):
         end = BEGIN + PIECES * PACE + jump
-        pieces.append([Row(id, end, id % PARTS) for id in range(max(ids, PARTS))])
+        pieces.append([Row(id, end, id % PARTS) for id in range(ids)])
     return pieces

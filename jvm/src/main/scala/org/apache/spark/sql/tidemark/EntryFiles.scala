@@ -125,11 +125,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     madeFolder
     manager match {
       case direct: CheckpointFileManager.RenameHelperMethods if inPlace =>
-        if (!ahead.exists(_.fill(file, data))) {
-          val out = direct.createTempFile(file)
-          try out.write(data)
-          finally out.close()
-        }
+        if (!ahead.exists(_.fill(file, data))) FileAhead.write(direct.createTempFile(file), data)
       case other =>
         val out = other.createAtomic(file, overwriteIfPossible = true)
         try {

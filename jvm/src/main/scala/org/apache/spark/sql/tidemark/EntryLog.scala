@@ -179,6 +179,8 @@ private[tidemark] object EntryLog {
   private val MostChanges = 50
 
   /** Whether a piece of an entry is refused so. */
-  def isCutShort(e: TidemarkException): Boolean =
-    Set("CHECKPOINT_ENTRY_EMPTY", "CHECKPOINT_ENTRY_DAMAGED").contains(e.error.code)
+  def isCutShort(e: TidemarkException): Boolean = isEmpty(e) || e.error.code == "CHECKPOINT_ENTRY_DAMAGED"
+
+  /** Whether nothing of one is. */
+  def isEmpty(e: TidemarkException): Boolean = e.error.code == "CHECKPOINT_ENTRY_EMPTY"
 }

@@ -32,8 +32,7 @@ private[tidemark] final class FileAhead(manager: CheckpointFileManager with Chec
   /** Writes it, if it is the one that was begun, and still takes it. */
   def fill(file: Path, data: Array[Byte]): Boolean = take(file).exists { out =>
     try {
-      try out.write(data)
-      finally out.close()
+      write(out, data)
       true
     } catch {
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
@@ -74,6 +73,11 @@ private[tidemark] final class FileAhead(manager: CheckpointFileManager with Chec
 private[tidemark] object FileAhead {
   // One for each query that is just making its file: none waits for another's disk.
   private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-entries")
+
+  /** All that is to be in a file. */
+  def write(out: FSDataOutputStream, data: Array[Byte]): Unit =
+    try out.write(data)
+    finally out.close()
 
   private final case class Begun(file: Path, out: CompletableFuture[FSDataOutputStream])
 }

@@ -63,7 +63,7 @@ object LogTable {
         case _: FileNotFoundException => None
         case e: TidemarkException if EntryLog.isCutShort(e) && isChanging(log, batch, location, conf) => None
         // Of one that was stopped in the middle of a batch, which Spark alone has ended.
-        case e: TidemarkException if e.error.code == "CHECKPOINT_ENTRY_EMPTY" => None
+        case e: TidemarkException if EntryLog.isEmpty(e) => None
       }
     entry.iterator.flatMap(rowsOf)
   }
