@@ -25,7 +25,17 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
   // What another driver has ended in the meantime, on the same checkpoint, is its own: Spark stops this query for it a
   // moment later, when it finds the commit entry of the batch there.
   override def updateWatermark(executedPlan: SparkPlan): Unit =
-    if (takeover.isCounted) query.overtaken() else ended(executedPlan)
+    if (takeover.isCounted) query.overtaken()
+    else {
+      if (takeover.mayBeTaken && isUnread(executedPlan)) takeover.runWithoutSink()
+      ended(executedPlan)
+    }
+
+  // Where no row has an event time, or none has come through a filter, the batch is run again in vain.
+  private def isUnread(plan: SparkPlan): Boolean = {
+    val heard = this.heard(plan).collect { case (origin, seen) if !seen.times.isEmpty => origin }
+    takeover.sources.exists(_.isUnread(heard.toSet))
+  }
 
   private def ended(executedPlan: SparkPlan): Unit = {
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }

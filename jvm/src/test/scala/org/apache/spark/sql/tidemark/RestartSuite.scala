@@ -2,6 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.io.File
 
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
@@ -90,6 +91,82 @@ class RestartSuite extends TwoStreams {
         kill(checkpoint, last)
         recorder.run(carriedColumn(inputs.a, inputs.b))()
         assert(timeless(entry(checkpoint, last)) === entryBefore)
+      }
+    }
+
+  for ((name, query) <- queries; entryIsThere <- Seq(true, false))
+    test(s"a batch that its sink has taken${if (entryIsThere) ", with its entry," else ""} is not lost: $name") {
+      // The last batch is to be one with data.
+      withSQLConf(
+        SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false",
+        SQLConf.STATE_STORE_COMMIT_VALIDATION_ENABLED.key -> "false") {
+        val straight = new Inputs
+        val expected = record("append", query(straight.a, straight.b), straight.wandering)
+        withTempDir { checkpoint =>
+          val inputs = new Inputs
+          val recorder = new Recorder("append", checkpoint)
+          val (before, after) = inputs.wandering.splitAt(4)
+          recorder.run(query(inputs.a, inputs.b))(before: _*)
+          val last = recorder.batches.last.id
+          val entryBefore = timeless(entry(checkpoint, last))
+          forget(checkpoint, "commits", last)
+          if (!entryIsThere) forget(checkpoint, "tidemark", last)
+          recorder.passesOver = Set(last)
+          recorder.run(query(inputs.a, inputs.b))()
+          assert(recorder.runsOf(last).size === 1)
+          assert(timeless(entry(checkpoint, last)) === entryBefore)
+          recorder.run(query(inputs.a, inputs.b))(after: _*)
+          assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
+        }
+      }
+    }
+
+  test("a foreachBatch that leaves a batch unread is refused by Spark as ever") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.wandering.head)
+      val last = recorder.batches.last.id
+      forget(checkpoint, "commits", last)
+      recorder.passesOver = Set(last)
+      val failed = intercept[StreamingQueryException](recorder.run(unionOfCounts(inputs.a, inputs.b))())
+      assert(causes(failed).exists(_.getMessage.contains("STATE_STORE_COMMIT_VALIDATION_FAILED")))
+    }
+  }
+
+  for ((name, query) <- queries)
+    test(s"Spark's file sink, killed when it had taken a batch: $name") {
+      withTempDir { folder =>
+        def write(df: DataFrame, to: String)(history: Step*): File = {
+          val checkpoint = new File(folder, s"$to-checkpoint")
+          val running = df.writeStream
+            .format("parquet")
+            .option("checkpointLocation", checkpoint.getCanonicalPath)
+            .start(new File(folder, to).getCanonicalPath)
+          try {
+            running.processAllAvailable()
+            history.foreach(take(running, _))
+          } finally running.stop()
+          checkpoint
+        }
+        def written(to: String) =
+          spark.read.parquet(new File(folder, to).getCanonicalPath).collect().map(_.toString).sorted.toSeq
+        withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false") {
+          // At the end something later, twice, so that all that was before is out.
+          def steps(inputs: Inputs) = inputs.wandering ++ Seq("20:00", "21:00").map(t => inputs.step(0 -> t)(0 -> t))
+          val straight = new Inputs
+          write(query(straight.a, straight.b), "straight")(steps(straight): _*)
+          val inputs = new Inputs
+          steps(inputs).foreach { step =>
+            val checkpoint = write(query(inputs.a, inputs.b), "killed")(step)
+            val last = batchesIn(checkpoint, "offsets").last
+            forget(checkpoint, "commits", last)
+            forget(checkpoint, "tidemark", last)
+          }
+          write(query(inputs.a, inputs.b), "killed")()
+          assert(written("straight").nonEmpty)
+          assert(written("killed") === written("straight"))
+        }
       }
     }
 
