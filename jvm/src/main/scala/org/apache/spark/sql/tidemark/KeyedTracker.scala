@@ -31,10 +31,11 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
       ended(executedPlan)
     }
 
-  // Where no row has an event time, or none has come through a filter, the batch is run again in vain.
-  private def isUnread(plan: SparkPlan): Boolean = {
-    val heard = this.heard(plan).collect { case (origin, seen) if !seen.times.isEmpty => origin }
-    takeover.sources.exists(_.isUnread(heard.toSet))
+  // Operators with state have some work in every batch. Where there is none, one whose rows have no event time is run
+  // again in vain.
+  private def isUnread(plan: SparkPlan): Boolean = writers(plan) match {
+    case Nil => heard(plan).values.forall(_.times.isEmpty)
+    case all => all.forall(_.longMetric("numStateStoreInstances").value == 0)
   }
 
   private def ended(executedPlan: SparkPlan): Unit = {
@@ -74,11 +75,14 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
   /** Rows that were dropped before an operator are added to what Spark says it dropped. */
   private def tellDropped(plan: SparkPlan, inputs: Seq[OperatorInputExec]): Unit = {
     val dropped = lateRows(inputs.filter(_.filters)).toSeq.groupMapReduce(_._1.operator)(_._2.rows)(_ + _)
-    collect(plan) { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }.foreach { writer =>
+    writers(plan).foreach { writer =>
       val before = dropped.getOrElse(OperatorId(writer.stateInfo.get.operatorId), 0L)
       if (before > 0) counting(writer).longMetric("numRowsDroppedByWatermark").add(before)
     }
   }
+
+  private def writers(plan: SparkPlan): Seq[StateStoreWriter] =
+    collect(plan) { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }
 
   /** The node in which Spark counts an operator's late rows. */
   private def counting(writer: StateStoreWriter): SparkPlan = writer match {

@@ -25,12 +25,6 @@ private[tidemark] object Settings {
       Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
     else None
 
-  /** Whether Spark fails a batch with state that a `foreachBatch` has not written as a whole. Spark 4.0 does not know it. */
-  def requiresState(conf: SQLConf): Boolean =
-    SQLConf.containsConfigKey(CommitValidation) && conf.getConfString(CommitValidation).toBoolean
-
-  private val CommitValidation = "spark.sql.streaming.stateStore.commitValidation.enabled"
-
   private def read[A](conf: SQLConf, setting: TidemarkConf[A]): A =
     setting.get(key => Option(conf.getConfString(key, null)))
 }

@@ -63,13 +63,6 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
       partition <- offsetsOf(end).keys.toSeq
     } yield order.name(partition)
 
-  /** Whether a source has rows in the batch of which none has come to an origin, where these are the ones that any came to.
-    */
-  def isUnread(heard: Set[OriginName]): Boolean = {
-    val read = heard.flatMap(below.get).flatMap(_.streams)
-    below.values.flatMap(_.streams).exists(stream => hasRows(stream) && !read.contains(stream))
-  }
-
   /** Whether an admission limit has held rows back in this batch, nobody knows of which split. */
   def waiting(name: OriginName): Boolean =
     below.get(name).exists(at => at.partitions.isEmpty && at.streams.exists(isHeldBack))

@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
-import org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink
 import org.apache.spark.sql.internal.SQLConf
 
 /** One query whose watermarks are Tidemark's (or could be: some of its settings come back from its checkpoint only when
@@ -60,20 +59,16 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** Whether that batch is counted as done already. */
   def isCounted: Boolean = execution.commitLog.get(batch.id).nonEmpty
 
-  /** Whether its sink may have taken that batch already, and may leave it unread for that: a run before this one has begun
-    * it. Sinks of the newer kind have it written by its plan; and where Spark fails a batch whose state `foreachBatch` has
-    * not written, that stands.
+  /** Whether its sink may have taken that batch already, and leave it unread for that: a run before this one has begun it.
+    * Sinks of the newer kind cannot: they are part of the plan.
     */
-  def mayBeTaken: Boolean = begunBefore.exists(_ >= batch.id) &&
-    (execution.sink match {
-      case _: ForeachBatchSink[_] => !Settings.requiresState(conf)
-      case sink => sink.isInstanceOf[Sink]
-    })
+  def mayBeTaken: Boolean = execution.sink.isInstanceOf[Sink] && begunBefore.exists(_ >= batch.id)
 
-  /** Runs that batch once more for what is to be learned of it; nobody has its rows. Its state is written as it was. */
+  /** Runs that batch without its sink, for what is to be learned of it. */
   def runWithoutSink(): Unit = {
     val unread = execution.lastExecution
-    logInfo(s"$label: the sink has taken batch ${batch.id} already, and passed it over; it is run without the sink")
+    logWarning(s"$label: a run before this one has begun batch ${batch.id}, and the sink has left it unread, as one " +
+      "that it has taken already; it is run without the sink, for its event times")
     SQLExecution.withNewExecutionId(unread)(unread.toRdd.foreach(_ => ()))
   }
 

@@ -5,9 +5,10 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, FSDataInputStream, Path, PathFilter}
 
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream
 import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
 import org.apache.spark.sql.internal.SQLConf
@@ -48,6 +49,27 @@ class EntryFilesSuite extends TwoStreams {
     }
   }
 
+  test("where a file can only be made whole it is, also when its batch is run again") {
+    withSQLConf(SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key -> classOf[WholeFiles].getName) {
+      val straight = new Inputs
+      val expected = record("append", carriedColumn(straight.a, straight.b), straight.wandering)
+      WholeFiles.made.clear()
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        for (step <- inputs.wandering) {
+          recorder.run(carriedColumn(inputs.a, inputs.b))(step)
+          val last = recorder.batches.last.id
+          assert(batchesIn(checkpoint, "tidemark").last === last)
+          forget(checkpoint, "commits", last)
+        }
+        recorder.run(carriedColumn(inputs.a, inputs.b))()
+        assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
+        assert(batchesIn(checkpoint, "tidemark").toSet === WholeFiles.made.asScala.toSet)
+      }
+    }
+  }
+
   private val unwritten = Seq(
     ("without watermarks", "spark.tidemark.enabled" -> "true", false),
     ("that is left to Spark", SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max", true),
@@ -81,4 +103,26 @@ final class ObservedFiles(path: Path, conf: Configuration) extends FileContextBa
 
 object ObservedFiles {
   val begun = new ConcurrentLinkedQueue[(Long, Seq[Long])]
+}
+
+/** As an object store's: it knows no renaming, and a file is there when it is closed. */
+final class WholeFiles(path: Path, conf: Configuration) extends CheckpointFileManager {
+  private val files = new FileContextBasedCheckpointFileManager(path, conf)
+
+  override def createAtomic(file: Path, overwriteIfPossible: Boolean): CancellableFSDataOutputStream = {
+    if (file.getParent.getName == EntryFiles.Folder) WholeFiles.made.add(file.getName.toLong)
+    files.createAtomic(file, overwriteIfPossible)
+  }
+
+  override def open(file: Path): FSDataInputStream = files.open(file)
+  override def list(folder: Path, filter: PathFilter): Array[FileStatus] = files.list(folder, filter)
+  override def mkdirs(folder: Path): Unit = files.mkdirs(folder)
+  override def exists(file: Path): Boolean = files.exists(file)
+  override def delete(file: Path): Unit = files.delete(file)
+  override def isLocal: Boolean = files.isLocal
+  override def createCheckpointDirectory(): Path = files.createCheckpointDirectory()
+}
+
+object WholeFiles {
+  val made = new ConcurrentLinkedQueue[Long]
 }

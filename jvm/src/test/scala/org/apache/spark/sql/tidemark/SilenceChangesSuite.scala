@@ -1,0 +1,136 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+
+import io.tidemark.TidemarkConf
+import io.tidemark.WatermarkOptions
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+
+/** Idle settings that are others after a restart: they count from then on, as `docs/changes.md` says. */
+class SilenceChangesSuite extends SilenceTest {
+  import testImplicits._
+
+  // What a test's second start has found set it leaves set.
+  override protected def afterEach(): Unit = {
+    TidemarkConf.all.foreach(conf => spark.conf.unset(conf.key))
+    super.afterEach()
+  }
+
+  private def splitByDevice: (MemoryStream[(String, Timestamp)], DataFrame) = {
+    val (stream, df) = readings
+    stream -> counted(withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = Seq($"device"))))
+  }
+
+  private def startWith(settings: (TidemarkConf[_], String)*): StreamAction =
+    StartStream(additionalConfs = settings.map { case (conf, value) => conf.key -> value }.toMap)
+
+  private def more(to: MemoryStream[(String, Timestamp)], rows: (String, String)*): Seq[StreamAction] =
+    Seq(AddData(to, rows.map { case (device, time) => device -> at(time) }: _*), second)
+
+  /** Every second "a" says something, so that it is not silent. */
+  private def minutes(to: MemoryStream[(String, Timestamp)], times: Range): Seq[StreamAction] =
+    times.flatMap(minute => more(to, "a" -> s"10:$minute"))
+
+  private def reached(time: String): StreamAction = originsAre("time" -> Some(millis(time)))
+
+  test("idle_after for the first time: silence of before counts, as the query was running") {
+    val (stream, query) = splitByDevice
+    run(query)(
+      more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 24) ++
+        Seq(reached("10:05"), StopStream, startWith(TidemarkConf.IdleAfter -> "10 seconds")) ++
+        minutes(stream, 25 to 26) ++ Seq(reached("10:26")): _*)
+  }
+
+  test("a shorter idle_after, and then none: all are waited for, and the watermark stays where it is") {
+    val (stream, query) = splitByDevice
+    run(query)(
+      Seq(startWith(TidemarkConf.IdleAfter -> "1 hour")) ++ more(stream, "a" -> "10:00", "b" -> "10:05") ++
+        minutes(stream, 11 to 24) ++
+        Seq(reached("10:05"), StopStream, startWith(TidemarkConf.IdleAfter -> "10 seconds")) ++
+        minutes(stream, 25 to 36) ++
+        Seq(reached("10:36"), StopStream, startWith(TidemarkConf.IdleAfter -> "none")) ++
+        minutes(stream, 37 to 39) ++ Seq(reached("10:36")) ++
+        more(stream, "b" -> "10:38") ++ Seq(reached("10:38")): _*)
+  }
+
+  test(
+    "on_return: a split that is left out until it has caught up stays so; the next one that comes back is waited for") {
+    val (stream, query) = splitByDevice
+    val idle = TidemarkConf.IdleAfter -> "10 seconds"
+    run(query)(
+      Seq(startWith(idle, TidemarkConf.OnReturnOfSplit -> "catch_up")) ++
+        more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 24) ++
+        more(stream, "b" -> "10:12") ++
+        Seq(StopStream, startWith(idle, TidemarkConf.OnReturnOfSplit -> "hold")) ++
+        minutes(stream, 25 to 26) ++ Seq(reached("10:26")) ++
+        // Now it has caught up, falls silent, and comes back behind.
+        more(stream, "b" -> "10:27") ++ minutes(stream, 28 to 40) ++ Seq(reached("10:40")) ++
+        more(stream, "b" -> "10:30") ++ minutes(stream, 41 to 43) ++ Seq(reached("10:40")): _*)
+  }
+
+  test("when_idle: the last windows of an idle input close by the clock") {
+    val (stream, df) = readings
+    val idle = TidemarkConf.IdleAfter -> "10 seconds"
+    // Near the clock, which begins at 0.
+    val early = new Timestamp(5000)
+    run(counted(df.withWatermark("time", "0 seconds")))(
+      startWith(idle),
+      AddData(stream, "a" -> early),
+      second,
+      AdvanceManualClock(700000),
+      AdvanceManualClock(10000),
+      CheckNewAnswer(),
+      StopStream,
+      startWith(idle, TidemarkConf.WhenAllIdle -> "advance"),
+      // A restarted query runs no batch before it has a row.
+      AddData(stream, "a" -> early),
+      second,
+      AdvanceManualClock(10000),
+      AdvanceManualClock(10000),
+      AdvanceManualClock(10000),
+      CheckNewAnswer(("00:00", 2L)))
+  }
+
+  test("max_ahead: what has moved the watermark has moved it, the next row does not") {
+    val (stream, df) = readings
+    def ahead(minutes: Long) = new Timestamp(minutes * 60000)
+    def is(minutes: Long) = originsAre("time" -> Some(minutes * 60000))
+    run(counted(df.withWatermark("time", "0 seconds")))(
+      AddData(stream, "a" -> ahead(60)),
+      second,
+      is(60),
+      StopStream,
+      startWith(TidemarkConf.MaxAhead -> "90 minutes"),
+      AddData(stream, "a" -> ahead(120)),
+      second,
+      is(60),
+      AddData(stream, "a" -> ahead(80)),
+      second,
+      is(80),
+      StopStream,
+      startWith(TidemarkConf.MaxAhead -> "none"),
+      AddData(stream, "a" -> ahead(120)),
+      second,
+      is(120))
+  }
+
+  test("join_idle: an idle side that was waited for follows the other") {
+    val (shown, a) = readings
+    val (clicked, b) = readings
+    val left = a.toDF("ad", "shown").withWatermark("shown", "0 seconds")
+    val right = b.toDF("cad", "clicked").withWatermark("clicked", "0 seconds")
+    val idle = TidemarkConf.IdleAfter -> "10 seconds"
+    val join = left.join(right, expr("ad = cad AND clicked BETWEEN shown AND shown + INTERVAL 2 MINUTES"), "left_outer")
+    def show(ads: (String, String)*) = more(shown, ads: _*)
+    run(join.select("ad", "cad"))(
+      Seq(startWith(idle)) ++ Seq(AddData(clicked, "z" -> at("10:00"))) ++ show("x" -> "10:00", "y" -> "12:00") ++
+        (1 to 12).flatMap(minute => show("y" -> f"12:$minute%02d")) ++
+        Seq(CheckNewAnswer(), StopStream, startWith(idle, TidemarkConf.JoinIdleFollows -> "follow")) ++
+        show("y" -> "12:20") ++ show("y" -> "12:21") ++ Seq(
+          CheckNewAnswer(("x", null), Seq.fill(13)(("y", null)): _*)): _*)
+  }
+}
