@@ -5,7 +5,7 @@ import io.tidemark.core.Side
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.LeftSemi
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreWriter, WatermarkSupport}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
@@ -39,7 +39,7 @@ private[tidemark] object JoinWatermarks {
       side: Side,
       levels: BatchLevels): Option[JoinStateWatermarkPredicate] = {
     val (evicted, before) =
-      if (isFirst(join, side)) (levels.lateEvictedMillis(join, side), None)
+      if (isAhead(join, side)) (levels.lateEvictedMillis(join, side), None)
       else (levels.evictedMillis(join, side), scannedUpTo(join, bounds, side, levels))
     for {
       at <- evicted
@@ -56,10 +56,15 @@ private[tidemark] object JoinWatermarks {
 
   /** Of a left semi join Spark works off the right side first, and does not even keep the rows of the batch that are evicted
     * in it: the left ones of the same batch, which come next, would not find them. By the bound of the batch before none
-    * that is still wanted is closed; what is closed by this one's goes a batch later.
+    * that is still wanted is closed; what is closed by this one's goes a batch later, or where the left side has no rows.
     */
-  private def isFirst(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =
-    join.joinType == LeftSemi && side == Side.Right
+  private def isAhead(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =
+    join.joinType == LeftSemi && side == Side.Right && mayHaveRows(join.left)
+
+  private def mayHaveRows(plan: SparkPlan): Boolean = plan.exists {
+    case nothing: LocalTableScanExec => nothing.rows.nonEmpty
+    case operator => operator.children.isEmpty || operator.isInstanceOf[StateStoreWriter]
+  }
 
   private def expression(time: Expression, millis: Long): Option[Expression] =
     WatermarkSupport.watermarkExpression(Some(time), Some(millis))

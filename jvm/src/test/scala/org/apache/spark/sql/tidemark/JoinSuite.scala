@@ -80,6 +80,22 @@ class JoinSuite extends KeyedWatermarkTest {
       CheckNewAnswer((2, "10:30")))
   }
 
+  test("left semi: once nothing comes any more, no more is in state than in stock Spark") {
+    def rowsInState(): Long = {
+      var rows = -1L
+      val (df, left, right) = windowed("left_semi")
+      testStream(df)(
+        MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:01"))(right, 1 -> at("10:02"), 3 -> at("10:03")),
+        CheckNewAnswer((1, "10:00")),
+        MultiAddData(left, 4 -> at("10:30"))(right, 5 -> at("10:31")),
+        CheckNewAnswer(),
+        Execute(query => rows = query.recentProgress.last.stateOperators.head.numRowsTotal))
+      rows
+    }
+    assert(rowsInState() === 2)
+    assert(stock(rowsInState()) === 2)
+  }
+
   // Where the right input has no rows Spark would move the join below the aggregation, for this one batch.
   private def semiJoinOfWindows(): Unit = {
     val (left, a) = timed("ta", "0 seconds", "a")
