@@ -38,11 +38,19 @@ private[oracle] final class Marks(nodes: Nodes, memory: Memory, now: Long, waiti
         val in = of(input)
         goes(Place(at, 0), in(column), in(column), Vector.empty)
         in
+      case Once(input) =>
+        val in = of(input)
+        goes(Place(at, 0), in(0), in(0), Vector.empty)
+        in
+      case Groups(input, column, _) =>
+        val in = of(input)(column)
+        goes(Place(at, 0), in, in, Vector.empty)
+        Vector(in)
       case Sessions(input, column, _, _) =>
         val in = of(input)(column)
         goes(Place(at, 0), in, in, Vector.empty)
         Vector(in)
-      case Windows(input, column, _, by, _) =>
+      case Windows(input, column, _, by, _, _) =>
         val in = of(input)
         goes(Place(at, 0), in(column), in(column), by.map(c => c -> in(c)))
         in(column) +: by.map(carried(Place(at, 0), _))
@@ -50,12 +58,22 @@ private[oracle] final class Marks(nodes: Nodes, memory: Memory, now: Long, waiti
     }
   }
 
-  /** Nothing can be said of the rows that an idle side still has to bring: it is waited for, unless both are idle. */
+  /** Nothing can be said of the rows that an idle side still has to bring: it is waited for, unless both are idle, or it is
+    * told to follow the other.
+    */
   private def joined(at: Int, join: Join): Vector[Mark] = {
     val (left, right) = (of(join.left), of(join.right))
     val bothIdle = (left ++ right).forall(_.isIdle)
     def waited(mark: Mark) = if (bothIdle) mark else mark.copy(isIdle = false)
-    val (l, r) = (waited(left(join.leftTime)), waited(right(join.rightTime)))
+    def own(place: Place, query: Query, self: Mark, other: Mark) =
+      if (!follows(query)) waited(self)
+      else {
+        val far = if (self.isIdle && !bothIdle) Mark((self.millis ++ other.millis).maxOption) else waited(self)
+        far.atLeast(memory.own.get(place))
+      }
+    val (inLeft, inRight) = (left(join.leftTime), right(join.rightTime))
+    val l = own(Place(at, 0), join.left, inLeft, inRight)
+    val r = own(Place(at, 1), join.right, inRight, inLeft)
     // A row of the left is of no use once the right has come past all that would match it, and the other way round.
     val (leftClosed, rightClosed) = (r.plus(-join.most * 1000L - 1), l.plus(join.least * 1000L - 1))
     def side(place: Place, in: Vector[Mark], time: Int, own: Mark, closed: Mark): Vector[Mark] = {
@@ -66,6 +84,12 @@ private[oracle] final class Marks(nodes: Nodes, memory: Memory, now: Long, waiti
     val outLeft = side(Place(at, 0), left, join.leftTime, l, leftClosed)
     val outRight = side(Place(at, 1), right, join.rightTime, r, rightClosed)
     if (join.kind == "left_semi") outLeft else outLeft ++ outRight
+  }
+
+  private def follows(side: Query): Boolean = side.nodes.forall {
+    case input: Input => input.follows
+    case _: Again => false
+    case _ => true
   }
 
   private def goes(place: Place, own: Mark, closed: Mark, others: Vector[(Int, Mark)]): Unit = {

@@ -22,6 +22,7 @@ object Query {
     * @param splits the ids that are splits of it from the beginning on, if each id is a split
     * @param catchesUp whether a split that comes back behind the watermark is left out until it is there
     * @param advances whether the watermark follows the clock while it is idle
+    * @param follows whether a side of a join with nothing but such inputs goes as far as the other one while it is idle
     */
   final case class Input(
       number: Int,
@@ -29,7 +30,8 @@ object Query {
       idleAfter: Option[Int] = None,
       splits: Option[Set[Int]] = None,
       catchesUp: Boolean = false,
-      advances: Boolean = false)
+      advances: Boolean = false,
+      follows: Boolean = false)
       extends Query {
     def inputs: Seq[Query] = Nil
     def nullable: Vector[Boolean] = Vector(false)
@@ -70,8 +72,18 @@ object Query {
 
   /** Counts by tumbling window, by other event-time columns, and by id (else the least id comes out). The time of a count
     * is the last µs of its window.
+    *
+    * @param updates whether counts come out in every batch in which they change (of a whole query), and not when they are
+    *   over
     */
-  final case class Windows(input: Query, column: Int, length: Int, others: Vector[Int], byId: Boolean) extends Query {
+  final case class Windows(
+      input: Query,
+      column: Int,
+      length: Int,
+      others: Vector[Int],
+      byId: Boolean,
+      updates: Boolean = false)
+      extends Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = false +: others.map(input.nullable)
   }
@@ -91,6 +103,24 @@ object Query {
   final case class Distinct(input: Query, column: Int) extends Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = input.nullable
+  }
+
+  /** The first row of each id, and after it none until the watermark is as far behind its time as a row may be late. In the
+    * order in which rows come: on top of one input.
+    */
+  final case class Once(input: Query) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = input.nullable
+    def delay: Int =
+      nodes.collect { case Input(_, delay, _, _, _, _, _) => delay; case Again(_, _, delay) => delay }.last
+  }
+
+  /** Counts by id, in a function with state, that come out when an id's time is so far behind the watermark. Of a whole
+    * query: what comes out has no event time. Its time is the timer, in ms.
+    */
+  final case class Groups(input: Query, column: Int, gap: Int) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = Vector(false)
   }
 }
 

@@ -34,24 +34,43 @@ object RandomCase {
         val at = random.nextInt(all.size)
         all.updated(at, on(all(at)))
       }
-      val whole = Iterator.iterate(grown)(combined).dropWhile(_.size > 1).next().head
-      val all = (1 to random.nextInt(3)).foldLeft(whole)((query, _) => on(query))
+      val joined = Iterator.iterate(grown)(combined).dropWhile(_.size > 1).next().head
+      val all = (1 to random.nextInt(3)).foldLeft(joined)((query, _) => on(query))
       // Something that waits for a watermark is worth the run.
-      if (all.nodes.exists(n => n.isInstanceOf[Windows] || n.isInstanceOf[Sessions] || n.isInstanceOf[Join])) all
-      else windows(all)
+      val worth = if (all.nodes.exists(waits)) all else windows(all)
+      random.nextInt(8) match {
+        case 0 => Groups(worth, whole(worth), one(2, 5, 10))
+        case 1 => updating(worth)
+        case _ => worth
+      }
+    }
+
+    private def waits(node: Query): Boolean = node match {
+      case _: Windows | _: Sessions | _: Join => true
+      case _ => false
+    }
+
+    /** What Spark has in update mode: one aggregation. */
+    private def updating(query: Query): Query = query match {
+      case counts: Windows
+          if !counts.input.nodes.exists(n => waits(n) || n.isInstanceOf[Distinct] || n.isInstanceOf[Once]) =>
+        counts.copy(updates = true)
+      case other => other
     }
 
     private def input(): Query = {
       inputs += 1
       val idleAfter = if (hasIdle && random.nextBoolean()) Some(one(2, 4)) else None
       val splits = if (hasSplits && random.nextBoolean()) Some(one(Set.empty[Int], Set.empty[Int], Set(0, 2))) else None
-      Input(
+      val rows = Input(
         inputs - 1,
         one(0, 0, 3, 10),
         idleAfter,
         splits,
         catchesUp = idleAfter.nonEmpty && random.nextBoolean(),
-        advances = idleAfter.nonEmpty && random.nextInt(3) == 0)
+        advances = idleAfter.nonEmpty && random.nextInt(3) == 0,
+        follows = idleAfter.nonEmpty && random.nextInt(3) == 0)
+      if (random.nextInt(6) == 0) Once(rows) else rows
     }
 
     private def combined(parts: Vector[Query]): Vector[Query] = {

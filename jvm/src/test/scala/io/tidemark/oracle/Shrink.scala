@@ -44,6 +44,8 @@ object Shrink {
       case it: Again => smaller(it.input).map(i => it.copy(input = i))
       case it: Distinct => smaller(it.input).map(i => it.copy(input = i))
       case it: Sessions => smaller(it.input).map(i => it.copy(input = i))
+      case it: Once => smaller(it.input).map(i => it.copy(input = i))
+      case it: Groups => smaller(it.input).map(i => it.copy(input = i))
       case it: Windows =>
         smaller(it.input).map(i => it.copy(input = i)) ++ it.others.iterator.map(c =>
           it.copy(others = it.others.filterNot(_ == c)))
@@ -60,6 +62,8 @@ object Shrink {
     case it: Join => isWhole(it.left, it.leftTime) && isWhole(it.right, it.rightTime)
     case it: Distinct => isWhole(it.input, it.column)
     case it: Sessions => isWhole(it.input, it.column)
+    case _: Once => true
+    case it: Groups => isWhole(it.input, it.column)
     case it: Windows => isWhole(it.input, it.column) && it.others.forall(it.input.nullable.isDefinedAt)
   }
 

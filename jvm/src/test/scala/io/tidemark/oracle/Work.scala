@@ -32,6 +32,8 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
         keep(Place(at, 0), fresh.map(row => new Kept(row, row.times(column).get)))
         val _ = leave(Place(at, 0))
         fresh
+      case once: Once => first(Place(at, 0), once, rowsOf(once.input))
+      case groups: Groups => timed(Place(at, 0), groups, rowsOf(groups.input))
       case sessions: Sessions => lasting(Place(at, 0), sessions, rowsOf(sessions.input))
       case windows: Windows => counted(Place(at, 0), windows, rowsOf(windows.input))
       case join: Join => joined(at, join, rowsOf(join.left), rowsOf(join.right))
@@ -66,14 +68,47 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
     val ends = rows.flatMap { row =>
       row.times(windows.column).map(time => row -> Option((Math.floorDiv(time, length) + 1) * length))
     }
+    val fresh = onTime(place, ends).map { case (row, end) =>
+      new Kept(Row(row.id, end.map(_ - 1) +: windows.others.map(row.times), row.n), end.get)
+    }
+    keep(place, fresh)
+    def key(row: Row) = (row.times, Option.when(windows.byId)(row.id))
+    val (all, closed) = (kept(place).map(_.row), leave(place).map(_.row))
+    val out = if (windows.updates) fresh.map(_.row) else closed
+    out.map(key).distinct.map { of =>
+      val rows = all.filter(key(_) == of)
+      Row(rows.map(_.id).min, of._1, rows.map(_.n).sum)
+    }
+  }
+
+  private def first(place: Place, once: Once, rows: Seq[Row]): Seq[Row] = {
+    val known = kept.getOrElse(place, Vector.empty).map(_.row.id)
+    val fresh = onTime(place, rows.map(row => row -> row.times(0)))
+      .collect { case (row, Some(time)) if !known.contains(row.id) => row -> time }
+      .distinctBy(_._1.id)
+    keep(place, fresh.map { case (row, time) => new Kept(row, time + once.delay * 1000000L) })
+    val _ = leave(place)
+    fresh.map(_._1)
+  }
+
+  /** A row in state knows how many there are of its id, and the largest time (µs). */
+  private def timed(place: Place, groups: Groups, rows: Seq[Row]): Seq[Row] = {
+    val came = onTime(place, rows.map(row => row -> row.times(groups.column))).map { case (row, time) =>
+      row.copy(times = Vector(time))
+    }
+    val ids = came.map(_.id).toSet
+    val (changed, rest) = kept.getOrElse(place, Vector.empty).partition(k => ids(k.row.id))
+    kept += place -> rest
     keep(
       place,
-      onTime(place, ends).map { case (row, end) =>
-        new Kept(Row(row.id, end.map(_ - 1) +: windows.others.map(row.times), row.n), end.get)
+      ids.toSeq.map { id =>
+        val all = (came ++ changed.map(_.row)).filter(_.id == id)
+        val last = all.flatMap(_.times.head).max
+        // It may not be set to where the watermark has been already.
+        val timer = math.max(Math.floorDiv(last, 1000L) + groups.gap * 1000L, marks.closed(place).spark + 1)
+        new Kept(Row(id, Vector(Some(last)), all.map(_.n).sum), (timer + 1) * 1000L)
       })
-    leave(place).map(_.row).groupBy(row => (row.times, Option.when(windows.byId)(row.id))).toSeq.map {
-      case ((times, _), rows) => Row(rows.map(_.id).min, times, rows.map(_.n).sum)
-    }
+    leave(place).map(k => Row(k.row.id, Vector(Some(k.time - 1000L)), k.row.n))
   }
 
   /** Sessions that touch are one; a row in state knows when its session began, or a part of it, and when that ends. */

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import java.io.File
+import java.sql.Timestamp
 
 import io.tidemark.WatermarkOptions
 import io.tidemark.functions.withWatermark
@@ -13,7 +14,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExe
 import org.apache.spark.sql.execution.streaming.sources.MemorySink
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.streaming.{OutputMode, Trigger}
+import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode, Trigger}
 import org.apache.spark.sql.streaming.util.StreamManualClock
 
 /** Runs a case as a query of Spark's with the engine on, trigger by trigger of a clock that only the case moves. */
@@ -79,7 +80,7 @@ trait OracleComparison extends KeyedWatermarkTest {
         texts(query, streams).asInstanceOf[classic.Dataset[_]],
         Map.empty,
         sink,
-        OutputMode.Append,
+        mode(query),
         trigger = Trigger.ProcessingTime("1 second"),
         triggerClock = clock)
       val begun = started.asInstanceOf[StreamingQueryWrapper].streamingQuery
@@ -99,6 +100,11 @@ trait OracleComparison extends KeyedWatermarkTest {
       running.recentProgress.findLast(_.batchId == batch).map(_.observedMetrics).fold(0) { metrics =>
         Option(metrics.get("tidemark")).fold(0)(_.getAs[Long]("late_rows").toInt)
       }
+  }
+
+  private def mode(query: Query): OutputMode = query match {
+    case counts: Windows if counts.updates => OutputMode.Update
+    case _ => OutputMode.Append
   }
 
   /** Rows of the query as [[io.tidemark.oracle.Row]] writes them. */
@@ -122,7 +128,8 @@ trait OracleComparison extends KeyedWatermarkTest {
       expectedSplits = input.splits.toSeq.flatten.map(split => Seq(Some(split.toString))),
       idleAfter = input.idleAfter.map(seconds => s"$seconds seconds"),
       onReturn = Option.when(input.catchesUp)("catch_up"),
-      whenIdle = Option.when(input.advances)("advance"))
+      whenIdle = Option.when(input.advances)("advance"),
+      joinIdle = Option.when(input.follows)("follow"))
 
     def of(query: Query): Built = query match {
       case input: Input =>
@@ -144,6 +151,16 @@ trait OracleComparison extends KeyedWatermarkTest {
         val in = of(input)
         val names = s"t${in.name}_$column" +: in.df.columns.toSeq.filterNot(_ == s"t${in.name}_$column")
         in.copy(df = in.df.dropDuplicates(names))
+      case Once(input) =>
+        val in = of(input)
+        in.copy(df = in.df.dropDuplicatesWithinWatermark(s"id${in.name}"))
+      case Groups(input, column, gap) =>
+        val in = of(input)
+        val rows = in.df.select(in.id.as("_1"), in.time(column).as("_2"), in.n.as("_3")).as[(Int, Timestamp, Long)]
+        val counts = rows.groupByKey(_._1).flatMapGroupsWithState(
+          OutputMode.Append,
+          GroupStateTimeout.EventTimeTimeout())(counted(gap) _)
+        built(counts.toDF("id", "time", "n"), col("id"), col("n"), Seq(col("time")))
       case sessions: Sessions =>
         val in = of(sessions.input)
         val gap = if (sessions.longer) in.id + sessions.gap else lit(sessions.gap)
@@ -175,6 +192,24 @@ trait OracleComparison extends KeyedWatermarkTest {
 }
 
 private object OracleComparison {
+
+  /** Adds up the rows of an id, and gives out the sum when its timer fires. */
+  def counted(gap: Int)(id: Int, rows: Iterator[(Int, Timestamp, Long)], state: GroupState[(Long, Long, Long)])
+      : Iterator[(Int, Timestamp, Long)] =
+    if (state.hasTimedOut) {
+      val (n, _, timer) = state.get
+      state.remove()
+      Iterator((id, new Timestamp(timer), n))
+    } else {
+      val (n, last, _) = rows.foldLeft(state.getOption.getOrElse((0L, Long.MinValue, 0L))) {
+        case ((n, last, _), (_, time, more)) => (n + more, math.max(last, time.getTime), 0L)
+      }
+      // It may not be set to where the watermark has been already.
+      val timer = math.max(last + gap * 1000L, state.getCurrentWatermarkMs() + 1)
+      state.update((n, last, timer))
+      state.setTimeoutTimestamp(timer)
+      Iterator.empty
+    }
 
   /** A data frame, and the names of its columns. */
   final case class Built(df: DataFrame, name: Int, width: Int) {
