@@ -5,8 +5,13 @@ import io.tidemark.core.Side
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.LeftSemi
-import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
-import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreWriter, WatermarkSupport}
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
+import org.apache.spark.sql.execution.streaming.operators.stateful.{
+  EventTimeWatermarkExec,
+  StateStoreWriter,
+  WatermarkSupport
+}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
 
@@ -59,25 +64,32 @@ private[tidemark] object JoinWatermarks {
     * that is still wanted is closed; what is closed by this one's goes a batch later, or where the left side has no rows.
     */
   private def isAhead(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =
-    join.joinType == LeftSemi && side == Side.Right && mayHaveRows(join.left)
+    isWorkedOffFirst(join, side) && mayHaveRows(join.left)
 
-  private def mayHaveRows(plan: SparkPlan): Boolean = plan.exists {
+  private def isWorkedOffFirst(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =
+    join.joinType == LeftSemi && side == Side.Right
+
+  // Whatever is not known to give out only what comes in may make rows of its own.
+  private def mayHaveRows(plan: SparkPlan): Boolean = plan match {
     case nothing: LocalTableScanExec => nothing.rows.nonEmpty
-    case operator => operator.children.isEmpty || operator.isInstanceOf[StateStoreWriter]
+    case _: ProjectExec | _: FilterExec | _: UnionExec | _: ShuffleExchangeLike => plan.children.exists(mayHaveRows)
+    case _: EventTimeWatermarkExec | _: SplitClocksExec | _: OperatorInputExec => plan.children.exists(mayHaveRows)
+    case _ => true
   }
 
   private def expression(time: Expression, millis: Long): Option[Expression] =
     WatermarkSupport.watermarkExpression(Some(time), Some(millis))
 
   /** No row in state is older: the batch before has evicted up to its bound, and rows that came later were not late by
-    * their own watermark. Spark may skip that part of its state; without it, it scans all.
+    * their own watermark. Spark may skip that part of its state; without it, it scans all, as it has to where the batch
+    * before may have gone less far.
     */
   private def scannedUpTo(
       join: StreamingSymmetricHashJoinExec,
       bounds: JoinBounds,
       side: Side,
       levels: BatchLevels): Option[Long] =
-    if (bounds.active(side).isEmpty || !bounds.boundsActive(side)) None
+    if (bounds.active(side).isEmpty || !bounds.boundsActive(side) || isWorkedOffFirst(join, side)) None
     else levels.evictedBeforeMillis(join, side).map(math.min(_, levels.lateMillis(join, side))).filter(_ > 0)
 
   /** Without the filter late rows would join: that must never run. */

@@ -2,6 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin
+import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvider, RocksDBStateStoreProvider}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 
@@ -95,6 +96,33 @@ class JoinSuite extends KeyedWatermarkTest {
     assert(rowsInState() === 2)
     assert(stock(rowsInState()) === 2)
   }
+
+  for ((provider, format) <- Seq(classOf[HDFSBackedStateStoreProvider] -> 2, classOf[RocksDBStateStoreProvider] -> 4))
+    test(s"left semi: a batch without rows on the left evicts what those before it have left, state format $format") {
+      def rowsInState(): Long = {
+        var rows = -1L
+        val (df, left, right) = windowed("left_semi")
+        testStream(df)(
+          MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:01"))(right, 3 -> at("10:02"), 4 -> at("10:03")),
+          CheckNewAnswer(),
+          MultiAddData(left, 5 -> at("10:30"))(right, 6 -> at("10:31")),
+          CheckNewAnswer(),
+          // Here the left side goes as far as the right one's 10:31, and the right one a batch less.
+          MultiAddData(left, 7 -> at("10:32"))(right, 8 -> at("10:33")),
+          CheckNewAnswer(),
+          AddData(right, 9 -> at("10:34")),
+          CheckNewAnswer(),
+          Execute(query => rows = query.recentProgress.last.stateOperators.head.numRowsTotal))
+        rows
+      }
+      withSQLConf(
+        SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false",
+        SQLConf.STATE_STORE_PROVIDER_CLASS.key -> provider.getName,
+        SQLConf.STREAMING_JOIN_STATE_FORMAT_VERSION.key -> format.toString) {
+        assert(rowsInState() === 5)
+        assert(stock(rowsInState()) === 5)
+      }
+    }
 
   // Where the right input has no rows Spark would move the join below the aggregation, for this one batch.
   private def semiJoinOfWindows(): Unit = {
