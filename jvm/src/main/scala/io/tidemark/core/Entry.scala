@@ -53,11 +53,14 @@ final case class Entry(
   def splits: Int = origins.valuesIterator.map(_.splits.size).sum
 
   /** This entry as the memory of a later batch that was run without Tidemark in between: nothing goes back behind
-    * `floor`, what Spark's own log says of that later batch.
+    * `floor`, what Spark's own log says of that later batch. The watermarks by which the first rows are late are those with
+    * every input waited for: who is idle here may not be so then.
     */
   def raisedTo(floor: Entry): Entry = floor.copy(
     endMillis = endMillis,
-    decision = standing.copy(origins = Entry.later(standing.origins, floor.decision.origins)),
+    decision = standing.copy(origins = Entry.later(standing.origins, floor.decision.origins).map { case (name, at) =>
+      name -> at.active
+    }),
     origins = (origins.keySet ++ floor.origins.keySet).map { name =>
       val (a, b) = (origins.getOrElse(name, OriginState.unheard), floor.origins.getOrElse(name, OriginState.unheard))
       name -> a.copy(splits = a.splits.atLeast(b.watermark))

@@ -61,6 +61,11 @@ class EntrySuite extends AnyFunSuite {
     assert(raised.decision.origins == Map(a -> at(30), b -> at(60)))
   }
 
+  test("raised, late rows are judged as if every input were waited for: who was idle may be heard in the next batch") {
+    val idle = entry(3, Decision.none, a -> state(Watermark.Idle(Some(70)), Some(75))).raisedTo(floor)
+    assert(idle.decision.origin(a) == at(70))
+  }
+
   test("raised, unions, carried columns and ledgers are as they were") {
     assert(raised.unionFloors == known.unionFloors)
     assert(raised.carried == known.carried)

@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 /** The files in the `tidemark` folder of a query's checkpoint: a few for each batch, of different kinds.
   *
   * Goes through Spark's [[CheckpointFileManager]], and so works on every file system that Spark can checkpoint to. The
-  * folder is listed once; what is in it after that is remembered. [[write]] and [[close]] may be called from any thread,
+  * folder is listed once; what is in it after that is remembered. [[write]] and [[abandon]] may be called from any thread,
   * the others are the query's own.
   */
 private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) {
@@ -101,10 +101,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     note(batch, kind)
   }
 
-  /** Lets go of a file that has been begun and not been written. */
-  def close(): Unit = ahead.foreach(_.close())
-
-  /** As [[close]]; an empty file goes as well. */
+  /** Lets go of a file that has been begun and not been written: it goes, unless somebody else has written it. */
   def abandon(): Unit = ahead.foreach(_.abandon())
 
   /** Durable when it returns; a file that is there already is replaced.
@@ -125,7 +122,10 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     madeFolder
     manager match {
       case direct: CheckpointFileManager.RenameHelperMethods if inPlace =>
-        if (!ahead.exists(_.fill(file, data))) FileAhead.write(direct.createTempFile(file), data)
+        if (!ahead.exists(_.fill(file, data))) {
+          FileAhead.claim(file)
+          FileAhead.write(direct.createTempFile(file), data)
+        }
       case other =>
         val out = other.createAtomic(file, overwriteIfPossible = true)
         try {
@@ -137,6 +137,14 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
             throw e
         }
     }
+  }
+
+  /** Hadoop keeps a checksum beside a local file. When the file is replaced, that of the old one is there for a moment, and
+    * the new file damaged by it; an entry has its own.
+    */
+  def forgetChecksum(batch: Long, kind: Kind): Unit = {
+    val file = path(batch, kind)
+    manager.delete(new Path(file.getParent, s".${file.getName}.crc"))
   }
 
   /** That there is such a file now. */

@@ -32,7 +32,9 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
   /** The entry of a batch; `None` if there is none.
     * @throws TidemarkException when there is one that cannot be read
     */
-  def read(batch: Long): Option[Entry] =
+  def read(batch: Long): Option[Entry] = last.map(_.entry).filter(_.batch == batch).orElse(readFiles(batch))
+
+  private def readFiles(batch: Long): Option[Entry] =
     if (!files.has(batch, Whole) && !files.has(batch, Changes)) None
     else {
       val read = new EntriesRead
@@ -74,11 +76,10 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
     */
   def begin(batch: Long): Unit = if (hasWritten) files.begin(batch, if (changes.isEmpty) Whole else Changes)
 
-  /** Nothing is written for the batch that has been begun: another driver has ended it. */
+  /** Nothing is written for the batch that has been begun: another driver has ended it, or the query is stopped. From any
+    * thread.
+    */
   def abandon(): Unit = files.abandon()
-
-  /** Nothing more will be written; from any thread. */
-  def close(): Unit = files.close()
 
   /** Durable when it returns. A batch that is run again replaces its entry. */
   def write(entry: Entry): Unit = {
@@ -99,12 +100,14 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
       changes.clear()
       baseSize = encoded.data.length
     } else changes += entry.batch -> encoded.data.length
-    purge(entry.batch - math.max(retain, LeastRetained))
+    // As Spark does, which keeps what one may set a checkpoint back to.
+    purge(entry.batch - 1 - math.max(retain, LeastRetained))
   }
 
   /** Replaces the entry of a batch that counts; at no time is it gone. */
   def rewrite(entry: Entry): Unit = {
     val encoded = encode(entry, None)
+    files.forgetChecksum(entry.batch, Whole)
     files.write(entry.batch, Whole, encoded.data, inPlace = false)
     files.note(entry.batch, Whole)
     files.delete(entry.batch, Changes)

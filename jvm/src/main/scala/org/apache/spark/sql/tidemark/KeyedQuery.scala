@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWri
 
 /** The watermarks of one running query: what it remembers, and what each batch works with.
   *
-  * All methods but [[snapshot]], [[notes]], [[lateRows]] and [[close]] are called on the query's own thread.
+  * All methods but [[snapshot]], [[notes]], [[lateRows]] and [[abandon]] are called on the query's own thread.
   * `docs/inside.md` shows a batch's way through.
   */
 private[tidemark] final class KeyedQuery(
@@ -60,7 +60,7 @@ private[tidemark] final class KeyedQuery(
     * @param first the batch that is planned first
     * @param previousMillis the query's watermark in the batch before, in Spark's own log (0: none)
     * @param currentMillis the query's watermark for the first batch there: the floor of every origin whose own is lost
-    * @param listens since when, if the time in which the query was not running is no silence
+    * @param downtime when nobody listened, if that is no silence
     * @param begunAt when a batch was begun (ms), by Spark's own log. An entry that says otherwise is of another query, or of
     *   before the checkpoint was set back and Spark alone has run its batches again
     */
@@ -68,14 +68,16 @@ private[tidemark] final class KeyedQuery(
       first: Long,
       previousMillis: Long,
       currentMillis: Long,
-      listens: Option[Listens],
+      downtime: Option[Downtime],
       begunAt: Long => Option[Long]): Unit = {
     def isOfThis(entry: Entry) = begunAt(entry.batch).forall(_ == entry.timestampMillis)
     val floor = Entry.initial(origins.names, first - 1, previousMillis, currentMillis)
-    val own = if (first == 0) None else log.read(first - 1).filter(isOfThis).map(listening(_, listens))
+    val own = if (first == 0) None else log.read(first - 1).filter(isOfThis)
     began = first
-    missed = listens.collect { case ListensAgain(batch, now) => first -> (now - batch) }
-    def gap = if (first == 0) floor else log.newestBefore(first - 1).filter(isOfThis).fold(floor)(_.raisedTo(floor))
+    missed = downtime.map(first -> _.sinceMillis)
+    def raised(read: Entry) =
+      downtime.foldLeft(read.raisedTo(floor))((entry, down) => entry.listeningFrom(down.untilMillis))
+    def gap = if (first == 0) floor else log.newestBefore(first - 1).filter(isOfThis).fold(floor)(raised)
     entry = own.fold(gap)(_.withOriginsOf(floor))
     entry = entry.fitting(origins.rules)
     ownSince = if (own.isEmpty) first else first - 1
@@ -83,17 +85,6 @@ private[tidemark] final class KeyedQuery(
       logWarning(
         s"$label: the checkpoint has no watermark entry of batch ${first - 1} as Spark's log has it; " +
           "going on from Spark's watermark")
-  }
-
-  /** An entry without the silence of a time in which nobody listened. It replaces the one that was read: should the first
-    * batch have to be run again, it has to be decided by the same.
-    */
-  private def listening(read: Entry, listens: Option[Listens]): Entry = listens match {
-    case Some(ListensFrom(batch)) if origins.rules.values.exists(_.idleAfterMillis.nonEmpty) =>
-      val entry = read.listeningFrom(batch)
-      if (entry ne read) log.rewrite(entry)
-      entry
-    case _ => read
   }
 
   /** Whether this run has run `batch`: before it Spark alone may have, and evicted less, also where there is an entry. */
@@ -199,11 +190,8 @@ private[tidemark] final class KeyedQuery(
     seen = seen.map(_.copy(entry = entry, decision = entry.standing))
   }
 
-  /** Another driver has ended the batch that was begun. */
-  def overtaken(): Unit = log.abandon()
-
-  /** The query has ended; from any thread. */
-  def close(): Unit = log.close()
+  /** Nothing more comes of the batch that was begun: another driver has ended it, or the query has ended. From any thread. */
+  def abandon(): Unit = log.abandon()
 
   /** Before anything of it is remembered: more splits than are allowed would fill the driver's memory. */
   private def requireFewSplits(after: Entry): Unit = origins.all.foreach { one =>
@@ -221,14 +209,10 @@ private[tidemark] final class KeyedQuery(
 
 private[tidemark] object KeyedQuery {
 
-  /** Since when a run of a query listens to its inputs. */
-  sealed trait Listens
-
-  /** Since its first batch was begun, which is new (ms). */
-  final case class ListensFrom(batchMillis: Long) extends Listens
-
-  /** Since the run was begun, and its first batch is one that another run had begun (ms). */
-  final case class ListensAgain(batchMillis: Long, beganMillis: Long) extends Listens
+  /** @param untilMillis when the first batch was begun: before it Spark alone may have listened
+    * @param sinceMillis how long nobody listened since then: the first batch may be one that another run had begun
+    */
+  final case class Downtime(untilMillis: Long, sinceMillis: Long)
 
   /** @param plan the query's plan in the last batch
     * @param entry the memory after the last batch that ended

@@ -25,7 +25,7 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
   // What another driver has ended in the meantime, on the same checkpoint, is its own: Spark stops this query for it a
   // moment later, when it finds the commit entry of the batch there.
   override def updateWatermark(executedPlan: SparkPlan): Unit =
-    if (takeover.isCounted) query.overtaken()
+    if (takeover.isCounted) query.abandon()
     else {
       if (takeover.mayBeTaken && isUnread(executedPlan)) takeover.runWithoutSink()
       ended(executedPlan)

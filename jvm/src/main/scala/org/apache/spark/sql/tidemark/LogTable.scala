@@ -69,8 +69,14 @@ object LogTable {
   }
 
   private def isChanging(log: EntryLog, batch: Long, location: String, conf: SerializableConfiguration): Boolean =
-    log.batches.lastOption.contains(batch) ||
+    log.batches.lastOption.contains(batch) && !counts(batch, location, conf) ||
       new EntryLog(new Path(location), conf.value, 0).batches.headOption != log.batches.headOption
+
+  /** Whether Spark has counted a batch as done: then nobody writes its entry any more. */
+  private def counts(batch: Long, location: String, conf: SerializableConfiguration): Boolean = {
+    val commit = new Path(location, s"commits/$batch")
+    commit.getFileSystem(conf.value).exists(commit)
+  }
 
   private def rowsOf(entry: Entry): Iterator[InternalRow] =
     entry.origins.toSeq.sortBy(_._1.toString).iterator.flatMap { case (name, state) => rowsOf(entry, name, state) }

@@ -16,8 +16,10 @@ import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, St
 
 /** What the sources of a query say about rows that no batch has taken in yet. Only what is in Spark's offset log is used
   * to decide a batch, so that one which is run again decides the same.
+  *
+  * @param isRunAgain whether a run before this one has begun a batch
   */
-private[tidemark] final class Sources(execution: MicroBatchExecution, origins: Origins) {
+private[tidemark] final class Sources(execution: MicroBatchExecution, origins: Origins, isRunAgain: Long => Boolean) {
   import Sources._
 
   // The batch in which as many files of a source were read as one may have.
@@ -88,7 +90,8 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
     val batch = SparkInternals.batch(execution).id
     val isFull = filesRead(files) >= limit.maxFiles
     if (isFull) lastFull.update(files, batch)
-    isFull || (lastFull.get(files).contains(batch - 1) && hasRows(files))
+    // Of a batch that another run has begun nobody knows what that one had listed.
+    isFull || ((isRunAgain(batch) || lastFull.get(files).contains(batch - 1)) && hasRows(files))
   }
 
   /** Whether the batch reads something of a source. */

@@ -2,6 +2,8 @@ package org.apache.spark.sql.tidemark
 
 import java.util.UUID
 
+import scala.util.Try
+
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.BatchStart
 
@@ -26,6 +28,8 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   // What a run before this one has begun, and not counted as done, is decided as it was then.
   private val began = now
   private val begunBefore = execution.offsetLog.getLatestBatchId()
+
+  private def isRunAgain(batch: Long): Boolean = begunBefore.exists(_ >= batch)
 
   @volatile private var decided: Option[Either[String, KeyedQuery]] = None
 
@@ -62,7 +66,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** Whether its sink may have taken that batch already, and leave it unread for that: a run before this one has begun it.
     * Sinks of the newer kind cannot: they are part of the plan.
     */
-  def mayBeTaken: Boolean = execution.sink.isInstanceOf[Sink] && begunBefore.exists(_ >= batch.id)
+  def mayBeTaken: Boolean = execution.sink.isInstanceOf[Sink] && isRunAgain(batch.id)
 
   /** Runs that batch without its sink, for what is to be learned of it. */
   def runWithoutSink(): Unit = {
@@ -79,26 +83,45 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   def now: Long = execution.triggerClock.getTimeMillis()
 
   /** What the query's sources say. */
-  lazy val sources: Option[Sources] = query.map(keyed => new Sources(execution, keyed.origins))
+  lazy val sources: Option[Sources] = query.map(keyed => new Sources(execution, keyed.origins, isRunAgain))
+
+  private lazy val entries = new EntryLog(
+    new Path(execution.resolvedCheckpointRoot),
+    SparkInternals.session(execution).sessionState.newHadoopConf(),
+    conf.minBatchesToRetain)
+
+  private def begunAt(batch: Long): Option[Long] =
+    execution.offsetLog.offsetSeqMetadataForBatchId(batch).map(_.batchTimestampMs)
+
+  /** Before a new batch is begun: nobody was silent while the query was not running, as nobody listened. The last entry is
+    * replaced by one that says so. A batch that has been begun is decided by the entry as it was then.
+    */
+  private def listen(): Unit =
+    for {
+      batch <- begunBefore if execution.commitLog.getLatestBatchId().contains(batch) && hasIdleTimes
+      // One that cannot be read is refused when the query is planned, if it is wanted then.
+      entry <- Try(entries.read(batch)).toOption.flatten if begunAt(batch).forall(_ == entry.timestampMillis)
+    } {
+      val listening = entry.listeningFrom(began)
+      if (listening ne entry) entries.rewrite(listening)
+    }
+
+  // Where it cannot be said, the query is about to be refused for it, and may have them the next time.
+  private def hasIdleTimes: Boolean =
+    Try(!Settings.downtimeIsSilence(conf) &&
+      Origins.of(execution.analyzedPlan, conf).all.exists(_.rules.idleAfterMillis.nonEmpty)).getOrElse(true)
 
   private def begin(): KeyedQuery = {
     UnionInputs.requireSamePositions(execution.analyzedPlan)
     val origins = Origins.of(execution.analyzedPlan, conf)
-    val log = new EntryLog(
-      new Path(execution.resolvedCheckpointRoot),
-      SparkInternals.session(execution).sessionState.newHadoopConf(),
-      conf.minBatchesToRetain)
     val query =
-      new KeyedQuery(label, origins, QuerySettings(Settings.unboundedJoin(conf), Settings.maxSplits(conf)), log)
+      new KeyedQuery(label, origins, QuerySettings(Settings.unboundedJoin(conf), Settings.maxSplits(conf)), entries)
     val first = batch
     val previous = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
-    val isNew = begunBefore.forall(_ < first.id)
-    val listens = Option.unless(Settings.downtimeIsSilence(conf)) {
-      if (isNew) KeyedQuery.ListensFrom(first.timestampMillis)
-      else KeyedQuery.ListensAgain(first.timestampMillis, began)
+    val downtime = Option.unless(Settings.downtimeIsSilence(conf)) {
+      KeyedQuery.Downtime(first.timestampMillis, if (isRunAgain(first.id)) began - first.timestampMillis else 0L)
     }
-    def begunAt(batch: Long) = execution.offsetLog.offsetSeqMetadataForBatchId(batch).map(_.batchTimestampMs)
-    query.resume(first.id, previous, first.watermarkMillis, listens, begunAt)
+    query.resume(first.id, previous, first.watermarkMillis, downtime, begunAt)
     val floor = SparkInternals.tracker(execution).currentWatermark
     SparkInternals.setTracker(execution, new KeyedTracker(this, query, execution.analyzedPlan, floor))
     query
@@ -123,6 +146,7 @@ private[tidemark] object Takeover {
     if (!isDue(execution)) None
     else {
       val takeover = new Takeover(execution)
+      takeover.listen()
       // Spark has chosen its propagator by the same setting when the query was made.
       if (SparkInternals.propagator(execution).isInstanceOf[PropagateWatermarkSimulator]) takeover.install()
       else takeover.query

@@ -27,7 +27,7 @@ private[tidemark] object Takeovers {
   def finished(runId: UUID): Unit =
     Option(running.remove(runId)).flatMap(_.toOption).foreach { takeover =>
       Report.of(takeover).foreach(report => ended.synchronized(ended.put(runId, report)))
-      takeover.decision.foreach(_.foreach(_.close()))
+      takeover.decision.foreach(_.foreach(_.abandon()))
     }
 
   def get(runId: UUID): Option[Either[TidemarkException, Takeover]] = Option(running.get(runId))

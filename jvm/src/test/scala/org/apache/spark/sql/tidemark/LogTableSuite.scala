@@ -81,13 +81,17 @@ class LogTableSuite extends TwoStreams {
         val file = entryFile(checkpoint, batch)
         write(file, Files.readAllBytes(file.toPath).take(40))
       }
+      def refused() = intercept[TidemarkException](clocks(checkpoint)).getCondition
       cut(batches.last)
+      assert(refused() === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
+      // Until its batch counts it may be that the query is not done with it.
+      forget(checkpoint, "commits", batches.last)
       assert(clocks(checkpoint).map(_.getLong(0)).distinct === batches.init)
       // Tidemark was stopped in the middle of it, and Spark alone has ended it.
       write(entryFile(checkpoint, 0L), Array.empty)
       assert(clocks(checkpoint).map(_.getLong(0)).distinct === batches.init.tail)
       cut(1L)
-      assert(intercept[TidemarkException](clocks(checkpoint)).getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
+      assert(refused() === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
     }
   }
 

@@ -2,15 +2,16 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.TidemarkConf
-import io.tidemark.WatermarkOptions
+import io.tidemark.{TidemarkConf, TidemarkException, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 
-/** Idle settings that are others after a restart: they count from then on, as `docs/changes.md` says. */
+/** Idle settings that are others after a restart: they count from then on, as `docs/changes.md` says. And times in which
+  * nobody listened.
+  */
 class SilenceChangesSuite extends SilenceTest {
   import testImplicits._
 
@@ -60,7 +61,6 @@ class SilenceChangesSuite extends SilenceTest {
   test(
     "on_return: a split that is left out until it has caught up stays so; the next one that comes back is waited for") {
     val (stream, query) = splitByDevice
-    val idle = TidemarkConf.IdleAfter -> "10 seconds"
     run(query)(
       Seq(startWith(idle, TidemarkConf.OnReturnOfSplit -> "catch_up")) ++
         more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 24) ++
@@ -74,7 +74,6 @@ class SilenceChangesSuite extends SilenceTest {
 
   test("when_idle: the last windows of an idle input close by the clock") {
     val (stream, df) = readings
-    val idle = TidemarkConf.IdleAfter -> "10 seconds"
     // Near the clock, which begins at 0.
     val early = new Timestamp(5000)
     run(counted(df.withWatermark("time", "0 seconds")))(
@@ -123,7 +122,6 @@ class SilenceChangesSuite extends SilenceTest {
     val (clicked, b) = readings
     val left = a.toDF("ad", "shown").withWatermark("shown", "0 seconds")
     val right = b.toDF("cad", "clicked").withWatermark("clicked", "0 seconds")
-    val idle = TidemarkConf.IdleAfter -> "10 seconds"
     val join = left.join(right, expr("ad = cad AND clicked BETWEEN shown AND shown + INTERVAL 2 MINUTES"), "left_outer")
     def show(ads: (String, String)*) = more(shown, ads: _*)
     run(join.select("ad", "cad"))(
@@ -132,5 +130,43 @@ class SilenceChangesSuite extends SilenceTest {
         Seq(CheckNewAnswer(), StopStream, startWith(idle, TidemarkConf.JoinIdleFollows -> "follow")) ++
         show("y" -> "12:20") ++ show("y" -> "12:21") ++ Seq(
           CheckNewAnswer(("x", null), Seq.fill(13)(("y", null)): _*)): _*)
+  }
+
+  private def union: (MemoryStream[(String, Timestamp)], MemoryStream[(String, Timestamp)], DataFrame) = {
+    val (loud, a) = readings
+    val (silent, b) = readings
+    (loud, silent, counted(a.withWatermark("time", "0 seconds").union(b.withWatermark("time", "0 seconds"))))
+  }
+
+  private val idle = TidemarkConf.IdleAfter -> "10 seconds"
+  private def hourLater: StreamAction = Execute(_ => moveWithin(3600000))
+
+  test("while Spark alone ran nobody listened: none is idle for that when Tidemark is back") {
+    val (loud, silent, query) = union
+    run(query)(
+      Seq(startWith(TidemarkConf.Enabled -> "true", idle), AddData(silent, "b" -> at("10:05"))) ++
+        more(loud, "a" -> "10:00", "a" -> "10:35") ++ Seq(StopStream, startWith(TidemarkConf.Enabled -> "false")) ++
+        more(loud, "a" -> "10:36") ++ Seq(AdvanceManualClock(3600000)) ++ more(loud, "a" -> "10:37") ++
+        Seq(StopStream, startWith(TidemarkConf.Enabled -> "true", idle)) ++ more(loud, "a" -> "10:38") ++ Seq(second) ++
+        Seq(CheckNewAnswer()) ++
+        (39 to 49).flatMap(minute => more(loud, "a" -> s"10:$minute")) ++
+        Seq(second, CheckNewAnswer(("10:00", 2L), ("10:30", 5L))): _*)
+  }
+
+  test("a run that ends before it has planned its first batch does not make silence of the time before it") {
+    val (loud, silent, query) = union
+    run(query)(
+      Seq(startWith(idle), AddData(silent, "b" -> at("10:05"))) ++ more(loud, "a" -> "10:00", "a" -> "10:35") ++ Seq(
+        StopStream,
+        hourLater,
+        startWith(idle, TidemarkConf.OnReturnOfSplit -> "whatever"),
+        AddData(loud, "a" -> at("10:36")),
+        Execute(_ => moveWithin(1000)),
+        ExpectFailure[TidemarkException](error => assert(error.getMessage.contains("INVALID_SETTING"))),
+        hourLater,
+        startWith(idle, TidemarkConf.OnReturnOfSplit -> "hold"),
+        second) ++ more(loud, "a" -> "10:37") ++ Seq(second, CheckNewAnswer()) ++
+        (38 to 48).flatMap(minute => more(loud, "a" -> s"10:$minute")) ++
+        Seq(second, CheckNewAnswer(("10:00", 2L), ("10:30", 5L))): _*)
   }
 }
