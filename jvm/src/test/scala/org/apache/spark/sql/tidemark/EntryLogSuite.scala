@@ -197,9 +197,9 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
       assert(files(checkpoint).exists(_.endsWith(".splits")))
     }
     batches(log, query, 3)
-    // Another snapshot may just be on its way.
     withTempDir { copy =>
-      FileUtils.copyDirectory(checkpoint, copy)
+      // Another snapshot may just be on its way, and its draft be gone.
+      eventually(timeout(60.seconds))(FileUtils.copyDirectory(checkpoint, copy))
       test(copy, query.entry.batch)
     }
   }
