@@ -35,7 +35,7 @@ class Case:
         self, folder: Path, plan: str, seed: int, servers: str | None, *, forgets: bool = False
     ) -> None:
         self.name = f"{plan}, {'Kafka' if servers else 'Parquet'}, seed {seed}"
-        self._pieces = dict(zip(SIDES, history(seed, many=plan == "many"), strict=True))
+        self._pieces = dict(zip(SIDES, history(seed, plan), strict=True))
         self._servers = servers
         self.killed = folder / "killed"
         self.forgets = forgets

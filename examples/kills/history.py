@@ -28,6 +28,8 @@ LATE = BEHIND * 3 // 4
 """How late rows of the left are: more than it brings in a batch, less than the right is behind."""
 FAR = 2 * BEHIND
 """How many seconds before all others a row is that is late for both."""
+SPEAKS = 3
+"""After so many pieces an input of the plan about silence has nothing to say until the end."""
 MANY = 1200
 """Ids of the plan that is about many splits: more than an entry has always all of."""
 
@@ -40,10 +42,14 @@ class Row(NamedTuple):
     part: int
 
 
-def history(seed: int, many: bool) -> tuple[list[list[Row]], list[list[Row]]]:
-    """Pieces of the left and of the right input; the same of the same seed."""
+def history(seed: int, plan: str) -> tuple[list[list[Row]], list[list[Row]]]:
+    """Pieces of the left and of the right input; the same of the same seed and plan."""
     draw = random.Random(seed)
-    if many:
+    if plan == "silence":
+        # Nobody is behind, so that no row is late, whoever is waited for and whoever is not.
+        left, right = _pieces(draw, BEGIN, _none), _pieces(draw, BEGIN, _none)
+        return left, [[] if SPEAKS <= at < PIECES else rows for at, rows in enumerate(right)]
+    if plan == "many":
         return _pieces(draw, BEGIN, _far, MANY), _pieces(draw, BEGIN - BEHIND, _far)
     return _pieces(draw, BEGIN, _late), _pieces(draw, BEGIN - BEHIND, _far)
 
@@ -51,6 +57,10 @@ def history(seed: int, many: bool) -> tuple[list[list[Row]], list[list[Row]]]:
 def _late(piece: int, now: int) -> int | None:
     """When a late row of a piece is, if there is one: only when there has long been a watermark."""
     return now - LATE if piece * PACE > LATE else None
+
+
+def _none(_piece: int, _now: int) -> int | None:
+    return None
 
 
 def _far(piece: int, _: int) -> int | None:

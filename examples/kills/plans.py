@@ -15,10 +15,14 @@ Plan = Callable[[DataFrame, DataFrame], DataFrame]
 DELAY = "30 seconds"
 
 
-def _marked(df: DataFrame, name: str, split_by: str | None = None) -> DataFrame:
+def _marked(
+    df: DataFrame, name: str, split_by: str | None = None, idle_after: str | None = None
+) -> DataFrame:
     named = df.toDF(f"id_{name}", f"at_{name}", f"part_{name}")
     split = f"{split_by}_{name}" if split_by else None
-    return with_watermark(named, f"at_{name}", DELAY, key=name, split_by=split)
+    return with_watermark(
+        named, f"at_{name}", DELAY, key=name, split_by=split, idle_after=idle_after
+    )
 
 
 def _per_window(df: DataFrame, name: str) -> DataFrame:
@@ -70,6 +74,15 @@ def many(left: DataFrame, right: DataFrame) -> DataFrame:
     return _per_window(left, "a").union(_per_window(right, "b"))
 
 
+def silence(left: DataFrame, right: DataFrame) -> DataFrame:
+    """One input falls silent, and is not waited for; the splits of the other may, too."""
+    loud, silent = (
+        _marked(left, "a", "part", idle_after="1 second"),
+        _marked(right, "b", idle_after="1 second"),
+    )
+    return _per_window(loud.union(silent), "a")
+
+
 PLANS: dict[str, Plan] = {
-    plan.__name__: plan for plan in (windows, join, carried, sessions, splits, many)
+    plan.__name__: plan for plan in (windows, join, carried, sessions, splits, many, silence)
 }

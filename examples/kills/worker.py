@@ -32,7 +32,7 @@ def main() -> None:
     spark = session("tidemark", folder / "work" / run, "kills", settings)
     here = folder / run
     if not servers and not (folder / SIDES[-1]).exists():
-        for side, pieces in zip(SIDES, history(seed, many=plan == "many"), strict=True):
+        for side, pieces in zip(SIDES, history(seed, plan), strict=True):
             inputs.write_files(spark, folder / side, pieces)
     most = inputs.MANY_PER_BATCH if plan == "many" else inputs.RECORDS_PER_BATCH
     streams = [_stream(spark, folder, side, servers, most) for side in SIDES]
