@@ -69,6 +69,21 @@ class LateRowsSuite extends KeyedWatermarkTest {
       }
     }
 
+  test("of sliding windows a row counts once for each that is closed") {
+    val (stream, df) = readings
+    val counts = df.groupBy(window($"time", "10 minutes", "5 minutes").as("w")).count()
+    testStream(counts.select(date_format($"w.start", "HH:mm"), $"count"))(
+      AddData(stream, "a" -> at("12:00")),
+      ProcessAllAvailable(),
+      // Late for both of its windows, for one of two, and for none.
+      AddData(stream, "a" -> at("11:00"), "b" -> at("11:58"), "c" -> at("12:01")),
+      ProcessAllAvailable(),
+      lateAre(Side.Left, rows = 3, mostMinutes = 55, lastRows = 3, lastMinutes = 55),
+      AddData(stream, "a" -> at("13:00")),
+      ProcessAllAvailable(),
+      CheckNewAnswer(("11:55", 3L), ("12:00", 2L)))
+  }
+
   /** One row late by 30 minutes, twice, and one by 90; all others are on time. */
   private def history(df: DataFrame, stream: MemoryStream[(String, Timestamp)], mode: OutputMode = OutputMode.Append)(
       checks: StreamAction*): Unit =
