@@ -34,28 +34,22 @@ private[oracle] final class Marks(nodes: Nodes, memory: Memory, now: Long, waiti
           unions += (at, column) -> least
           least
         }
-      case Distinct(input, column) =>
-        val in = of(input)
-        goes(Place(at, 0), in(column), in(column), Vector.empty)
-        in
-      case Once(input) =>
-        val in = of(input)
-        goes(Place(at, 0), in(0), in(0), Vector.empty)
-        in
-      case Groups(input, column, _) =>
-        val in = of(input)(column)
-        goes(Place(at, 0), in, in, Vector.empty)
-        Vector(in)
-      case Sessions(input, column, _, _) =>
-        val in = of(input)(column)
-        goes(Place(at, 0), in, in, Vector.empty)
-        Vector(in)
+      case Distinct(input, column) => keeping(at, of(input), column)
+      case Once(input) => keeping(at, of(input), 0)
+      case Groups(input, column, _) => Vector(keeping(at, of(input), column)(column))
+      case Sessions(input, column, _, _) => Vector(keeping(at, of(input), column)(column))
       case Windows(input, column, _, by, _, _) =>
         val in = of(input)
         goes(Place(at, 0), in(column), in(column), by.map(c => c -> in(c)))
         in(column) +: by.map(carried(Place(at, 0), _))
       case join: Join => joined(at, join)
     }
+  }
+
+  /** An operator that goes by one of its columns and carries none. */
+  private def keeping(at: Int, in: Vector[Mark], column: Int): Vector[Mark] = {
+    goes(Place(at, 0), in(column), in(column), Vector.empty)
+    in
   }
 
   /** Nothing can be said of the rows that an idle side still has to bring: it is waited for, unless both are idle, or it is

@@ -38,7 +38,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     val decision = leftToSpark.toLeft(begin())
     decision.left.foreach { reason =>
       logWarning(s"$label: watermarks are left to Spark, because of $reason")
-      refuseOptions(Origins.of(execution.analyzedPlan, conf), reason)
+      refuseOptions(origins, reason)
     }
     decided = Some(decision)
     decision.toOption
@@ -85,6 +85,9 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** What the query's sources say. */
   lazy val sources: Option[Sources] = query.map(keyed => new Sources(execution, keyed.origins, isRunAgain))
 
+  // What fails is tried again, and so fails where it is told to the user.
+  private lazy val origins = Origins.of(execution.analyzedPlan, conf)
+
   private lazy val entries = new EntryLog(
     new Path(execution.resolvedCheckpointRoot),
     SparkInternals.session(execution).sessionState.newHadoopConf(),
@@ -98,7 +101,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     */
   private def listen(): Unit =
     for {
-      batch <- begunBefore if execution.commitLog.getLatestBatchId().contains(batch) && hasIdleTimes
+      batch <- begunBefore if hasIdleTimes && execution.commitLog.getLatestBatchId().contains(batch)
       // One that cannot be read is refused when the query is planned, if it is wanted then.
       entry <- Try(entries.read(batch)).toOption.flatten if begunAt(batch).forall(_ == entry.timestampMillis)
     } {
@@ -108,12 +111,10 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
 
   // Where it cannot be said, the query is about to be refused for it, and may have them the next time.
   private def hasIdleTimes: Boolean =
-    Try(!Settings.downtimeIsSilence(conf) &&
-      Origins.of(execution.analyzedPlan, conf).all.exists(_.rules.idleAfterMillis.nonEmpty)).getOrElse(true)
+    Try(!Settings.downtimeIsSilence(conf) && origins.all.exists(_.rules.idleAfterMillis.nonEmpty)).getOrElse(true)
 
   private def begin(): KeyedQuery = {
     UnionInputs.requireSamePositions(execution.analyzedPlan)
-    val origins = Origins.of(execution.analyzedPlan, conf)
     val query =
       new KeyedQuery(label, origins, QuerySettings(Settings.unboundedJoin(conf), Settings.maxSplits(conf)), entries)
     val first = batch

@@ -50,28 +50,49 @@ class RestartSuite extends TwoStreams {
       }
     }
 
-  for ((name, query) <- queries; withoutData <- Seq(true, false))
-    test(s"a batch ${if (withoutData) "without" else "with"} data that is run again does the same: $name") {
-      withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> withoutData.toString) {
-        val straight = new Inputs
-        val expected = record("append", query(straight.a, straight.b), straight.wandering)
-        withTempDir { checkpoint =>
-          val inputs = new Inputs
-          val recorder = new Recorder("append", checkpoint)
-          val (before, after) = inputs.wandering.splitAt(3)
-          recorder.run(query(inputs.a, inputs.b))(before: _*)
-          val last = recorder.batches.last.id
-          val entryBefore = timeless(entry(checkpoint, last))
-          forget(checkpoint, "commits", last)
-          recorder.run(query(inputs.a, inputs.b))()
-          val Seq(first, again) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
-          assert(again === first)
-          assert(timeless(entry(checkpoint, last)) === entryBefore)
-          recorder.run(query(inputs.a, inputs.b))(after: _*)
-          assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
-        }
+  /** A history in which the last batch of its first steps is killed and run again: nothing may differ for it.
+    *
+    * @param kill what is done to that batch before it is run again; @param check what its runs are held to
+    */
+  private def runAgain(query: Query, withoutData: Boolean, firstSteps: Int)(kill: (Recorder, Long) => Unit)(
+      check: Seq[BatchRun] => Unit): Unit =
+    withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> withoutData.toString) {
+      val straight = new Inputs
+      val expected = record("append", query(straight.a, straight.b), straight.wandering)
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        val (before, after) = inputs.wandering.splitAt(firstSteps)
+        recorder.run(query(inputs.a, inputs.b))(before: _*)
+        val last = recorder.batches.last.id
+        val entryBefore = timeless(entry(checkpoint, last))
+        forget(checkpoint, "commits", last)
+        kill(recorder, last)
+        recorder.run(query(inputs.a, inputs.b))()
+        check(recorder.runsOf(last).map(_.copy(step = 0)))
+        assert(timeless(entry(checkpoint, last)) === entryBefore)
+        recorder.run(query(inputs.a, inputs.b))(after: _*)
+        assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
       }
     }
+
+  for ((name, query) <- queries; withoutData <- Seq(true, false)) {
+    val which = s"a batch ${if (withoutData) "without" else "with"} data"
+
+    test(s"$which that is run again does the same: $name") {
+      runAgain(query, withoutData, firstSteps = 3)((_, _) => ()) { runs =>
+        val Seq(first, again) = runs: @unchecked
+        assert(again === first)
+      }
+    }
+
+    test(s"$which that its sink passes over is not lost: $name") {
+      runAgain(query, withoutData, firstSteps = 4) { (recorder, last) =>
+        forget(recorder.checkpoint, "tidemark", last)
+        recorder.passesOver = Set(last)
+      }(runs => assert(runs.size === 1))
+    }
+  }
 
   private val kills = Seq[(String, (File, Long) => Unit)](
     "before its entry was written" -> { (checkpoint, batch) =>
@@ -91,30 +112,6 @@ class RestartSuite extends TwoStreams {
         kill(checkpoint, last)
         recorder.run(carriedColumn(inputs.a, inputs.b))()
         assert(timeless(entry(checkpoint, last)) === entryBefore)
-      }
-    }
-
-  for ((name, query) <- queries; withoutData <- Seq(true, false))
-    test(s"a batch ${if (withoutData) "without" else "with"} data that its sink passes over is not lost: $name") {
-      withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> withoutData.toString) {
-        val straight = new Inputs
-        val expected = record("append", query(straight.a, straight.b), straight.wandering)
-        withTempDir { checkpoint =>
-          val inputs = new Inputs
-          val recorder = new Recorder("append", checkpoint)
-          val (before, after) = inputs.wandering.splitAt(4)
-          recorder.run(query(inputs.a, inputs.b))(before: _*)
-          val last = recorder.batches.last.id
-          val entryBefore = timeless(entry(checkpoint, last))
-          forget(checkpoint, "commits", last)
-          forget(checkpoint, "tidemark", last)
-          recorder.passesOver = Set(last)
-          recorder.run(query(inputs.a, inputs.b))()
-          assert(recorder.runsOf(last).size === 1)
-          assert(timeless(entry(checkpoint, last)) === entryBefore)
-          recorder.run(query(inputs.a, inputs.b))(after: _*)
-          assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
-        }
       }
     }
 

@@ -21,6 +21,8 @@ class SilenceChangesSuite extends SilenceTest {
     super.afterEach()
   }
 
+  private val idle = TidemarkConf.IdleAfter -> "10 seconds"
+
   private def splitByDevice: (MemoryStream[(String, Timestamp)], DataFrame) = {
     val (stream, df) = readings
     stream -> counted(withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = Seq($"device"))))
@@ -97,24 +99,14 @@ class SilenceChangesSuite extends SilenceTest {
   test("max_ahead: what has moved the watermark has moved it, the next row does not") {
     val (stream, df) = readings
     def ahead(minutes: Long) = new Timestamp(minutes * 60000)
-    def is(minutes: Long) = originsAre("time" -> Some(minutes * 60000))
+    def comes(minutes: Long, reached: Long) =
+      Seq(AddData(stream, "a" -> ahead(minutes)), second, originsAre("time" -> Some(reached * 60000)))
     run(counted(df.withWatermark("time", "0 seconds")))(
-      AddData(stream, "a" -> ahead(60)),
-      second,
-      is(60),
-      StopStream,
-      startWith(TidemarkConf.MaxAhead -> "90 minutes"),
-      AddData(stream, "a" -> ahead(120)),
-      second,
-      is(60),
-      AddData(stream, "a" -> ahead(80)),
-      second,
-      is(80),
-      StopStream,
-      startWith(TidemarkConf.MaxAhead -> "none"),
-      AddData(stream, "a" -> ahead(120)),
-      second,
-      is(120))
+      comes(60, reached = 60) ++
+        Seq(StopStream, startWith(TidemarkConf.MaxAhead -> "90 minutes")) ++
+        comes(120, reached = 60) ++ comes(80, reached = 80) ++
+        Seq(StopStream, startWith(TidemarkConf.MaxAhead -> "none")) ++
+        comes(120, reached = 120): _*)
   }
 
   test("join_idle: an idle side that was waited for follows the other") {
@@ -138,7 +130,6 @@ class SilenceChangesSuite extends SilenceTest {
     (loud, silent, counted(a.withWatermark("time", "0 seconds").union(b.withWatermark("time", "0 seconds"))))
   }
 
-  private val idle = TidemarkConf.IdleAfter -> "10 seconds"
   private def hourLater: StreamAction = Execute(_ => moveWithin(3600000))
 
   test("while Spark alone ran nobody listened: none is idle for that when Tidemark is back") {
@@ -148,8 +139,7 @@ class SilenceChangesSuite extends SilenceTest {
         more(loud, "a" -> "10:00", "a" -> "10:35") ++ Seq(StopStream, startWith(TidemarkConf.Enabled -> "false")) ++
         more(loud, "a" -> "10:36") ++ Seq(AdvanceManualClock(3600000)) ++ more(loud, "a" -> "10:37") ++
         Seq(StopStream, startWith(TidemarkConf.Enabled -> "true", idle)) ++ more(loud, "a" -> "10:38") ++ Seq(second) ++
-        Seq(CheckNewAnswer()) ++
-        (39 to 49).flatMap(minute => more(loud, "a" -> s"10:$minute")) ++
+        Seq(CheckNewAnswer()) ++ minutes(loud, 39 to 49) ++
         Seq(second, CheckNewAnswer(("10:00", 2L), ("10:30", 5L))): _*)
   }
 
@@ -166,7 +156,7 @@ class SilenceChangesSuite extends SilenceTest {
         hourLater,
         startWith(idle, TidemarkConf.OnReturnOfSplit -> "hold"),
         second) ++ more(loud, "a" -> "10:37") ++ Seq(second, CheckNewAnswer()) ++
-        (38 to 48).flatMap(minute => more(loud, "a" -> s"10:$minute")) ++
+        minutes(loud, 38 to 48) ++
         Seq(second, CheckNewAnswer(("10:00", 2L), ("10:30", 5L))): _*)
   }
 }
