@@ -3,8 +3,11 @@ package io.tidemark.core
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Arrays
 
-/** Writes numbers as varints (7 bits a byte, lowest first), signed ones zigzag. */
-private[core] final class ByteWriter {
+/** Writes numbers as varints (7 bits a byte, lowest first), signed ones zigzag.
+  *
+  * @param most how many bytes it takes; what goes beyond them is refused as [[ByteWriter.TooLong]]
+  */
+private[core] final class ByteWriter(most: Int = ByteWriter.Most) {
   private var data = new Array[Byte](64)
   private var length = 0
 
@@ -38,8 +41,8 @@ private[core] final class ByteWriter {
   private def grow(more: Int): Unit =
     if (more > data.length - length) {
       val needed = length.toLong + more
-      if (needed > ByteWriter.Most) throw new ByteWriter.TooLong
-      data = Arrays.copyOf(data, math.min(math.max(needed, data.length * 2L), ByteWriter.Most.toLong).toInt)
+      if (needed > most) throw new ByteWriter.TooLong
+      data = Arrays.copyOf(data, math.min(math.max(needed, data.length * 2L), most.toLong).toInt)
     }
 
   def signed(value: Long): Unit = unsigned((value << 1) ^ (value >> 63))

@@ -37,6 +37,15 @@ class BytesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
+  test("what is more than may be is refused, and what was there stays") {
+    val out = new ByteWriter(most = 100)
+    out.raw(Array.fill[Byte](98)(7))
+    intercept[ByteWriter.TooLong](out.raw(Array[Byte](1, 2, 3)))
+    out.raw(Array[Byte](1, 2))
+    intercept[ByteWriter.TooLong](out.unsigned(0L))
+    assert(out.bytes.toSeq === Seq.fill(98)(7) ++ Seq(1, 2))
+  }
+
   test("texts, options and sequences are read back") {
     assert(roundTrip(_.text("a 时间"))(_.text()) == "a 时间")
     forAll { (option: Option[Long], all: Vector[Long]) =>

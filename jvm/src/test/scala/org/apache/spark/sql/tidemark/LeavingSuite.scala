@@ -102,6 +102,25 @@ class LeavingSuite extends TwoStreams {
     }
   }
 
+  test("an entry of another query is passed over: it has begun its batch at another time") {
+    withTempDir { other =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", other)
+      recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.step(1 -> "13:00")(1 -> "13:00"))
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        def query = unionOfCounts(inputs.a, inputs.b)
+        recorder.run(query)(inputs.step(1 -> "12:00")(1 -> "10:31"))
+        val last = recorder.batches.last.id
+        write(entryFile(checkpoint, last), Files.readAllBytes(entryFile(other, last).toPath))
+        recorder.run(query)(inputs.step()(1 -> "10:55"))
+        assert(watermarks(recorder) === Map("ta" -> Some(millis("12:00")), "tb" -> Some(millis("10:55"))))
+        assert(late(recorder) === 0)
+      }
+    }
+  }
+
   test("an entry of a newer format is refused, also where Spark has run batches since") {
     withTempDir { checkpoint =>
       val inputs = new Inputs

@@ -4,8 +4,11 @@ import java.io.File
 import java.nio.file.Files
 
 import io.tidemark.{TidemarkException, WatermarkOptions}
-import io.tidemark.core.EntryCodec
+import io.tidemark.core.{EntryCodec, ManySplits}
 import io.tidemark.functions.withWatermark
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.functions._
@@ -54,6 +57,37 @@ class LogTableSuite extends TwoStreams {
         Row(next, "tb", null, "12:00", "12:00", false, null)))
       // Nothing but reading: the log is what it was.
       assert(clocks(checkpoint) === all)
+    }
+  }
+
+  test("while the query runs it says what the batches before the one that is running have left") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      var read = Seq.empty[(Seq[Long], Seq[Long])]
+      recorder.atSink = () =>
+        if (new File(checkpoint, "tidemark").exists())
+          read :+= batchesIn(checkpoint, "commits") -> clocks(checkpoint).map(_.getLong(0)).distinct
+      recorder.run(union(inputs.plain, inputs.b))(inputs.wandering: _*)
+      assert(read.size >= 5)
+      for ((done, logged) <- read) assert(logged === done)
+    }
+  }
+
+  test("when a batch was begun, and who was idle in it") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(1, idleAfter = Some(30000L))
+      val entries = new EntryLog(new Path(checkpoint.toURI), new Configuration, 10)
+      entries.write(query.next(Seq(1, 2)))
+      entries.write(Iterator.continually(query.next(Seq(1))).dropWhile(_.origins.values.forall(_.splits.idle ==
+        0)).next())
+      val rows = log(checkpoint).where("key = 'readings'").orderBy("batch", "split")
+      assert(rows.select("split", "idle", "held_by").collect().toSeq === Seq(
+        Row("device-1", false, "device-1"),
+        Row("device-2", false, "device-1"),
+        Row("device-1", false, "device-1"),
+        Row("device-2", true, "device-1")))
+      assert(rows.select(unix_millis($"time")).as[Long].collect().last === query.entry.timestampMillis)
     }
   }
 

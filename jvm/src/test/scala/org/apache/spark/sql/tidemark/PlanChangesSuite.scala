@@ -91,6 +91,17 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
+  test("inputs that change places: Spark takes their state and offsets by place, Tidemark their watermarks by key") {
+    def counts(in: Inputs) = Seq(counted(marked(in.plain, "x"), "ta"), counted(in.b, "tb"))
+    changed(counts(_).reduce(_ union _), counts(_).reverse.reduce(_ union _))(_.step(1 -> "11:00")(1 -> "10:31"))(
+      _.step(1 -> "11:11")(1 -> "10:41")) { run =>
+      assert(minutes(watermarks(run)) === Map("x" -> "11:11", "tb" -> "10:41"))
+      // What had been counted of `tb` is in the state of `ta` now, and the other way round.
+      assert(rows(run.batches) === Seq("[ta,10:30,1]"))
+      assert(late(run) === 0)
+    }
+  }
+
   private def delayed(delay: String)(in: Inputs): DataFrame = counted(in.plain.withWatermark("ta", delay), "ta")
 
   test("a longer delay holds the watermark where it is until rows have come that far") {

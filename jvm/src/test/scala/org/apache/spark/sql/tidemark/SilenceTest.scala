@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark
 
+import java.io.File
+import java.nio.file.Files
 import java.sql.Timestamp
 
 import io.tidemark.WatermarkOptions
@@ -24,4 +26,13 @@ trait SilenceTest extends ManualClockTest {
 
   protected def second: StreamAction = AdvanceManualClock(1000)
   protected def seconds(count: Int): Seq[StreamAction] = Seq.fill(count)(second)
+
+  /** As if the query had been killed in this batch. */
+  protected def setBack(checkpoint: File, batch: Long): Unit =
+    for {
+      log <- Seq("commits", "offsets", "tidemark")
+      file <- new File(checkpoint, log).listFiles
+      of <- file.getName.stripPrefix(".").takeWhile(_.isDigit).toLongOption
+      if of > batch || of == batch && log != "offsets"
+    } Files.delete(file.toPath)
 }

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.tidemark
 
-import java.io.File
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
 import java.sql.Timestamp
@@ -100,15 +99,6 @@ class SilentSplitsSuite extends SilenceTest {
             (33 to 43).flatMap(minute => more(s"10:$minute")) ++ Seq(idleAre(1)): _*)
       })
     }
-
-  /** As if the query had been killed in this batch. */
-  private def setBack(checkpoint: File, batch: Long): Unit =
-    for {
-      log <- Seq("commits", "offsets", "tidemark")
-      file <- new File(checkpoint, log).listFiles
-      of <- file.getName.stripPrefix(".").takeWhile(_.isDigit).toLongOption
-      if of > batch || of == batch && log != "offsets"
-    } Files.delete(file.toPath)
 
   for ((rule, reached) <- Seq("hold" -> "10:26", "catch_up" -> "10:46"))
     test(s"a split that comes back behind the watermark: $rule") {
