@@ -27,6 +27,7 @@ private[oracle] final class Marks(nodes: Nodes, memory: Memory, now: Long, waiti
     node match {
       case input: Input => Vector(origin(at, input))
       case Without(input, _) => of(input)
+      case Limited(input) => of(input)
       case Again(input, column, _) => of(input).updated(column, Mark(memory.sources.get(at).flatMap(_.reached)))
       case Union(left, right) =>
         of(left).zip(of(right)).zipWithIndex.map { case ((l, r), column) =>
@@ -68,8 +69,10 @@ private[oracle] final class Marks(nodes: Nodes, memory: Memory, now: Long, waiti
     val (inLeft, inRight) = (left(join.leftTime), right(join.rightTime))
     val l = own(Place(at, 0), join.left, inLeft, inRight)
     val r = own(Place(at, 1), join.right, inRight, inLeft)
-    // A row of the left is of no use once the right has come past all that would match it, and the other way round.
-    val (leftClosed, rightClosed) = (r.plus(-join.most * 1000L - 1), l.plus(join.least * 1000L - 1))
+    // A row of the left is of no use once the right has come past all that would match it, and the other way round. A
+    // range is taken for open at its ends.
+    val open = if (join.isByKey) 0 else 1
+    val (leftClosed, rightClosed) = (r.plus(-join.most * 1000L - open), l.plus(join.least * 1000L - open))
     def side(place: Place, in: Vector[Mark], time: Int, own: Mark, closed: Mark): Vector[Mark] = {
       val rest = in.indices.filterNot(_ == time).toVector
       goes(place, own, closed, rest.map(c => c -> in(c)))

@@ -43,6 +43,12 @@ object Query {
     def nullable: Vector[Boolean] = input.nullable
   }
 
+  /** With a limit that is never reached: an operator that goes by no event time. */
+  final case class Limited(input: Query) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = input.nullable
+  }
+
   /** A watermark on a column that has one already. */
   final case class Again(input: Query, column: Int, delay: Int) extends Query {
     def inputs: Seq[Query] = Seq(input)
@@ -55,13 +61,15 @@ object Query {
     def nullable: Vector[Boolean] = left.nullable.zip(right.nullable).map { case (l, r) => l || r }
   }
 
-  /** Equal ids, and the right time from `least` to `most` after the left one.
+  /** Equal ids, and the right time from `least` to `most` after the left one; where both are 0 the times are equal, which
+    * makes them a part of the key by which rows are looked up.
     *
     * @param kind `inner`, `left_outer`, `right_outer`, `full_outer` or `left_semi`
     */
   final case class Join(kind: String, left: Query, right: Query, leftTime: Int, rightTime: Int, least: Int, most: Int)
       extends Query {
     def inputs: Seq[Query] = Seq(left, right)
+    def isByKey: Boolean = least == 0 && most == 0
     def keepsLeft: Boolean = Set("left_outer", "full_outer").contains(kind)
     def keepsRight: Boolean = Set("right_outer", "full_outer").contains(kind)
     def nullable: Vector[Boolean] = {

@@ -41,6 +41,7 @@ object RandomCase {
       random.nextInt(8) match {
         case 0 => Groups(worth, whole(worth), one(2, 5, 10))
         case 1 => updating(worth)
+        case 2 => outer(worth)
         case _ => worth
       }
     }
@@ -55,6 +56,12 @@ object RandomCase {
       case counts: Windows
           if !counts.input.nodes.exists(n => waits(n) || n.isInstanceOf[Distinct] || n.isInstanceOf[Once]) =>
         counts.copy(updates = true)
+      case other => other
+    }
+
+    /** Of a whole query: no column is left that every row has. */
+    private def outer(query: Query): Query = query match {
+      case join: Join => join.copy(kind = "full_outer")
       case other => other
     }
 
@@ -98,7 +105,8 @@ object RandomCase {
       val kinds = Seq("inner", "inner", "left_outer", "right_outer") ++ Option.when(staysPut)("left_semi")
       val kind = one(kinds: _*)
       val least = one(-10, -5, 0, 4)
-      Join(kind, left, right, whole(left), whole(right), least, least + one(5, 10, 20))
+      val most = if (least == 0 && random.nextBoolean()) 0 else least + one(5, 10, 20)
+      Join(kind, left, right, whole(left), whole(right), least, most)
     }
 
     private def on(query: Query): Query =
@@ -106,7 +114,7 @@ object RandomCase {
       else {
         operators += 1
         random.nextInt(8) match {
-          case 0 => Without(query, random.nextInt(3))
+          case 0 => if (random.nextInt(3) == 0) Limited(query) else Without(query, random.nextInt(3))
           case 1 | 2 if !oneWatermark => Again(query, random.nextInt(query.nullable.size), one(0, 2, 5))
           case 3 if query.nullable.size <= 2 => Distinct(query, whole(query))
           case 4 if !query.isInstanceOf[Sessions] => Sessions(query, whole(query), one(2, 4, 8), random.nextBoolean())

@@ -41,6 +41,7 @@ object Shrink {
     val below: Iterator[Query] = query match {
       case _: Input => Iterator.empty
       case it: Without => smaller(it.input).map(i => it.copy(input = i))
+      case it: Limited => smaller(it.input).map(i => it.copy(input = i))
       case it: Again => smaller(it.input).map(i => it.copy(input = i))
       case it: Distinct => smaller(it.input).map(i => it.copy(input = i))
       case it: Sessions => smaller(it.input).map(i => it.copy(input = i))
@@ -56,7 +57,7 @@ object Shrink {
   }
 
   private def isQuery(query: Query): Boolean = query.nodes.forall {
-    case _: Input | _: Without => true
+    case _: Input | _: Without | _: Limited => true
     case it: Again => it.input.nullable.isDefinedAt(it.column)
     case it: Union => it.left.nullable.size == it.right.nullable.size
     case it: Join => isWhole(it.left, it.leftTime) && isWhole(it.right, it.rightTime)

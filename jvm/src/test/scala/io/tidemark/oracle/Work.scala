@@ -20,6 +20,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
         hear(at, clocks.toMap, input.delay, input.catchesUp)
         rows
       case Without(input, rest) => rowsOf(input).filterNot(_.id % 3 == rest)
+      case Limited(input) => rowsOf(input)
       case Again(input, column, delay) =>
         val rows = rowsOf(input)
         hear(at, Map(0 -> rows.flatMap(_.times(column))), delay, catchesUp = false)
