@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from pyspark import cloudpickle
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -86,6 +86,19 @@ class UntilSilent(StatefulProcessor):
         return pd.DataFrame({"id": [key[0]], "what": [what], "watermark": [watermark]})
 
 
+class UntilSilentByRow(UntilSilent):
+    """The same of rows, and not of data frames of them."""
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
+        newest = max(row[self._time] for row in rows)
+        self._handle.registerTimer(int(newest.timestamp() * 1000) + TEN_MINUTES)
+        yield self._row(key, "row", timerValues)
+
+    @staticmethod
+    def _row(key: Any, what: str, timers: Any) -> Any:
+        return Row(id=key[0], what=what, watermark=timers.getCurrentWatermarkInMs())
+
+
 OUT = "id LONG, what STRING, watermark LONG"
 
 
@@ -104,7 +117,19 @@ def by_timers(df: DataFrame) -> DataFrame:
     )
 
 
-@pytest.mark.parametrize("keeping", [by_groups, by_timers])
+def by_timers_of_rows(df: DataFrame) -> DataFrame:
+    grouped: Any = df.groupBy("id")
+    if not hasattr(grouped, "transformWithState"):
+        pytest.skip("this Spark has transformWithStateInPandas alone")
+    return grouped.transformWithState(
+        statefulProcessor=UntilSilentByRow(),
+        outputStructType=OUT,
+        outputMode="Append",
+        timeMode="EventTime",
+    )
+
+
+@pytest.mark.parametrize("keeping", [by_groups, by_timers, by_timers_of_rows])
 def test_a_function_reads_the_watermark_of_its_own_input(
     keeping: Callable[[DataFrame], DataFrame], feed: Feeds, run: Run, rocksdb: None
 ) -> None:
