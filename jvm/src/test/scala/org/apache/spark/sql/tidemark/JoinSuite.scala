@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin
 import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvider, RocksDBStateStoreProvider}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.OutputMode
 
 class JoinSuite extends KeyedWatermarkTest {
   import testImplicits._
@@ -14,23 +15,25 @@ class JoinSuite extends KeyedWatermarkTest {
   private def within(minutes: Int) =
     expr(s"a = b AND tb >= ta AND tb <= ta + INTERVAL $minutes MINUTES")
 
-  test("a row that is on time by its own column joins, however far the other input is") {
-    val (left, a) = timed("ta", "0 seconds", "a")
-    val (right, b) = timed("tb", "0 seconds", "b")
-    val joined = a.join(b, within(120)).select($"a", clock("ta"), clock("tb"))
-    testStream(joined)(
-      MultiAddData(left, 1 -> at("10:00"))(right, 9 -> at("12:00")),
-      ProcessAllAvailable(),
-      AddData(left, 2 -> at("10:30")),
-      ProcessAllAvailable(),
-      AddData(right, 1 -> at("11:50")),
-      ProcessAllAvailable(),
-      // 11:50 is late by tb (12:00); no row of ta is.
-      CheckNewAnswer(),
-      AddData(right, 2 -> at("12:20")),
-      ProcessAllAvailable(),
-      CheckNewAnswer((2, "10:30", "12:20")))
-  }
+  // Outer joins Spark has in append mode only.
+  for (mode <- Seq(OutputMode.Append, OutputMode.Update))
+    test(s"a row that is on time by its own column joins, however far the other input is, in $mode mode") {
+      val (left, a) = timed("ta", "0 seconds", "a")
+      val (right, b) = timed("tb", "0 seconds", "b")
+      val joined = a.join(b, within(120)).select($"a", clock("ta"), clock("tb"))
+      testStream(joined, mode)(
+        MultiAddData(left, 1 -> at("10:00"))(right, 9 -> at("12:00")),
+        ProcessAllAvailable(),
+        AddData(left, 2 -> at("10:30")),
+        ProcessAllAvailable(),
+        AddData(right, 1 -> at("11:50")),
+        ProcessAllAvailable(),
+        // 11:50 is late by tb (12:00); no row of ta is.
+        CheckNewAnswer(),
+        AddData(right, 2 -> at("12:20")),
+        ProcessAllAvailable(),
+        CheckNewAnswer((2, "10:30", "12:20")))
+    }
 
   test("unmatched rows of an outer side come out when the other input has passed their bound") {
     val (left, a) = timed("ta", "0 seconds", "a")
@@ -70,9 +73,9 @@ class JoinSuite extends KeyedWatermarkTest {
       CheckNewAnswer((2, "10:30", null)))
   }
 
-  test("left semi") {
+  for (mode <- Seq(OutputMode.Append, OutputMode.Update)) test(s"left semi, in $mode mode") {
     val (df, left, right) = windowed("left_semi")
-    testStream(df)(
+    testStream(df, mode)(
       MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:01")),
       ProcessAllAvailable(),
       CheckNewAnswer((1, "10:00")),

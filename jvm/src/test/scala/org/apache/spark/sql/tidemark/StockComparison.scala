@@ -15,14 +15,22 @@ trait StockComparison extends RecordedRuns {
 
   protected val Delay = "10 minutes"
 
-  protected def sameAsStock(name: String, mode: String = "append", history: History = wandering(1))(
-      query: DataFrame => DataFrame): Unit =
-    test(s"$name, in $mode mode") {
+  /** @param conf settings beside the usual ones
+    * @param saying what some row has to have in it, so that it is compared
+    */
+  protected def sameAsStock(
+      name: String,
+      mode: String = "append",
+      history: History = wandering(1),
+      conf: Seq[(String, String)] = Nil,
+      saying: Seq[String] = Nil)(query: DataFrame => DataFrame): Unit =
+    test(s"$name, in $mode mode")(withSQLConf(conf: _*) {
       val expected = stock(run(mode, history, query))
       // Nothing is compared where nothing happens.
       assert(expected.exists(batch => batch.rows.nonEmpty || batch.operators.exists(_.late > 0)))
+      for (word <- saying) assert(rows(expected).exists(_.contains(word)), word)
       assertSameBatches(run(mode, history, query), expected)
-    }
+    })
 
   /** The stream `id, t` with a watermark on `t`, taken through `query`. */
   protected def run(mode: String, history: History, query: DataFrame => DataFrame): Seq[BatchRun] = {
