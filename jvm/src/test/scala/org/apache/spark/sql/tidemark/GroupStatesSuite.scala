@@ -1,17 +1,24 @@
 package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
+import java.time.Duration
 
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.{DataFrame, Dataset, Encoders}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming._
 
-/** A state of the user's own, with two event-time columns in the input: it goes by the one that was declared last. */
-class GroupStatesSuite extends KeyedWatermarkTest {
+/** A state of the user's own goes by its own input's watermark: of several columns, by that of the one declared last. */
+class GroupStatesSuite extends ManualClockTest {
   import GroupStatesSuite._
   import testImplicits._
+
+  // The only one that transformWithState has.
+  override protected def sparkConf: SparkConf =
+    super.sparkConf.set(SQLConf.STATE_STORE_PROVIDER_CLASS.key, classOf[RocksDBStateStoreProvider].getName)
 
   private def twoTimes() = {
     val stream = MemoryStream[Event]
@@ -36,21 +43,135 @@ class GroupStatesSuite extends KeyedWatermarkTest {
   }
 
   test("transformWithState: what it declares as event time goes by the column that was declared last") {
-    withSQLConf(SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName) {
-      val (stream, events) = twoTimes()
-      val windows = events.groupByKey(_._1)
-        .transformWithState(new Latest, "at", OutputMode.Append)
-        .groupBy(window($"at", "10 minutes"))
-        .count()
-        .select(date_format($"window.start", "HH:mm"), $"count")
-      testStream(windows)(
-        AddData(stream, (1, at("12:00"), at("10:00")), (1, at("12:00"), at("10:05"))),
+    val (stream, events) = twoTimes()
+    val windows = events.groupByKey(_._1)
+      .transformWithState(new Latest, "at", OutputMode.Append)
+      .groupBy(window($"at", "10 minutes"))
+      .count()
+      .select(date_format($"window.start", "HH:mm"), $"count")
+    testStream(windows)(
+      AddData(stream, (1, at("12:00"), at("10:00")), (1, at("12:00"), at("10:05"))),
+      ProcessAllAvailable(),
+      CheckNewAnswer(),
+      AddData(stream, (2, at("12:01"), at("9:50")), (3, at("9:00"), at("10:30"))),
+      ProcessAllAvailable(),
+      CheckNewAnswer(("10:00", 1L)))
+  }
+
+  /** In a union with windows of a stream that is behind. */
+  private def besideSlow(said: Dataset[Said]): (MemoryStream[(Int, Timestamp)], DataFrame) = {
+    val (slow, behind) = timed("slow", "0 seconds")
+    val windows = behind.groupBy(window($"slow", "10 minutes")).count()
+    val counts = windows.select(lit(-1), lit("count"), $"count", $"window.start", $"window.end")
+    slow -> said.toDF().union(counts).select("id", "what", "rows", "watermark")
+  }
+
+  private val none = new Timestamp(0)
+
+  private val keepings = Seq[(String, Dataset[Timed] => Dataset[Said])](
+    "flatMapGroupsWithState" ->
+      (_.groupByKey(_._1).flatMapGroupsWithState(OutputMode.Append, GroupStateTimeout.EventTimeTimeout)(countedUntil)),
+    "transformWithState" ->
+      (_.groupByKey(_._1).transformWithState(new CountedUntil, TimeMode.EventTime(), OutputMode.Append)))
+
+  for ((name, keep) <- keepings)
+    test(
+      s"$name: what is late, what is silent and the watermark that is read go by its own input, not by a slower one") {
+      val (fast, a) = timed("fast", "0 seconds")
+      val (slow, all) = besideSlow(keep(a.as[Timed]))
+      testStream(all)(
+        MultiAddData(fast, 1 -> at("12:00"))(slow, 1 -> at("10:00")),
         ProcessAllAvailable(),
-        CheckNewAnswer(),
-        AddData(stream, (2, at("12:01"), at("9:50")), (3, at("9:00"), at("10:30"))),
+        CheckNewAnswer((1, "row", 1L, none)),
+        AddData(fast, 2 -> at("12:30")),
         ProcessAllAvailable(),
-        CheckNewAnswer(("10:00", 1L)))
+        CheckNewAnswer((2, "row", 1L, at("12:00")), (1, "silent", 1L, at("12:30"))),
+        // The first one is late.
+        MultiAddData(fast, 3 -> at("12:20"), 3 -> at("12:31"))(slow, 1 -> at("10:05")),
+        ProcessAllAvailable(),
+        CheckNewAnswer((3, "row", 1L, at("12:30"))),
+        // Nor by one that is ahead.
+        AddData(slow, 2 -> at("13:00")),
+        ProcessAllAvailable(),
+        CheckNewAnswer((-1, "count", 2L, at("10:10"))),
+        AddData(fast, 3 -> at("12:32")),
+        ProcessAllAvailable(),
+        CheckNewAnswer((3, "row", 2L, at("12:31"))))
     }
+
+  test("transformWithState, joined with a slower input: its timers do not wait for that") {
+    val (fast, a) = timed("fast", "0 seconds")
+    val (slow, b) = timed("slow", "0 seconds", "of")
+    val said = a.as[Timed].groupByKey(_._1).transformWithState(new CountedUntil, "until", OutputMode.Append)
+    val joined = said
+      .join(b, expr("id = of AND slow BETWEEN until - INTERVAL 10 MINUTES AND until"))
+      .select($"id", $"what", $"rows", $"watermark", date_format($"slow", "HH:mm"))
+    testStream(joined)(
+      MultiAddData(fast, 1 -> at("12:00"))(slow, 9 -> at("10:00")),
+      ProcessAllAvailable(),
+      AddData(fast, 2 -> at("12:30")),
+      ProcessAllAvailable(),
+      CheckNewAnswer(),
+      AddData(slow, 1 -> at("12:05")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((1, "row", 1L, none, "12:05"), (1, "silent", 1L, at("12:30"), "12:05")),
+      // The first one is late.
+      MultiAddData(fast, 3 -> at("12:20"), 3 -> at("12:36"))(slow, 3 -> at("12:45")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((3, "row", 1L, at("12:30"), "12:45")))
+  }
+
+  test("transformWithState: state that was there before has timers too, by its own input's watermark") {
+    val (fast, a) = timed("fast", "0 seconds")
+    val before = Seq(7 -> at("10:00")).toDS().groupByKey(_._1)
+    val (slow, all) = besideSlow(a.as[Timed].groupByKey(_._1)
+      .transformWithState(new CountedUntil, TimeMode.EventTime(), OutputMode.Append, before))
+    testStream(all)(
+      MultiAddData(fast, 1 -> at("10:05"))(slow, 1 -> at("8:00")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((1, "row", 1L, none)),
+      AddData(fast, 1 -> at("10:11")),
+      ProcessAllAvailable(),
+      CheckNewAnswer((1, "row", 2L, at("10:05")), (7, "silent", 1L, at("10:11"))))
+  }
+
+  private def remembered(events: DataFrame): Dataset[Said] =
+    events.as[Timed].groupByKey(_._1).transformWithState(new Remembered, TimeMode.ProcessingTime(), OutputMode.Append)
+
+  /** A trigger each second, at any of which a row may come. */
+  private def forgottenAfterThreeSeconds(stream: MemoryStream[Timed], query: DataFrame): Unit =
+    run(query)(
+      AddData(stream, 1 -> at("10:00")),
+      AdvanceManualClock(1000),
+      CheckNewAnswer((1, "row", 1L, none)),
+      AdvanceManualClock(1000),
+      // Late by event time, which is nothing here.
+      AddData(stream, 1 -> at("9:00")),
+      AdvanceManualClock(1000),
+      CheckNewAnswer((1, "row", 2L, at("10:00"))),
+      AdvanceManualClock(3000),
+      AddData(stream, 1 -> at("10:05")),
+      AdvanceManualClock(1000),
+      CheckNewAnswer((1, "row", 1L, at("10:00"))),
+      AdvanceManualClock(1000),
+      AddData(stream, 1 -> at("10:06")),
+      AdvanceManualClock(1000),
+      CheckNewAnswer((1, "row", 2L, at("10:05"))))
+
+  test("transformWithState: state is forgotten by processing time, as in stock, whatever the watermark") {
+    def alone(): Unit = {
+      val (stream, events) = timed("t", "0 seconds")
+      forgottenAfterThreeSeconds(stream, remembered(events).select("id", "what", "rows", "watermark"))
+    }
+    alone()
+    stock(alone())
+  }
+
+  test("transformWithState: state is forgotten by processing time, and the watermark that is read is its own input's") {
+    val (fast, a) = timed("fast", "0 seconds")
+    val (slow, all) = besideSlow(remembered(a))
+    slow.addData(1 -> at("8:00"))
+    forgottenAfterThreeSeconds(fast, all)
   }
 }
 
@@ -71,6 +192,73 @@ object GroupStatesSuite {
         state.setTimeoutTimestamp(times.max + TenMinutes)
         times.iterator.map(_ => id -> "row")
       }
+
+  type Timed = (Int, Timestamp)
+
+  /** @param rows how many have come so far
+    * @param until when nothing has come for ten minutes
+    * @param watermark the one that was read
+    */
+  final case class Said(id: Int, what: String, rows: Long, until: Timestamp, watermark: Timestamp)
+
+  private def said(id: Int, what: String, rows: Long, until: Long, watermark: Long) =
+    Iterator(Said(id, what, rows, new Timestamp(until), new Timestamp(watermark)))
+
+  /** Counts the rows of a group until nothing has come for ten minutes. */
+  val countedUntil: (Int, Iterator[Timed], GroupState[(Long, Long)]) => Iterator[Said] = (id, events, state) => {
+    val (before, last) = state.getOption.getOrElse((0L, 0L))
+    if (state.hasTimedOut) {
+      state.remove()
+      said(id, "silent", before, last, state.getCurrentWatermarkMs())
+    } else {
+      val times = events.map(_._2.getTime).toSeq
+      val (rows, until) = (before + times.size, times.max + TenMinutes)
+      state.update((rows, until))
+      state.setTimeoutTimestamp(until)
+      said(id, "row", rows, until, state.getCurrentWatermarkMs())
+    }
+  }
+
+  /** The same by a timer; a row may have been there before. */
+  final class CountedUntil extends StatefulProcessorWithInitialState[Int, Timed, Said, Timed] {
+    @transient private var rows: ValueState[Long] = _
+
+    override def init(mode: OutputMode, time: TimeMode): Unit =
+      rows = getHandle.getValueState[Long]("rows", Encoders.scalaLong, TTLConfig.NONE)
+
+    override def handleInitialState(id: Int, before: Timed, timers: TimerValues): Unit = {
+      rows.update(1L)
+      getHandle.registerTimer(before._2.getTime + TenMinutes)
+    }
+
+    override def handleInputRows(id: Int, events: Iterator[Timed], timers: TimerValues): Iterator[Said] = {
+      val times = events.map(_._2.getTime).toSeq
+      val until = times.max + TenMinutes
+      rows.update((if (rows.exists()) rows.get() else 0L) + times.size)
+      getHandle.listTimers().toSeq.foreach(getHandle.deleteTimer)
+      getHandle.registerTimer(until)
+      said(id, "row", rows.get(), until, timers.getCurrentWatermarkInMs())
+    }
+
+    override def handleExpiredTimer(id: Int, timers: TimerValues, expired: ExpiredTimerInfo): Iterator[Said] = {
+      val before = rows.get()
+      rows.clear()
+      said(id, "silent", before, expired.getExpiryTimeInMs(), timers.getCurrentWatermarkInMs())
+    }
+  }
+
+  /** Counts the rows of a group until nothing has come for three seconds of processing time. */
+  private final class Remembered extends StatefulProcessor[Int, Timed, Said] {
+    @transient private var rows: ValueState[Long] = _
+
+    override def init(mode: OutputMode, time: TimeMode): Unit =
+      rows = getHandle.getValueState[Long]("rows", Encoders.scalaLong, TTLConfig(Duration.ofSeconds(3)))
+
+    override def handleInputRows(id: Int, events: Iterator[Timed], timers: TimerValues): Iterator[Said] = {
+      rows.update((if (rows.exists()) rows.get() else 0L) + events.size)
+      said(id, "row", rows.get(), 0L, timers.getCurrentWatermarkInMs())
+    }
+  }
 
   final case class Out(id: Int, at: Timestamp)
 

@@ -1,0 +1,58 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.{GroupStateTimeout, OutputMode, TimeMode}
+import org.apache.spark.sql.tidemark.GroupStatesSuite._
+import org.apache.spark.sql.tidemark.Histories._
+
+/** Stock stays stock: state in RocksDB, with one watermark; transformWithState has no other. */
+class StockRocksDbSuite extends StockComparison {
+  import testImplicits._
+
+  override protected def sparkConf: SparkConf =
+    super.sparkConf.set(SQLConf.STATE_STORE_PROVIDER_CLASS.key, classOf[RocksDBStateStoreProvider].getName)
+
+  for (mode <- Seq("append", "update"))
+    sameAsStock("windows", mode)(_.groupBy(window($"t", "10 minutes"), $"id").count())
+
+  for (merging <- Seq("true", "false"))
+    sameAsStock(
+      s"session windows, merged before they are shuffled: $merging",
+      conf = Seq(SQLConf.STREAMING_SESSION_WINDOW_MERGE_SESSIONS_IN_LOCAL_PARTITION.key -> merging))(
+      _.groupBy(session_window($"t", "3 minutes"), $"id").agg(count("*"), max("t")))
+
+  sameAsStock("deduplication by the time")(_.dropDuplicates("id", "t"))
+
+  sameAsStock("deduplication within the watermark")(_.dropDuplicatesWithinWatermark("id"))
+
+  // Few rows, so that ids fall silent.
+  private val sparse = wandering(8, steps = 8, rows = 3)
+  private val silent = Seq("row", "silent")
+
+  private def groups(df: DataFrame) = df.as[(Int, Timestamp)].groupByKey(_._1)
+
+  sameAsStock("groups with event-time timeouts", history = sparse, saying = silent)(
+    groups(_).flatMapGroupsWithState(OutputMode.Append, GroupStateTimeout.EventTimeTimeout)(countedUntil).toDF())
+
+  for ((mode, out) <- Seq("append" -> OutputMode.Append, "update" -> OutputMode.Update))
+    sameAsStock("transformWithState with event-time timers", mode, sparse, saying = silent)(
+      groups(_).transformWithState(new CountedUntil, TimeMode.EventTime(), out).toDF())
+
+  sameAsStock("transformWithState with state that was there before", history = sparse, saying = Seq("[7,silent,1"))(
+    groups(_).transformWithState(
+      new CountedUntil,
+      TimeMode.EventTime(),
+      OutputMode.Append,
+      Seq(1, 7).map(_ -> Timestamp.from(Noon)).toDS().groupByKey(_._1)).toDF())
+
+  sameAsStock("windows of what transformWithState gives out as event time", history = sparse)(
+    groups(_).transformWithState(new CountedUntil, "until", OutputMode.Append)
+      .groupBy(window($"until", "10 minutes"), $"what")
+      .agg(sum("rows")))
+}
