@@ -21,7 +21,16 @@ class StockOperatorsSuite extends StockComparison {
 
   private def names = Seq(1 -> "one", 2 -> "two").toDF("id", "name")
 
+  for (kind <- Seq("inner", "left_semi", "left_anti"))
+    sameAsStock(s"a join with a table, $kind")(_.join(names, Seq("id"), kind))
+
+  sameAsStock("a table joined with the stream", "update")(names.join(_, Seq("id"), "right_outer"))
+
   sameAsStock("a limit")(_.limit(8))
+
+  sameAsStock("windows behind a limit")(_.limit(20).groupBy(window($"t", "10 minutes")).count())
+
+  sameAsStock("a limit behind windows")(_.groupBy(window($"t", "10 minutes"), $"id").count().limit(5))
 
   sameAsStock("windows of a join with a table")(
     _.join(names, "id").groupBy(window($"t", "10 minutes"), $"name").count())
