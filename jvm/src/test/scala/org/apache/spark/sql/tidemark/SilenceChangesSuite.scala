@@ -31,13 +31,6 @@ class SilenceChangesSuite extends SilenceTest {
   private def startWith(settings: (TidemarkConf[_], String)*): StreamAction =
     StartStream(additionalConfs = settings.map { case (conf, value) => conf.key -> value }.toMap)
 
-  private def more(to: MemoryStream[(String, Timestamp)], rows: (String, String)*): Seq[StreamAction] =
-    Seq(AddData(to, rows.map { case (device, time) => device -> at(time) }: _*), second)
-
-  /** Every second "a" says something, so that it is not silent. */
-  private def minutes(to: MemoryStream[(String, Timestamp)], times: Range): Seq[StreamAction] =
-    times.flatMap(minute => more(to, "a" -> s"10:$minute"))
-
   private def reached(time: String): StreamAction = originsAre("time" -> Some(millis(time)))
 
   test("idle_after for the first time: silence of before counts, as the query was running") {

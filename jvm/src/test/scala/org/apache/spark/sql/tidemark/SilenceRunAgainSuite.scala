@@ -19,12 +19,6 @@ class SilenceRunAgainSuite extends SilenceTest {
 
   private type Readings = MemoryStream[(String, Timestamp)]
 
-  private def more(to: Readings, rows: (String, String)*): Seq[StreamAction] =
-    Seq(AddData(to, rows.map { case (device, time) => device -> at(time) }: _*), second)
-
-  private def minutes(to: Readings, times: Range): Seq[StreamAction] =
-    times.flatMap(minute => more(to, "a" -> s"10:$minute"))
-
   private def entry(checkpoint: File, batch: Long): Entry =
     EntryCodec.decode(Files.readAllBytes(new File(checkpoint, s"tidemark/$batch").toPath))
 

@@ -27,6 +27,14 @@ trait SilenceTest extends ManualClockTest {
   protected def second: StreamAction = AdvanceManualClock(1000)
   protected def seconds(count: Int): Seq[StreamAction] = Seq.fill(count)(second)
 
+  /** Brings devices and clock times (`10:20`) in one trigger. */
+  protected def more(to: MemoryStream[(String, Timestamp)], rows: (String, String)*): Seq[StreamAction] =
+    Seq(AddData(to, rows.map { case (device, time) => device -> at(time) }: _*), second)
+
+  /** Every second "a" says something, so that it is not silent. */
+  protected def minutes(to: MemoryStream[(String, Timestamp)], times: Range): Seq[StreamAction] =
+    times.flatMap(minute => more(to, "a" -> s"10:$minute"))
+
   /** As if the query had been killed in this batch. */
   protected def setBack(checkpoint: File, batch: Long): Unit =
     for {
