@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyspark
 from pyspark.sql import SparkSession
 
 from .engines import Engine
@@ -48,8 +49,7 @@ def session(
         # by this file manager there is one per file instead of three.
         "-Djdk.lang.Process.launchMechanism=VFORK "
         f"-Dlog4j2.configurationFile={log4j.as_uri()}",
-        "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming"
-        ".checkpointing.FileSystemBasedCheckpointFileManager",
+        "spark.sql.streaming.checkpointFileManagerClass": _file_manager(),
         "spark.sql.warehouse.dir": str(work / "warehouse"),
         # Wall-clock times are replayed as if they were UTC.
         "spark.sql.session.timeZone": "UTC",
@@ -67,3 +67,11 @@ def session(
 
         builder = tidemark.configure(builder)
     return builder.getOrCreate()
+
+
+def _file_manager() -> str:
+    """The class that keeps checkpoints by Hadoop's `FileSystem`."""
+    package = "org.apache.spark.sql.execution.streaming"
+    if not pyspark.__version__.startswith("4.0."):
+        package += ".checkpointing"
+    return f"{package}.FileSystemBasedCheckpointFileManager"
