@@ -53,10 +53,13 @@ object RandomCase {
 
     /** What Spark has in update mode: one aggregation. */
     private def updating(query: Query): Query = query match {
-      case counts: Windows
-          if !counts.input.nodes.exists(n => waits(n) || n.isInstanceOf[Distinct] || n.isInstanceOf[Once]) =>
-        counts.copy(updates = true)
+      case counts: Windows if !counts.input.nodes.exists(keepsSome) => counts.copy(updates = true)
       case other => other
+    }
+
+    private def keepsSome(node: Query): Boolean = node match {
+      case _: Distinct | _: Once | _: Limited => true
+      case other => waits(other)
     }
 
     /** Of a whole query: no column is left that every row has. */

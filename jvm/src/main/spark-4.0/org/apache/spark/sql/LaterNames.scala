@@ -26,6 +26,7 @@ package execution.streaming {
 
   package object checkpointing {
     type CheckpointFileManager = flat.CheckpointFileManager
+    type FileSystemBasedCheckpointFileManager = flat.FileSystemBasedCheckpointFileManager
     val CheckpointFileManager: flat.CheckpointFileManager.type = flat.CheckpointFileManager
   }
 

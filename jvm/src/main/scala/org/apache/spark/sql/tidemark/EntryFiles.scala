@@ -11,7 +11,10 @@ import io.tidemark.core.{ByteWriter, EntryCodec}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{ChecksumException, Path}
 
-import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+import org.apache.spark.sql.execution.streaming.checkpointing.{
+  CheckpointFileManager,
+  FileSystemBasedCheckpointFileManager
+}
 
 /** The files in the `tidemark` folder of a query's checkpoint: a few for each batch, of different kinds.
   *
@@ -130,6 +133,8 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
         val out = other.createAtomic(file, overwriteIfPossible = true)
         try {
           out.write(data)
+          // Many file systems do not rename onto a file that is there, and by this one it would not be said.
+          if (other.isInstanceOf[FileSystemBasedCheckpointFileManager]) other.delete(file)
           out.close()
         } catch {
           case e: Throwable =>

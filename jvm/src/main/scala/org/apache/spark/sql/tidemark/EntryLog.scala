@@ -104,7 +104,7 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
     purge(entry.batch - 1 - math.max(retain, LeastRetained))
   }
 
-  /** Replaces the entry of a batch that counts; at no time is it gone. */
+  /** Replaces the entry of a batch that counts, by a rename: no half of it is there at any time. */
   def rewrite(entry: Entry): Unit = {
     val encoded = encode(entry, None)
     files.forgetChecksum(entry.batch, Whole)

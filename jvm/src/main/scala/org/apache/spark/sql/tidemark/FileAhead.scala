@@ -64,9 +64,8 @@ private[tidemark] final class FileAhead(manager: CheckpointFileManager with Chec
     }
   }
 
-  private def take(file: Path): Option[FSDataOutputStream] =
-    begun.get.filter(_.file == file).flatMap { one =>
-      begun.set(None)
+  private def take(file: Path): Option[FSDataOutputStream] = begun.get match {
+    case taken @ Some(one) if one.file == file && begun.compareAndSet(taken, None) =>
       try {
         val made = one.out.get()
         claim(file)
@@ -77,7 +76,8 @@ private[tidemark] final class FileAhead(manager: CheckpointFileManager with Chec
           abandon(one)
           throw e
       }
-    }
+    case _ => None
+  }
 
   private def whileOwned(file: Path)(afterwards: => FileAhead): Unit = {
     val _ = owners.computeIfPresent(file, (_, owner) => if (owner eq this) afterwards else owner)

@@ -31,12 +31,11 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
       ended(executedPlan)
     }
 
-  // Operators with state have some work in every batch. Where there is none, one whose rows have no event time is run
-  // again in vain.
-  private def isUnread(plan: SparkPlan): Boolean = writers(plan) match {
-    case Nil => heard(plan).values.forall(_.times.isEmpty)
-    case all => all.forall(_.longMetric("numStateStoreInstances").value == 0)
-  }
+  // Operators with state have some work in every batch. Where there is none (or none that they tell of: sessions in complete
+  // mode), one whose rows have no event time is run again in vain.
+  private def isUnread(plan: SparkPlan): Boolean =
+    writers(plan).forall(_.longMetric("numStateStoreInstances").value == 0) &&
+      heard(plan).values.forall(_.times.isEmpty)
 
   private def ended(executedPlan: SparkPlan): Unit = {
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }

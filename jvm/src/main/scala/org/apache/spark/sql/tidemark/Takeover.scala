@@ -44,15 +44,22 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     decision.toOption
   }
 
-  private def leftToSpark: Option[String] = Settings.leftToSpark(conf).orElse {
+  private def leftToSpark: Option[String] = Settings.leftToSpark(conf)
     // Spark 4.0 has no such class.
-    Option.when(execution.trigger.getClass.getSimpleName == "RealTimeTrigger")("the real-time trigger")
-  }
+    .orElse(Option.when(execution.trigger.getClass.getSimpleName == "RealTimeTrigger")("the real-time trigger"))
+    // It goes back to a batch long before the last one, whose entry would be gone. Spark 4.0 has it in another package.
+    .orElse(Option.when(execution.getClass.getSimpleName == "AsyncProgressTrackingMicroBatchExecution") {
+      "asynchronous progress tracking"
+    })
 
   /** What has been decided, from any thread: the reason why the query is left to Spark, or its watermarks. */
   def decision: Option[Either[String, KeyedQuery]] = decided
 
   def isActive: Boolean = execution.isActive
+
+  /** Whether its thread has come to its end: one that is being stopped may still be planning. */
+  def hasEnded: Boolean =
+    SparkInternals.session(execution).sharedState.activeStreamingQueries.get(execution.id) ne execution
   def id: UUID = execution.id
   def runId: UUID = execution.runId
   def name: Option[String] = Option(execution.name)

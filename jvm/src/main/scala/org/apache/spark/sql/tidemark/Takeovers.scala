@@ -19,7 +19,7 @@ private[tidemark] object Takeovers {
 
   def begun(runId: UUID, takeover: Either[TidemarkException, Takeover]): Unit = {
     // Spark's listener bus drops events when it is too busy, that of an end too.
-    running.asScala.collect { case (run, Right(of)) if !of.isActive => run }.foreach(finished)
+    running.asScala.collect { case (run, Right(of)) if of.hasEnded => run }.foreach(finished)
     running.put(runId, takeover)
     ()
   }

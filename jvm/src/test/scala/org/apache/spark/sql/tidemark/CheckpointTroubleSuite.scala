@@ -7,7 +7,10 @@ import io.tidemark.WatermarkOptions
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.SparkConf
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.functions.{col, udf}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.TroubledFileSystem._
 
@@ -49,15 +52,35 @@ class CheckpointTroubleSuite extends TwoStreams {
     }
 
   // An entry that counts is replaced in one case only: after a time in which nobody listened.
+  private def mayFallSilent(inputs: Inputs): DataFrame = {
+    val a = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(idleAfter = Some("1 hour")))
+    counted(a, "ta").union(counted(inputs.b, "tb"))
+  }
+
+  test("an entry is replaced where a file system does not rename onto a file that is there, and does not say so") {
+    withSQLConf(
+      SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key ->
+        classOf[FileSystemBasedCheckpointFileManager].getName) {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        recorder.run(mayFallSilent(inputs))(inputs.step(1 -> "11:00")(1 -> "10:31"))
+        val last = recorder.batches.last.id
+        val before = entry(checkpoint, last)
+        during(NeverReplaces)(recorder.run(mayFallSilent(inputs))())
+        assert(entry(checkpoint, last).endMillis > before.endMillis)
+        // Nothing is left lying about.
+        assert(batchesIn(checkpoint, "tidemark") === (0L to last))
+      }
+    }
+  }
+
   for ((name, half) <- Seq("gone" -> false, "half there" -> true))
     test(s"a driver ends in the middle of a rename, and the entry is $name") {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)
-        def query = {
-          val a = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(idleAfter = Some("1 hour")))
-          counted(a, "ta").union(counted(inputs.b, "tb"))
-        }
+        def query = mayFallSilent(inputs)
         recorder.run(query)(inputs.step(1 -> "11:00")(1 -> "10:31"))
         val file = entryFile(checkpoint, recorder.batches.last.id)
         val ended = intercept[StreamingQueryException](

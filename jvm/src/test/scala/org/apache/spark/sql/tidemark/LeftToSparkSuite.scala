@@ -6,9 +6,10 @@ import io.tidemark.{BuildInfo, TidemarkConf, TidemarkError, TidemarkException}
 
 import org.apache.logging.log4j.Level
 
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.streaming.StreamingQueryListener
+import org.apache.spark.sql.streaming.{StreamingQueryException, StreamingQueryListener}
 import org.apache.spark.sql.streaming.StreamingQueryListener._
 
 /** What Tidemark leaves to Spark, and what must not run on as if it had. */
@@ -64,6 +65,30 @@ class LeftToSparkSuite extends RefusalsTest {
           AddData(stream, 1 -> at("10:00")),
           refusal("LEFT_TO_SPARK", "'orders'", s"$setting=$value"))
       }
+    }
+  }
+
+  test("a query with asynchronous progress tracking is left to Spark, and one that asks for more is refused") {
+    withTempDir { checkpoint =>
+      def start(df: DataFrame) = df.writeStream
+        .format("noop")
+        .option("asyncProgressTrackingEnabled", "true")
+        .option("_asyncProgressTrackingOverrideSinkSupportCheck", "true")
+        .option("checkpointLocation", checkpoint.getCanonicalPath)
+        .start()
+      val (stream, events) = bare("t")
+      stream.addData(1 -> at("10:00"))
+      val plain = start(events.withWatermark("t", "1 minute"))
+      try {
+        plain.processAllAvailable()
+        val decision = Takeovers.get(plain.runId).get.toOption.flatMap(_.decision)
+        assert(decision.flatMap(_.left.toOption) === Some("asynchronous progress tracking"))
+        assert(!checkpoint.list.contains("tidemark"))
+      } finally plain.stop()
+      stream.addData(2 -> at("10:10"))
+      val asking = start(keyed(events, "t", "orders").withWatermark("t", "1 minute"))
+      val refused = intercept[StreamingQueryException](asking.processAllAvailable())
+      assert(refused.getMessage.contains("[TIDEMARK.LEFT_TO_SPARK]") && refused.getMessage.contains("'orders'"))
     }
   }
 

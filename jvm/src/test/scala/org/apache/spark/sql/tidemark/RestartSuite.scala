@@ -94,6 +94,22 @@ class RestartSuite extends TwoStreams {
     }
   }
 
+  test("sessions in complete mode do not tell of their state: a batch of theirs that is run again is run once") {
+    withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false")(withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("complete", checkpoint)
+      def query = inputs.a.groupBy(session_window(col("ta"), "5 minutes"), col("a")).count()
+      recorder.run(query)(inputs.wandering: _*)
+      val last = recorder.batches.last.id
+      forget(checkpoint, "commits", last)
+      val log = new LogAppender
+      withLogAppender(log)(recorder.run(query)())
+      val Seq(first, again) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
+      assert(again === first)
+      assert(!log.loggingEvents.exists(_.getMessage.getFormattedMessage.contains("left it unread")))
+    })
+  }
+
   private val kills = Seq[(String, (File, Long) => Unit)](
     "before its entry was written" -> { (checkpoint, batch) =>
       forget(checkpoint, "commits", batch)

@@ -36,6 +36,7 @@ class TroubledFileSystem extends UnforkedFileSystem {
         finally out.close()
       }
       throw new Killed
+    case NeverReplaces if isEntry(to) && exists(to) => false
     case _ => super.rename(from, to)
   }
 }
@@ -50,6 +51,9 @@ object TroubledFileSystem {
 
   /** A file that is replaced is gone for a moment, and then a half of the new one is there, in which the driver ends. */
   final case class EndsInRename(half: Boolean) extends Trouble
+
+  /** As HDFS and object stores: nothing is renamed onto a file that is there. */
+  case object NeverReplaces extends Trouble
 
   final class Killed extends RuntimeException("the driver is killed")
 
