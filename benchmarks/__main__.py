@@ -30,6 +30,9 @@ def main() -> None:
         choices=("rows", "splits", "triggers", "nexmark"),
         help="one of the four; else all of them",
     )
+    parser.add_argument(
+        "--stores", nargs="+", choices=STORES, default=list(STORES), help="for Nexmark's queries"
+    )
     options = parser.parse_args()
     builder = SparkSession.builder.master("local[1]").appName("tidemark benchmarks")
     for key, value in {
@@ -57,9 +60,9 @@ def main() -> None:
             spark, options.rounds, (1, 2) if options.quick else (1, 2, 8, 32)
         ),
         "nexmark": lambda: (
-            nexmark(spark, options.rounds, Sizes(2, 80_000), list(STORES)[:1])
+            nexmark(spark, options.rounds, Sizes(2, 80_000), options.stores[:1])
             if options.quick
-            else nexmark(spark, options.rounds, Sizes(5, 200_000))
+            else nexmark(spark, options.rounds, Sizes(5, 200_000), options.stores)
         ),
     }
     try:

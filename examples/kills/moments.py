@@ -25,9 +25,17 @@ def last(checkpoint: Path, log: str) -> int:
     """The newest batch that a log has something of; -1 where there is none."""
     folder = checkpoint / log
     files = folder.iterdir() if folder.is_dir() else iter(())
-    written = [p.name for p in files if not p.name.startswith(".") and p.stat().st_size]
+    written = [p.name for p in files if not p.name.startswith(".") and _size(p)]
     batches = [name.split(".")[0] for name in written]
     return max((int(batch) for batch in batches if batch.isdigit()), default=-1)
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        # The query has deleted it in this moment.
+        return 0
 
 
 @dataclass(frozen=True)
