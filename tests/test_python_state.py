@@ -67,21 +67,24 @@ class UntilSilent(StatefulProcessor):
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         self._handle.registerTimer(int(initialState["since"].max().timestamp() * 1000))
 
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
-        newest = max(piece[self._time].max() for piece in rows)
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
+        newest = max(map(self._newest, rows))
         self._handle.registerTimer(int(newest.timestamp() * 1000) + TEN_MINUTES)
         yield self._row(key, "row", timerValues)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
-    ) -> Iterator[pd.DataFrame]:
+    ) -> Iterator[Any]:
         yield self._row(key, "silent", timerValues)
 
     def close(self) -> None:
         pass
 
+    def _newest(self, piece: Any) -> Any:
+        return piece[self._time].max()
+
     @staticmethod
-    def _row(key: Any, what: str, timers: Any) -> pd.DataFrame:
+    def _row(key: Any, what: str, timers: Any) -> Any:
         watermark = timers.getCurrentWatermarkInMs()
         return pd.DataFrame({"id": [key[0]], "what": [what], "watermark": [watermark]})
 
@@ -89,10 +92,8 @@ class UntilSilent(StatefulProcessor):
 class UntilSilentByRow(UntilSilent):
     """The same of rows, and not of data frames of them."""
 
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
-        newest = max(row[self._time] for row in rows)
-        self._handle.registerTimer(int(newest.timestamp() * 1000) + TEN_MINUTES)
-        yield self._row(key, "row", timerValues)
+    def _newest(self, piece: Any) -> Any:
+        return piece[self._time]
 
     @staticmethod
     def _row(key: Any, what: str, timers: Any) -> Any:

@@ -60,6 +60,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** Whether its thread has come to its end: one that is being stopped may still be planning. */
   def hasEnded: Boolean =
     SparkInternals.session(execution).sharedState.activeStreamingQueries.get(execution.id) ne execution
+
   def id: UUID = execution.id
   def runId: UUID = execution.runId
   def name: Option[String] = Option(execution.name)

@@ -8,7 +8,6 @@ import scala.jdk.CollectionConverters._
 import io.tidemark.core.EntryCodec
 
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamingQueryException
 
 /** An entry that cannot be trusted stops the query in words; nothing is guessed, and Spark's files stay what they are. */
@@ -65,9 +64,7 @@ class CheckpointDamageSuite extends TwoStreams {
     }
 
   test("an entry that its checksum file does not fit is refused, by name") {
-    withSQLConf(
-      SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key ->
-        classOf[FileSystemBasedCheckpointFileManager].getName) {
+    keptBy(classOf[FileSystemBasedCheckpointFileManager]) {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)

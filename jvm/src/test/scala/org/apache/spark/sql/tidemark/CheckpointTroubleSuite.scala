@@ -10,7 +10,6 @@ import org.apache.spark.SparkConf
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.functions.{col, udf}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.TroubledFileSystem._
 
@@ -58,9 +57,7 @@ class CheckpointTroubleSuite extends TwoStreams {
   }
 
   test("an entry is replaced where a file system does not rename onto a file that is there, and does not say so") {
-    withSQLConf(
-      SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key ->
-        classOf[FileSystemBasedCheckpointFileManager].getName) {
+    keptBy(classOf[FileSystemBasedCheckpointFileManager]) {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)

@@ -18,7 +18,7 @@ class EntryFilesSuite extends TwoStreams {
 
   test("there is one file a batch, and it is there before the batch counts as done") {
     ObservedFiles.begun.clear()
-    withSQLConf(SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key -> classOf[ObservedFiles].getName) {
+    keptBy(classOf[ObservedFiles]) {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)
@@ -50,7 +50,7 @@ class EntryFilesSuite extends TwoStreams {
   }
 
   test("where a file can only be made whole it is, also when its batch is run again") {
-    withSQLConf(SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key -> classOf[WholeFiles].getName) {
+    keptBy(classOf[WholeFiles]) {
       val straight = new Inputs
       val expected = record("append", carriedColumn(straight.a, straight.b), straight.wandering)
       WholeFiles.made.clear()

@@ -1,11 +1,16 @@
 package org.apache.spark.sql.tidemark
 
+import java.io.File
+import java.nio.file.Files
 import java.sql.Timestamp
 import java.time.{LocalDate, LocalTime, ZoneOffset}
 import java.time.format.DateTimeFormatter
 
+import io.tidemark.core.{Entry, EntryCodec}
+
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamTest
@@ -49,6 +54,16 @@ trait KeyedWatermarkTest extends StreamTest {
       val actual = keyed(query).origins.names.map(name => name.toString -> decided.origin(name).millis)
       assert(actual.toMap === expected.toMap)
     }
+
+  protected def entryFile(checkpoint: File, batch: Long): File = new File(checkpoint, s"tidemark/$batch")
+
+  /** The whole entry of a batch. */
+  protected def entry(checkpoint: File, batch: Long): Entry =
+    EntryCodec.decode(Files.readAllBytes(entryFile(checkpoint, batch).toPath))
+
+  /** Has checkpoints kept by the file manager of that class. */
+  protected def keptBy(files: Class[_ <: CheckpointFileManager])(body: => Unit): Unit =
+    withSQLConf(SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key -> files.getName)(body)
 
   /** What the last batch that read rows has observed by that name. */
   protected def observed(query: StreamExecution, name: String): Row =

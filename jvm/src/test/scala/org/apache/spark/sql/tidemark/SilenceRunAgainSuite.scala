@@ -1,11 +1,9 @@
 package org.apache.spark.sql.tidemark
 
-import java.io.File
-import java.nio.file.Files
 import java.sql.Timestamp
 
 import io.tidemark.WatermarkOptions
-import io.tidemark.core.{Decision, Entry, EntryCodec, OriginName, SplitNames, Watermark}
+import io.tidemark.core.{Decision, Entry, OriginName, SplitNames, Watermark}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -18,9 +16,6 @@ class SilenceRunAgainSuite extends SilenceTest {
   import testImplicits._
 
   private type Readings = MemoryStream[(String, Timestamp)]
-
-  private def entry(checkpoint: File, batch: Long): Entry =
-    EntryCodec.decode(Files.readAllBytes(new File(checkpoint, s"tidemark/$batch").toPath))
 
   /** What a batch has worked with, and what it has left: all but when it has ended. */
   private def done(entry: Entry): (Decision, Map[OriginName, Seq[Any]]) = (

@@ -2,7 +2,6 @@ package org.apache.spark.sql.tidemark
 
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
-import java.sql.Timestamp
 import java.util.concurrent.atomic.AtomicReference
 
 import io.tidemark.{TidemarkConf, WatermarkOptions}
@@ -19,7 +18,7 @@ class SilentSplitsSuite extends SilenceTest {
   test("a time-out alone closes windows, at the next trigger") {
     val (stream, df) = readings
     run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
-      Seq(AddData(stream, "a" -> at("10:00"), "a" -> at("10:35"), "b" -> at("10:05")), second) ++
+      more(stream, "a" -> "10:00", "a" -> "10:35", "b" -> "10:05") ++
         seconds(9) ++ Seq(
           CheckNewAnswer(),
           second,
@@ -29,11 +28,10 @@ class SilentSplitsSuite extends SilenceTest {
 
   test("a silent split no longer holds the others back") {
     val (stream, df) = readings
-    def more(time: String) = Seq(AddData(stream, "a" -> at(time)), second)
     run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
-      Seq(AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second) ++
-        (11 to 19).flatMap(minute => more(s"10:$minute")) ++ Seq(CheckNewAnswer()) ++
-        more("10:25") ++ Seq(second, CheckNewAnswer(("10:00", 2L), ("10:10", 9L))): _*)
+      more(stream, "a" -> "10:00", "b" -> "10:05") ++
+        minutes(stream, 11 to 19) ++ Seq(CheckNewAnswer()) ++
+        more(stream, "a" -> "10:25") ++ Seq(second, CheckNewAnswer(("10:00", 2L), ("10:10", 9L))): _*)
   }
 
   test("a batch that takes longer than the idle time is no silence: it counts from the batch's end") {
@@ -62,18 +60,17 @@ class SilentSplitsSuite extends SilenceTest {
 
   test("who is idle stays idle over a restart, and who was not has not become it") {
     val (stream, df) = readings
-    def more(time: String) = Seq(AddData(stream, "a" -> at(time)), second)
     def idleAre(names: String*) = Execute { query =>
       val splits = keyed(query).snapshot.get.entry.origins.values.head.splits
       val idle = (0 until splits.size).filter(splits.state(_) == Coalescer.Idle)
       assert(idle.map(split => SplitNames.show(splits.name(split))).toSet === names.toSet)
     }
     run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
-      Seq(AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second) ++
-        (11 to 22).flatMap(minute => more(s"10:$minute")) ++ Seq(idleAre("b"), StopStream, StartStream()) ++
-        more("10:25") ++ Seq(idleAre("b"), originsAre("time" -> Some(millis("10:25")))) ++
+      more(stream, "a" -> "10:00", "b" -> "10:05") ++
+        minutes(stream, 11 to 22) ++ Seq(idleAre("b"), StopStream, StartStream()) ++
+        more(stream, "a" -> "10:25") ++ Seq(idleAre("b"), originsAre("time" -> Some(millis("10:25")))) ++
         Seq(AddData(stream, "b" -> at("10:26")), second, idleAre(), StopStream, StartStream()) ++
-        more("10:50") ++ Seq(idleAre(), originsAre("time" -> Some(millis("10:26")))): _*)
+        more(stream, "a" -> "10:50") ++ Seq(idleAre(), originsAre("time" -> Some(millis("10:26")))): _*)
   }
 
   for ((setting, idle) <- Seq("false" -> 0, "true" -> 1))
@@ -85,18 +82,18 @@ class SilentSplitsSuite extends SilenceTest {
         def idleAre(expected: Int) = Execute { query =>
           assert(keyed(query).snapshot.get.entry.origins.values.head.splits.idle === expected)
         }
-        def more(time: String) = Seq(AddData(stream, "a" -> at(time)), second)
         var first = 0L
         val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))
         run(counted(marked))(
           Seq(start, AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second, second) ++
             Seq(Execute(query => first = keyed(query).snapshot.get.entry.batch + 1), StopStream) ++ later ++
             // Nobody can tell whose rows wait in the first batch; in the second it is known that "b" had none.
-            more("10:30") ++ more("10:31") ++ Seq(idleAre(idle), StopStream) ++
+            more(stream, "a" -> "10:30") ++ more(stream, "a" -> "10:31") ++ Seq(idleAre(idle), StopStream) ++
             // As if it had been killed in its first batch.
-            Seq(Execute(_ => setBack(checkpoint, first))) ++ later ++ more("10:32") ++ Seq(idleAre(idle)) ++
+            Seq(Execute(_ => setBack(checkpoint, first))) ++ later ++ more(stream, "a" -> "10:32") ++
+            Seq(idleAre(idle)) ++
             // Now it has been silent while the query ran.
-            (33 to 43).flatMap(minute => more(s"10:$minute")) ++ Seq(idleAre(1)): _*)
+            minutes(stream, 33 to 43) ++ Seq(idleAre(1)): _*)
       })
     }
 
@@ -104,14 +101,14 @@ class SilentSplitsSuite extends SilenceTest {
     test(s"a split that comes back behind the watermark: $rule") {
       val (stream, df) = readings
       val options = tenSeconds.copy(splitBy = Seq($"device"), onReturn = Some(rule))
-      def more(rows: (String, Timestamp)*) = Seq(AddData(stream, rows: _*), second)
       run(counted(withWatermark(df, "time", "0 seconds", options)))(
-        more("a" -> at("10:00"), "b" -> at("10:05")) ++ (11 to 22).flatMap(minute => more("a" -> at(s"10:$minute"))) ++
-          more("a" -> at("10:26")) ++ Seq(originsAre("time" -> Some(millis("10:26")))) ++
+        more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 22) ++
+          more(stream, "a" -> "10:26") ++ Seq(originsAre("time" -> Some(millis("10:26")))) ++
           // Late, and behind; the other goes on.
-          more("b" -> at("10:12")) ++ more("a" -> at("10:46")) ++ Seq(originsAre("time" -> Some(millis(reached)))) ++
+          more(stream, "b" -> "10:12") ++ more(stream, "a" -> "10:46") ++
+          Seq(originsAre("time" -> Some(millis(reached)))) ++
           // It has caught up, and holds in both cases.
-          more("b" -> at("10:50")) ++ more("a" -> at("11:00")) ++ Seq(
+          more(stream, "b" -> "10:50") ++ more(stream, "a" -> "11:00") ++ Seq(
             originsAre("time" -> Some(millis("10:50")))): _*)
     }
 
@@ -120,7 +117,7 @@ class SilentSplitsSuite extends SilenceTest {
     val never = WatermarkOptions(splitBy = Seq($"device"), idleAfter = Some("none"))
     withSQLConf("spark.tidemark.idleAfter" -> "10 seconds") {
       run(counted(withWatermark(df, "time", "0 seconds", never)))(
-        Seq(AddData(stream, "a" -> at("10:35"), "b" -> at("10:05")), second) ++ seconds(20) ++
+        more(stream, "a" -> "10:35", "b" -> "10:05") ++ seconds(20) ++
           Seq(CheckNewAnswer(), originsAre("time" -> Some(millis("10:05")))): _*)
     }
   }

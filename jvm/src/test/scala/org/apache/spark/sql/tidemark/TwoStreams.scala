@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Files
 
 import io.tidemark.{TidemarkException, WatermarkOptions}
-import io.tidemark.core.{Decision, Entry, EntryCodec, OriginName}
+import io.tidemark.core.{Decision, Entry, OriginName}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -85,17 +85,12 @@ trait TwoStreams extends RecordedRuns {
     entry.standing,
     entry.origins.map { case (name, state) => name -> state.maxEventTimeMillis })
 
-  protected def entryFile(checkpoint: File, batch: Long): File = new File(checkpoint, s"tidemark/$batch")
-
   protected def write(file: File, bytes: Array[Byte]): Unit = {
     // The checksum that Hadoop keeps beside the file would only hide what is tested.
     Files.deleteIfExists(new File(file.getParentFile, s".${file.getName}.crc").toPath)
     Files.write(file.toPath, bytes)
     ()
   }
-
-  protected def entry(checkpoint: File, batch: Long): Entry =
-    EntryCodec.decode(Files.readAllBytes(entryFile(checkpoint, batch).toPath))
 
   /** What each origin had reached when the last batch ended. */
   protected def watermarks(recorder: Recorder): Map[String, Option[Long]] = {
