@@ -11,6 +11,7 @@ import org.apache.spark.sql.tidemark._
   *   a plan is analyzed  resolution      tidemark_event_time becomes a column, its options and its splits
   *                                       current_watermark and is_late know their column
   *                                       a second withWatermark keeps the marks of the other columns
+  *                                       options of a watermark are the plan's own, and are not written anywhere
   *   a query is started  check           the listener that takes queries over is in this session's manager
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
   *   each batch          optimizer       operator inputs marked (a rule of the query's own session)
@@ -31,6 +32,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(new ResolveEventTimes(_))
     extensions.injectResolutionRule(_ => ResolveWatermarkReadings)
     extensions.injectResolutionRule(new KeepOtherMarks(_))
+    extensions.injectResolutionRule(_ => TakeOutOptions)
     extensions.injectCheckRule(_ => MisplacedEventTime)
     extensions.injectCheckRule(new ListenForQueries(_))
     extensions.injectPlannerStrategy(_ => OperatorInputStrategy)

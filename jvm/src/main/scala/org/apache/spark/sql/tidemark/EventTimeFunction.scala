@@ -61,7 +61,10 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
     project.projectList.foldLeft(project.copy(projectList = Nil)) {
       case (below, alias @ EventTime(time)) =>
         val (child, column, splitBy) = split(below.child, time, alias.name)
-        val metadata = EventTimeOptions.write(column.metadata, time.options, splitBy)
+        // A watermark of a batch query is none, and what it is to be like would only be left in what is written.
+        val metadata =
+          if (child.isStreaming) EventTimeOptions.write(column.metadata, time.options, splitBy)
+          else EventTimeOptions.removed(column.metadata)
         val plain = Alias(column, alias.name)(alias.exprId, alias.qualifier, Some(metadata))
         Project(below.projectList :+ plain, child)
       case (below, other) => Project(below.projectList :+ other, below.child)

@@ -89,12 +89,23 @@ private[tidemark] object EventTimeOptions {
     get(Metadata).fold(none)(parse).copy(key = get(KeyMetadata), split = get(SplitMetadata).map(UUID.fromString))
   }
 
+  private val all = Seq(KeyMetadata, Metadata, SplitMetadata)
+
+  def areIn(metadata: Metadata): Boolean = all.exists(metadata.contains)
+
+  def removed(metadata: Metadata): Metadata =
+    if (!areIn(metadata)) metadata
+    else {
+      val kept = new MetadataBuilder().withMetadata(metadata)
+      all.foreach(kept.remove)
+      kept.build()
+    }
+
   /** A column's metadata with these options in it, and none of a watermark that was declared further up the stream.
     * @throws TidemarkException when the text is not such options
     */
   def write(before: Metadata, json: String, split: Option[UUID]): Metadata = {
-    val kept = new MetadataBuilder().withMetadata(before)
-    Seq(EventTimeWatermark.delayKey, KeyMetadata, Metadata, SplitMetadata).foreach(kept.remove)
+    val kept = new MetadataBuilder().withMetadata(removed(before)).remove(EventTimeWatermark.delayKey)
     parse(json).key.foreach(kept.putString(KeyMetadata, _))
     split.foreach(id => kept.putString(SplitMetadata, id.toString))
     val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
