@@ -31,6 +31,7 @@ object Propagation {
       case union: Union => unionOut(union, in)
       case stateful: Stateful => statefulOut(stateful, in.head)
       case join: Join => joinOut(join, in.head, in(1))
+      case marked: Marked => markedOut(marked, in.head)
       case declared: Declared =>
         val own = in.head.least.getOrElse(Held.unknown)
         Edge(Map(declared.column -> own), Some(own))
@@ -44,7 +45,8 @@ object Propagation {
     private def statelessOut(node: Stateless, in: Seq[Edge]): Edge = {
       val known = in.foldLeft(Map.empty[ColumnId, Held])(_ ++ _.columns)
       val columns = node.columns.flatMap { case (to, from) => known.get(from).map(to -> _) }
-      Edge(columns.toMap, Held.least(in.flatMap(_.least)))
+      // A column of several times is as far as the last of them.
+      Edge(columns.groupMapReduce(_._1)(_._2)(_ earlier _), Held.least(in.flatMap(_.least)))
     }
 
     private def unionOut(union: Union, in: Seq[Edge]): Edge = {
@@ -64,6 +66,18 @@ object Propagation {
       Edge(columns.toMap, Held.least(in.flatMap(_.least)))
     }
 
+    /** A minimum goes back where an idle input returns, hence the floor. */
+    private def markedOut(marked: Marked, in: Edge): Edge = {
+      val least = Held.least(in.columns.values ++ in.least).getOrElse(Held.unknown)
+      val columns = marked.columns.zipWithIndex.map { case (column, position) =>
+        val slot = UnionSlot(marked.id, position)
+        val held = least.atLeast(decision.unionFloor(slot))
+        unions += slot -> held.watermark
+        column -> held
+      }
+      Edge((marked.passes.map(c => c -> in.column(c)) ++ columns).toMap, in.least)
+    }
+
     private def statefulOut(node: Stateful, in: Edge): Edge = {
       val id = Input(node.id, Side.Left)
       // By all that comes in, it went on while some of them were idle.
@@ -77,7 +91,12 @@ object Propagation {
     private def joinOut(join: Join, left: Edge, right: Edge): Edge = {
       def edge(side: Side): Edge = if (side == Side.Left) left else right
       val bothIdle = Seq(left, right).forall(_.least.exists(_.watermark.isIdle))
-      def raw(at: Side): Held = join.side(at).active.fold(edge(at).least.getOrElse(Held.unknown))(edge(at).column)
+      def raw(at: Side): Held = join.side(at).active match {
+        // Its column bears Spark's mark, but no watermark is below: it goes by the other side, as in Spark.
+        case Some(_) if edge(at).least.isEmpty && edge(at.other).least.nonEmpty => raw(at.other)
+        case Some(column) => edge(at).column(column)
+        case None => edge(at).least.getOrElse(Held.unknown)
+      }
       // Of an idle side nothing can be said of the rows still to come: it is waited for, unless both are idle.
       def waiting(held: Held): Held = if (bothIdle) held else held.active
       def own(at: Side): Held = {
@@ -100,7 +119,7 @@ object Propagation {
             evicted,
             side.carried.map(edge(at).column),
             closes,
-            floored = side.follows || side.active.isEmpty)
+            floored = side.follows || side.active.isEmpty || edge(at).least.isEmpty)
         val active = side.active.map(_ -> own(at))
         val carried = carriedOut(id, side.carried, edge(at))
         val out = side.activeOut match {

@@ -24,7 +24,9 @@ object Shape {
     def inputs: Seq[Shape] = Seq(input)
   }
 
-  /** A stateless operator: each output event-time column, and the input column it comes from. */
+  /** A stateless operator: each output event-time column, and the input column it comes from; one that has several times
+    * inside it is there with each of them.
+    */
   final case class Stateless(label: String, inputs: Seq[Shape], columns: Seq[(ColumnId, ColumnId)]) extends Shape
 
   /** A union: for each event-time output column its position, and the column there of every input that has one.
@@ -97,6 +99,18 @@ object Shape {
 
   /** A new event-time column whose watermark is that of the operator below (`transformWithState`). */
   final case class Declared(label: String, column: ColumnId, input: Shape) extends Shape {
+    def inputs: Seq[Shape] = Seq(input)
+  }
+
+  /** A node out of which columns come that bear Spark's mark, and of which nothing else is known, as of a Python map: they
+    * are as far as all that flows in.
+    *
+    * @param id its number among the unions, whose floors it shares; those of marks are apart, so that unions keep theirs
+    * @param columns the columns that only bear the mark
+    * @param passes the columns that are known, and go through
+    */
+  final case class Marked(label: String, id: Int, columns: Seq[ColumnId], passes: Seq[ColumnId], input: Shape)
+      extends Shape {
     def inputs: Seq[Shape] = Seq(input)
   }
 

@@ -109,6 +109,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
     case origin: Origin => origin.copy(input = shuffled(origin.input, random))
     case stateless: Stateless => stateless.copy(inputs = stateless.inputs.map(shuffled(_, random)))
     case stateful: Stateful => stateful.copy(input = shuffled(stateful.input, random))
+    case marked: Marked => marked.copy(input = shuffled(marked.input, random))
     case declared: Declared => declared.copy(input = shuffled(declared.input, random))
     case join: Join =>
       def side(of: JoinSide) = of.copy(input = shuffled(of.input, random))

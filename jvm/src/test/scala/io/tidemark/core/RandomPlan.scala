@@ -49,7 +49,7 @@ private[core] final class RandomPlan(random: Random) {
   private def on(part: Part): Part =
     if (part.columns.isEmpty) Part(stateful("limit", part, None, Vector.empty, Vector.empty), Vector.empty)
     else
-      random.nextInt(10) match {
+      random.nextInt(11) match {
         case 0 => renamed(part)
         case 1 => windowed(part)
         case 2 => redefined(part)
@@ -58,6 +58,7 @@ private[core] final class RandomPlan(random: Random) {
           Part(stateful("dropDuplicates", part, Some(one(part.columns)), part.columns, Vector.empty), part.columns)
         case 5 => declared(part)
         case 6 => withTable(part)
+        case 7 => mapped(part)
         case _ => aggregated(part)
       }
 
@@ -92,6 +93,13 @@ private[core] final class RandomPlan(random: Random) {
   private def declared(part: Part): Part = {
     val id = column()
     Part(Declared("event time of state", id, stateful(Groups, part, Some(one(part.columns)), Nil, Nil)), Vector(id))
+  }
+
+  /** As by a Python map, which keeps one of the columns in a way that nobody sees. */
+  private def mapped(part: Part): Part = {
+    val (from, id) = (one(part.columns), column())
+    unions += 1
+    Part(Marked(s"$Map${from.value}", unions, Seq(id), Nil, part.shape), Vector(id))
   }
 
   private def aggregated(part: Part): Part = {
@@ -145,6 +153,7 @@ private[core] object RandomPlan {
   val Window = "window"
   val Groups = "groups"
   val Aggregation = "aggregation"
+  val Map = "map of "
 
   def apply(seed: Long): Shape = new RandomPlan(new Random(seed)).plan()
 }

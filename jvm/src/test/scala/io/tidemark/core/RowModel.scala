@@ -58,6 +58,10 @@ private[core] final class RowModel(shape: Shape, delay: OriginName => Long, widt
         }.toVector
       case operator: Stateful => work(operator, below.head)
       case join: Join => joined(join, below.head, below(1))
+      case marked: Marked =>
+        // One of the columns that come in goes out under another name, and only the plan that was drawn knows which.
+        val from = ColumnId(marked.label.stripPrefix(RandomPlan.Map).toLong)
+        below.head.map(_.rename(Seq(marked.columns.head -> from))((_, _, time) => time))
       case declared: Declared => below.head.map(_.rename(Seq(declared.column -> Inner))((_, _, time) => time))
     }
     val rows = out.distinct.take(RowModel.MostRows)

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Join}
-import org.apache.spark.sql.tidemark.MarkOperatorInputs.Columns
+import org.apache.spark.sql.tidemark.TrackedColumns.Columns
 import org.apache.spark.sql.types.StructType
 
 /** Which event-time column a stateful operator means: the one it names, else the one declared last. */

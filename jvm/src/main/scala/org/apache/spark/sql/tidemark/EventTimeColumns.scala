@@ -1,8 +1,9 @@
 package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
-import org.apache.spark.sql.types.{MetadataBuilder, StructType}
+import org.apache.spark.sql.types.{DataType, MetadataBuilder, StructType}
 
 /** What makes a column event time: Spark's mark in its metadata, and what it is computed from.
   *
@@ -13,6 +14,15 @@ import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 private[tidemark] object EventTimeColumns {
 
   def isMarked(attribute: NamedExpression): Boolean = attribute.metadata.contains(EventTimeWatermark.delayKey)
+
+  /** What `withWatermark` was given, as the mark has it. */
+  def delayMillis(marked: NamedExpression): Long = marked.metadata.getLong(EventTimeWatermark.delayKey)
+
+  /** Whether event time is inside its values: in a field of a struct, or in the elements of an array or a map. */
+  def isInside(dataType: DataType): Boolean = dataType.existsRecursively {
+    case struct: StructType => struct.exists(_.metadata.contains(EventTimeWatermark.delayKey))
+    case _ => false
+  }
 
   /** The attribute with Spark's mark (`delayMillis` is what `withWatermark` was given). */
   def mark(attribute: Attribute, delayMillis: Long): Attribute =
@@ -33,17 +43,25 @@ private[tidemark] object EventTimeColumns {
       outputs: Seq[NamedExpression],
       isEventTime: ExprId => Boolean,
       computed: Set[ExprId]): Seq[(ExprId, ExprId)] =
-    outputs.flatMap(output => source(output, isEventTime, computed).map(output.exprId -> _))
+    outputs.flatMap(output => sources(output, isEventTime, computed).map(output.exprId -> _))
 
-  private def source(
+  private def sources(
       output: NamedExpression,
       isEventTime: ExprId => Boolean,
-      computed: Set[ExprId]): Option[ExprId] = output match {
+      computed: Set[ExprId]): Iterable[ExprId] = output match {
     case attribute: Attribute => Some(attribute.exprId).filter(isEventTime)
     case alias @ Alias(attribute: Attribute, _) if alias.explicitMetadata.isEmpty =>
       Some(attribute.exprId).filter(id => isEventTime(id) && !computed(alias.exprId))
-    case other if isMarked(other) => other.references.iterator.map(_.exprId).find(isEventTime)
-    case _ => None
+    case other => sources(other, other.references, isEventTime)
+  }
+
+  /** A time is computed from one time; a value may have several inside it. */
+  private def sources(
+      output: NamedExpression,
+      references: AttributeSet,
+      isEventTime: ExprId => Boolean): Iterable[ExprId] = {
+    val times = references.toSeq.map(_.exprId).filter(isEventTime)
+    if (isMarked(output)) times.headOption else if (isInside(output.dataType)) times else None
   }
 
   /** Columns of an `Expand`, which computes each output in several ways (a sliding window, a grouping set). */
@@ -63,7 +81,52 @@ private[tidemark] object EventTimeColumns {
       else None
     }
 
-  /** The time of a column, in microseconds: the end of a window, the value of a timestamp. */
-  def micros(column: Expression): Expression =
-    if (column.dataType.isInstanceOf[StructType]) GetStructField(column, 1) else column
+  /** What an aggregation gives out with event time inside it (`max(struct(t))`), of the buffers that it reads. */
+  def deriveAggregated(
+      functions: Seq[AggregateExpression],
+      results: Seq[NamedExpression],
+      isEventTime: ExprId => Boolean): Seq[(ExprId, ExprId)] =
+    for {
+      function <- functions
+      buffer <- function.aggregateFunction.inputAggBufferAttributes.map(_.exprId) if isEventTime(buffer)
+      result <- results if result.references.contains(function.resultAttribute)
+      if isMarked(result) || isInside(result.dataType)
+    } yield result.exprId -> buffer
+
+  /** The buffer of each function of an aggregation that keeps event time inside it, and that event time. */
+  def buffered(functions: Seq[AggregateExpression], isEventTime: ExprId => Boolean): Seq[(Attribute, ExprId)] =
+    for {
+      function <- functions.map(_.aggregateFunction) if isInside(function.dataType)
+      buffer <- function.inputAggBufferAttributes.take(1)
+      time <- function.references.toSeq.map(_.exprId) if isEventTime(time)
+    } yield buffer -> time
+
+  /** Columns that a generator (`explode`, `inline`) makes: those of event time, or with such inside, of what it takes in. */
+  def deriveGenerated(
+      generator: Generator,
+      outputs: Seq[Attribute],
+      isEventTime: ExprId => Boolean): Seq[(ExprId, ExprId)] =
+    for {
+      output <- outputs
+      from <- sources(output, generator.references, isEventTime)
+    } yield output.exprId -> from
+
+  /** Whether the time of a column can be told: not where it is inside the elements of an array or a map. */
+  def hasTime(column: Attribute): Boolean = !isInside(column.dataType) || path(column).nonEmpty
+
+  /** The time of a column, in microseconds: the end of a window, the value of a timestamp, that inside a struct. */
+  def micros(column: Expression): Expression = column.dataType match {
+    case _: StructType => path(column).getOrElse(GetStructField(column, 1))
+    case _ => column
+  }
+
+  /** The field of event time inside a struct, or inside one of its fields. */
+  private def path(column: Expression): Option[Expression] = column.dataType match {
+    case struct: StructType =>
+      struct.fields.iterator.zipWithIndex.flatMap { case (field, index) =>
+        val value = GetStructField(column, index)
+        if (field.metadata.contains(EventTimeWatermark.delayKey)) Some(micros(value)) else path(value)
+      }.nextOption()
+    case _ => None
+  }
 }

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
@@ -19,18 +20,30 @@ final class KeepOtherMarks(session: SparkSession) extends Rule[LogicalPlan] {
     if (!plan.containsPattern(EVENT_TIME_WATERMARK) || !isKeyed(session.sessionState.conf)) plan
     else
       plan.resolveOperatorsUp {
-        case origin: EventTimeWatermark if origin.resolved && origin.getTagValue(Kept).isEmpty && losesMarks(origin) =>
-          origin.setTagValue(Kept, ())
-          Project(
-            origin.output.zip(origin.child.output).map { case (after, before) =>
-              if (EventTimeColumns.isMarked(after)) after else after.withMetadata(before.metadata)
-            },
-            origin)
+        case origin: EventTimeWatermark if origin.resolved && origin.getTagValue(Kept).isEmpty =>
+          val lost = lostMarks(origin, plan)
+          if (lost.isEmpty) origin
+          else {
+            origin.setTagValue(Kept, ())
+            Project(
+              origin.output.zip(origin.child.output).map { case (after, before) =>
+                if (lost(after.exprId)) after.withMetadata(before.metadata) else after
+              },
+              origin)
+          }
       }
 
-  private def losesMarks(origin: EventTimeWatermark): Boolean =
-    origin.child.output.count(EventTimeColumns.isMarked) >
-      origin.child.output.count(a => EventTimeColumns.isMarked(a) && a.semanticEquals(origin.eventTime))
+  /** Columns that a watermark of this plan has declared, and that lose their mark. One that a table or a Python map has
+    * brought along is taken off, as in Spark.
+    */
+  private def lostMarks(origin: EventTimeWatermark, whole: LogicalPlan): Set[ExprId] = {
+    val marked = origin.child.output.filter(a => EventTimeColumns.isMarked(a) && !a.semanticEquals(origin.eventTime))
+    if (marked.isEmpty) Set.empty
+    else {
+      val tracked = TrackedColumns.in(whole, Set.empty).of(origin.child)
+      marked.map(_.exprId).filter(id => tracked.get(id).exists(!_.marked)).toSet
+    }
+  }
 }
 
 private[tidemark] object KeepOtherMarks {

@@ -1,11 +1,10 @@
 package org.apache.spark.sql.tidemark
 
-import scala.collection.immutable.ListMap
-
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.tidemark.TrackedColumns.{present, times, Columns}
 
 /** Puts an [[OperatorInput]] below each stateful operator that Spark alone could not give its watermark: joins, because
   * each side has its own, and operators into which several event-time columns flow.
@@ -18,36 +17,42 @@ private[tidemark] final class MarkOperatorInputs(origins: () => Option[Origins])
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!plan.isStreaming || !plan.exists(_.isInstanceOf[EventTimeWatermark])) plan
-    else origins().fold(plan)(known => new Marking(known.computed).visit(UnionMarks.restore(plan))._1)
+    else
+      origins().fold(plan) { known =>
+        val restored = UnionMarks.restore(plan)
+        new Marking(TrackedColumns.in(restored, known.computed)).visit(restored)._1
+      }
 
-  private final class Marking(computed: Set[ExprId]) {
-    private var declared = 0
+  private final class Marking(tracked: TrackedColumns) {
 
     def visit(plan: LogicalPlan): (LogicalPlan, Columns) = {
       val (children, below) = plan.children.map(visit).unzip
       val node = plan.withNewChildren(children)
-      if (children.exists(_.isInstanceOf[OperatorInput])) node -> flow(node, below) else mark(node, below)
+      if (children.exists(_.isInstanceOf[OperatorInput])) node -> tracked.out(node, below) else mark(node, below)
     }
 
-    private def mark(node: LogicalPlan, below: Seq[Columns]): (LogicalPlan, Columns) = {
+    private def mark(node: LogicalPlan, all: Seq[Columns]): (LogicalPlan, Columns) = {
+      val below = all.map(times)
       val marked = node match {
         case join: Join if join.left.isStreaming && join.right.isStreaming && below.exists(_.nonEmpty) =>
           val (left, right) = ActiveColumns.ofJoin(join, below.head, below(1))
-          val inputs = Seq((join.left, below.head, left), (join.right, below(1), right)).map {
-            case (side, times, active) => input(side, times, active, present(side, times), filters = true)
+          val inputs = Seq((join.left, all.head, left), (join.right, all(1), right)).map {
+            case (side, columns, active) => input(side, columns, active, present(side, columns), filters = true)
           }
           val marks = AttributeMap(inputs.flatMap(_.output).map(a => a -> a))
           val notNull = NullTimes.condition(join, below, Seq(left, right))
           val condition = (join.condition ++ notNull).reduceOption(And)
           val named = condition.map(_.transform { case a: AttributeReference => marks.getOrElse(a, a) })
           join.copy(left = inputs.head, right = inputs(1), condition = named)
-        case aggregate: Aggregate if aggregate.isStreaming && severalOrUnmarked(aggregate.child, below.head) =>
+        case aggregate: Aggregate
+            if aggregate.isStreaming &&
+              (severalOrUnmarked(aggregate.child, below.head) || valuesOf(aggregate, all.head).nonEmpty) =>
           val active = ActiveColumns.ofAggregate(aggregate, below.head)
-          // A column that is only aggregated leaves the state as a plain value.
           val grouped = aggregate.groupingExpressions.collect {
-            case named: NamedExpression if below.head.contains(named.toAttribute.exprId) => named.toAttribute
+            case named: NamedExpression if all.head.contains(named.toAttribute.exprId) => named.toAttribute
           }
-          val in = input(aggregate.child, below.head, active, grouped, filters = active.nonEmpty)
+          val kept = grouped ++ valuesOf(aggregate, all.head)
+          val in = input(aggregate.child, all.head, active, kept, filters = active.nonEmpty)
           val marks = AttributeMap(in.output.map(a => a -> a))
           val grouping =
             aggregate.groupingExpressions.map(_.transform { case a: AttributeReference => marks.getOrElse(a, a) })
@@ -63,7 +68,7 @@ private[tidemark] final class MarkOperatorInputs(origins: () => Option[Origins])
           groups.withNewChildren(in +: groups.children.tail)
         case other => other
       }
-      marked -> flow(marked, below)
+      marked -> tracked.out(marked, all)
     }
 
     /** The input of an operator of which every row comes out, if at all, in the batch in which it came in. */
@@ -79,51 +84,27 @@ private[tidemark] final class MarkOperatorInputs(origins: () => Option[Origins])
       val marked = present(child, columns).find(a => active.contains(a.exprId)).map { a =>
         EventTimeColumns.mark(a, columns(a.exprId).delayMillis)
       }
-      val carried = kept.filterNot(a => active.contains(a.exprId)).distinctBy(_.exprId)
+      val carried = kept.filter(a => !active.contains(a.exprId) && EventTimeColumns.hasTime(a)).distinctBy(_.exprId)
       OperatorInput(marked, carried, filters, child)
-    }
-
-    private def flow(node: LogicalPlan, below: Seq[Columns]): Columns = {
-      val all: Columns = below.foldLeft(ListMap.empty: Columns)(_ ++ _)
-      def renamed(pairs: Seq[(ExprId, ExprId)]): Columns = ListMap.from(pairs.map { case (to, from) =>
-        to -> all(from)
-      })
-      node match {
-        case origin: EventTimeWatermark =>
-          declared += 1
-          val delay = EventTimeWatermark.getDelayMs(origin.delay)
-          all.updated(origin.eventTime.exprId, EventTimeColumn(delay, declared))
-        case update: UpdateEventTimeWatermarkColumn =>
-          declared += 1
-          val delay = update.delay.fold(0L)(EventTimeWatermark.getDelayMs)
-          ListMap(update.eventTime.exprId -> EventTimeColumn(delay, declared))
-        case project: Project => renamed(EventTimeColumns.derive(project.projectList, all.contains, computed))
-        case aggregate: Aggregate =>
-          renamed(EventTimeColumns.derive(aggregate.aggregateExpressions, all.contains, computed))
-        case expand: Expand => renamed(EventTimeColumns.deriveExpanded(expand.output, expand.projections, all.contains))
-        case _: Union =>
-          val first = below.head
-          ListMap.from(node.output.flatMap(a => first.get(a.exprId).map(a.exprId -> _)))
-        case Join(_, _, LeftSemi, _, _) => below.head
-        case _ => ListMap.from(node.output.flatMap(a => all.get(a.exprId).map(a.exprId -> _)))
-      }
     }
   }
 }
 
 private[tidemark] object MarkOperatorInputs {
 
-  /** An event-time column on an edge: the delay of its origin, and the how-many-th origin of the plan that is. */
-  final case class EventTimeColumn(delayMillis: Long, declared: Int)
-  type Columns = ListMap[ExprId, EventTimeColumn]
-
   private def severalOrUnmarked(child: LogicalPlan, columns: Columns): Boolean = {
     val times = present(child, columns)
     times.size > 1 || times.exists(!EventTimeColumns.isMarked(_))
   }
 
-  private def present(child: LogicalPlan, columns: Columns): Seq[Attribute] =
-    child.output.filter(a => columns.contains(a.exprId)).distinctBy(_.exprId)
+  /** Columns that leave an aggregation inside a value, as of `max(struct(t))`. One that is only aggregated (`max(t)`) leaves
+    * it as a plain value.
+    */
+  private def valuesOf(aggregate: Aggregate, columns: Columns): Seq[Attribute] =
+    aggregate.aggregateExpressions.filter(e => EventTimeColumns.isInside(e.dataType)).flatMap { value =>
+      val functions = value.collect { case function: AggregateExpression => function }
+      AttributeSet(functions.flatMap(_.references)).toSeq.filter(a => columns.contains(a.exprId))
+    }
 
   private def remark(keys: Seq[Attribute], in: OperatorInput): Seq[Attribute] = {
     val marks = AttributeMap(in.output.map(a => a -> a))

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.{FullOuter, LeftOuter, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical.{ConstraintHelper, Join, LogicalPlan}
-import org.apache.spark.sql.tidemark.MarkOperatorInputs.Columns
+import org.apache.spark.sql.tidemark.TrackedColumns.Columns
 
 /** Rows without the time that a join goes by: no match, so an outer join gives them out at once.
   *

@@ -25,18 +25,50 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
   private val notes = mutable.LinkedHashSet.empty[TidemarkError]
   private val readings = mutable.HashMap.empty[UUID, Reading]
   private var unions = 0
+  private var marks = FirstMark
 
   def build(plan: SparkPlan): Translated = {
     val shape = visit(plan).shape
     Translated(shape, columnNames.toMap, origins.notes ++ notes, readings.toMap)
   }
 
-  /** @param columns the event-time columns in the node's output; @param begun whether an origin is below */
-  private case class Built(shape: Shape, columns: Set[ExprId], begun: Boolean) {
+  /** @param columns the event-time columns in the node's output
+    * @param begun whether an origin is below
+    * @param marked those columns of which only the mark is known
+    */
+  private case class Built(shape: Shape, columns: Set[ExprId], begun: Boolean, marked: Set[ExprId] = Set.empty) {
     def has(attribute: NamedExpression): Boolean = columns.contains(attribute.exprId)
+
+    /** Whether the column comes from below an origin, so that there is a watermark for it. */
+    def hasWatermark(attribute: NamedExpression): Boolean = begun && has(attribute)
   }
 
-  private def visit(plan: SparkPlan): Built = plan match {
+  private def visit(plan: SparkPlan): Built = withMarked(plan, withoutMarked(plan))
+
+  /** With the columns that bear Spark's mark, and of which nothing else is known: those of a Python map or of a table. */
+  private def withMarked(plan: SparkPlan, built: Built): Built = {
+    val more = plan.output.filter { a =>
+      EventTimeColumns.isMarked(a) && !built.has(a) && !origins.computed(a.exprId)
+    }.distinctBy(_.exprId)
+    if (more.isEmpty) built
+    else {
+      val ids = more.map(_.exprId)
+      val shape =
+        if (!built.begun) built.shape
+        else {
+          marks += 1
+          // What a map has taken in is not in its rows any more, and yet they are as old as that.
+          val input = built.shape match {
+            case Shape.Stateless(_, Seq(below), Nil) => below
+            case other => other
+          }
+          Shape.Marked(plan.nodeName, marks - 1, more.map(name), built.columns.map(id).toSeq, input)
+        }
+      built.copy(shape = shape, columns = built.columns ++ ids, marked = built.marked ++ ids)
+    }
+  }
+
+  private def withoutMarked(plan: SparkPlan): Built = plan match {
     case scan: InMemoryTableScanExec => visit(scan.relation.cachedPlan)
     case adaptive: AdaptiveSparkPlanExec => visit(adaptive.executedPlan)
     case stage: QueryStageExec => visit(stage.plan)
@@ -46,7 +78,8 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       val column = origin.eventTime.exprId
       Built(
         Shape.Origin("withWatermark", origins.name(origin.nodeId), name(origin.eventTime), below.shape),
-        below.columns + column,
+        // Spark takes the mark off the other columns; one of which only the mark was known is event time no more.
+        below.columns -- below.marked + column,
         begun = true)
     case union: UnionExec => ofUnion(union, union.children.map(visit))
     case join: StreamingSymmetricHashJoinExec => ofJoin(join, visit(join.left), visit(join.right))
@@ -62,8 +95,13 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
     val known = below.iterator.flatMap(_.columns).toSet
     val columns = plan match {
       case project: ProjectExec => EventTimeColumns.derive(project.projectList, known, origins.computed)
-      case aggregate: BaseAggregateExec => EventTimeColumns.derive(aggregate.resultExpressions, known, origins.computed)
+      case aggregate: BaseAggregateExec =>
+        EventTimeColumns.derive(aggregate.resultExpressions, known, origins.computed) ++
+          EventTimeColumns.deriveAggregated(aggregate.aggregateExpressions, aggregate.resultExpressions, known)
       case expand: ExpandExec => EventTimeColumns.deriveExpanded(expand.output, expand.projections, known)
+      case generate: GenerateExec =>
+        plan.output.map(_.exprId).filter(known).map(id => id -> id) ++
+          EventTimeColumns.deriveGenerated(generate.generator, generate.generatorOutput, known)
       case _ => plan.output.map(_.exprId).filter(known).map(id => id -> id)
     }
     val begun = below.exists(_.begun)
@@ -74,7 +112,8 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       else Shape.Stateless(plan.nodeName, below.map(_.shape), columns.map { case (to, from) => id(to) -> id(from) })
     plan.output.filter(a => columns.exists(_._1 == a.exprId)).foreach(name)
     WatermarkReading.in(plan).foreach(read(_, plan, below))
-    Built(shape, columns.map(_._1).toSet, begun)
+    val marked = below.iterator.flatMap(_.marked).toSet
+    Built(shape, columns.map(_._1).toSet, begun, columns.collect { case (to, from) if marked(from) => to }.toSet)
   }
 
   /** What a reading in a node reads is what comes into that node. */
@@ -100,7 +139,8 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       reused.nodeName,
       Seq(below.shape),
       columns.map { case (from, to) => name(to) -> id(from.exprId) })
-    Built(if (below.begun) shape else below.shape, columns.map(_._2.exprId).toSet, below.begun)
+    val marked = columns.collect { case (from, to) if below.marked(from.exprId) => to.exprId }
+    Built(if (below.begun) shape else below.shape, columns.map(_._2.exprId).toSet, below.begun, marked.toSet)
   }
 
   private def ofUnion(union: UnionExec, below: Seq[Built]): Built = {
@@ -112,12 +152,15 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       // As in Spark, the first input says which columns are event time.
       case (out, position) if below.head.has(union.children.head.output(position)) =>
         val inputs = union.children.zip(below).map { case (child, built) =>
-          Some(child.output(position)).filter(built.has).map(at => id(at.exprId))
+          Some(child.output(position)).filter(built.hasWatermark).map(at => id(at.exprId))
         }
         out -> Shape.UnionColumn(name(out), position, inputs)
     }
     val shape = Shape.Union("union", number, below.map(_.shape), columns.map(_._2))
-    Built(shape, columns.map(_._1.exprId).toSet, below.exists(_.begun))
+    val marked = columns.collect {
+      case (out, column) if below.head.marked(union.children.head.output(column.position).exprId) => out.exprId
+    }
+    Built(shape, columns.map(_._1.exprId).toSet, below.exists(_.begun), marked.toSet)
   }
 
   private def ofJoin(join: StreamingSymmetricHashJoinExec, left: Built, right: Built): Built = {
@@ -129,7 +172,9 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       val out =
         if (bound.nonEmpty && bounds.boundsActive(at)) Shape.ActiveOut.Bounded
         else unboundedOut(join, at, active.nonEmpty && comesOut)
-      val carried = child.output.filter(a => built.has(a) && !active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
+      val carried = child.output.filter { a =>
+        built.has(a) && !active.exists(_.exprId == a.exprId) && EventTimeColumns.hasTime(a)
+      }.distinctBy(_.exprId)
       Shape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut, follows(built.shape))
     }
     val shape = Shape.Join(
@@ -139,7 +184,11 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       side(Side.Right, right, join.right))
     val columns = join.output.map(_.exprId).toSet
     val active = Seq(bounds.left, bounds.right).flatten.map(_.exprId)
-    Built(shape, (left.columns ++ right.columns ++ active).intersect(columns), left.begun || right.begun)
+    Built(
+      shape,
+      (left.columns ++ right.columns ++ active).intersect(columns),
+      left.begun || right.begun,
+      (left.marked ++ right.marked).intersect(columns))
   }
 
   /** Whether all inputs of a join side want it to go on while they are idle. */
@@ -170,14 +219,37 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       case _ => false
     }
     val (passes, carried) = out.partition(a => !keeps || active.exists(_.exprId == a.exprId))
+    val values = if (keeps) valuesIn(writer).filterNot(a => carried.exists(_.exprId == a.exprId)) else Nil
     val shape = Shape.Stateful(
       label(writer),
       operator(writer),
       below.shape,
       active.map(name),
       passes.map(name),
-      carried.map(name))
-    Built(shape, out.map(_.exprId).toSet, below.begun)
+      (carried ++ values).map(name))
+    withBuffers(writer, Built(shape, out.map(_.exprId).toSet, below.begun, below.marked), carried ++ values)
+  }
+
+  /** Columns that are not in the state of an aggregation themselves, but inside a value that is made of them. */
+  private def valuesIn(writer: StateStoreWriter): Seq[Attribute] =
+    LateDrops.path(writer.children.head).collectFirst { case input: OperatorInputExec => input.carried }.getOrElse(Nil)
+
+  /** What has event time inside it leaves the state in the buffers of the functions that keep it. */
+  private def withBuffers(writer: StateStoreWriter, built: Built, carried: Seq[Attribute]): Built = {
+    val functions = LateDrops.path(writer.children.head).collectFirst { case step: BaseAggregateExec =>
+      step.aggregateExpressions
+    }
+    val times = carried.map(_.exprId).toSet
+    val buffers = EventTimeColumns.buffered(functions.getOrElse(Nil), times)
+    if (buffers.isEmpty) built
+    else {
+      val columns = built.columns.toSeq.map(c => id(c) -> id(c)) ++ buffers.map { case (to, from) =>
+        name(to) -> id(from)
+      }
+      built.copy(
+        shape = Shape.Stateless("values", Seq(built.shape), columns),
+        columns = built.columns ++ buffers.map(_._1.exprId))
+    }
   }
 
   private def operator(writer: StateStoreWriter): OperatorId = OperatorId(writer.stateInfo.get.operatorId)
@@ -192,6 +264,9 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
 }
 
 private[tidemark] object ShapeBuilder {
+
+  // Columns of which only the mark is known have floors like those of unions, and numbers that no union has.
+  private val FirstMark = 1 << 20
 
   /** @param notes what a user should know of the plan, though it runs
     * @param readings the watermarks that expressions in the plan read, by their ids

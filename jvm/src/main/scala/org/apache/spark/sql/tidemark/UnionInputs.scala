@@ -2,7 +2,8 @@ package org.apache.spark.sql.tidemark
 
 import io.tidemark.{TidemarkError, TidemarkException}
 
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Union}
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, EventTimeWatermark, LogicalPlan, Union}
 
 /** Where the inputs of unions have their event time, in the plan as the user wrote it.
   *
@@ -15,14 +16,25 @@ private[tidemark] object UnionInputs {
   def requireSamePositions(plan: LogicalPlan): Unit =
     for {
       union <- unions(plan)
-      (column, position) <- union.children.head.output.zipWithIndex if EventTimeColumns.isMarked(column)
+      (column, position) <- union.children.head.output.zipWithIndex if isEventTime(column, union.children.head)
       (child, input) <- union.children.zipWithIndex
     } {
-      val marked = child.output.filter(EventTimeColumns.isMarked)
+      val marked = child.output.filter(isEventTime(_, child))
       if (marked.nonEmpty && !EventTimeColumns.isMarked(child.output(position)))
         throw new TidemarkException(
           TidemarkError.unionWatermarkPosition(position, column.name, input, marked.map(_.name)))
     }
+
+  /** A mark that a table brings along, as one that a stream has written, promises nothing. */
+  private def isEventTime(column: Attribute, input: LogicalPlan): Boolean =
+    EventTimeColumns.isMarked(column) && hasWatermark(input)
+
+  private def hasWatermark(input: LogicalPlan): Boolean = input.exists {
+    case _: EventTimeWatermark => true
+    // What it refers to is a part of the plan elsewhere, and may have one.
+    case _: CTERelationRef => true
+    case _ => false
+  }
 
   /** Inputs that have no event time, while others have: they are left out, as in Spark, and the user is told. */
   def leftOut(plan: LogicalPlan): Seq[TidemarkError] =

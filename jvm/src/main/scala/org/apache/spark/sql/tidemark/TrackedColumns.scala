@@ -1,0 +1,106 @@
+package org.apache.spark.sql.tidemark
+
+import scala.collection.immutable.ListMap
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, ExprId}
+import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/** Which columns of a logical plan are event time, on every edge from the sources upwards.
+  *
+  * A column is event time when a watermark of this plan declares it, when it is computed from such a column
+  * ([[EventTimeColumns]]), and when it bears Spark's mark by any other way: the schema of a Python map or of a table, or a
+  * field of a struct. Of the last kind nothing but the mark is known; see [[EventTimeColumn.marked]].
+  *
+  * @param computed columns that the user has computed: one that has become another name for a time is none
+  * @param definitions of the common table expressions that the plan refers to
+  */
+private[tidemark] final class TrackedColumns(computed: Set[ExprId], definitions: Seq[CTERelationDef]) {
+  import TrackedColumns._
+
+  private var declared = 0
+  private val defined = mutable.HashMap.empty[Long, Seq[Option[EventTimeColumn]]]
+
+  /** The event-time columns in the output of a plan. */
+  def of(plan: LogicalPlan): Columns = out(plan, plan.children.map(of))
+
+  /** Those in the output of a node.
+    * @param below those of its children, for each child
+    */
+  def out(node: LogicalPlan, below: Seq[Columns]): Columns = {
+    val inside = node.output.filter(a => EventTimeColumns.isInside(a.dataType)).map(_.exprId).toSet
+    val known = flow(node, below).map { case (id, column) => id -> column.copy(isInside = inside(id)) }
+    val more = node.output.filter(a => EventTimeColumns.isMarked(a) && !known.contains(a.exprId) && !computed(a.exprId))
+    known ++ more.map(a => a.exprId -> EventTimeColumn(EventTimeColumns.delayMillis(a), 0, marked = true))
+  }
+
+  private def flow(node: LogicalPlan, below: Seq[Columns]): Columns = {
+    val all: Columns = below.foldLeft(ListMap.empty: Columns)(_ ++ _)
+    def renamed(pairs: Seq[(ExprId, ExprId)]): Columns = ListMap.from(pairs.map { case (to, from) => to -> all(from) })
+    node match {
+      case origin: EventTimeWatermark =>
+        declared += 1
+        val delay = EventTimeWatermark.getDelayMs(origin.delay)
+        // Spark takes the mark off the other columns; one of which only the mark was known is event time no more.
+        all.filterNot(_._2.marked).updated(origin.eventTime.exprId, EventTimeColumn(delay, declared))
+      case update: UpdateEventTimeWatermarkColumn =>
+        declared += 1
+        val delay = update.delay.fold(0L)(EventTimeWatermark.getDelayMs)
+        ListMap(update.eventTime.exprId -> EventTimeColumn(delay, declared))
+      case project: Project => renamed(EventTimeColumns.derive(project.projectList, all.contains, computed))
+      case aggregate: Aggregate =>
+        renamed(EventTimeColumns.derive(aggregate.aggregateExpressions, all.contains, computed))
+      case expand: Expand => renamed(EventTimeColumns.deriveExpanded(expand.output, expand.projections, all.contains))
+      case generate: Generate =>
+        kept(node, all) ++
+          renamed(EventTimeColumns.deriveGenerated(generate.generator, generate.generatorOutput, all.contains))
+      case reference: CTERelationRef =>
+        ListMap.from(reference.output.zip(definition(reference.cteId)).collect { case (a, Some(column)) =>
+          a.exprId -> column
+        })
+      case _: Union => kept(node, below.head)
+      case Join(_, _, LeftSemi, _, _) => below.head
+      case _ => kept(node, all)
+    }
+  }
+
+  private def kept(node: LogicalPlan, columns: Columns): Columns =
+    ListMap.from(node.output.flatMap(a => columns.get(a.exprId).map(a.exprId -> _)))
+
+  /** What each column of a common table expression is, by position. */
+  private def definition(id: Long): Seq[Option[EventTimeColumn]] = defined.getOrElseUpdate(
+    id,
+    definitions.find(_.id == id).toSeq.flatMap { definition =>
+      val columns = of(definition.child)
+      definition.output.map(a => columns.get(a.exprId))
+    })
+}
+
+private[tidemark] object TrackedColumns {
+  type Columns = ListMap[ExprId, EventTimeColumn]
+
+  /** Those that are event time themselves, and not only have such inside their values. */
+  def times(columns: Columns): Columns = columns.filterNot(_._2.isInside)
+
+  /** @param whole the plan that has the definitions of what it refers to */
+  def in(whole: LogicalPlan, computed: Set[ExprId]): TrackedColumns =
+    new TrackedColumns(computed, whole.collect { case definition: CTERelationDef => definition })
+
+  def present(plan: LogicalPlan, columns: Columns): Seq[Attribute] =
+    plan.output.filter(a => columns.contains(a.exprId)).distinctBy(_.exprId)
+}
+
+/** An event-time column on an edge of a plan.
+  *
+  * @param delayMillis the delay of its watermark, as Spark's mark has it
+  * @param declared the how-many-th watermark of the plan that is; 0 where that is not known
+  * @param marked whether nothing is known of it but that it bears Spark's mark: its watermark is the minimum of the edge
+  * @param isInside whether the time is inside its values, as in `struct(t)`: no operator goes by it, and it is never late,
+  *   but when the time is taken out again it is as old as the watermark says
+  */
+private[tidemark] final case class EventTimeColumn(
+    delayMillis: Long,
+    declared: Int,
+    marked: Boolean = false,
+    isInside: Boolean = false)

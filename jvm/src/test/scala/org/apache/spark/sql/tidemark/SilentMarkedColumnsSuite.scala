@@ -1,0 +1,43 @@
+package org.apache.spark.sql.tidemark
+
+import io.tidemark.functions.withWatermark
+
+/** Columns that bear Spark's mark, where inputs fall silent, by a clock that the test moves. */
+class SilentMarkedColumnsSuite extends SilenceTest with MarkedColumns {
+  import testImplicits._
+
+  test("an input that is mapped may fall silent beside another one, and come back") {
+    val (silent, a) = readings
+    val (loud, b) = readings
+    val both = mapped(withWatermark(a, "time", "0 seconds", tenSeconds)).union(b.withWatermark("time", "0 seconds"))
+    run(counted(both))(
+      Seq(
+        AddData(loud, "a" -> at("10:00"), "a" -> at("10:35")),
+        AddData(silent, "b" -> at("10:05")),
+        second,
+        second,
+        CheckNewAnswer()) ++ seconds(9) ++ Seq(
+        CheckNewAnswer(("10:00", 2L)),
+        AddData(silent, "b" -> at("10:31")),
+        second,
+        AddData(loud, "a" -> at("11:00")),
+        second,
+        second,
+        CheckNewAnswer(),
+        AddData(silent, "b" -> at("11:05")),
+        second,
+        second,
+        CheckNewAnswer(("10:30", 2L))): _*)
+  }
+
+  test("a map over inputs of which one falls silent and comes back has a watermark that never goes back") {
+    val (silent, a) = readings
+    val (loud, b) = readings
+    val both = withWatermark(a, "time", "0 seconds", tenSeconds).union(b.withWatermark("time", "0 seconds"))
+    run(counted(mapped(both)))(
+      more(loud, "a" -> "10:00", "a" -> "10:35") ++ more(silent, "b" -> "10:05") ++ seconds(10) ++
+        Seq(CheckNewAnswer(("10:00", 2L))) ++ more(silent, "b" -> "10:06") ++ more(loud, "a" -> "10:50") ++
+        Seq(second, CheckNewAnswer(), StopStream, StartStream()) ++ more(silent, "b" -> "11:05") ++
+        more(loud, "a" -> "11:00") ++ Seq(second, CheckNewAnswer(("10:30", 1L), ("10:50", 1L))): _*)
+  }
+}
