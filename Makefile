@@ -24,6 +24,7 @@ KAFKA_READY := target/stamps/kafka
 # The newest pyspark of each other minor that the wheel has a jar for.
 MATRIX := 4.0.5 4.1.4 4.2.1
 MATRIX_TESTS := $(MATRIX:%=test-pyspark-%)
+MATRIX_INSTALLED := $(MATRIX:%=$(VENV)/matrix/%/.tidemark-installed)
 JAVA_21 := $(VENV)/java-21
 SMOKE := tests/test_session_starts.py tests/test_union.py tests/test_join.py tests/test_restart.py
 FLIGHTS := target/flights/flights-3m.parquet
@@ -43,13 +44,38 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 demo: $(INSTALLED) ## The demo on real input: a night of flights and weather, by stock Spark and by Tidemark
 	cd examples && $(CURDIR)/$(BIN)/python -m flights_weather
 
+# The jars come out of the same sbt that runs the tests: starting another one costs half a minute.
 .PHONY: test
-test: $(INSTALLED) ## Every test: Scala, Spark's own suites with Tidemark on, Python
-	$(SBT) spark42/test sparkSuites
-	$(MAKE) vectors
-	$(BIN)/python -m pytest
-	$(MAKE) test-smoke
-	$(MAKE) test-java-21
+test: $(VENV_READY) ## Before a commit: each rule, each operator, restart, silence, Spark's two main suites, Python
+	@rm -f target/minutes-$@.txt
+	build/timed $@ Scala $(SBT) jars "spark42/tier test"
+	@$(TAKE_JARS)
+	@$(MAKE) --no-print-directory $(INSTALLED)
+	build/timed $@ Python $(BIN)/python -m pytest -m "not more" --at-least 450
+	@build/timed $@
+
+##@ Tests: less and more
+
+.PHONY: check
+check: $(VENV_READY) ## On save: what needs no Spark, and no jar
+	@rm -f target/minutes-$@.txt
+	build/timed $@ Scala $(SBT) "spark42/tier check"
+	PYTHONPATH=python build/timed $@ Python $(BIN)/python -m pytest -m "not engine and not more" --at-least 350
+	@build/timed $@
+
+.PHONY: test-more
+test-more: $(INSTALLED) $(MATRIX_INSTALLED) $(JAVA_21)/.ready ## All that `make test` leaves out, and the other Sparks and Javas
+	@rm -f target/minutes-$@.txt
+	build/timed $@ Scala $(SBT) "spark42/tier more"
+	build/timed $@ Python $(BIN)/python -m pytest -m more --at-least 60
+	build/timed $@ "other Sparks" $(MAKE) test-smoke
+	build/timed $@ "Java 21" $(MAKE) test-java-21
+	@build/timed $@
+
+.PHONY: test-all
+test-all: ## Every test: `make test`, then `make test-more`
+	$(MAKE) test
+	$(MAKE) test-more
 
 ##@ Real input: rows lost and results held back, by stock Spark and by Tidemark
 
@@ -72,7 +98,7 @@ kill: $(INSTALLED) $(KAFKA_READY) ## kill -9 of running queries, rows compared: 
 ##@ Tests, one kind at a time
 
 .PHONY: test-scala
-test-scala: ## Scala tests. One suite: build/sbt "spark42/testOnly *PropagationSuite"
+test-scala: ## Scala tests, all of them. One suite: build/sbt "spark42/testOnly *PropagationSuite"
 	$(SBT) spark42/test
 
 .PHONY: test-spark
@@ -169,6 +195,14 @@ help: ## This list
 
 # The steps behind the names.
 
+# Puts the jars that sbt has just made into the package.
+define TAKE_JARS
+rm -rf python/tidemark/jars; \
+mkdir -p python/tidemark/jars $(dir $(JARS_READY)); \
+cp target/spark-*/scala-2.13/tidemark-spark-*_2.13-$(VERSION).jar python/tidemark/jars; \
+touch $(JARS_READY)
+endef
+
 $(VENV_READY): python/requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Tidemark needs Python 3.10 or newer. Fix this by make PYTHON=...")'
 	@echo "Setting up $(VENV). The first time this takes some minutes: Spark is a part of it."
@@ -181,10 +215,7 @@ $(VENV_READY): python/requirements-dev.txt
 
 $(JARS_READY): $(VENV_READY) $(BUILD_FILES) $(JVM_FILES)
 	$(SBT) jars
-	rm -rf python/tidemark/jars
-	mkdir -p python/tidemark/jars $(@D)
-	cp target/spark-*/scala-2.13/tidemark-spark-*_2.13-$(VERSION).jar python/tidemark/jars
-	@touch $@
+	@$(TAKE_JARS)
 
 $(WHEEL): $(JARS_READY) $(PYTHON_FILES)
 	cp LICENSE python/LICENSE
@@ -204,7 +235,7 @@ $(MATRIX:%=$(VENV)/matrix/%/.ready): $(VENV)/matrix/%/.ready: $(VENV_READY) pyth
 	  $(@D)/bin/pip install --quiet --use-pep517 pyspark==$* --requirement /dev/stdin
 	@touch $@
 
-$(MATRIX:%=$(VENV)/matrix/%/.tidemark-installed): %/.tidemark-installed: %/.ready $(WHEEL)
+$(MATRIX_INSTALLED): %/.tidemark-installed: %/.ready $(WHEEL)
 	$(@D)/bin/pip install --quiet --no-deps --force-reinstall $(WHEEL)
 	@touch $@
 

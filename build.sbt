@@ -9,7 +9,7 @@ ThisBuild / scalaVersion := "2.13.18"
 lazy val engines = engine(
   "4.0" -> (fromCentral("4.0.4") ++ untested),
   "4.1" -> (fromCentral("4.1.3") ++ untested),
-  "4.2" -> (fromCentral("4.2.0") ++ SparkTests.settings ++ SparkSuites.settings),
+  "4.2" -> (fromCentral("4.2.0") ++ SparkTests.settings ++ SparkSuites.settings ++ TestTiers.settings),
   "4.3" -> (fromPip ++ untested))
 
 // JMH; `bench/Jmh/run -f1 .*Propagation.*` runs what matches.

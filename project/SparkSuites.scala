@@ -10,15 +10,17 @@ import sbt.complete.DefaultParsers.spaceDelimited
   */
 object SparkSuites {
   // With the number of tests that each runs: one that loses some would pass all the same.
-  private val core = Seq(
-    "EventTimeWatermarkSuite" -> 35,
+  /** Those of `make test`. */
+  val essential: Map[String, Int] = Map("EventTimeWatermarkSuite" -> 35, "MultiStatefulOperatorsSuite" -> 13)
+
+  /** Those of `make test` and `make test-more`. */
+  val core: Map[String, Int] = essential ++ Map(
     "EventTimeWatermarkWithWatermarkDefInSelectSuite" -> 5,
-    "MultiStatefulOperatorsSuite" -> 13,
     "StreamingDeduplicationSuite" -> 28,
     "StreamingDeduplicationWithinWatermarkSuite" -> 8)
 
   /** All suites of whatever has to do with watermarks or state; those of joins come with each format of their state. */
-  private val all = core.map(_._1) ++ Seq(
+  private val all = core.keys.toSeq ++ Seq(
     "WatermarkTrackerSuite",
     "StreamSuite",
     "StreamingQuerySuite",
@@ -67,15 +69,15 @@ object SparkSuites {
 
   val settings: Seq[Setting[_]] = Seq(
     sparkSuites := {
-      val chosen = some(spaceDelimited("<suite>").parsed, core.map(_._1))
+      val chosen = some(spaceDelimited("<suite>").parsed, core.keys.toSeq)
       val outcomes = runner.value.run(chosen, stock = false)
-      val problems = Differences.judge(chosen, core.toMap, outcomes, listed.value)
+      val problems = Differences.judge(chosen, core, outcomes, listed.value)
       end(problems)
       streams.value.log.info(
         s"Of Spark's own tests ${outcomes.count(_.passed)} passed, ${outcomes.count(_.failed)} differ as listed.")
     },
     sparkSuitesStock := {
-      val outcomes = runner.value.run(some(spaceDelimited("<suite>").parsed, core.map(_._1)), stock = true)
+      val outcomes = runner.value.run(some(spaceDelimited("<suite>").parsed, core.keys.toSeq), stock = true)
       end(outcomes.filter(_.failed).map(o => s"${o.suite}: failed: ${o.test}"))
     },
     sparkSuitesBoth := {
@@ -105,7 +107,7 @@ object SparkSuites {
   private def end(problems: Seq[String]): Unit =
     if (problems.nonEmpty) fail(problems.mkString("Spark's own suites did not go as they should:\n  ", "\n  ", ""))
 
-  private def listed =
+  def listed: Def.Initialize[Task[Seq[Difference]]] =
     Def.task(Differences.read((ThisBuild / baseDirectory).value / "jvm/src/test/spark-suites/differences.txt"))
 
   private def runner = Def.task {
@@ -113,7 +115,7 @@ object SparkSuites {
     new Runner(
       (ThisBuild / baseDirectory).value,
       target.value,
-      unpacked(dependencies, target.value),
+      unpackedTests.value,
       (Compile / products).value ++ dependencies,
       streams.value.log)
   }
@@ -145,12 +147,15 @@ object SparkSuites {
   }
 
   /** Spark moves its suites between packages from version to version. */
-  private def className(suite: String, tests: File): String = (tests ** s"$suite.class").get() match {
+  def className(suite: String, tests: File): String = (tests ** s"$suite.class").get() match {
     case Seq(file) => IO.relativize(tests, file).get.stripSuffix(".class").replace('/', '.')
     case _ => fail(s"There is no suite named $suite in $tests.")
   }
 
   /** Spark's SQL tests jar as a folder, because some tests read their resources as files. */
+  def unpackedTests: Def.Initialize[Task[File]] =
+    Def.task(unpacked((Test / dependencyClasspath).value.files, target.value))
+
   private def unpacked(classPath: Seq[File], target: File): File = {
     val jar = classPath
       .find(file => file.getName.startsWith("spark-sql_") && file.getName.endsWith("-tests.jar"))

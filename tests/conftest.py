@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,8 +25,13 @@ import tidemark
 REMOTE = os.environ.get("TIDEMARK_TEST_REMOTE")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--at-least", type=int, default=0, help="fail where there are fewer tests")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: starts several processes")
+    config.addinivalue_line("markers", "more: not in `make test`, but in `make test-more`")
+    config.addinivalue_line("markers", "engine: needs the jar, so it is not in `make check`")
     config.addinivalue_line("markers", "classic: has no meaning on Spark Connect")
     # Python shows Spark's timestamps in the machine's zone; the tests think in UTC.
     os.environ["TZ"] = "UTC"
@@ -37,8 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On Spark Connect only what is about the session: all else is the same as without."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("engine")
     if REMOTE:
         left_out = [
             item
@@ -48,6 +58,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The files that took longest: what to look at when a run becomes slow."""
+    seconds: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.location[0]] += report.duration
+    terminalreporter.section("ten slowest files")
+    for file, took in seconds.most_common(10):
+        terminalreporter.write_line(f"{took:7.1f} s  {file}")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A filter that loses tests is noticed."""
+    least = session.config.getoption("--at-least")
+    if len(session.items) < least:
+        raise pytest.UsageError(f"{len(session.items)} tests, where there should be {least}")
 
 
 @pytest.fixture(scope="session")

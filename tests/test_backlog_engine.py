@@ -13,6 +13,8 @@ from support.backlog import files_per_airport, flights, oracle, promise, show
 from backlog.query import hourly
 from backlog.replay import replay
 
+pytestmark = pytest.mark.more
+
 FIRST = datetime(2001, 1, 1)
 PACE = {"ORD": 12, "ATL": 9, "MCO": 2}
 """Flights an hour, all in files of the same size: the smaller the airport, the further ahead."""

@@ -8,7 +8,7 @@ import pytest
 from support.feeds import millis
 from support.processes import run_script
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.more
 
 
 @pytest.fixture(scope="module")

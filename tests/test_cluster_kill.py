@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.processes import run_script
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.more
 
 
 def test_rows_and_late_rows_are_those_of_a_run_in_which_nobody_dies(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from support.processes import run_script
 
+pytestmark = pytest.mark.engine
+
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from support.streams import Row, Stepper, left_to_spark
 
 from tidemark import with_watermark
 
+pytestmark = pytest.mark.more
+
 SCHEMA = "id LONG, time TIMESTAMP"
 
 EDGES: dict[str, list[list[dict[str, Any]]]] = {

@@ -72,5 +72,6 @@ def test_a_tidemark_jar_is_known_by_its_file_name(path: str, minor: str | None) 
     assert _jars.jar_minor(path) == minor
 
 
+@pytest.mark.engine
 def test_the_installed_package_carries_a_jar_for_the_installed_spark() -> None:
     assert Path(tidemark.jar_path()).stat().st_size > 0

@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from support import kept
 from support.streams import Row, Stepper, stock
 
+pytestmark = pytest.mark.more
+
 SPARK = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
 
 

@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 from support.dashboards import SCHEMA, dashboards
@@ -43,7 +42,6 @@ def killed_once_there_is(sign: Path, *arguments: str) -> None:
         program.communicate()
 
 
-@pytest.mark.slow
 def test_a_query_killed_twice_puts_out_every_closed_window_once(
     spark: SparkSession, tmp_path: Path
 ) -> None:

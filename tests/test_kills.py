@@ -29,7 +29,7 @@ def killing(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_killed_again_and_again_it_puts_out_what_it_would_have() -> None:
     """With so many splits that the log has only what has changed."""
     done = killing("--kills", "3", "--plans", "many")
@@ -37,7 +37,7 @@ def test_killed_again_and_again_it_puts_out_what_it_would_have() -> None:
     assert "3 kills of 1 queries: none of" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_who_forgets_what_each_input_has_reached_puts_out_other_rows() -> None:
     done = killing("--kills", "8", "--plans", "windows", "--forget")
     assert done.returncode != 0, done.stdout

@@ -12,6 +12,8 @@ from nexmark_data import ENDING, LATEST, LONGEST, STREAMS, Sizes, written
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
+pytestmark = pytest.mark.more
+
 SIZES = Sizes(batches=2, events=10_000)
 REFUSED = {"q4 by both times": "MULTIPLE_EVENT_TIME_COLUMNS"}
 

@@ -19,6 +19,8 @@ from support.streams import Stepper
 
 from tidemark import late_rows, with_watermark
 
+pytestmark = pytest.mark.more
+
 SCHEMA = "id LONG, time TIMESTAMP"
 TEN_MINUTES = 600_000
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

@@ -12,13 +12,18 @@ from support.processes import run_script
 
 import tidemark
 
+pytestmark = pytest.mark.engine
+
 MINOR = ".".join(pyspark.__version__.split(".")[:2])
 ACTIVE = f"{tidemark.__version__} spark-{MINOR}"
-SUBMIT = [
-    str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
-    "--jars",
-    tidemark.jar_path(),
-]
+
+
+def submit() -> list[str]:
+    return [
+        str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
+        "--jars",
+        tidemark.jar_path(),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -83,21 +88,22 @@ def test_configure_keeps_what_the_environment_sets(tmp_path: Path, other_jar: st
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_spark_submit_with_jars() -> None:
-    found = run_script("with_jar.py", "configure", launcher=SUBMIT)
+    found = run_script("with_jar.py", "configure", launcher=submit())
     assert (found["version"], found["problems"], found["again"]) == (ACTIVE, "", True)
     assert found["jars"].count("tidemark-spark") == 1
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_spark_submit_with_the_jar_and_the_setting_needs_no_configure() -> None:
     setting = f"spark.sql.extensions={tidemark.EXTENSION}"
-    found = run_script("with_jar.py", "as it is", launcher=[*SUBMIT, "--conf", setting])
+    found = run_script("with_jar.py", "as it is", launcher=[*submit(), "--conf", setting])
     assert (found["version"], found["problems"], found["again"]) == (ACTIVE, "", True)
     assert found["extensions"] == tidemark.EXTENSION
 
 
+@pytest.mark.more
 def test_configure_refuses_a_session_that_runs_without_the_extension() -> None:
     found = run_script("with_jar.py", "jar only", tidemark.jar_path())
     assert found["configure"] == "EXTENSION_NOT_SET"
@@ -105,6 +111,7 @@ def test_configure_refuses_a_session_that_runs_without_the_extension() -> None:
     assert found["again"] is True
 
 
+@pytest.mark.more
 def test_a_jar_for_another_spark_stops_the_session() -> None:
     jars = Path(tidemark.jar_path()).parent.glob("tidemark-spark-*.jar")
     others = [str(jar) for jar in jars if f"spark-{MINOR}_" not in jar.name]

@@ -155,6 +155,7 @@ def connected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return run_script("connect_splits.py", folder, SPARK_TESTING="1", TZ="UTC")
 
 
+@pytest.mark.more
 def test_on_connect_bad_options_have_the_same_codes(connected: dict[str, Any]) -> None:
     assert connected["codes"] == [
         "UNKNOWN_COLUMN", "INVALID_SPLITS", "INVALID_IDLE_AFTER", "INVALID_IDLE_AFTER",
@@ -162,6 +163,7 @@ def test_on_connect_bad_options_have_the_same_codes(connected: dict[str, Any]) -
     ]  # fmt: skip
 
 
+@pytest.mark.more
 def test_on_connect_the_slowest_split_holds(connected: dict[str, Any]) -> None:
     expected, heard = connected["origins"]
     assert expected["watermark_ms"] is None
@@ -173,6 +175,7 @@ def test_on_connect_the_slowest_split_holds(connected: dict[str, Any]) -> None:
     assert connected["dtypes"][0] == connected["dtypes"][1]
 
 
+@pytest.mark.more
 def test_on_connect_the_log_is_there_when_the_query_is_gone(connected: dict[str, Any]) -> None:
     # Nobody has heard of the second one in the first batch.
     assert connected["log"] == [

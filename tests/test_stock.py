@@ -13,6 +13,8 @@ from support.streams import Row, Stepper, left_to_spark
 
 from tidemark import with_watermark
 
+pytestmark = pytest.mark.more
+
 SCHEMA = "id LONG, time TIMESTAMP"
 INPUT = [
     [("10:00", 1), ("10:04", 2), ("10:12", 1)],

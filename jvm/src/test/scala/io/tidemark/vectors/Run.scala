@@ -15,8 +15,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 object Run {
 
   def main(args: Array[String]): Unit = {
-    val file = sys.env.get("TIDEMARK_VECTORS").filter(_.nonEmpty).fold(own)(Paths.get(_))
-    val outcome = run(new ObjectMapper().readTree(Files.readAllBytes(file)))
+    val outcome = run(read(sys.env.get("TIDEMARK_VECTORS").filter(_.nonEmpty).fold(own)(Paths.get(_))))
     outcome.lines.foreach(println)
     println(s"${outcome.passed} passed, ${outcome.failed} failed, ${outcome.skipped} skipped")
     if (outcome.failed > 0 || outcome.passed == 0) sys.exit(1)
@@ -76,6 +75,8 @@ object Run {
 
   private def failures(what: Seq[String]): Outcome = Outcome(0, what.size, 0, what.map("FAILED " + _))
 
-  private def own: Path =
+  def read(file: Path): JsonNode = new ObjectMapper().readTree(Files.readAllBytes(file))
+
+  def own: Path =
     Paths.get(sys.props("tidemark.root"), "jvm/src/test/resources/vectors/conformance.json")
 }

@@ -15,6 +15,13 @@ class RunSuite extends AnyFunSuite {
 
   private def counts(outcome: Run.Outcome) = (outcome.passed, outcome.failed, outcome.skipped)
 
+  test("the project's own vectors agree") {
+    val outcome = Run.run(Run.read(Run.own))
+    info(s"${outcome.passed} passed, ${outcome.skipped} skipped")
+    assert(outcome.lines.filter(_.startsWith("FAILED")) === Nil)
+    assert(outcome.failed === 0 && outcome.passed >= 60)
+  }
+
   test("a vector passes where its outputs are the coalescer's") {
     assert(counts(run("hz.coalescer", sound)) === ((1, 0, 0)))
   }

@@ -6,6 +6,7 @@ import java.sql.Timestamp
 import java.time.{LocalDate, LocalTime, ZoneOffset}
 import java.time.format.DateTimeFormatter
 
+import io.tidemark.Tiered
 import io.tidemark.core.{Entry, EntryCodec}
 
 import org.apache.spark.SparkConf
@@ -16,7 +17,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamTest
 
 /** A session with Tidemark, and the words that its tests are written in. */
-trait KeyedWatermarkTest extends StreamTest {
+trait KeyedWatermarkTest extends StreamTest with Tiered {
 
   override protected def sparkConf: SparkConf =
     super.sparkConf

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.{TidemarkException, Tiered, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.SparkConf
@@ -13,7 +13,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{OutputMode, StreamRealTimeModeSuiteBase}
 
 /** Queries with the real-time trigger run as in stock Spark; those that ask for more are refused. */
-class RealTimeSuite extends StreamRealTimeModeSuiteBase {
+class RealTimeSuite extends StreamRealTimeModeSuiteBase with Tiered {
   import testImplicits._
 
   override protected def sparkConf: SparkConf =

@@ -1,0 +1,57 @@
+package io.tidemark
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{FileAlreadyExistsException, Files, Path, Paths}
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.{Filter, Suite}
+import org.scalatest.tools.Runner
+
+/** One of the JVMs that run a tier of the tests side by side; `project/Lanes.scala` starts them.
+  *
+  * Each takes the next suite of the list that no other has taken, so that they end at about the same time, whatever a
+  * suite costs. What became of a suite is a file named after it: its tests, those of them in this tier, milliseconds.
+  */
+object Lane {
+
+  /** @param args the folder with the list, in which the results are put; and the argument of ScalaTest that chooses tests
+    */
+  def main(args: Array[String]): Unit = {
+    val (folder, choice) = (Paths.get(args.head), args.tail.headOption)
+    Files.readAllLines(folder.resolve("suites.txt")).asScala.filter(isFree(folder, _)).foreach { name =>
+      // Spark's own suites know neither our tags nor the engine: a setting of the JVM brings that in.
+      val isSparks = !name.startsWith("io.tidemark.") && !name.startsWith("org.apache.spark.sql.tidemark.")
+      val chosen = if (isSparks) None else choice
+      if (isSparks) sys.props(Extensions) = classOf[TidemarkExtension].getName else sys.props -= Extensions
+      val start = System.nanoTime()
+      val (tests, wanted) = sizes(name, chosen)
+      // A failure is in the report.
+      if (wanted > 0) {
+        val _ = Runner.run(Array("-oDW", "-W", "120", "60", "-u", s"$folder", "-s", name) ++
+          chosen.toSeq.flatMap(Seq(_, Tiers.More.name)))
+      }
+      val millis = (System.nanoTime() - start) / 1000000
+      Files.write(folder.resolve(s"$name.done"), s"$tests $wanted $millis".getBytes(UTF_8))
+    }
+    // What a suite has left running must not keep the others waiting.
+    sys.exit(0)
+  }
+
+  private val Extensions = "spark.sql.extensions"
+
+  private def isFree(folder: Path, name: String): Boolean =
+    try { Files.createFile(folder.resolve(s"$name.taken")); true }
+    catch { case _: FileAlreadyExistsException => false }
+
+  /** How many tests a suite has, and how many of them are chosen. */
+  private def sizes(name: String, choice: Option[String]): (Int, Int) = {
+    val suite = Class.forName(name).getDeclaredConstructor().newInstance().asInstanceOf[Suite]
+    val filter = choice match {
+      case Some("-l") => Filter(tagsToExclude = Set(Tiers.More.name))
+      case Some("-n") => Filter(tagsToInclude = Some(Set(Tiers.More.name)))
+      case _ => Filter()
+    }
+    (suite.testNames.size, suite.expectedTestCount(filter))
+  }
+}

@@ -1,0 +1,100 @@
+package io.tidemark
+
+import org.scalactic.source.Position
+import org.scalatest.Tag
+import org.scalatest.funsuite.AnyFunSuiteLike
+
+/** Which tests are in `make test`, and which in `make test-more` alone.
+  *
+  * A suite that is not named here is in `make test` whole, but for the tests that it marks with `testMore`. Every test is in
+  * exactly one of the two, as it bears the tag or does not.
+  */
+object Tiers {
+
+  object More extends Tag("io.tidemark.More")
+
+  /** Of these suites only the named tests are in `make test`, each by a part of its name; no part means none of them.
+    *
+    * What is left out is a variation of something that stays: another mode, another kind of join, another moment.
+    */
+  val essential: Map[String, Seq[String]] = Map(
+    // A query of one watermark stays as it was. Spark's own suites say so as well.
+    "StockAggregationsSuite" -> Seq("tumbling windows", "session windows, in append", "windows of windows, directly"),
+    "StockOperatorsSuite" -> Seq(
+      "deduplication by the time",
+      "deduplication within the watermark",
+      "a limit,",
+      "windows of a stream in union with itself",
+      "groups with a state and event-time timeouts",
+      "a state for each group"),
+    "StockRunsSuite" -> Seq("Trigger.AvailableNow, windows in append mode"),
+    "EqualWatermarksJoinSuite" -> Seq(
+      "left_outer of two streams, by a time range",
+      "left_semi of two streams, by windows, in append mode"),
+    "OneWatermarkJoinSuite" -> Nil,
+    "StockOddTimesSuite" -> Nil,
+    "StockRocksDbSuite" -> Nil,
+    // The fuzz suite compares joins with an oracle too.
+    "JoinOracleSuite" -> Nil,
+    "StateStoresSuite" -> Nil,
+    // Operators, one after the other.
+    "ChainsSuite" -> Seq(
+      "a union of aggregations",
+      "left_outer join, then windows of the left",
+      "deduplication of each, then a join",
+      "a carried time, by which"),
+    "StatelessOperatorsSuite" ->
+      Seq("sliding windows", "the time of a window", "windows and their time, through a union"),
+    "RedefinitionSuite" -> Seq("after a join", "two watermarks on one stream"),
+    "GroupStatesSuite" -> Seq("what is late, what is silent", "its timers do not wait"),
+    // Restarts and kills.
+    "RestartSuite" -> Seq(
+      "what each origin has reached survives",
+      "restarting before every step",
+      "that is run again does the same: an aggregation by a carried column",
+      "a batch with data that is run again does the same: splits",
+      "a batch with data that its sink passes over is not lost: a union of aggregations",
+      "while its entry was written",
+      "eight windows are over and out"),
+    "CheckpointDamageSuite" -> Seq("cut off", "of another batch", "goes on from Spark's watermark"),
+    "CheckpointTroubleSuite" -> Nil,
+    "ManySplitsRestartSuite" -> Nil,
+    "EntryFilesSuite" -> Seq("one file a batch", "old entries go", "left to Spark"),
+    "LeavingSuite" -> Seq("what Spark has begun goes on", "Spark goes on from the least", "who leaves after a batch"),
+    "PlanChangesSuite" -> Seq("an origin that is added", "taken out", "change places: Spark", "split otherwise"),
+    // Splits and silence.
+    "SplitsSuite" -> Seq(
+      "lags behind",
+      "in several tasks",
+      "a split may be text",
+      "a split may be a struct",
+      "an expected split",
+      "outlives pruning",
+      "more splits than are allowed",
+      "too far ahead"),
+    "KafkaSplitsSuite" -> Seq("known before their first row", "falls idle", "is never idle"),
+    "SplitCostSuite" -> Seq("generated code around it", "no Spark job"),
+    "SilenceChangesSuite" -> Seq("for the first time", "while Spark alone ran"),
+    "SilenceRunAgainSuite" -> Seq("in which a split fell silent"),
+    // Edges.
+    "LateRowsSuite" -> Seq("before they are aggregated", "of deduplication", "each side of a join", "one partition"),
+    "RealTimeSuite" -> Nil,
+    "ContinuousModeSuite" -> Nil)
+
+  /** The tests that a suite leaves to `make test-more`. */
+  def more(suite: String, tests: Set[String]): Set[String] =
+    essential.get(suite).fold(Set.empty[String])(parts => tests.filterNot(test => parts.exists(test.contains(_))))
+}
+
+/** A suite some tests of which may be in `make test-more` alone: those marked with `testMore`, and those that [[Tiers]] says. */
+trait Tiered extends AnyFunSuiteLike {
+
+  protected def testMore(name: String)(body: => Any)(implicit position: Position): Unit = test(name, Tiers.More)(body)
+
+  override def tags: Map[String, Set[String]] = {
+    val tagged = super.tags
+    Tiers.more(getClass.getSimpleName, testNames).foldLeft(tagged) { (all, test) =>
+      all.updated(test, all.getOrElse(test, Set.empty) + Tiers.More.name)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import Fail.fail
+import sbt._
+import sbt.Keys._
+import sbt.complete.DefaultParsers._
+
+/** The tests in tiers: `spark42/tier check`, `tier test` and `tier more`, which are what `make` has by these names.
+  *
+  * Which tests of ours are in which tier is said in `io.tidemark.Tiers`; the numbers to adjust are here.
+  */
+object TestTiers {
+
+  private val lanes = 2
+
+  /** Seconds of the suites that take long, to begin with these; the order is all that counts. */
+  private val seconds: Map[String, Int] = Map(
+    "FuzzSuite" -> 60,
+    "RestartSuite" -> 60,
+    "EventTimeWatermarkSuite" -> 60,
+    "StreamingDeduplicationSuite" -> 60)
+
+  /** @param choice of ScalaTest; none where all tests of its suites are a tier's
+    * @param sparks of Spark's own suites those that it runs, and how many tests each has
+    * @param atLeast so many tests are in it; a filter that loses some is noticed
+    */
+  private final case class Tier(
+      name: String,
+      choice: Seq[String],
+      takes: String => Boolean,
+      sparks: Map[String, Int],
+      atLeast: Int)
+
+  private val tiers = Seq(
+    // No Spark is started for these.
+    Tier("check", Seq("-l"), _.startsWith("io.tidemark."), Map.empty, atLeast = 120),
+    Tier("test", Seq("-l"), _ => true, SparkSuites.essential, atLeast = 350),
+    Tier("more", Seq("-n"), _ => true, SparkSuites.core -- SparkSuites.essential.keys, atLeast = 150))
+
+  val tier = inputKey[Unit]("Tests of one tier: check, test, or more.")
+
+  val settings: Seq[Setting[_]] = Seq(
+    tier := {
+      val name = (Space ~> tiers.map(t => literal(t.name)).reduce(_ | _)).parsed
+      val chosen = tiers.find(_.name == name).get
+      val log = streams.value.log
+      val root = (ThisBuild / baseDirectory).value
+      val ours = (Test / definedTestNames).value.filter(chosen.takes)
+      val unpacked = SparkSuites.unpackedTests.value
+      val classPath = unpacked +: (Test / fullClasspath).value.files
+      val sparks = chosen.sparks.map { case (suite, _) => SparkSuites.className(suite, unpacked) -> suite }
+      val start = System.nanoTime()
+      val ran = new Lanes(root, target.value, classPath, log).run(
+        lanes,
+        target.value / "tiers" / name,
+        (ours ++ sparks.keys).sortBy(suite => (-seconds.getOrElse(simple(suite), 0), suite)),
+        chosen.choice)
+      val minutes = (System.nanoTime() - start) / 60e9
+
+      log.info("The ten slowest suites:")
+      ran.sortBy(-_.millis).take(10).foreach { r =>
+        log.info(f"${r.millis / 1000.0}%7.1f s  ${simple(r.suite)} (${r.chosen} of ${r.tests} tests)")
+      }
+      val (theirs, own) = ran.partition(r => sparks.contains(r.suite))
+      val problems =
+        own.flatMap(judge) ++
+          Differences.judge(
+            chosen.sparks.keys.toSeq,
+            chosen.sparks,
+            theirs.flatMap(r => r.outcomes.map(_.copy(suite = sparks(r.suite)))),
+            SparkSuites.listed.value)
+      if (problems.nonEmpty)
+        fail(problems.mkString(s"Tests of the tier `$name` did not go as they should:\n  ", "\n  ", ""))
+      val count = own.map(_.chosen).sum
+      if (count < chosen.atLeast)
+        fail(
+          s"The tier `$name` has $count tests, where it should have ${chosen.atLeast} at least. See TestTiers.scala.")
+      log.info(
+        f"tier $name: $count of our ${own.map(_.tests).sum} tests and ${chosen.sparks.values.sum} of Spark's own, in $minutes%.1f minutes")
+    })
+
+  /** Exactly the tests that are of this tier were run, and none failed. */
+  private def judge(ran: Ran): Seq[String] = {
+    val failed = ran.outcomes.filter(_.failed).map(o => s"${ran.suite}: failed: ${o.test}")
+    val size = ran.outcomes.size
+    failed ++ (if (size == ran.chosen) Nil else Seq(s"${ran.suite}: ran $size tests, where it has ${ran.chosen}"))
+  }
+
+  private def simple(suite: String): String = suite.split('.').last
+}
