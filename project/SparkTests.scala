@@ -23,6 +23,9 @@ object SparkTests {
     // What a main prints is what `make` shows, without sbt's words before it.
     Test / outputStrategy := Some(StdoutOutput),
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF", "-W", "120", "60"),
+    // What properties draw is the same in each run, unless another seed is asked for.
+    Test / testOptions +=
+      Tests.Argument(TestFrameworks.ScalaTest, "-S", sys.props.getOrElse("tidemark.seed", "1")),
     Test / test := {
       val _ = (Test / test).value
       val results = (Test / executeTests).value.events.values

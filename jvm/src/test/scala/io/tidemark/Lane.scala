@@ -19,7 +19,7 @@ object Lane {
     */
   def main(args: Array[String]): Unit = {
     val (folder, choice) = (Paths.get(args.head), args.tail.headOption)
-    Files.readAllLines(folder.resolve("suites.txt")).asScala.filter(isFree(folder, _)).foreach { name =>
+    Files.readAllLines(folder.resolve("suites.txt")).asScala.iterator.filter(isFree(folder, _)).foreach { name =>
       // Spark's own suites know neither our tags nor the engine: a setting of the JVM brings that in.
       val isSparks = !name.startsWith("io.tidemark.") && !name.startsWith("org.apache.spark.sql.tidemark.")
       val chosen = if (isSparks) None else choice
@@ -28,8 +28,9 @@ object Lane {
       val (tests, wanted) = sizes(name, chosen)
       // A failure is in the report.
       if (wanted > 0) {
-        val _ = Runner.run(Array("-oDW", "-W", "120", "60", "-u", s"$folder", "-s", name) ++
-          chosen.toSeq.flatMap(Seq(_, Tiers.More.name)))
+        val _ = Runner.run(
+          Array("-oDW", "-W", "120", "60", "-S", seed, "-u", s"$folder", "-s", name) ++
+            chosen.toSeq.flatMap(Seq(_, Tiers.More.name)))
       }
       val millis = (System.nanoTime() - start) / 1000000
       Files.write(folder.resolve(s"$name.done"), s"$tests $wanted $millis".getBytes(UTF_8))
@@ -37,6 +38,9 @@ object Lane {
     // What a suite has left running must not keep the others waiting.
     sys.exit(0)
   }
+
+  /** Of what the properties draw: the same in each run, but for `make fuzz`. */
+  private val seed = sys.props.getOrElse("tidemark.seed", "1")
 
   private val Extensions = "spark.sql.extensions"
 
