@@ -14,6 +14,8 @@ import org.apache.spark.sql.functions._
 class GoldenPlanSuite extends KeyedWatermarkTest {
   import testImplicits._
 
+  override protected def generatesCode: Boolean = true
+
   private val isWriting = sys.props.get("tidemark.golden").contains("write")
 
   private def near = expr("a = b AND tb >= ta AND tb <= ta + INTERVAL 15 MINUTES")

@@ -19,8 +19,15 @@ import org.apache.spark.sql.streaming.StreamTest
 /** A session with Tidemark, and the words that its tests are written in. */
 trait KeyedWatermarkTest extends StreamTest with Tiered {
 
+  /** Whether Spark generates code for plans. To compile it takes longer than most tests need it for, so only those that
+    * are about it ask for it; others run with both, by `withCode`.
+    */
+  protected def generatesCode: Boolean = false
+
   override protected def sparkConf: SparkConf =
     super.sparkConf
+      .set(SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key, generatesCode.toString)
+      .set(SQLConf.CODEGEN_FACTORY_MODE.key, if (generatesCode) "FALLBACK" else "NO_CODEGEN")
       .set("spark.sql.extensions", "io.tidemark.TidemarkExtension")
       .set("spark.hadoop.fs.file.impl", classOf[UnforkedFileSystem].getName)
       .set(SQLConf.SHUFFLE_PARTITIONS.key, "2")

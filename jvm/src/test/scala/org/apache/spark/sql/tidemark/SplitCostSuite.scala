@@ -20,6 +20,8 @@ import org.apache.spark.util.SizeEstimator
 class SplitCostSuite extends SplitInputs {
   import testImplicits._
 
+  override protected def generatesCode: Boolean = true
+
   test("100,000 splits in the first batch") {
     val stream = MemoryStream[Int]
     val df = stream.toDF().select($"value".as("device"), timestamp_seconds($"value" % 1000 + 1000000).as("time"))

@@ -14,6 +14,8 @@ import org.apache.spark.sql.streaming.OutputMode
 class WatermarkReadingSuite extends KeyedWatermarkTest {
   import testImplicits._
 
+  override protected def generatesCode: Boolean = true
+
   /** A stateless query runs no batch without data: what a batch has seen is the watermark two batches later. */
   private def anotherBatch(stream: MemoryStream[(Int, Timestamp)]): StreamAction =
     AddData(stream, 0 -> new Timestamp(0))
