@@ -62,9 +62,9 @@ object HazelcastUnit {
       val where = s"${vector.id} step $index (${step.op})"
       if (step.op == "probe") {
         // Whether IDLE is due is said with the step that makes it so, and never again.
-        val expected = step.fields("idle_pending").asBoolean
+        val expected = step.fields.optional("idle_pending").map(Out.text)
         step.fields.requireNothingElse(where)
-        Mismatch.of(where, Seq(expected.toString), Seq("false"))
+        Mismatch.of(where, expected, expected.map(_ => "false"))
       } else {
         val actual = take(coalescer, step)
         if (step.fields.optional("op").nonEmpty) step.fields.requireNothingElse(where)
@@ -108,9 +108,11 @@ object KeyedUnit {
     steps.zipWithIndex.flatMap { case (step, index) =>
       val where = s"${vector.id} step $index (${step.op})"
       if (step.op == "probe") {
-        val keys = step.fields.list("keys").map(Out.text)
+        val idle = step.fields.optional("idle_pending").map(Out.text)
+        val keys = step.fields.optional("keys").map(Out.text)
         step.fields.requireNothingElse(where)
-        Mismatch.of(where, keys, coalescer.keys.toSeq.sorted.map(_.toString))
+        val actual = idle.map(_ => "false") ++ keys.map(_ => coalescer.keys.toSeq.sorted.mkString("[", ",", "]"))
+        Mismatch.of(where, idle ++ keys, actual)
       } else {
         val actual = take(coalescer, step)
         if (step.fields.optional("op").nonEmpty) step.fields.requireNothingElse(where)
@@ -164,8 +166,10 @@ object FlinkUnit {
       else {
         val states = step.fields.optional("state").toSeq.flatMap(_.properties.asScala).flatMap { state =>
           val channel = state.getKey.toInt
-          val actual = s"[${coalescer.clock(channel)},${coalescer.takesPart(channel)}]"
-          Mismatch.of(s"$where, channel $channel", Seq(Out.text(state.getValue)), Seq(actual))
+          val actual = Seq(coalescer.clock(channel).toString, coalescer.takesPart(channel).toString)
+          // null is not compared, neither a part nor the whole.
+          val compared = state.getValue.elements.asScala.toSeq.zip(actual).filterNot(_._1.isNull)
+          Mismatch.of(s"$where, channel $channel", compared.map(_._1), compared.map(_._2))
         }
         step.fields.requireNothingElse(where)
         out.toSeq ++ states

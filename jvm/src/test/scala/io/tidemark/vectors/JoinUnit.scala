@@ -22,8 +22,7 @@ object JoinUnit {
     val postpone = vector.optional("postpone").toSeq.flatMap(_.properties.asScala).flatMap { from =>
       from.getValue.properties.asScala.map(to => Postpone(from.getKey.toLong, to.getKey.toLong, to.getValue.asLong))
     }
-    vector.ignore("join")
-    vector.ignore("condition")
+    Seq("join", "condition", "extra", "right_columns").foreach(vector.ignore)
     val steps = vector.steps
     vector.requireNothingElse()
     val join = new Join(left, right, postpone)
@@ -31,13 +30,13 @@ object JoinUnit {
       val fields = new Fields(json)
       val op = fields.text("op")
       val where = s"${vector.id} step $index ($op)"
-      Seq("side", "cols", "buffer", "buffer_right").foreach(fields.ignore)
+      Seq("side", "cols", "buffer", "buffer_left", "buffer_right").foreach(fields.ignore)
       val out = fields.list("out").filter(_.path(0).asText == "wm").map(Out.text).sorted
       val mismatches = op match {
         case "row" => Mismatch.of(where, out, Seq.empty[String]).toSeq
         case "wm" => Mismatch.of(where, out, join.hear(fields.long("key"), fields.long("ts")).sorted).toSeq
         case "state" =>
-          fields.optional("limit").toSeq.flatMap(_.properties.asScala).flatMap { limit =>
+          fields.optional("limit").toSeq.flatMap(_.properties.asScala).filterNot(_.getValue.isNull).flatMap { limit =>
             val actual = join.limit(limit.getKey.toLong).fold("none")(_.toString)
             Mismatch.of(s"$where, limit of ${limit.getKey}", Seq(Out.text(limit.getValue)), Seq(actual))
           }

@@ -1,6 +1,7 @@
 package io.tidemark.vectors
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import io.tidemark.core.Coalescer
 
@@ -25,6 +26,10 @@ object MapperUnit {
         case "event" =>
           val time = fields.long("ts")
           mapper.event(now, fields.int("part"), time, fields.optional("payload").fold(time)(_.asLong))
+        case "event_no_time" =>
+          // It is refused, and moves nothing; what the error is called is the other's affair.
+          Seq("part", "payload").foreach(fields.ignore)
+          fields.optional("out").toSeq.flatMap(_.findValues("err").asScala).take(1).map(why => Out.error(why.asText))
         case other => throw new Unknown(s"operation '$other'")
       }
       val expected = fields.list("out")
@@ -115,7 +120,8 @@ object MapperUnit {
     private def fallSilent(now: Long): Unit = if (idleTimeout > 0) coalescer.idleSince(now - idleTimeout)
 
     private def rise(to: Long): Seq[String] = {
-      val whole = if (to == Coalescer.NoClock) to else Math.floorDiv(to, frame) * frame
+      // With a frame of no length no watermark is given out.
+      val whole = if (to == Coalescer.NoClock || frame == 0) Coalescer.NoClock else Math.floorDiv(to, frame) * frame
       if (whole <= emitted) Nil
       else {
         emitted = whole
