@@ -140,8 +140,8 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   private def install(): Unit = {
     SparkInternals.setPropagator(execution, new KeyedPropagator(this))
     val session = SparkInternals.session(execution)
-    session.experimental.extraOptimizations =
-      session.experimental.extraOptimizations :+ new MarkOperatorInputs(() => query.map(_.origins))
+    session.experimental.extraOptimizations = session.experimental.extraOptimizations :+
+      new RuleOfSession(session, new MarkOperatorInputs(() => query.map(_.origins)))
   }
 }
 

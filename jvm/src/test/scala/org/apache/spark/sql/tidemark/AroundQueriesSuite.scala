@@ -61,6 +61,41 @@ class AroundQueriesSuite extends TwoStreams {
     }
   }
 
+  for ((how, settings) <- Seq(
+      "of its own" -> Nil,
+      "that Spark knows, as it is switched off for it" -> Seq("spark.tidemark.enabled" -> "false"),
+      "that Spark knows, as it is left to Spark" -> Seq("spark.sql.streaming.multipleWatermarkPolicy" -> "max")))
+    test(s"a query that is started in foreachBatch goes by the watermarks $how") {
+      val (stream, events) = timed("t", "0 seconds")
+      var seen = Seq.empty[Row]
+      withTempDir { checkpoint =>
+        val query = start(events, checkpoint) { (batch, _) =>
+          val session = batch.sparkSession
+          settings.foreach { case (key, value) => session.conf.set(key, value) }
+          val inner = MemoryStream[(Int, java.sql.Timestamp)](session)
+          val times = inner.toDF().toDF("id", "t").withWatermark("t", "0 seconds")
+          // It is the user's, and no event time, though the optimizer finds out what it is.
+          val counts = times.withColumn("same", when(lit(true), $"t")).groupBy(window($"t", "10 minutes"), $"same")
+          val running = counts.count().select(date_format($"same", "HH:mm"), $"count").writeStream.foreachBatch {
+            (batch: DataFrame, _: Long) => seen ++= batch.collect()
+          }.start()
+          try {
+            Seq("10:00", "10:30", "10:10", "10:50").foreach { clock =>
+              inner.addData(1 -> at(clock))
+              running.processAllAvailable()
+            }
+            val plan = running.asInstanceOf[StreamingQueryWrapper].streamingQuery.lastExecution.optimizedPlan
+            assert(!plan.exists(_.isInstanceOf[OperatorInput]), plan)
+          } finally running.stop()
+        }
+        try {
+          stream.addData(1 -> at("10:00"))
+          query.processAllAvailable()
+        } finally query.stop()
+      }
+      assert(seen === Seq(Row("10:00", 1), Row("10:30", 1)))
+    }
+
   test("a running query can be explained") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
