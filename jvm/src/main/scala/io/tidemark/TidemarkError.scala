@@ -149,6 +149,11 @@ object TidemarkError {
        else s"These have one: ${columns.mkString("'", "', '", "'")}."),
     "calling withWatermark before it, and naming a column that has a watermark there, or a key of the query")
 
+  def watermarkNotRead(reading: String): TidemarkError = TidemarkError(
+    "WATERMARK_NOT_READ",
+    s"$reading is in a streaming query, but nobody has told it the watermark of its batch.",
+    "writing the stream by a sink that runs the plan which Spark has made of the batch, such as foreachBatch, and reporting this")
+
   def wrongArguments(function: String, takes: String, found: Int): TidemarkError = TidemarkError(
     "WRONG_ARGUMENTS",
     s"$function takes $takes, but was given $found arguments.",

@@ -2,18 +2,15 @@ package org.apache.spark.sql.tidemark
 
 import java.util.UUID
 
-import scala.util.Try
-
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.{Input, Levels, OperatorId, Side, Watermark}
 
-import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
-import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 
 /** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
   *
@@ -28,51 +25,61 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
 
     override def apply(plan: SparkPlan): SparkPlan = runOf(plan) match {
       case None => plan
-      case Some((runId, batch)) =>
+      case Some(Run(runId, batch)) =>
         Takeovers.get(runId) match {
           case Some(Right(takeover)) =>
             takeover.query match {
-              case Some(query) => LateRowsMetricsExec.over(write(plan, new BatchLevels(query, batch)))
+              case Some(query) =>
+                LateRowsMetricsExec.over(write(plan, new BatchLevels(query, batch.getOrElse(takeover.batch.id))))
               case None => requireNoReading(plan, takeover.decision.flatMap(_.left.toOption))
             }
           case Some(Left(failure)) => throw failure
           case None =>
             // `explain` plans as a run of its own, which nobody could have taken over; Spark 4.0 does so for every batch.
-            if (RequireTakeover(session, runId)) requireNoReading(plan, None) else plan
+            RequireTakeover(session, runId).fold(plan) { query =>
+              if (query.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark])) requireNoReading(plan, None)
+              else readIn(plan)(withoutWatermark)
+            }
         }
     }
   }
 
-  /** Spark's own watermarks are not those of a place in the plan. */
+  private def withoutWatermark(reading: WatermarkReading): WatermarkReading =
+    if (reading.state == WatermarkReading.Awaited) reading.withState(WatermarkReading.Read(Watermark.Unknown))
+    else reading
+
+  /** Spark's own watermarks are not those of a place in the plan. A part of a plan may be planned on its own. */
   private def requireNoReading(plan: SparkPlan, reason: Option[String]): SparkPlan = {
-    if (plan.exists(_.isInstanceOf[EventTimeWatermarkExec]))
-      plan.flatMap(WatermarkReading.in(_)).headOption.foreach { reading =>
-        val why = reason.getOrElse(s"${TidemarkConf.Enabled.key}=false")
-        throw new TidemarkException(TidemarkError.leftToSpark(why, s"reads ${reading.sql}"))
-      }
+    val hasWatermarks = plan.exists(_.isInstanceOf[EventTimeWatermarkExec])
+    val readings = plan.flatMap(WatermarkReading.in(_))
+    readings.find(_.state == WatermarkReading.Awaited || hasWatermarks).foreach { reading =>
+      val why = reason.getOrElse(s"${TidemarkConf.Enabled.key}=false")
+      throw new TidemarkException(TidemarkError.leftToSpark(why, s"reads ${reading.sql}"))
+    }
     plan
   }
 
-  /** The run and the batch of the streaming plan; none for other plans, those of `explain` and of `foreachBatch`. */
-  private def runOf(plan: SparkPlan): Option[(UUID, Long)] =
+  /** @param batch `None`: the one that is being planned */
+  private case class Run(id: UUID, batch: Option[Long])
+
+  /** The run and the batch of the streaming plan; none for other plans, those of `explain` and of `foreachBatch`. A plan
+    * without state does not say them itself.
+    */
+  private def runOf(plan: SparkPlan): Option[Run] =
     plan.collectFirst {
       case writer: StateStoreWriter if writer.stateInfo.isDefined =>
-        (writer.stateInfo.get.queryRunId, writer.stateInfo.get.storeVersion)
-    }.orElse(if (plan.exists(node => node.isInstanceOf[SplitClocksExec] || WatermarkReading.isIn(node))) running
-    else None)
+        Run(writer.stateInfo.get.queryRunId, Some(writer.stateInfo.get.storeVersion))
+    }.orElse {
+      val isOurs = plan.exists(node => node.isInstanceOf[SplitClocksExec] || WatermarkReading.isIn(node))
+      if (isOurs) RunningQuery.of(session).map(query => Run(query.runId, None)) else None
+    }
 
-  /** Those of the query that runs on this thread; a plan without state does not say them itself. */
-  private def running: Option[(UUID, Long)] = {
-    def property(name: String) = Option(session.sparkContext.getLocalProperty(name))
-    for {
-      run <- property(SparkContext.SPARK_JOB_GROUP_ID).flatMap(text => Try(UUID.fromString(text)).toOption)
-      batch <- property(MicroBatchExecution.BATCH_ID_KEY).flatMap(_.toLongOption)
-    } yield (run, batch)
+  private def readIn(plan: SparkPlan)(read: WatermarkReading => WatermarkReading): SparkPlan = plan.transformUp {
+    case node if WatermarkReading.isIn(node) =>
+      node.transformExpressions { case reading: WatermarkReading => read(reading) }
   }
 
-  private def write(plan: SparkPlan, levels: BatchLevels): SparkPlan = plan.transformUp {
-    case node if WatermarkReading.isIn(node) =>
-      node.transformExpressions { case reading: WatermarkReading => levels.read(reading) }
+  private def write(plan: SparkPlan, levels: BatchLevels): SparkPlan = readIn(plan)(levels.read).transformUp {
     case clocks: SplitClocksExec => levels.limit(clocks)
     case join: StreamingSymmetricHashJoinExec if levels.knows(join, Side.Left) || levels.knows(join, Side.Right) =>
       val left = filled(join.left, join, Side.Left, levels)
@@ -147,11 +154,11 @@ private[tidemark] final class BatchLevels(query: KeyedQuery, val batch: Long) {
 
   /** Of a batch query in the midst of the streaming one, as in `foreachBatch`, nothing is known. */
   def read(reading: WatermarkReading): WatermarkReading =
-    query.read(reading).fold(reading)(watermark => reading.withRead(WatermarkReading.Read(watermark)))
+    query.read(reading).fold(reading)(watermark => reading.withState(WatermarkReading.Read(watermark)))
 
   def limit(clocks: SplitClocksExec): SplitClocksExec = {
     val limits = SplitClocksExec.Limits(query.latestMillis(clocks.clocksId), query.maxSplits)
-    if (clocks.limits == limits) clocks else clocks.copy(limits = limits)
+    if (clocks.limits.contains(limits)) clocks else clocks.copy(limits = Some(limits))
   }
 
   private def operator(writer: StateStoreWriter) = OperatorId(writer.stateInfo.get.operatorId)

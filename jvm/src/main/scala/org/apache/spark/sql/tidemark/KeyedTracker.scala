@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark
 
+import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core._
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -53,7 +54,9 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
       val times = new SplitTimes
       // One origin may be in the plan twice; both have the same rows.
       clocks.get(one.clocks) match {
-        case Some(nodes) => nodes.foreach(node => times.merge(node.seen.whole(one.column), query.maxSplits))
+        case Some(nodes) =>
+          requireLimits(one, nodes)
+          nodes.foreach(node => times.merge(node.seen.whole(one.column), query.maxSplits))
         case None =>
           stats.getOrElse(one.nodeId, Nil).map(_.eventTimeStats.value).filter(_.count > 0).foreach { seen =>
             times.note(SplitNames.Whole, seen.max)
@@ -67,6 +70,13 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
         clocks.get(one.clocks).fold(0L)(_.map(_.seen.farAheadRows).max))
     }.toMap
   }
+
+  /** Without them a row of the far future would have moved the clock. */
+  private def requireLimits(one: Origins.One, nodes: Seq[SplitClocksExec]): Unit =
+    if (nodes.exists(_.limits.isEmpty))
+      throw new TidemarkException(TidemarkError.takeoverFailed(
+        query.label,
+        s"the clocks of column '${one.column}' were not told how far ahead an event time may be"))
 
   private def lateRows(inputs: Seq[OperatorInputExec]): Map[Input, LateRows] =
     inputs.flatMap(input => input.levels.input.zip(input.late.map(_.value))).groupMapReduce(_._1)(_._2)(_ + _)

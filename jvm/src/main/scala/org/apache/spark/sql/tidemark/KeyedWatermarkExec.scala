@@ -106,7 +106,7 @@ private[tidemark] object KeyedWatermarkExec {
     // An input that is split keeps its clocks further down.
     val clocks =
       if (options.split.nonEmpty || !options.hasClocks(conf)) child
-      else SplitClocksExec(nodeId, eventTime.name, eventTime, Nil, SplitClocksExec.Unset, child)
+      else SplitClocksExec(nodeId, eventTime.name, eventTime, Nil, limits = None, child)
     new KeyedWatermarkExec(nodeId, eventTime, delay, clocks)
   }
 }

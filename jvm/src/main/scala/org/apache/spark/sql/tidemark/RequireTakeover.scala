@@ -7,13 +7,13 @@ import scala.jdk.CollectionConverters._
 import io.tidemark.{TidemarkError, TidemarkException}
 
 import org.apache.spark.sql.{classic, SparkSession}
-import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
+import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamExecution}
 
 /** A query with watermarks that nobody has taken over must not run on unnoticed. */
 private[tidemark] object RequireTakeover {
 
-  /** Whether there is such a run. */
-  def apply(session: SparkSession, runId: UUID): Boolean = {
+  /** The query of that run, if there is one. */
+  def apply(session: SparkSession, runId: UUID): Option[StreamExecution] = {
     val active = session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.values.asScala
     val run = active.find(_.runId == runId)
     run.foreach {
@@ -22,6 +22,6 @@ private[tidemark] object RequireTakeover {
           TidemarkError.takeoverFailed(query.id.toString, "its start was not seen by the session's listener"))
       case _ =>
     }
-    run.nonEmpty
+    run
   }
 }

@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 
-/** Says which column a [[WatermarkReading]] without one means, and puts those inside an aggregation below it: Spark has no
-  * aggregate function of what is not deterministic.
+/** Says which column a [[WatermarkReading]] without one means, and that a stream's is to be filled in; and puts those inside
+  * an aggregation below it: Spark has no aggregate function of what is not deterministic.
   */
 object ResolveWatermarkReadings extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
@@ -22,9 +22,10 @@ object ResolveWatermarkReadings extends Rule[LogicalPlan] {
     val columns = node.children.flatMap(_.output).filter(EventTimeColumns.isMarked)
     node.transformExpressions {
       case reading: CurrentWatermark if reading.children.isEmpty && columns.size == 1 =>
-        reading.copy(children = columns)
+        reading.copy(children = columns, state = WatermarkReading.Awaited)
       case reading: WatermarkReading if reading.key.isEmpty && !reading.of.exists(isIn(columns)) =>
         throw WatermarkReading.noWatermark(reading, columns)
+      case reading: WatermarkReading => reading.withState(WatermarkReading.Awaited)
     }
   }
 

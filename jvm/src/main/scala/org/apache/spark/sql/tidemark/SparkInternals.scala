@@ -17,7 +17,7 @@ private[tidemark] object SparkInternals {
   }
 
   /** The session of the query alone; Spark 4.0 does not show it. */
-  def session(execution: MicroBatchExecution): SparkSession =
+  def session(execution: StreamExecution): SparkSession =
     sessions.invoke(execution).asInstanceOf[SparkSession]
 
   def propagator(execution: MicroBatchExecution): WatermarkPropagator =

@@ -26,7 +26,7 @@ case class SplitBy(id: UUID, column: String, time: Attribute, keys: Seq[Attribut
 object SplitByStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case SplitBy(id, column, time, keys, _, child) =>
-      SplitClocksExec(id, column, time, keys, SplitClocksExec.Unset, planLater(child)) :: Nil
+      SplitClocksExec(id, column, time, keys, limits = None, planLater(child)) :: Nil
     case _ => Nil
   }
 }

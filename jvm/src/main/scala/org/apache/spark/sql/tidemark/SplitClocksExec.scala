@@ -16,13 +16,14 @@ import org.apache.spark.sql.types.{BooleanType, StringType}
   * that is too far ahead of processing time, which is counted.
   *
   * @param keys what decides a row's split; none: the input is one
+  * @param limits what [[ApplyWatermarks]] has written; `None` until then, and in queries that are left to Spark
   */
 case class SplitClocksExec(
     clocksId: UUID,
     column: String,
     time: Attribute,
     keys: Seq[Attribute],
-    limits: SplitClocksExec.Limits,
+    limits: Option[SplitClocksExec.Limits],
     child: SparkPlan)
     extends UnaryExecNode
     with CodegenSupport {
@@ -33,13 +34,15 @@ case class SplitClocksExec(
 
   /** What this batch has seen, once it has ended. */
   @transient lazy val seen: SplitAccumulator = {
-    val accumulator = new SplitAccumulator(limits.maxSplits)
+    val accumulator = new SplitAccumulator(limited.maxSplits)
     // Without a name: Spark keeps the values of named ones for every task that it remembers.
     sparkContext.register(accumulator)
     accumulator
   }
 
-  private def collector: TaskClocks.Factory = TaskClocks.Factory(seen, column, keys.map(_.dataType).toArray, limits)
+  private def collector: TaskClocks.Factory = TaskClocks.Factory(seen, column, keys.map(_.dataType).toArray, limited)
+
+  private def limited: SplitClocksExec.Limits = limits.getOrElse(SplitClocksExec.Unlimited)
 
   override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
     case code: CodegenSupport => code.inputRDDs()
@@ -111,5 +114,5 @@ object SplitClocksExec {
   /** @param latestMillis event times after it move no clock (ms); @param maxSplits how many splits are allowed */
   final case class Limits(latestMillis: Long, maxSplits: Int)
 
-  val Unset: Limits = Limits(Long.MaxValue, Int.MaxValue)
+  val Unlimited: Limits = Limits(Long.MaxValue, Int.MaxValue)
 }

@@ -17,16 +17,32 @@ import org.apache.spark.sql.types._
   * there are late in this batch.
   *
   * It is not deterministic for Spark, so that the optimizer never moves it to another place. What it reads is found by
-  * its id, which every copy of the plan keeps, and is filled in batch by batch by [[ApplyWatermarks]]. Where it is never
-  * filled in, in a batch query, there is no watermark.
+  * its id, which every copy of the plan keeps, and is filled in batch by batch by [[ApplyWatermarks]]. In a batch query
+  * there is no watermark.
   */
 trait WatermarkReading extends Expression {
   def id: UUID
 
   /** What is read: an expression with one event-time column in it, or a key as text; `None`: the only column there is. */
   def of: Option[Expression]
-  def read: Option[WatermarkReading.Read]
-  def withRead(read: WatermarkReading.Read): WatermarkReading
+  def state: WatermarkReading.State
+  def withState(state: WatermarkReading.State): WatermarkReading
+
+  /** What it reads; `None` in a batch query.
+    *
+    * @throws TidemarkException in a streaming query where nobody has filled it in
+    */
+  final protected def read: Option[WatermarkReading.Read] = state match {
+    case WatermarkReading.Batch => None
+    case WatermarkReading.Awaited => throw new TidemarkException(TidemarkError.watermarkNotRead(sql))
+    case read: WatermarkReading.Read => Some(read)
+  }
+
+  /** Evaluated, row by row, for want of anything to generate code from: it raises its error then, and not when a plan is
+    * only explained.
+    */
+  final protected def evaluated(ctx: CodegenContext): String =
+    s"${ctx.addReferenceObj("reading", this, classOf[Expression].getName)}.eval(null)"
 
   final def key: Option[String] = of.collect { case Literal(text, _: StringType) if text != null => text.toString }
 
@@ -45,8 +61,17 @@ trait WatermarkReading extends Expression {
 
 object WatermarkReading {
 
+  /** What is known of the watermark. */
+  sealed trait State
+
+  /** It is no streaming query. */
+  case object Batch extends State
+
+  /** It is one, and the watermark of its batch is yet to be filled in. */
+  case object Awaited extends State
+
   /** @param lateMicros rows at or before it are late; @param isKnown whether there is a watermark yet */
-  final case class Read(lateMicros: Long, isKnown: Boolean)
+  final case class Read(lateMicros: Long, isKnown: Boolean) extends State
 
   object Read {
     def apply(watermark: Watermark): Read = Read(watermark.sparkMillis * 1000L, watermark.millis.nonEmpty)
@@ -66,10 +91,10 @@ object WatermarkReading {
 case class CurrentWatermark(
     children: Seq[Expression],
     id: UUID,
-    read: Option[WatermarkReading.Read] = None)
+    state: WatermarkReading.State = WatermarkReading.Batch)
     extends WatermarkReading {
   override def of: Option[Expression] = children.headOption
-  override def withRead(read: WatermarkReading.Read): CurrentWatermark = copy(read = Some(read))
+  override def withState(state: WatermarkReading.State): CurrentWatermark = copy(state = state)
   override protected def takesKey: Boolean = true
 
   override def prettyName: String = CurrentWatermark.name
@@ -80,12 +105,16 @@ case class CurrentWatermark(
 
   override def eval(input: InternalRow): Any = known.getOrElse(null)
 
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = known match {
-    case None => ev.copy(EmptyBlock, TrueLiteral, JavaCode.defaultLiteral(dataType))
-    case Some(micros) =>
-      val value = LongReference(ctx, "watermark", micros)
-      ev.copy(EmptyBlock, FalseLiteral, JavaCode.global(value, dataType))
-  }
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
+    if (state == WatermarkReading.Awaited)
+      ev.copy(code"boolean ${ev.isNull} = ${evaluated(ctx)} == null;", value = JavaCode.defaultLiteral(dataType))
+    else
+      known match {
+        case None => ev.copy(EmptyBlock, TrueLiteral, JavaCode.defaultLiteral(dataType))
+        case Some(micros) =>
+          val value = LongReference(ctx, "watermark", micros)
+          ev.copy(EmptyBlock, FalseLiteral, JavaCode.global(value, dataType))
+      }
 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): CurrentWatermark =
     copy(children = newChildren)
@@ -106,11 +135,11 @@ object CurrentWatermark {
 }
 
 /** `is_late(column)`: whether the row is late by that column where it is now. Never of a null time, nor in batch queries. */
-case class IsLate(child: Expression, id: UUID, read: Option[WatermarkReading.Read] = None)
+case class IsLate(child: Expression, id: UUID, state: WatermarkReading.State = WatermarkReading.Batch)
     extends UnaryExpression
     with WatermarkReading {
   override def of: Option[Expression] = Some(child)
-  override def withRead(read: WatermarkReading.Read): IsLate = copy(read = Some(read))
+  override def withState(state: WatermarkReading.State): IsLate = copy(state = state)
   override protected def takesKey: Boolean = false
 
   override def prettyName: String = IsLate.name
@@ -124,9 +153,11 @@ case class IsLate(child: Expression, id: UUID, read: Option[WatermarkReading.Rea
     time != null && time.asInstanceOf[Long] <= at.lateMicros
   }
 
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = read match {
-    case None => ev.copy(EmptyBlock, FalseLiteral, FalseLiteral)
-    case Some(at) =>
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = state match {
+    case WatermarkReading.Batch => ev.copy(EmptyBlock, FalseLiteral, FalseLiteral)
+    case WatermarkReading.Awaited =>
+      ev.copy(code"boolean ${ev.value} = (Boolean) ${evaluated(ctx)};", FalseLiteral)
+    case at: WatermarkReading.Read =>
       val late = LongReference(ctx, "lateMicros", at.lateMicros)
       val time = micros.genCode(ctx)
       ev.copy(

@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
 class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def factory(kind: DataType) =
-    TaskClocks.Factory(new SplitAccumulator(1 << 20), "time", Array(kind), SplitClocksExec.Unset)
+    TaskClocks.Factory(new SplitAccumulator(1 << 20), "time", Array(kind), SplitClocksExec.Unlimited)
 
   // Few keys come often, many come once; some differ only in their upper bits, and some are an empty place's own values.
   private val number = Gen.frequency(

@@ -1,14 +1,24 @@
 package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
+import java.util.UUID
 
-import io.tidemark.functions.{currentWatermark, isLate}
+import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.functions.{currentWatermark, isLate, withWatermark}
 
 import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateSafeProjection
 import org.apache.spark.sql.execution.debug.codegenStringSeq
-import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
+import org.apache.spark.sql.execution.streaming.runtime.{
+  MemoryStream,
+  MicroBatchExecution,
+  StreamExecution,
+  StreamingQueryWrapper
+}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.OutputMode
+import org.apache.spark.sql.types.TimestampType
 
 /** `current_watermark` and `is_late` say by what the rows of a batch are late, at their place in the plan. */
 class WatermarkReadingSuite extends KeyedWatermarkTest {
@@ -163,6 +173,57 @@ class WatermarkReadingSuite extends KeyedWatermarkTest {
       query.processAllAvailable()
     } finally query.stop()
     assert(seen === Seq(Row(1, false, false), Row(1, false, false), Row(2, true, false)))
+  }
+
+  /** Runs the query, which in each batch does to its thread what it likes, with one row at a time. */
+  private def batchesOf(df: DataFrame, stream: MemoryStream[(Int, Timestamp)], clocks: String*)(
+      check: StreamExecution => Unit): Seq[Row] = {
+    var seen = Seq.empty[Row]
+    val query = df.writeStream.foreachBatch { (batch: DataFrame, _: Long) =>
+      seen ++= batch.collect()
+      sparkContext.setJobGroup("mine", "a group of jobs")
+      sparkContext.setLocalProperty(MicroBatchExecution.BATCH_ID_KEY, "mine")
+    }.start()
+    try {
+      clocks.foreach { clock =>
+        stream.addData(1 -> at(clock))
+        query.processAllAvailable()
+      }
+      check(query.asInstanceOf[StreamingQueryWrapper].streamingQuery)
+    } finally query.stop()
+    seen
+  }
+
+  test("what foreachBatch does to its thread's job group changes nothing") {
+    val (stream, df) = timed("time", "0 seconds")
+    val read = df.select(clock($"time"), isLate($"time"), clock(currentWatermark()))
+    assert(batchesOf(read, stream, "12:00", "12:30", "11:00", "13:00")(_ => ()) === Seq(
+      Row("12:00", false, null),
+      Row("12:30", false, null),
+      Row("11:00", true, "12:00"),
+      Row("13:00", false, "12:30")))
+  }
+
+  test("what foreachBatch does to its thread's job group does not let a row of the future through") {
+    val stream = MemoryStream[(Int, Timestamp)]
+    val shifted = stream.toDF().toDF("id", "time").withColumn("time", $"time" + expr("INTERVAL 100 YEARS") * $"id")
+    val df = withWatermark(shifted.where("id >= 0"), "time", "0 seconds", WatermarkOptions(maxAhead = Some("1 hour")))
+    // The shuffle has parts of the plan planned on their own.
+    batchesOf(df.repartition(2), stream, "12:00", "12:30") { query =>
+      val Seq(origin) = keyed(query).snapshot.get.entry.origins.values.toSeq: @unchecked
+      assert(origin.farAheadRows === 2)
+      assert(origin.maxEventTimeMillis === None)
+    }
+  }
+
+  test("what nobody has filled in fails, and answers nothing") {
+    val time = Literal.create(at("12:00"), TimestampType)
+    for (reading <- Seq[WatermarkReading](IsLate(time, UUID.randomUUID()), CurrentWatermark(Nil, UUID.randomUUID()))) {
+      val awaited = reading.withState(WatermarkReading.Awaited)
+      def generated = GenerateSafeProjection.generate(Seq(awaited))
+      for (evaluate <- Seq[() => Any](() => awaited.eval(null), () => generated(null)))
+        assert(intercept[TidemarkException](evaluate()).error.code === "WATERMARK_NOT_READ")
+    }
   }
 
   private def refused(code: String, texts: String*)(body: => Unit): Unit = {
