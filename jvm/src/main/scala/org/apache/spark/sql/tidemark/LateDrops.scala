@@ -22,7 +22,6 @@ private[tidemark] object LateDrops {
     def marked(plan: SparkPlan) = plan.output.find(EventTimeColumns.isMarked)
     operator match {
       case _ if takesAll(operator) => None
-      case dedup: StreamingDeduplicateExec => dedup.keyExpressions.find(EventTimeColumns.isMarked)
       case groups: FlatMapGroupsWithStateExec =>
         marked(groups.child).filter(_ => groups.timeoutConf == EventTimeTimeout)
       case groups: FlatMapGroupsInPandasWithStateExec =>
@@ -30,8 +29,9 @@ private[tidemark] object LateDrops {
       case groups: TransformWithStateExec => marked(groups.child).filter(_ => groups.timeMode == TimeMode.EventTime())
       case groups: TransformWithStateInPySparkExec =>
         marked(groups.child).filter(_ => groups.timeMode == TimeMode.EventTime())
-      case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec | _: StreamingDeduplicateWithinWatermarkExec =>
-        marked(operator.children.head)
+      // A deduplication does so by the time of its rows, whether or not that is one of its keys.
+      case _: StreamingDeduplicateExec | _: StreamingDeduplicateWithinWatermarkExec => marked(operator.children.head)
+      case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec => marked(operator.children.head)
       case _ => None
     }
   }
@@ -48,7 +48,8 @@ private[tidemark] object LateDrops {
     Iterator.iterate(Option(plan))(_.flatMap(down)).takeWhile(_.nonEmpty).flatten
 
   /** With a node where an operator's rows come in: below the first step of an aggregation, else right below it. The node
-    * is given what is below it, and the column there.
+    * is given what is below it, and the column there. Where the first step does not name the column, rows are counted
+    * where Spark counts them, after that step.
     */
   def insert(plan: SparkPlan, operator: StateStoreWriter, column: Attribute)(
       node: (SparkPlan, Attribute) => SparkPlan): SparkPlan =
@@ -59,16 +60,27 @@ private[tidemark] object LateDrops {
           case a: Attribute if a.exprId == column.exprId => a
           case alias @ Alias(a: Attribute, _) if alias.exprId == column.exprId => a
         }
-        named.filter(a => below.output.exists(_.exprId == a.exprId)).fold(plan)(a =>
-          replaced(plan, below, node(below, a)))
+        named.filter(a => below.output.exists(_.exprId == a.exprId)) match {
+          case Some(a) => replaced(plan, below, node(below, a))
+          case None =>
+            val filtered = whereSparkFilters(plan)
+            replaced(plan, filtered, node(filtered, column))
+        }
       case None => node(plan, column)
     }
 
+  /** The last step of another aggregation may be right below: it wants its rows gathered, as all steps but a first one do. */
   private def firstStep(plan: SparkPlan, operator: StateStoreWriter): Option[BaseAggregateExec] = operator match {
     case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec =>
-      path(plan).collect { case step: BaseAggregateExec => step }.toSeq.lastOption
+      val steps = path(plan).collect { case step: BaseAggregateExec => step }
+      def isFirst(step: BaseAggregateExec) = step.requiredChildDistributionExpressions.isEmpty
+      steps.dropWhile(!isFirst(_)).takeWhile(isFirst).toSeq.lastOption
     case _ => None
   }
+
+  /** Sessions before they are merged with those in state, all others as they go into it. */
+  private def whereSparkFilters(plan: SparkPlan): SparkPlan =
+    path(plan).collectFirst { case restore: SessionWindowStateStoreRestoreExec => restore.child }.getOrElse(plan)
 
   /** With one node of a [[path]] replaced. */
   def replaced(plan: SparkPlan, old: SparkPlan, now: SparkPlan): SparkPlan =

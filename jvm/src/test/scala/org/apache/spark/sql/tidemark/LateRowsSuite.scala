@@ -5,11 +5,20 @@ import java.sql.Timestamp
 import io.tidemark.core.{Input, OperatorId, Side}
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.operators.stateful.{
+  SessionWindowStateStoreRestoreExec,
+  SessionWindowStateStoreSaveExec,
+  StateStoreSaveExec,
+  StateStoreWriter
+}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming._
+import org.apache.spark.sql.types.TimestampType
 
 /** Late rows are counted where they come in, one by one, with how late they were. */
 class LateRowsSuite extends KeyedWatermarkTest {
@@ -119,9 +128,78 @@ class LateRowsSuite extends KeyedWatermarkTest {
       noneAreLate)
   }
 
-  test("of deduplication, by keys with the time and within the watermark") {
+  for ((what, between, each) <- Seq[(String, DataFrame => DataFrame, Int)](
+      ("above another one", identity, 1),
+      ("above another one and a generator", _.withColumn("copy", explode(array(lit("x"), lit("y")))), 2)))
+    test(s"of an aggregation $what, before its own first step") {
+      withSQLConf(SQLConf.SHUFFLE_PARTITIONS.key -> "1") {
+        val (stream, df) = readings
+        val counts = df.groupBy(window($"time", "10 minutes").as("w"), $"device").count()
+        val moved = when($"device".startsWith("late"), expr("w.start - INTERVAL 4 HOURS")).otherwise($"w.start")
+        val again = between(counts.select(moved.as("t"))).withWatermark("t", "0 seconds")
+        testStream(again.groupBy(window($"t", "1 hour").as("w")).count().select(date_format($"w.start", "HH:mm")))(
+          AddData(stream, "a" -> at("10:00")),
+          ProcessAllAvailable(),
+          // Closes the window from 10:00, which is as far as the second watermark comes.
+          AddData(stream, "a" -> at("12:00")),
+          ProcessAllAvailable(),
+          noneAreLate,
+          // Closes two windows that are moved to 08:00, whose hour has ended at 09:00.
+          AddData(stream, "late 1" -> at("12:01"), "late 2" -> at("12:02"), "a" -> at("13:00")),
+          ProcessAllAvailable(),
+          Execute { query =>
+            val totals = keyed(query).lateRows.values.map(_.all)
+            assert(totals.toSet === Set(LateRows.none, LateRows(2L * each, 60 * minute)))
+          },
+          // One hour is left of them after the first step.
+          sparkSays(1),
+          CheckNewAnswer("10:00"))
+      }
+    }
+
+  test("of an aggregation above another one that has none they are told of, too") {
+    val (stream, df) = readings
+    val counts = df.groupBy(window($"time", "10 minutes").as("w")).count()
+    testStream(counts.groupBy(window(window_time($"w"), "1 hour")).count().select("count"))(
+      AddData(stream, "a" -> at("12:00")),
+      ProcessAllAvailable(),
+      AddData(stream, "a" -> at("10:00"), "a" -> at("10:30")),
+      ProcessAllAvailable(),
+      Execute { query =>
+        assert(keyed(query).lateRows.values.map(_.all.rows).toSeq.sorted === Seq(0, 2))
+        assert(observed(query, "tidemark").schema.fieldNames.toSet === Set("late_rows", "late_rows_0", "late_rows_1"))
+      })
+  }
+
+  test("of an aggregation whose first step does not name the column, where Spark counts them") {
+    for (by <- Seq(window($"time", "10 minutes"), session_window($"time", "10 minutes"))) {
+      val (stream, df) = readings
+      testStream(df.groupBy(by.as("w"), $"device").count())(
+        AddData(stream, "a" -> at("12:00")),
+        ProcessAllAvailable(),
+        Execute { query =>
+          val save = query.lastExecution.executedPlan.collectFirst {
+            case save: StateStoreSaveExec => save: StateStoreWriter
+            case save: SessionWindowStateStoreSaveExec => save
+          }.get
+          val unknown = AttributeReference("unknown", TimestampType)()
+          val filtered =
+            save.collectFirst { case restore: SessionWindowStateStoreRestoreExec => restore }.getOrElse(
+              save).children.head
+          var asked = Seq.empty[(SparkPlan, Attribute)]
+          LateDrops.insert(save.children.head, save, unknown) { (plan, at) =>
+            asked :+= plan -> at
+            plan
+          }
+          assert(asked === Seq(filtered -> unknown))
+        })
+    }
+  }
+
+  test("of deduplication, by keys with the time, by others and within the watermark") {
     for (dedup <- Seq[DataFrame => DataFrame](
         _.dropDuplicates("device", "time"),
+        _.dropDuplicates("device"),
         _.dropDuplicatesWithinWatermark("device"))) {
       val (stream, df) = readings
       history(dedup(df), stream)(threeAreLate: _*)
