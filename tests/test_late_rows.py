@@ -48,6 +48,7 @@ def test_rows_of_one_window_count_one_by_one_with_the_lateness_of_the_latest(
             last_rows=1,
             last_late=timedelta(minutes=5),
             last_batch=4,
+            held_by=None,
         )
     ]
 
@@ -71,6 +72,25 @@ def test_each_side_of_a_join_has_its_own(feed: Feeds, run: Run) -> None:
         "left": ("a", 2, timedelta(minutes=30)),
         "right": ("b", 1, timedelta(hours=1)),
     }
+
+
+def test_the_key_is_that_of_the_column_whoever_holds_it(feed: Feeds, run: Run) -> None:
+    left, right = feed("left", SCHEMA), feed("right", SCHEMA)
+    a = with_watermark(left.stream(), "time", "0 seconds", key="a").toDF("a", "ta")
+    b = with_watermark(right.stream(), "time", "0 seconds", key="b").toDF("b", "tb")
+    within = F.expr("a = b AND tb BETWEEN ta - INTERVAL 5 MINUTES AND ta + INTERVAL 5 MINUTES")
+    joined = a.join(b, within).groupBy(F.window("ta", "10 minutes")).count()
+    either = a.union(b).groupBy(F.window("ta", "10 minutes")).count()
+    steppers = [run(joined, checkpoint="joined"), run(either, checkpoint="either")]
+    for to_left, to_right, holder in (("12:00", "11:00", "b"), ("12:10", "14:00", "a")):
+        left.add({"id": 1, "time": to_left})
+        right.add({"id": 1, "time": to_right})
+        for stepper in steppers:
+            stepper.step()
+            (late,) = (
+                late for late in tidemark.late_rows(stepper.query) if late.operator == "aggregation"
+            )
+            assert (late.key, late.held_by) == ("a", holder)
 
 
 def test_a_new_run_counts_anew(feed: Feeds, run: Run, tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ class LateRows:
     """Late rows of one input of one stateful operator, since the query was started.
 
     Attributes:
-        key: The watermark that the input goes by; None where nobody holds it.
+        key: The key of the watermark by which rows are judged there. It is that of the column which
+            the operator goes by, for a union that of the first input, and stays the same all along.
+            None where it is not known what that column comes from.
         operator: What the operator is, such as `aggregation`.
         operator_id: Its number in Spark's checkpoint and in `stateOperators` of the progress.
         side: `left` or `right` for a join, None for all others.
@@ -30,6 +32,8 @@ class LateRows:
         last_rows: How many there were in the last batch that had any.
         last_late: How far behind the latest of these was.
         last_batch: That batch.
+        held_by: The key of the input that holds this watermark back at the moment, which changes;
+            None where the query has one input, or where there is no watermark yet.
     """
 
     key: str | None
@@ -41,6 +45,7 @@ class LateRows:
     last_rows: int
     last_late: timedelta
     last_batch: int
+    held_by: str | None
 
 
 def late_rows(query: StreamingQuery, *, spark: SparkSession | None = None) -> list[LateRows]:
@@ -91,4 +96,5 @@ def _of_input(node: _Node, found: _Node, side: str | None) -> Iterator[LateRows]
             last_rows=late["last_rows"],
             last_late=timedelta(milliseconds=late["last_ms"]),
             last_batch=late["last_batch"],
+            held_by=late["held_by"],
         )

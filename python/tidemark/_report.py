@@ -29,7 +29,8 @@ class Report:
     `idle_ones`, at most five.
 
     An operator that drops late rows, or each side of a join, has `late` once a batch has ended:
-    what `late_rows` gives, with lengths of time in ms (`most_ms`, `last_ms`).
+    what `late_rows` gives, with lengths of time in ms (`most_ms`, `last_ms`). Its `key` says by
+    which watermark rows are judged there, its `held_by` who holds that back at the moment.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:

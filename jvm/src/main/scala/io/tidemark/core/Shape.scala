@@ -114,6 +114,42 @@ object Shape {
     def inputs: Seq[Shape] = Seq(input)
   }
 
+  /** The watermark that an event-time column bears, wherever it has come from: that of the first input at a union, whose
+    * column it is, and that of the operator's own column where an operator begins a new one. It says nothing of who holds
+    * that watermark back.
+    */
+  def originOf(shape: Shape, column: ColumnId): Option[OriginName] = shape match {
+    case _: Source => None
+    case origin: Origin if origin.column == column => Some(origin.name)
+    case stateless: Stateless =>
+      stateless.columns.collectFirst { case (`column`, from) => from }.flatMap { from =>
+        stateless.inputs.iterator.flatMap(originOf(_, from)).nextOption()
+      }
+    case union: Union =>
+      for {
+        at <- union.columns.find(_.out == column)
+        (input, from) <- union.inputs.zip(at.inputs).collectFirst { case (input, Some(from)) => input -> from }
+        name <- originOf(input, from)
+      } yield name
+    case declared: Declared if declared.column == column => judgedBy(declared.input, Side.Left)
+    case other => other.inputs.iterator.flatMap(originOf(_, column)).nextOption()
+  }
+
+  /** The watermark by which rows of an operator's input are judged: that of the column it goes by, or the only one there
+    * is; `None` if it goes by no column, or by one of which it is not known what it comes from.
+    */
+  def judgedBy(operator: Shape, side: Side): Option[OriginName] = {
+    val (input, active) = operator match {
+      case stateful: Stateful => (stateful.input, stateful.active)
+      case join: Join => (join.side(side).input, join.side(side).active)
+      case other => (other, None)
+    }
+    active.flatMap { column =>
+      def origins = postOrder(input).collect { case origin: Origin => origin.name }.distinct
+      originOf(input, column).orElse(Some(origins).collect { case Seq(only) => only })
+    }
+  }
+
   /** All nodes, inputs before the nodes that read them. */
   def postOrder(shape: Shape): Seq[Shape] = shape.inputs.flatMap(postOrder) :+ shape
 }

@@ -106,10 +106,10 @@ private[tidemark] object Report {
           Shape.postOrder(in).exists(_.isInstanceOf[Shape.Origin])
         }
         Seq("inputs_without_event_time" -> list(leftOut.map { case (_, index) => Int.box(index) }))
-      case one: Shape.Stateful => operator(one.id) ++ levels(Input(one.id, Side.Left))
+      case one: Shape.Stateful => operator(one.id) ++ levels(one, Input(one.id, Side.Left))
       case join: Shape.Join =>
         val sides = Seq[Side](Side.Left, Side.Right).map { side =>
-          obj(("side" -> side.name) +: levels(Input(join.id, side)): _*)
+          obj(("side" -> side.name) +: levels(join, Input(join.id, side)): _*)
         }
         operator(join.id) :+ ("sides" -> list(sides))
       case _ => Nil
@@ -120,17 +120,19 @@ private[tidemark] object Report {
         "id" -> id.value,
         "late_rows" -> lateRows.collect { case (input, rows) if input.operator == id => rows.all.rows }.sum)
 
-    private def levels(input: Input): Seq[(String, Any)] = {
-      val now = eviction.inputs.get(input)
+    private def levels(operator: Shape, input: Input): Seq[(String, Any)] = {
+      val (judged, now) = (late.inputs.get(input), eviction.inputs.get(input))
       Seq(
-        "late_ms" -> late.inputs.get(input).map(l => millis(l.input.watermark)).orNull,
+        "late_ms" -> judged.map(l => millis(l.input.watermark)).orNull,
         "eviction_ms" -> now.flatMap(_.evicted).map(h => millis(h.watermark)).orNull,
         "held_by" -> now.flatMap(_.evicted).map(holder).orNull,
-        "late" -> lateRows.get(input).map(lateness(_, now)).orNull)
+        "late" -> lateRows.get(input).map(lateness(_, Shape.judgedBy(operator, input.side), judged)).orNull)
     }
 
-    private def lateness(rows: LateRows.Total, now: Option[InputLevels]): AnyRef = obj(
-      "key" -> now.flatMap(_.input.by).map(_.toString).orNull,
+    /** @param key by which rows are judged; it stays, whoever holds it back at the moment */
+    private def lateness(rows: LateRows.Total, key: Option[OriginName], judged: Option[InputLevels]): AnyRef = obj(
+      "key" -> key.map(_.toString).orNull,
+      "held_by" -> judged.map(l => holder(l.input)).orNull,
       "rows" -> rows.all.rows,
       "most_ms" -> rows.all.mostMillis,
       "last_rows" -> rows.last.rows,
