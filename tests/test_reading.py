@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -41,6 +44,57 @@ def test_late_rows_are_those_that_the_operator_drops(feed: Feeds, run: Run) -> N
     assert stepper.observed("told") == {"dropped": 1, "behind": 2, "at": "12:05"}
     assert stepper.observed("tidemark")["late_rows"] == 1
     assert [one.rows for one in tidemark.late_rows(stepper.query)] == [1]
+
+
+def test_the_page_s_example_finds_what_the_aggregation_drops(feed: Feeds, run: Run) -> None:
+    page = Path(__file__).parent.parent / "docs" / "late.md"
+    (example,) = re.findall(r"<!-- tested -->\n```python\n(.*?)```", page.read_text(), re.DOTALL)
+    events = feed("events", SCHEMA)
+    readings = with_watermark(events.stream(), "time", "0 seconds")
+    names: dict[str, Any] = {"F": F, "tidemark": tidemark, "readings": readings}
+    exec(compile(example, page.name, "exec"), names)
+    stepper = run(names["both"].select("count", "id"))
+    events.add({"id": 1, "time": "12:05"})
+    stepper.step()
+    behind = {2: "11:59", 3: "12:01", 4: "10:30", 5: "12:04", 6: "13:30"}
+    events.add(*({"id": number, "time": at} for number, at in behind.items()))
+    assert stepper.step() == [(3, None), (None, 2), (None, 4)]
+    events.add({"id": 7, "time": "12:59"}, {"id": 8, "time": "13:10"}, {"id": 9, "time": "13:40"})
+    assert stepper.step() == [(None, 7)]
+    assert [one.rows for one in tidemark.late_rows(stepper.query)] == [3]
+
+
+OPERATORS: dict[str, tuple[str, Callable[[DataFrame], DataFrame], int]] = {
+    "window": ("window", lambda df: df.groupBy("window").count(), 2),
+    "session": ("session", lambda df: df.groupBy("session", "id").count(), 1),
+    "time": ("time", lambda df: df.groupBy("time").count(), 4),
+    "keys with the time": ("time", lambda df: df.dropDuplicates(["id", "time"]), 4),
+    "keys": ("time", lambda df: df.dropDuplicates(["id"]), 4),
+    "within": ("time", lambda df: df.dropDuplicatesWithinWatermark(["id"]), 4),
+}
+
+
+@pytest.mark.usefixtures("one_partition")
+@pytest.mark.parametrize("what", list(OPERATORS))
+def test_each_operator_drops_what_is_late_by_the_column_to_ask(
+    feed: Feeds, run: Run, what: str
+) -> None:
+    asked, operator, late = OPERATORS[what]
+    events = feed("events", SCHEMA)
+    df = with_watermark(events.stream(), "time", "0 seconds")
+    if asked == "window":
+        df = df.select("*", F.window("time", "1 hour").alias("window"))
+    if asked == "session":
+        df = df.select("*", F.session_window("time", "10 minutes").alias("session"))
+    told = df.observe("told", F.count_if(is_late(asked)).alias("late"))
+    stepper = run(operator(told))
+    events.add({"id": 1, "time": "12:05"})
+    stepper.step()
+    behind = {2: "11:59", 3: "12:01", 4: "10:30", 5: "12:04", 6: "13:30"}
+    events.add(*({"id": number, "time": at} for number, at in behind.items()))
+    stepper.step()
+    assert stepper.observed("told") == {"late": late}
+    assert [one.rows for one in tidemark.late_rows(stepper.query)] == [late]
 
 
 def test_what_reads_can_be_explained(feed: Feeds, capsys: pytest.CaptureFixture[str]) -> None:

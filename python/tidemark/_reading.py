@@ -51,6 +51,15 @@ def is_late(column: str | Column) -> Column:
     A stateful operator that comes next, and goes by that column, drops exactly these rows. Keep
     them by sending them elsewhere first, or count them with `observe`. In SQL: `is_late(time)`.
 
+    Ask for the column that the operator goes by. Any other finds rows that are not dropped:
+
+    - windows, sessions: the window itself, selected before it is grouped by. A row may be behind
+      the watermark by its time while its window is open.
+    - an aggregation by the time alone: that time.
+    - a join: on each side the time in its condition.
+    - deduplication: the event-time column among its keys, else the one declared last.
+    - functions with state: the event-time column, of several the one declared last.
+
     Args:
         column: An event-time column, or a window (by its end), that the row has at this place.
 
@@ -61,7 +70,8 @@ def is_late(column: str | Column) -> Column:
         AnalysisException: By Spark, with the code `NO_WATERMARK` in it; see `current_watermark`.
 
     Example:
-        >>> late = readings.where(tidemark.is_late("time"))  # doctest: +SKIP
+        >>> hourly = readings.select("*", F.window("time", "1 hour").alias("window"))  # doctest: +SKIP
+        >>> late = hourly.where(tidemark.is_late("window"))  # doctest: +SKIP
     """
     from pyspark.sql import functions as F
 

@@ -50,7 +50,8 @@ object functions {
   def currentWatermark(key: String): Column = call_function("current_watermark", lit(key))
 
   /** Whether a row is late by that event-time column where it is now: at or before [[currentWatermark]]. A null time is
-    * never late, and nothing is in a batch query.
+    * never late, and nothing is in a batch query. An operator drops by the column that it goes by: ask for the window in
+    * front of an aggregation by windows.
     *
     * @throws TidemarkException as [[currentWatermark]]
     */
