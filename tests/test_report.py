@@ -133,3 +133,34 @@ def test_another_session_can_be_asked(
     other = spark.newSession()
     assert tidemark.report(stepper.query, spark=other).to_dict()["engine"] == "tidemark"
     assert repr(tidemark.report(stepper.query)).startswith("<tidemark.Report of ")
+
+
+def test_after_a_restart_it_says_what_the_checkpoint_knows_until_a_row_comes(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    events = feed("events", "id LONG, time TIMESTAMP")
+    marked = with_watermark(
+        events.stream(), "time", "10 minutes", key="events", split_by=F.col("id") % 2
+    )
+    counted = marked.groupBy(F.window("time", "1 hour")).count()
+    stepper = run(counted)
+    early = tidemark.report(stepper.query)
+    assert "no batch has ended yet: waiting for its first batch" in str(early)
+    assert "restart" not in str(early)
+    events.add({"id": 1, "time": "10:00"}, {"id": 2, "time": "11:00"})
+    stepper.step()
+    stepper.stop()
+
+    stepper = run(counted)
+    stepper.step()
+    told = tidemark.report(stepper.query)
+    assert told.to_dict()["engine"] == "tidemark"
+    assert told.to_dict()["waiting_since"] == "restart"
+    assert stepper.watermarks() == {"events": millis("09:50")}
+    assert "waiting for its first batch since the restart" in str(told)
+    assert "2 splits: 2 active" in str(told)
+    assert tidemark.late_rows(stepper.query) == []
+    events.add({"id": 1, "time": "10:30"})
+    stepper.step()
+    assert tidemark.report(stepper.query).to_dict().get("waiting_since") is None
+    assert stepper.watermarks() == {"events": millis("10:20")}

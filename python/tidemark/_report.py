@@ -21,7 +21,9 @@ class Report:
     The data is what the engine says, field by field: `query`, `batch`, `engine`, `reason`,
     `origins` (one per `withWatermark`), `notes` and `plan` (the operators, nested). Times are
     milliseconds since the epoch in UTC, None where a watermark is not defined yet; `batch` is the
-    last batch that has ended, None while none has.
+    last batch that has ended, None while none has. Until a run has planned its first batch,
+    `waiting_since` is `"start"` or `"restart"`, `plan` is None, and all else is what the
+    checkpoint's last entry knows.
 
     An origin with splits or an idle setting has more: `split_by`, `idle_after_ms`, `on_return`,
     `when_idle`, `max_ahead_ms`, `idle` (all of it), `waiting` (rows are there to be read),
@@ -52,7 +54,8 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
     """Looks at a query's watermarks: every operator, every event-time column, who holds it back.
 
     Works on classic and Spark Connect queries. A query that Tidemark does not run (it has no
-    watermark, has not planned its first batch, or is left to Spark) gives a report that says so.
+    watermark, or is left to Spark) gives a report that says so. One that has been started and has
+    not planned a batch yet is known by what its checkpoint says.
 
     Args:
         query: The running query.
@@ -76,8 +79,8 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
             "query": {"id": str(query.id), "runId": str(query.runId), "name": query.name},
             "batch": None,
             "engine": "spark",
-            "reason": "Tidemark does not know this query: it has no watermark, has not planned a "
-            "batch yet, or ended long ago",
+            "reason": "Tidemark does not know this query: it has no watermark, has failed at its "
+            "start, or ended long ago",
             "origins": [],
             "notes": [],
             "plan": None,

@@ -35,6 +35,10 @@ def _heading(report: _Node) -> str:
 def _origins(report: _Node) -> Iterator[str]:
     origins = report.get("origins") or []
     if not origins:
+    waiting = report.get("waiting_since")
+    if waiting:
+        since = " since the restart" if waiting == "restart" else ""
+        return f"query {name}, {where}: waiting for its first batch{since}"
         return
     yield "inputs"
     for origin in origins:

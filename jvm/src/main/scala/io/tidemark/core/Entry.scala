@@ -103,6 +103,16 @@ final case class Entry(
     decision { case (name, state) => rules.get(name).fold(state.watermark)(state.watermarkAt(timeOf(at, name), _)) }
   }
 
+  /** The splits of an origin, with nobody falling silent. */
+  def splitsOf(name: OriginName): Splits = origins.get(name).fold(Splits.none)(_.splits)
+
+  /** Its splits in a batch that is decided at this moment. */
+  def splitsAt(at: BatchStart, name: OriginName, rules: Map[OriginName, OriginRules]): Splits =
+    (origins.get(name), rules.get(name)) match {
+      case (Some(state), Some(wanted)) => state.splitsAt(timeOf(at, name), wanted)
+      case _ => splitsOf(name)
+    }
+
   def timeOf(at: BatchStart, name: OriginName): OriginState.Time =
     OriginState.Time(nowOf(at), timestampMillis, at.unread.get(name))
 

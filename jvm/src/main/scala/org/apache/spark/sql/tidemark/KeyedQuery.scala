@@ -109,7 +109,7 @@ private[tidemark] final class KeyedQuery(
       keep(batch, translated, decision)
       reads = readings(translated, entry.decision)
       tell(translated.notes)
-      seen = Some(Snapshot(translated, entry, decision))
+      seen = Some(Snapshot(translated, entry, decision, Some(start), origins.rules))
       wanted =
         isAsking(plan) && Observation.letsGoOn(translated.shape, entry, start, origins.rules, levels(batch))
     }
@@ -187,7 +187,7 @@ private[tidemark] final class KeyedQuery(
     entry = missed.collect { case (`batch`, millis) if millis > 0 => after.notListening(millis) }.getOrElse(after)
     log.write(entry)
     next = Next(null, null, Decision.none)
-    seen = seen.map(_.copy(entry = entry, decision = entry.standing))
+    seen = seen.map(_.copy(entry = entry, decision = entry.standing, decidedAt = None))
   }
 
   /** Nothing more comes of the batch that was begun: another driver has ended it, or the query has ended. From any thread. */
@@ -217,8 +217,20 @@ private[tidemark] object KeyedQuery {
   /** @param plan the query's plan in the last batch
     * @param entry the memory after the last batch that ended
     * @param decision what the next batch works with, as far as is known
+    * @param decidedAt when that was decided; `None`: nobody has fallen silent since the last batch ended
     */
-  final case class Snapshot(plan: ShapeBuilder.Translated, entry: Entry, decision: Decision)
+  final case class Snapshot(
+      plan: ShapeBuilder.Translated,
+      entry: Entry,
+      decision: Decision,
+      decidedAt: Option[BatchStart],
+      rules: Map[OriginName, OriginRules]) {
+
+    /** The splits of an origin as the decision has them: who is idle in it, and not when the last batch ended. */
+    def splits(one: Origins.One): Splits = decidedAt.fold(entry.splitsOf(one.name)) { at =>
+      entry.splitsAt(at, one.name, rules)
+    }
+  }
 
   /** What the next batch has been found to work with. */
   private final case class Next(plan: SparkPlan, start: BatchStart, decision: Decision) {

@@ -19,10 +19,12 @@ private[tidemark] final case class Report(id: UUID, runId: UUID, json: String)
 private[tidemark] object Report {
   private val mapper = new ObjectMapper
 
-  /** `None` before the first batch is planned. */
-  def of(takeover: Takeover): Option[Report] = takeover.decision.flatMap {
-    case Left(reason) => Some(report(takeover, "spark", "reason" -> reason))
-    case Right(query) => query.snapshot.map(snapshot => report(takeover, "tidemark", body(query, snapshot): _*))
+  /** `None` where a query has failed before anything could be said of it. */
+  def of(takeover: Takeover): Option[Report] = takeover.decision.orElse(takeover.leftToSpark.map(Left(_))) match {
+    case Some(Left(reason)) => Some(report(takeover, "spark", "reason" -> reason))
+    case decided =>
+      val planned = decided.flatMap(_.toOption).flatMap(query => query.snapshot.map(body(query, _)))
+      planned.orElse(takeover.recalled.map(waiting)).map(fields => report(takeover, "tidemark", fields: _*))
   }
 
   private def report(takeover: Takeover, engine: String, fields: (String, Any)*): Report = {
@@ -40,16 +42,29 @@ private[tidemark] object Report {
       Propagation.levels(shape, snapshot.decision),
       query)
     Seq(
-      "batch" -> Option.when(entry.batch >= 0)(Long.box(entry.batch)).orNull,
-      "origins" -> list(query.origins.all.map(one => origin(one, snapshot))),
+      "batch" -> batch(entry),
+      "origins" -> list(query.origins.all.map(one => origin(one, entry, snapshot.decision, snapshot.splits(one)))),
       "notes" -> list(query.notes.map(note => obj("code" -> note.code, "message" -> note.message))),
       "plan" -> tree.json)
   }
 
-  private def origin(one: Origins.One, snapshot: KeyedQuery.Snapshot): AnyRef = {
-    val entry = snapshot.entry
-    val state = entry.origins.getOrElse(one.name, OriginState.unheard)
-    val now = snapshot.decision.origin(one.name)
+  /** Until the first batch of a run is planned: what the checkpoint's last entry knows. */
+  private def waiting(recalled: Takeover.Recalled): Seq[(String, Any)] = {
+    val entry = recalled.entry
+    Seq(
+      "waiting_since" -> (if (recalled.isRestart) "restart" else "start"),
+      "batch" -> batch(entry),
+      "origins" -> list(recalled.origins.all.map(one => origin(one, entry, entry.standing, entry.splitsOf(one.name)))),
+      "notes" -> list(Nil),
+      "plan" -> null)
+  }
+
+  private def batch(entry: Entry): AnyRef = Option.when(entry.batch >= 0)(Long.box(entry.batch)).orNull
+
+  /** @param splits as they are by the decision */
+  private def origin(one: Origins.One, entry: Entry, decision: Decision, splits: Splits): AnyRef = {
+    val state = entry.origins.getOrElse(one.name, OriginState.unheard).copy(splits = splits)
+    val now = decision.origin(one.name)
     val plain = Seq(
       "key" -> one.name.toString,
       "column" -> one.column,

@@ -5,7 +5,7 @@ import java.util.UUID
 import scala.util.Try
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.BatchStart
+import io.tidemark.core.{BatchStart, Entry}
 
 import org.apache.hadoop.fs.Path
 
@@ -44,7 +44,8 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     decision.toOption
   }
 
-  private def leftToSpark: Option[String] = Settings.leftToSpark(conf)
+  /** The reason why the query is left to Spark, by the settings as they are now. */
+  def leftToSpark: Option[String] = Settings.leftToSpark(conf)
     // Spark 4.0 has no such class.
     .orElse(Option.when(execution.trigger.getClass.getSimpleName == "RealTimeTrigger")("the real-time trigger"))
     // It goes back to a batch long before the last one, whose entry would be gone. Spark 4.0 has it in another package.
@@ -117,6 +118,23 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
       if (listening ne entry) entries.rewrite(listening)
     }
 
+  /** What is known before the first batch of this run is planned, which may be long: no row may come. From any thread. */
+  def recalled: Option[Recalled] = remembered
+
+  @volatile private var remembered = Option.empty[Recalled]
+
+  // What cannot be read is refused where it is told to the user.
+  private def recall(): Unit = remembered = Try {
+    val last = execution.commitLog.getLatestBatchId()
+    val entry = last.flatMap(entries.read).filter(entry => begunAt(entry.batch).forall(_ == entry.timestampMillis))
+    // By Spark's own log, on a checkpoint that Spark alone has written so far.
+    def floor = {
+      val millis = last.flatMap(execution.offsetLog.offsetSeqMetadataForBatchId(_)).fold(0L)(_.batchWatermarkMs)
+      Entry.initial(origins.names, last.getOrElse(-1L), millis, millis)
+    }
+    Recalled(entry.getOrElse(floor).fitting(origins.rules), origins, isRestart = begunBefore.nonEmpty)
+  }.toOption
+
   // Where it cannot be said, the query is about to be refused for it, and may have them the next time.
   private def hasIdleTimes: Boolean =
     Try(!Settings.downtimeIsSilence(conf) && origins.all.exists(_.rules.idleAfterMillis.nonEmpty)).getOrElse(true)
@@ -147,6 +165,11 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
 
 private[tidemark] object Takeover {
 
+  /** @param entry that of the last batch that counts
+    * @param isRestart whether a run before this one has begun a batch
+    */
+  final case class Recalled(entry: Entry, origins: Origins, isRestart: Boolean)
+
   /** Takes over a query that has just been started; `None` where it has nothing for Tidemark to do.
     *
     * @throws TidemarkException when it should be, and cannot be
@@ -157,6 +180,7 @@ private[tidemark] object Takeover {
       val takeover = new Takeover(execution)
       takeover.listen()
       // Spark has chosen its propagator by the same setting when the query was made.
+      takeover.recall()
       if (SparkInternals.propagator(execution).isInstanceOf[PropagateWatermarkSimulator]) takeover.install()
       else takeover.query
       Some(takeover)

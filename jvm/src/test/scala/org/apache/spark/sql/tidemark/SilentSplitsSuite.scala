@@ -8,6 +8,8 @@ import io.tidemark.{TidemarkConf, WatermarkOptions}
 import io.tidemark.core.{Coalescer, SplitNames}
 import io.tidemark.functions.withWatermark
 
+import com.fasterxml.jackson.databind.ObjectMapper
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 
@@ -111,6 +113,20 @@ class SilentSplitsSuite extends SilenceTest {
           more(stream, "b" -> "10:50") ++ more(stream, "a" -> "11:00") ++ Seq(
             originsAre("time" -> Some(millis("10:50")))): _*)
     }
+
+  test("when all of an input is idle the report says so of each split") {
+    val (stream, df) = readings
+    var told = Seq.empty[(Boolean, Int, Int)]
+    val look = Execute { query =>
+      val origin = new ObjectMapper().readTree(Takeovers.report(query.runId).get.json).get("origins").get(0)
+      val splits = origin.get("splits")
+      told :+= ((origin.get("idle").asBoolean, splits.get("active").asInt, splits.get("idle").asInt))
+    }
+    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+      more(stream, "a" -> "10:00") ++ more(stream, "b" -> "10:05") ++ (1 to 25).flatMap(_ => Seq(second, look)): _*)
+    assert(told.head === ((false, 2, 0)))
+    assert(told.filter(_._1).map { case (_, active, idle) => (active, idle) }.distinct === Seq((0, 2)))
+  }
 
   test("a watermark may have no time-out where the session's setting gives it one") {
     val (stream, df) = readings
