@@ -28,7 +28,7 @@ def current_watermark(column: str | Column | None = None, *, key: str | None = N
 
     Raises:
         TypeError: Where both a column and a key are given.
-        AnalysisException: By Spark, with the code `NO_WATERMARK` in it (`error_code` reads it):
+        IllegalArgumentException: By Spark, with the code `NO_WATERMARK` in it (`error_code` reads it):
             the column has none there. Some mistakes come out only when the query begins.
 
     Example:
@@ -67,7 +67,7 @@ def is_late(column: str | Column) -> Column:
         A `BOOLEAN` column, never null: false where the time is null, and in batch queries.
 
     Raises:
-        AnalysisException: By Spark, with the code `NO_WATERMARK` in it; see `current_watermark`.
+        IllegalArgumentException: By Spark, with the code `NO_WATERMARK` in it; see `current_watermark`.
 
     Example:
         >>> hourly = readings.select("*", F.window("time", "1 hour").alias("window"))  # doctest: +SKIP

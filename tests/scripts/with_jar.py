@@ -24,7 +24,8 @@ elif how == "other minor":
 try:
     spark = builder.getOrCreate()
 except Exception as error:  # noqa: BLE001
-    result(code=tidemark.error_code(error), text=str(error)[:2000])
+    kind = f"{type(error).__module__}.{type(error).__name__}"
+    result(code=tidemark.error_code(error), kind=kind, text=str(error)[:2000])
     sys.exit(0)
 
 if how == "jar only":

@@ -7,9 +7,13 @@ final case class TidemarkError(code: String, what: String, fix: String) {
   def message: String = s"[TIDEMARK.$code] $what Fix this by $fix."
 }
 
-/** Carries a [[TidemarkError]] to the user; `getCondition` gives `TIDEMARK.CODE`. */
+/** Carries a [[TidemarkError]] to the user; `getCondition` gives `TIDEMARK.CODE`.
+  *
+  * An `IllegalArgumentException`, because PySpark has an error class for that, on Spark Connect too: its users see the
+  * sentence, and not a hundred lines of Java with the sentence in them.
+  */
 final class TidemarkException(val error: TidemarkError, cause: Throwable = null)
-    extends RuntimeException(error.message, cause)
+    extends IllegalArgumentException(error.message, cause)
     with SparkThrowable {
   override def getCondition: String = s"TIDEMARK.${error.code}"
 }
