@@ -42,6 +42,70 @@ def told(df: DataFrame, column: Any = "time", delay: Any = "1 minute", **options
     return str(caught.value)
 
 
+def test_a_column_that_is_a_plain_name_is_taken_as_one(events: DataFrame) -> None:
+    odd = events.withColumn("event.time", F.col("time"))
+    for column in (F.col("time"), odd["time"], F.col("`event.time`"), odd["`event.time`"]):
+        df = with_watermark(odd, column, "1 minute")
+        (marked,) = (f.name for f in df.schema.fields if "spark.watermarkDelayMs" in f.metadata)
+        assert marked in str(column)
+
+
+def test_any_other_column_is_refused_by_name(events: DataFrame) -> None:
+    for column in (
+        F.col("time") + F.expr("INTERVAL 1 HOUR"),
+        F.col("time").alias("t"),
+        F.lit("time"),
+    ):
+        said = told(events, column)
+        assert said.startswith("[TIDEMARK.UNKNOWN_COLUMN] ")
+        assert "withColumn" in said
+    assert told(events, F.col("seen.at")).startswith("[TIDEMARK.NESTED_COLUMN] ")
+    for what, kind in ((None, "NoneType"), (5, "int"), (["time"], "list")):
+        said = told(events, what)
+        assert said.startswith("[TIDEMARK.UNKNOWN_COLUMN] ")
+        assert kind in said
+
+
+@pytest.mark.parametrize(("delay", "kind"), [(None, "NoneType"), (10, "int"), (True, "bool")])
+def test_a_delay_of_another_type(events: DataFrame, delay: object, kind: str) -> None:
+    said = told(events, delay=delay)
+    assert said.startswith("[TIDEMARK.INVALID_DELAY] ")
+    assert f"of type {kind}" in said and "timedelta(minutes=10)" in said
+
+
+@pytest.mark.parametrize("key", [5, "", "  ", ["orders"], F])
+def test_a_key_that_is_no_name(events: DataFrame, key: object) -> None:
+    said = told(events, key=key)
+    assert said.startswith("[TIDEMARK.INVALID_OPTION] key is ")
+    assert 'such as "orders"' in said
+
+
+def test_a_split_that_is_no_one_value_of_a_row(events: DataFrame) -> None:
+    for split in (F.explode("kinds"), F.count("*"), F.explode("kinds").cast("string")):
+        split_by = split
+        code, text = refusal(
+            lambda: with_watermark(events, "time", "1 minute", split_by=split_by).schema  # noqa: B023
+        )
+        assert code == "INVALID_SPLITS", text
+        assert "one value for each row" in text
+
+
+def test_something_else_than_a_query(spark: SparkSession) -> None:
+    for other in (None, "orders", 7):
+        with pytest.raises(TidemarkError, match="start.. gives") as caught:
+            tidemark.report(cast(Any, other))
+        assert caught.value.code == "NOT_A_QUERY"
+        with pytest.raises(TidemarkError):
+            tidemark.late_rows(cast(Any, other), spark=spark)
+
+
+@pytest.mark.parametrize("place", ["", " ", "no:such:place", "nosuchscheme://x/y", None, 7])
+def test_a_log_is_in_a_place_that_can_be_read(spark: SparkSession, place: Any) -> None:
+    code, text = refusal(lambda: tidemark.log(place))
+    assert code == "NO_LOG", text
+    assert text.startswith("[TIDEMARK.NO_LOG] ")
+
+
 def test_what_the_engine_refuses_is_one_of_pysparks_errors_and_says_it_first(
     events: DataFrame, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -58,3 +122,21 @@ def test_what_the_engine_refuses_is_one_of_pysparks_errors_and_says_it_first(
         assert said[0].startswith("[TIDEMARK.")
         assert "Fix this by " in said[0]
         assert len(said) < 5
+
+
+@pytest.mark.classic
+def test_a_wrong_name_to_split_by_is_told_in_words_alone(
+    events: DataFrame, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert "such as 'kinds'" in told(events, split_by="kids")
+    assert "no column 'a.b.c'" in told(events, split_by="a.b.c")
+    written = capfd.readouterr()
+    assert "UNRESOLVED_COLUMN" not in written.out + written.err
+
+
+def test_a_number_is_not_told_to_be_cast(events: DataFrame) -> None:
+    said = told(events, "id")
+    assert said.startswith("[TIDEMARK.COLUMN_NOT_TIMESTAMP] ")
+    assert 'F.timestamp_millis(F.col("`id`"))' in said
+    assert 'F.timestamp_seconds(F.col("`id`"))' in said
+    assert "cast" not in said

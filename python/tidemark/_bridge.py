@@ -86,7 +86,7 @@ def tidemark_version(session: SparkSession) -> str | None:
     """What the extension says of itself, e.g. `0.1.0 spark-4.3`; None when it is not active."""
     from pyspark.errors import AnalysisException
 
-    with _expecting_an_error():
+    with expecting_an_error():
         try:
             return str(session.sql("SELECT tidemark_version()").collect()[0][0])
         except AnalysisException as error:
@@ -114,6 +114,23 @@ def log_table(session: SparkSession, checkpoint: str) -> DataFrame:
     return session.sql("SELECT * FROM tidemark_log(:checkpoint)", args={"checkpoint": checkpoint})
 
 
+def plain_name(column: Any) -> str | None:
+    """The name that a `Column` is, as Spark's parser takes it; None if it is anything else."""
+    if type(column).__module__.startswith("pyspark.sql.connect"):
+        expression = column._expr
+        if type(expression).__name__ != "ColumnReference":
+            return None
+        return str(expression.name())
+    node = column._jc.node()
+    kind = node.getClass().getSimpleName()
+    if kind == "ExpressionColumnNode":
+        # That of `df.time` or `df["time"]`.
+        attribute = node.expression()
+        is_name = attribute.getClass().getSimpleName() == "AttributeReference"
+        return str(attribute.name()) if is_name else None
+    return str(node.sql()) if kind == "UnresolvedAttribute" else None
+
+
 def session_of(query: StreamingQuery) -> SparkSession:
     """A session that can be asked about a query: its own on Connect, else the active one."""
     from pyspark.sql import SparkSession
@@ -131,19 +148,25 @@ def _jvm() -> Any:
 
 
 @contextmanager
-def _expecting_an_error() -> Iterator[None]:
-    # pyspark logs an error with its whole stack before we can catch it. Here it is an answer, so
-    # this thread's copy is kept off the user's screen.
+def expecting_an_error() -> Iterator[None]:
+    """Keeps what pyspark logs of an error that is an answer here off the user's screen.
+
+    pyspark logs an error with its whole stack before anybody can catch it. What other threads log
+    is not touched.
+    """
     from pyspark.logger import PySparkLogger
 
-    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    names = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+    loggers = [PySparkLogger.getLogger(name) for name in names]
     thread = threading.get_ident()
 
     def from_elsewhere(record: logging.LogRecord) -> bool:
         return record.thread != thread
 
-    logger.addFilter(from_elsewhere)
+    for logger in loggers:
+        logger.addFilter(from_elsewhere)
     try:
         yield
     finally:
-        logger.removeFilter(from_elsewhere)
+        for logger in loggers:
+            logger.removeFilter(from_elsewhere)

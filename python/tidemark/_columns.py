@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from tidemark import _bridge
 from tidemark._errors import TidemarkError
 
 if TYPE_CHECKING:
@@ -15,6 +16,32 @@ if TYPE_CHECKING:
 def quoted(name: str) -> str:
     """A column's exact name as Spark's parser takes it, dots, blanks and backticks included."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def name_of(column: object) -> str:
+    """The name a user has given for a column, as text or as a `Column` that is nothing but a name.
+
+    Raises:
+        TidemarkError: `UNKNOWN_COLUMN`.
+    """
+    from pyspark.sql import Column
+
+    if isinstance(column, str):
+        return column
+    if isinstance(column, Column):
+        name = _bridge.plain_name(column)
+        if name is not None:
+            return name
+        raise TidemarkError(
+            "UNKNOWN_COLUMN",
+            f"{column} is computed, and event time has to be a column of the DataFrame",
+            'adding it first: df.withColumn("event_time", ...), then "event_time"',
+        )
+    raise TidemarkError(
+        "UNKNOWN_COLUMN",
+        f"The event-time column is {column!r} of type {type(column).__name__}, and no name",
+        'naming a column of the DataFrame, such as "event_time" or F.col("event_time")',
+    )
 
 
 def find_column(df: DataFrame, column: str) -> tuple[str, StructField]:
@@ -96,9 +123,21 @@ def require_timestamp(field: StructField) -> None:
         "COLUMN_NOT_TIMESTAMP",
         f"Column {field.name!r} is of type {kind}, and event time has to be a timestamp (or a "
         "window of timestamps)",
-        f'converting it first: df.withColumn("{field.name}", '
-        f'F.col("{quoted(field.name)}").cast("timestamp"))',
+        f"converting it first: {_conversion(field)}",
     )
+
+
+def _conversion(field: StructField) -> str:
+    from pyspark.sql.types import NumericType
+
+    column = f'F.col("{quoted(field.name)}")'
+    if isinstance(field.dataType, NumericType):
+        # Spark casts a number as seconds: milliseconds would be in the year 58000.
+        return (
+            f'df.withColumn("{field.name}", F.timestamp_millis({column})) if it counts '
+            f"milliseconds, or F.timestamp_seconds({column}) if it counts seconds"
+        )
+    return f'df.withColumn("{field.name}", {column}.cast("timestamp"))'
 
 
 def _is_event_time(kind: DataType) -> bool:
@@ -134,10 +173,12 @@ def _without_backticks(column: str) -> str:
 def _resolve_qualified(df: DataFrame, name: str) -> StructField | None:
     from pyspark.errors import AnalysisException
 
-    try:
-        return df.select(name).schema.fields[0]
-    except AnalysisException:
-        return None
+    # That there is no such column is an answer here, and not an error to be shown.
+    with _bridge.expecting_an_error():
+        try:
+            return df.select(name).schema.fields[0]
+        except AnalysisException:
+            return None
 
 
 def _unknown(column: str, schema: StructType) -> TidemarkError:

@@ -65,7 +65,8 @@ def late_rows(query: StreamingQuery, *, spark: SparkSession | None = None) -> li
         nothing for operators that take all, and for queries that Tidemark does not run.
 
     Raises:
-        TidemarkError: When the extension is not active in the session; see `with_watermark`.
+        TidemarkError: `NOT_A_QUERY`; when the extension is not active in the session, as for
+            `with_watermark`.
 
     Example:
         >>> for late in tidemark.late_rows(query):  # doctest: +SKIP

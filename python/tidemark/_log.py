@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from tidemark import _bridge
+from tidemark._errors import TidemarkError
 from tidemark._session import require_extension
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ def log(checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None
         known), and `held_by`, the split that the watermark waits for.
 
     Raises:
-        TidemarkError: When the extension is not active in the session; see `with_watermark`.
-        Exception: By Spark, with the code `NO_LOG` in it (`error_code` reads it) where there is no
-            log, and `CHECKPOINT_ENTRY_DAMAGED` where it cannot be read.
+        TidemarkError: `NO_LOG` for what is no location; when the extension is not active in the
+            session, as for `with_watermark`.
+        IllegalArgumentException: By Spark, with the code `NO_LOG` in it (`error_code` reads it)
+            where there is no log. Where one cannot be read, the job that reads it fails with the
+            code `CHECKPOINT_ENTRY_DAMAGED`.
 
     Example:
         >>> rows = tidemark.log("/checkpoints/orders")  # doctest: +SKIP
@@ -44,4 +47,15 @@ def log(checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None
 
     session = spark if spark is not None else SparkSession.active()
     require_extension(session)
-    return _bridge.log_table(session, os.fspath(checkpoint))
+    return _bridge.log_table(session, _location(checkpoint))
+
+
+def _location(checkpoint: object) -> str:
+    path = os.fspath(checkpoint) if isinstance(checkpoint, os.PathLike) else checkpoint
+    if isinstance(path, str) and path.strip():
+        return path
+    raise TidemarkError(
+        "NO_LOG",
+        f"There is no watermark log in {checkpoint!r}, which is no location",
+        "giving the checkpoint location of a query that has ended a batch with Tidemark",
+    )

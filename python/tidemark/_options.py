@@ -58,7 +58,7 @@ def read_options(
     """
     options = Options()
     if key is not None:
-        options["key"] = key
+        options["key"] = _name(key)
     if idle_after is not None:
         options["idleAfterMs"] = _idle_after(idle_after, session)
     if expected_splits is not None:
@@ -80,6 +80,16 @@ def read_options(
 def as_json(options: Options) -> str:
     """The text for the engine, in ASCII: nothing on its way can take a character for another."""
     return json.dumps(options)
+
+
+def _name(key: object) -> str:
+    if isinstance(key, str) and key.strip():
+        return key
+    raise TidemarkError(
+        "INVALID_OPTION",
+        f"key is {key!r}, and it has to be a name",
+        'giving text, such as "orders", or by leaving it out: the column\'s name is used then',
+    )
 
 
 def _idle_after(value: object, session: SparkSession) -> int | Literal["none"]:

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tidemark import _bridge
+from tidemark._errors import TidemarkError
 from tidemark._report_text import render
 from tidemark._session import require_extension
 
@@ -65,11 +66,18 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
         The report as of the last batch that has ended.
 
     Raises:
-        TidemarkError: When the extension is not active in the session; see `with_watermark`.
+        TidemarkError: `NOT_A_QUERY`; when the extension is not active in the session, as for
+            `with_watermark`.
 
     Example:
         >>> print(tidemark.report(query))  # doctest: +SKIP
     """
+    if not (hasattr(query, "id") and hasattr(query, "runId")):
+        raise TidemarkError(
+            "NOT_A_QUERY",
+            f"The query is {query!r} of type {type(query).__name__}, and no streaming query",
+            "giving what writeStream.start() gives back, or one of spark.streams.active",
+        )
     require_extension(spark if spark is not None else _bridge.session_of(query))
     found = _bridge.report_json(query, spark)
     if found is not None:

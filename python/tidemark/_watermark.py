@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tidemark._columns import find_column, is_name_of_several, quoted, require_timestamp
+from tidemark._columns import find_column, is_name_of_several, name_of, quoted, require_timestamp
 from tidemark._durations import DELAY_METADATA, problem_with
 from tidemark._errors import TidemarkError
 from tidemark._options import (
@@ -31,7 +31,7 @@ _OUR_METADATA = "tidemark."
 
 def with_watermark(
     df: DataFrame,
-    column: str,
+    column: str | Column,
     delay: str | timedelta,
     *,
     key: str | None = None,
@@ -61,7 +61,8 @@ def with_watermark(
     Args:
         df: The DataFrame, streaming or not (on a batch DataFrame a watermark means nothing).
         column: A top-level column of type TIMESTAMP, or a window of timestamps. A name with dots
-            may be given as it is or in backticks.
+            may be given as it is or in backticks. A `Column` will do if it is nothing but a name,
+            such as `F.col("time")`.
         delay: How late rows may come, as Spark's interval text (`"10 minutes"`) or a `timedelta`;
             zero or more, to the millisecond.
         key: The name people know this watermark by, in reports and in the checkpoint. Left out,
@@ -95,7 +96,7 @@ def with_watermark(
         TidemarkError: `UNKNOWN_COLUMN`, `NESTED_COLUMN`, `COLUMN_NOT_TIMESTAMP`, `INVALID_DELAY`,
             `INVALID_SPLITS`, `INVALID_IDLE_AFTER`, `INVALID_MAX_AHEAD`, `INVALID_OPTION`; for a
             session without the extension `EXTENSION_NOT_SET`, `JAR_MISSING`, `SESSION_BEFORE_JAR`
-            or `SPARK_VERSION_MISMATCH`. A key used on two columns is found when the query starts:
+            or `SPARK_VERSION_MISMATCH`. A key used for two inputs is found when the query starts:
             `DUPLICATE_KEY`.
 
     Example:
@@ -106,7 +107,7 @@ def with_watermark(
     """
     session = df.sparkSession
     require_extension(session)
-    name, field = find_column(df, column)
+    name, field = find_column(df, name_of(column))
     require_timestamp(field)
     text = _delay_text(delay)
     splits = split_columns(df, split_by)
@@ -127,11 +128,14 @@ def with_watermark(
     return _apply(df, name, text)
 
 
-def _delay_text(delay: str | timedelta) -> str:
+def _delay_text(delay: object) -> str:
     if isinstance(delay, timedelta):
         if delay < timedelta(0):
             raise _invalid_delay(delay, "is negative")
         return f"{delay.days} days {delay.seconds} seconds {delay.microseconds} microseconds"
+    if not isinstance(delay, str):
+        kind = type(delay).__name__
+        raise _invalid_delay(delay, f"is of type {kind}, neither text nor a timedelta")
     if not delay.strip():
         raise _invalid_delay(delay, "is empty")
     return delay

@@ -80,10 +80,11 @@ object TidemarkError {
       "whose oldest value in state only that entry knows.",
     "restoring the file from a backup, or by starting with a new checkpoint")
 
-  def noLog(checkpoint: String): TidemarkError = TidemarkError(
-    "NO_LOG",
-    s"There is no watermark log in '$checkpoint': it has no folder 'tidemark', or nothing is in it yet.",
-    "giving the checkpoint location of a query that has ended a batch with Tidemark")
+  def noLog(checkpoint: String, why: String = "it has no folder 'tidemark', or nothing is in it yet"): TidemarkError =
+    TidemarkError(
+      "NO_LOG",
+      s"There is no watermark log in '$checkpoint': $why.",
+      "giving the checkpoint location of a query that has ended a batch with Tidemark")
 
   def invalidSetting(key: String, value: String, values: Seq[String]): TidemarkError = TidemarkError(
     "INVALID_SETTING",
@@ -143,8 +144,13 @@ object TidemarkError {
 
   def invalidOption(option: String, value: String, values: Seq[String]): TidemarkError = TidemarkError(
     "INVALID_OPTION",
-    s"The option $option of a watermark is '$value', which is none of ${values.mkString(", ")}.",
-    "giving one of them, or leaving it out")
+    s"The option $option of a watermark is '$value', and it has to be ${oneOf(values)}.",
+    "giving that, or leaving it out")
+  def splitNotOfOneRow(split: String): TidemarkError = TidemarkError(
+    "INVALID_SPLITS",
+    s"The input is split by '$split', which does not give one value for each row.",
+    "computing it in a step before (exploding, or aggregating), and splitting by the column that it gives")
+
 
   def noWatermark(reading: String, columns: Seq[String]): TidemarkError = TidemarkError(
     "NO_WATERMARK",
@@ -170,3 +176,8 @@ object TidemarkError {
 
   private def minor(version: String): String = version.split('.').take(2).mkString(".")
 }
+  private def oneOf(values: Seq[String]): String = values match {
+    case Seq(only) => only
+    case several => s"${several.init.mkString(", ")} or ${several.last}"
+  }
+

@@ -186,8 +186,10 @@ private[tidemark] object EntryFiles {
 
   private object Name {
     def unapply(name: String): Option[(Long, Kind)] = {
-      val (batch, suffix) = name.span(_.isDigit)
-      if (batch.isEmpty) None else kinds.find(_.suffix == suffix).map(batch.toLong -> _)
+      val (digits, suffix) = name.span(_.isDigit)
+      // What no batch is called so is nobody's business: it may have more digits than a number can have.
+      for (batch <- digits.toLongOption if batch.toString == digits; kind <- kinds.find(_.suffix == suffix))
+        yield batch -> kind
     }
   }
 }

@@ -6,6 +6,7 @@ import io.tidemark.{TidemarkError, TidemarkException}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.types._
@@ -28,6 +29,12 @@ object EventTimeFunction {
 /** @param children column, options, splits */
 private[tidemark] case class EventTimeOf(children: Seq[Expression]) extends Expression with Unevaluable {
   if (children.size < 2) throw invalid(s"takes a column, options and splits, but was given ${children.size} arguments")
+
+  // Before Spark takes a generator out of it, and says so in its own words.
+  splits.find(_.exists {
+    case _: Generator | _: AggregateFunction | _: AggregateExpression | _: WindowExpression => true
+    case _ => false
+  }).foreach(split => throw new TidemarkException(TidemarkError.splitNotOfOneRow(split.sql)))
 
   def time: Expression = children.head
   def splits: Seq[Expression] = children.drop(2)

@@ -126,7 +126,7 @@ private[tidemark] object EventTimeOptions {
     val known = Set("key", "idleAfterMs", "expectedSplits", "onReturn", "whenIdle", "maxAheadMs", "joinIdle")
     fields.fieldNames().asScala.find(!known(_)).foreach(name => throw invalid(s"has an unknown option '$name'"))
     EventTimeOptions(
-      text(fields, "key"),
+      text(fields, "key").map(requireName),
       None,
       Option(fields.get("expectedSplits")).filterNot(_.isNull).toSeq.flatMap(names),
       length(fields, "idleAfterMs"),
@@ -140,6 +140,10 @@ private[tidemark] object EventTimeOptions {
     Option(fields.get(name)).filterNot(_.isNull).map { value =>
       if (value.isTextual) value.asText else throw invalid(s"has the option '$name', which is not a text")
     }
+
+  private def requireName(key: String): String =
+    if (key.isBlank) throw new TidemarkException(TidemarkError.invalidOption("key", key, Seq("a name")))
+    else key
 
   private def length(fields: JsonNode, name: String): Option[Option[Long]] =
     Option(fields.get(name)).filterNot(_.isNull).map { value =>

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark
 
-import java.io.FileNotFoundException
+import java.io.{FileNotFoundException, IOException}
 
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.{Coalescer, Entry, OriginName, OriginState, SplitNames, Splits}
@@ -48,11 +48,20 @@ object LogTable {
     }
     val session = SparkSession.active
     val conf = new SerializableConfiguration(session.sessionState.newHadoopConf())
-    val batches = new EntryLog(new Path(location), conf.value, 0).batches
+    val batches = batchesIn(location, conf)
     if (batches.isEmpty) throw new TidemarkException(TidemarkError.noLog(location))
     val rows = session.sparkContext.parallelize(batches, batches.size).flatMap(read(location, conf, _))
     session.internalCreateDataFrame(rows, schema).queryExecution.analyzed
   }
+
+  private def batchesIn(location: String, conf: SerializableConfiguration): Seq[Long] =
+    try new EntryLog(new Path(location), conf.value, 0).batches
+    catch {
+      case e: TidemarkException => throw e
+      // No path, or on no file system that is there.
+      case e @ (_: IllegalArgumentException | _: IOException) =>
+        throw new TidemarkException(TidemarkError.noLog(location, e.getMessage), e)
+    }
 
   private def read(location: String, conf: SerializableConfiguration, batch: Long): Iterator[InternalRow] = {
     val log = new EntryLog(new Path(location), conf.value, 0)

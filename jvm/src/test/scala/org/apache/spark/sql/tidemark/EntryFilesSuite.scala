@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark
 
+import java.io.File
+import java.nio.file.Files
 import java.util.concurrent.ConcurrentLinkedQueue
 
 import scala.jdk.CollectionConverters._
@@ -33,6 +35,22 @@ class EntryFilesSuite extends TwoStreams {
       }
     }
   }
+
+  test("a file that is called like no batch is let alone, whatever is in its name") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.wandering.head)
+      val odd = Seq("12345678901234567890", "007", "-1", "1.", "7.changes.bak", "\u0661").map(entryFile(checkpoint, _))
+      odd.foreach(file => Files.write(file.toPath, Array[Byte](1, 2, 3)))
+      val before = recorder.batches.size
+      recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.wandering(1))
+      assert(recorder.batches.size > before)
+      assert(odd.forall(_.length == 3))
+    }
+  }
+
+  private def entryFile(checkpoint: File, name: String) = new File(checkpoint, s"tidemark/$name")
 
   test("old entries go with Spark's own") {
     withSQLConf(SQLConf.MIN_BATCHES_TO_RETAIN.key -> "2") {
