@@ -43,6 +43,32 @@ def test_one_key_on_two_columns(inputs: tuple[Feed, Feed], tmp_path: Path) -> No
     assert "'k'" in text and "time, rtime" in text
 
 
+def test_one_key_on_two_inputs_whose_columns_have_one_name(
+    inputs: tuple[Feed, Feed], tmp_path: Path
+) -> None:
+    left, right = inputs
+    other = with_watermark(
+        right.stream().withColumnRenamed("rtime", "time"), "time", "2 minutes", key="k"
+    )
+    times = marked(left, "time", "k").select("time").union(other.select("time"))
+    code, text = started(times, tmp_path)
+    assert code == "DUPLICATE_KEY"
+    assert "'k'" in text and "2 watermarks" in text and "'time'" in text
+
+
+def test_one_input_that_is_used_twice_has_one_key(
+    inputs: tuple[Feed, Feed], tmp_path: Path
+) -> None:
+    # Spark Connect may analyze a DataFrame anew wherever it is used; so does who writes it twice.
+    def again() -> DataFrame:
+        return with_watermark(inputs[0].stream(), "time", "1 minute", key="k", split_by="id")
+
+    one = again()
+    assert run_once(one.select("id").union(one.select("id")), tmp_path / "one") == [(1,), (1,)]
+    both = again().select("id").union(again().select("id"))
+    assert run_once(both, tmp_path / "both") == [(1,), (1,)]
+
+
 def test_a_union_whose_inputs_have_event_time_in_different_places(
     inputs: tuple[Feed, Feed], tmp_path: Path
 ) -> None:

@@ -33,8 +33,16 @@ object TidemarkError {
 
   def duplicateKey(key: String, columns: Seq[String]): TidemarkError = TidemarkError(
     "DUPLICATE_KEY",
-    s"The key '$key' names watermarks on different columns: ${columns.mkString(", ")}.",
+    if (columns.distinct.size > 1)
+      s"The key '$key' names watermarks on different columns: ${columns.distinct.mkString(", ")}."
+    else s"The key '$key' names ${columns.size} watermarks, on column '${columns.head}' of different inputs.",
     "giving each watermark a key of its own")
+
+  def keyReadsAsAnother(key: String, column: String): TidemarkError = TidemarkError(
+    "DUPLICATE_KEY",
+    s"The key '$key' reads like the name of another watermark of the query, on column '$column': watermarks of one name " +
+      "are numbered so.",
+    "giving the watermark another key")
 
   def unionWatermarkPosition(position: Int, column: String, input: Int, others: Seq[String]): TidemarkError =
     TidemarkError(

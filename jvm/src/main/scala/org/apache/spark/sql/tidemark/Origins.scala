@@ -42,15 +42,12 @@ private[tidemark] object Origins {
     // One origin used twice (a self-join) is one origin with one clock.
     val nodes = plan.collect { case origin: EventTimeWatermark => origin }.distinctBy(_.nodeId)
     val asked = nodes.map(EventTimeOptions.of(_))
-    asked.zip(nodes).flatMap { case (options, node) => options.key.map(_ -> node.eventTime.name) }.groupMap(_._1)(
-      _._2).foreach {
-      case (key, columns) =>
-        if (columns.distinct.size > 1) throw new TidemarkException(TidemarkError.duplicateKey(key, columns.distinct))
-    }
+    requireOneInput(asked.zip(nodes))
     val splits = plan.collect { case split: SplitBy => split.id -> split }.toMap
     val names = OriginName.number(nodes.zip(asked).map { case (node, options) =>
       options.key.getOrElse(node.eventTime.name)
     })
+    requireReadable(names.lazyZip(asked).lazyZip(nodes).toSeq)
     val all = nodes.lazyZip(names).lazyZip(asked).map { (node, name, options) =>
       val split = options.split.flatMap(splits.get)
       val rules = options.rules(EventTimeWatermark.getDelayMs(node.delay), split.toSeq.flatMap(_.by), conf)
@@ -64,6 +61,29 @@ private[tidemark] object Origins {
     }
     Origins(all, computedIn(plan), UnionInputs.leftOut(plan))
   }
+
+  private def requireOneInput(asked: Seq[(EventTimeOptions, EventTimeWatermark)]): Unit =
+    asked.flatMap { case (options, node) => options.key.map(_ -> node) }.groupMap(_._1)(_._2).foreach {
+      case (key, nodes) =>
+        if (nodes.tail.exists(!isSame(_, nodes.head)))
+          throw new TidemarkException(TidemarkError.duplicateKey(key, nodes.map(_.eventTime.name)))
+    }
+
+  /** Whether two are one that is written twice: Spark Connect may analyze a DataFrame anew wherever it is used. */
+  private def isSame(one: EventTimeWatermark, other: EventTimeWatermark): Boolean = {
+    def below(node: EventTimeWatermark) = node.child.transform { case split: SplitBy => split.copy(id = node.nodeId) }
+    one.eventTime.name == other.eventTime.name && one.delay == other.delay &&
+    below(one).sameResult(below(other.copy(nodeId = one.nodeId)))
+  }
+
+  /** A key may not read as the number of another that has none of its own, in reports and in the log. */
+  private def requireReadable(named: Seq[(OriginName, EventTimeOptions, EventTimeWatermark)]): Unit =
+    named.groupBy(_._1.toString).values.foreach { same =>
+      for {
+        key <- same.flatMap(_._2.key).headOption if same.size > 1
+        other <- same.find(!_._2.key.contains(key))
+      } throw new TidemarkException(TidemarkError.keyReadsAsAnother(key, other._3.eventTime.name))
+    }
 
   private def computedIn(plan: LogicalPlan): Set[ExprId] =
     plan
