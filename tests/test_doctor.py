@@ -13,7 +13,16 @@ def test_a_healthy_session_has_no_problems(spark: SparkSession) -> None:
     assert diagnosis.problems == ()
     assert diagnosis.ok
     checks = [finding.check for finding in diagnosis.findings]
-    assert checks == ["python", "pyspark", "java", "jar", "setting", "class path", "extension"]
+    assert checks == [
+        "python",
+        "pyspark",
+        "java",
+        "jar",
+        "setting",
+        "class path",
+        "extension",
+        "settings",
+    ]
 
 
 def test_the_running_session_is_found(spark: SparkSession) -> None:
@@ -49,11 +58,11 @@ def test_a_problem_is_printed_with_its_code_and_its_fix(
     monkeypatch.setattr("tidemark._bridge.tidemark_version", lambda _: "0.1.0 spark-9.9")
     text = str(tidemark.doctor(spark)).splitlines()
     assert text[0] == f"Tidemark {tidemark.__version__}"
-    assert text[-2] == (
+    assert text[-3] == (
         "  PROBLEM  extension  The jar was built for Spark 9.9, and this is Spark "
         f"{minor} [TIDEMARK.SPARK_VERSION_MISMATCH]"
     )
-    assert text[-1].strip() == "Fix this by giving Spark the jar that tidemark.jar_path() names."
+    assert text[-2].strip() == "Fix this by giving Spark the jar that tidemark.jar_path() names."
 
 
 def test_a_jar_of_another_release_than_the_package_is_told(

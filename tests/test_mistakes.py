@@ -140,3 +140,33 @@ def test_a_number_is_not_told_to_be_cast(events: DataFrame) -> None:
     assert 'F.timestamp_millis(F.col("`id`"))' in said
     assert 'F.timestamp_seconds(F.col("`id`"))' in said
     assert "cast" not in said
+
+
+def test_a_mistyped_setting_is_refused_by_name_with_the_nearest_one(
+    feed: Feeds, tmp_path: Path, spark: SparkSession
+) -> None:
+    other = feed("other", SCHEMA)
+    other.add({"id": 1, "time": "10:00"})
+    marked = with_watermark(other.stream(), "time", "1 minute")
+    with setting(spark, "spark.tidemark.idelAfter", "1 minute"):
+        code, text = refusal(lambda: run_once(marked, tmp_path / "checkpoint"))
+        (problem,) = tidemark.doctor(spark).problems
+    assert code == "UNKNOWN_SETTING"
+    assert "spark.tidemark.idelAfter" in text and "spark.tidemark.idleAfter" in text
+    assert (problem.check, problem.code) == ("settings", "UNKNOWN_SETTING")
+    assert "spark.tidemark.idleAfter" in str(problem.fix)
+
+
+def test_a_setting_that_is_none_of_its_values_is_told_in_a_sentence(
+    feed: Feeds, tmp_path: Path, spark: SparkSession
+) -> None:
+    other = feed("other", SCHEMA)
+    other.add({"id": 1, "time": "10:00"})
+    marked = with_watermark(other.stream(), "time", "1 minute")
+    with setting(spark, "spark.tidemark.idleAfter", "soon"):
+        code, text = refusal(lambda: run_once(marked, tmp_path / "checkpoint"))
+        (problem,) = tidemark.doctor(spark).problems
+    assert code == problem.code == "INVALID_SETTING"
+    said = "is 'soon', and it has to be none or a length of time above zero, such as 1 minute."
+    assert said in text
+    assert said.rstrip(".") in problem.found

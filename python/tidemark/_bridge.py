@@ -7,6 +7,7 @@ with? pyspark is imported inside the functions, because importing tidemark must 
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
@@ -112,6 +113,23 @@ def report_json(query: StreamingQuery, session: SparkSession | None) -> str | No
 def log_table(session: SparkSession, checkpoint: str) -> DataFrame:
     """The log of a query, by where its checkpoint is."""
     return session.sql("SELECT * FROM tidemark_log(:checkpoint)", args={"checkpoint": checkpoint})
+
+
+def settings_problem(session: SparkSession) -> dict[str, str] | None:
+    """What is wrong with the settings of a session: `code`, `what` and `fix`; None if nothing is.
+
+    A jar of an earlier release does not know.
+    """
+    from pyspark.errors import AnalysisException
+
+    with expecting_an_error():
+        try:
+            found = session.sql("SELECT tidemark_settings()").collect()[0][0]
+        except AnalysisException as error:
+            if error.getCondition() == "UNRESOLVED_ROUTINE":
+                return None
+            raise
+    return None if found is None else dict(json.loads(found))
 
 
 def plain_name(column: Any) -> str | None:

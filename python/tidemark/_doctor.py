@@ -96,6 +96,7 @@ def doctor(spark: SparkSession | None = None) -> Diagnosis:
             "setting": lambda: _check_setting(session),
             "class path": lambda: _check_class_path(session),
             "extension": lambda: _check_active(session),
+            "settings": lambda: _check_settings(session),
         }
     return Diagnosis(tuple(_looked_at(check, look) for check, look in checks.items()))
 
@@ -174,3 +175,13 @@ def _check_active(session: SparkSession) -> Finding:
     if problem is not None:
         return _problem("extension", problem)
     return Finding("extension", True, f"active: {version}")
+
+
+def _check_settings(session: SparkSession) -> Finding:
+    if _bridge.tidemark_version(session) is None:
+        return Finding("settings", True, "without the extension nothing reads spark.tidemark.*")
+    found = _bridge.settings_problem(session)
+    if found is None:
+        return Finding("settings", True, "nothing is wrong with spark.tidemark.*")
+    what = found["what"].rstrip(".")
+    return Finding("settings", False, what, found["code"], found["fix"])

@@ -4,6 +4,8 @@ import java.util.Locale
 
 import io.tidemark.core.{OnReturn, WhenIdle}
 
+import org.apache.commons.text.similarity.LevenshteinDistance
+
 /** A typed setting: its name, what it does, its default, and how its text is read. */
 final case class TidemarkConf[A](key: String, doc: String, default: A, since: String, values: Seq[String])(
     parse: String => Option[A]) {
@@ -117,4 +119,20 @@ object TidemarkConf {
       JoinIdleFollows,
       DowntimeIsSilence,
       MaxSplits)
+
+  private val Prefix = "spark.tidemark."
+
+  /** The first of these keys that reads like one of these settings and is none, with the nearest there is: Spark takes any
+    * key, and it would do nothing.
+    */
+  def mistyped(keys: Iterable[String]): Option[(String, String)] = {
+    val known = all.map(_.key)
+    keys.filter(key => key.toLowerCase(Locale.ROOT).startsWith(Prefix) && !known.contains(key)).minOption.map { key =>
+      def distance(one: String) =
+        LevenshteinDistance.getDefaultInstance.apply(
+          one.toLowerCase(Locale.ROOT),
+          key.toLowerCase(Locale.ROOT)).intValue
+      key -> known.minBy(distance)
+    }
+  }
 }

@@ -96,8 +96,13 @@ object TidemarkError {
 
   def invalidSetting(key: String, value: String, values: Seq[String]): TidemarkError = TidemarkError(
     "INVALID_SETTING",
-    s"The setting $key is '$value', which is none of ${values.mkString(", ")}.",
-    s"setting it to one of them, or by leaving it out")
+    s"The setting $key is '$value', and it has to be ${oneOf(values)}.",
+    "setting it to that, or by leaving it out")
+
+  def unknownSetting(key: String, nearest: String): TidemarkError = TidemarkError(
+    "UNKNOWN_SETTING",
+    s"There is no setting $key, so that it would do nothing.",
+    s"setting $nearest if that is what is meant, and leaving $key out")
 
   def takeoverFailed(query: String, why: String): TidemarkError = TidemarkError(
     "TAKEOVER_FAILED",

@@ -25,6 +25,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     Compatibility.check()
     extensions.injectFunction(VersionFunction.description)
     extensions.injectFunction(ReportFunction.description)
+    extensions.injectFunction(SettingsFunction.description)
     extensions.injectFunction(EventTimeFunction.description)
     extensions.injectFunction(CurrentWatermark.description)
     extensions.injectFunction(IsLate.description)

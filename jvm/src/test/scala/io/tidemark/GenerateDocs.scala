@@ -27,7 +27,9 @@ object GenerateDocs {
       |
       |Settings of a session, set as any other of Spark's: on the builder, by `--conf`, by `spark.conf.set`, by SQL's `SET`.
       |A query takes them as they are when it starts. They are not kept in the checkpoint: a query that is started again
-      |takes those of its session then. Upper and lower case are the same; any value but those named is an error.
+      |takes those of its session then. In a value upper and lower case are the same; any value but those named is an
+      |[error](errors.md#invalid_setting), and so is any other [name](errors.md#unknown_setting) that begins with
+      |`spark.tidemark.`.
       |
       || setting | default | values | what it does | since |
       ||---|---|---|---|---|

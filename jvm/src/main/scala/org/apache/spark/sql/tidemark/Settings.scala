@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.TidemarkConf
+import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.{OnReturn, WhenIdle}
 
 import org.apache.spark.sql.internal.SQLConf
@@ -24,6 +24,23 @@ private[tidemark] object Settings {
     else if (conf.getConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY) == "max")
       Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
     else None
+
+  /** Refuses a key that is meant for a setting and is none. */
+  def requireKnown(conf: SQLConf): Unit = mistyped(conf).foreach(error => throw new TidemarkException(error))
+
+  /** What is wrong with the settings of a session, whether anything has needed them or not. */
+  def problem(conf: SQLConf): Option[TidemarkError] =
+    mistyped(conf).orElse(TidemarkConf.all.flatMap { setting =>
+      try {
+        read(conf, setting)
+        None
+      } catch { case e: TidemarkException => Some(e.error) }
+    }.headOption)
+
+  private def mistyped(conf: SQLConf): Option[TidemarkError] =
+    TidemarkConf.mistyped(conf.getAllConfs.keys).map { case (key, nearest) =>
+      TidemarkError.unknownSetting(key, nearest)
+    }
 
   private def read[A](conf: SQLConf, setting: TidemarkConf[A]): A =
     setting.get(key => Option(conf.getConfString(key, null)))

@@ -177,10 +177,11 @@ private[tidemark] object Takeover {
   def of(execution: MicroBatchExecution): Option[Takeover] = {
     if (!isDue(execution)) None
     else {
+      Settings.requireKnown(SparkInternals.session(execution).sessionState.conf)
       val takeover = new Takeover(execution)
       takeover.listen()
-      // Spark has chosen its propagator by the same setting when the query was made.
       takeover.recall()
+      // Spark has chosen its propagator by the same setting when the query was made.
       if (SparkInternals.propagator(execution).isInstanceOf[PropagateWatermarkSimulator]) takeover.install()
       else takeover.query
       Some(takeover)
