@@ -170,3 +170,18 @@ def test_a_setting_that_is_none_of_its_values_is_told_in_a_sentence(
     said = "is 'soon', and it has to be none or a length of time above zero, such as 1 minute."
     assert said in text
     assert said.rstrip(".") in problem.found
+
+
+def test_what_a_user_observes_as_tidemark_is_there_and_so_are_the_late_rows(
+    feed: Feeds, run: Run
+) -> None:
+    events = feed("other", SCHEMA)
+    marked = with_watermark(events.stream(), "time", "0 seconds")
+    seen = marked.observe("tidemark", F.count("*").alias("mine"))
+    stepper = run(seen.groupBy(F.window("time", "10 minutes")).count())
+    events.add({"id": 1, "time": "12:00"})
+    stepper.step()
+    events.add({"id": 2, "time": "10:00"}, {"id": 3, "time": "10:01"})
+    stepper.step()
+    assert stepper.observed("tidemark") == {"mine": 2}
+    assert stepper.observed("tidemark_late_rows") == {"late_rows": 2, "late_rows_0": 2}

@@ -9,7 +9,8 @@ import org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 
 /** Late rows of a batch among the `observedMetrics` of its progress, as `tidemark`: `late_rows`, and of each operator's
-  * input, such as `late_rows_0` or `late_rows_1_left`.
+  * input, such as `late_rows_0` or `late_rows_1_left`. Where the user observes something as `tidemark`, the engine's are
+  * `tidemark_late_rows`.
   *
   * It is what `observe` puts into a plan, but that it counts nothing: [[OperatorInputExec]] has done so already.
   */
@@ -29,6 +30,7 @@ final class LateRowsMetricsExec(name: String, metricExpressions: Seq[NamedExpres
 
 object LateRowsMetricsExec {
   private val Name = "tidemark"
+  private val OtherName = "tidemark_late_rows"
 
   /** On top of what a query computes, if anything in it drops late rows. */
   private[tidemark] def over(plan: SparkPlan): SparkPlan = plan match {
@@ -43,8 +45,14 @@ object LateRowsMetricsExec {
           val side = if (joins(input.operator.value)) s"_${input.side.name}" else ""
           s"late_rows_${input.operator.value}$side"
         }
-        new LateRowsMetricsExec(Name, ("late_rows" +: names).map(Alias(Literal(0L), _)()), other)
+        new LateRowsMetricsExec(freeName(other), ("late_rows" +: names).map(Alias(Literal(0L), _)()), other)
       }
+  }
+
+  /** One that nothing observes under: Spark keeps one of several by the same name, and says nothing. */
+  private def freeName(plan: SparkPlan): String = {
+    val taken = plan.collect { case observed: CollectMetricsExec => observed.name }.toSet
+    (Iterator(Name, OtherName) ++ Iterator.from(2).map(n => s"$OtherName$n")).find(!taken(_)).get
   }
 
   private def counting(plan: SparkPlan): Seq[OperatorInputExec] =
