@@ -114,10 +114,17 @@ object TidemarkError {
     s"Query $query was stopped before it could emit wrong rows: $why.",
     "reporting this with the query's plan")
 
-  def unboundedJoinSide(join: String, side: String): TidemarkError = TidemarkError(
+  /** @param set what the setting is; the way out is another */
+  def unboundedJoinSide(join: String, side: String, set: TidemarkConf.Unbounded): TidemarkError = TidemarkError(
     "UNBOUNDED_JOIN_SIDE",
     s"The $side side of the join $join keeps its rows for ever, so rows of any age may come out of it.",
-    s"adding a time condition that bounds the $side side, or setting ${TidemarkConf.UnboundedJoin.key} to hold or spark")
+    s"adding a time condition that bounds the $side side, or setting ${TidemarkConf.UnboundedJoin.key} to " +
+      oneOf(TidemarkConf.Unbounded.all.filterNot(_ == set).map(_.name)))
+
+  def completeMode(operator: String): TidemarkError = TidemarkError(
+    "COMPLETE_MODE",
+    s"The $operator is written in complete mode: it keeps every group for ever, and drops no late rows.",
+    "writing in append or update mode, if its watermark is to close groups")
 
   def leftToSpark(reason: String, asks: String): TidemarkError = TidemarkError(
     "LEFT_TO_SPARK",
@@ -139,6 +146,11 @@ object TidemarkError {
     s"The watermark on column '$column' is split by '$split', which is of type $kind and has no order.",
     "splitting by a value that can be compared, such as text or a number")
 
+  def splitNotOfOneRow(split: String): TidemarkError = TidemarkError(
+    "INVALID_SPLITS",
+    s"The input is split by '$split', which does not give one value for each row.",
+    "computing it in a step before (exploding, or aggregating), and splitting by the column that it gives")
+
   def expectedSplitWidth(values: Int, expressions: Int): TidemarkError = TidemarkError(
     "INVALID_SPLITS",
     s"An expected split has $values values, but the input is split by $expressions expressions.",
@@ -159,11 +171,6 @@ object TidemarkError {
     "INVALID_OPTION",
     s"The option $option of a watermark is '$value', and it has to be ${oneOf(values)}.",
     "giving that, or leaving it out")
-  def splitNotOfOneRow(split: String): TidemarkError = TidemarkError(
-    "INVALID_SPLITS",
-    s"The input is split by '$split', which does not give one value for each row.",
-    "computing it in a step before (exploding, or aggregating), and splitting by the column that it gives")
-
 
   def noWatermark(reading: String, columns: Seq[String]): TidemarkError = TidemarkError(
     "NO_WATERMARK",
@@ -187,10 +194,10 @@ object TidemarkError {
       "Spark's own watermark, the minimum of all inputs (where an operator carries a second event-time column it is " +
       "refused, and needs a new checkpoint)"
 
-  private def minor(version: String): String = version.split('.').take(2).mkString(".")
-}
   private def oneOf(values: Seq[String]): String = values match {
     case Seq(only) => only
     case several => s"${several.init.mkString(", ")} or ${several.last}"
   }
 
+  private def minor(version: String): String = version.split('.').take(2).mkString(".")
+}

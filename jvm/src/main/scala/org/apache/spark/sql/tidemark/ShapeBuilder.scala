@@ -201,7 +201,8 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
     if (matters) {
       val error = TidemarkError.unboundedJoinSide(
         join.leftKeys.zip(join.rightKeys).map { case (l, r) => s"${l.sql} = ${r.sql}" }.mkString("on ", " and ", ""),
-        side.name)
+        side.name,
+        unbounded)
       if (unbounded == TidemarkConf.Unbounded.Refuse) throw new TidemarkException(error)
       notes += error
     }
@@ -213,6 +214,8 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
     // A limit has no event time of its own; whatever comes in passes.
     val active =
       if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
+    if (active.nonEmpty && LateDrops.takesAll(writer))
+      notes += TidemarkError.completeMode(s"${label(writer)} #${operator(writer).value}")
     val out = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
     val keeps = writer match {
       case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec => active.nonEmpty

@@ -1,6 +1,11 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.TidemarkConf
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.{TidemarkConf, TidemarkException, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.{AnalysisException, DataFrame}
 import org.apache.spark.sql.functions._
@@ -17,13 +22,95 @@ class RefusalsSuite extends RefusalsTest {
     testStream(union)(AddData(left, 1 -> at("10:00")), refusal("DUPLICATE_KEY", "'orders'", "ta, tb"))
   }
 
-  test("one key on two columns of one name is two watermarks") {
+  private def countedBy(key: String)(df: DataFrame, delay: String = "0 seconds") =
+    counted(keyed(df, "t", key).withWatermark("t", delay), "t").select($"count")
+
+  test("one key on two inputs with columns of one name") {
+    for (delay <- Seq("0 seconds", "1 minute")) {
+      val ((left, a), (_, b)) = (bare("t"), bare("t"))
+      val of = countedBy("orders") _
+      testStream(of(a, "0 seconds").union(of(b, delay)))(
+        AddData(left, 1 -> at("10:00")),
+        refusal("DUPLICATE_KEY", "'orders'", "2 watermarks", "column 't'"))
+    }
+  }
+
+  test(
+    "without a key columns of one name are two watermarks, and so is one input that is analyzed twice with its key") {
     val ((left, a), (right, b)) = (bare("t"), bare("t"))
-    def of(df: DataFrame) = counted(keyed(df, "t", "orders").withWatermark("t", "0 seconds"), "t").select($"count")
-    testStream(of(a).union(of(b)))(
+    def plain(df: DataFrame) = counted(df.withWatermark("t", "0 seconds"), "t").select($"count")
+    testStream(plain(a).union(plain(b)))(
       MultiAddData(left, 1 -> at("10:00"))(right, 1 -> at("11:00")),
       ProcessAllAvailable(),
-      originsAre("orders" -> Some(millis("10:00")), "orders#1" -> Some(millis("11:00"))))
+      originsAre("t" -> Some(millis("10:00")), "t#1" -> Some(millis("11:00"))))
+    def again = withWatermark(a, "t", "0 seconds", WatermarkOptions(key = Some("orders"), splitBy = Seq($"id")))
+    testStream(counted(again, "t").select($"count").union(counted(again, "t").select($"count")))(
+      AddData(left, 1 -> at("10:00")),
+      ProcessAllAvailable(),
+      originsAre("orders" -> Some(millis("10:00")), "orders#1" -> Some(millis("10:00"))))
+  }
+
+  test("a key that reads like the name of another watermark") {
+    val ((left, a), (_, b), (_, c)) = (bare("t"), bare("t"), bare("t"))
+    val plain = Seq(a, b).map(df => counted(df.withWatermark("t", "0 seconds"), "t").select($"count"))
+    testStream(plain.reduce(_.union(_)).union(countedBy("t#1")(c)))(
+      AddData(left, 1 -> at("10:00")),
+      refusal("DUPLICATE_KEY", "'t#1'", "column 't'"))
+  }
+
+  test("a key that is no name") {
+    val (_, a) = bare("t")
+    for (key <- Seq("", " ")) {
+      val error = intercept[TidemarkException](withWatermark(a, "t", "0 seconds", WatermarkOptions(key = Some(key))))
+      assert(error.getCondition === "TIDEMARK.INVALID_OPTION")
+      assert(error.getMessage.contains(s"'$key', and it has to be a name."))
+    }
+  }
+
+  test("a split that is not one value of a row") {
+    val (_, a) = bare("t")
+    for (split <- Seq(explode(array($"id")), explode(array($"id")).cast("string"), count("*"), lag($"id", 1).over())) {
+      val error =
+        intercept[TidemarkException](withWatermark(a, "t", "0 seconds", WatermarkOptions(splitBy = Seq(split))))
+      assert(error.getCondition === "TIDEMARK.INVALID_SPLITS")
+      assert(error.getMessage.contains("one value for each row"))
+    }
+  }
+
+  test("complete mode drops nothing and closes nothing, and the report says so") {
+    val (stream, df) = timed("t", "0 seconds")
+    def notes(mode: OutputMode, codes: String*) = testStream(counted(df, "t").select($"count"), mode)(
+      AddData(stream, 1 -> at("10:00")),
+      ProcessAllAvailable(),
+      report { json =>
+        val notes = json.get("notes").elements.asScala.toSeq
+        assert(notes.map(_.get("code").asText) === codes)
+        assert(notes.forall(_.get("message").asText.contains("The aggregation #0 is written in complete mode")))
+      })
+    notes(OutputMode.Complete, "COMPLETE_MODE")
+    notes(OutputMode.Update)
+  }
+
+  test("a setting that there is not: the nearest is named, and the query does not start") {
+    for ((key, nearest) <- Seq("spark.tidemark.idelAfter" -> "idleAfter", "Spark.tidemark.maxsplits" -> "maxSplits")) {
+      val (stream, df) = timed("t", "0 seconds")
+      spark.conf.set(key, "1 minute")
+      try testStream(counted(df, "t"))(
+          AddData(stream, 1 -> at("10:00")),
+          refusal("UNKNOWN_SETTING", s"no setting $key", s"setting spark.tidemark.$nearest"))
+      finally spark.conf.unset(key)
+    }
+  }
+
+  test("a value that a setting cannot have") {
+    for ((key, value, said) <- Seq(
+        ("idleAfter", "soon", "is 'soon', and it has to be none or a length of time above zero, such as 1 minute."),
+        ("unboundedJoin", "no", "is 'no', and it has to be spark, hold or refuse.")))
+      withSQLConf(s"spark.tidemark.$key" -> value) {
+        val problem = spark.sql("SELECT tidemark_settings()").head().getString(0)
+        assert(new ObjectMapper().readTree(problem).get("what").asText.endsWith(said))
+      }
+    assert(spark.sql("SELECT tidemark_settings()").head().isNullAt(0))
   }
 
   test("a union whose inputs have their event time at different positions") {
@@ -90,7 +177,10 @@ class RefusalsSuite extends RefusalsTest {
         // The right side's time goes nowhere behind the join.
         assert(notes.size === 1)
         assert(notes.get(0).get("code").asText === "UNBOUNDED_JOIN_SIDE")
-        assert(notes.get(0).get("message").asText.contains("The left side of the join on a = b"))
+        val message = notes.get(0).get("message").asText
+        assert(message.contains("The left side of the join on a = b"))
+        // What is set already is no way out.
+        assert(message.endsWith(s"${TidemarkConf.UnboundedJoin.key} to hold or refuse."))
       },
       // As in Spark the left side's time waits for the right input, though that closes nothing.
       CheckNewAnswer(),
