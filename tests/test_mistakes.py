@@ -106,6 +106,14 @@ def test_a_log_is_in_a_place_that_can_be_read(spark: SparkSession, place: Any) -
     assert text.startswith("[TIDEMARK.NO_LOG] ")
 
 
+def test_a_location_is_taken_as_it_is_whatever_is_in_it(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    for name in ("it's", 'a "b"', "back\\slash", "\N{SNOWMAN}"):
+        with setting(spark, "spark.sql.parser.escapedStringLiterals", "true"):
+            assert f"{tmp_path}/{name}" in refusal(lambda: tidemark.log(tmp_path / name))[1]  # noqa: B023
+
+
 def test_what_the_engine_refuses_is_one_of_pysparks_errors_and_says_it_first(
     events: DataFrame, tmp_path: Path, spark: SparkSession
 ) -> None:

@@ -121,3 +121,22 @@ def test_what_is_absent_or_null_is_left_out() -> None:
         "split null, no clock yet",
         "idle since undefined: split null, never had a clock",
     ]
+
+
+def test_nothing_that_moves_a_cursor_reaches_the_terminal() -> None:
+    key = "orders\x1b[2J\nquery fake, batch 9"
+    column = {"name": "a\tb", "in_ms": None, "out_ms": 0, "held_by": key}
+    odd = {
+        "query": {"id": "5f1c", "name": "my\rquery"},
+        "engine": "tidemark",
+        "batch": 1,
+        "origins": [{"key": key, "column": "time", "watermark_ms": 0}],
+        "notes": [{"code": "X", "message": "about \x07this"}],
+        "plan": {"operator": "withWatermark", "key": key, "columns": [column], "children": []},
+    }
+    text = str(Report(odd))
+    assert [
+        character for character in text if not character.isprintable() and character != "\n"
+    ] == []
+    assert len(text.splitlines()) == 8
+    assert "orders\\x1b[2J\\nquery fake, batch 9" in text

@@ -112,7 +112,10 @@ def report_json(query: StreamingQuery, session: SparkSession | None) -> str | No
 
 def log_table(session: SparkSession, checkpoint: str) -> DataFrame:
     """The log of a query, by where its checkpoint is."""
-    return session.sql("SELECT * FROM tidemark_log(:checkpoint)", args={"checkpoint": checkpoint})
+    # As bytes: what a backslash means is a setting, and parsers of other extensions (Delta's on
+    # Spark 4.1) lose the parameters of a text.
+    location = checkpoint.encode(errors="surrogateescape").hex()
+    return session.sql(f"SELECT * FROM tidemark_log(CAST(X'{location}' AS STRING))")
 
 
 def settings_problem(session: SparkSession) -> dict[str, str] | None:

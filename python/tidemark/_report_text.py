@@ -17,9 +17,15 @@ _Node = dict[str, Any]
 
 def render(report: _Node) -> str:
     """The whole report, without a line break at its end."""
-    return "\n".join(
-        [_heading(report), *_origins(report), *_notes(report), *_plan(report.get("plan"))]
-    )
+    lines = [_heading(report), *_origins(report), *_notes(report), *_plan(report.get("plan"))]
+    return "\n".join(map(_printable, lines))
+
+
+def _printable(line: str) -> str:
+    # Keys and columns may be called anything, also what a terminal takes for a command.
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 def _heading(report: _Node) -> str:
@@ -29,16 +35,16 @@ def _heading(report: _Node) -> str:
         return f"query {name}: left to Spark ({report.get('reason') or 'no reason given'})"
     batch = report.get("batch")
     where = "no batch has ended yet" if batch is None else f"batch {batch}"
+    waiting = report.get("waiting_since")
+    if waiting:
+        since = " since the restart" if waiting == "restart" else ""
+        return f"query {name}, {where}: waiting for its first batch{since}"
     return f"query {name}, {where}: one watermark per event-time column"
 
 
 def _origins(report: _Node) -> Iterator[str]:
     origins = report.get("origins") or []
     if not origins:
-    waiting = report.get("waiting_since")
-    if waiting:
-        since = " since the restart" if waiting == "restart" else ""
-        return f"query {name}, {where}: waiting for its first batch{since}"
         return
     yield "inputs"
     for origin in origins:

@@ -181,11 +181,16 @@ object SplitNames {
       .toVector
   }
 
-  /** A name for people: one text as it is, several in brackets. */
+  /** A name for people: one text as it is, several in brackets. A text that reads as null is in quotes. */
   def show(name: Seq[Option[String]]): String = name match {
-    case Seq(one) => one.getOrElse("null")
-    case several => several.map(_.getOrElse("null")).mkString("[", ", ", "]")
+    case Seq(one) => show(one)
+    case several => several.map(show).mkString("[", ", ", "]")
   }
+
+  private def show(value: Option[String]): String =
+    value.fold("null")(text => if (ReadsAsNull.matcher(text).matches) s"\"$text\"" else text)
+
+  private val ReadsAsNull = "\"*null\"*".r.pattern
 
   private def hash(name: Array[Byte], from: Int, until: Int): Int = {
     var hash = 0

@@ -21,8 +21,13 @@ import org.apache.spark.sql.execution.streaming.checkpointing.{
   * Goes through Spark's [[CheckpointFileManager]], and so works on every file system that Spark can checkpoint to. The
   * folder is listed once; what is in it after that is remembered. [[write]] and [[abandon]] may be called from any thread,
   * the others are the query's own.
+  *
+  * @param known what a listing has had, where the folder is not to be listed again
   */
-private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) {
+private[tidemark] final class EntryFiles(
+    checkpoint: Path,
+    conf: Configuration,
+    known: Option[EntryFiles.Listing] = None) {
   import EntryFiles._
 
   private val folder = new Path(checkpoint, Folder)
@@ -31,12 +36,16 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
   // Before the first file is written: who only reads makes no folder.
   private lazy val madeFolder: Unit = if (!manager.exists(folder)) manager.mkdirs(folder)
 
-  private lazy val listed = if (manager.exists(folder)) manager.list(folder).toSeq else Nil
+  /** What was there when this was first asked. */
+  lazy val listing: Listing = known.getOrElse {
+    val there = if (manager.exists(folder)) manager.list(folder).toSeq else Nil
+    there.map(file => file.getPath.getName -> file.getLen)
+  }
 
   private lazy val present = {
     val found = mutable.TreeMap.empty[Long, Set[Kind]]
-    listed.map(_.getPath.getName).foreach {
-      case Name(batch, kind) => noteIn(found, batch, kind)
+    listing.foreach {
+      case (Name(batch, kind), _) => noteIn(found, batch, kind)
       case _ =>
     }
     found
@@ -81,8 +90,8 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
 
   /** Before memory is taken for it. */
   private def requireShort(file: Path): Unit =
-    listed.find(there => there.getPath.getName == file.getName && there.getLen > ByteWriter.Most).foreach { there =>
-      val why = s"it is ${there.getLen} bytes long, as none can be"
+    listing.find { case (name, bytes) => name == file.getName && bytes > ByteWriter.Most }.foreach { case (_, bytes) =>
+      val why = s"it is $bytes bytes long, as none can be"
       throw new TidemarkException(TidemarkError.entryDamaged(file.toString, why))
     }
 
@@ -167,6 +176,9 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
 
 private[tidemark] object EntryFiles {
   val Folder: String = "tidemark"
+
+  /** Files by name, with their bytes. */
+  type Listing = Seq[(String, Long)]
 
   sealed abstract class Kind(val suffix: String)
 

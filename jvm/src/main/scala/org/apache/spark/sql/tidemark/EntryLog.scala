@@ -14,12 +14,17 @@ import org.apache.hadoop.fs.Path
   * own thread, keep the way back to something whole short.
   *
   * @param retain entries that are kept, as Spark keeps its own
+  * @param known what a listing of the folder has had, if there was one just now
   */
-private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, retain: Int) {
+private[tidemark] final class EntryLog(
+    checkpoint: Path,
+    conf: Configuration,
+    retain: Int,
+    known: Option[EntryFiles.Listing] = None) {
   import EntryFiles._
   import EntryLog._
 
-  private val files = new EntryFiles(checkpoint, conf)
+  private val files = new EntryFiles(checkpoint, conf, known)
   private val snapshots = new SnapshotWriter(files)
 
   private var last = Option.empty[EntryCodec.Written]
@@ -56,6 +61,9 @@ private[tidemark] final class EntryLog(checkpoint: Path, conf: Configuration, re
 
   /** The batches that have an entry, in order. */
   def batches: Seq[Long] = files.batches.filter(one => files.has(one, Whole) || files.has(one, Changes)).toSeq
+
+  /** What the folder had when it was first looked at. */
+  def listing: Listing = files.listing
 
   /** Where the entry of a batch is. */
   def file(batch: Long): String = files.path(batch, Whole).toString

@@ -48,33 +48,45 @@ object LogTable {
     }
     val session = SparkSession.active
     val conf = new SerializableConfiguration(session.sessionState.newHadoopConf())
-    val batches = batchesIn(location, conf)
+    val (batches, listing) = found(location, conf)
     if (batches.isEmpty) throw new TidemarkException(TidemarkError.noLog(location))
-    val rows = session.sparkContext.parallelize(batches, batches.size).flatMap(read(location, conf, _))
+    val rows = session.sparkContext.parallelize(batches, batches.size).flatMap(read(location, conf, listing, _))
     session.internalCreateDataFrame(rows, schema).queryExecution.analyzed
   }
 
-  private def batchesIn(location: String, conf: SerializableConfiguration): Seq[Long] =
-    try new EntryLog(new Path(location), conf.value, 0).batches
-    catch {
+  private def found(location: String, conf: SerializableConfiguration): (Seq[Long], EntryFiles.Listing) =
+    try {
+      val log = new EntryLog(new Path(location), conf.value, 0)
+      (log.batches, log.listing)
+    } catch {
       case e: TidemarkException => throw e
       // No path, or on no file system that is there.
       case e @ (_: IllegalArgumentException | _: IOException) =>
         throw new TidemarkException(TidemarkError.noLog(location, e.getMessage), e)
     }
 
-  private def read(location: String, conf: SerializableConfiguration, batch: Long): Iterator[InternalRow] = {
-    val log = new EntryLog(new Path(location), conf.value, 0)
+  /** The folder is listed once for all batches, and again only where the query has gone on since then. */
+  private def read(
+      location: String,
+      conf: SerializableConfiguration,
+      listing: EntryFiles.Listing,
+      batch: Long): Iterator[InternalRow] = {
     val entry =
-      try log.read(batch)
-      catch {
-        // Of a query that is running: it has just been deleted, or is being written.
-        case _: FileNotFoundException => None
-        case e: TidemarkException if EntryLog.isCutShort(e) && isChanging(log, batch, location, conf) => None
-        // Of one that was stopped in the middle of a batch, which Spark alone has ended.
-        case e: TidemarkException if EntryLog.isEmpty(e) => None
-      }
+      try new EntryLog(new Path(location), conf.value, 0, Some(listing)).read(batch)
+      catch { case _: FileNotFoundException | _: TidemarkException => readAsItIs(location, conf, batch) }
     entry.iterator.flatMap(rowsOf)
+  }
+
+  private def readAsItIs(location: String, conf: SerializableConfiguration, batch: Long): Option[Entry] = {
+    val log = new EntryLog(new Path(location), conf.value, 0)
+    try log.read(batch)
+    catch {
+      // Of a query that is running: it has just been deleted, or is being written.
+      case _: FileNotFoundException => None
+      case e: TidemarkException if EntryLog.isCutShort(e) && isChanging(log, batch, location, conf) => None
+      // Of one that was stopped in the middle of a batch, which Spark alone has ended.
+      case e: TidemarkException if EntryLog.isEmpty(e) => None
+    }
   }
 
   private def isChanging(log: EntryLog, batch: Long, location: String, conf: SerializableConfiguration): Boolean =

@@ -7,8 +7,8 @@ import io.tidemark.core.{EntryCodec, OriginName, Splits, SplitsSnapshot}
 import org.apache.spark.internal.Logging
 import org.apache.spark.util.ThreadUtils
 
-/** Writes snapshots of a query's splits, one at a time, on a thread of its own: no batch waits for one. Called on the
-  * query's thread.
+/** Writes snapshots of a query's splits, one at a time, beside the query's thread: no batch waits for one, and no query for
+  * the snapshot of another. Called on the query's thread.
   */
 private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging {
   import EntryFiles._
@@ -37,7 +37,7 @@ private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging 
   /** Begins one, if none is being written. */
   def begin(entry: EntryCodec.Written): Unit = if (running.isEmpty) {
     val before = last.map(_.names)
-    running = Some(CompletableFuture.supplyAsync(() => write(entry, before), thread))
+    running = Some(CompletableFuture.supplyAsync(() => write(entry, before), threads))
   }
 
   private def write(written: EntryCodec.Written, before: Option[NamesFile]): Snapshot = {
@@ -55,7 +55,8 @@ private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging 
 }
 
 private[tidemark] object SnapshotWriter {
-  private lazy val thread = ThreadUtils.newDaemonSingleThreadExecutor("tidemark-snapshots")
+  // One for each query that has a snapshot to write; they end when they have nothing to do.
+  private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-snapshots")
 
   /** @param batch whose splits it shows; @param size bytes without the names */
   final case class Snapshot(batch: Long, size: Int, names: NamesFile)

@@ -2,15 +2,17 @@ package org.apache.spark.sql.tidemark
 
 import java.io.File
 import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicInteger
 
 import io.tidemark.{TidemarkException, WatermarkOptions}
 import io.tidemark.core.{EntryCodec, ManySplits}
 import io.tidemark.functions.withWatermark
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path, PathFilter}
 
 import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
 import org.apache.spark.sql.functions._
 
 /** What a checkpoint says of its query, without the query. */
@@ -138,10 +140,53 @@ class LogTableSuite extends TwoStreams {
     }
   }
 
+  test("a null split and one that is called null are told apart") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val device = when($"a" === 1, lit("null")).when($"a" === 2, lit("\"null\"")).when($"a" === 3, lit("x"))
+      val split = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(splitBy = Seq(device)))
+      new Recorder("append", checkpoint).run(counted(split, "ta"))(
+        inputs.step((1 to 4).map(_ -> "10:00"): _*)())
+      val names = log(checkpoint).where("batch = 0").select("split").as[String].collect().toSet
+      assert(names === Set("null", "\"null\"", "\"\"null\"\"", "x"))
+    }
+  }
+
+  test("its folder is listed once, however many batches there are") {
+    withTempDir { checkpoint =>
+      run(checkpoint)
+      keptBy(classOf[CountedListings]) {
+        CountedListings.of.set(0)
+        assert(clocks(checkpoint).map(_.getLong(0)).distinct.size > 2)
+        assert(CountedListings.of.get === 1)
+      }
+    }
+  }
+
+  test("a place that is none is refused in words") {
+    for (place <- Seq("", " ", "no:such:place", "nosuchscheme://x/y")) {
+      val error = intercept[TidemarkException](spark.sql(s"SELECT * FROM tidemark_log('$place')"))
+      assert(error.getCondition === "TIDEMARK.NO_LOG", place)
+    }
+  }
+
   test("it takes one constant text") {
     for (arguments <- Seq("", "'a', 'b'", "7", "null", "upper(id)")) {
       val error = intercept[Throwable](spark.sql(s"SELECT * FROM tidemark_log($arguments)"))
       assert(causes(error).exists(e => e.getMessage.contains("WRONG_ARGUMENTS") || arguments == "upper(id)"), arguments)
     }
   }
+}
+
+/** Counts how often the watermark entries are listed. */
+final class CountedListings(path: Path, conf: Configuration)
+    extends FileContextBasedCheckpointFileManager(path, conf) {
+  override def list(folder: Path, filter: PathFilter): Array[FileStatus] = {
+    if (folder.getName == EntryFiles.Folder) CountedListings.of.incrementAndGet()
+    super.list(folder, filter)
+  }
+}
+
+object CountedListings {
+  val of = new AtomicInteger
 }
