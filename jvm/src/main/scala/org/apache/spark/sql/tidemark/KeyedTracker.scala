@@ -43,6 +43,7 @@ private[tidemark] final class KeyedTracker(takeover: Takeover, query: KeyedQuery
     val noted =
       inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
     query.ended(takeover.batch.id, takeover.now, Observation(heard(executedPlan), noted.toMap))
+    takeover.forgetRecalled()
     tellDropped(executedPlan, inputs)
     query.countLate(takeover.batch.id, lateRows(inputs))
   }

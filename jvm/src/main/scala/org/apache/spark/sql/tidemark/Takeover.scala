@@ -37,6 +37,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   lazy val query: Option[KeyedQuery] = {
     val decision = leftToSpark.toLeft(begin())
     decision.left.foreach { reason =>
+      forgetRecalled()
       logWarning(s"$label: watermarks are left to Spark, because of $reason")
       refuseOptions(origins, reason)
     }
@@ -122,6 +123,9 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   def recalled: Option[Recalled] = remembered
 
   @volatile private var remembered = Option.empty[Recalled]
+
+  /** Once there is something newer: it has all the splits that the query had. */
+  def forgetRecalled(): Unit = remembered = None
 
   // What cannot be read is refused where it is told to the user.
   private def recall(): Unit = remembered = Try {
