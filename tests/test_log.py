@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed
 from support.streams import refusal, run_once
 
 import tidemark
+from tidemark._bridge import log_table
 
 SCHEMA = "device STRING, time TIMESTAMP"
 Feeds = Callable[..., Feed]
@@ -51,3 +53,16 @@ def test_a_place_without_a_log_is_refused(tmp_path: Path, spark: SparkSession) -
 @pytest.mark.parametrize("name", ["it's", "a b"])
 def test_a_location_is_taken_as_it_is(name: str, tmp_path: Path, spark: SparkSession) -> None:
     assert f"{tmp_path}/{name}" in refusal(lambda: tidemark.log(tmp_path / name))[1]
+
+
+def test_it_needs_no_parameters_which_other_parsers_lose(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    class WithoutParameters:
+        """As where Delta's parser stands before Spark's, on Spark 4.1."""
+
+        def sql(self, text: str, args: object = None) -> DataFrame:
+            return spark.sql(text)
+
+    session = cast(SparkSession, WithoutParameters())
+    assert refusal(lambda: log_table(session, str(tmp_path / "it's")).columns)[0] == "NO_LOG"

@@ -7,6 +7,7 @@ import io.tidemark.core.{Coalescer, Entry, OriginName, OriginState, SplitNames, 
 
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo, GenericInternalRow}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -61,7 +62,7 @@ object LogTable {
     } catch {
       case e: TidemarkException => throw e
       // No path, or on no file system that is there.
-      case e @ (_: IllegalArgumentException | _: IOException) =>
+      case e @ (_: IllegalArgumentException | _: IOException | _: SparkException) =>
         throw new TidemarkException(TidemarkError.noLog(location, e.getMessage), e)
     }
 
