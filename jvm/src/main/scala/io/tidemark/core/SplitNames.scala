@@ -1,6 +1,8 @@
 package io.tidemark.core
 
 import java.io.ObjectOutputStream
+import java.lang.invoke.MethodHandles
+import java.nio.ByteOrder.LITTLE_ENDIAN
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Arrays
 
@@ -124,6 +126,13 @@ final class SplitNames private (
     at
   }
 
+  /** How many places of the table are looked at until a name is found. */
+  private[core] def probes(number: Int): Int = {
+    val places = hashed
+    val first = SplitNames.hash(bytes, start(number), ends(number))
+    1 + (place(places, bytes, start(number), ends(number)) - first & places.length - 1)
+  }
+
   private def isAt(number: Int, name: Array[Byte], from: Int, until: Int): Boolean =
     Arrays.equals(bytes, start(number), ends(number), name, from, until)
 
@@ -181,6 +190,8 @@ object SplitNames {
       .toVector
   }
 
+  private val words = MethodHandles.byteArrayViewVarHandle(classOf[Array[Long]], LITTLE_ENDIAN)
+
   /** A name for people: one text as it is, several in brackets. A text that reads as null is in quotes. */
   def show(name: Seq[Option[String]]): String = name match {
     case Seq(one) => show(one)
@@ -193,15 +204,22 @@ object SplitNames {
   private val ReadsAsNull = "\"*null\"*".r.pattern
 
   private def hash(name: Array[Byte], from: Int, until: Int): Int = {
-    var hash = 0
+    val hash = new KeyedHash
     var at = from
+    while (until - at >= 8) {
+      hash.add(words.get(name, at): Long)
+      at += 8
+    }
+    // As SipHash has it: what is left over, and the size in the upper bits, so that no name is the begin of another.
+    var last = (until - from).toLong << 56
+    var shift = 0
     while (at < until) {
-      hash = hash * 31 + name(at)
+      last |= (name(at) & 0xffL) << shift
+      shift += 8
       at += 1
     }
-    // Sums of multiples of 31 are alike in their lowest bits, which is where the table looks.
-    hash *= 0x9e3779b9
-    hash ^ (hash >>> 15)
+    hash.add(last)
+    hash.result().toInt
   }
 
   // At most half full.

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark
 
+import io.tidemark.core.KeyedHash
+
 import org.apache.spark.unsafe.Platform.{getByte, getInt, getLong, putByte, putInt, putLong}
 
 /** What is done with the bytes of a key, a word at a time. Keys are short, and a call of the runtime's own routines for
@@ -10,37 +12,29 @@ import org.apache.spark.unsafe.Platform.{getByte, getInt, getLong, putByte, putI
 private[tidemark] object KeyBytes {
   private final val Word = 8
   private final val Half = 4
-  // 2^64 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4).
-  private final val Multiplier = 0x9e3779b97f4a7c15L
 
-  /** Equal for equal bytes, in one process: it depends on the order of bytes of the machine. */
+  /** Equal for equal bytes, in one process: it depends on a key, and on the order of bytes of the machine. */
   def hash(base: AnyRef, at: Long, size: Int): Int = {
-    var hash = size.toLong
+    val hash = new KeyedHash
     if (size >= Word) {
       val last = at + size - Word
       var word = at
       while (word < last) {
-        hash = mix(hash, getLong(base, word))
+        hash.add(getLong(base, word))
         word += Word
       }
-      hash = mix(hash, getLong(base, last))
+      hash.add(getLong(base, last))
     } else if (size >= Half) {
-      hash = mix(hash, getInt(base, at))
-      hash = mix(hash, getInt(base, at + size - Half))
+      hash.add(getInt(base, at).toLong << 32 | getInt(base, at + size - Half) & 0xffffffffL)
     } else {
       var byte = 0
       while (byte < size) {
-        hash = mix(hash, getByte(base, at + byte))
+        hash.add(getByte(base, at + byte).toLong)
         byte += 1
       }
     }
-    hash.toInt
-  }
-
-  // Both halves of the product: the lower one says nothing of a word's upper bytes, where the last letters are.
-  private def mix(hash: Long, word: Long): Long = {
-    val known = hash ^ word
-    Math.multiplyHigh(known, Multiplier) ^ known * Multiplier
+    hash.add(size.toLong)
+    hash.result().toInt
   }
 
   def same(base: AnyRef, at: Long, otherBase: AnyRef, otherAt: Long, size: Int): Boolean = {

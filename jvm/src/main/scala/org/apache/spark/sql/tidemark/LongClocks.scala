@@ -2,6 +2,8 @@ package org.apache.spark.sql.tidemark
 
 import java.util.Arrays
 
+import io.tidemark.core.KeyedHash
+
 /** The largest event time of each split, where a number says which one.
   *
   * A hash table of open addressing, at most half full, in which a number and its time lie side by side. Rows wait in a
@@ -60,8 +62,7 @@ private[tidemark] final class LongClocks(factory: TaskClocks.Factory) {
   /** Where a number is, or where it would be. */
   private def place(key: Long): Int = {
     val mask = pairs.length - 1
-    // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): numbers that follow each other lie apart.
-    var at = (key * 0x9e3779b97f4a7c15L >>> shift).toInt << 1
+    var at = (hash(key) >>> shift).toInt << 1
     while (pairs(at) != key && pairs(at + 1) != NoTime) at = at + 2 & mask
     at
   }
@@ -78,10 +79,17 @@ private[tidemark] final class LongClocks(factory: TaskClocks.Factory) {
   }
 }
 
-private object LongClocks {
+private[tidemark] object LongClocks {
   import TaskClocks.NoTime
 
   private val QueuedRows = 256
+
+  /** Its upper bits say where a number is. */
+  private[tidemark] def hash(key: Long): Long = {
+    val hash = new KeyedHash
+    hash.add(key)
+    hash.result()
+  }
 
   private def emptyPairs(pairs: Int): Array[Long] = {
     val empty = new Array[Long](Math.multiplyExact(pairs, 2))

@@ -7,6 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import org.apache.spark.sql.types.{DataType, LongType, StringType}
+import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
 /** The tables behind a task's clocks, beside a map that is plainly right. */
@@ -50,5 +51,28 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       clocks.foreach((number, millis) => assert(found.put(clocks.text(number).toString, millis).isEmpty))
       assert(found.toMap == largest(rows))
     }
+  }
+
+  private val many = 1 << 16
+
+  /** How many of twice as many places are taken: about 0.8 of the number of keys, where they are taken at random. */
+  private def places(hashes: Seq[Int]): Int = hashes.map(_ >>> 15).distinct.size
+
+  test("numbers that collide in Fibonacci hashing are spread over the table") {
+    // Times the multiplier, which is odd, they are the smallest numbers.
+    val inverse = BigInt(0x9e3779b97f4a7c15L).modInverse(BigInt(1) << 64).toLong
+    val hashes = (0 until many).map(n => (LongClocks.hash(n * inverse) >>> 32).toInt)
+    assert(places(hashes) > 0.7 * many)
+  }
+
+  test("keys of which one word undoes the other in a hash without a key are spread over the table") {
+    val multiplier = 0x9e3779b97f4a7c15L
+    val keys = (0 until many).map { n =>
+      val known = 16L ^ n
+      Array(n.toLong, Math.multiplyHigh(known, multiplier) ^ known * multiplier)
+    }
+    val hashes = keys.map(words => KeyBytes.hash(words, Platform.LONG_ARRAY_OFFSET.toLong, 16))
+    assert(places(hashes) > 0.7 * many)
+    assert(places(hashes.map(Integer.reverse)) > 0.7 * many)
   }
 }

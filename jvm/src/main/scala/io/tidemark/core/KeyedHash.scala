@@ -1,0 +1,53 @@
+package io.tidemark.core
+
+import java.security.SecureRandom
+
+/** SipHash-1-3 (Aumasson and Bernstein, 2012) of a few words, under a key that only this process knows.
+  *
+  * Names of splits are in the rows, so whoever may send rows chooses them. With a hash that is the same everywhere, one who
+  * picks names that collide makes every look-up a walk through all of them. No hash leaves the process: neither the
+  * checkpoint nor what tasks send has one.
+  *
+  * One is made for each hash, and never leaves the method that makes it, so that it is no object to the compiler.
+  */
+final class KeyedHash private[core] (key0: Long, key1: Long) {
+  private var v0 = key0 ^ 0x736f6d6570736575L
+  private var v1 = key1 ^ 0x646f72616e646f6dL
+  private var v2 = key0 ^ 0x6c7967656e657261L
+  private var v3 = key1 ^ 0x7465646279746573L
+
+  def this() = this(KeyedHash.Key0, KeyedHash.Key1)
+
+  def add(word: Long): Unit = {
+    v3 ^= word
+    round()
+    v0 ^= word
+  }
+
+  def result(): Long = {
+    v2 ^= 0xff
+    round()
+    round()
+    round()
+    v0 ^ v1 ^ v2 ^ v3
+  }
+
+  private def round(): Unit = {
+    v0 += v1
+    v2 += v3
+    v1 = java.lang.Long.rotateLeft(v1, 13) ^ v0
+    v3 = java.lang.Long.rotateLeft(v3, 16) ^ v2
+    v0 = java.lang.Long.rotateLeft(v0, 32)
+    v2 += v1
+    v0 += v3
+    v1 = java.lang.Long.rotateLeft(v1, 17) ^ v2
+    v3 = java.lang.Long.rotateLeft(v3, 21) ^ v0
+    v2 = java.lang.Long.rotateLeft(v2, 32)
+  }
+}
+
+private object KeyedHash {
+  private val random = new SecureRandom
+  private val Key0 = random.nextLong()
+  private val Key1 = random.nextLong()
+}

@@ -1,0 +1,24 @@
+package io.tidemark.core
+
+import org.scalatest.funsuite.AnyFunSuite
+
+class KeyedHashSuite extends AnyFunSuite {
+
+  test("the hash of no bytes is that of SipHash-1-3's published vectors") {
+    val hash = new KeyedHash(0x0706050403020100L, 0x0f0e0d0c0b0a0908L)
+    // The one word of an empty message is its size.
+    hash.add(0L)
+    assert(hash.result() === 0xabac0158050fc4dcL)
+  }
+
+  test("names that collide in Java's string hash are found as fast as any others") {
+    // "Aa" and "BB" have the same hash there, so have all that are put together from them: 65,536 of 32 letters.
+    val colliding = (0 until 1 << 16).map(bits =>
+      (0 until 16).map(at => if ((bits >> at & 1) == 0) "Aa" else "BB").mkString)
+    assert(colliding.map(_.hashCode).distinct.size === 1)
+    val names = new SplitNames
+    colliding.foreach(name => names.add(SplitNames.encode(Seq(Some(name)))))
+    // In a table that is half full at most, one and a half are expected.
+    assert((0 until names.size).map(names.probes(_).toLong).sum < 2L * names.size)
+  }
+}
