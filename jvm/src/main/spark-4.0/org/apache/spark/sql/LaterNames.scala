@@ -32,6 +32,7 @@ package execution.streaming {
 
   package object runtime {
     type AvailableNowDataStreamWrapper = flat.AvailableNowDataStreamWrapper
+    type FileStreamSource = flat.FileStreamSource
     type MicroBatchExecution = flat.MicroBatchExecution
     type PropagateWatermarkSimulator = flat.PropagateWatermarkSimulator
     type StreamExecution = flat.StreamExecution

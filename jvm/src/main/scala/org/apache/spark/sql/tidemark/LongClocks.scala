@@ -62,7 +62,7 @@ private[tidemark] final class LongClocks(factory: TaskClocks.Factory) {
   /** Where a number is, or where it would be. */
   private def place(key: Long): Int = {
     val mask = pairs.length - 1
-    var at = (hash(key) >>> shift).toInt << 1
+    var at = (KeyedHash.of(key) >>> shift).toInt << 1
     while (pairs(at) != key && pairs(at + 1) != NoTime) at = at + 2 & mask
     at
   }
@@ -79,17 +79,10 @@ private[tidemark] final class LongClocks(factory: TaskClocks.Factory) {
   }
 }
 
-private[tidemark] object LongClocks {
+private object LongClocks {
   import TaskClocks.NoTime
 
   private val QueuedRows = 256
-
-  /** Its upper bits say where a number is. */
-  private[tidemark] def hash(key: Long): Long = {
-    val hash = new KeyedHash
-    hash.add(key)
-    hash.result()
-  }
 
   private def emptyPairs(pairs: Int): Array[Long] = {
     val empty = new Array[Long](Math.multiplyExact(pairs, 2))

@@ -5,6 +5,7 @@ import scala.jdk.CollectionConverters._
 
 import io.tidemark.core.{BatchStart, OriginName, SplitNames, Unread}
 
+import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
@@ -12,7 +13,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 import org.apache.spark.sql.connector.read.streaming._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
-import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamingExecutionRelation}
+import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, MicroBatchExecution, StreamingExecutionRelation}
+import org.apache.spark.sql.streaming.Trigger
 
 /** What the sources of a query say about rows that no batch has taken in yet. Only what is in Spark's offset log is used
   * to decide a batch, so that one which is run again decides the same.
@@ -71,16 +73,37 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
 
   private def isHeldBack(stream: SparkDataStream): Boolean = {
     val offsets = execution.getLatestExecutionContext()
-    offsets.latestOffsets.get(stream) match {
-      case Some(latest) => offsets.endOffsets.get(stream).forall(_.json != latest.json)
-      case None =>
-        SparkInternals.readLimit(execution, stream) match {
+    val left = offsets.latestOffsets.get(stream).map { latest =>
+      offsets.endOffsets.get(stream).flatMap(end => isBefore(stream, end, latest))
+    }
+    val limit = SparkInternals.readLimit(execution, stream)
+    left match {
+      case Some(Some(answer)) => answer
+      // A run for what is available leaves what came later; and some limits hold rows back until there are more.
+      case Some(None) if isForWhatIsAvailable || limit.exists(holdsBackFew) => true
+      case _ =>
+        limit match {
           case None | Some(_: ReadAllAvailable) => false
-          case Some(limit: ReadMaxFiles) => isHeldBack(stream, limit)
-          // The source does not say what is left: not before it has found nothing.
-          case _ => hasRows(stream)
+          case Some(limit) => hasRows(stream) && isHeldBack(stream, limit)
         }
     }
+  }
+
+  private def isHeldBack(stream: SparkDataStream, limit: ReadLimit): Boolean = (stream, limit) match {
+    case (files: FileStreamSource, most: ReadMaxFiles) => isHeldBack(files, most)
+    case _ =>
+      val offsets = execution.getLatestExecutionContext()
+      val data = Option(offsets.newData).flatMap(_.get(stream))
+      // Where the source does not say what is left: not before it has found nothing.
+      OtherSources.isHeldBack(stream, limit, offsets.endOffsets(stream), data).getOrElse(true)
+  }
+
+  private def isForWhatIsAvailable: Boolean = execution.trigger == Trigger.AvailableNow()
+
+  private def holdsBackFew(limit: ReadLimit): Boolean = limit match {
+    case _: ReadMinRows => true
+    case all: CompositeReadLimit => all.getReadLimits.exists(holdsBackFew)
+    case _ => false
   }
 
   /** What is left of the files that were listed for one batch is read in the next, and no others, however many there are
@@ -91,7 +114,7 @@ private[tidemark] final class Sources(execution: MicroBatchExecution, origins: O
     val isFull = filesRead(files) >= limit.maxFiles
     if (isFull) lastFull.update(files, batch)
     // Of a batch that another run has begun nobody knows what that one had listed.
-    isFull || ((isRunAgain(batch) || lastFull.get(files).contains(batch - 1)) && hasRows(files))
+    isFull || isRunAgain(batch) || lastFull.get(files).contains(batch - 1)
   }
 
   /** Whether the batch reads something of a source. */
@@ -162,5 +185,25 @@ private[tidemark] object Sources {
     topics.fieldNames().asScala.flatMap { topic =>
       topics.get(topic).fieldNames().asScala.map(n => Partition(topic, n) -> topics.get(topic).get(n).asLong)
     }.toMap
+  }
+
+  /** Whether there is something to read from one place of a source to another: by what they mean, as one place may have
+    * several names. `None` where that is not known.
+    */
+  private def isBefore(stream: SparkDataStream, end: Offset, latest: Offset): Option[Boolean] =
+    if (isKafka(stream)) {
+      val ends = offsetsOf(end)
+      Some(offsetsOf(latest).exists { case (partition, until) => ends.get(partition).forall(_ < until) })
+    } else if (end == latest || isSame(end.json, latest.json)) Some(false)
+    else compared(end, latest).map(_ < 0)
+
+  private def isSame(json: String, other: String): Boolean =
+    json == other || (try mapper.readTree(json) == mapper.readTree(other)
+    catch { case _: JsonProcessingException => false })
+
+  private def compared(end: Offset, latest: Offset): Option[Int] = end match {
+    case place: Comparable[_] if end.getClass == latest.getClass =>
+      Some(place.asInstanceOf[Comparable[Offset]].compareTo(latest))
+    case _ => None
   }
 }

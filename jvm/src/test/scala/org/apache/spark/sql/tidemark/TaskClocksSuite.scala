@@ -2,6 +2,8 @@ package org.apache.spark.sql.tidemark
 
 import scala.collection.mutable
 
+import io.tidemark.core.KeyedHash
+
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -61,7 +63,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("numbers that collide in Fibonacci hashing are spread over the table") {
     // Times the multiplier, which is odd, they are the smallest numbers.
     val inverse = BigInt(0x9e3779b97f4a7c15L).modInverse(BigInt(1) << 64).toLong
-    val hashes = (0 until many).map(n => (LongClocks.hash(n * inverse) >>> 32).toInt)
+    val hashes = (0 until many).map(n => (KeyedHash.of(n * inverse) >>> 32).toInt)
     assert(places(hashes) > 0.7 * many)
   }
 

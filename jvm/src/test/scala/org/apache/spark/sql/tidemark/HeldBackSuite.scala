@@ -1,0 +1,67 @@
+package org.apache.spark.sql.tidemark
+
+import io.tidemark.WatermarkOptions
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions._
+
+/** Who is idle while a source of Spark's newer kind holds files back, and while it shows where it stands in other words. */
+class HeldBackSuite extends ManualClockTest {
+  import testImplicits._
+
+  private val rules = WatermarkOptions(idleAfter = Some("10 seconds"), splitBy = Seq(col("device")))
+
+  private def counted(files: Int, shows: String): DataFrame = {
+    val log = spark.readStream.format(classOf[LimitedLog].getName).option("files", files.toLong).option("shows", shows)
+    withWatermark(log.load(), "time", "0 seconds", rules)
+      .groupBy(window($"time", "10 minutes").as("w"), $"device")
+      .count()
+      .select($"device", date_format($"w.start", "HH:mm"), $"count")
+  }
+
+  /** For the next trigger. */
+  private def add(rows: (String, String)*): StreamAction = Execute { _ =>
+    triggered()
+    rows.foreach { case (device, time) => LimitedLog.add(device, millis(time)) }
+  }
+
+  private def after(millis: Long): StreamAction = AdvanceManualClock(millis)
+
+  for (shows <- Seq("nothing", "other words", "compared"))
+    test(s"rows that wait behind a limit of files are waited for, from a source that shows $shows") {
+      LimitedLog.begin()
+      run(counted(files = 1, shows))(
+        add("a" -> "10:00", "b" -> "10:00"),
+        after(1000),
+        after(1000),
+        // A file a minute: six times the idle time.
+        add("a" -> "12:00", "a" -> "12:10", "a" -> "12:20", "b" -> "10:05"),
+        after(60000),
+        after(60000),
+        after(60000),
+        after(60000),
+        originsAre("time" -> Some(millis("10:05"))),
+        CheckNewAnswer(),
+        add("b" -> "12:00"),
+        after(60000),
+        after(1000),
+        CheckNewAnswer(("a", "10:00", 1L), ("b", "10:00", 2L)))
+    }
+
+  for ((files, shows) <- Seq(Int.MaxValue -> "other words", Int.MaxValue -> "compared", 2 -> "compared"))
+    test(s"a steady trickle lets who is silent fall idle, $files files a batch, from a source that shows $shows") {
+      LimitedLog.begin()
+      run(counted(files, shows))(
+        add("a" -> "10:00", "b" -> "10:00"),
+        after(1000),
+        add("a" -> "10:30"),
+        after(20000),
+        add("a" -> "10:31"),
+        after(20000),
+        add("a" -> "10:32"),
+        after(20000),
+        originsAre("time" -> Some(millis("10:32"))),
+        CheckNewAnswer(("a", "10:00", 1L), ("b", "10:00", 1L)))
+    }
+}
