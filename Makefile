@@ -146,6 +146,21 @@ test-java-21: $(INSTALLED) $(JAVA_21)/.ready ## The same few on Java 21
 $(MATRIX_TESTS): test-pyspark-%: $(VENV)/pyspark/%/.ready $(INSTALLED)
 	PYTHONPATH=$(CURDIR)/$(<D) $(BIN)/python -m pytest $(PYTEST)
 
+# The Spark that both support.
+OTHERS_PYSPARK := 4.1.4
+OTHERS_READY := target/stamps/others
+
+.PHONY: test-others
+test-others: $(VENV)/matrix/$(OTHERS_PYSPARK)/.tidemark-installed $(OTHERS_READY) ## Beside Delta and Iceberg, on a Spark that both support
+	TIDEMARK_OTHER_JARS=$(CURDIR)/target/others/jars PYSPARK_PYTHON=$(CURDIR)/$(<D)/bin/python \
+	  $(<D)/bin/python -m pytest tests/others $(PYTEST)
+
+# Jars to run, none of which the engine is built against.
+$(OTHERS_READY): project/OtherJars.scala project/build.properties
+	$(SBT) others/otherJars
+	mkdir -p $(@D)
+	@touch $@
+
 ##@ Making things
 
 .PHONY: setup

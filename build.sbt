@@ -28,6 +28,10 @@ lazy val bench = Project("bench", file("target/bench"))
 lazy val kafka = Project("kafka", file("target/kafka"))
   .settings(KafkaJars.settings, target := baseDirectory.value, publish / skip := true)
 
+// The same for the tests beside Delta and Iceberg: `others/otherJars`.
+lazy val others = Project("others", file("target/others"))
+  .settings(OtherJars.settings, target := baseDirectory.value, publish / skip := true)
+
 lazy val tidemark = project
   .in(file("."))
   .aggregate(engines.references: _*)

@@ -13,7 +13,11 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 import org.apache.spark.sql.connector.read.streaming._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
-import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, MicroBatchExecution, StreamingExecutionRelation}
+import org.apache.spark.sql.execution.streaming.runtime.{
+  FileStreamSource,
+  MicroBatchExecution,
+  StreamingExecutionRelation
+}
 import org.apache.spark.sql.streaming.Trigger
 
 /** What the sources of a query say about rows that no batch has taken in yet. Only what is in Spark's offset log is used
@@ -198,8 +202,9 @@ private[tidemark] object Sources {
     else compared(end, latest).map(_ < 0)
 
   private def isSame(json: String, other: String): Boolean =
-    json == other || (try mapper.readTree(json) == mapper.readTree(other)
-    catch { case _: JsonProcessingException => false })
+    json == other ||
+      (try mapper.readTree(json) == mapper.readTree(other)
+      catch { case _: JsonProcessingException => false })
 
   private def compared(end: Offset, latest: Offset): Option[Int] = end match {
     case place: Comparable[_] if end.getClass == latest.getClass =>

@@ -29,7 +29,8 @@ object LimitedLog {
   */
 class LimitedLog extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = LimitedTable.struct
-  override def getTable(schema: StructType, by: Array[Transform], properties: JMap[String, String]): Table = LimitedTable
+  override def getTable(schema: StructType, by: Array[Transform], properties: JMap[String, String]): Table =
+    LimitedTable
 }
 
 private object LimitedTable extends Table with SupportsRead {

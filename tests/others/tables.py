@@ -1,0 +1,75 @@
+"""Tables of Delta and of Iceberg that grow by a file whenever the test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from support.feeds import clock
+
+Reading = tuple[str, str]
+
+
+OPTIONS = {
+    ("delta", "files"): {"maxFilesPerTrigger": "1"},
+    ("delta", "bytes"): {"maxBytesPerTrigger": "1b"},
+    ("delta", "both"): {"maxFilesPerTrigger": "1", "maxBytesPerTrigger": "1m"},
+    ("delta", "roomy bytes"): {"maxBytesPerTrigger": "1m"},
+    ("delta", "roomy files"): {"maxFilesPerTrigger": "10"},
+    ("delta change feed", "files"): {"maxFilesPerTrigger": "1"},
+    ("iceberg", "files"): {"streaming-max-files-per-micro-batch": "1"},
+    ("iceberg", "rows"): {"streaming-max-rows-per-micro-batch": "1"},
+    ("iceberg", "roomy files"): {"streaming-max-files-per-micro-batch": "10"},
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of readings, and how many of its files a batch may take."""
+
+    spark: SparkSession
+    kind: str
+    name: str
+    rule: str = "no limit"
+
+    @property
+    def full_name(self) -> str:
+        return f"ice.db.{self.name}" if self.kind == "iceberg" else f"default.{self.name}"
+
+    @property
+    def using(self) -> str:
+        return "iceberg" if self.kind == "iceberg" else "delta"
+
+    def create(self, schema: str = "device STRING, time TIMESTAMP") -> Table:
+        feed = (
+            "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
+            if self.kind == "delta change feed"
+            else ""
+        )
+        self.spark.sql("CREATE NAMESPACE IF NOT EXISTS ice.db")
+        self.spark.sql(f"DROP TABLE IF EXISTS {self.full_name}")
+        self.spark.sql(f"CREATE TABLE {self.full_name} ({schema}) USING {self.using} {feed}")
+        return self
+
+    def add(self, *readings: Reading) -> None:
+        """One file."""
+        rows = [(device, clock(time)) for device, time in readings]
+        df = self.spark.createDataFrame(rows, "device STRING, time TIMESTAMP")
+        df.coalesce(1).writeTo(self.full_name).append()
+
+    def stream(self) -> DataFrame:
+        options: dict[str, str] = dict(OPTIONS.get((self.kind, self.rule), {}))
+        if self.kind == "delta change feed":
+            options |= {"readChangeFeed": "true", "startingVersion": "0"}
+        return self.spark.readStream.options(**options).table(self.full_name)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        return sorted((tuple(row) for row in self.spark.table(self.full_name).collect()), key=repr)
+
+
+def windows(df: DataFrame, by: Iterable[str] = ("device",)) -> DataFrame:
+    counts = df.groupBy(*by, F.window("time", "10 minutes").alias("w")).count()
+    return counts.select(*by, F.date_format("w.start", "HH:mm").alias("start"), "count")

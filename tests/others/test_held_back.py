@@ -1,0 +1,101 @@
+"""Splits of tables that a query reads a file at a time: who waits behind the limit is not idle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from support.feeds import millis
+from support.streams import Stepper, run_once
+
+import tidemark
+
+from .tables import Table, windows
+
+Run = Callable[..., Stepper]
+
+# Shorter than any batch: whoever may fall idle does.
+AT_ONCE = "1 millisecond"
+
+HELD_BACK = [
+    ("delta", "files"),
+    ("delta", "bytes"),
+    ("delta", "both"),
+    ("delta change feed", "files"),
+    ("iceberg", "files"),
+    ("iceberg", "rows"),
+]
+
+
+def marked(table: Table) -> DataFrame:
+    df = table.stream()
+    df = tidemark.with_watermark(df, "time", "0 seconds", split_by="device", idle_after=AT_ONCE)
+    return windows(df)
+
+
+def backlog(table: Table) -> None:
+    table.add(("a", "10:00"), ("b", "10:00"))
+    for reading in [("a", "12:00"), ("a", "12:10"), ("a", "12:20"), ("b", "10:05")]:
+        table.add(reading)
+
+
+@pytest.mark.parametrize(("kind", "rule"), HELD_BACK)
+@pytest.mark.parametrize("before", [True, False], ids=["at the start", "later"])
+def test_rows_behind_a_limit_are_waited_for(
+    spark: SparkSession, run: Run, kind: str, rule: str, before: bool
+) -> None:
+    table = Table(spark, kind, "readings", rule).create()
+    if before:
+        backlog(table)
+    else:
+        table.add(("a", "09:00"))
+    stepper = run(marked(table), mode="update")
+    if not before:
+        stepper.step()
+        backlog(table)
+    assert ("b", "10:00", 2) in stepper.step()
+
+
+@pytest.mark.parametrize(("kind", "rule"), HELD_BACK)
+def test_so_they_are_in_a_run_for_what_is_available(
+    spark: SparkSession, tmp_path: Path, kind: str, rule: str
+) -> None:
+    table = Table(spark, kind, "readings", rule).create()
+    backlog(table)
+    assert ("b", "10:00", 2) in run_once(marked(table), tmp_path / "checkpoint", mode="update")
+
+
+@pytest.fixture
+def only_data(spark: SparkSession) -> Iterator[None]:
+    """No batch finds nothing, as where every trigger has rows."""
+    name = "spark.sql.streaming.noDataMicroBatches.enabled"
+    spark.conf.set(name, "false")
+    yield
+    spark.conf.unset(name)
+
+
+@pytest.mark.usefixtures("only_data")
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [
+        ("delta", "no limit"),
+        ("delta", "roomy bytes"),
+        ("delta", "roomy files"),
+        ("iceberg", "no limit"),
+        ("iceberg", "roomy files"),
+    ],
+)
+def test_a_steady_trickle_lets_who_is_silent_fall_idle(
+    spark: SparkSession, run: Run, kind: str, rule: str
+) -> None:
+    table = Table(spark, kind, "readings", rule).create()
+    table.add(("a", "10:00"), ("b", "10:00"))
+    stepper = run(marked(table))
+    stepper.step()
+    for time in ("10:30", "10:31", "10:32", "10:33"):
+        table.add(("a", time))
+        stepper.step()
+    reached = stepper.watermarks()["time"]
+    assert reached is not None and reached >= millis("10:30")
