@@ -74,8 +74,33 @@ def test_an_expected_split_that_never_speaks_is_left_out_too(feed: Feeds, run: R
             )
         )
     )
-    events.add(reading("a", "10:00"), reading("a", "12:00"))
-    assert stepper.step_until(len) == [("a", "10:00", 1)]
+    events.add(reading("a", "10:00"))
+    seconds = 0
+
+    def something_is_out(out: list[Row]) -> bool:
+        # Silence of one counts while another speaks.
+        nonlocal seconds
+        seconds += 1
+        events.add(reading("a", f"12:{seconds // 60:02}:{seconds % 60:02}"))
+        return len(out) > 0
+
+    assert stepper.step_until(something_is_out) == [("a", "10:00", 1)]
+
+
+def test_when_nothing_is_heard_the_input_is_idle_and_its_watermark_stands(
+    feed: Feeds, run: Run
+) -> None:
+    events = feed("events", SCHEMA)
+    stepper = run(
+        with_watermark(events.stream(), "time", "0 seconds", split_by="device", idle_after=SOON)
+    )
+    events.add(reading("a", "12:00"), reading("b", "10:00"))
+    stepper.step_until(lambda _: stepper.origins()["time"]["idle"])
+    assert stepper.watermarks() == {"time": millis("10:00")}
+    assert stepper.origins()["time"]["splits"]["idle"] == 0
+    assert "idle as a whole: its splits and its watermark stand" in str(
+        tidemark.report(stepper.query)
+    )
 
 
 def test_a_silent_input_does_not_hold_a_union(feed: Feeds, run: Run) -> None:

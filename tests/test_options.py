@@ -89,6 +89,10 @@ def test_a_choice_is_one_of_its_values(option: str, value: object) -> None:
     assert refusal(**given).startswith(f"INVALID_OPTION: {option} is {value!r}")
 
 
+def test_the_older_name_of_a_choice_is_still_understood() -> None:
+    assert read(when_idle="stop") == {"whenIdle": "rise"}
+
+
 def test_expected_splits_need_something_that_tells_them_apart() -> None:
     assert refusal(expected_splits=["a"]).startswith("INVALID_SPLITS: expected_splits names splits")
     assert refusal(expected_splits=[]).startswith("INVALID_SPLITS")

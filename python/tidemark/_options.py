@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OnReturn = Literal["hold", "catch_up"]
-WhenIdle = Literal["stop", "advance"]
+WhenIdle = Literal["hold", "rise", "advance"]
 JoinIdle = Literal["hold", "follow"]
 
 
 NO_LENGTH: Final = "none"
 """Where a length of time may be given: that there is to be none, whatever the session's setting."""
+
+_OLDER_NAMES: Final[dict[str, WhenIdle]] = {"stop": "rise"}
+"""Values of `when_idle` that have another name now."""
 
 
 class Options(TypedDict, total=False):
@@ -67,8 +70,9 @@ def read_options(
         _require_one_of("on_return", on_return, get_args(OnReturn))
         options["onReturn"] = on_return
     if when_idle is not None:
-        _require_one_of("when_idle", when_idle, get_args(WhenIdle))
-        options["whenIdle"] = when_idle
+        named = _OLDER_NAMES.get(str(when_idle), when_idle)
+        _require_one_of("when_idle", named, get_args(WhenIdle))
+        options["whenIdle"] = named
     if max_ahead is not None:
         options["maxAheadMs"] = _max_ahead(max_ahead, session)
     if join_idle is not None:

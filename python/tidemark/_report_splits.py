@@ -87,11 +87,10 @@ def _counts(splits: _Node) -> str:
 
 def _silence(origin: _Node) -> Iterator[str]:
     if origin.get("idle"):
-        goes_on = (
-            "the watermark follows the wall clock"
-            if origin.get("when_idle") == "advance"
-            else "the watermark stands"
-        )
+        goes_on = {
+            "advance": "the watermark follows the wall clock",
+            "hold": "its splits and its watermark stand",
+        }.get(str(origin.get("when_idle")), "the watermark stands")
         yield f"idle as a whole: {goes_on} until a row comes"
     elif origin.get("waiting") and origin.get("idle_after_ms") is not None:
         yield "rows are waiting to be read, and nothing falls idle before they are"
@@ -104,10 +103,10 @@ def _holders(origin: _Node, splits: _Node) -> Iterator[str]:
         holds = several and one.get("behind_ms") != 0
         if holds or place == 0:
             lead = ("held back by " if place == 0 else "then ") if holds else ""
-            yield lead + _standing(one)
+            yield lead + _standing(origin, one)
     for one in splits.get("worst") or []:
         if _is_left_out(origin, one):
-            yield f"left out: {_standing(one)}"
+            yield f"left out: {_standing(origin, one)}"
 
 
 def _waited_for(origin: _Node, splits: _Node) -> list[_Node]:
@@ -123,14 +122,17 @@ def _is_left_out(origin: _Node, one: _Node) -> bool:
     return one.get("state") == "catching_up" and origin.get("on_return") == "catch_up"
 
 
-def _standing(one: _Node) -> str:
+def _standing(origin: _Node, one: _Node) -> str:
     clock, behind = one.get("clock_ms"), one.get("behind_ms")
     said = [
         _split(one),
         "no clock yet" if clock is None else f"clock {instant(clock)}",
         f"{duration(behind)} behind" if behind else "",
         "catching up" if one.get("state") == "catching_up" else "",
-        *_heard(one),
+        # Its silence counts while others speak.
+        *_heard(
+            one, "it says nothing and others do" if origin.get("when_idle") == "hold" else None
+        ),
     ]
     return ", ".join(part for part in said if part)
 
@@ -140,11 +142,11 @@ def _split(one: _Node) -> str:
     return f"split {'null' if name is None else shown(str(name))}"
 
 
-def _heard(one: _Node) -> Iterator[str]:
+def _heard(one: _Node, silence: str | None = None) -> Iterator[str]:
     if one.get("last_heard_ms") is not None:
         yield f"last heard {instant(one['last_heard_ms'])}"
     if one.get("idle_at_ms") is not None:
-        yield f"idle at {instant(one['idle_at_ms'])} if nothing comes"
+        yield f"idle at {instant(one['idle_at_ms'])} if {silence or 'nothing comes'}"
 
 
 def _idle_ones(splits: _Node) -> Iterator[str]:

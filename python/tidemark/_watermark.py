@@ -72,8 +72,9 @@ def with_watermark(
             that of a field inside one), an expression such as `F.input_file_name()`, or a list of
             these; of any type that can be ordered. A null is a split like any other. Left out, the
             input is one split.
-        idle_after: How long a split has to say nothing, while nothing waits to be read, before it
-            is left out of the minimum. Wall-clock time, as Spark's interval text or a `timedelta`;
+        idle_after: How long a split has to say nothing while others speak, and nothing waits to be
+            read, before it is left out of the minimum; and how long an input of which nothing is
+            heard, before others no longer wait for it. Wall-clock time, as Spark's interval text or a `timedelta`;
             a millisecond or more. A month counts 31 days here, as in `delay`. `"none"`: never,
             whatever the session's setting.
         expected_splits: Splits that hold the watermark back until they are heard of, or idle. For
@@ -82,8 +83,10 @@ def with_watermark(
         on_return: What becomes of a split that was idle and speaks again behind the watermark.
             `"hold"`: the watermark stays where it is until the split has caught up.
             `"catch_up"`: the split is left out until then.
-        when_idle: What becomes of the watermark when all splits are idle. `"stop"`: it stands at
-            the largest clock. `"advance"`: it follows the wall clock, less the delay.
+        when_idle: What becomes of the input when nothing at all is heard of it. `"hold"`: its
+            splits and its watermark stand, so that nothing is late after a pause that was not
+            before. `"rise"`: all splits fall idle, and the watermark rises to the largest clock.
+            `"advance"`: it then follows the wall clock, less the delay.
         max_ahead: How far ahead of the wall clock an event time may be and still move the
             watermark; as `idle_after` is given. Rows further ahead are kept, and counted.
         join_idle: What a stream-stream join does while this input is idle. `"hold"`: it waits.

@@ -19,6 +19,10 @@ final case class TidemarkConf[A](key: String, doc: String, default: A, since: St
 
   /** What a text means; `None`: it is none of `values`. */
   def read(text: String): Option[A] = parse(text.trim.toLowerCase(Locale.ROOT))
+
+  /** The same, with texts that are still understood and not named any more. */
+  private def alsoReading(older: (String, A)*): TidemarkConf[A] =
+    copy()(text => parse(text).orElse(older.toMap.get(text)))
 }
 
 /** All settings; the table in docs/settings.md is made from this list. */
@@ -75,9 +79,11 @@ object TidemarkConf {
 
   val WhenAllIdle: TidemarkConf[WhenIdle] = choice[WhenIdle](
     "spark.tidemark.whenIdle",
-    "What the watermark of an input does of which every split is idle. stop: it stays at the largest clock. advance: " +
-      "it goes on with processing time less the delay, a step of idleAfter at a time.",
-    default = WhenIdle.Stop)("stop" -> WhenIdle.Stop, "advance" -> WhenIdle.Advance)
+    "What becomes of an input of which nothing at all is heard. hold: its splits and its watermark stand, so nothing is " +
+      "late after a pause that was not before. rise: the watermark rises to the largest clock. advance: it goes on " +
+      "with processing time less the delay, a step of idleAfter at a time. (stop is an older name of rise.)",
+    default = WhenIdle.Hold)("hold" -> WhenIdle.Hold, "rise" -> WhenIdle.Rise, "advance" -> WhenIdle.Advance)
+    .alsoReading("stop" -> WhenIdle.Rise)
 
   val MaxAhead: TidemarkConf[Option[Long]] = TidemarkConf(
     "spark.tidemark.maxAhead",

@@ -92,7 +92,7 @@ object functions {
   * @param expectedSplits splits that hold the watermark before their first row, until they are heard or idle: for each
   *   the value of every expression as Spark casts it to text (timestamps in UTC), `None` for null
   * @param onReturn `hold` or `catch_up`: what a split does that comes back behind the watermark
-  * @param whenIdle `stop` or `advance`: what the watermark does while every split is idle
+  * @param whenIdle `hold`, `rise` or `advance`: what the watermark does while nothing at all is heard of the input
   * @param maxAhead how far an event time may be ahead of processing time and still move the watermark; `none`: as
   *   far as it likes, whatever the session's setting
   * @param joinIdle `hold` or `follow`: what a join does while this input is idle

@@ -27,8 +27,10 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
   private var activeCount = 0
   private var idleCount = 0
   private var top = NoClock
-  // When any was last heard.
+  // When any was last heard, or added.
   private var latest = Long.MinValue
+  // When any was last heard that has a clock.
+  private var spoken = Long.MinValue
   private var reached = NoClock
   // No active input was heard before; it may be too early, never too late.
   private var earliest = Long.MaxValue
@@ -56,6 +58,12 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
 
   /** When an input was last heard, or added. */
   def lastHeard(input: Int): Long = heard(input)
+
+  /** When any input was last heard, or added; `Long.MinValue` where there is none. */
+  def lastHeardOfAll: Long = latest
+
+  /** When any input was last heard that has a clock; `Long.MinValue` while none has. */
+  def lastSpoken: Long = spoken
 
   /** Whether an input counts in the minimum: it is active, and not catching up. */
   def takesPart(input: Int): Boolean = taking(input) != Tournament.Absent
@@ -93,6 +101,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     val held = taking(input)
     if (held == Tournament.Absent) comeBack(input, clockMillis)
     else if (clockMillis > held) taking.update(input, clockMillis)
+    if (clock(input) != NoClock) spoken = math.max(spoken, nowMillis)
   }
 
   /** Lets the watermark rise to what was observed. */
@@ -107,12 +116,14 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     val times = heard
     var newest = top
     var oldest = Long.MaxValue
+    var isHeard = false
     var input = 0
     while (input < count) {
       val clock = clocks(input)
       val held = numbers(input)
       if (clock != NoClock) {
         times(input) = nowMillis
+        isHeard = true
         if (clock > newest) newest = clock
         if (held == Tournament.Absent) comeBack(input, clock)
         else if (clock > held) numbers(input) = clock
@@ -123,6 +134,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     top = newest
     earliest = oldest
     latest = math.max(latest, nowMillis)
+    if (isHeard) spoken = math.max(spoken, nowMillis)
     taking.replayAll()
     settle()
   }
@@ -222,6 +234,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     same.idleCount = idleCount
     same.top = top
     same.latest = latest
+    same.spoken = spoken
     same.reached = reached
     same.earliest = earliest
     same
@@ -239,6 +252,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     if (count > 0) {
       same.earliest = later(earliest)
       same.latest = later(latest)
+      if (spoken != Long.MinValue) same.spoken = later(spoken)
     }
     same
   }
@@ -318,6 +332,7 @@ object Coalescer {
       all.states(input) = state
       all.top = math.max(all.top, clock)
       all.latest = math.max(all.latest, heard(input))
+      if (clock != NoClock) all.spoken = math.max(all.spoken, heard(input))
       if (state == Active) all.taking.numbers(input) = clock else all.resting(input) = clock
       if (state == Active || state == CatchingUp) {
         all.activeCount += 1

@@ -46,7 +46,8 @@ final class EntriesRead {
   def entry: Entry = {
     val read = last.getOrElse(throw new IllegalStateException("no entry was read"))
     read.copy(origins = read.origins.map { case (name, state) =>
-      name -> splits.get(name).fold(state)(all => state.copy(splits = all.splits(state.watermark)))
+      val all = splits.get(name).fold(state.splits)(_.splits(state.watermark))
+      name -> state.copy(splits = all, silent = state.silent && !all.watermark.isIdle)
     })
   }
 

@@ -93,7 +93,8 @@ final case class Entry(
     name -> rules.get(name).fold(state) { wanted =>
       if (wanted.splitBy != state.splitBy)
         OriginState(Splits.none.atLeast(state.watermark), state.maxEventTimeMillis)
-      else if (wanted.idleAfterMillis.isEmpty) state.copy(splits = state.splits.allAwake(wanted.onReturn))
+      else if (wanted.idleAfterMillis.isEmpty)
+        state.copy(splits = state.splits.allAwake(wanted.onReturn), silent = false)
       else state
     }
   })
@@ -115,6 +116,14 @@ final case class Entry(
 
   def timeOf(at: BatchStart, name: OriginName): OriginState.Time =
     OriginState.Time(nowOf(at), timestampMillis, at.unread.get(name))
+
+  /** Up to when it is known, at this moment, that no split of an origin has said anything that is not in here (ms).
+    * @param before the same as it was known before
+    */
+  def foundUntil(at: BatchStart, before: Map[OriginName, Long]): Map[OriginName, Long] =
+    before ++ origins.flatMap { case (name, state) =>
+      (state.foundUntil(timeOf(at, name)) ++ before.get(name)).maxOption.map(name -> _)
+    }
 
   /** A machine's clock may go back; time here does not. */
   def nowOf(at: BatchStart): Long = math.max(at.millis, endMillis)

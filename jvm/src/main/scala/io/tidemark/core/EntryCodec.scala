@@ -170,7 +170,8 @@ object EntryCodec {
     val farAhead = r.unsigned()
     val splitBy = r.seq(r.text())
     readSplits(r, into)
-    OriginState(Splits.none.atLeast(reached), newest, since, waiting, farAhead, splitBy)
+    // Whether it is idle though some of its splits are not is known when all of them are.
+    OriginState(Splits.none.atLeast(reached), newest, since, waiting, farAhead, splitBy, silent = reached.isIdle)
   }
 
   private def splits(w: ByteWriter, all: Splits): Unit = {

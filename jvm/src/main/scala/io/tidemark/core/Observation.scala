@@ -60,8 +60,16 @@ object Observation {
   /** A batch that has ended.
     * @param decided when it was decided, and what was known then
     * @param endMillis when it ended, by the clock that the query goes by
+    * @param foundUntil up to when triggers before it have found that nothing was said of an origin, if any has (ms)
+    * @param pausesSinceMillis from when on a pause of everything is no silence: where the time in which the query was not
+    *   running is to be silence, the begin of the run
     */
-  final case class Ended(batch: Long, decided: BatchStart, endMillis: Long)
+  final case class Ended(
+      batch: Long,
+      decided: BatchStart,
+      endMillis: Long,
+      foundUntil: Map[OriginName, Long] = Map.empty,
+      pausesSinceMillis: Long = Long.MinValue)
 
   /** The memory after a batch: a function of the memory before it, what it worked with, and what it saw. */
   def observe(
@@ -82,7 +90,7 @@ object Observation {
       ended.decided.millis,
       end,
       decision,
-      origins(before, ended.decided, end, seen.heard, rules),
+      origins(before, ended, decision, end, seen.heard, rules),
       before.unionFloors ++ levels.unions.map { case (slot, at) =>
         slot -> at.atLeast(before.unionFloors.getOrElse(slot, Watermark.Unknown))
       },
@@ -95,15 +103,26 @@ object Observation {
 
   private def origins(
       before: Entry,
-      decided: BatchStart,
+      ended: Ended,
+      decision: Decision,
       end: Long,
       heard: Map[OriginName, Heard],
       rules: Map[OriginName, OriginRules]): Map[OriginName, OriginState] =
     before.origins ++ (before.origins.keySet ++ heard.keySet ++ rules.keySet).map { name =>
       val state = before.origins.getOrElse(name, OriginState.unheard)
-      val decidedSplits =
-        rules.get(name).fold(state.splits)(state.splitsAt(before.timeOf(decided, name), _))
-      name -> after(state, decidedSplits, end, heard.get(name), rules.get(name))
+      val time = before.timeOf(ended.decided, name)
+      val isHeard = heard.get(name).exists(!_.times.isEmpty) || OriginState.isAboutToSpeak(time.unread)
+      val splits = rules.get(name).fold(state.splits) { rules =>
+        val decided = state.splitsAt(time, rules)
+        val found = (state.foundUntil(time) ++ ended.foundUntil.get(name)).maxOption
+        val pause = if (isHeard) Silence.pause(state.splits, found, rules, ended.pausesSinceMillis, end) else None
+        pause.fold(decided)(decided.heardLater(_, end))
+      }
+      val now = after(state, splits, end, heard.get(name), rules.get(name))
+      val holds = rules.get(name).exists(_.whenIdle == WhenIdle.Hold)
+      val hasNew = now.splits.size > splits.size
+      val isSilent = holds && decision.origin(name).isIdle && !isHeard && !hasNew
+      name -> now.copy(silent = isSilent && now.splits.size > 0 && !now.watermark.isIdle)
     }
 
   private def after(

@@ -6,7 +6,7 @@ package io.tidemark.core
   * @param splitBy the expressions that the input is split by, as the user wrote them; none: it is not split
   * @param expected splits that hold the watermark before their first row
   * @param idleAfterMillis how long a split may say nothing before it is left out; `None`: for ever
-  * @param whenIdle what an origin does of which every split is idle
+  * @param whenIdle what an origin does of which nothing is heard
   * @param maxAheadMillis how far an event time may be ahead of the batch's processing time and still move a clock;
   *   `None`: any
   * @param followsInJoins whether a join side takes the other side's watermark while all its origins are idle
@@ -17,19 +17,22 @@ final case class OriginRules(
     expected: Seq[Array[Byte]] = Nil,
     idleAfterMillis: Option[Long] = None,
     onReturn: OnReturn = OnReturn.Hold,
-    whenIdle: WhenIdle = WhenIdle.Stop,
+    whenIdle: WhenIdle = WhenIdle.Hold,
     maxAheadMillis: Option[Long] = None,
     followsInJoins: Boolean = false)
 
-/** What the watermark of an origin does while every split of it is idle. */
+/** What the silence of all splits of an origin does to them and to its watermark; [[Silence]] has the rules. */
 sealed trait WhenIdle
 
 object WhenIdle {
 
-  /** It stays where the largest clock was. */
-  case object Stop extends WhenIdle
+  /** Nothing: clocks and watermark stand. */
+  case object Hold extends WhenIdle
 
-  /** It goes on with processing time less the delay, a step of `idle_after` at a time. */
+  /** The splits fall idle one after the other, and the watermark rises to the largest clock. */
+  case object Rise extends WhenIdle
+
+  /** As [[Rise]], and then it goes on with processing time less the delay, a step of `idle_after` at a time. */
   case object Advance extends WhenIdle
 }
 

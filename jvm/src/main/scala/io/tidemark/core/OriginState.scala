@@ -8,6 +8,7 @@ package io.tidemark.core
   * @param sinceMillis from when on it is counted that it says nothing: the end of the query's first batch, ms
   * @param waiting whether an admission limit held rows back that were there when the batch began
   * @param farAheadRows rows whose event time was too far ahead to be believed
+  * @param silent whether it is idle as a whole, though some of its splits are not: it is until it is heard
   */
 final case class OriginState(
     splits: Splits,
@@ -15,33 +16,37 @@ final case class OriginState(
     sinceMillis: Option[Long] = None,
     waiting: Boolean = false,
     farAheadRows: Long = 0L,
-    splitBy: Seq[String] = Nil) {
+    splitBy: Seq[String] = Nil,
+    silent: Boolean = false) {
 
   import OriginState.Judged
 
   /** As it stands, with no split falling silent. */
-  def watermark: Watermark = splits.watermark
+  def watermark: Watermark = if (silent) Watermark.Idle(splits.watermark.millis) else splits.watermark
 
   /** Its watermark in a batch that is decided at this time. */
   def watermarkAt(time: OriginState.Time, rules: OriginRules): Watermark =
-    judged(time, rules).fold(watermark) { judged =>
+    judged(time, rules).fold(watermark) { case Judged(all, silence) =>
       val at =
-        if (judged.splits.size > 0) judged.splits.watermarkSince(judged.sinceMillis)
-        else if (sinceMillis.exists(_ <= judged.sinceMillis)) Watermark.Idle(watermark.millis)
+        if (all.size > 0) all.watermarkSince(silence.splitsSinceMillis, isSilent(all, silence, time))
+        else if (sinceMillis.exists(_ <= silence.wholeSinceMillis)) Watermark.Idle(watermark.millis)
         else watermark
-      advanced(at, judged.untilMillis, rules)
+      advanced(at, silence.untilMillis, rules)
     }
+
+  private def isSilent(all: Splits, silence: Silence, time: OriginState.Time): Boolean =
+    silent && !OriginState.isAboutToSpeak(time.unread) || all.allSilentSince(silence.wholeSinceMillis)
 
   /** Its splits in that batch. */
   def splitsAt(time: OriginState.Time, rules: OriginRules): Splits =
     judged(time, rules)
-      .fold(splits)(judged => judged.splits.idleSince(judged.sinceMillis, rules.onReturn))
+      .fold(splits) { case Judged(all, silence) => all.idleSince(silence.splitsSinceMillis, rules.onReturn) }
       .atLeast(watermarkAt(time, rules))
 
-  /** Splits, and the time in which those are silent that said nothing; `None` where nobody falls silent. */
+  /** Splits, and whose silence counts; `None` where nobody falls silent. */
   private def judged(time: OriginState.Time, rules: OriginRules): Option[Judged] =
     for (after <- rules.idleAfterMillis; until <- listenedUntil(time))
-      yield Judged(awake(time, rules), until - after, until)
+      yield Judged(awake(time, rules), Silence.of(splits, until, after, rules.whenIdle))
 
   /** Until when it is known who has said nothing. Of nobody knows which split are rows that are about to be read, nor
     * whether a filter lets them pass: known is what the batch before has read, which is all that was there when it began;
@@ -52,6 +57,11 @@ final case class OriginState(
     case Some(Unread.Somewhere) => Some(math.min(time.lastStartMillis, time.nowMillis))
     case _ => Some(time.nowMillis)
   }
+
+  /** Up to when it is known that nobody has said anything: rows that are about to be read have come since. */
+  def foundUntil(time: OriginState.Time): Option[Long] =
+    if (OriginState.isAboutToSpeak(time.unread)) Some(math.min(time.lastStartMillis, time.nowMillis))
+    else listenedUntil(time)
 
   private def awake(time: OriginState.Time, rules: OriginRules): Splits = time.unread match {
     case Some(Unread.In(some)) => splits.awake(some, time.nowMillis, rules.onReturn)
@@ -80,8 +90,13 @@ object OriginState {
     */
   final case class Time(nowMillis: Long, lastStartMillis: Long, unread: Option[Unread])
 
-  /** @param sinceMillis who was last heard then or before is idle; @param untilMillis up to when was listened */
-  private final case class Judged(splits: Splits, sinceMillis: Long, untilMillis: Long)
+  private final case class Judged(splits: Splits, silence: Silence)
+
+  /** Whether the source says of which splits there are rows in the batch. */
+  def isAboutToSpeak(unread: Option[Unread]): Boolean = unread match {
+    case Some(Unread.In(some)) => some.nonEmpty
+    case _ => false
+  }
 
   /** One that has got as far as this, nobody knows by which splits. */
   def reached(watermark: Watermark): OriginState = OriginState(Splits.none.atLeast(watermark))

@@ -24,15 +24,25 @@ final class Splits private (private val names: SplitNames, private val clocks: C
   def clock(split: Int): Option[Long] = Some(clocks.clock(split)).filter(_ != Coalescer.NoClock)
   def lastHeard(split: Int): Long = clocks.lastHeard(split)
 
+  /** When any of them had rows with an event time; `None` while none has had any. */
+  def lastSpoken: Option[Long] = Some(clocks.lastSpoken).filter(_ != Long.MinValue)
+
+  /** The same, or while none has had any, when one became known. */
+  def lastHeardOfAll: Option[Long] = lastSpoken.orElse(Option.when(size > 0)(clocks.lastHeardOfAll))
+
+  /** Whether nobody was heard, or became known, after `limitMillis`. */
+  def allSilentSince(limitMillis: Long): Boolean = size > 0 && clocks.lastHeardOfAll <= limitMillis
+
   /** Its clock, or [[Coalescer.NoClock]]. */
   private[core] def clockOrNone(split: Int): Long = clocks.clock(split)
 
   /** The watermark if every split were left out that was last heard at `limitMillis` or before. Changes nothing and copies
     * nothing, as it is asked on every trigger.
+    * @param isIdle whether it is idle, also if some are not
     */
-  def watermarkSince(limitMillis: Long): Watermark = {
+  def watermarkSince(limitMillis: Long, isIdle: Boolean = false): Watermark = {
     val prospect = clocks.ifIdleSince(limitMillis)
-    watermarkOf(prospect.watermark, prospect.idle)
+    watermarkOf(prospect.watermark, prospect.idle || isIdle)
   }
 
   /** With those left out. */

@@ -42,8 +42,11 @@ private[core] object Entries {
     },
     Watermark.of(reached))
   private val state: Gen[OriginState] =
-    Gen.zip(splits, Gen.option(number), Gen.option(number), Gen.oneOf(true, false), natural, Gen.listOf(key)).map(
-      (OriginState(_, _, _, _, _, _)).tupled)
+    for {
+      all <- splits
+      silent <- Gen.oneOf(true, false)
+      of <- Gen.zip(Gen.option(number), Gen.option(number), Gen.oneOf(true, false), natural, Gen.listOf(key))
+    } yield OriginState(all, of._1, of._2, of._3, of._4, of._5, silent && !all.watermark.isIdle)
   private val input: Gen[Input] =
     Gen.zip(natural.map(OperatorId(_)), Gen.oneOf(Side.Left, Side.Right)).map((Input(_, _)).tupled)
   private val union: Gen[UnionSlot] = Gen.zip(ordinal, ordinal).map((UnionSlot(_, _)).tupled)

@@ -16,6 +16,13 @@ final class NaiveCoalescer(onReturn: OnReturn) {
   def isIdle: Boolean = !inputs.exists(_.isActive) && inputs.exists(_.state == "idle")
   def state(input: Int): String = inputs(input).state
   def clock(input: Int): Option[Long] = inputs(input).clock
+  def heard: Seq[Long] = inputs.toSeq.map(_.heard)
+
+  /** When any was heard of those that have a clock. */
+  def lastSpoken: Option[Long] = inputs.filter(_.clock.nonEmpty).map(_.heard).maxOption
+
+  def heardLater(more: Long, now: Long): Unit =
+    inputs.foreach(in => in.heard = math.max(in.heard, math.min(in.heard + more, now)))
 
   def add(now: Long): Unit = { inputs += new In(now); () }
 

@@ -4,12 +4,16 @@ package io.tidemark.core
 private[core] final case class OneOrigin(
     origin: OriginName,
     rules: OriginRules,
-    entry: Entry = Entry.initial(Nil, -1, 0, 0)) {
+    entry: Entry = Entry.initial(Nil, -1, 0, 0),
+    found: Map[OriginName, Long] = Map.empty) {
   private val all = Map(origin -> rules)
 
   def watermark(now: Long, unread: Option[Unread] = None): Watermark = decision(now, unread).origin(origin)
   def standing: Watermark = entry.standing.origin(origin)
   def state: OriginState = entry.origins(origin)
+
+  /** After a trigger that has run no batch. */
+  def trigger(now: Long): OneOrigin = copy(found = entry.foundUntil(BatchStart.at(now), found))
 
   /** After a batch that was begun and ended then, and saw these splits. */
   def batch(
@@ -27,11 +31,14 @@ private[core] final case class OneOrigin(
     val seen = Observation(Map(origin -> heard), Map.empty)
     val shape = Plans.origin("o", 1)
     val worked = decision(start, unread)
-    val ended = Observation.Ended(entry.batch + 1, BatchStart(start, unread.map(origin -> _).toMap), end)
-    copy(entry = Observation.observe(entry, ended, worked, Propagation.levels(shape, worked), seen, all))
+    val begun = BatchStart(start, unread.map(origin -> _).toMap)
+    val now = entry.foundUntil(begun, found)
+    val ended = Observation.Ended(entry.batch + 1, begun, end, now)
+    copy(entry = Observation.observe(entry, ended, worked, Propagation.levels(shape, worked), seen, all), found = now)
   }
 
-  def restarted: OneOrigin = copy(entry = EntryCodec.decode(EntryCodec.encode(entry)))
+  /** As it would be after a crash: all that is left is what was written. */
+  def restarted: OneOrigin = copy(entry = EntryCodec.decode(EntryCodec.encode(entry)), found = Map.empty)
 
   private def decision(now: Long, unread: Option[Unread]) =
     entry.decide(BatchStart(now, unread.map(origin -> _).toMap), all)

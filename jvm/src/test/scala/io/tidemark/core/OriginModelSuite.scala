@@ -18,19 +18,37 @@ class OriginModelSuite extends AnyFunSuite {
     private val numbers = mutable.LinkedHashMap.empty[String, Int]
     private var lastStart, lastEnd = 0L
     private var first: Option[Long] = None
-    private var heldBack = false
+    private var heldBack, isSilent, isDecidedIdle, speaks = false
+    private val holds = rules.whenIdle == WhenIdle.Hold
+    // Up to when it has been found that nobody has said anything, and when anybody last had.
+    private var found: Option[Long] = None
+    private var last: Option[Long] = None
+
+    /** A trigger that finds nothing, and runs no batch. */
+    def ask(now: Long): Unit = found = (found ++ Some(math.max(now, lastEnd))).maxOption
+
+    /** All that a crash leaves of it is what the batches have brought. */
+    def restart(): Unit = found = None
 
     /** A batch is decided; returns its watermark. */
     def begin(start: Long, unread: Option[Unread], named: Seq[String]): Watermark = {
       val now = math.max(start, lastEnd)
+      val spoken = clocks.lastSpoken
+      val lastHeard = spoken.orElse(clocks.heard.maxOption)
+      speaks = unread.exists { case Unread.In(some) => some.nonEmpty; case _ => false }
       val until = unread match {
         case Some(Unread.Somewhere) => Option.when(!heldBack)(math.min(lastStart, now))
         case _ => Some(now)
       }
+      found = (found ++ (if (speaks) Some(math.min(lastStart, now)) else until)).maxOption
+      last = lastHeard
       val silent = for (after <- rules.idleAfterMillis; to <- until) yield {
         if (unread.exists(_.isInstanceOf[Unread.In])) clocks.wake(named.map(number(_, now)), now)
-        clocks.idleSince(to - after)
-        val isIdle = if (numbers.isEmpty) first.exists(_ <= to - after) else clocks.isIdle
+        if (!holds) clocks.idleSince(to - after)
+        else spoken.foreach(at => clocks.idleSince(math.min(at, to) - after))
+        val isIdle =
+          if (numbers.isEmpty) first.exists(_ <= to - after)
+          else clocks.isIdle || holds && (isSilent && !speaks || clocks.heard.max <= to - after)
         if (isIdle && rules.whenIdle == WhenIdle.Advance) {
           val from = clocks.watermark.getOrElse(0L)
           val steps = Math.floorDiv(to - rules.delayMillis - from, after)
@@ -40,16 +58,22 @@ class OriginModelSuite extends AnyFunSuite {
       }
       lastStart = start
       lastEnd = now
-      if (silent.getOrElse(clocks.isIdle)) Watermark.Idle(clocks.watermark) else Watermark.of(clocks.watermark)
+      isDecidedIdle = silent.getOrElse(clocks.isIdle || isSilent)
+      if (isDecidedIdle) Watermark.Idle(clocks.watermark) else Watermark.of(clocks.watermark)
     }
 
     def end(at: Long, rows: Seq[(String, Long)], known: Seq[String], waiting: Boolean): Unit = {
       lastEnd = math.max(lastEnd, at)
+      val isHeard = rows.nonEmpty || speaks
+      val before = numbers.size
+      for (after <- rules.idleAfterMillis; to <- found; from <- last)
+        if (holds && isHeard && to - from >= after) clocks.heardLater(lastEnd - from, lastEnd)
       (rules.expected.map(SplitNames.decode(_).head.orNull) ++ known).foreach(number(_, lastEnd))
       val largest = rows.groupMapReduce(_._1)(_._2)(math.max)
       rows.foreach(row => number(row._1, lastEnd))
       clocks.hearAll(numbers.keys.toSeq.map(name => largest.get(name).map(_ - rules.delayMillis)), lastEnd)
       first = first.orElse(Some(lastEnd))
+      isSilent = holds && isDecidedIdle && !isHeard && numbers.size == before && before > 0 && !clocks.isIdle
       heldBack = waiting
     }
 
@@ -70,7 +94,7 @@ class OriginModelSuite extends AnyFunSuite {
 
   for {
     onReturn <- Seq(OnReturn.Hold, OnReturn.CatchUp)
-    whenIdle <- Seq(WhenIdle.Stop, WhenIdle.Advance)
+    whenIdle <- Seq(WhenIdle.Hold, WhenIdle.Rise, WhenIdle.Advance)
     idleAfter <- Seq(None, Some(100L))
     expected <- Seq(Nil, Seq("c", "e"))
   } test(s"10,000 batches: $onReturn, $whenIdle, idle after $idleAfter, expected ${expected.mkString("[", " ", "]")}") {
@@ -101,7 +125,15 @@ class OriginModelSuite extends AnyFunSuite {
         val expectedNow = model.begin(now, unread, reading)
         engine = engine.batch(now, end, rows, known, unread, waiting)
         model.end(end, rows, known, waiting)
-        if (random.nextInt(20) == 0) engine = engine.restarted
+        if (random.nextInt(20) == 0) {
+          engine = engine.restarted
+          model.restart()
+        }
+        if (random.nextInt(3) == 0) {
+          val asked = end + random.nextInt(120)
+          engine = engine.trigger(asked)
+          model.ask(asked)
+        }
 
         withClue(s"seed $seed, step $step: ") {
           assert(decided == expectedNow)

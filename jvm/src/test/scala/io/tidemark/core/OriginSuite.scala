@@ -4,10 +4,13 @@ import OneOrigin.name
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
 
-/** An origin's watermark from its splits, batch by batch; times in ms, the delay is 10. */
+/** An origin's watermark from its splits, batch by batch, where silence counts whoever speaks ([[PauseSuite]] has the other
+  * rule); times in ms, the delay is 10.
+  */
 class OriginSuite extends AnyFunSuite {
   private val origin = named("o")
-  private val rules = OriginRules(delayMillis = 10, splitBy = Seq("s"), idleAfterMillis = Some(100))
+  private val rules =
+    OriginRules(delayMillis = 10, splitBy = Seq("s"), idleAfterMillis = Some(100), whenIdle = WhenIdle.Rise)
   private val whole = rules.copy(splitBy = Nil)
 
   /** A query of this origin alone. */

@@ -2,8 +2,16 @@ package io.tidemark.oracle
 
 import Query._
 
-/** The watermarks of one batch: of every column on every edge, and of every operator's inputs. */
-private[oracle] final class Marks(nodes: Nodes, memory: Memory, now: Long, waiting: Set[Int]) {
+/** The watermarks of one batch: of every column on every edge, and of every operator's inputs.
+  *
+  * @param byTheClock whether those go on that follow the clock
+  */
+private[oracle] final class Marks(
+    nodes: Nodes,
+    memory: Memory,
+    now: Long,
+    waiting: Set[Int],
+    byTheClock: Boolean = true) {
   var own = Map.empty[Place, Mark]
   var closed = Map.empty[Place, Mark]
   var others = Map.empty[Place, Vector[(Int, Mark)]]
@@ -17,8 +25,10 @@ private[oracle] final class Marks(nodes: Nodes, memory: Memory, now: Long, waiti
   private def origin(node: Int, rules: Input): Mark = {
     // Nobody can tell which split the rows are of that have come since the last batch began.
     val known = if (waiting(rules.number)) math.min(memory.last, now) else now
-    val (source, mark) = memory.sources.getOrElse(node, Source()).idleAt(known, rules, memory.begun)
-    sources += node -> source
+    val told = if (byTheClock || !rules.advances) rules else rules.copy(advances = false, rises = true)
+    val (source, mark) = memory.sources.getOrElse(node, Source()).idleAt(known, told, memory.begun)
+    // Before the first batch of a run there was nothing, or it would have run sooner.
+    sources += node -> source.lookedAt(if (memory.canGoOn) known else now)
     mark
   }
 

@@ -33,7 +33,8 @@ object Mark {
 /** All that one batch hands to the next.
   *
   * @param sources what is known of each origin
-  * @param begun when the first batch ended, and @param last when the last one began (ms)
+  * @param begun when the first batch ended, @param last when the last one began, and @param ended when it ended, or a run
+  *   began after it (ms)
   * @param own each operator's watermarks in the batch, by which the next one's rows are late
   * @param progress those by which it is asked whether an operator would go on
   * @param canGoOn whether batches without data may run: not before the first one of a run
@@ -42,6 +43,7 @@ final case class Memory(
     sources: Map[Int, Source] = Map.empty,
     begun: Option[Long] = None,
     last: Long = 0L,
+    ended: Long = 0L,
     unions: Map[(Int, Int), Mark] = Map.empty,
     carried: Map[(Place, Int), Mark] = Map.empty,
     own: Map[Place, Mark] = Map.empty,
@@ -52,11 +54,15 @@ final case class Memory(
 
   /** A time in which the query did not run is no silence. */
   def listeningFrom(now: Long): Memory = {
-    def later(time: Long) = math.min(time + now - last, now)
+    def later(time: Long) = math.min(time + now - ended, now)
     copy(
-      sources = sources.view.mapValues(_.heardAt(later)).toMap,
-      begun = begun.map(later))
+      sources = sources.view.mapValues(_.heardAt(later).copy(found = None)).toMap,
+      begun = begun.map(later),
+      ended = now)
   }
+
+  /** Somebody has looked, and nothing was there. */
+  def lookedAt(now: Long): Memory = copy(sources = sources.view.mapValues(_.lookedAt(now)).toMap)
 
   /** What watermarks depend on. */
   def timeless: (Any, Any, Any) = (sources.view.mapValues(_.reached).toMap, unions, carried)

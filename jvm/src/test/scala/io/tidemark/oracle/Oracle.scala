@@ -1,6 +1,7 @@
 package io.tidemark.oracle
 
 import Oracle._
+import Query.{Groups, Windows}
 
 /** Says what a query has to give out, trigger by trigger: rows, columns, watermarks, late rows and eviction as they are
   * defined, without Spark and without the engine.
@@ -14,24 +15,46 @@ final class Oracle(query: Query) {
     if (hasData || goesOn(before, now)) {
       val (after, batch) = run(before, now, rows)
       (after, Some(batch))
-    } else (before, None)
+    } else (if (before.canGoOn) before.lookedAt(now) else before, None)
   }
 
-  /** A query that has just begun again runs no batch before there is a row. */
-  def restarted(memory: Memory): Memory = memory.copy(canGoOn = false)
+  /** A query that has just begun again runs no batch before there is a row. The time in which it did not run is no silence. */
+  def restarted(memory: Memory, now: Long): Memory = memory.listeningFrom(now).copy(canGoOn = false)
 
-  /** Whether a batch without data, or one after it, would let an operator go on. */
+  /** Whether a batch without data, or one after it, would let an operator go on; by the clock alone, only where something may
+    * be due.
+    */
   private def goesOn(memory: Memory, now: Long): Boolean = memory.canGoOn && {
-    val marks = new Marks(nodes, memory, now, Set.empty)
-    marks.progress != memory.progress || {
-      val next = run(memory, now, Map.empty)._1
-      next.timeless != memory.timeless && goesOn(next, now)
-    }
+    def marks(byTheClock: Boolean) = new Marks(nodes, memory, now, Set.empty, byTheClock)
+    val (all, standing) = (marks(byTheClock = true), marks(byTheClock = false))
+    goesOn(memory, now, if (maybeDue(memory, standing, all)) all else standing, maybeDue(memory, standing, all))
   }
 
-  private def run(memory: Memory, now: Long, rows: Map[Int, Seq[Row]]): (Memory, Batch) = {
-    val before = if (memory.canGoOn) memory else memory.listeningFrom(now)
-    val marks = new Marks(nodes, before, now, rows.filter(_._2.nonEmpty).keySet)
+  private def goesOn(memory: Memory, now: Long, marks: Marks, byTheClock: Boolean): Boolean =
+    marks.progress != memory.progress || {
+      val next = run(memory, now, Map.empty, byTheClock)._1
+      next.timeless != memory.timeless &&
+      goesOn(next, now, new Marks(nodes, next, now, Set.empty, byTheClock), byTheClock)
+    }
+
+  private def maybeDue(memory: Memory, standing: Marks, now: Marks): Boolean = now.progress.exists { case (node, sum) =>
+    def places = Seq(Place(node, 0), Place(node, 1))
+    standing.progress(node) != sum && (nodes(node) match {
+      case _: Groups => true
+      case _ if places.forall(memory.kept.getOrElse(_, Vector.empty).isEmpty) => false
+      case windows: Windows =>
+        def last(marks: Marks) = Math.floorDiv(marks.closed(Place(node, 0)).spark, windows.length * 1000L)
+        last(standing) < last(now)
+      case _ => true
+    })
+  }
+
+  private def run(
+      before: Memory,
+      now: Long,
+      rows: Map[Int, Seq[Row]],
+      byTheClock: Boolean = true): (Memory, Batch) = {
+    val marks = new Marks(nodes, before, now, rows.filter(_._2.nonEmpty).keySet, byTheClock)
     val work = new Work(nodes, before, marks, rows)
     val out = work.rowsOf(query)
     (work.after(now), Batch(out.map(_.toString).sorted, work.late))
@@ -50,7 +73,7 @@ object Oracle {
       case ((memory, time, all), step) =>
         val now = time + step.seconds * 1000L
         val rows = step.rows.view.mapValues(_.map { case (id, t) => Row(id, Vector(Some(t * 1000000L)), 1) }).toMap
-        val (after, batch) = oracle.trigger(if (step.restart) oracle.restarted(memory) else memory, now, rows)
+        val (after, batch) = oracle.trigger(if (step.restart) oracle.restarted(memory, time) else memory, now, rows)
         (after, now, all :+ batch)
     }._3
   }

@@ -21,7 +21,8 @@ object Query {
   /** @param idleAfter after which silence it is left out, if ever, or a split of it
     * @param splits the ids that are splits of it from the beginning on, if each id is a split
     * @param catchesUp whether a split that comes back behind the watermark is left out until it is there
-    * @param advances whether the watermark follows the clock while it is idle
+    * @param rises whether its splits fall idle also when none of them speaks, and the watermark rises to the largest clock
+    * @param advances whether the watermark then follows the clock
     * @param follows whether a side of a join with nothing but such inputs goes as far as the other one while it is idle
     */
   final case class Input(
@@ -30,11 +31,13 @@ object Query {
       idleAfter: Option[Int] = None,
       splits: Option[Set[Int]] = None,
       catchesUp: Boolean = false,
+      rises: Boolean = false,
       advances: Boolean = false,
       follows: Boolean = false)
       extends Query {
     def inputs: Seq[Query] = Nil
     def nullable: Vector[Boolean] = Vector(false)
+    def holds: Boolean = !rises && !advances
   }
 
   /** Without the ids that leave `rest` when divided by three. */
@@ -120,7 +123,7 @@ object Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = input.nullable
     def delay: Int =
-      nodes.collect { case Input(_, delay, _, _, _, _, _) => delay; case Again(_, _, delay) => delay }.last
+      nodes.collect { case one: Input => one.delay; case Again(_, _, delay) => delay }.last
   }
 
   /** Counts by id, in a function with state, that come out when an id's time is so far behind the watermark. Of a whole

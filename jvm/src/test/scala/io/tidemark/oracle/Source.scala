@@ -2,17 +2,38 @@ package io.tidemark.oracle
 
 import Source._
 
-/** An origin: its splits, and the watermark that it has reached (ms). One that is not split has a single split. */
-final case class Source(splits: Map[Int, Split] = Map.empty, reached: Option[Long] = None) {
+/** An origin: its splits, and the watermark that it has reached (ms). One that is not split has a single split.
+  *
+  * @param isSilent whether it is idle though its splits are not, and nothing of it was heard since
+  * @param found up to when somebody has looked, and nothing was there (ms)
+  */
+final case class Source(
+    splits: Map[Int, Split] = Map.empty,
+    reached: Option[Long] = None,
+    isSilent: Boolean = false,
+    found: Option[Long] = None) {
 
-  /** Left out: who has been silent for so long at a moment up to which it is known who has spoken. */
+  /** When it was last heard. */
+  private def spoken: Option[Long] = splits.values.filter(_.clock.nonEmpty).map(_.heard).maxOption
+
+  def lookedAt(until: Long): Source = copy(found = (found ++ Some(until)).maxOption)
+
+  /** Left out: who has been silent for so long at a moment up to which it is known who has spoken. One of which nothing is
+    * heard at all leaves its splits as they are.
+    */
   def idleAt(known: Long, rules: Query.Input, begun: Option[Long]): (Source, Mark) = rules.idleAfter match {
     case None => this -> Mark(reached)
     case Some(seconds) =>
       val silentSince = known - seconds * 1000L
-      val all = splits.view.mapValues(s => if (s.heard <= silentSince) s.copy(state = Idle) else s).toMap
-      val isIdle = if (all.isEmpty) begun.exists(_ <= silentSince) else all.values.forall(_.state == Idle)
-      val stands = copy(splits = all).risen
+      val since =
+        if (rules.holds) spoken.map(last => math.min(last, known) - seconds * 1000L) else Some(silentSince)
+      val all =
+        splits.view.mapValues(s => if (since.exists(s.heard <= _)) s.copy(state = Idle) else s).toMap
+      val nothing = splits.values.forall(_.heard <= silentSince)
+      val isIdle =
+        if (all.isEmpty) begun.exists(_ <= silentSince)
+        else all.values.forall(_.state == Idle) || rules.holds && (isSilent || nothing)
+      val stands = copy(splits = all, isSilent = rules.holds && isIdle).risen
       val after =
         if (isIdle && rules.advances) stands.following(known - rules.delay * 1000L, seconds * 1000L) else stands
       after -> Mark(after.reached, isIdle)
@@ -30,15 +51,22 @@ final case class Source(splits: Map[Int, Split] = Map.empty, reached: Option[Lon
   def withSplits(names: Set[Int], now: Long): Source =
     copy(splits = names.map(_ -> Split(None, now, Active)).toMap ++ splits)
 
+  /** After a time in which nothing was there, and that was as long as an idle time, all were heard so much later. */
+  def afterPause(now: Long, rules: Query.Input): Source = {
+    val last = spoken.orElse(splits.values.map(_.heard).maxOption)
+    val missed = for (after <- rules.idleAfter; until <- found; from <- last if until - from >= after * 1000L) yield now - from
+    missed.filter(_ => rules.holds).fold(this)(more => heardAt(time => math.min(time + more, now)))
+  }
+
   /** @param clocks of the splits that have spoken (ms) */
   def heard(clocks: Map[Int, Long], now: Long, catchesUp: Boolean): Source = {
-    val spoken = clocks.map { case (name, clock) =>
+    val speaking = clocks.map { case (name, clock) =>
       val before = splits.getOrElse(name, Split(None, now, Active))
       val newest = before.clock.fold(clock)(math.max(_, clock))
       val isBehind = catchesUp && before.state != Active && reached.exists(newest < _)
       name -> Split(Some(newest), now, if (isBehind) CatchingUp else Active)
     }
-    copy(splits = splits ++ spoken).risen
+    copy(splits = splits ++ speaking, isSilent = isSilent && speaking.isEmpty).risen
   }
 
   private def risen: Source = {

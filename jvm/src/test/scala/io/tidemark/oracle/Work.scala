@@ -179,6 +179,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
       sourcesAfter(now),
       before.begun.orElse(Some(now)),
       now,
+      now,
       marks.unions,
       carried,
       marks.own,
@@ -195,7 +196,12 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
         (at -> (if (before.begun.isEmpty) source.withSplits(input.splits.getOrElse(Set.empty), now) else source))
     }
     heard.foldLeft(known) { case (sources, (at, Heard(clocks, catchesUp))) =>
-      sources + (at -> sources.getOrElse(at, Source()).heard(clocks, now, catchesUp))
+      val before = sources.getOrElse(at, Source())
+      val source = nodes(at) match {
+        case input: Input if clocks.nonEmpty => before.afterPause(now, input)
+        case _ => before
+      }
+      sources + (at -> source.heard(clocks, now, catchesUp))
     }
   }
 

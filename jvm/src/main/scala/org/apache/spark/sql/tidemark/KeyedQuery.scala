@@ -34,6 +34,9 @@ private[tidemark] final class KeyedQuery(
   private var began = 0L
   // The batch that is run again, and how long nobody listened since it was begun (ms).
   private var missed = Option.empty[(Long, Long)]
+  // Up to when the triggers of this run have found that nothing was said of an origin; most of them run no batch.
+  private var foundUntil = Map.empty[OriginName, Long]
+  private var pausesSince = Long.MinValue
   @volatile private var told = Seq.empty[TidemarkError]
 
   @volatile private var seen: Option[Snapshot] = None
@@ -61,6 +64,7 @@ private[tidemark] final class KeyedQuery(
     * @param previousMillis the query's watermark in the batch before, in Spark's own log (0: none)
     * @param currentMillis the query's watermark for the first batch there: the floor of every origin whose own is lost
     * @param downtime when nobody listened, if that is no silence
+    * @param runSinceMillis when this run began
     * @param begunAt when a batch was begun (ms), by Spark's own log. An entry that says otherwise is of another query, or of
     *   before the checkpoint was set back and Spark alone has run its batches again
     */
@@ -69,12 +73,14 @@ private[tidemark] final class KeyedQuery(
       previousMillis: Long,
       currentMillis: Long,
       downtime: Option[Downtime],
+      runSinceMillis: Long,
       begunAt: Long => Option[Long]): Unit = {
     def isOfThis(entry: Entry) = begunAt(entry.batch).forall(_ == entry.timestampMillis)
     val floor = Entry.initial(origins.names, first - 1, previousMillis, currentMillis)
     val own = if (first == 0) None else log.read(first - 1).filter(isOfThis)
     began = first
     missed = downtime.map(first -> _.sinceMillis)
+    pausesSince = if (downtime.isEmpty) runSinceMillis else Long.MinValue
     def raised(read: Entry) =
       downtime.foldLeft(read.raisedTo(floor))((entry, down) => entry.listeningFrom(down.untilMillis))
     def gap = if (first == 0) floor else log.newestBefore(first - 1).filter(isOfThis).fold(floor)(raised)
@@ -103,6 +109,7 @@ private[tidemark] final class KeyedQuery(
 
   private def decide(batch: Long, plan: SparkPlan, start: BatchStart): Unit = {
     val decision = entry.decide(start, origins.rules)
+    foundUntil = entry.foundUntil(listened(batch, start), foundUntil)
     if (next.isOther(plan, decision)) {
       val translated = translate(plan)
       if (!levels.contains(entry.batch)) keep(entry.batch, translated, entry.decision)
@@ -115,6 +122,10 @@ private[tidemark] final class KeyedQuery(
     }
     next = Next(plan, start, decision)
   }
+
+  /** Spark does not ask before the first batch of a run: had there been rows, it would have run one. */
+  private def listened(batch: Long, start: BatchStart): BatchStart =
+    if (batch == began && missed.nonEmpty) BatchStart.at(start.millis) else start
 
   /** What expressions of the plan read: watermarks of the batch before, as late rows are judged by them. */
   private def readings(plan: ShapeBuilder.Translated, decision: Decision): Map[UUID, Watermark] =
@@ -175,7 +186,7 @@ private[tidemark] final class KeyedQuery(
   /** Takes in what a batch has seen, and makes it durable. */
   def ended(batch: Long, endMillis: Long, observed: Observation): Unit = {
     val at = levels.getOrElse(batch, throw new IllegalStateException(s"batch $batch ended but was never planned"))
-    val ended = Observation.Ended(batch, next.start, endMillis)
+    val ended = Observation.Ended(batch, next.start, endMillis, foundUntil, pausesSince)
     val after =
       try Observation.observe(entry, ended, next.decision, at, observed, origins.rules)
       catch {

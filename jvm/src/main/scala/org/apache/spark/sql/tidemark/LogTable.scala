@@ -117,7 +117,7 @@ object LogTable {
     if (splits.size == 0) Iterator.single(row(null, None, state.watermark.isIdle))
     else
       Iterator.range(0, splits.size).map { split =>
-        row(nameOf(splits, split), splits.clock(split), splits.state(split) == Coalescer.Idle)
+        row(nameOf(splits, split), splits.clock(split), state.silent || splits.state(split) == Coalescer.Idle)
       }
   }
 

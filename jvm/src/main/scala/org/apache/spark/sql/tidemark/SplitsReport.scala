@@ -19,16 +19,20 @@ private[tidemark] object SplitsReport {
         "split_by" -> list(rules.splitBy),
         "idle_after_ms" -> rules.idleAfterMillis.map(Long.box).orNull,
         "on_return" -> (if (rules.onReturn == OnReturn.CatchUp) "catch_up" else "hold"),
-        "when_idle" -> (if (rules.whenIdle == WhenIdle.Advance) "advance" else "stop"),
+        "when_idle" -> (rules.whenIdle match {
+          case WhenIdle.Hold => "hold"
+          case WhenIdle.Rise => "rise"
+          case WhenIdle.Advance => "advance"
+        }),
         "join_idle" -> (if (rules.followsInJoins) "follow" else "hold"),
         "max_ahead_ms" -> rules.maxAheadMillis.map(Long.box).orNull,
         "idle" -> now.isIdle,
         "waiting" -> state.waiting,
         "far_ahead_rows" -> state.farAheadRows,
-        "splits" -> splits(state, rules))
+        "splits" -> splits(state, rules, now))
   }
 
-  private def splits(state: OriginState, rules: OriginRules): AnyRef = {
+  private def splits(state: OriginState, rules: OriginRules, now: Watermark): AnyRef = {
     val all = state.splits
     def clock(split: Int) = all.clock(split).getOrElse(Long.MinValue)
     def are(state: Byte) = Iterator.range(0, all.size).filter(all.state(_) == state)
@@ -48,7 +52,9 @@ private[tidemark] object SplitsReport {
           "behind_ms" -> all.clock(split).flatMap(c => all.largest.map(l => Long.box(l - c))).orNull,
           "last_heard_ms" -> all.lastHeard(split),
           "state" -> (if (all.state(split) == Coalescer.CatchingUp) "catching_up" else "active"),
-          "idle_at_ms" -> rules.idleAfterMillis.map(after => Long.box(all.lastHeard(split) + after)).orNull)
+          // In a pause of everything nobody gets nearer to it.
+          "idle_at_ms" ->
+            rules.idleAfterMillis.filterNot(_ => now.isIdle).map(after => Long.box(all.lastHeard(split) + after)).orNull)
       }),
       "idle_ones" -> list(idle.map { split =>
         obj(

@@ -152,7 +152,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     val downtime = Option.unless(Settings.downtimeIsSilence(conf)) {
       KeyedQuery.Downtime(first.timestampMillis, if (isRunAgain(first.id)) began - first.timestampMillis else 0L)
     }
-    query.resume(first.id, previous, first.watermarkMillis, downtime, begunAt)
+    query.resume(first.id, previous, first.watermarkMillis, downtime, began, begunAt)
     val floor = SparkInternals.tracker(execution).currentWatermark
     SparkInternals.setTracker(execution, new KeyedTracker(this, query, execution.analyzedPlan, floor))
     query

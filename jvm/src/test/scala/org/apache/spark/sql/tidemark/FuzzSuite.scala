@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import io.tidemark.oracle.{Case, Oracle, RandomCase, Shrink, Step}
-import io.tidemark.oracle.Query.{Input, Join, Union, Windows}
+import io.tidemark.oracle.Query.{Distinct, Input, Join, Union, Windows}
 
 /** The engine against the oracle, on random queries with random histories; `make fuzz N=1000 SEED=7` runs more of them. */
 class FuzzSuite extends OracleComparison {
@@ -46,6 +46,33 @@ class FuzzSuite extends OracleComparison {
     val steps = Seq(both(1200), both(1400), Step(1, Map.empty))
     val one = Case(Join("left_semi", windows(0), windows(1), 0, 0, least = 0, most = 8), steps)
     assert(difference(one)(engine, Oracle.run) === None)
+  }
+
+  private def says(rows: (Int, Int)*) = Step(1, Map(0 -> rows))
+  private def quiet(seconds: Int*) = seconds.map(Step(_, Map.empty))
+
+  for (restarts <- Seq(false, true))
+    test(s"a pause of all splits, of which one is behind and another does not return; a restart in it: $restarts") {
+      val input = Input(0, 0, idleAfter = Some(4), splits = Some(Set.empty))
+      val steps = Seq(says(0 -> 1010, 1 -> 1003, 2 -> 1008), says(0 -> 1012, 2 -> 1010)) ++ quiet(3) ++
+        Seq(Step(3, Map.empty, restarts)) ++ quiet(3) ++ Seq(says(0 -> 1014), says(0 -> 1016), says(1 -> 1005)) ++
+        (1 to 8).map(n => says(0 -> (1016 + n), 1 -> (1006 + n))) ++ quiet(1, 3, 3) ++
+        Seq(says(1 -> 1200), says(0 -> 1200))
+      val one = Case(Windows(input, 0, 5, Vector.empty, byId = true), steps)
+      assert(difference(one)(engine, Oracle.run) === None)
+      assert(Oracle.run(one).flatten.map(_.late).sum === 0)
+    }
+
+  test("inputs that follow the clock: a batch without data where something may be due") {
+    val input = Input(0, 3, idleAfter = Some(2), advances = true)
+    val steps = Seq(says(0 -> 1001, 1 -> 1003)) ++ quiet(Seq.fill(14)(1): _*) ++ Seq(says(0 -> 1030)) ++
+      quiet(Seq.fill(8)(3): _*) ++ Seq(says(0 -> 1016), says(1 -> 1070)) ++ quiet(1, 1, 1)
+    for (query <- Seq(Windows(input, 0, 5, Vector.empty, byId = true), Distinct(input, 0))) {
+      val one = Case(query, steps)
+      assert(difference(one)(engine, Oracle.run) === None)
+      // Fewer than the clock has steps.
+      assert(Oracle.run(one).count(_.isEmpty) > 8)
+    }
   }
 
   private def check(seed: Int, many: Int, draw: Long => Case)(

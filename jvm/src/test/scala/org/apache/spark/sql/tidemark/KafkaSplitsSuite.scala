@@ -14,9 +14,9 @@ class KafkaSplitsSuite extends ManualClockTest {
 
   private val tenSeconds = WatermarkOptions(idleAfter = Some("10 seconds"))
 
-  private def counted(by: Seq[Column], limit: Long = Long.MaxValue): DataFrame = {
+  private def counted(by: Seq[Column], limit: Long = Long.MaxValue, whenIdle: String = "hold"): DataFrame = {
     val topic = spark.readStream.format(classOf[PartitionedLog].getName).option("limit", limit).load()
-    withWatermark(topic, "time", "0 seconds", tenSeconds.copy(splitBy = by))
+    withWatermark(topic, "time", "0 seconds", tenSeconds.copy(splitBy = by, whenIdle = Some(whenIdle)))
       .groupBy(window($"time", "10 minutes").as("w"), $"partition")
       .count()
       .select($"partition", date_format($"w.start", "HH:mm"), $"count")
@@ -77,13 +77,16 @@ class KafkaSplitsSuite extends ManualClockTest {
       add(0, "10:30"),
       after(9000),
       CheckNewAnswer(),
+      add(0, "10:31"),
+      after(1000),
+      CheckNewAnswer(),
       after(1000),
       CheckNewAnswer((0, "10:00", 1L), (1, "10:00", 1L)))
   }
 
   test("a partition with rows to be read is never idle, whatever the clock says") {
     PartitionedLog.begin(partitions = 2)
-    run(counted(byPartition, limit = 1))(
+    run(counted(byPartition, limit = 1, whenIdle = "rise"))(
       // A row of each partition in a batch, a minute apart: six times the idle time.
       add(0, "12:00", "12:10"),
       add(1, "10:00", "10:01", "10:02", "10:03"),
@@ -99,7 +102,7 @@ class KafkaSplitsSuite extends ManualClockTest {
 
   test("split by anything else, nobody is idle while a limit holds rows back") {
     PartitionedLog.begin(partitions = 2)
-    run(counted(Seq(concat_ws("-", $"topic", $"partition")), limit = 1))(
+    run(counted(Seq(concat_ws("-", $"topic", $"partition")), limit = 1, whenIdle = "rise"))(
       add(0, "12:00"),
       add(1, "10:00", "10:01", "10:02", "10:03"),
       after(1000),
@@ -112,6 +115,27 @@ class KafkaSplitsSuite extends ManualClockTest {
       CheckNewAnswer(),
       after(60000),
       CheckNewAnswer((1, "10:00", 4L)))
+  }
+
+  test("after a pause of all partitions, which the first that returns ends, none has fallen idle") {
+    PartitionedLog.begin(partitions = 3)
+    run(counted(byPartition))(
+      add(0, "12:00"),
+      add(1, "10:00"),
+      add(2, "12:00"),
+      after(1000),
+      after(1000),
+      after(17000),
+      add(0, "12:01"),
+      after(1000),
+      add(0, "12:02"),
+      after(1000),
+      originsAre("time" -> Some(millis("10:00"))),
+      add(1, "10:01", "10:12"),
+      add(2, "12:02"),
+      after(1000),
+      after(1000),
+      CheckNewAnswer((1, "10:00", 2L)))
   }
 
   test("rows that come to an idle partition are waited for from the batch on that reads them") {

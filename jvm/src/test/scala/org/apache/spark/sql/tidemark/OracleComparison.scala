@@ -128,7 +128,7 @@ trait OracleComparison extends KeyedWatermarkTest {
       expectedSplits = input.splits.toSeq.flatten.map(split => Seq(Some(split.toString))),
       idleAfter = input.idleAfter.map(seconds => s"$seconds seconds"),
       onReturn = Option.when(input.catchesUp)("catch_up"),
-      whenIdle = Option.when(input.advances)("advance"),
+      whenIdle = Some(if (input.advances) "advance" else if (input.rises) "rise" else "hold"),
       joinIdle = Option.when(input.follows)("follow"))
 
     def of(query: Query): Built = query match {

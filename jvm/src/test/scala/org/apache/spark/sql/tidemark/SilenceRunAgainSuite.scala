@@ -74,7 +74,9 @@ class SilenceRunAgainSuite extends SilenceTest {
       more(stream, "a" -> "10:16") ++ Seq(second, CheckNewAnswer(), originsAre("time" -> Some(millis("10:05"))))
   }
 
-  sameAgain("a batch without data, as all had fallen silent", ofDevices(tenSeconds)) { stream =>
+  sameAgain(
+    "a batch without data, as all had fallen silent",
+    ofDevices(tenSeconds.copy(whenIdle = Some("rise")))) { stream =>
     more(stream, "a" -> "10:00", "a" -> "10:35", "b" -> "10:05") ++ seconds(10)
   }(entry => watermarks(entry) === Set(Watermark.Idle(Some(millis("10:35"))))) { stream =>
     more(stream, "a" -> "10:36") ++ Seq(second, CheckNewAnswer(("10:00", 2L)))

@@ -17,9 +17,12 @@ import org.apache.spark.sql.functions._
 class SilentSplitsSuite extends SilenceTest {
   import testImplicits._
 
+  /** All fall idle one after the other, whoever speaks. */
+  private val rising = tenSeconds.copy(splitBy = Seq($"device"), whenIdle = Some("rise"))
+
   test("a time-out alone closes windows, at the next trigger") {
     val (stream, df) = readings
-    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+    run(counted(withWatermark(df, "time", "0 seconds", rising)))(
       more(stream, "a" -> "10:00", "a" -> "10:35", "b" -> "10:05") ++
         seconds(9) ++ Seq(
           CheckNewAnswer(),
@@ -42,7 +45,7 @@ class SilentSplitsSuite extends SilenceTest {
       SilentSplitsSuite.within.getAndSet(() => ())()
       device
     }
-    val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))
+    val marked = withWatermark(df, "time", "0 seconds", rising)
     def allAreIdle(expected: Boolean) = Execute { query =>
       assert(keyed(query).snapshot.get.decision.origins.values.forall(_.isIdle) === expected)
     }
@@ -93,7 +96,7 @@ class SilentSplitsSuite extends SilenceTest {
             more(stream, "a" -> "10:30") ++ more(stream, "a" -> "10:31") ++ Seq(idleAre(idle), StopStream) ++
             // As if it had been killed in its first batch.
             Seq(Execute(_ => setBack(checkpoint, first))) ++ later ++ more(stream, "a" -> "10:32") ++
-            Seq(idleAre(idle)) ++
+            more(stream, "a" -> "10:32") ++ Seq(idleAre(idle)) ++
             // Now it has been silent while the query ran.
             minutes(stream, 33 to 43) ++ Seq(idleAre(1)): _*)
       })
@@ -160,7 +163,7 @@ class SilentSplitsSuite extends SilenceTest {
         readFiles(files, most = 2),
         "time",
         "0 seconds",
-        tenSeconds.copy(splitBy = Seq($"device")))))(
+        rising)))(
         Execute { _ =>
           triggered()
           addFile(files, 3, "b" -> "10:05")

@@ -1,0 +1,211 @@
+package io.tidemark.core
+
+import scala.util.Random
+
+import OneOrigin.name
+import Plans._
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Silence of one split, and of all of them, with `when_idle="hold"`; times in ms, the delay is 10. */
+class PauseSuite extends AnyFunSuite {
+  private val origin = named("o")
+  private val rules = OriginRules(delayMillis = 10, splitBy = Seq("s"), idleAfterMillis = Some(100))
+  private val reading = Some(Unread.Somewhere)
+
+  private def At(rules: OriginRules) = OneOrigin(origin, rules)
+  private def holding(millis: Long): Watermark = Watermark.Idle(Some(millis))
+
+  test("a split is idle when its input was heard so long after it was, and not when the clock says so") {
+    val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(60, 60, Seq("a" -> 600))
+    assert(at.watermark(159) == Plans.at(190))
+    assert(at.batch(99, 99, Seq("a" -> 650)).watermark(150) == Plans.at(190))
+    assert(at.batch(100, 100, Seq("a" -> 700)).watermark(101) == Plans.at(690))
+  }
+
+  test("an input of which nothing is heard is idle as a whole: its splits and its watermark stand") {
+    val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(60, 60, Seq("a" -> 600))
+    assert(at.watermark(160) == holding(190))
+    val silent = at.batch(160, 160)
+    assert(silent.state.splits.idle == 0 && silent.standing == holding(190))
+    assert(silent.watermark(100000) == holding(190))
+  }
+
+  test("the only split is not idle by itself, only with its input") {
+    for (rule <- Seq(rules, rules.copy(splitBy = Nil))) {
+      val at = At(rule).batch(0, 0, Seq("a" -> 500))
+      assert(at.watermark(99) == Plans.at(490) && at.watermark(100) == holding(490))
+      assert(at.watermark(100, reading) == Plans.at(490))
+    }
+  }
+
+  test("splits that fall silent one after the other are left out one by one, and who spoke last holds") {
+    val at = At(rules).batch(0, 0, Seq("a" -> 200, "b" -> 300, "c" -> 500))
+      .batch(50, 50, Seq("b" -> 400, "c" -> 600)).batch(100, 100, Seq("c" -> 700))
+    assert(at.watermark(101) == Plans.at(390))
+    val later = at.batch(150, 150, Seq("c" -> 800))
+    assert(later.watermark(151) == Plans.at(790))
+    assert(later.watermark(250) == holding(790))
+  }
+
+  private val lagging = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(10, 10, Seq("a" -> 510))
+
+  test("after a pause each split has the time that it had left, whichever returns first") {
+    for (
+      returns <- Seq[OneOrigin => OneOrigin](
+        _.trigger(200).batch(1000, 1001, Seq("a" -> 900), unread = reading),
+        // The pause was found in a batch, of another input's rows.
+        _.batch(200, 200).batch(1000, 1001, Seq("a" -> 900), unread = reading),
+        // The source says who is about to speak.
+        _.trigger(200).batch(1000, 1001, Seq("a" -> 900), unread = Some(Unread.In(Seq(name("a"))))))
+    ) {
+      val back = returns(lagging)
+      assert(back.watermark(1002) == Plans.at(190))
+      // It had been silent for 10 ms when all were.
+      assert(back.batch(1090, 1090, Seq("a" -> 950), unread = reading).watermark(1091) == Plans.at(190))
+      assert(back.batch(1091, 1091, Seq("a" -> 950), unread = reading).watermark(1092) == Plans.at(940))
+      assert(back.batch(1090, 1090, Seq("b" -> 300), unread = reading).watermark(1091) == Plans.at(290))
+    }
+  }
+
+  test("the one that is behind may return first") {
+    val back = lagging.trigger(200).batch(1000, 1001, Seq("b" -> 210), unread = reading)
+    assert(back.watermark(1002) == Plans.at(200))
+    assert(back.batch(1100, 1100, Seq("a" -> 600), unread = reading).watermark(1101) == Plans.at(200))
+  }
+
+  test("silence of all that is shorter than the idle time is silence of each") {
+    val back = lagging.trigger(109).batch(109, 109, Seq("a" -> 900), unread = reading)
+    assert(back.watermark(110) == Plans.at(890))
+  }
+
+  test("triggers that are further apart than the idle time, and find rows each time, are no pause") {
+    for (unread <- Seq(reading, Some(Unread.In(Seq(name("a")))))) {
+      val apart = lagging.batch(1000, 1000, Seq("a" -> 600), unread = unread)
+        .batch(2000, 2000, Seq("a" -> 700), unread = unread)
+      assert(apart.watermark(3000, unread) == Plans.at(690))
+    }
+  }
+
+  test("a slow batch is no silence: what has come meanwhile is waited for") {
+    val slow = lagging.batch(20, 500, Seq("a" -> 900), unread = reading)
+    assert(slow.watermark(500, reading) == Plans.at(190))
+    assert(slow.batch(500, 510, Seq("a" -> 950), unread = reading).watermark(510, reading) == Plans.at(940))
+    assert(slow.batch(500, 510, Seq("b" -> 300), unread = reading).watermark(510, reading) == Plans.at(290))
+  }
+
+  test("while an admission limit holds rows back nobody falls silent, and afterwards silence counts beside the others") {
+    val held = lagging.batch(1000, 1000, Seq("a" -> 600), unread = reading, waiting = true)
+    assert(held.watermark(1001, reading) == Plans.at(190))
+    assert(held.watermark(1001) == Plans.at(590))
+  }
+
+  test("a split that is expected, or that the source names, is idle beside others that speak, and waits in a pause") {
+    val expecting = At(rules.copy(expected = Seq("a", "b").map(name))).batch(0, 0, Seq("a" -> 500))
+    assert(expecting.watermark(5000) == Watermark.Idle(None))
+    val back = expecting.trigger(5000).batch(5000, 5000, Seq("a" -> 600), unread = reading)
+    assert(back.watermark(5001) == Watermark.Unknown)
+    assert(back.batch(5100, 5100, Seq("a" -> 700), unread = reading).watermark(5101) == Plans.at(690))
+  }
+
+  test("a split that becomes known in a pause has said nothing: it is waited for, and the pause goes on") {
+    val known = lagging.trigger(150).batch(200, 200, known = Seq("c"))
+    assert(known.watermark(201) == Plans.at(190))
+    assert(known.watermark(300) == holding(190))
+    val back = known.trigger(300).batch(1000, 1000, Seq("a" -> 900), unread = reading)
+    assert(back.watermark(1001) == Plans.at(190))
+    assert(back.state.splits.idle == 0)
+  }
+
+  test("an input that has never spoken is idle as a whole, and its expected splits hold when it does") {
+    val at = At(rules.copy(expected = Seq("a", "b").map(name))).batch(0, 10)
+    assert(at.watermark(110) == Watermark.Idle(None))
+    val heard = at.trigger(110).batch(500, 500, Seq("a" -> 500), unread = reading)
+    assert(heard.watermark(501) == Watermark.Unknown)
+    assert(heard.batch(510, 510, Seq("b" -> 200), unread = reading).watermark(511) == Plans.at(190))
+  }
+
+  test("who was idle before a pause is so after it, and a return ends it for that split alone") {
+    val at = lagging.batch(100, 100, Seq("a" -> 600)).batch(110, 110)
+    assert(at.standing == Plans.at(590))
+    val back = at.trigger(300).batch(1000, 1000, Seq("b" -> 300), unread = reading)
+    assert(back.standing == Plans.at(590))
+    assert(back.batch(1010, 1010, Seq("a" -> 900)).standing == Plans.at(590))
+    assert(back.batch(1010, 1010, Seq("a" -> 900, "b" -> 800)).standing == Plans.at(790))
+  }
+
+  test("a run that begins in the pause finds it again: its first batch counts from when all was last heard") {
+    def started(listening: Long) = lagging.copy(entry = lagging.entry.listeningFrom(listening)).restarted
+    // Spark asks nothing before the first batch of a run; what was there would have made one.
+    val back = started(5000).trigger(5200).batch(5200, 5200, Seq("a" -> 900), unread = reading)
+    assert(back.watermark(5201) == Plans.at(190))
+    val soon = started(5000).trigger(5050).batch(5050, 5050, Seq("a" -> 900), unread = reading)
+    assert(soon.watermark(5051) == Plans.at(190))
+  }
+
+  test("an input that is idle as a whole is so after a restart, until it is heard, whatever the setting is then") {
+    val silent = lagging.batch(200, 200).restarted
+    assert(silent.standing == holding(190))
+    val longer = silent.copy(rules = rules.copy(idleAfterMillis = Some(10000)))
+    assert(longer.watermark(201) == holding(190))
+    assert(longer.batch(300, 300, Seq("a" -> 900), unread = reading).standing == Plans.at(190))
+    val never = silent.rules.copy(idleAfterMillis = None)
+    assert(silent.entry.fitting(Map(origin -> never)).standing.origin(origin) == Plans.at(190))
+  }
+
+  test("an entry of the rule by which all fall idle is read as it is: all are, and the watermark has risen") {
+    val risen = At(rules.copy(whenIdle = WhenIdle.Rise)).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(100, 100)
+    val held = risen.copy(rules = rules).restarted
+    assert(held.standing == holding(490) && held.state.splits.idle == 2)
+    assert(held.batch(200, 200, Seq("b" -> 300), unread = reading).standing == Plans.at(490))
+  }
+
+  test("what was not late before a pause is not late after it, whichever split returns first") {
+    for (seed <- 1 to 500) withClue(s"seed $seed: ") {
+      val random = new Random(seed)
+      val onReturn = if (random.nextBoolean()) OnReturn.Hold else OnReturn.CatchUp
+      val all = (0 to 1 + random.nextInt(5)).map(_.toString)
+      val lag = all.map(_ -> random.nextInt(1000)).toMap
+      def rows(splits: Iterable[String], now: Long) = splits.toSeq.map(s => s -> (now + 5000 - lag(s)))
+
+      var at = At(rules.copy(onReturn = onReturn)).batch(0, 0, rows(all, 0))
+      var now = 0L
+      for (_ <- 1 to 10) {
+        now += random.nextInt(60)
+        at = at.batch(now, now, rows(all.filter(_ => random.nextInt(3) > 0), now), unread = reading)
+      }
+      at = at.batch(now + 1, now + 1)
+      val last = at.state.splits.lastSpoken.get
+      // Rows of it that were late before are so now.
+      val before = at.standing.millis.get
+      val clocks = (0 until at.state.splits.size).filter(at.state.splits.state(_) == Coalescer.Active).map { split =>
+        at.state.splits.name(split).head.get ->
+          (math.max(before, at.state.splits.clock(split).get), 100 - (last - at.state.splits.lastHeard(split)))
+      }.toMap
+
+      // Found by a trigger, by a batch of another input, or by a run that has begun in it.
+      val pause = 100 + random.nextInt(1000)
+      now = last + pause
+      at = random.nextInt(3) match {
+        case 0 => at.trigger(now)
+        case 1 => at.batch(now, now)
+        case _ =>
+          now += 10000
+          at.copy(entry = at.entry.listeningFrom(now)).restarted.trigger(now + pause)
+      }
+      now += pause
+
+      // They return in any order, each in the time that it had left.
+      val first = now
+      var waited = clocks.keySet
+      var reached = at.standing.millis.get
+      for (split <- random.shuffle(clocks.keys.toSeq); if now - first < clocks(split)._2) {
+        assert(waited.forall(one => now - first >= clocks(one)._2 || reached <= clocks(one)._1), split)
+        at = at.batch(now, now, rows(Seq(split), now), unread = reading)
+        waited -= split
+        assert(at.standing.millis.get >= reached)
+        reached = at.standing.millis.get
+        now += random.nextInt(30)
+      }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+
+import io.tidemark.WatermarkOptions
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+
+/** All devices of an input are silent for a while and then come back, one of them an hour behind the others. */
+class PauseOfAllSuite extends SilenceTest {
+  import testImplicits._
+
+  private type Readings = MemoryStream[(String, Timestamp)]
+
+  private val twelveSeconds = WatermarkOptions(splitBy = Seq($"device"), idleAfter = Some("12 seconds"))
+
+  /** Counts by the minute. */
+  private def perMinute(options: WatermarkOptions): (Readings, DataFrame) = {
+    val (stream, df) = readings
+    val counts =
+      withWatermark(df, "time", "0 seconds", options).groupBy(window($"time", "1 minute").as("w"), $"device").count()
+    stream -> counts.select($"device", $"count")
+  }
+
+  private def device(number: Int) = s"device $number"
+
+  /** What a device says in its nth minute; the last is an hour behind. */
+  private def row(number: Int, minute: Int): (String, Timestamp) =
+    device(number) -> at(f"${if (number == 4) 10 else 11}%d:$minute%02d")
+
+  /** In one trigger. */
+  private def say(to: Readings, minute: Int, devices: Int*): Seq[StreamAction] =
+    Seq(AddData(to, devices.map(row(_, minute)): _*), second)
+
+  private def allSay(to: Readings, minutes: Range): Seq[StreamAction] = minutes.flatMap(say(to, _, 0 until 5: _*))
+
+  /** One after the other, the one that is behind last, and then all together. */
+  private def returning(to: Readings): Seq[StreamAction] =
+    (0 until 5).flatMap(number => say(to, 10, number)) ++ allSay(to, 11 to 24)
+
+  /** Of the five when they return, since this run began. */
+  private def lost(expected: Long): StreamAction = Execute { query =>
+    assert(keyed(query).lateRows.values.map(_.all.rows).sum === expected)
+  }
+
+  private val moments = Seq[(String, Seq[StreamAction])](
+    "a pause of all" -> seconds(18),
+    "a pause of all with a restart in it" ->
+      (seconds(9) ++ Seq(StopStream, Execute(_ => moveWithin(3600000)), StartStream()) ++ seconds(18)))
+
+  for {
+    (name, pause) <- moments
+    onReturn <- Seq("hold", "catch_up")
+  } test(s"$name loses no rows of who lags: on_return $onReturn") {
+    val (stream, df) = perMinute(twelveSeconds.copy(onReturn = Some(onReturn)))
+    run(df)(allSay(stream, 0 to 9) ++ pause ++ returning(stream) ++ Seq(
+      lost(0),
+      originsAre("time" -> Some(millis("10:24")))): _*)
+  }
+
+  // The watermark is at 11:09 before the first of them returns.
+  for ((onReturn, rows) <- Seq("hold" -> 15, "catch_up" -> 15))
+    test(s"with when_idle rise they are late, as the watermark has risen to the largest clock: on_return $onReturn") {
+      val (stream, df) = perMinute(twelveSeconds.copy(whenIdle = Some("rise"), onReturn = Some(onReturn)))
+      run(df)(allSay(stream, 0 to 9) ++ seconds(18) ++ returning(stream) :+ lost(rows.toLong): _*)
+    }
+
+  test("a batch that ends a pause and is run again after a kill ends it again") {
+    withTempDir { checkpoint =>
+      val (stream, df) = perMinute(twelveSeconds)
+      val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
+      var last = 0L
+      run(df)(
+        start +: (allSay(stream, 0 to 9) ++ seconds(18) ++ say(stream, 10, 0) ++ Seq(
+          Execute(query => last = keyed(query).snapshot.get.entry.batch),
+          StopStream,
+          Execute { _ =>
+            setBack(checkpoint, last)
+            moveWithin(3600000)
+          },
+          start) ++ (1 until 5).flatMap(number => say(stream, 10, number)) ++ allSay(stream, 11 to 24) ++ Seq(
+          lost(0),
+          originsAre("time" -> Some(millis("10:24"))))): _*)
+    }
+  }
+
+  test("in a union the other input goes on, and after the pause nobody has fallen idle") {
+    val (stream, df) = readings
+    val (other, loud) = readings
+    val both = withWatermark(df, "time", "0 seconds", twelveSeconds.copy(key = Some("devices")))
+      .union(withWatermark(loud, "time", "0 seconds", WatermarkOptions(key = Some("loud"))))
+    def says(time: String) = more(other, "loud" -> time)
+    def isIdle(expected: Boolean) = Execute { query =>
+      val now = keyed(query)
+      val name = now.origins.names.find(_.toString == "devices").get
+      assert(now.snapshot.get.entry.standing.origin(name).isIdle === expected)
+    }
+    run(counted(both))(
+      allSay(stream, 0 to 2) ++ says("10:35") ++ Seq(CheckNewAnswer(), isIdle(false)) ++
+        seconds(12) ++ Seq(second, isIdle(true), CheckNewAnswer(("10:00", 3L))) ++ says("10:45") ++
+        say(stream, 46, 0) ++ Seq(second, isIdle(false), originsAre(
+          "devices" -> Some(millis("10:02")),
+          "loud" -> Some(millis("10:45")))): _*)
+  }
+
+  test("triggers that are further apart than the idle time do not keep a dead device alive") {
+    val (stream, df) = perMinute(twelveSeconds)
+    val slowly = (1 to 5).flatMap(minute =>
+      Seq(AddData(stream, (0 until 4).map(row(_, minute)): _*), AdvanceManualClock(20000)))
+    run(df)(allSay(stream, 0 to 0) ++ slowly :+ originsAre("time" -> Some(millis("11:05"))): _*)
+  }
+}
