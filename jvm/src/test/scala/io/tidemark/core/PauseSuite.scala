@@ -50,14 +50,12 @@ class PauseSuite extends AnyFunSuite {
   private val lagging = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(10, 10, Seq("a" -> 510))
 
   test("after a pause each split has the time that it had left, whichever returns first") {
-    for (
-      returns <- Seq[OneOrigin => OneOrigin](
+    for (returns <- Seq[OneOrigin => OneOrigin](
         _.trigger(200).batch(1000, 1001, Seq("a" -> 900), unread = reading),
         // The pause was found in a batch, of another input's rows.
         _.batch(200, 200).batch(1000, 1001, Seq("a" -> 900), unread = reading),
         // The source says who is about to speak.
-        _.trigger(200).batch(1000, 1001, Seq("a" -> 900), unread = Some(Unread.In(Seq(name("a"))))))
-    ) {
+        _.trigger(200).batch(1000, 1001, Seq("a" -> 900), unread = Some(Unread.In(Seq(name("a"))))))) {
       val back = returns(lagging)
       assert(back.watermark(1002) == Plans.at(190))
       // It had been silent for 10 ms when all were.
@@ -93,7 +91,8 @@ class PauseSuite extends AnyFunSuite {
     assert(slow.batch(500, 510, Seq("b" -> 300), unread = reading).watermark(510, reading) == Plans.at(290))
   }
 
-  test("while an admission limit holds rows back nobody falls silent, and afterwards silence counts beside the others") {
+  test(
+    "while an admission limit holds rows back nobody falls silent, and afterwards silence counts beside the others") {
     val held = lagging.batch(1000, 1000, Seq("a" -> 600), unread = reading, waiting = true)
     assert(held.watermark(1001, reading) == Plans.at(190))
     assert(held.watermark(1001) == Plans.at(590))

@@ -39,7 +39,8 @@ final class Oracle(query: Query) {
 
   private def maybeDue(memory: Memory, standing: Marks, now: Marks): Boolean = now.progress.exists { case (node, sum) =>
     def places = Seq(Place(node, 0), Place(node, 1))
-    standing.progress(node) != sum && (nodes(node) match {
+    standing.progress(node) != sum &&
+    (nodes(node) match {
       case _: Groups => true
       case _ if places.forall(memory.kept.getOrElse(_, Vector.empty).isEmpty) => false
       case windows: Windows =>

@@ -54,7 +54,8 @@ final case class Source(
   /** After a time in which nothing was there, and that was as long as an idle time, all were heard so much later. */
   def afterPause(now: Long, rules: Query.Input): Source = {
     val last = spoken.orElse(splits.values.map(_.heard).maxOption)
-    val missed = for (after <- rules.idleAfter; until <- found; from <- last if until - from >= after * 1000L) yield now - from
+    val missed =
+      for (after <- rules.idleAfter; until <- found; from <- last if until - from >= after * 1000L) yield now - from
     missed.filter(_ => rules.holds).fold(this)(more => heardAt(time => math.min(time + more, now)))
   }
 

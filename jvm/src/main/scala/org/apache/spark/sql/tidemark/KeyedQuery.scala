@@ -29,6 +29,10 @@ private[tidemark] final class KeyedQuery(
   private val levels = mutable.HashMap.empty[Long, Levels]
   private var next = Next(null, null, Decision.none)
   private var wanted = false
+  // Of what was asked last, what had gone on by the clock and would close nothing.
+  private var useless = Next(null, null, Decision.none)
+  // How long the last batch has taken (ms).
+  private var took = 0L
   private var reads = Map.empty[UUID, Watermark]
   private var ownSince = 0L
   private var began = 0L
@@ -108,7 +112,9 @@ private[tidemark] final class KeyedQuery(
     else if (batch >= 0) throw new IllegalStateException(s"batch $batch does not follow batch ${entry.batch}")
 
   private def decide(batch: Long, plan: SparkPlan, start: BatchStart): Unit = {
-    val decision = entry.decide(start, origins.rules)
+    val asked = isAsking(plan)
+    val rules = if (asked && advances) rulesWorthABatch(plan, start) else origins.rules
+    val decision = entry.decide(start, rules)
     foundUntil = entry.foundUntil(listened(batch, start), foundUntil)
     if (next.isOther(plan, decision)) {
       val translated = translate(plan)
@@ -118,9 +124,34 @@ private[tidemark] final class KeyedQuery(
       tell(translated.notes)
       seen = Some(Snapshot(translated, entry, decision, Some(start), origins.rules))
       wanted =
-        isAsking(plan) && Observation.letsGoOn(translated.shape, entry, start, origins.rules, levels(batch))
+        asked && Observation.letsGoOn(translated.shape, entry, start, rules, levels(batch))
     }
     next = Next(plan, start, decision)
+  }
+
+  /** By which it is asked whether a batch without data is to run: by the clock only where that is of use. */
+  private def rulesWorthABatch(plan: SparkPlan, start: BatchStart): Map[OriginName, OriginRules] = {
+    val byTheClock = entry.decide(start, origins.rules)
+    val standing = entry.decide(start, withoutTheClock)
+    def isUseful = {
+      val shape = translate(plan).shape
+      StepsByTheClock.mayClose(plan, Propagation.levels(shape, standing), Propagation.levels(shape, byTheClock))
+    }
+    if (byTheClock == standing) origins.rules
+    else if (StepsByTheClock.isTooSoon(entry.nowOf(start), entry.endMillis, took)) withoutTheClock
+    else if ((useless.plan eq plan) && useless.decision == byTheClock) withoutTheClock
+    else if (isUseful) origins.rules
+    else {
+      useless = Next(plan, start, byTheClock)
+      withoutTheClock
+    }
+  }
+
+  private lazy val advances = origins.rules.values.exists(_.whenIdle == WhenIdle.Advance)
+
+  /** What has gone on by the clock stays. */
+  private lazy val withoutTheClock = origins.rules.map { case (name, rules) =>
+    name -> (if (rules.whenIdle == WhenIdle.Advance) rules.copy(whenIdle = WhenIdle.Rise) else rules)
   }
 
   /** Spark does not ask before the first batch of a run: had there been rows, it would have run one. */
@@ -195,6 +226,8 @@ private[tidemark] final class KeyedQuery(
           throw new TidemarkException(TidemarkError.splitNamesTooLong(split.mkString(", ")), e)
       }
     requireFewSplits(after)
+    took =
+      math.max(0L, endMillis - next.start.millis - missed.collect { case (`batch`, millis) => millis }.getOrElse(0L))
     entry = missed.collect { case (`batch`, millis) if millis > 0 => after.notListening(millis) }.getOrElse(after)
     log.write(entry)
     next = Next(null, null, Decision.none)

@@ -19,11 +19,12 @@ private[tidemark] object SplitsReport {
         "split_by" -> list(rules.splitBy),
         "idle_after_ms" -> rules.idleAfterMillis.map(Long.box).orNull,
         "on_return" -> (if (rules.onReturn == OnReturn.CatchUp) "catch_up" else "hold"),
-        "when_idle" -> (rules.whenIdle match {
-          case WhenIdle.Hold => "hold"
-          case WhenIdle.Rise => "rise"
-          case WhenIdle.Advance => "advance"
-        }),
+        "when_idle" ->
+          (rules.whenIdle match {
+            case WhenIdle.Hold => "hold"
+            case WhenIdle.Rise => "rise"
+            case WhenIdle.Advance => "advance"
+          }),
         "join_idle" -> (if (rules.followsInJoins) "follow" else "hold"),
         "max_ahead_ms" -> rules.maxAheadMillis.map(Long.box).orNull,
         "idle" -> now.isIdle,
@@ -54,7 +55,8 @@ private[tidemark] object SplitsReport {
           "state" -> (if (all.state(split) == Coalescer.CatchingUp) "catching_up" else "active"),
           // In a pause of everything nobody gets nearer to it.
           "idle_at_ms" ->
-            rules.idleAfterMillis.filterNot(_ => now.isIdle).map(after => Long.box(all.lastHeard(split) + after)).orNull)
+            rules.idleAfterMillis.filterNot(_ => now.isIdle).map(after =>
+              Long.box(all.lastHeard(split) + after)).orNull)
       }),
       "idle_ones" -> list(idle.map { split =>
         obj(

@@ -38,8 +38,8 @@ class PauseOfAllSuite extends SilenceTest {
   private def allSay(to: Readings, minutes: Range): Seq[StreamAction] = minutes.flatMap(say(to, _, 0 until 5: _*))
 
   /** One after the other, the one that is behind last, and then all together. */
-  private def returning(to: Readings): Seq[StreamAction] =
-    (0 until 5).flatMap(number => say(to, 10, number)) ++ allSay(to, 11 to 24)
+  private def returning(to: Readings): Seq[StreamAction] = (0 until 5).flatMap(number => say(to, 10, number)) ++
+    allSay(to, 11 to 24)
 
   /** Of the five when they return, since this run began. */
   private def lost(expected: Long): StreamAction = Execute { query =>
@@ -74,16 +74,17 @@ class PauseOfAllSuite extends SilenceTest {
       val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
       var last = 0L
       run(df)(
-        start +: (allSay(stream, 0 to 9) ++ seconds(18) ++ say(stream, 10, 0) ++ Seq(
-          Execute(query => last = keyed(query).snapshot.get.entry.batch),
-          StopStream,
-          Execute { _ =>
-            setBack(checkpoint, last)
-            moveWithin(3600000)
-          },
-          start) ++ (1 until 5).flatMap(number => say(stream, 10, number)) ++ allSay(stream, 11 to 24) ++ Seq(
-          lost(0),
-          originsAre("time" -> Some(millis("10:24"))))): _*)
+        start +:
+          (allSay(stream, 0 to 9) ++ seconds(18) ++ say(stream, 10, 0) ++ Seq(
+            Execute(query => last = keyed(query).snapshot.get.entry.batch),
+            StopStream,
+            Execute { _ =>
+              setBack(checkpoint, last)
+              moveWithin(3600000)
+            },
+            start) ++ (1 until 5).flatMap(number => say(stream, 10, number)) ++ allSay(stream, 11 to 24) ++ Seq(
+            lost(0),
+            originsAre("time" -> Some(millis("10:24"))))): _*)
     }
   }
 
@@ -101,9 +102,12 @@ class PauseOfAllSuite extends SilenceTest {
     run(counted(both))(
       allSay(stream, 0 to 2) ++ says("10:35") ++ Seq(CheckNewAnswer(), isIdle(false)) ++
         seconds(12) ++ Seq(second, isIdle(true), CheckNewAnswer(("10:00", 3L))) ++ says("10:45") ++
-        say(stream, 46, 0) ++ Seq(second, isIdle(false), originsAre(
-          "devices" -> Some(millis("10:02")),
-          "loud" -> Some(millis("10:45")))): _*)
+        say(stream, 46, 0) ++ Seq(
+          second,
+          isIdle(false),
+          originsAre(
+            "devices" -> Some(millis("10:02")),
+            "loud" -> Some(millis("10:45")))): _*)
   }
 
   test("triggers that are further apart than the idle time do not keep a dead device alive") {
