@@ -114,8 +114,9 @@ test-spark: ## Spark's own suites, all of them, on stock Spark and with Tidemark
 fuzz: SEED := $(shell echo $$RANDOM)
 fuzz: ## Random queries and plans from a seed that nobody has tried. The same ones again: make fuzz N=1000 SEED=7
 	@echo "SEED=$(SEED)"
-	$(SBT) -Dtidemark.seed=$(SEED) -Dtidemark.fuzz.n=$(N) -Dtidemark.fuzz.seed=$(SEED) \
-	  "spark42/testOnly io.tidemark.core.* *FuzzSuite"
+	$(SBT) -Dtidemark.seed=$(SEED) -Dtidemark.fuzz.n=$(N) -Dtidemark.fuzz.carried=$(N) \
+	  -Dtidemark.fuzz.plans=1000 -Dtidemark.fuzz.seed=$(SEED) \
+	  "spark42/testOnly io.tidemark.core.* *FuzzSuite *SameEventTimeSuite"
 
 .PHONY: vectors
 vectors: ## Conformance vectors of watermarks; those of another file: TIDEMARK_VECTORS=file make vectors

@@ -15,7 +15,7 @@ private[oracle] final class Marks(
   var own = Map.empty[Place, Mark]
   var closed = Map.empty[Place, Mark]
   var others = Map.empty[Place, Vector[(Int, Mark)]]
-  var unions = Map.empty[(Int, Int), Mark]
+  var floors = Map.empty[(Int, Int), Mark]
   var sources = memory.sources
   of(nodes.query)
 
@@ -32,42 +32,60 @@ private[oracle] final class Marks(
     mark
   }
 
-  private def of(node: Query): Vector[Mark] = {
+  private def of(node: Query): Edge = {
     val at = nodes.number(node)
     node match {
-      case input: Input => Vector(origin(at, input))
+      case input: Input if input.leftover => Edge.of(Mark.none)
+      case input: Input => Edge.of(origin(at, input))
       case Without(input, _) => of(input)
       case Limited(input) => of(input)
-      case Again(input, column, _) => of(input).updated(column, Mark(memory.sources.get(at).flatMap(_.reached)))
+      case Through(input, carrier) if carrier.isFollowed => of(input)
+      case Through(input, _) =>
+        val in = of(input)
+        in.copy(columns = in.columns.indices.map(floored(at, _, in.least)).toVector)
+      case Again(input, column, _) =>
+        val (in, own) = (of(input), Mark(memory.sources.get(at).flatMap(_.reached)))
+        Edge(in.columns.updated(column, own), in.least.least(own))
       case Union(left, right) =>
-        of(left).zip(of(right)).zipWithIndex.map { case ((l, r), column) =>
-          val least = l.least(r).atLeast(memory.unions.get((at, column)))
-          unions += (at, column) -> least
-          least
+        val (l, r) = (of(left), of(right))
+        val columns = l.columns.zip(r.columns).zipWithIndex.map { case ((l, r), column) =>
+          floored(at, column, l.least(r))
         }
+        Edge(columns, l.least.least(r.least))
       case Distinct(input, column) => keeping(at, of(input), column)
       case Once(input) => keeping(at, of(input), 0)
-      case Groups(input, column, _) => Vector(keeping(at, of(input), column)(column))
-      case Sessions(input, column, _, _) => Vector(keeping(at, of(input), column)(column))
+      case Groups(input, column, _) => Edge.of(keeping(at, of(input), column).columns(column))
+      case Sessions(input, column, _, _) => Edge.of(keeping(at, of(input), column).columns(column))
       case Windows(input, column, _, by, _, _) =>
-        val in = of(input)
+        val in = of(input).columns
         goes(Place(at, 0), in(column), in(column), by.map(c => c -> in(c)))
-        in(column) +: by.map(carried(Place(at, 0), _))
+        Edge(in(column) +: by.map(carried(Place(at, 0), _)), in(column))
       case join: Join => joined(at, join)
+      case self: SelfJoin => joined(at, self.join)
     }
   }
 
+  /** Where several inputs have come together it does not go back. */
+  private def floored(at: Int, column: Int, mark: Mark): Mark = {
+    val held = mark.atLeast(memory.floors.get((at, column)))
+    floors += (at, column) -> held
+    held
+  }
+
   /** An operator that goes by one of its columns and carries none. */
-  private def keeping(at: Int, in: Vector[Mark], column: Int): Vector[Mark] = {
-    goes(Place(at, 0), in(column), in(column), Vector.empty)
-    in
+  private def keeping(at: Int, in: Edge, column: Int): Edge = {
+    goes(Place(at, 0), in.columns(column), in.columns(column), Vector.empty)
+    in.copy(least = in.columns(column))
   }
 
   /** Nothing can be said of the rows that an idle side still has to bring: it is waited for, unless both are idle, or it is
     * told to follow the other.
     */
-  private def joined(at: Int, join: Join): Vector[Mark] = {
-    val (left, right) = (of(join.left), of(join.right))
+  private def joined(at: Int, join: Join): Edge = {
+    val (toLeft, toRight) = (of(join.left), of(join.right))
+    // As in Spark, of a side that has no watermark at all: the only one that there is.
+    val left = toLeft.columns.map(_.orElse(toRight.columns(join.rightTime)))
+    val right = toRight.columns.map(_.orElse(toLeft.columns(join.leftTime)))
     val bothIdle = (left ++ right).forall(_.isIdle)
     def waited(mark: Mark) = if (bothIdle) mark else mark.copy(isIdle = false)
     def own(place: Place, query: Query, self: Mark, other: Mark) =
@@ -90,7 +108,8 @@ private[oracle] final class Marks(
     }
     val outLeft = side(Place(at, 0), left, join.leftTime, l, leftClosed)
     val outRight = side(Place(at, 1), right, join.rightTime, r, rightClosed)
-    if (join.kind == "left_semi") outLeft else outLeft ++ outRight
+    val out = if (join.kind == "left_semi") outLeft else outLeft ++ outRight
+    Edge(out, out.reduce(_ least _))
   }
 
   private def follows(side: Query): Boolean = side.nodes.forall {
@@ -108,11 +127,19 @@ private[oracle] final class Marks(
   private def carried(place: Place, column: Int): Mark = memory.carried.getOrElse((place, column), Mark.unknown)
 }
 
+/** What flows along an edge: the watermark of each column, and the least of all that flowed in. */
+private[oracle] final case class Edge(columns: Vector[Mark], least: Mark)
+private[oracle] object Edge {
+  def of(only: Mark): Edge = Edge(Vector(only), only)
+}
+
 /** The operators of a query, by where they are: two that look the same are two. */
 private[oracle] final class Nodes(val query: Query) {
   private val all = query.nodes.toVector
 
   def apply(number: Int): Query = all(number)
-  def inputs: Seq[(Int, Input)] = all.zipWithIndex.collect { case (input: Input, at) => at -> input }
+  def origins: Seq[(Int, Input)] = all.zipWithIndex.collect {
+    case (input: Input, at) if !input.leftover => at -> input
+  }
   def number(of: Query): Int = all.indexWhere(_ eq of)
 }

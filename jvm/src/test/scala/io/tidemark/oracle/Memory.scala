@@ -6,14 +6,19 @@ final case class Place(node: Int, side: Int)
 /** A row in state; two that are equal are two. `time` is what it is judged by (µs). */
 final class Kept(val row: Row, val time: Long)
 
-/** A watermark (ms); `None` before there is one. */
-final case class Mark(millis: Option[Long], isIdle: Boolean = false) {
+/** A watermark (ms); `None` before there is one.
+  *
+  * @param isNone whether there never will be one: no origin is below
+  */
+final case class Mark(millis: Option[Long], isIdle: Boolean = false, isNone: Boolean = false) {
   def spark: Long = millis.fold(0L)(math.max(_, 0L))
   def plus(more: Long): Mark = copy(millis = millis.map(_ + more))
 
   /** Of two inputs: who is idle does not count; if both are, they are idle as far as the one ahead. */
   def least(that: Mark): Mark =
-    if (isIdle && that.isIdle) Mark((millis ++ that.millis).maxOption, isIdle = true)
+    if (isNone) that
+    else if (that.isNone) this
+    else if (isIdle && that.isIdle) Mark((millis ++ that.millis).maxOption, isIdle = true)
     else if (isIdle) that
     else if (that.isIdle) this
     else earlier(that)
@@ -24,10 +29,13 @@ final case class Mark(millis: Option[Long], isIdle: Boolean = false) {
     else if (millis.get <= that.millis.get) this
     else that
 
+  def orElse(that: Mark): Mark = if (isNone) that else this
+
   def atLeast(floor: Option[Mark]): Mark = copy(millis = (millis ++ floor.flatMap(_.millis)).maxOption)
 }
 object Mark {
   val unknown: Mark = Mark(None)
+  val none: Mark = Mark(None, isNone = true)
 }
 
 /** All that one batch hands to the next.
@@ -44,7 +52,7 @@ final case class Memory(
     begun: Option[Long] = None,
     last: Long = 0L,
     ended: Long = 0L,
-    unions: Map[(Int, Int), Mark] = Map.empty,
+    floors: Map[(Int, Int), Mark] = Map.empty,
     carried: Map[(Place, Int), Mark] = Map.empty,
     own: Map[Place, Mark] = Map.empty,
     kept: Map[Place, Vector[Kept]] = Map.empty,
@@ -65,5 +73,5 @@ final case class Memory(
   def lookedAt(now: Long): Memory = copy(sources = sources.view.mapValues(_.lookedAt(now)).toMap)
 
   /** What watermarks depend on. */
-  def timeless: (Any, Any, Any) = (sources.view.mapValues(_.reached).toMap, unions, carried)
+  def timeless: (Any, Any, Any) = (sources.view.mapValues(_.reached).toMap, floors, carried)
 }

@@ -24,6 +24,7 @@ object Query {
     * @param rises whether its splits fall idle also when none of them speaks, and the watermark rises to the largest clock
     * @param advances whether the watermark then follows the clock
     * @param follows whether a side of a join with nothing but such inputs goes as far as the other one while it is idle
+    * @param leftover whether it has no watermark, and its schema bears the mark of another query's
     */
   final case class Input(
       number: Int,
@@ -33,11 +34,18 @@ object Query {
       catchesUp: Boolean = false,
       rises: Boolean = false,
       advances: Boolean = false,
-      follows: Boolean = false)
+      follows: Boolean = false,
+      leftover: Boolean = false)
       extends Query {
     def inputs: Seq[Query] = Nil
     def nullable: Vector[Boolean] = Vector(false)
     def holds: Boolean = !rises && !advances
+  }
+
+  /** All rows as they are, in other columns: what changes is how Spark's mark of event time travels. */
+  final case class Through(input: Query, carrier: Carrier) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = input.nullable
   }
 
   /** Without the ids that leave `rest` when divided by three. */
@@ -81,6 +89,16 @@ object Query {
     }
   }
 
+  /** A common table expression that is joined with itself: its rows are read twice, and its origins have one clock. Nothing
+    * below keeps state.
+    */
+  final case class SelfJoin(kind: String, input: Query, leftTime: Int, rightTime: Int, least: Int, most: Int)
+      extends Query {
+    val join: Join = Join(kind, input, input, leftTime, rightTime, least, most)
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = join.nullable
+  }
+
   /** Counts by tumbling window, by other event-time columns, and by id (else the least id comes out). The time of a count
     * is the last µs of its window.
     *
@@ -122,8 +140,7 @@ object Query {
   final case class Once(input: Query) extends Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = input.nullable
-    def delay: Int =
-      nodes.collect { case one: Input => one.delay; case Again(_, _, delay) => delay }.last
+    def delay: Int = nodes.collect { case it: Input => it.delay; case it: Again => it.delay }.last
   }
 
   /** Counts by id, in a function with state, that come out when an id's time is so far behind the watermark. Of a whole
@@ -132,6 +149,23 @@ object Query {
   final case class Groups(input: Query, column: Int, gap: Int) extends Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = Vector(false)
+  }
+
+  /** The same operator on other inputs, of the same number. */
+  def onInputs(query: Query, inputs: Seq[Query]): Query = query match {
+    case it: Input => it
+    case it: Without => it.copy(input = inputs.head)
+    case it: Limited => it.copy(input = inputs.head)
+    case it: Through => it.copy(input = inputs.head)
+    case it: Again => it.copy(input = inputs.head)
+    case it: Union => it.copy(inputs.head, inputs(1))
+    case it: Join => it.copy(left = inputs.head, right = inputs(1))
+    case it: SelfJoin => it.copy(input = inputs.head)
+    case it: Windows => it.copy(input = inputs.head)
+    case it: Sessions => it.copy(input = inputs.head)
+    case it: Distinct => it.copy(input = inputs.head)
+    case it: Once => it.copy(input = inputs.head)
+    case it: Groups => it.copy(input = inputs.head)
   }
 }
 

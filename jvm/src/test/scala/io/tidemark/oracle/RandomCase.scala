@@ -14,6 +14,19 @@ object RandomCase {
   /** A query with a single watermark, which stock Spark runs in the same way. */
   def ofOneWatermark(seed: Long): Case = drawn(new Random(seed), oneWatermark = true)
 
+  /** The like with carriers between its operators, and now and then a table that is joined with itself, or an input with a
+    * leftover mark.
+    */
+  def carried(seed: Long): Case = carried(new Random(seed), oneWatermark = false)
+
+  /** The same of queries with a single watermark. */
+  def carriedOfOneWatermark(seed: Long): Case = carried(new Random(seed), oneWatermark = true)
+
+  private def carried(random: Random, oneWatermark: Boolean): Case = {
+    val query = new RandomCarriers(random).in(new Queries(random, oneWatermark).draw(), oneWatermark)
+    Case(query, steps(random, query))
+  }
+
   private def drawn(random: Random, oneWatermark: Boolean): Case = {
     val query = new Queries(random, oneWatermark).draw()
     Case(query, steps(random, query))

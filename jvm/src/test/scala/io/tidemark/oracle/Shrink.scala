@@ -38,29 +38,25 @@ object Shrink {
 
   /** Queries with one operator less, of those that are queries still. */
   private def smaller(query: Query): Iterator[Query] = {
-    val below: Iterator[Query] = query match {
-      case _: Input => Iterator.empty
-      case it: Without => smaller(it.input).map(i => it.copy(input = i))
-      case it: Limited => smaller(it.input).map(i => it.copy(input = i))
-      case it: Again => smaller(it.input).map(i => it.copy(input = i))
-      case it: Distinct => smaller(it.input).map(i => it.copy(input = i))
-      case it: Sessions => smaller(it.input).map(i => it.copy(input = i))
-      case it: Once => smaller(it.input).map(i => it.copy(input = i))
-      case it: Groups => smaller(it.input).map(i => it.copy(input = i))
-      case it: Windows =>
-        smaller(it.input).map(i => it.copy(input = i)) ++ it.others.iterator.map(c =>
-          it.copy(others = it.others.filterNot(_ == c)))
-      case it: Union => smaller(it.left).map(i => it.copy(left = i)) ++ smaller(it.right).map(i => it.copy(right = i))
-      case it: Join => smaller(it.left).map(i => it.copy(left = i)) ++ smaller(it.right).map(i => it.copy(right = i))
+    val below = query.inputs.indices.iterator.flatMap { at =>
+      smaller(query.inputs(at)).map(input => onInputs(query, query.inputs.updated(at, input)))
     }
-    (query.inputs.iterator ++ below).filter(isQuery)
+    val narrower = query match {
+      case it: Windows => it.others.iterator.map(c => it.copy(others = it.others.filterNot(_ == c)))
+      case _ => Iterator.empty
+    }
+    (query.inputs.iterator ++ below ++ narrower).filter(isQuery)
   }
 
-  private def isQuery(query: Query): Boolean = query.nodes.forall {
-    case _: Input | _: Without | _: Limited => true
+  private def isQuery(query: Query): Boolean = Carrier.isTimed(query) && Carrier.isWhole(query) && query.nodes.forall {
+    case _: Input | _: Without => true
+    case it: Through => Carrier.fits(it.carrier, it.input)
+    case it if !Carrier.isTimed(it) => false
+    case _: Limited => true
     case it: Again => it.input.nullable.isDefinedAt(it.column)
     case it: Union => it.left.nullable.size == it.right.nullable.size
     case it: Join => isWhole(it.left, it.leftTime) && isWhole(it.right, it.rightTime)
+    case it: SelfJoin => isWhole(it.input, it.leftTime) && isWhole(it.input, it.rightTime)
     case it: Distinct => isWhole(it.input, it.column)
     case it: Sessions => isWhole(it.input, it.column)
     case _: Once => true

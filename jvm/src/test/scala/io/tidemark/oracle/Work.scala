@@ -13,6 +13,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
   def rowsOf(node: Query): Seq[Row] = {
     val at = nodes.number(node)
     node match {
+      case input: Input if input.leftover => arrived.getOrElse(input.number, Nil)
       case input: Input =>
         val rows = arrived.getOrElse(input.number, Nil)
         val clocks =
@@ -21,6 +22,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
         rows
       case Without(input, rest) => rowsOf(input).filterNot(_.id % 3 == rest)
       case Limited(input) => rowsOf(input)
+      case Through(input, _) => rowsOf(input)
       case Again(input, column, delay) =>
         val rows = rowsOf(input)
         hear(at, Map(0 -> rows.flatMap(_.times(column))), delay, catchesUp = false)
@@ -38,6 +40,9 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
       case sessions: Sessions => lasting(Place(at, 0), sessions, rowsOf(sessions.input))
       case windows: Windows => counted(Place(at, 0), windows, rowsOf(windows.input))
       case join: Join => joined(at, join, rowsOf(join.left), rowsOf(join.right))
+      case self: SelfJoin =>
+        val rows = rowsOf(self.input)
+        joined(at, self.join, rows, rows)
     }
   }
 
@@ -180,7 +185,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
       before.begun.orElse(Some(now)),
       now,
       now,
-      marks.unions,
+      marks.floors,
       carried,
       marks.own,
       kept,
@@ -190,7 +195,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
   }
 
   private def sourcesAfter(now: Long): Map[Int, Source] = {
-    val known = nodes.inputs.foldLeft(marks.sources) { case (sources, (at, input)) =>
+    val known = nodes.origins.foldLeft(marks.sources) { case (sources, (at, input)) =>
       val source = sources.getOrElse(at, Source())
       sources +
         (at -> (if (before.begun.isEmpty) source.withSplits(input.splits.getOrElse(Set.empty), now) else source))

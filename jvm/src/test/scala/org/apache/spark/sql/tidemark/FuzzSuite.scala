@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.oracle.{Case, Oracle, RandomCase, Shrink, Step}
-import io.tidemark.oracle.Query.{Distinct, Input, Join, Union, Windows}
+import io.tidemark.oracle.{Carrier, Case, Oracle, Query, RandomCase, Shrink, Step}
+import io.tidemark.oracle.Query.{Distinct, Input, Join, SelfJoin, Through, Union, Windows}
 
 /** The engine against the oracle, on random queries with random histories; `make fuzz N=1000 SEED=7` runs more of them. */
 class FuzzSuite extends OracleComparison {
@@ -24,6 +24,23 @@ class FuzzSuite extends OracleComparison {
       def rows(batches: Seq[Option[Oracle.Batch]]) = batches.map(_.map(_.copy(late = 0)))
       val seen = check(seed + from, many, RandomCase.ofOneWatermark)(
         one => rows(engine(one)),
+        one => stock(rows(engine(one))))
+      assert(seen.exists(_.rows.nonEmpty))
+    }
+
+  private val carried = told("carried", 8)
+
+  for (from <- 0 until carried by MostAtOnce; many = math.min(MostAtOnce, carried - from))
+    test(s"$many queries with carriers from seed ${seed + from}: rows, their batches, and late rows are the oracle's") {
+      val seen = check(seed + from, many, RandomCase.carried)(engine, Oracle.run)
+      assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
+    }
+
+  for (from <- 0 until carried / 2 by MostAtOnce; many = math.min(MostAtOnce, carried / 2 - from))
+    test(s"$many queries with carriers of one watermark from seed ${seed + from}: the rows are stock Spark's") {
+      def rows(batches: Seq[Option[Oracle.Batch]]) = batches.map(_.map(_.copy(late = 0)))
+      val seen = check(seed + from, many, RandomCase.carriedOfOneWatermark)(
+        one => rows(Oracle.run(one)),
         one => stock(rows(engine(one))))
       assert(seen.exists(_.rows.nonEmpty))
     }
@@ -73,6 +90,37 @@ class FuzzSuite extends OracleComparison {
       // Fewer than the clock has steps.
       assert(Oracle.run(one).count(_.isEmpty) > 8)
     }
+  }
+
+  /** On the left two rows of which one finds a match; then both sides go on far enough, and on the right a row is late. */
+  private val oneWithoutMatch = Seq(
+    Step(1, Map(0 -> Seq(0 -> 1000, 1 -> 1001), 1 -> Seq(0 -> 1000))),
+    Step(1, Map(0 -> Seq(0 -> 1200), 1 -> Seq(0 -> 1200))),
+    Step(1, Map.empty),
+    Step(1, Map(0 -> Seq(0 -> 1400), 1 -> Seq(0 -> 1400, 1 -> 1001))),
+    Step(1, Map.empty))
+
+  private def outer(left: Query, right: Query) =
+    Case(Join("left_outer", left, right, 0, 0, least = 0, most = 10), oneWithoutMatch)
+
+  for (carrier <- Carrier.all)
+    test(s"regression: an outer join through $carrier on either side evicts, emits and drops as without") {
+      val (left, right) = (Input(0, 0), Input(1, 0))
+      val wanted = Oracle.run(outer(left, right))
+      assert(wanted.flatten.exists(_.rows.exists(_.startsWith("1@"))) && wanted.flatten.exists(_.late > 0))
+      assert(engine(outer(Through(left, carrier), Through(right, carrier))) === wanted)
+    }
+
+  test("regression: a join side with a leftover mark goes by the watermark of the other, as in stock Spark") {
+    val one = outer(Input(0, 0), Input(1, 0, leftover = true))
+    assert(difference(one)(engine, Oracle.run) === None)
+    assert(stock(engine(one)).map(_.map(_.rows)) === Oracle.run(one).map(_.map(_.rows)))
+  }
+
+  test("regression: a table that is joined with itself has one watermark, as in stock Spark") {
+    val one = Case(SelfJoin("left_outer", Input(0, 0), 0, 0, least = 1, most = 10), oneWithoutMatch)
+    assert(difference(one)(engine, Oracle.run) === None)
+    assert(stock(engine(one)).map(_.map(_.rows)) === Oracle.run(one).map(_.map(_.rows)))
   }
 
   private def check(seed: Int, many: Int, draw: Long => Case)(
