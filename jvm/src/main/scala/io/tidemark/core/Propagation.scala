@@ -110,7 +110,12 @@ object Propagation {
         if (join.side(at).active.contains(id)) own(at) else waiting(edge(at).column(id))
       val columns = Seq(Side.Left, Side.Right).flatMap { at =>
         val side = join.side(at)
-        val evicted = side.bound.map(bound => column(bound.of, bound.column).plus(bound.offsetMillis))
+        val evicted = side.bound.map { bound =>
+          val held = column(bound.of, bound.column)
+          // The other side names no event time: its rows may be as old as all that flows in there, and match until then.
+          val both = if (bound.of == at && edge(at.other).least.nonEmpty) held.earlier(own(at.other)) else held
+          both.plus(bound.offsetMillis)
+        }
         val id = Input(join.id, at)
         val closes = side.activeOut == ActiveOut.Bounded
         if (side.active.nonEmpty || edge(at).least.nonEmpty || evicted.nonEmpty)

@@ -1,0 +1,33 @@
+package org.apache.spark.sql.tidemark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.types.{Metadata, StructType}
+
+/** A join of which one side has lost its event time, in a Python map that is told a schema without the mark. */
+class LostEventTimeSuite extends OracleComparison {
+  import testImplicits._
+
+  private def unmarked(df: DataFrame): DataFrame =
+    PythonMaps.pandas(df, StructType(df.schema.map(_.copy(metadata = Metadata.empty))))
+
+  private def comesOut(): Unit = {
+    val (left, a) = timed("ta", "0 seconds", "a")
+    val (right, b) = timed("tb", "0 seconds", "b")
+    val both = unmarked(a).join(b, $"a" === $"b" && $"ta" === $"tb")
+    testStream(both.select($"a", $"b"))(
+      MultiAddData(left, 9 -> at("10:00"))(right, 1 -> at("10:05")),
+      ProcessAllAvailable(),
+      AddData(right, 2 -> at("10:30")),
+      ProcessAllAvailable(),
+      AddData(right, 2 -> at("10:31")),
+      ProcessAllAvailable(),
+      AddData(left, 1 -> at("10:05")),
+      CheckAnswer((1, 1)))
+    ()
+  }
+
+  test("regression: rows of the other side wait for a side without event time, as in stock Spark") {
+    stock(comesOut())
+    comesOut()
+  }
+}
