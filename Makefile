@@ -152,9 +152,8 @@ OTHERS_PYSPARK := 4.1.4
 OTHERS_READY := target/stamps/others
 
 .PHONY: test-others
-test-others: $(VENV)/matrix/$(OTHERS_PYSPARK)/.tidemark-installed $(OTHERS_READY) ## Beside Delta and Iceberg, on a Spark that both support
-	TIDEMARK_OTHER_JARS=$(CURDIR)/target/others/jars PYSPARK_PYTHON=$(CURDIR)/$(<D)/bin/python \
-	  $(<D)/bin/python -m pytest tests/others $(PYTEST)
+test-others: $(VENV)/pyspark/$(OTHERS_PYSPARK)/.ready $(INSTALLED) $(OTHERS_READY) ## Beside Delta and Iceberg, on a Spark that both support
+	PYTHONPATH=$(CURDIR)/$(<D) TIDEMARK_OTHER_JARS=$(CURDIR)/target/others/jars $(BIN)/python -m pytest tests/others $(PYTEST)
 
 # Jars to run, none of which the engine is built against.
 $(OTHERS_READY): project/OtherJars.scala project/build.properties

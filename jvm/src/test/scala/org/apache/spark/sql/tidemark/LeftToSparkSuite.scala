@@ -128,7 +128,7 @@ class LeftToSparkSuite extends RefusalsTest {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(
         AddData(stream, 1 -> at("10:00")),
-        refusal("INVALID_SETTING", TidemarkConf.UnboundedJoin.key, "'sometimes'", "spark, hold, refuse"))
+        refusal("INVALID_SETTING", TidemarkConf.UnboundedJoin.key, "'sometimes'", "spark, hold or refuse"))
     }
     val refused = intercept[TidemarkException] {
       withSQLConf(TidemarkConf.Enabled.key -> "perhaps")(timed("t", "0 seconds")._2.queryExecution.assertAnalyzed())

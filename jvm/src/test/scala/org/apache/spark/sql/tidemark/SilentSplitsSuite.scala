@@ -119,13 +119,14 @@ class SilentSplitsSuite extends SilenceTest {
 
   test("when all of an input is idle the report says so of each split") {
     val (stream, df) = readings
+    val options = tenSeconds.copy(splitBy = Seq($"device"), whenIdle = Some("rise"))
     var told = Seq.empty[(Boolean, Int, Int)]
     val look = Execute { query =>
       val origin = new ObjectMapper().readTree(Takeovers.report(query.runId).get.json).get("origins").get(0)
       val splits = origin.get("splits")
       told :+= ((origin.get("idle").asBoolean, splits.get("active").asInt, splits.get("idle").asInt))
     }
-    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+    run(counted(withWatermark(df, "time", "0 seconds", options)))(
       more(stream, "a" -> "10:00") ++ more(stream, "b" -> "10:05") ++ (1 to 25).flatMap(_ => Seq(second, look)): _*)
     assert(told.head === ((false, 2, 0)))
     assert(told.filter(_._1).map { case (_, active, idle) => (active, idle) }.distinct === Seq((0, 2)))
