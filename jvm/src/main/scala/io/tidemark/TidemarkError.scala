@@ -126,6 +126,12 @@ object TidemarkError {
     s"The $operator is written in complete mode: it keeps every group for ever, and drops no late rows.",
     "writing in append or update mode, if its watermark is to close groups")
 
+  def timeInsideState(column: String, operator: String): TidemarkError = TidemarkError(
+    "TIME_INSIDE_STATE",
+    s"The event time inside column '$column' may have any age when it leaves the $operator. " +
+      "A row may be late by it further on, as in stock Spark.",
+    "grouping by a window of that time, or by keeping the time in a column of its own")
+
   def leftToSpark(reason: String, asks: String): TidemarkError = TidemarkError(
     "LEFT_TO_SPARK",
     s"The query $asks, but its watermarks are Spark's own: $reason.",

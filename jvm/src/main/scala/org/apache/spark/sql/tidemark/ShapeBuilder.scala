@@ -177,6 +177,8 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       }.distinctBy(_.exprId)
       Shape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut, follows(built.shape))
     }
+    for ((built, child) <- Seq(left -> join.left, right -> join.right); a <- child.output)
+      if (built.has(a) && !EventTimeColumns.hasTime(a)) notes += TidemarkError.timeInsideState(a.name, "join")
     val shape = Shape.Join(
       s"join (${join.joinType.sql.toLowerCase(java.util.Locale.ROOT)})",
       operator(join),
@@ -217,12 +219,11 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
     if (active.nonEmpty && LateDrops.takesAll(writer))
       notes += TidemarkError.completeMode(s"${label(writer)} #${operator(writer).value}")
     val out = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
-    val keeps = writer match {
-      case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec => active.nonEmpty
-      case _ => false
-    }
+    val keeps = isAggregation(writer) && active.nonEmpty
     val (passes, carried) = out.partition(a => !keeps || active.exists(_.exprId == a.exprId))
-    val values = if (keeps) valuesIn(writer).filterNot(a => carried.exists(_.exprId == a.exprId)) else Nil
+    val inside = valuesIn(writer).filterNot(a => out.exists(_.exprId == a.exprId))
+    if (!keeps) inside.foreach(a => notes += TidemarkError.timeInsideState(a.name, label(writer)))
+    val values = if (keeps) inside else Nil
     val shape = Shape.Stateful(
       label(writer),
       operator(writer),
@@ -233,9 +234,15 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
     withBuffers(writer, Built(shape, out.map(_.exprId).toSet, below.begun, below.marked), carried ++ values)
   }
 
+  private def isAggregation(writer: StateStoreWriter): Boolean =
+    writer.isInstanceOf[StateStoreSaveExec] || writer.isInstanceOf[SessionWindowStateStoreSaveExec]
+
   /** Columns that are not in the state of an aggregation themselves, but inside a value that is made of them. */
   private def valuesIn(writer: StateStoreWriter): Seq[Attribute] =
-    LateDrops.path(writer.children.head).collectFirst { case input: OperatorInputExec => input.carried }.getOrElse(Nil)
+    if (!isAggregation(writer)) Nil
+    else
+      LateDrops.path(
+        writer.children.head).collectFirst { case input: OperatorInputExec => input.carried }.getOrElse(Nil)
 
   /** What has event time inside it leaves the state in the buffers of the functions that keep it. */
   private def withBuffers(writer: StateStoreWriter, built: Built, carried: Seq[Attribute]): Built = {

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.OutputMode
 
 /** Event time that goes on inside a struct or an array, and is taken out again further on. */
 class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
@@ -38,5 +39,14 @@ class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
         () => { right.addData(2 -> at("12:00")); () },
         () => { left.addData(9 -> at("18:00")); right.addData(9 -> at("18:00")); () }))
     assert(rows(batches).filter(_ != "[9]") === Seq("[1]", "[2]", "[3]"))
+  }
+
+  test("a time inside a value of which nobody can tell the age is noted at the start") {
+    val (events, df) = keyedRows("k", "t")
+    val latest = df.withWatermark("t", "0 seconds").groupBy("k").agg(expr("max(struct(t, k)) AS m"))
+    testStream(latest, OutputMode.Update)(
+      AddData(events, 1 -> at("10:00")),
+      CheckNewAnswer((1, (at("10:00"), 1))),
+      Execute(query => assert(keyed(query).notes.map(_.code) === Seq("TIME_INSIDE_STATE"))))
   }
 }
