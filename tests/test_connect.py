@@ -29,8 +29,8 @@ def test_bad_arguments_have_the_same_codes(found: dict[str, Any]) -> None:
     ]  # fmt: skip
 
 
-def test_the_key_travels_as_metadata(found: dict[str, Any]) -> None:
-    assert found["metadata"] == [{"tidemark.key": "k", "spark.watermarkDelayMs": 60_000}] * 2
+def test_a_schema_has_no_key(found: dict[str, Any]) -> None:
+    assert found["metadata"] == [{"spark.watermarkDelayMs": 60_000}] * 2
 
 
 def test_the_fast_input_is_not_held(found: dict[str, Any]) -> None:

@@ -17,16 +17,20 @@ from tidemark import with_watermark
 TIMES = ["10:00", "10:30", "11:00", "11:30", "12:00"]
 
 
-def same(pieces: Iterator[Any]) -> Iterator[Any]:
-    yield from pieces
-
-
 def through_pandas(df: DataFrame) -> DataFrame:
-    return df.mapInPandas(same, df.schema)
+    return df.mapInPandas(same(), df.schema)
 
 
 def through_arrow(df: DataFrame) -> DataFrame:
-    return df.mapInArrow(same, df.schema)
+    return df.mapInArrow(same(), df.schema)
+
+
+def same() -> Callable[[Iterator[Any]], Iterator[Any]]:
+    # Inside a function, so that it goes to the workers as it is: they cannot import a test.
+    def pieces_as_they_are(pieces: Iterator[Any]) -> Iterator[Any]:
+        yield from pieces
+
+    return pieces_as_they_are
 
 
 @pytest.mark.usefixtures("one_partition")
