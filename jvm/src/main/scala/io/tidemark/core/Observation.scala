@@ -57,6 +57,19 @@ object Observation {
       }
     }
 
+  /** What operators work with once batches that see nothing make no difference any more: a carried column arrives at each
+    * operator a batch later than at the one before.
+    */
+  @tailrec def settled(shape: Shape, before: Entry, at: BatchStart, rules: Map[OriginName, OriginRules]): Levels = {
+    val decision = before.decide(at, rules)
+    val levels = Propagation.levels(shape, decision)
+    if (levels.inputs.values.forall(_.carried.isEmpty)) levels
+    else {
+      val after = observe(before, Ended(before.batch + 1, at, at.millis), decision, levels, nothing, rules)
+      if (after.decide(at, rules) == decision) levels else settled(shape, after, at, rules)
+    }
+  }
+
   /** A batch that has ended.
     * @param decided when it was decided, and what was known then
     * @param endMillis when it ended, by the clock that the query goes by

@@ -135,7 +135,8 @@ private[tidemark] final class KeyedQuery(
     val standing = entry.decide(start, withoutTheClock)
     def isUseful = {
       val shape = translate(plan).shape
-      StepsByTheClock.mayClose(plan, Propagation.levels(shape, standing), Propagation.levels(shape, byTheClock))
+      val further = Observation.settled(shape, entry, start, origins.rules)
+      StepsByTheClock.mayClose(plan, Propagation.levels(shape, standing), further)
     }
     if (byTheClock == standing) origins.rules
     else if (StepsByTheClock.isTooSoon(entry.nowOf(start), entry.endMillis, took)) withoutTheClock

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.execution.{ExpandExec, SparkPlan}
+import org.apache.spark.sql.execution.{ExpandExec, SparkPlan, UnionExec}
 import org.apache.spark.sql.types.{LongType, TimestampType}
 
 /** When windows end, by the expressions of which Spark makes the column of `window(...)`. Times are µs since the epoch. */
@@ -21,6 +21,9 @@ private[tidemark] object WindowEnds {
   }
 
   private def made(plan: SparkPlan, id: ExprId): Seq[Expression] = plan.collect { case node => node }.flatMap {
+    case union: UnionExec if union.output.exists(_.exprId == id) =>
+      val at = union.output.indexWhere(_.exprId == id)
+      union.children.flatMap(input => made(input, input.output(at).exprId))
     case expand: ExpandExec if expand.output.exists(_.exprId == id) =>
       val at = expand.output.indexWhere(_.exprId == id)
       expand.projections.map(_(at)).filterNot(_.isInstanceOf[Attribute])

@@ -47,6 +47,16 @@ class StepsByTheClockSuite extends SilenceTest {
         quarterMinutes(20) ++ Seq(since(2)): _*)
   }
 
+  test("of windows behind a carried column one runs when they end") {
+    val (stream, df) = readings
+    val first = withWatermark(df, "time", "0 seconds", advancing)
+      .groupBy(window($"time", "10 minutes").as("w"), $"time".as("t")).count()
+    val counts = first.groupBy(window($"t", "30 minutes").as("hour")).agg(sum("count").as("n"))
+    run(counts.select(date_format($"hour.start", "HH:mm"), $"n"))(
+      Seq(AddData(stream, "a" -> early(5)), second, second) ++ quarterMinutes(118) ++ Seq(CheckNewAnswer()) ++
+        quarterMinutes(6) ++ Seq(CheckNewAnswer(("00:00", 1L))): _*)
+  }
+
   test("of single rows one runs at each step as long as there are any") {
     val (stream, df) = readings
     val distinct = withWatermark(df, "time", "1 minute", advancing).dropDuplicates("device", "time").select("device")
