@@ -24,7 +24,8 @@ object OtherJars {
     ivyConfigurations += Others,
     libraryDependencies ++= jars.map(module => (module % Others).intransitive()),
     otherJars := {
-      val found = update.value.select(configurationFilter(Others.name), moduleFilter(), artifactFilter(extension = "jar"))
+      val found =
+        update.value.select(configurationFilter(Others.name), moduleFilter(), artifactFilter(extension = "jar"))
       if (found.isEmpty) fail("No jar of Delta or Iceberg was resolved.")
       IO.delete(target.value / "jars")
       val _ = IO.copy(found.map(jar => jar -> target.value / "jars" / jar.getName))

@@ -11,16 +11,20 @@ private[tidemark] object ActiveColumns extends PredicateHelper {
   def declaredLast(columns: Columns): Option[ExprId] =
     columns.maxByOption(_._2.declared).map(_._1)
 
-  /** The first of the keys that is event time. */
-  def ofKeys(keys: Seq[Attribute], columns: Columns): Option[ExprId] =
-    keys.map(_.exprId).find(columns.contains).orElse(declaredLast(columns))
+  /** The first of the keys that is event time; one of which only the mark is known where there is no other. */
+  def ofKeys(keys: Seq[Attribute], columns: Columns): Option[ExprId] = {
+    val times = keys.map(_.exprId).filter(columns.contains)
+    times.find(!columns(_).marked).orElse(times.headOption).orElse(declaredLast(columns))
+  }
 
   /** The window that is grouped by, else the first time; none if no event time is: such groups are never late. */
   def ofAggregate(aggregate: Aggregate, columns: Columns): Option[ExprId] = {
     val times = aggregate.groupingExpressions.collect {
       case named: NamedExpression if columns.contains(named.toAttribute.exprId) => named.toAttribute
     }
-    times.find(_.dataType.isInstanceOf[StructType]).orElse(times.headOption).map(_.exprId)
+    val (marked, known) = times.partition(a => columns(a.exprId).marked)
+    val inOrder = known ++ marked
+    inOrder.find(_.dataType.isInstanceOf[StructType]).orElse(inOrder.headOption).map(_.exprId)
   }
 
   /** The two columns of the first equality of times, else of the first time range; one side may have none. */

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
-import org.apache.spark.sql.types.{DataType, MetadataBuilder, StructType}
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, MetadataBuilder, StructField, StructType}
 
 /** What makes a column event time: Spark's mark in its metadata, and what it is computed from.
   *
@@ -20,7 +20,7 @@ private[tidemark] object EventTimeColumns {
 
   /** Whether event time is inside its values: in a field of a struct, or in the elements of an array or a map. */
   def isInside(dataType: DataType): Boolean = dataType.existsRecursively {
-    case struct: StructType => struct.exists(_.metadata.contains(EventTimeWatermark.delayKey))
+    case struct: StructType => struct.exists(isMarked(_))
     case _ => false
   }
 
@@ -111,22 +111,36 @@ private[tidemark] object EventTimeColumns {
       from <- sources(output, generator.references, isEventTime)
     } yield output.exprId -> from
 
-  /** Whether the time of a column can be told: not where it is inside the elements of an array or a map. */
-  def hasTime(column: Attribute): Boolean = !isInside(column.dataType) || path(column).nonEmpty
+  /** Whether the time of a column can be told: not where one is inside the elements of an array or a map. */
+  def hasTime(column: Attribute): Boolean = {
+    val times = paths(column)
+    !isInside(column.dataType) || times.size == marksIn(column.dataType) && times.map(_.dataType).distinct.size == 1
+  }
 
-  /** The time of a column, in microseconds: the end of a window, the value of a timestamp, that inside a struct. */
-  def micros(column: Expression): Expression = column.dataType match {
-    case _: StructType => path(column).getOrElse(GetStructField(column, 1))
+  /** The time of a column, in microseconds: the end of a window, the value of a timestamp, the earliest inside a struct. */
+  def micros(column: Expression): Expression = (column.dataType, paths(column)) match {
+    case (_: StructType, Nil) => GetStructField(column, 1)
+    case (_: StructType, Seq(one)) => one
+    case (_: StructType, several) => Least(several)
     case _ => column
   }
 
-  /** The field of event time inside a struct, or inside one of its fields. */
-  private def path(column: Expression): Option[Expression] = column.dataType match {
+  /** The times inside a struct, and inside those of its fields that are structs. */
+  private def paths(column: Expression): Seq[Expression] = column.dataType match {
     case struct: StructType =>
-      struct.fields.iterator.zipWithIndex.flatMap { case (field, index) =>
+      struct.fields.toSeq.zipWithIndex.flatMap { case (field, index) =>
         val value = GetStructField(column, index)
-        if (field.metadata.contains(EventTimeWatermark.delayKey)) Some(micros(value)) else path(value)
-      }.nextOption()
-    case _ => None
+        if (isMarked(field)) Seq(micros(value)) else paths(value)
+      }
+    case _ => Nil
   }
+
+  private def marksIn(dataType: DataType): Int = dataType match {
+    case struct: StructType => struct.fields.map(field => if (isMarked(field)) 1 else marksIn(field.dataType)).sum
+    case ArrayType(element, _) => marksIn(element)
+    case MapType(key, value, _) => marksIn(key) + marksIn(value)
+    case _ => 0
+  }
+
+  private def isMarked(field: StructField): Boolean = field.metadata.contains(EventTimeWatermark.delayKey)
 }

@@ -40,7 +40,7 @@ final class KeepOtherMarks(session: SparkSession) extends Rule[LogicalPlan] {
     val marked = origin.child.output.filter(a => EventTimeColumns.isMarked(a) && !a.semanticEquals(origin.eventTime))
     if (marked.isEmpty) Set.empty
     else {
-      val tracked = TrackedColumns.in(whole, Set.empty).of(origin.child)
+      val tracked = TrackedColumns.in(whole, Set.empty, followsInside = true).of(origin.child)
       marked.map(_.exprId).filter(id => tracked.get(id).exists(!_.marked)).toSet
     }
   }

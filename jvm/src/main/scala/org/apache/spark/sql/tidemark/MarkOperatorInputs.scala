@@ -20,7 +20,7 @@ private[tidemark] final class MarkOperatorInputs(origins: () => Option[Origins])
     else
       origins().fold(plan) { known =>
         val restored = UnionMarks.restore(plan)
-        new Marking(TrackedColumns.in(restored, known.computed)).visit(restored)._1
+        new Marking(TrackedColumns.in(restored, known.computed, known.takesTimesOut)).visit(restored)._1
       }
 
   private final class Marking(tracked: TrackedColumns) {
@@ -46,7 +46,7 @@ private[tidemark] final class MarkOperatorInputs(origins: () => Option[Origins])
           join.copy(left = inputs.head, right = inputs(1), condition = named)
         case aggregate: Aggregate
             if aggregate.isStreaming &&
-              (severalOrUnmarked(aggregate.child, below.head) || valuesOf(aggregate, all.head).nonEmpty) =>
+              (severalOrUnmarked(aggregate.child, below.head) || keepsInside(aggregate, all.head)) =>
           val active = ActiveColumns.ofAggregate(aggregate, below.head)
           val grouped = aggregate.groupingExpressions.collect {
             case named: NamedExpression if all.head.contains(named.toAttribute.exprId) => named.toAttribute
@@ -87,6 +87,24 @@ private[tidemark] final class MarkOperatorInputs(origins: () => Option[Origins])
       val carried = kept.filter(a => !active.contains(a.exprId) && EventTimeColumns.hasTime(a)).distinctBy(_.exprId)
       OperatorInput(marked, carried, filters, child)
     }
+
+    /** Whether times are inside what it groups by, or inside the values that it makes. */
+    private def keepsInside(aggregate: Aggregate, columns: Columns): Boolean =
+      valuesOf(aggregate, columns).nonEmpty || aggregate.groupingExpressions.exists {
+        case named: NamedExpression => columns.get(named.toAttribute.exprId).exists(_.isInside)
+        case _ => false
+      }
+
+    /** Columns that leave an aggregation inside a value, as of `max(struct(t))`. One that is only aggregated (`max(t)`) leaves
+      * it as a plain value.
+      */
+    private def valuesOf(aggregate: Aggregate, columns: Columns): Seq[Attribute] =
+      if (!tracked.followsInside) Nil
+      else
+        aggregate.aggregateExpressions.filter(e => EventTimeColumns.isInside(e.dataType)).flatMap { value =>
+          val functions = value.collect { case function: AggregateExpression => function }
+          AttributeSet(functions.flatMap(_.references)).toSeq.filter(a => columns.contains(a.exprId))
+        }
   }
 }
 
@@ -96,15 +114,6 @@ private[tidemark] object MarkOperatorInputs {
     val times = present(child, columns)
     times.size > 1 || times.exists(!EventTimeColumns.isMarked(_))
   }
-
-  /** Columns that leave an aggregation inside a value, as of `max(struct(t))`. One that is only aggregated (`max(t)`) leaves
-    * it as a plain value.
-    */
-  private def valuesOf(aggregate: Aggregate, columns: Columns): Seq[Attribute] =
-    aggregate.aggregateExpressions.filter(e => EventTimeColumns.isInside(e.dataType)).flatMap { value =>
-      val functions = value.collect { case function: AggregateExpression => function }
-      AttributeSet(functions.flatMap(_.references)).toSeq.filter(a => columns.contains(a.exprId))
-    }
 
   private def remark(keys: Seq[Attribute], in: OperatorInput): Seq[Attribute] = {
     val marks = AttributeMap(in.output.map(a => a -> a))

@@ -6,16 +6,22 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.{OriginName, OriginRules}
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.internal.SQLConf
 
 /** The origins of a query, in plan order. A node id lives as long as a run; the name is what a restart knows.
   *
   * @param computed columns that the user computes, so that they are no event time, though the optimizer may find that
   *   they are equal to a column that is
+  * @param takesTimesOut whether times that have gone into values are wanted again ([[TrackedColumns.takesTimesOut]])
   * @param notes what a user should know of the plan, though it runs
   */
-private[tidemark] final case class Origins(all: Seq[Origins.One], computed: Set[ExprId], notes: Seq[TidemarkError]) {
+private[tidemark] final case class Origins(
+    all: Seq[Origins.One],
+    computed: Set[ExprId],
+    takesTimesOut: Boolean,
+    notes: Seq[TidemarkError]) {
   private val byNode = all.map(one => one.nodeId -> one.name).toMap
 
   val rules: Map[OriginName, OriginRules] = all.map(one => one.name -> one.rules).toMap
@@ -59,7 +65,8 @@ private[tidemark] object Origins {
         rules,
         options.asks(node.eventTime.name))
     }
-    Origins(all, computedIn(plan), UnionInputs.leftOut(plan))
+    val computed = computedIn(plan)
+    Origins(all, computed, TrackedColumns.takesTimesOut(plan, computed), UnionInputs.leftOut(plan))
   }
 
   private def requireOneInput(asked: Seq[(EventTimeOptions, EventTimeWatermark)]): Unit =
@@ -71,10 +78,22 @@ private[tidemark] object Origins {
 
   /** Whether two are one that is written twice: Spark Connect may analyze a DataFrame anew wherever it is used. */
   private def isSame(one: EventTimeWatermark, other: EventTimeWatermark): Boolean = {
-    def below(node: EventTimeWatermark) = node.child.transform { case split: SplitBy => split.copy(id = node.nodeId) }
+    def below(node: EventTimeWatermark) = node.child.transform {
+      case split: SplitBy => split.copy(id = node.nodeId)
+      case source: StreamingRelationV2 => LocalRelation(source.output, isStreaming = true)
+    }
     one.eventTime.name == other.eventTime.name && one.delay == other.delay &&
-    below(one).sameResult(below(other.copy(nodeId = one.nodeId)))
+    below(one).sameResult(below(other.copy(nodeId = one.nodeId))) && sources(one).corresponds(sources(other))(isSame)
   }
+
+  private def sources(node: EventTimeWatermark): Seq[StreamingRelationV2] =
+    node.child.collect { case source: StreamingRelationV2 => source }
+
+  /** A table of Kafka's is another object wherever it is analyzed, and only what it was told says which it is. Streams in
+    * memory are told nothing.
+    */
+  private def isSame(one: StreamingRelationV2, other: StreamingRelationV2): Boolean = one.table == other.table ||
+    one.sourceName != "memory" && one.sourceName == other.sourceName && one.extraOptions == other.extraOptions
 
   /** A key may not read as the number of another that has none of its own, in reports and in the log. */
   private def requireReadable(named: Seq[(OriginName, EventTimeOptions, EventTimeWatermark)]): Unit =

@@ -92,8 +92,10 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
   }
 
   private def ofStateless(plan: SparkPlan, below: Seq[Built]): Built = {
-    val known = below.iterator.flatMap(_.columns).toSet
-    val columns = plan match {
+    val begun = below.exists(_.begun)
+    // Beside an origin a column of a table that bears the mark is as far as all that flows in here.
+    val known = below.filter(_.begun == begun).flatMap(_.columns).toSet
+    val derived = plan match {
       case project: ProjectExec => EventTimeColumns.derive(project.projectList, known, origins.computed)
       case aggregate: BaseAggregateExec =>
         EventTimeColumns.derive(aggregate.resultExpressions, known, origins.computed) ++
@@ -104,7 +106,7 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
           EventTimeColumns.deriveGenerated(generate.generator, generate.generatorOutput, known)
       case _ => plan.output.map(_.exprId).filter(known).map(id => id -> id)
     }
-    val begun = below.exists(_.begun)
+    val columns = if (origins.takesTimesOut) derived else derived.filterNot { case (to, _) => isInside(plan, to) }
     val same = columns.forall { case (to, from) => to == from } && columns.size == known.size
     val shape =
       if (below.size == 1 && (same || plan.output.isEmpty)) below.head.shape
@@ -124,8 +126,8 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
         for {
           of <- reading.of
           attributes = of.references.toSeq
-          input <- below.find(built => attributes.count(built.has) == 1)
-          column <- attributes.find(input.has)
+          input <- below.find(built => attributes.count(built.hasWatermark) == 1)
+          column <- attributes.find(input.hasWatermark)
         } yield Reading.OfColumn(input.shape, id(column.exprId))
     }
     val columns = node.children.flatMap(_.output).filter(a => below.exists(_.has(a)))
@@ -172,19 +174,19 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       val out =
         if (bound.nonEmpty && bounds.boundsActive(at)) Shape.ActiveOut.Bounded
         else unboundedOut(join, at, active.nonEmpty && comesOut)
-      val carried = child.output.filter { a =>
-        built.has(a) && !active.exists(_.exprId == a.exprId) && EventTimeColumns.hasTime(a)
-      }.distinctBy(_.exprId)
+      val carried = carriedIn(child)
       Shape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut, follows(built.shape))
     }
-    for ((built, child) <- Seq(left -> join.left, right -> join.right); a <- child.output)
-      if (built.has(a) && !EventTimeColumns.hasTime(a)) notes += TidemarkError.timeInsideState(a.name, "join")
+    val untold = Seq(left -> join.left, right -> join.right).flatMap { case (built, child) =>
+      child.output.filter(a => built.has(a) && !EventTimeColumns.hasTime(a))
+    }
+    untold.foreach(a => notes += TidemarkError.timeInsideState(a.name, "join"))
     val shape = Shape.Join(
       s"join (${join.joinType.sql.toLowerCase(java.util.Locale.ROOT)})",
       operator(join),
       side(Side.Left, left, join.left),
       side(Side.Right, right, join.right))
-    val columns = join.output.map(_.exprId).toSet
+    val columns = join.output.map(_.exprId).toSet -- untold.map(_.exprId)
     val active = Seq(bounds.left, bounds.right).flatten.map(_.exprId)
     Built(
       shape,
@@ -218,31 +220,34 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
       if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
     if (active.nonEmpty && LateDrops.takesAll(writer))
       notes += TidemarkError.completeMode(s"${label(writer)} #${operator(writer).value}")
-    val out = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
+    val known = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
+    val inside = if (isAggregation(writer)) carriedIn(input) else Nil
     val keeps = isAggregation(writer) && active.nonEmpty
-    val (passes, carried) = out.partition(a => !keeps || active.exists(_.exprId == a.exprId))
-    val inside = valuesIn(writer).filterNot(a => out.exists(_.exprId == a.exprId))
-    if (!keeps) inside.foreach(a => notes += TidemarkError.timeInsideState(a.name, label(writer)))
-    val values = if (keeps) inside else Nil
+    val (passes, carried) =
+      if (keeps) (known.filter(a => active.exists(_.exprId == a.exprId)), inside) else (known, Nil)
+    if (!keeps)
+      for (a <- inside if !known.exists(_.exprId == a.exprId))
+        notes += TidemarkError.timeInsideState(a.name, label(writer))
     val shape = Shape.Stateful(
       label(writer),
       operator(writer),
       below.shape,
       active.map(name),
       passes.map(name),
-      (carried ++ values).map(name))
-    withBuffers(writer, Built(shape, out.map(_.exprId).toSet, below.begun, below.marked), carried ++ values)
+      carried.map(name))
+    // One whose time cannot be told leaves the state as any other value.
+    val out = known.map(_.exprId).filter(id => (passes ++ carried).exists(_.exprId == id))
+    withBuffers(writer, Built(shape, out.toSet, below.begun, below.marked), carried)
   }
 
   private def isAggregation(writer: StateStoreWriter): Boolean =
     writer.isInstanceOf[StateStoreSaveExec] || writer.isInstanceOf[SessionWindowStateStoreSaveExec]
 
-  /** Columns that are not in the state of an aggregation themselves, but inside a value that is made of them. */
-  private def valuesIn(writer: StateStoreWriter): Seq[Attribute] =
-    if (!isAggregation(writer)) Nil
-    else
-      LateDrops.path(
-        writer.children.head).collectFirst { case input: OperatorInputExec => input.carried }.getOrElse(Nil)
+  /** The columns that an operator's input notes, in the order in which it does: those that are in the operator's state, and
+    * those inside a value that is.
+    */
+  private def carriedIn(input: SparkPlan): Seq[Attribute] =
+    LateDrops.path(input).collectFirst { case noting: OperatorInputExec => noting.carried }.getOrElse(Nil)
 
   /** What has event time inside it leaves the state in the buffers of the functions that keep it. */
   private def withBuffers(writer: StateStoreWriter, built: Built, carried: Seq[Attribute]): Built = {
@@ -261,6 +266,9 @@ private[tidemark] final class ShapeBuilder(origins: Origins, unbounded: Tidemark
         columns = built.columns ++ buffers.map(_._1.exprId))
     }
   }
+
+  private def isInside(plan: SparkPlan, column: ExprId): Boolean =
+    plan.output.exists(a => a.exprId == column && EventTimeColumns.isInside(a.dataType))
 
   private def operator(writer: StateStoreWriter): OperatorId = OperatorId(writer.stateInfo.get.operatorId)
 

@@ -15,8 +15,12 @@ import org.apache.spark.sql.catalyst.plans.logical._
   *
   * @param computed columns that the user has computed: one that has become another name for a time is none
   * @param definitions of the common table expressions that the plan refers to
+  * @param followsInside whether a time is followed into values, as it is taken out of them again
   */
-private[tidemark] final class TrackedColumns(computed: Set[ExprId], definitions: Seq[CTERelationDef]) {
+private[tidemark] final class TrackedColumns(
+    computed: Set[ExprId],
+    definitions: Seq[CTERelationDef],
+    val followsInside: Boolean) {
   import TrackedColumns._
 
   private var declared = 0
@@ -30,7 +34,9 @@ private[tidemark] final class TrackedColumns(computed: Set[ExprId], definitions:
     */
   def out(node: LogicalPlan, below: Seq[Columns]): Columns = {
     val inside = node.output.filter(a => EventTimeColumns.isInside(a.dataType)).map(_.exprId).toSet
-    val known = flow(node, below).map { case (id, column) => id -> column.copy(isInside = inside(id)) }
+    val known = flow(node, below)
+      .filter { case (id, _) => followsInside || !inside(id) }
+      .map { case (id, column) => id -> column.copy(isInside = inside(id)) }
     val more = node.output.filter(a => EventTimeColumns.isMarked(a) && !known.contains(a.exprId) && !computed(a.exprId))
     known ++ more.map(a => a.exprId -> EventTimeColumn(EventTimeColumns.delayMillis(a), 0, marked = true))
   }
@@ -84,8 +90,33 @@ private[tidemark] object TrackedColumns {
   def times(columns: Columns): Columns = columns.filterNot(_._2.isInside)
 
   /** @param whole the plan that has the definitions of what it refers to */
-  def in(whole: LogicalPlan, computed: Set[ExprId]): TrackedColumns =
-    new TrackedColumns(computed, whole.collect { case definition: CTERelationDef => definition })
+  def in(whole: LogicalPlan, computed: Set[ExprId], followsInside: Boolean): TrackedColumns =
+    new TrackedColumns(computed, whole.collect { case definition: CTERelationDef => definition }, followsInside)
+
+  /** Whether a time that has gone into a value is taken out of it again, and then comes to an operator that keeps state.
+    * Else it is kept as any other value: `max(struct(t, v))` is how people ask for the latest one.
+    */
+  def takesTimesOut(plan: LogicalPlan, computed: Set[ExprId]): Boolean = {
+    val tracked = in(plan, computed, followsInside = true)
+    def visit(node: LogicalPlan, belowState: Boolean): (Columns, Boolean) = {
+      // What refers to a common table expression may keep state.
+      val isBelow = belowState || node.isInstanceOf[CTERelationDef] || keepsState(node)
+      val (below, found) = node.children.map(visit(_, isBelow)).unzip
+      val out = tracked.out(node, below)
+      val inside = below.flatMap(_.filter(_._2.isInside).keys).toSet
+      val takes = belowState && node.expressions.exists(_.references.exists(a => inside(a.exprId))) &&
+        node.output.exists(a => out.get(a.exprId).exists(!_.isInside) && !below.exists(_.contains(a.exprId)))
+      (out, takes || found.contains(true))
+    }
+    visit(plan, belowState = false)._2
+  }
+
+  private def keepsState(node: LogicalPlan): Boolean = node.isStreaming &&
+    (node match {
+      case _: Project | _: Filter | _: Generate | _: SubqueryAlias | _: View | _: Union => false
+      case _: EventTimeWatermark | _: WithCTE => false
+      case _ => true
+    })
 
   def present(plan: LogicalPlan, columns: Columns): Seq[Attribute] =
     plan.output.filter(a => columns.contains(a.exprId)).distinctBy(_.exprId)

@@ -1,7 +1,6 @@
 package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.streaming.OutputMode
 
 /** Event time that goes on inside a struct or an array, and is taken out again further on. */
 class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
@@ -42,11 +41,37 @@ class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
   }
 
   test("a time inside a value of which nobody can tell the age is noted at the start") {
-    val (events, df) = keyedRows("k", "t")
-    val latest = df.withWatermark("t", "0 seconds").groupBy("k").agg(expr("max(struct(t, k)) AS m"))
-    testStream(latest, OutputMode.Update)(
-      AddData(events, 1 -> at("10:00")),
-      CheckNewAnswer((1, (at("10:00"), 1))),
+    val (left, a) = keyedRows("a", "ta")
+    val (_, b) = keyedRows("b", "tb")
+    val whole = a.withWatermark("ta", "0 seconds").select($"a", $"ta", array(struct($"a", $"ta")).as("all"))
+    val joined =
+      whole.join(b.withWatermark("tb", "0 seconds"), expr("a = b AND tb >= ta AND tb <= ta + INTERVAL 1 HOUR"))
+    testStream(joined.selectExpr("inline(all)").dropDuplicates("a", "ta"))(
+      AddData(left, 1 -> at("10:00")),
+      ProcessAllAvailable(),
       Execute(query => assert(keyed(query).notes.map(_.code) === Seq("TIME_INSIDE_STATE"))))
+  }
+
+  test("a time inside what is grouped by, or one of several inside a struct, is followed too") {
+    val (events, df) = keyedRows("k", "t")
+    val grouped = df.withWatermark("t", "0 seconds").selectExpr("t", "struct(t, k) AS s")
+      .groupBy(window($"t", "10 minutes"), $"s").count()
+      .select("s.*").dropDuplicates("k", "t").select($"k")
+    val steps = Seq("10:01", "10:02", "10:11", "10:25", "11:00").zipWithIndex.map { case (time, step) =>
+      () => { events.addData(step -> at(time)); () }
+    }
+    assert(rows(record("append", grouped, steps)) === Seq("[0]", "[1]", "[2]", "[3]"))
+  }
+
+  test("the latest value, of which nobody takes the time out again, runs on a checkpoint of stock Spark") {
+    withTempDir { checkpoint =>
+      val (events, df) = keyedRows("k", "t")
+      val latest = df.withWatermark("t", "0 seconds")
+        .groupBy(window($"t", "10 minutes")).agg(expr("max(struct(t, k)) AS m")).select("m.k")
+      val recorder = new Recorder("append", checkpoint)
+      stock(recorder.run(latest)(() => { events.addData(1 -> at("10:00"), 2 -> at("10:05")); () }))
+      recorder.run(latest)(() => { events.addData(3 -> at("10:30")); () })
+      assert(rows(recorder.batches) === Seq("[2]"))
+    }
   }
 }
