@@ -1,0 +1,111 @@
+"""What a case is, and the list of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from corpus.inputs import Inputs
+
+# Where the queries come from: a word for the case, and what it stands for.
+SOURCES = {
+    "guide": "apache/spark, `docs/streaming`: the Structured Streaming programming guide",
+    "examples": "apache/spark, `examples/src/main`: `sql/streaming` and `sql/arrow.py`, Python and Scala",
+    "api": "apache/spark: PySpark's API reference",
+    "internals": "japila-books/spark-structured-streaming-internals: the demos",
+    "neil": "neilramaswamy/structured-streaming: guides of the operators",
+    "playground": "bartosz25/spark-playground: what each Spark has brought, in small queries",
+    "phylosoft": "AndrewKuzmin/spark-structured-streaming-examples: joins and states",
+    "variant": "ours: one of the above in SQL, with a Python map, a struct or another sink, or on other rows",
+}
+
+Build = Callable[..., DataFrame]
+Rows = Callable[[DataFrame], DataFrame]
+
+
+@dataclass(frozen=True)
+class Case:
+    build: Build
+    source: str
+    inputs: Inputs
+    mode: str
+    # Why stock and Tidemark differ; empty where they do not.
+    differs: str
+    # The same rows in the end, in other batches; else other rows.
+    same_rows: bool
+    # A part of the error in which stock ends, and Tidemark too if nothing differs.
+    refused: str
+    # The first Spark that can run it.
+    since: str
+    # The order of the rows in a batch counts as well.
+    ordered: bool
+    # Also in `make test`.
+    quick: bool
+    # Each step is a run of its own with `Trigger.AvailableNow`.
+    available_now: bool
+    # What `foreachBatch` makes of a batch.
+    in_batch: Rows | None
+    # Options of the source.
+    options: Mapping[str, Any] = field(default_factory=dict)
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.build.__name__
+
+    @property
+    def says(self) -> str:
+        return (self.build.__doc__ or "").strip().splitlines()[0].rstrip(".")
+
+    @property
+    def kind(self) -> str:
+        return self.build.__module__.rpartition(".")[2]
+
+
+CASES: list[Case] = []
+
+
+def case(
+    source: str,
+    inputs: Inputs,
+    *,
+    mode: str = "append",
+    differs: str = "",
+    same_rows: bool = False,
+    refused: str = "",
+    since: str = "4.0",
+    ordered: bool = False,
+    quick: bool = False,
+    available_now: bool = False,
+    in_batch: Rows | None = None,
+    options: Mapping[str, Any] | None = None,
+    conf: Mapping[str, str] | None = None,
+) -> Callable[[Build], Build]:
+    """The function makes the query of one or more inputs; its docstring is the line in the page."""
+    assert source in SOURCES
+
+    def add(build: Build) -> Build:
+        assert build.__name__ not in {one.name for one in CASES}
+        one = Case(
+            build=build,
+            source=source,
+            inputs=inputs,
+            mode=mode,
+            differs=differs,
+            same_rows=same_rows,
+            refused=refused,
+            since=since,
+            ordered=ordered,
+            quick=quick,
+            available_now=available_now,
+            in_batch=in_batch,
+            options=options or {},
+            conf=conf or {},
+        )
+        CASES.append(one)
+        return build
+
+    return add

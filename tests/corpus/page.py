@@ -1,0 +1,75 @@
+"""The part of docs/corpus.md that is made from the cases; `python -m corpus.page` writes it anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from corpus import CASES, Case
+from corpus.cases import SOURCES
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "corpus.md"
+BEGIN = "<!-- corpus: made by `PYTHONPATH=tests:python python -m corpus.page` -->\n"
+END = "<!-- /corpus -->"
+
+# In the order of Spark's guide.
+KINDS = {
+    "windows": "Windows",
+    "sessions": "Sessions",
+    "running": "Running aggregations",
+    "deduplication": "Deduplication",
+    "joins": "Joins",
+    "several": "Unions and several watermarks",
+    "maps": "Functions in Python, structs and arrays",
+    "state": "A state of one's own",
+    "sql": "SQL",
+    "rest": "Sinks and triggers",
+}
+
+
+def written() -> str:
+    """Numbers first, then what differs, then a table for each kind."""
+    differ = [case for case in CASES if case.differs]
+    lines = [
+        f"{len(CASES)} queries: {len(CASES) - len(differ)} as stock, {len(differ)} that differ on purpose.",
+        "",
+        "| from | what it is | queries |",
+        "|---|---|---|",
+    ]
+    numbers = Counter(case.source for case in CASES)
+    lines += [f"| {source} | {what} | {numbers[source]} |" for source, what in SOURCES.items()]
+    for kind, title in KINDS.items():
+        lines += [
+            "",
+            f"### {title}",
+            "",
+            "| query | from | mode | with Tidemark |",
+            "|---|---|---|---|",
+        ]
+        lines += [row(case) for case in CASES if case.kind == kind]
+    return "\n".join(lines) + "\n"
+
+
+def row(case: Case) -> str:
+    mode = case.mode if case.since == "4.0" else f"{case.mode}, from Spark {case.since} on"
+    return f"| {case.says} | {case.source} | {mode} | {result(case)} |"
+
+
+def result(case: Case) -> str:
+    if not case.differs:
+        return "refused, as stock" if case.refused else "as stock"
+    if case.refused:
+        return f"runs, where stock refuses: {case.differs}"
+    how = "the same rows in other batches" if case.same_rows else "other rows"
+    return f"{how}: {case.differs}"
+
+
+def split(text: str) -> tuple[str, str, str]:
+    before, _, rest = text.partition(BEGIN)
+    made, _, after = rest.partition(END)
+    return before, made, after
+
+
+if __name__ == "__main__":
+    before, _, after = split(PAGE.read_text(encoding="utf-8"))
+    PAGE.write_text(before + BEGIN + written() + END + after, encoding="utf-8")

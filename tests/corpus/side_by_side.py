@@ -1,0 +1,109 @@
+"""Runs a case, and says what came out of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from support.feeds import Feed
+from support.streams import Row
+
+from corpus.cases import Case
+
+FRAME = "terminated with exception: "
+COLUMN_ID = re.compile(r"#\d+\S*")
+
+# The name by which a case observes.
+OBSERVED = "corpus"
+
+
+@dataclass
+class Outcome:
+    """The rows of each batch that has rows, in order, and the refusal in which the query ended."""
+
+    batches: list[list[Row]] = field(default_factory=list)
+    refused: str = ""
+    # What `observe` has found in each batch with rows.
+    observed: list[Row] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[Row]:
+        return sorted((row for batch in self.batches for row in batch), key=repr)
+
+
+def outcome(case: Case, spark: SparkSession, folder: Path) -> Outcome:
+    batches: dict[int, list[Row]] = {}
+    refused, observed = "", []
+
+    def take(df: DataFrame, batch: int) -> None:
+        made = case.in_batch(df) if case.in_batch else df
+        rows = [tuple(row) for row in made.collect()]
+        batches[batch] = rows if case.ordered else sorted(rows, key=repr)
+
+    feeds = [Feed(spark, folder / name, schema) for name, schema in case.inputs.schemas.items()]
+    with settings(spark, case):
+        try:
+            observed = drive(case, feeds, folder, take)
+        except PySparkException as error:
+            refused = condition(error)
+    with_rows = [batches[batch] for batch in sorted(batches) if batches[batch]]
+    return Outcome(with_rows, refused, observed)
+
+
+def drive(case: Case, feeds: list[Feed], folder: Path, take: object) -> list[Row]:
+    streams = [feed.stream(**case.options) for feed in feeds]
+    writer = (
+        case.build(*streams)
+        .writeStream.outputMode(case.mode)
+        .foreachBatch(take)
+        .option("checkpointLocation", str(folder / "checkpoint"))
+    )
+    if case.available_now:
+        writer = writer.trigger(availableNow=True)
+    query = None
+    try:
+        for step in case.inputs.steps:
+            for feed, rows in zip(feeds, step, strict=True):
+                if rows:
+                    feed.add(*rows)
+            if case.available_now:
+                query = writer.start()
+                query.awaitTermination()
+            else:
+                query = query or writer.start()
+                query.processAllAvailable()
+        assert query
+        batches = [batch for batch in query.recentProgress if batch.numInputRows]
+        return [
+            tuple(batch.observedMetrics[OBSERVED])
+            for batch in batches
+            if OBSERVED in batch.observedMetrics
+        ]
+    finally:
+        if query:
+            query.stop()
+
+
+@contextmanager
+def settings(spark: SparkSession, case: Case) -> Iterator[None]:
+    before = {key: spark.conf.get(key, None) for key in case.conf}
+    for key, value in case.conf.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, was in before.items():
+            if was is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, was)
+
+
+def condition(error: PySparkException) -> str:
+    """Its first line, without ids and without the frame that says that a query has ended."""
+    return COLUMN_ID.sub("", str(error).partition(FRAME)[2] or str(error)).splitlines()[0]
