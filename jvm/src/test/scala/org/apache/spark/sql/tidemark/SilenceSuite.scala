@@ -22,25 +22,7 @@ class SilenceSuite extends SilenceTest {
 
   test("an input that is silent as a whole is left out of a union; what it says then is not late without need") {
     val (loud, silent, both) = united
-    run(counted(both))(
-      Seq(
-        AddData(loud, "a" -> at("10:00"), "a" -> at("10:35")),
-        AddData(silent, "b" -> at("10:05")),
-        second,
-        second,
-        CheckNewAnswer()) ++ seconds(9) ++ Seq(
-        CheckNewAnswer(("10:00", 2L)),
-        // The union stands at 10:35 now.
-        AddData(silent, "b" -> at("10:31")),
-        second,
-        AddData(loud, "a" -> at("11:00")),
-        second,
-        second,
-        CheckNewAnswer(),
-        AddData(silent, "b" -> at("11:05")),
-        second,
-        second,
-        CheckNewAnswer(("10:30", 2L))): _*)
+    isLeftOutWhileSilent(both, loud, silent)
   }
 
   test("an operator without an event time does not go back when an idle input returns") {

@@ -35,6 +35,31 @@ trait SilenceTest extends ManualClockTest {
   protected def minutes(to: MemoryStream[(String, Timestamp)], times: Range): Seq[StreamAction] =
     times.flatMap(minute => more(to, "a" -> s"10:$minute"))
 
+  /** A union goes on without an input that is silent, and holds again when it is back; nothing is late without need. */
+  protected def isLeftOutWhileSilent(
+      both: DataFrame,
+      loud: MemoryStream[(String, Timestamp)],
+      silent: MemoryStream[(String, Timestamp)]): Unit =
+    run(counted(both))(
+      Seq(
+        AddData(loud, "a" -> at("10:00"), "a" -> at("10:35")),
+        AddData(silent, "b" -> at("10:05")),
+        second,
+        second,
+        CheckNewAnswer()) ++ seconds(9) ++ Seq(
+        CheckNewAnswer(("10:00", 2L)),
+        // The union stands at 10:35 now.
+        AddData(silent, "b" -> at("10:31")),
+        second,
+        AddData(loud, "a" -> at("11:00")),
+        second,
+        second,
+        CheckNewAnswer(),
+        AddData(silent, "b" -> at("11:05")),
+        second,
+        second,
+        CheckNewAnswer(("10:30", 2L))): _*)
+
   /** As if the query had been killed in this batch. */
   protected def setBack(checkpoint: File, batch: Long): Unit =
     for {

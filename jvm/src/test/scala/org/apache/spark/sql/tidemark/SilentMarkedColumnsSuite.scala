@@ -10,24 +10,7 @@ class SilentMarkedColumnsSuite extends SilenceTest with MarkedColumns {
     val (silent, a) = readings
     val (loud, b) = readings
     val both = mapped(withWatermark(a, "time", "0 seconds", tenSeconds)).union(b.withWatermark("time", "0 seconds"))
-    run(counted(both))(
-      Seq(
-        AddData(loud, "a" -> at("10:00"), "a" -> at("10:35")),
-        AddData(silent, "b" -> at("10:05")),
-        second,
-        second,
-        CheckNewAnswer()) ++ seconds(9) ++ Seq(
-        CheckNewAnswer(("10:00", 2L)),
-        AddData(silent, "b" -> at("10:31")),
-        second,
-        AddData(loud, "a" -> at("11:00")),
-        second,
-        second,
-        CheckNewAnswer(),
-        AddData(silent, "b" -> at("11:05")),
-        second,
-        second,
-        CheckNewAnswer(("10:30", 2L))): _*)
+    isLeftOutWhileSilent(both, loud, silent)
   }
 
   test("a map over inputs of which one falls silent and comes back has a watermark that never goes back") {
