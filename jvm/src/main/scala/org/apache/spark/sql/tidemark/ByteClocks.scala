@@ -14,7 +14,7 @@ import org.apache.spark.unsafe.types.UTF8String
   * side. Where splits are many, rows wait in a short queue as those of [[LongClocks]] do; few are near in memory, and are
   * found at once.
   */
-private[tidemark] final class ByteClocks(factory: TaskClocks.Factory) {
+private[tidemark] final class ByteClocks(limits: ClockLimits, column: String) {
   import ByteClocks._
 
   // Of each row that waits its key, and its hash, size and time.
@@ -25,7 +25,7 @@ private[tidemark] final class ByteClocks(factory: TaskClocks.Factory) {
   // Of no use, but that the machine has to read it.
   private[tidemark] var fetched = 0L
 
-  private val keys = new Keys(factory.column)
+  private val keys = new Keys(column)
   private var pairs = new Array[Long](2 * 64)
   private var count = 0
 
@@ -39,16 +39,16 @@ private[tidemark] final class ByteClocks(factory: TaskClocks.Factory) {
     val hash = KeyBytes.hash(base, at, size)
     if (count < FewSplits) {
       take(base, at, size, hash, millis)
-      factory.requireAllowed(count)
+      limits.requireAllowed(count, column)
     } else enqueue(base, at, size, hash, millis)
   }
 
   private def enqueue(base: AnyRef, at: Long, size: Int, hash: Int, millis: Long): Unit = {
     if (queued == waiting.length || queueLength > QueuedBytes) {
       drain()
-      factory.requireAllowed(count)
+      limits.requireAllowed(count, column)
     }
-    queue = atLeast(queue, queueLength.toLong + size, factory.column)
+    queue = atLeast(queue, queueLength.toLong + size, column)
     KeyBytes.copy(base, at, queue, Platform.BYTE_ARRAY_OFFSET.toLong + queueLength, size)
     queueLength += size
     waiting(queued) = pair(hash, size)

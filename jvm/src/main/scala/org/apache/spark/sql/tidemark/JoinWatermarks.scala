@@ -18,18 +18,18 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 /** Gives each side of a stream-stream join its own watermarks. */
 private[tidemark] object JoinWatermarks {
 
-  def write(join: StreamingSymmetricHashJoinExec, levels: BatchLevels): StreamingSymmetricHashJoinExec = {
+  def write(join: StreamingSymmetricHashJoinExec, watermarks: BatchWatermarks): StreamingSymmetricHashJoinExec = {
     val bounds = new JoinBounds(join)
-    requireFilter(join, join.left, bounds.left, levels)
-    requireFilter(join, join.right, bounds.right, levels)
+    requireFilter(join, join.left, bounds.left, watermarks)
+    requireFilter(join, join.right, bounds.right, watermarks)
     join.copy(
       condition = scanned(join, bounds),
       // Rows of each side are filtered below by their own watermark, before they are shuffled.
       eventTimeWatermarkForLateEvents = None,
-      eventTimeWatermarkForEviction = Some(levels.progress(join)),
+      eventTimeWatermarkForEviction = Some(watermarks.progress(join)),
       stateWatermarkPredicates = JoinStateWatermarkPredicates(
-        left = predicate(join, bounds, Side.Left, levels),
-        right = predicate(join, bounds, Side.Right, levels)))
+        left = predicate(join, bounds, Side.Left, watermarks),
+        right = predicate(join, bounds, Side.Right, watermarks)))
   }
 
   /** From state format 4 on Spark looks for matches in a range of the active column only, and takes that range from the
@@ -42,10 +42,10 @@ private[tidemark] object JoinWatermarks {
       join: StreamingSymmetricHashJoinExec,
       bounds: JoinBounds,
       side: Side,
-      levels: BatchLevels): Option[JoinStateWatermarkPredicate] = {
+      watermarks: BatchWatermarks): Option[JoinStateWatermarkPredicate] = {
     val (evicted, before) =
-      if (isAhead(join, side)) (levels.lateEvictedMillis(join, side), None)
-      else (levels.evictedMillis(join, side), scannedUpTo(join, bounds, side, levels))
+      if (isAhead(join, side)) (watermarks.lateEvictedMillis(join, side), None)
+      else (watermarks.evictedMillis(join, side), scannedUpTo(join, bounds, side, watermarks))
     for {
       at <- evicted
       predicate <- bounds.key match {
@@ -88,16 +88,16 @@ private[tidemark] object JoinWatermarks {
       join: StreamingSymmetricHashJoinExec,
       bounds: JoinBounds,
       side: Side,
-      levels: BatchLevels): Option[Long] =
+      watermarks: BatchWatermarks): Option[Long] =
     if (bounds.active(side).isEmpty || !bounds.boundsActive(side) || isWorkedOffFirst(join, side)) None
-    else levels.evictedBeforeMillis(join, side).map(math.min(_, levels.lateMillis(join, side))).filter(_ > 0)
+    else watermarks.evictedBeforeMillis(join, side).map(math.min(_, watermarks.lateMillis(join, side))).filter(_ > 0)
 
   /** Without the filter late rows would join: that must never run. */
   private def requireFilter(
       join: StateStoreWriter,
       side: SparkPlan,
       active: Option[Attribute],
-      levels: BatchLevels): Unit = {
+      watermarks: BatchWatermarks): Unit = {
     def has(plan: SparkPlan): Boolean = plan match {
       case input: OperatorInputExec => input.levels.input.nonEmpty
       case _: StateStoreWriter => false
@@ -106,7 +106,7 @@ private[tidemark] object JoinWatermarks {
     if (active.nonEmpty && !has(side))
       throw new TidemarkException(
         TidemarkError.takeoverFailed(
-          levels.label,
+          watermarks.label,
           s"an input of join ${join.stateInfo.get.operatorId} has no late filter"))
   }
 }

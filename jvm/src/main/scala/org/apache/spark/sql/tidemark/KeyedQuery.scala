@@ -98,7 +98,7 @@ private[tidemark] final class KeyedQuery(
   }
 
   /** Whether this run has run `batch`: before it Spark alone may have, and evicted less, also where there is an entry. */
-  def hasRun(batch: Long): Boolean = batch >= began
+  private def hasRun(batch: Long): Boolean = batch >= began
 
   /** Works out every operator's watermarks in `batch`. Spark asks for batch n-1 and then for n when it plans n, and for
     * n+1 on every trigger without data: the last is answered from memory until something has changed.
@@ -170,20 +170,27 @@ private[tidemark] final class KeyedQuery(
       }
     }
 
-  /** What an expression of the plan reads in the batch that is planned; `None` where it is in no part of the plan. */
-  def read(reading: WatermarkReading): Option[Watermark] = reads.get(reading.id)
+  /** What is written into the plan of `batch`. */
+  def watermarksOf(batch: Long): BatchWatermarks = {
+    def of(batch: Long) = levels.getOrElse(
+      batch,
+      throw new TidemarkException(
+        TidemarkError.takeoverFailed(label, s"the watermarks of batch $batch were never worked out")))
+    BatchWatermarks(label, of(batch), of(batch - 1), hasRun(batch - 1), reads, latestMillis, settings.maxSplits)
+  }
 
   private def translate(plan: SparkPlan) = new ShapeBuilder(origins, settings.unboundedJoin).build(plan)
 
   /** Whether a batch that has no data, and that Spark has asked about, would let a later one go on. */
   def wantsBatch(batch: Long): Boolean = wanted && batch == entry.batch + 1
 
-  /** Event times after it move no clock in the batch that is planned (ms); `Long.MaxValue` where any does. */
-  def latestMillis(clocks: UUID): Long =
-    origins.all.find(_.clocks == clocks).flatMap(_.rules.maxAheadMillis).fold(Long.MaxValue) { ahead =>
+  /** Event times after it move no clock in the batch that is planned (ms), of the origins that have such a limit. */
+  private def latestMillis: Map[UUID, Long] = origins.all.flatMap { one =>
+    one.rules.maxAheadMillis.map { ahead =>
       val now = entry.nowOf(next.start)
-      if (ahead > Long.MaxValue - math.max(now, 0L)) Long.MaxValue else now + ahead
+      one.clocks -> (if (ahead > Long.MaxValue - math.max(now, 0L)) Long.MaxValue else now + ahead)
     }
+  }.toMap
 
   def maxSplits: Int = settings.maxSplits
 

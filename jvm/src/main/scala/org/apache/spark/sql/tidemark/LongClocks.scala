@@ -10,9 +10,9 @@ import io.tidemark.core.KeyedHash
   * short queue, and go into the table many at once: what they find is far apart in memory, and a processor that sees the
   * next look-ups coming waits for all of them together.
   */
-private[tidemark] final class LongClocks(factory: TaskClocks.Factory) {
+private[tidemark] final class LongClocks(limits: ClockLimits, column: String) {
   import LongClocks._
-  import TaskClocks.NoTime
+  import LongClocks.NoTime
 
   private val queue = new Array[Long](2 * QueuedRows)
   private var queued = 0
@@ -25,7 +25,7 @@ private[tidemark] final class LongClocks(factory: TaskClocks.Factory) {
   def note(key: Long, millis: Long): Unit = {
     if (queued == queue.length) {
       drain()
-      factory.requireAllowed(count)
+      limits.requireAllowed(count, column)
     }
     queue(queued) = key
     queue(queued + 1) = millis
@@ -79,8 +79,10 @@ private[tidemark] final class LongClocks(factory: TaskClocks.Factory) {
   }
 }
 
-private object LongClocks {
-  import TaskClocks.NoTime
+private[tidemark] object LongClocks {
+
+  /** Before any event time: those are µs, and so far from the end of what ms can say. */
+  val NoTime: Long = Long.MinValue
 
   private val QueuedRows = 256
 

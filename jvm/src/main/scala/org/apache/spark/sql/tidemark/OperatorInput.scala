@@ -2,7 +2,6 @@ package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
-import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 
 /** How a stateful operator sees its input: exactly one event-time column bears Spark's mark.
   *
@@ -34,14 +33,5 @@ object OperatorInput {
         case None => EventTimeColumns.unmark(attribute)
       }
     }
-  }
-}
-
-/** Plans [[OperatorInput]]. The watermark itself is not known yet; [[ApplyWatermarks]] writes it. */
-object OperatorInputStrategy extends SparkStrategy {
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case OperatorInput(active, carried, filters, child) =>
-      OperatorInputExec(active, carried, filters, OperatorInputExec.Unset, planLater(child)) :: Nil
-    case _ => Nil
   }
 }

@@ -1,12 +1,6 @@
 package org.apache.spark.sql.tidemark
 
-import java.util.{LinkedHashMap, UUID}
-
-import scala.jdk.CollectionConverters._
-
 import io.tidemark.core._
-
-import com.fasterxml.jackson.databind.ObjectMapper
 
 /** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
   *
@@ -14,26 +8,21 @@ import com.fasterxml.jackson.databind.ObjectMapper
   * judged by, `eviction` what its windows are closed and its state is evicted by. `batch` is the last that has ended, null
   * while none has.
   */
-private[tidemark] final case class Report(id: UUID, runId: UUID, json: String)
-
 private[tidemark] object Report {
-  private val mapper = new ObjectMapper
+  import Json.{list, obj}
 
-  /** `None` where a query has failed before anything could be said of it. */
-  def of(takeover: Takeover): Option[Report] = takeover.decision.orElse(takeover.leftToSpark.map(Left(_))) match {
-    case Some(Left(reason)) => Some(report(takeover, "spark", "reason" -> reason))
-    case decided =>
-      val planned = decided.flatMap(_.toOption).flatMap(query => query.snapshot.map(body(query, _)))
-      planned.orElse(takeover.recalled.map(waiting)).map(fields => report(takeover, "tidemark", fields: _*))
+  def json(view: QueryView): String = {
+    val (engine, fields) = view.state match {
+      case QueryView.LeftToSpark(reason) => "spark" -> Seq("reason" -> reason)
+      case QueryView.Waiting(recalled) => "tidemark" -> waiting(recalled)
+      case planned: QueryView.Planned => "tidemark" -> body(planned)
+    }
+    val query = obj("id" -> view.id.toString, "runId" -> view.runId.toString, "name" -> view.name.orNull)
+    Json.text(obj(Seq("query" -> query, "engine" -> engine) ++ fields: _*))
   }
 
-  private def report(takeover: Takeover, engine: String, fields: (String, Any)*): Report = {
-    val query = obj("id" -> takeover.id.toString, "runId" -> takeover.runId.toString, "name" -> takeover.name.orNull)
-    val all = Seq("query" -> query, "engine" -> engine) ++ fields
-    Report(takeover.id, takeover.runId, mapper.writeValueAsString(obj(all: _*)))
-  }
-
-  private def body(query: KeyedQuery, snapshot: KeyedQuery.Snapshot): Seq[(String, Any)] = {
+  private def body(query: QueryView.Planned): Seq[(String, Any)] = {
+    val snapshot = query.snapshot
     val entry = snapshot.entry
     val shape = snapshot.plan.shape
     val tree = new Tree(
@@ -49,7 +38,7 @@ private[tidemark] object Report {
   }
 
   /** Until the first batch of a run is planned: what the checkpoint's last entry knows. */
-  private def waiting(recalled: Takeover.Recalled): Seq[(String, Any)] = {
+  private def waiting(recalled: QueryView.Recalled): Seq[(String, Any)] = {
     val entry = recalled.entry
     Seq(
       "waiting_since" -> (if (recalled.isRestart) "restart" else "start"),
@@ -76,7 +65,7 @@ private[tidemark] object Report {
   }
 
   /** The plan as nested operators; those that only hand on what they get are left out. */
-  private final class Tree(plan: ShapeBuilder.Translated, late: Levels, eviction: Levels, query: KeyedQuery) {
+  private final class Tree(plan: ShapeBuilder.Translated, late: Levels, eviction: Levels, query: QueryView.Planned) {
     private val lateRows = query.lateRows
 
     def json: AnyRef = node(eviction.flow)
@@ -156,12 +145,4 @@ private[tidemark] object Report {
   }
 
   private def millis(watermark: Watermark): AnyRef = watermark.millis.map(Long.box).orNull
-
-  private[tidemark] def list(all: Seq[AnyRef]): AnyRef = all.asJava
-
-  private[tidemark] def obj(fields: (String, Any)*): AnyRef = {
-    val map = new LinkedHashMap[String, Any]
-    fields.foreach { case (key, value) => map.put(key, value) }
-    map
-  }
 }

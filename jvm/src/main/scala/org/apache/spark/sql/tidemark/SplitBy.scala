@@ -4,7 +4,6 @@ import java.util.UUID
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
-import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 
 /** Says of which split a row is, below the `withWatermark` whose clocks it keeps.
   *
@@ -20,13 +19,4 @@ case class SplitBy(id: UUID, column: String, time: Attribute, keys: Seq[Attribut
   override def output: Seq[Attribute] = child.output
   override lazy val references: AttributeSet = AttributeSet(time +: keys)
   override protected def withNewChildInternal(newChild: LogicalPlan): SplitBy = copy(child = newChild)
-}
-
-/** Plans [[SplitBy]]; the limit on event times that move a clock is written by [[ApplyWatermarks]]. */
-object SplitByStrategy extends SparkStrategy {
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case SplitBy(id, column, time, keys, _, child) =>
-      SplitClocksExec(id, column, time, keys, limits = None, planLater(child)) :: Nil
-    case _ => Nil
-  }
 }

@@ -23,7 +23,7 @@ case class SplitClocksExec(
     column: String,
     time: Attribute,
     keys: Seq[Attribute],
-    limits: Option[SplitClocksExec.Limits],
+    limits: Option[ClockLimits],
     child: SparkPlan)
     extends UnaryExecNode
     with CodegenSupport {
@@ -42,7 +42,7 @@ case class SplitClocksExec(
 
   private def collector: TaskClocks.Factory = TaskClocks.Factory(seen, column, keys.map(_.dataType).toArray, limited)
 
-  private def limited: SplitClocksExec.Limits = limits.getOrElse(SplitClocksExec.Unlimited)
+  private def limited: ClockLimits = limits.getOrElse(ClockLimits.Unlimited)
 
   override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
     case code: CodegenSupport => code.inputRDDs()
@@ -107,12 +107,4 @@ case class SplitClocksExec(
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): SplitClocksExec = copy(child = newChild)
-}
-
-object SplitClocksExec {
-
-  /** @param latestMillis event times after it move no clock (ms); @param maxSplits how many splits are allowed */
-  final case class Limits(latestMillis: Long, maxSplits: Int)
-
-  val Unlimited: Limits = Limits(Long.MaxValue, Int.MaxValue)
 }

@@ -4,10 +4,10 @@ import scala.collection.mutable
 
 import io.tidemark.core._
 
-import Report.{list, obj}
-
 /** What a report says of an origin's splits: totals, and the few that matter. One pass over them, whatever their number. */
 private[tidemark] object SplitsReport {
+  import Json.{list, obj}
+
   private val Shown = 5
 
   /** Nothing where an origin is as Spark's. */

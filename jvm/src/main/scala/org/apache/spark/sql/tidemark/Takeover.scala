@@ -57,6 +57,20 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** What has been decided, from any thread: the reason why the query is left to Spark, or its watermarks. */
   def decision: Option[Either[String, KeyedQuery]] = decided
 
+  /** What can be said of it, from any thread; `None` where it has failed before anything could be. */
+  def view: Option[QueryView] = {
+    val state = decision.orElse(leftToSpark.map(Left(_))) match {
+      case Some(Left(reason)) => Some(QueryView.LeftToSpark(reason))
+      case decided =>
+        val planned = for {
+          query <- decided.flatMap(_.toOption)
+          snapshot <- query.snapshot
+        } yield QueryView.Planned(snapshot, query.origins, query.lateRows, query.notes)
+        planned.orElse(remembered.map(QueryView.Waiting(_)))
+    }
+    state.map(QueryView(id, runId, Option(execution.name), _))
+  }
+
   def isActive: Boolean = execution.isActive
 
   /** Whether its thread has come to its end: one that is being stopped may still be planning. */
@@ -65,7 +79,6 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
 
   def id: UUID = execution.id
   def runId: UUID = execution.runId
-  def name: Option[String] = Option(execution.name)
 
   /** The batch that is being planned or run. */
   def batch: SparkInternals.Batch = SparkInternals.batch(execution)
@@ -119,10 +132,8 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
       if (listening ne entry) entries.rewrite(listening)
     }
 
-  /** What is known before the first batch of this run is planned, which may be long: no row may come. From any thread. */
-  def recalled: Option[Recalled] = remembered
-
-  @volatile private var remembered = Option.empty[Recalled]
+  // What is known before the first batch of this run is planned, which may be long: no row may come.
+  @volatile private var remembered = Option.empty[QueryView.Recalled]
 
   /** Once there is something newer: it has all the splits that the query had. */
   def forgetRecalled(): Unit = remembered = None
@@ -136,7 +147,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
       val millis = last.flatMap(execution.offsetLog.offsetSeqMetadataForBatchId(_)).fold(0L)(_.batchWatermarkMs)
       Entry.initial(origins.names, last.getOrElse(-1L), millis, millis)
     }
-    Recalled(entry.getOrElse(floor).fitting(origins.rules), origins, isRestart = begunBefore.nonEmpty)
+    QueryView.Recalled(entry.getOrElse(floor).fitting(origins.rules), origins, isRestart = begunBefore.nonEmpty)
   }.toOption
 
   // Where it cannot be said, the query is about to be refused for it, and may have them the next time.
@@ -168,11 +179,6 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
 }
 
 private[tidemark] object Takeover {
-
-  /** @param entry that of the last batch that counts
-    * @param isRestart whether a run before this one has begun a batch
-    */
-  final case class Recalled(entry: Entry, origins: Origins, isRestart: Boolean)
 
   /** Takes over a query that has just been started; `None` where it has nothing for Tidemark to do.
     *

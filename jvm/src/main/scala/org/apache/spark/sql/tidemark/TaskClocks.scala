@@ -13,12 +13,13 @@ import org.apache.spark.unsafe.types.UTF8String
   * task is not.
   */
 private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
+  import LongClocks.NoTime
   import TaskClocks._
 
   // Of rows that no key tells apart: the input is not split, or its one key is null.
   private var keyless = NoTime
-  private val longs = new LongClocks(factory)
-  private val others = new ByteClocks(factory)
+  private val longs = new LongClocks(factory.limits, factory.column)
+  private val others = new ByteClocks(factory.limits, factory.column)
   private var farAhead = 0L
   private val latest = factory.limits.latestMillis
 
@@ -94,9 +95,6 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
 
 private[tidemark] object TaskClocks {
 
-  /** Before any event time: those are µs, and so far from the end of what ms can say. */
-  val NoTime: Long = Long.MinValue
-
   /** What a task needs to begin; goes to executors.
     * @param column the event-time column's name, for messages
     * @param types of the split's expressions
@@ -105,7 +103,7 @@ private[tidemark] object TaskClocks {
       into: SplitAccumulator,
       column: String,
       types: Array[DataType],
-      limits: SplitClocksExec.Limits) {
+      limits: ClockLimits) {
 
     /** The clocks of this task; what they have seen is handed over when it ends. */
     def begin(): TaskClocks = {
@@ -115,11 +113,6 @@ private[tidemark] object TaskClocks {
         task.addTaskCompletionListener[Unit](_ => clocks.flush(task.partitionId())))
       clocks
     }
-
-    /** @throws TidemarkException when there are more splits than are allowed */
-    def requireAllowed(count: Int): Unit =
-      if (count > limits.maxSplits)
-        throw new TidemarkException(TidemarkError.tooManySplits(column, count, limits.maxSplits))
   }
 
   /** Whether a single key of this type is noted as the text or the whole number that it is in Spark's rows. */
@@ -150,7 +143,7 @@ private[tidemark] object TaskClocks {
   /** The names of keys: different values have different texts, the same in every session. */
   private final class Texts(types: Array[DataType]) {
     private val texts = UnsafeProjection.create(types.toIndexedSeq.zipWithIndex.map { case (kind, index) =>
-      text(BoundReference(index, kind, nullable = true))
+      SplitText(BoundReference(index, kind, nullable = true))
     })
 
     def write(key: InternalRow, name: NameBuffer): Unit = {
@@ -162,31 +155,5 @@ private[tidemark] object TaskClocks {
         part += 1
       }
     }
-  }
-
-  /** Whether this is the text of a value; of types that do not come back from their texts it is not known, and so it is. */
-  def isText(name: String, kind: DataType): Boolean = {
-    val read = kind match {
-      case BooleanType | DateType | TimestampType | TimestampNTZType | _: NumericType | _: AnsiIntervalType =>
-        Some(Cast(Literal(name), kind, Some("UTC"), EvalMode.TRY))
-      case BinaryType => Some(Unhex(Literal(name)))
-      case _ => None
-    }
-    read.map(_.eval()).forall(value => value != null && text(Literal(value, kind)).eval().toString == name)
-  }
-
-  private val jsonOptions = Map(
-    "ignoreNullFields" -> "false",
-    "timestampFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
-
-  private def text(value: Expression): Expression = {
-    val text = value.dataType match {
-      case _: StringType => value
-      case BinaryType => Hex(value)
-      case _: StructType | _: ArrayType => StructsToJson(jsonOptions, value, Some("UTC"))
-      case _ => Cast(value, StringType, Some("UTC"))
-    }
-    text.transformUp { case replaced: RuntimeReplaceable => replaced.replacement }
   }
 }

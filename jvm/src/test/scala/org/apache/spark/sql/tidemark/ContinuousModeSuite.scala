@@ -32,7 +32,7 @@ class ContinuousModeSuite extends KeyedWatermarkTest {
       CheckAnswer("10:00", "12:00"),
       Execute { query =>
         assert(query.isInstanceOf[ContinuousExecution])
-        assert(Takeovers.get(query.runId).isEmpty && Takeovers.report(query.id).isEmpty)
+        assert(Takeovers.get(query.runId).isEmpty && Takeovers.report(query.id, Report.json).isEmpty)
       },
       StopStream)
   }

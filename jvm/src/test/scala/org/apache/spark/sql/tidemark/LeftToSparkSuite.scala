@@ -119,7 +119,7 @@ class LeftToSparkSuite extends RefusalsTest {
         AddData(stream, 1 -> at("10:00"), 2 -> at("10:30")),
         ProcessAllAvailable(),
         CheckNewAnswer(1L),
-        Execute(query => assert(Takeovers.report(query.runId).isEmpty && Takeovers.get(query.runId).isEmpty)))
+        Execute(query => assert(Takeovers.report(query.runId, Report.json).isEmpty && Takeovers.get(query.runId).isEmpty)))
     }
   }
 
@@ -148,7 +148,7 @@ class LeftToSparkSuite extends RefusalsTest {
 
   test("a query that could not be taken over fails when it is planned") {
     val failure = new TidemarkException(TidemarkError.takeoverFailed("q", "it was not to be"))
-    afterTakeover(run => Takeovers.begun(run, Left(failure))) {
+    afterTakeover(run => Takeovers.begun(run, Left(failure), Report.json)) {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(
         AddData(stream, 1 -> at("10:00")),
@@ -157,7 +157,7 @@ class LeftToSparkSuite extends RefusalsTest {
   }
 
   test("a query whose start nobody has seen fails when it is planned") {
-    afterTakeover(Takeovers.finished) {
+    afterTakeover(Takeovers.finished(_, Report.json)) {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(AddData(stream, 1 -> at("10:00")), refusal("TAKEOVER_FAILED", "was not seen"))
     }

@@ -25,7 +25,7 @@ trait RefusalsTest extends KeyedWatermarkTest {
     })(ClassTag(classOf[TidemarkException]))
 
   protected def report(check: JsonNode => Unit): StreamAction =
-    Execute(query => check(new ObjectMapper().readTree(Takeovers.report(query.runId).get.json)))
+    Execute(query => check(new ObjectMapper().readTree(Takeovers.report(query.runId, Report.json).get)))
 
   /** The column with a key of the user's, before a watermark is put on it. */
   protected def keyed(df: DataFrame, column: String, key: String): DataFrame =

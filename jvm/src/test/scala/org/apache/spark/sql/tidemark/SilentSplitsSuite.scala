@@ -122,7 +122,7 @@ class SilentSplitsSuite extends SilenceTest {
     val options = tenSeconds.copy(splitBy = Seq($"device"), whenIdle = Some("rise"))
     var told = Seq.empty[(Boolean, Int, Int)]
     val look = Execute { query =>
-      val origin = new ObjectMapper().readTree(Takeovers.report(query.runId).get.json).get("origins").get(0)
+      val origin = new ObjectMapper().readTree(Takeovers.report(query.runId, Report.json).get).get("origins").get(0)
       val splits = origin.get("splits")
       told :+= ((origin.get("idle").asBoolean, splits.get("active").asInt, splits.get("idle").asInt))
     }

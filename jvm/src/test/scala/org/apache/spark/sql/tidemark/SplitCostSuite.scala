@@ -31,7 +31,7 @@ class SplitCostSuite extends SplitInputs {
       Execute { query =>
         assert(keyed(query).snapshot.get.entry.origins.values.head.splits.size === 100000)
         assert(keyed(query).snapshot.get.decision.origins.values.flatMap(_.millis).toSeq === Seq(1000000000L))
-        val report = new ObjectMapper().readTree(Takeovers.report(query.runId).get.json)
+        val report = new ObjectMapper().readTree(Takeovers.report(query.runId, Report.json).get)
         val splits = report.get("origins").get(0).get("splits")
         assert(splits.get("total").asInt === 100000 && splits.get("active").asInt === 100000)
         assert(splits.get("worst").size === 5)

@@ -16,7 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String
 class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def factory(kind: DataType) =
-    TaskClocks.Factory(new SplitAccumulator(1 << 20), "time", Array(kind), SplitClocksExec.Unlimited)
+    TaskClocks.Factory(new SplitAccumulator(1 << 20), "time", Array(kind), ClockLimits.Unlimited)
 
   // Few keys come often, many come once; some differ only in their upper bits, and some are an empty place's own values.
   private val number = Gen.frequency(
@@ -35,7 +35,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("numbers keep the largest time of each") {
     forAll(rows(number), minSuccessful(20)) { rows =>
-      val clocks = new LongClocks(factory(LongType))
+      val clocks = new LongClocks(ClockLimits.Unlimited, "time")
       rows.foreach { case (key, millis) => clocks.note(key, millis) }
       assert(clocks.isEmpty == rows.isEmpty)
       val found = mutable.Map.empty[Long, Long]
@@ -46,7 +46,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("texts keep the largest time of each") {
     forAll(rows(text), minSuccessful(20)) { rows =>
-      val clocks = new ByteClocks(factory(StringType))
+      val clocks = new ByteClocks(ClockLimits.Unlimited, "time")
       rows.foreach { case (key, millis) => clocks.note(UTF8String.fromString(key), millis) }
       assert(clocks.isEmpty == rows.isEmpty)
       val found = mutable.Map.empty[String, Long]

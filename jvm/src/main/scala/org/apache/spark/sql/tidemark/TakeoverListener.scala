@@ -5,43 +5,21 @@ import java.util.UUID
 import io.tidemark.{TidemarkError, TidemarkException}
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.{classic, SparkSession}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
+import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.apache.spark.sql.streaming.StreamingQueryListener._
-
-/** Puts the listener into the query manager of every session that starts a query (each session has its own). */
-final class ListenForQueries(session: SparkSession) extends (LogicalPlan => Unit) {
-
-  override def apply(plan: LogicalPlan): Unit = plan match {
-    case _: WriteToStream | _: WriteToStreamStatement =>
-      val queries = session.streams
-      queries.synchronized {
-        if (!queries.listListeners().exists(_.isInstanceOf[TakeoverListener]))
-          queries.addListener(new TakeoverListener(session.asInstanceOf[classic.SparkSession]))
-      }
-    case _ =>
-  }
-}
-
-/** Fails a query that could not be taken over, whatever its plan. */
-private[tidemark] final class RaiseFailure(error: TidemarkException) extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = throw error
-}
 
 /** Takes over a query when it has begun: Spark calls this on the query's own thread, before its first batch is planned.
   *
   * Spark swallows what a listener throws, so a failure is kept, and raised when the query is planned.
   */
-private[tidemark] final class TakeoverListener(session: classic.SparkSession) extends StreamingQueryListener
+private[tidemark] final class TakeoverListener(session: classic.SparkSession, render: Takeovers.Render) extends StreamingQueryListener
     with Logging {
 
   override def onQueryStarted(event: QueryStartedEvent): Unit =
     execution(event.id, event.runId).foreach { query =>
-      try Takeover.of(query).foreach(takeover => Takeovers.begun(event.runId, Right(takeover)))
+      try Takeover.of(query).foreach(takeover => Takeovers.begun(event.runId, Right(takeover), render))
       catch {
         case e: TidemarkException => fail(query, e)
         case e: Throwable =>
@@ -50,12 +28,12 @@ private[tidemark] final class TakeoverListener(session: classic.SparkSession) ex
     }
 
   private def fail(query: MicroBatchExecution, error: TidemarkException): Unit = {
-    Takeovers.begun(query.runId, Left(error))
+    Takeovers.begun(query.runId, Left(error), render)
     val session = SparkInternals.session(query)
     session.experimental.extraOptimizations = session.experimental.extraOptimizations :+ new RaiseFailure(error)
   }
 
-  override def onQueryTerminated(event: QueryTerminatedEvent): Unit = Takeovers.finished(event.runId)
+  override def onQueryTerminated(event: QueryTerminatedEvent): Unit = Takeovers.finished(event.runId, render)
 
   override def onQueryProgress(event: QueryProgressEvent): Unit = ()
   override def onQueryIdle(event: QueryIdleEvent): Unit = ()
