@@ -1,7 +1,11 @@
 package io.tidemark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.tidemark._
+import org.apache.spark.sql.tidemark.exec.{OperatorInputStrategy, PlanWatermarks, SplitByStrategy}
+import org.apache.spark.sql.tidemark.functions.{CheckEventTimePlacement, CurrentWatermark, EventTimeFunction, IsLate, KeepOtherMarks, ResolveEventTimes, ResolveWatermarkReadings, TakeOutOptions}
+import org.apache.spark.sql.tidemark.query.{ApplyWatermarks, RegisterTakeoverListener}
+import org.apache.spark.sql.tidemark.report.{LogTable, Report, ReportFunction, SettingsFunction, VersionFunction}
+import org.apache.spark.sql.tidemark.session.Compatibility
 
 /** What goes into `spark.sql.extensions`.
   *

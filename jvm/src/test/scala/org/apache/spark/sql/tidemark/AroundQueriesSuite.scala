@@ -9,6 +9,8 @@ import org.apache.spark.sql.execution.SimpleMode
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamingQueryWrapper}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.tidemark.columns.OperatorInput
+import org.apache.spark.sql.tidemark.query.Takeovers
 
 /** What else goes on in a session with keyed queries. */
 class AroundQueriesSuite extends TwoStreams {

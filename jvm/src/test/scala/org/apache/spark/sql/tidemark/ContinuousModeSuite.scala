@@ -11,6 +11,8 @@ import org.apache.spark.sql.execution.streaming.sources.ContinuousMemoryStream
 import org.apache.spark.sql.functions.date_format
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.report.Report
 
 /** In continuous mode Spark refuses watermarks, and with them all that Tidemark adds to them; what has none runs as ever. */
 class ContinuousModeSuite extends KeyedWatermarkTest {

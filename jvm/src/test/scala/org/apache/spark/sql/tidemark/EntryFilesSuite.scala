@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream
 import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.log.EntryFiles
 
 /** The files in the checkpoint's `tidemark` folder. */
 class EntryFilesSuite extends TwoStreams {

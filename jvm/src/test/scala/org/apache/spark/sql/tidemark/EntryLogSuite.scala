@@ -13,6 +13,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.time.SpanSugar._
 
 import org.apache.spark.SparkFunSuite
+import org.apache.spark.sql.tidemark.log.EntryLog
 
 /** The log of a query with many splits: entries have what has changed, and what is needed to read them is there. */
 class EntryLogSuite extends SparkFunSuite with Eventually {

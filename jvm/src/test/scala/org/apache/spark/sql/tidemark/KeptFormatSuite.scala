@@ -12,6 +12,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
 
 import org.apache.spark.SparkFunSuite
+import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryLog}
 
 /** Logs of a query with many splits, of every format version, kept in `jvm/src/test/resources/format`: they are read for
   * ever. (Those of small queries: `EntryCodecSuite`.)

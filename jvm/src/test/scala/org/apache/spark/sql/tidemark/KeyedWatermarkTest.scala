@@ -15,6 +15,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamTest
+import org.apache.spark.sql.tidemark.query.{KeyedQuery, Takeovers}
 
 /** A session with Tidemark, and the words that its tests are written in. */
 trait KeyedWatermarkTest extends StreamTest with Tiered {

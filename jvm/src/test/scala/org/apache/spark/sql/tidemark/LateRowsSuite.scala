@@ -18,6 +18,8 @@ import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming._
+import org.apache.spark.sql.tidemark.exec.LateRows
+import org.apache.spark.sql.tidemark.planning.LateDrops
 import org.apache.spark.sql.types.TimestampType
 
 /** Late rows are counted where they come in, one by one, with how late they were. */

@@ -11,6 +11,9 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{StreamingQueryException, StreamingQueryListener}
 import org.apache.spark.sql.streaming.StreamingQueryListener._
+import org.apache.spark.sql.tidemark.query.{TakeoverListener, Takeovers}
+import org.apache.spark.sql.tidemark.report.Report
+import org.apache.spark.sql.tidemark.session.Compatibility
 
 /** What Tidemark leaves to Spark, and what must not run on as if it had. */
 class LeftToSparkSuite extends RefusalsTest {

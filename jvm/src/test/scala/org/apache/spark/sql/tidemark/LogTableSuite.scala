@@ -14,6 +14,7 @@ import org.apache.hadoop.fs.{FileStatus, Path, PathFilter}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryLog}
 
 /** What a checkpoint says of its query, without the query. */
 class LogTableSuite extends TwoStreams {

@@ -4,6 +4,7 @@ import io.tidemark.WatermarkOptions
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, Origins}
 import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 
 /** Options of a watermark are those of its own plan: they are not written into tables, and not read from there. */

@@ -11,6 +11,7 @@ import org.apache.spark.sql.execution.streaming.sources.{ContinuousMemorySink, L
 import org.apache.spark.sql.functions.{date_format, lit}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{OutputMode, StreamRealTimeModeSuiteBase}
+import org.apache.spark.sql.tidemark.query.Takeovers
 
 /** Queries with the real-time trigger run as in stock Spark; those that ask for more are refused. */
 class RealTimeSuite extends StreamRealTimeModeSuiteBase with Tiered {

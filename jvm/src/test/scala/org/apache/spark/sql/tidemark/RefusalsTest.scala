@@ -11,6 +11,9 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.columns.EventTimeOptions
+import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.report.Report
 import org.apache.spark.sql.types.MetadataBuilder
 
 /** Queries that end with a refusal, and what a report says of those that run. */

@@ -16,6 +16,9 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, WatermarkPropagator}
 import org.apache.spark.sql.streaming.OutputMode
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, Origins}
+import org.apache.spark.sql.tidemark.optimizer.MarkOperatorInputs
+import org.apache.spark.sql.tidemark.planning.ShapeBuilder
 
 /** For every plan: the column that an operator of stock Spark takes for event time is the one by which it goes here, or
   * [[SameEventTimeSuite.differences]] says why not. Plans are drawn as those of [[FuzzSuite]] are, and not run.

@@ -12,6 +12,8 @@ import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.report.Report
 
 /** Which splits of an input are left out of its watermark because they say nothing, and which only wait to be read. */
 class SilentSplitsSuite extends SilenceTest {

@@ -11,6 +11,7 @@ import org.scalatest.time.SpanSugar._
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream
 import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.log.{EntryFiles, SnapshotWriter}
 
 /** Snapshots that are written beside the queries' own threads. */
 class SnapshotWriterSuite extends KeyedWatermarkTest {

@@ -5,6 +5,7 @@ import io.tidemark.core.{SplitNames, SplitTimes}
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import org.apache.spark.sql.tidemark.exec.clocks.{NameBuffer, SplitAccumulator}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** What tasks bring to the driver. */

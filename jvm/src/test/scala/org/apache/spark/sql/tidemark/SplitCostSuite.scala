@@ -14,6 +14,8 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.report.Report
 import org.apache.spark.util.SizeEstimator
 
 /** What splits cost: no job, no break in generated code, little memory; and what Spark tells of a batch stays as it was. */

@@ -9,6 +9,7 @@ import io.tidemark.functions.withWatermark
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.query.KeyedQuery
 
 /** Readings of devices, and what is known of their splits. */
 trait SplitInputs extends RecordedRuns {

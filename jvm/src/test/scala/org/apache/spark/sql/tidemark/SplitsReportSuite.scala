@@ -9,6 +9,9 @@ import io.tidemark.core._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalatest.funsuite.AnyFunSuite
 
+import org.apache.spark.sql.tidemark.columns.Origins
+import org.apache.spark.sql.tidemark.report.SplitsReport
+
 /** Who is named in a report, of many splits. */
 class SplitsReportSuite extends AnyFunSuite {
 

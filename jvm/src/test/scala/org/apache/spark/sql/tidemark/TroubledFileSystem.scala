@@ -6,6 +6,8 @@ import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
+import org.apache.spark.sql.tidemark.log.EntryFiles
+
 /** A local file system with which something is wrong where it is about Tidemark's entries. */
 class TroubledFileSystem extends UnforkedFileSystem {
   import TroubledFileSystem._

@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{
 }
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.OutputMode
+import org.apache.spark.sql.tidemark.functions.{CurrentWatermark, IsLate, WatermarkReading}
 import org.apache.spark.sql.types.TimestampType
 
 /** `current_watermark` and `is_late` say by what the rows of a batch are late, at their place in the plan. */

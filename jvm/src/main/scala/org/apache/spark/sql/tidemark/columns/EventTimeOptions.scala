@@ -1,0 +1,176 @@
+package org.apache.spark.sql.tidemark.columns
+
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
+import io.tidemark.core.{OnReturn, OriginRules, SplitNames, WhenIdle}
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.session.Settings
+import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
+
+/** What a user has asked of one watermark; what is left out is as the session's settings say.
+  *
+  * @param split the [[SplitBy]] that says of which split a row is
+  * @param expected texts of the splits that are known beforehand
+  * @param idleAfterMillis `Some(None)`: never, whatever the session's setting; so are the others
+  */
+private[tidemark] final case class EventTimeOptions(
+    key: Option[String],
+    split: Option[UUID],
+    expected: Seq[Seq[Option[String]]],
+    idleAfterMillis: Option[Option[Long]],
+    onReturn: Option[OnReturn],
+    whenIdle: Option[WhenIdle],
+    maxAheadMillis: Option[Option[Long]],
+    followsInJoins: Option[Boolean]) {
+
+  /** What goes beyond Spark's `withWatermark`, in words that follow "the query". */
+  def asks(column: String): Option[String] =
+    key.map(name => s"names the watermark key '$name'").orElse(
+      Option.when(goesBeyondSpark)(s"asks for splits, or a rule for silence, on column '$column'"))
+
+  private def goesBeyondSpark: Boolean =
+    copy(idleAfterMillis = idleAfterMillis.filter(_.nonEmpty), maxAheadMillis = maxAheadMillis.filter(_.nonEmpty)) !=
+      EventTimeOptions.none
+
+  /** Whether it has clocks of its own, and goes by more than the largest event time that Spark counts as well. */
+  def hasClocks(conf: SQLConf): Boolean = split.nonEmpty || maxAhead(conf).nonEmpty || idleAfter(conf).nonEmpty
+
+  private def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.getOrElse(Settings.maxAhead(conf))
+  private def idleAfter(conf: SQLConf): Option[Long] = idleAfterMillis.getOrElse(Settings.idleAfter(conf))
+
+  def rules(delayMillis: Long, splitBy: Seq[String], conf: SQLConf): OriginRules = OriginRules(
+    delayMillis,
+    splitBy,
+    expected.map(SplitNames.encode),
+    idleAfter(conf),
+    onReturn.getOrElse(Settings.onReturn(conf)),
+    whenIdle.getOrElse(Settings.whenIdle(conf)),
+    maxAhead(conf),
+    followsInJoins.getOrElse(Settings.joinIdleFollows(conf)))
+}
+
+private[tidemark] object EventTimeOptions {
+
+  /** Column metadata that has the key: which watermark of the plan this is, to people. */
+  val KeyMetadata: String = "tidemark.key"
+
+  /** Column metadata in which the other options travel through the plan, as JSON. */
+  val Metadata: String = "tidemark.options"
+
+  /** Column metadata that names the [[SplitBy]] below. */
+  val SplitMetadata: String = "tidemark.split"
+
+  val none: EventTimeOptions = EventTimeOptions(None, None, Nil, None, None, None, None, None)
+
+  private val mapper = new ObjectMapper
+
+  /** What is asked of a watermark. Options come along with their column; those of a watermark further up the stream are
+    * not those of this one.
+    */
+  def of(origin: EventTimeWatermark): EventTimeOptions = of(origin.eventTime, origin.child.output)
+
+  /** @param input what flows into the watermark's operator */
+  def of(column: Attribute, input: Seq[Attribute]): EventTimeOptions = {
+    val inherited = input.exists(a => a.exprId == column.exprId && EventTimeColumns.isMarked(a))
+    if (inherited) none else of(column)
+  }
+
+  private def of(column: Attribute): EventTimeOptions = {
+    def get(name: String) = Option.when(column.metadata.contains(name))(column.metadata.getString(name))
+    get(Metadata).fold(none)(parse).copy(key = get(KeyMetadata), split = get(SplitMetadata).map(UUID.fromString))
+  }
+
+  private val all = Seq(KeyMetadata, Metadata, SplitMetadata)
+
+  def areIn(metadata: Metadata): Boolean = all.exists(metadata.contains)
+
+  def removed(metadata: Metadata): Metadata =
+    if (!areIn(metadata)) metadata
+    else {
+      val kept = new MetadataBuilder().withMetadata(metadata)
+      all.foreach(kept.remove)
+      kept.build()
+    }
+
+  /** A column's metadata with these options in it, and none of a watermark that was declared further up the stream.
+    * @throws TidemarkException when the text is not such options
+    */
+  def write(before: Metadata, json: String, split: Option[UUID]): Metadata = {
+    val kept = new MetadataBuilder().withMetadata(removed(before)).remove(EventTimeWatermark.delayKey)
+    parse(json).key.foreach(kept.putString(KeyMetadata, _))
+    split.foreach(id => kept.putString(SplitMetadata, id.toString))
+    val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
+    // In Spark 4.0 a column that is given no metadata has those that it had before.
+    if (!others.isEmpty || kept.build() == new MetadataBuilder().build())
+      kept.putString(Metadata, mapper.writeValueAsString(others))
+    kept.build()
+  }
+
+  /** @throws TidemarkException when the text is not such options */
+  def parse(json: String): EventTimeOptions = {
+    val fields =
+      try mapper.readTree(json)
+      catch {
+        case NonFatal(e) => throw invalid(s"has options that are not JSON (${e.getMessage.linesIterator.next()})")
+      }
+    if (!fields.isObject) throw invalid("has options that are not a JSON object")
+    val known = Set("key", "idleAfterMs", "expectedSplits", "onReturn", "whenIdle", "maxAheadMs", "joinIdle")
+    fields.fieldNames().asScala.find(!known(_)).foreach(name => throw invalid(s"has an unknown option '$name'"))
+    EventTimeOptions(
+      text(fields, "key").map(requireName),
+      None,
+      Option(fields.get("expectedSplits")).filterNot(_.isNull).toSeq.flatMap(names),
+      length(fields, "idleAfterMs"),
+      text(fields, "onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
+      text(fields, "whenIdle").map(choice("when_idle", _, TidemarkConf.WhenAllIdle)),
+      length(fields, "maxAheadMs"),
+      text(fields, "joinIdle").map(choice("join_idle", _, TidemarkConf.JoinIdleFollows)))
+  }
+
+  private def text(fields: JsonNode, name: String): Option[String] =
+    Option(fields.get(name)).filterNot(_.isNull).map { value =>
+      if (value.isTextual) value.asText else throw invalid(s"has the option '$name', which is not a text")
+    }
+
+  private def requireName(key: String): String =
+    if (key.isBlank) throw new TidemarkException(TidemarkError.invalidOption("key", key, Seq("a name")))
+    else key
+
+  private def length(fields: JsonNode, name: String): Option[Option[Long]] =
+    Option(fields.get(name)).filterNot(_.isNull).map { value =>
+      if (value.isTextual && value.asText == TidemarkConf.NoLength) None
+      else if (value.canConvertToLong && value.isIntegralNumber && value.asLong > 0) Some(value.asLong)
+      else throw invalid(s"has the option '$name', which is neither a number of milliseconds above zero nor none")
+    }
+
+  private def names(splits: JsonNode): Seq[Seq[Option[String]]] =
+    if (splits.isArray) splits.elements().asScala.map(name).toSeq
+    else throw invalid("has expected splits that are not a list")
+
+  private def name(split: JsonNode): Seq[Option[String]] =
+    if (!split.isArray) throw invalid("has an expected split that is not a list of texts")
+    else
+      split.elements().asScala.map { part =>
+        if (part.isNull) None
+        else if (part.isTextual) Some(part.asText)
+        else throw invalid("has an expected split that is not a list of texts")
+      }.toSeq
+
+  private def choice[A](option: String, value: String, setting: TidemarkConf[A]): A =
+    setting.read(value).getOrElse(throw new TidemarkException(TidemarkError.invalidOption(
+      option,
+      value,
+      setting.values)))
+
+  private def invalid(why: String) = new TidemarkException(TidemarkError.invalidEventTime(why))
+}

@@ -1,0 +1,39 @@
+package org.apache.spark.sql.tidemark.exec
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeStats, EventTimeStatsAccum}
+
+/** The event times of one task, kept in plain fields; the accumulator has them when the task ends. */
+private[tidemark] final class EventTimes(into: EventTimeStatsAccum) {
+  private var count = 0L
+  private var least = Long.MaxValue
+  private var largest = Long.MinValue
+  private var first = 0L
+  // From the first on, which keeps it small: a Long would overflow for times far apart.
+  private var sum = 0.0
+
+  def add(micros: Long): Unit = {
+    val millis = Math.floorDiv(micros, 1000L)
+    if (count == 0) first = millis
+    if (millis < least) least = millis
+    if (millis > largest) largest = millis
+    sum += (millis - first).toDouble
+    count += 1
+  }
+
+  private[tidemark] def flush(): Unit =
+    if (count > 0)
+      into.merge(new EventTimeStatsAccum(EventTimeStats(largest, least, first + sum / count, count)))
+}
+
+private[tidemark] object EventTimes {
+
+  /** Goes to executors. */
+  final case class Factory(into: EventTimeStatsAccum) {
+    def begin(): EventTimes = {
+      val times = new EventTimes(into)
+      Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => times.flush()))
+      times
+    }
+  }
+}

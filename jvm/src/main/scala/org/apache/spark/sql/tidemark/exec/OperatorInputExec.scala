@@ -1,0 +1,165 @@
+package org.apache.spark.sql.tidemark.exec
+
+import io.tidemark.core.Input
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, OperatorInput}
+import org.apache.spark.sql.tidemark.functions.LongReference
+import org.apache.spark.sql.types.StructType
+
+/** Counts the rows of an operator's input that are late by their own column, drops them where the operator does not do so
+  * itself (`filters`), and notes the carried columns of the rest.
+  *
+  * Takes part in whole-stage code generation; a row costs a comparison, and a look into a small map where columns are
+  * carried. A null event time is never late.
+  *
+  * @see [[OperatorInput]] for what it is there for, [[ApplyWatermarks]] for who sets `levels`, and puts it below operators
+  *   that need nothing of it but the count
+  */
+case class OperatorInputExec(
+    active: Option[Attribute],
+    carried: Seq[Attribute],
+    filters: Boolean,
+    levels: OperatorInputExec.Levels,
+    child: SparkPlan)
+    extends UnaryExecNode
+    with CodegenSupport {
+  import OperatorInputExec._
+
+  override def output: Seq[Attribute] = OperatorInput.output(child.output, active)
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    LateRowsMetric -> SQLMetrics.createMetric(sparkContext, "number of late rows"),
+    "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
+
+  /** Carried values by bucket of the active column's time, where this batch's are to be noted. */
+  @transient lazy val noted: Option[CarriedNotes] =
+    active.filter(_ => levels.notes && carried.nonEmpty).map { column =>
+      val width = if (column.dataType.isInstanceOf[StructType]) WindowBucketMillis else TimeBucketMillis
+      val notes = new CarriedNotes(width, carried.size)
+      // Without a name: Spark keeps the values of named ones for every task that it remembers.
+      sparkContext.register(notes)
+      notes
+    }
+
+  /** Late rows of the batch, once it has ended; `None` where none can be. */
+  @transient lazy val late: Option[LateRows.Accumulator] = lateMicros.map { _ =>
+    val late = new LateRows.Accumulator
+    sparkContext.register(late)
+    late
+  }
+
+  private def lateMicros: Option[Long] = levels.lateMillis.map(_ * 1000L)
+
+  private def times: Seq[Expression] = (active ++ carried).map(EventTimeColumns.micros).toSeq
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
+    case code: CodegenSupport => code.inputRDDs()
+    case other => other.execute() :: Nil
+  }
+
+  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
+
+  override def usedInputs: AttributeSet = if (isNoop) AttributeSet.empty else references
+
+  private def isNoop: Boolean = active.isEmpty || (lateMicros.isEmpty && noted.isEmpty)
+
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
+    val numOutput = metricTerm(ctx, "numOutputRows")
+    if (isNoop) s"$numOutput.add(1);\n${consume(ctx, input)}"
+    else {
+      ctx.currentVars = input
+      val codes = times.map(e => BindReferences.bindReference(e, child.output).genCode(ctx))
+      val time = codes.head
+      val late = lateMicros.map { at =>
+        val bound = LongReference(ctx, "lateMicros", at)
+        val counter = ctx.addReferenceObj("late", this.late.get)
+        val term = ctx.addMutableState(classOf[LateRows.OfTask].getName, "late", v => s"$v = $counter.begin();", true)
+        s"""if (!${time.isNull} && ${time.value} <= $bound) {
+          |  ${metricTerm(ctx, LateRowsMetric)}.add(1);
+          |  $term.add($bound - ${time.value});
+          |  ${if (filters) "continue;" else ""}
+          |}""".stripMargin
+      }
+      val note = noted.map { notes =>
+        val reference = ctx.addReferenceObj("notes", notes)
+        val term =
+          ctx.addMutableState(classOf[CarriedValues].getName, "carried", v => s"$v = $reference.begin();", true)
+        val each = codes.tail.zipWithIndex.map { case (code, index) =>
+          s"${code.code}\nif (!${code.isNull}) $term.note($index, ${code.value});"
+        }
+        s"""if (!${time.isNull}) {
+          |  $term.bucket(${time.value});
+          |  ${each.mkString("\n")}
+          |}""".stripMargin
+      }
+      // Something for `continue` to leave; Spark's own filter does the same.
+      s"""do {
+        |  ${time.code}
+        |  ${late.getOrElse("")}
+        |  ${note.getOrElse("")}
+        |  $numOutput.add(1);
+        |  ${consume(ctx, input)}
+        |} while (false);""".stripMargin
+    }
+  }
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (numLate, numOutput, bound, counter, notes) =
+      (longMetric(LateRowsMetric), longMetric("numOutputRows"), lateMicros, late, noted)
+    val (expressions, input, noop, drops) = (times, child.output, isNoop, filters)
+    child.execute().mapPartitionsInternal { rows =>
+      if (noop) rows.map { row => numOutput += 1; row }
+      else {
+        val project = UnsafeProjection.create(expressions, input)
+        val carried = notes.map(_.begin())
+        val counted = counter.map(_.begin())
+        rows.filter { row =>
+          val at = project(row)
+          val isLate = bound.exists(micros => !at.isNullAt(0) && at.getLong(0) <= micros)
+          if (isLate) {
+            numLate += 1
+            counted.foreach(_.add(bound.get - at.getLong(0)))
+          }
+          val passes = !isLate || !drops
+          if (passes) numOutput += 1
+          if (passes && !at.isNullAt(0)) carried.foreach { note =>
+            note.bucket(at.getLong(0))
+            var index = 1
+            while (index < expressions.size) {
+              if (!at.isNullAt(index)) note.note(index - 1, at.getLong(index))
+              index += 1
+            }
+          }
+          passes
+        }
+      }
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): OperatorInputExec = copy(child = newChild)
+}
+
+object OperatorInputExec {
+
+  /** @param input which input of which operator this is; `None` until the watermarks are known
+    * @param lateMillis rows at or before it are late (ms); `None`: none is
+    * @param notes whether carried columns are to be noted
+    */
+  final case class Levels(input: Option[Input], lateMillis: Option[Long], notes: Boolean)
+
+  val Unset: Levels = Levels(None, None, notes = false)
+  val LateRowsMetric: String = "numLateRows"
+
+  // A window is a bucket of its own; single times share one, so that there are not as many buckets as rows.
+  private val WindowBucketMillis = 1L
+  private val TimeBucketMillis = 1000L
+}

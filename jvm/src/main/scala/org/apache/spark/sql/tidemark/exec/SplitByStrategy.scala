@@ -1,0 +1,14 @@
+package org.apache.spark.sql.tidemark.exec
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.tidemark.columns.SplitBy
+
+/** Plans [[SplitBy]]; the limit on event times that move a clock is written by [[ApplyWatermarks]]. */
+object SplitByStrategy extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case SplitBy(id, column, time, keys, _, child) =>
+      SplitClocksExec(id, column, time, keys, limits = None, planLater(child)) :: Nil
+    case _ => Nil
+  }
+}

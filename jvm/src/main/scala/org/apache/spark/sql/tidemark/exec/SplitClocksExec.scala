@@ -1,0 +1,112 @@
+package org.apache.spark.sql.tidemark.exec
+
+import java.util.UUID
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.exec.clocks.{ClockLimits, SplitAccumulator, TaskClocks}
+import org.apache.spark.sql.types.{BooleanType, StringType}
+
+/** Keeps the largest event time of each split while a batch runs; its rows pass unchanged.
+  *
+  * Takes part in whole-stage code generation. A row whose event time is null is no event: it is not noted. Neither is one
+  * that is too far ahead of processing time, which is counted.
+  *
+  * @param keys what decides a row's split; none: the input is one
+  * @param limits what [[ApplyWatermarks]] has written; `None` until then, and in queries that are left to Spark
+  */
+case class SplitClocksExec(
+    clocksId: UUID,
+    column: String,
+    time: Attribute,
+    keys: Seq[Attribute],
+    limits: Option[ClockLimits],
+    child: SparkPlan)
+    extends UnaryExecNode
+    with CodegenSupport {
+
+  override def output: Seq[Attribute] = child.output
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+
+  /** What this batch has seen, once it has ended. */
+  @transient lazy val seen: SplitAccumulator = {
+    val accumulator = new SplitAccumulator(limited.maxSplits)
+    // Without a name: Spark keeps the values of named ones for every task that it remembers.
+    sparkContext.register(accumulator)
+    accumulator
+  }
+
+  private def collector: TaskClocks.Factory = TaskClocks.Factory(seen, column, keys.map(_.dataType).toArray, limited)
+
+  private def limited: ClockLimits = limits.getOrElse(ClockLimits.Unlimited)
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
+    case code: CodegenSupport => code.inputRDDs()
+    case other => other.execute() :: Nil
+  }
+
+  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
+
+  override def usedInputs: AttributeSet = AttributeSet(time +: keys)
+
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
+    val factory = ctx.addReferenceObj("clocks", collector)
+    val clocks = ctx.addMutableState(classOf[TaskClocks].getName, "clocks", v => s"$v = $factory.begin();", true)
+    ctx.currentVars = input
+    val bound = BindReferences.bindReferences(EventTimeColumns.micros(time) +: keys, child.output)
+    val micros = bound.head.genCode(ctx)
+    val millis = ctx.freshName("millis")
+    s"""${micros.code}
+      |if (!${micros.isNull}) {
+      |  long $millis = Math.floorDiv(${micros.value}, 1000L);
+      |  if ($clocks.believes($millis)) {
+      |    ${note(ctx, bound.tail, clocks, millis)}
+      |  }
+      |}
+      |${consume(ctx, input)}""".stripMargin
+  }
+
+  private def note(ctx: CodegenContext, keys: Seq[Expression], clocks: String, millis: String): String = keys match {
+    case Nil => s"$clocks.note($millis);"
+    case Seq(one) if TaskClocks.isSimple(one.dataType) =>
+      val key = one.genCode(ctx)
+      // As `note` takes it: a text, or a number.
+      val value = one.dataType match {
+        case _: StringType => key.value.toString
+        case BooleanType => s"(${key.value} ? 1L : 0L)"
+        case _ => s"(long) ${key.value}"
+      }
+      s"""${key.code}
+        |if (${key.isNull}) $clocks.note($millis);
+        |else $clocks.note($value, $millis);""".stripMargin
+    case several =>
+      val key = GenerateUnsafeProjection.createCode(ctx, several)
+      s"${key.code}\n$clocks.note(${key.value}, $millis);"
+  }
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (factory, input) = (collector, child.output)
+    val (micros, by) = (EventTimeColumns.micros(time), keys)
+    child.execute().mapPartitionsInternal { rows =>
+      val clocks = factory.begin()
+      val time = UnsafeProjection.create(Seq(micros), input)
+      val split = UnsafeProjection.create(by, input)
+      rows.map { row =>
+        val at = time(row)
+        if (!at.isNullAt(0)) {
+          val millis = Math.floorDiv(at.getLong(0), 1000L)
+          if (clocks.believes(millis)) clocks.noteRow(split(row), millis)
+        }
+        row
+      }
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): SplitClocksExec = copy(child = newChild)
+}

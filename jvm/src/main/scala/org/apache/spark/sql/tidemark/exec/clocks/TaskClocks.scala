@@ -1,0 +1,160 @@
+package org.apache.spark.sql.tidemark.exec.clocks
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.{SplitNames, SplitTimes}
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.tidemark.columns.SplitText
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** The largest event time of each split, in one task. Only when the task ends do keys become names. Not thread-safe, as a
+  * task is not.
+  */
+private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
+  import LongClocks.NoTime
+  import TaskClocks._
+
+  // Of rows that no key tells apart: the input is not split, or its one key is null.
+  private var keyless = NoTime
+  private val longs = new LongClocks(factory.limits, factory.column)
+  private val others = new ByteClocks(factory.limits, factory.column)
+  private var farAhead = 0L
+  private val latest = factory.limits.latestMillis
+
+  /** Whether an event time may move a clock; one that may not is counted. */
+  def believes(millis: Long): Boolean = {
+    val near = millis <= latest
+    if (!near) farAhead += 1
+    near
+  }
+
+  /** A row without a key. */
+  def note(millis: Long): Unit = if (millis > keyless) keyless = millis
+  def note(key: Long, millis: Long): Unit = longs.note(key, millis)
+  def note(key: UTF8String, millis: Long): Unit = others.note(key, millis)
+  def note(key: UnsafeRow, millis: Long): Unit = others.note(key, millis)
+
+  /** Any of these, where no code is generated. */
+  def noteRow(key: UnsafeRow, millis: Long): Unit = factory.types match {
+    case Array() => note(millis)
+    case Array(one) if isSimple(one) =>
+      key.get(0, one) match {
+        case null => note(millis)
+        case text: UTF8String => note(text, millis)
+        case flag: Boolean => note(if (flag) 1L else 0L, millis)
+        case number => note(number.asInstanceOf[Number].longValue, millis)
+      }
+    case _ => note(key, millis)
+  }
+
+  /** What the task has seen, by name. */
+  private def times: SplitTimes = {
+    val all = new SplitTimes
+    val name = new NameBuffer
+    if (keyless != NoTime) {
+      factory.types.foreach(_ => name.addNull())
+      all.noteNew(name.bytes, name.length, keyless)
+    }
+    if (!longs.isEmpty) {
+      val number = new NumberKey(factory.types.head)
+      val texts = new Texts(factory.types)
+      longs.foreach { (key, millis) =>
+        texts.write(number(key), name)
+        all.noteNew(name.bytes, name.length, millis)
+      }
+    }
+    factory.types match {
+      case Array(_: StringType) =>
+        others.foreach { (number, millis) =>
+          name.clear()
+          name.add(others.text(number))
+          all.noteNew(name.bytes, name.length, millis)
+        }
+      case types if !others.isEmpty =>
+        val texts = new Texts(types)
+        val key = new UnsafeRow(types.length)
+        others.foreach { (number, millis) =>
+          others.point(key, number)
+          texts.write(key, name)
+          // Of values that differ in their bytes alone, as NaN may, the texts are one.
+          all.note(name.bytes, name.length, millis)
+        }
+      case _ =>
+    }
+    all
+  }
+
+  private def flush(partition: Int): Unit =
+    try factory.into.add(times, partition, farAhead)
+    catch {
+      case e: SplitNames.TooLong => throw new TidemarkException(TidemarkError.splitNamesTooLong(factory.column), e)
+    }
+}
+
+private[tidemark] object TaskClocks {
+
+  /** What a task needs to begin; goes to executors.
+    * @param column the event-time column's name, for messages
+    * @param types of the split's expressions
+    */
+  final case class Factory(
+      into: SplitAccumulator,
+      column: String,
+      types: Array[DataType],
+      limits: ClockLimits) {
+
+    /** The clocks of this task; what they have seen is handed over when it ends. */
+    def begin(): TaskClocks = {
+      val clocks = new TaskClocks(this)
+      // Also where a limit stops the rows early. Of a failed task Spark takes nothing.
+      Option(TaskContext.get()).foreach(task =>
+        task.addTaskCompletionListener[Unit](_ => clocks.flush(task.partitionId())))
+      clocks
+    }
+  }
+
+  /** Whether a single key of this type is noted as the text or the whole number that it is in Spark's rows. */
+  def isSimple(kind: DataType): Boolean = kind match {
+    case BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | TimestampType | TimestampNTZType |
+        _: YearMonthIntervalType | _: DayTimeIntervalType | _: StringType =>
+      true
+    case _ => false
+  }
+
+  /** A key that is a number, as the row that it was. */
+  private final class NumberKey(kind: DataType) {
+    private val row = new SpecificInternalRow(Seq(kind))
+    private val write: Long => Unit = kind match {
+      case BooleanType => key => row.setBoolean(0, key != 0)
+      case ByteType => key => row.setByte(0, key.toByte)
+      case ShortType => key => row.setShort(0, key.toShort)
+      case IntegerType | DateType | _: YearMonthIntervalType => key => row.setInt(0, key.toInt)
+      case _ => key => row.setLong(0, key)
+    }
+
+    def apply(key: Long): SpecificInternalRow = {
+      write(key)
+      row
+    }
+  }
+
+  /** The names of keys: different values have different texts, the same in every session. */
+  private final class Texts(types: Array[DataType]) {
+    private val texts = UnsafeProjection.create(types.toIndexedSeq.zipWithIndex.map { case (kind, index) =>
+      SplitText(BoundReference(index, kind, nullable = true))
+    })
+
+    def write(key: InternalRow, name: NameBuffer): Unit = {
+      val row = texts(key)
+      name.clear()
+      var part = 0
+      while (part < types.length) {
+        if (row.isNullAt(part)) name.addNull() else name.add(row.getUTF8String(part))
+        part += 1
+      }
+    }
+  }
+}

@@ -1,0 +1,13 @@
+package org.apache.spark.sql.tidemark.functions
+
+import io.tidemark.{TidemarkError, TidemarkException}
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** Refuses `tidemark_event_time` wherever it means nothing. */
+object CheckEventTimePlacement extends (LogicalPlan => Unit) {
+  override def apply(plan: LogicalPlan): Unit = plan.foreach { node =>
+    if (node.expressions.exists(_.exists(_.isInstanceOf[EventTimeOf])))
+      throw new TidemarkException(TidemarkError.invalidEventTime(s"is part of another expression in ${node.nodeName}"))
+  }
+}

@@ -1,0 +1,50 @@
+package org.apache.spark.sql.tidemark.functions
+
+import io.tidemark.{TidemarkError, TidemarkException}
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction}
+import org.apache.spark.sql.tidemark.session.SqlFunctions
+import org.apache.spark.sql.types._
+
+/** `tidemark_event_time(column, options, split...)`: the column, and what its watermark is to be like.
+  *
+  * A function, because that is what reaches the engine from Python, SQL, Scala and Spark Connect alike, with expressions
+  * as its arguments. It is never computed: [[ResolveEventTimes]] takes it out of the plan.
+  */
+object EventTimeFunction {
+  val name: String = "tidemark_event_time"
+
+  val description: SqlFunctions.Description = SqlFunctions.described(
+    getClass,
+    name,
+    "(column, options, split...) - the column, with what its watermark is to be like: " +
+      "options as JSON, and expressions that say which split a row belongs to")(EventTimeOf(_))
+}
+
+/** @param children column, options, splits */
+private[tidemark] case class EventTimeOf(children: Seq[Expression]) extends Expression with Unevaluable {
+  if (children.size < 2) throw invalid(s"takes a column, options and splits, but was given ${children.size} arguments")
+
+  // Before Spark takes a generator out of it, and says so in its own words.
+  splits.find(_.exists {
+    case _: Generator | _: AggregateFunction | _: AggregateExpression | _: WindowExpression => true
+    case _ => false
+  }).foreach(split => throw new TidemarkException(TidemarkError.splitNotOfOneRow(split.sql)))
+
+  def time: Expression = children.head
+  def splits: Seq[Expression] = children.drop(2)
+
+  def options: String = children(1) match {
+    case Literal(text, StringType) if text != null => text.toString
+    case other => throw invalid(s"takes its options as a literal, and not as '${other.sql}'")
+  }
+
+  override def prettyName: String = EventTimeFunction.name
+  override def dataType: DataType = time.dataType
+  override def nullable: Boolean = time.nullable
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): EventTimeOf =
+    copy(children = newChildren)
+
+  private def invalid(why: String) = new TidemarkException(TidemarkError.invalidEventTime(why))
+}

@@ -1,0 +1,84 @@
+package org.apache.spark.sql.tidemark.functions
+
+import java.util.UUID
+
+import io.tidemark.{TidemarkError, TidemarkException}
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, SplitBy, SplitText}
+import org.apache.spark.sql.tidemark.session.Settings
+
+/** Turns `tidemark_event_time` into the plain column with its options in the metadata, and a [[SplitBy]] below where the
+  * input is split.
+  */
+final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
+  import ResolveEventTimes._
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case project: Project if project.childrenResolved && project.projectList.exists(isEventTime) =>
+      if (project.projectList.forall(_.resolved)) resolve(project) else project
+  }
+
+  private def resolve(project: Project): Project =
+    project.projectList.foldLeft(project.copy(projectList = Nil)) {
+      case (below, alias @ EventTime(time)) =>
+        val (child, column, splitBy) = split(below.child, time, alias.name)
+        // A watermark of a batch query is none, and what it is to be like would only be left in what is written.
+        val metadata =
+          if (child.isStreaming) EventTimeOptions.write(column.metadata, time.options, splitBy)
+          else EventTimeOptions.removed(column.metadata)
+        val plain = Alias(column, alias.name)(alias.exprId, alias.qualifier, Some(metadata))
+        Project(below.projectList :+ plain, child)
+      case (below, other) => Project(below.projectList :+ other, below.child)
+    }
+
+  /** The plan that the column is taken from, and the node in it that splits the input. */
+  private def split(child: LogicalPlan, time: EventTimeOf, name: String): (LogicalPlan, Attribute, Option[UUID]) = {
+    val named = (time.time +: time.splits).zipWithIndex.map {
+      case (attribute: Attribute, _) => attribute -> None
+      case (expression, index) =>
+        val alias = Alias(expression, s"__tidemark_${name}_$index")()
+        alias.toAttribute -> Some(alias)
+    }
+    val computed = named.flatMap(_._2)
+    val below = if (computed.isEmpty) child else Project(child.output ++ computed, child)
+    val column = named.head._1
+    val keys = named.tail.map(_._1)
+    keys.zip(time.splits).find { case (key, _) => !RowOrdering.isOrderable(key.dataType) }.foreach { case (key, by) =>
+      throw new TidemarkException(TidemarkError.splitNotOrderable(name, by.sql, key.dataType.simpleString))
+    }
+    EventTimeOptions.parse(time.options).expected.foreach(requireValues(_, keys, time.splits))
+    // Clocks are kept of streams; where Spark is left to itself, of none.
+    if (keys.isEmpty || !child.isStreaming || !Settings.enabled(session.sessionState.conf)) (below, column, None)
+    else {
+      val id = UUID.randomUUID()
+      (SplitBy(id, name, column, keys, time.splits.map(_.sql), below), column, Some(id))
+    }
+  }
+}
+
+private[tidemark] object ResolveEventTimes {
+
+  /** A column that is the function as a whole; Spark Connect names it twice. */
+  private object EventTime {
+    def unapply(column: NamedExpression): Option[EventTimeOf] = column match {
+      case Alias(time: EventTimeOf, _) => Some(time)
+      case Alias(inner: Alias, _) => unapply(inner)
+      case _ => None
+    }
+  }
+
+  /** A split that no row can be of would be waited for, for ever. */
+  private def requireValues(split: Seq[Option[String]], keys: Seq[Attribute], by: Seq[Expression]): Unit = {
+    if (split.size != keys.size)
+      throw new TidemarkException(TidemarkError.expectedSplitWidth(split.size, keys.size))
+    for (((Some(text), key), index) <- split.zip(keys).zipWithIndex if !SplitText.isText(text, key.dataType))
+      throw new TidemarkException(
+        TidemarkError.expectedSplitType(text, by(index).sql, key.dataType.simpleString))
+  }
+
+  private def isEventTime(column: NamedExpression): Boolean = EventTime.unapply(column).nonEmpty
+}

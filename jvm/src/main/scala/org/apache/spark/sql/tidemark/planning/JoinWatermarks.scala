@@ -1,0 +1,113 @@
+package org.apache.spark.sql.tidemark.planning
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.Side
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
+import org.apache.spark.sql.execution.streaming.operators.stateful.{
+  EventTimeWatermarkExec,
+  StateStoreWriter,
+  WatermarkSupport
+}
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
+import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec}
+
+/** Gives each side of a stream-stream join its own watermarks. */
+private[tidemark] object JoinWatermarks {
+
+  def write(join: StreamingSymmetricHashJoinExec, watermarks: BatchWatermarks): StreamingSymmetricHashJoinExec = {
+    val bounds = new JoinBounds(join)
+    requireFilter(join, join.left, bounds.left, watermarks)
+    requireFilter(join, join.right, bounds.right, watermarks)
+    join.copy(
+      condition = scanned(join, bounds),
+      // Rows of each side are filtered below by their own watermark, before they are shuffled.
+      eventTimeWatermarkForLateEvents = None,
+      eventTimeWatermarkForEviction = Some(watermarks.progress(join)),
+      stateWatermarkPredicates = JoinStateWatermarkPredicates(
+        left = predicate(join, bounds, Side.Left, watermarks),
+        right = predicate(join, bounds, Side.Right, watermarks)))
+  }
+
+  /** From state format 4 on Spark looks for matches in a range of the active column only, and takes that range from the
+    * whole condition, whatever columns it is about.
+    */
+  private def scanned(join: StreamingSymmetricHashJoinExec, bounds: JoinBounds): JoinConditionSplitPredicates =
+    if (join.stateFormatVersion < 4) join.condition else join.condition.copy(full = bounds.range)
+
+  private def predicate(
+      join: StreamingSymmetricHashJoinExec,
+      bounds: JoinBounds,
+      side: Side,
+      watermarks: BatchWatermarks): Option[JoinStateWatermarkPredicate] = {
+    val (evicted, before) =
+      if (isAhead(join, side)) (watermarks.lateEvictedMillis(join, side), None)
+      else (watermarks.evictedMillis(join, side), scannedUpTo(join, bounds, side, watermarks))
+    for {
+      at <- evicted
+      predicate <- bounds.key match {
+        case Some(index) =>
+          val key = (if (side == Side.Left) join.leftKeys else join.rightKeys) (index)
+          expression(BoundReference(index, key.dataType, key.nullable), at)
+            .map(SparkShim.keyPredicate(_, at, before))
+        case None =>
+          bounds.active(side).flatMap(expression(_, at)).map(SparkShim.valuePredicate(_, at, before))
+      }
+    } yield predicate
+  }
+
+  /** Of a left semi join Spark works off the right side first, and does not even keep the rows of the batch that are evicted
+    * in it: the left ones of the same batch, which come next, would not find them. By the bound of the batch before none
+    * that is still wanted is closed; what is closed by this one's goes a batch later, or where the left side has no rows.
+    */
+  private def isAhead(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =
+    isWorkedOffFirst(join, side) && mayHaveRows(join.left)
+
+  private def isWorkedOffFirst(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =
+    join.joinType == LeftSemi && side == Side.Right
+
+  // Whatever is not known to give out only what comes in may make rows of its own.
+  private def mayHaveRows(plan: SparkPlan): Boolean = plan match {
+    case nothing: LocalTableScanExec => nothing.rows.nonEmpty
+    case _: ProjectExec | _: FilterExec | _: UnionExec | _: ShuffleExchangeLike => plan.children.exists(mayHaveRows)
+    case _: EventTimeWatermarkExec | _: SplitClocksExec | _: OperatorInputExec => plan.children.exists(mayHaveRows)
+    case _ => true
+  }
+
+  private def expression(time: Expression, millis: Long): Option[Expression] =
+    WatermarkSupport.watermarkExpression(Some(time), Some(millis))
+
+  /** No row in state is older: the batch before has evicted up to its bound, and rows that came later were not late by
+    * their own watermark. Spark may skip that part of its state; without it, it scans all, as it has to where the batch
+    * before may have gone less far.
+    */
+  private def scannedUpTo(
+      join: StreamingSymmetricHashJoinExec,
+      bounds: JoinBounds,
+      side: Side,
+      watermarks: BatchWatermarks): Option[Long] =
+    if (bounds.active(side).isEmpty || !bounds.boundsActive(side) || isWorkedOffFirst(join, side)) None
+    else watermarks.evictedBeforeMillis(join, side).map(math.min(_, watermarks.lateMillis(join, side))).filter(_ > 0)
+
+  /** Without the filter late rows would join: that must never run. */
+  private def requireFilter(
+      join: StateStoreWriter,
+      side: SparkPlan,
+      active: Option[Attribute],
+      watermarks: BatchWatermarks): Unit = {
+    def has(plan: SparkPlan): Boolean = plan match {
+      case input: OperatorInputExec => input.levels.input.nonEmpty
+      case _: StateStoreWriter => false
+      case other => other.children.size == 1 && has(other.children.head)
+    }
+    if (active.nonEmpty && !has(side))
+      throw new TidemarkException(
+        TidemarkError.takeoverFailed(
+          watermarks.label,
+          s"an input of join ${join.stateInfo.get.operatorId} has no late filter"))
+  }
+}

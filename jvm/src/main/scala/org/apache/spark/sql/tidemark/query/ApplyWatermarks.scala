@@ -1,0 +1,78 @@
+package org.apache.spark.sql.tidemark.query
+
+import java.util.UUID
+
+import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
+import io.tidemark.core.Watermark
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
+import org.apache.spark.sql.tidemark.exec.SplitClocksExec
+import org.apache.spark.sql.tidemark.functions.WatermarkReading
+import org.apache.spark.sql.tidemark.planning.WriteWatermarks
+
+/** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
+  *
+  * Spark has filled in one number per operator already. What is left are the two sides of joins and the operators with
+  * several event-time columns: their [[OperatorInputExec]] gets the watermark by which rows are late (batch n-1's), and
+  * a join the predicates by which each side's state is evicted (batch n's). Idempotent: the rule may run several times.
+  */
+final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
+
+  override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
+    override val ruleName: String = classOf[ApplyWatermarks].getName
+
+    override def apply(plan: SparkPlan): SparkPlan = runOf(plan) match {
+      case None => plan
+      case Some(Run(runId, batch)) =>
+        Takeovers.get(runId) match {
+          case Some(Right(takeover)) =>
+            takeover.query match {
+              case Some(query) =>
+                WriteWatermarks(plan, query.watermarksOf(batch.getOrElse(takeover.batch.id)))
+              case None => requireNoReading(plan, takeover.decision.flatMap(_.left.toOption))
+            }
+          case Some(Left(failure)) => throw failure
+          case None =>
+            // `explain` plans as a run of its own, which nobody could have taken over; Spark 4.0 does so for every batch.
+            RequireTakeover(session, runId).fold(plan) { query =>
+              if (query.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark])) requireNoReading(plan, None)
+              else WriteWatermarks.readIn(plan)(withoutWatermark)
+            }
+        }
+    }
+  }
+
+  private def withoutWatermark(reading: WatermarkReading): WatermarkReading =
+    if (reading.state == WatermarkReading.Awaited) reading.withState(WatermarkReading.Read(Watermark.Unknown))
+    else reading
+
+  /** Spark's own watermarks are not those of a place in the plan. A part of a plan may be planned on its own. */
+  private def requireNoReading(plan: SparkPlan, reason: Option[String]): SparkPlan = {
+    val hasWatermarks = plan.exists(_.isInstanceOf[EventTimeWatermarkExec])
+    val readings = plan.flatMap(WatermarkReading.in(_))
+    readings.find(_.state == WatermarkReading.Awaited || hasWatermarks).foreach { reading =>
+      val why = reason.getOrElse(s"${TidemarkConf.Enabled.key}=false")
+      throw new TidemarkException(TidemarkError.leftToSpark(why, s"reads ${reading.sql}"))
+    }
+    plan
+  }
+
+  /** @param batch `None`: the one that is being planned */
+  private case class Run(id: UUID, batch: Option[Long])
+
+  /** The run and the batch of the streaming plan; none for other plans, those of `explain` and of `foreachBatch`. A plan
+    * without state does not say them itself.
+    */
+  private def runOf(plan: SparkPlan): Option[Run] =
+    plan.collectFirst {
+      case writer: StateStoreWriter if writer.stateInfo.isDefined =>
+        Run(writer.stateInfo.get.queryRunId, Some(writer.stateInfo.get.storeVersion))
+    }.orElse {
+      val isOurs = plan.exists(node => node.isInstanceOf[SplitClocksExec] || WatermarkReading.isIn(node))
+      if (isOurs) RunningQuery.of(session).map(query => Run(query.runId, None)) else None
+    }
+}

@@ -1,0 +1,19 @@
+package org.apache.spark.sql.tidemark.query
+
+import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
+
+/** Puts the listener into the query manager of every session that starts a query (each session has its own). */
+final class RegisterTakeoverListener(session: SparkSession, render: Takeovers.Render) extends (LogicalPlan => Unit) {
+
+  override def apply(plan: LogicalPlan): Unit = plan match {
+    case _: WriteToStream | _: WriteToStreamStatement =>
+      val queries = session.streams
+      queries.synchronized {
+        if (!queries.listListeners().exists(_.isInstanceOf[TakeoverListener]))
+          queries.addListener(new TakeoverListener(session.asInstanceOf[classic.SparkSession], render))
+      }
+    case _ =>
+  }
+}

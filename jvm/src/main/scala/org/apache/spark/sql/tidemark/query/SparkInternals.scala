@@ -1,0 +1,60 @@
+package org.apache.spark.sql.tidemark.query
+
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.read.streaming.{ReadLimit, SparkDataStream}
+import org.apache.spark.sql.execution.streaming.runtime._
+
+/** What Tidemark replaces or reads of Spark's query execution, most of which Spark keeps to itself. */
+private[tidemark] object SparkInternals {
+
+  /** A batch, and its processing time (ms) and the query's watermark (ms) in Spark's log. */
+  final case class Batch(id: Long, timestampMillis: Long, watermarkMillis: Long)
+
+  /** The batch that is being planned or run. */
+  def batch(execution: MicroBatchExecution): Batch = {
+    val context = execution.getLatestExecutionContext()
+    Batch(context.batchId, context.offsetSeqMetadata.batchTimestampMs, context.offsetSeqMetadata.batchWatermarkMs)
+  }
+
+  /** The session of the query alone; Spark 4.0 does not show it. */
+  def session(execution: StreamExecution): SparkSession =
+    sessions.invoke(execution).asInstanceOf[SparkSession]
+
+  def propagator(execution: MicroBatchExecution): WatermarkPropagator =
+    propagatorField.get(execution).asInstanceOf[WatermarkPropagator]
+
+  def setPropagator(execution: MicroBatchExecution, propagator: WatermarkPropagator): Unit =
+    propagatorField.set(execution, propagator)
+
+  def tracker(execution: MicroBatchExecution): WatermarkTracker =
+    trackerField.get(execution).asInstanceOf[WatermarkTracker]
+
+  def setTracker(execution: MicroBatchExecution, tracker: WatermarkTracker): Unit =
+    trackerField.set(execution, tracker)
+
+  /** How much of a source a batch may read. */
+  def readLimit(execution: MicroBatchExecution, stream: SparkDataStream): Option[ReadLimit] =
+    limits.invoke(execution).asInstanceOf[Map[SparkDataStream, ReadLimit]].collectFirst {
+      case (wrapper: AvailableNowDataStreamWrapper, limit) if wrapper.delegate eq stream => limit
+      case (source, limit) if source eq stream => limit
+    }
+
+  private lazy val sessions = method("sparkSessionForStream")
+  private lazy val limits = method("uniqueSources")
+
+  private def method(name: String) = {
+    val found = classOf[StreamExecution].getDeclaredMethod(name)
+    found.setAccessible(true)
+    found
+  }
+
+  // Declared in MicroBatchExecution; the execution may be of a subclass.
+  private lazy val propagatorField = field("watermarkPropagator")
+  private lazy val trackerField = field("watermarkTracker")
+
+  private def field(name: String) = {
+    val found = classOf[MicroBatchExecution].getDeclaredField(name)
+    found.setAccessible(true)
+    found
+  }
+}

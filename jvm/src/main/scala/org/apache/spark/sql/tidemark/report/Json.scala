@@ -1,0 +1,23 @@
+package org.apache.spark.sql.tidemark.report
+
+import java.util.LinkedHashMap
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+/** JSON as the plain data that Jackson writes. */
+private[tidemark] object Json {
+  private val mapper = new ObjectMapper
+
+  def list(all: Seq[AnyRef]): AnyRef = all.asJava
+
+  /** An object whose fields keep their order. */
+  def obj(fields: (String, Any)*): AnyRef = {
+    val map = new LinkedHashMap[String, Any]
+    fields.foreach { case (key, value) => map.put(key, value) }
+    map
+  }
+
+  def text(value: AnyRef): String = mapper.writeValueAsString(value)
+}

@@ -1,0 +1,153 @@
+package org.apache.spark.sql.tidemark.report
+
+import io.tidemark.core._
+
+import org.apache.spark.sql.tidemark.columns.Origins
+import org.apache.spark.sql.tidemark.exec.LateRows
+import org.apache.spark.sql.tidemark.planning.ShapeBuilder
+import org.apache.spark.sql.tidemark.query.QueryView
+
+/** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
+  *
+  * Times are ms since the epoch; a watermark that is not defined yet is null. `late` is what rows of the next batch are
+  * judged by, `eviction` what its windows are closed and its state is evicted by. `batch` is the last that has ended, null
+  * while none has.
+  */
+private[tidemark] object Report {
+  import Json.{list, obj}
+
+  def json(view: QueryView): String = {
+    val (engine, fields) = view.state match {
+      case QueryView.LeftToSpark(reason) => "spark" -> Seq("reason" -> reason)
+      case QueryView.Waiting(recalled) => "tidemark" -> waiting(recalled)
+      case planned: QueryView.Planned => "tidemark" -> body(planned)
+    }
+    val query = obj("id" -> view.id.toString, "runId" -> view.runId.toString, "name" -> view.name.orNull)
+    Json.text(obj(Seq("query" -> query, "engine" -> engine) ++ fields: _*))
+  }
+
+  private def body(query: QueryView.Planned): Seq[(String, Any)] = {
+    val snapshot = query.snapshot
+    val entry = snapshot.entry
+    val shape = snapshot.plan.shape
+    val tree = new Tree(
+      snapshot.plan,
+      Propagation.levels(shape, entry.decision),
+      Propagation.levels(shape, snapshot.decision),
+      query)
+    Seq(
+      "batch" -> batch(entry),
+      "origins" -> list(query.origins.all.map(one => origin(one, entry, snapshot.decision, snapshot.splits(one)))),
+      "notes" -> list(query.notes.map(note => obj("code" -> note.code, "message" -> note.message))),
+      "plan" -> tree.json)
+  }
+
+  /** Until the first batch of a run is planned: what the checkpoint's last entry knows. */
+  private def waiting(recalled: QueryView.Recalled): Seq[(String, Any)] = {
+    val entry = recalled.entry
+    Seq(
+      "waiting_since" -> (if (recalled.isRestart) "restart" else "start"),
+      "batch" -> batch(entry),
+      "origins" -> list(recalled.origins.all.map(one => origin(one, entry, entry.standing, entry.splitsOf(one.name)))),
+      "notes" -> list(Nil),
+      "plan" -> null)
+  }
+
+  private def batch(entry: Entry): AnyRef = Option.when(entry.batch >= 0)(Long.box(entry.batch)).orNull
+
+  /** @param splits as they are by the decision */
+  private def origin(one: Origins.One, entry: Entry, decision: Decision, splits: Splits): AnyRef = {
+    val state = entry.origins.getOrElse(one.name, OriginState.unheard).copy(splits = splits)
+    val now = decision.origin(one.name)
+    val plain = Seq(
+      "key" -> one.name.toString,
+      "column" -> one.column,
+      "delay_ms" -> one.rules.delayMillis,
+      "watermark_ms" -> millis(now),
+      "late_watermark_ms" -> millis(entry.decision.origin(one.name)),
+      "max_event_time_ms" -> state.maxEventTimeMillis.map(Long.box).orNull)
+    obj(plain ++ SplitsReport.fields(one, state, now): _*)
+  }
+
+  /** The plan as nested operators; those that only hand on what they get are left out. */
+  private final class Tree(plan: ShapeBuilder.Translated, late: Levels, eviction: Levels, query: QueryView.Planned) {
+    private val lateRows = query.lateRows
+
+    def json: AnyRef = node(eviction.flow)
+
+    private def node(flow: Flow): AnyRef = {
+      val below = flow.inputs.map(_.out)
+      val sources = flow.shape match {
+        case stateless: Shape.Stateless => stateless.columns.toMap
+        case _ => Map.empty[ColumnId, ColumnId]
+      }
+      val columns = flow.out.columns.toSeq.sortBy(_._1.value).map { case (id, held) =>
+        val in = flow.shape match {
+          // Each input of a union has its own.
+          case _: Shape.Union => None
+          case _ => below.flatMap(_.columns.get(sources.getOrElse(id, id))).headOption
+        }
+        obj(
+          "name" -> plan.columnNames.getOrElse(id, s"#${id.value}"),
+          "in_ms" -> in.map(h => millis(h.watermark)).orNull,
+          "out_ms" -> millis(held.watermark),
+          "held_by" -> holder(held))
+      }
+      val least = flow.out.least.filter(_ => columns.isEmpty)
+      val fields = Seq(
+        "operator" -> flow.shape.label,
+        "columns" -> list(columns),
+        "least_ms" -> least.map(h => millis(h.watermark)).orNull) ++ stateful(flow.shape) ++ Seq(
+        "children" -> list(flow.inputs.filter(hasEventTime).map(node)))
+      obj(fields: _*)
+    }
+
+    /** Who holds a watermark back; where there is one input, nobody needs to be told. */
+    private def holder(held: Held): String =
+      if (query.origins.all.size < 2) null else held.by.map(_.toString).orNull
+
+    private def hasEventTime(flow: Flow): Boolean = Shape.postOrder(flow.shape).exists(_.isInstanceOf[Shape.Origin])
+
+    private def stateful(shape: Shape): Seq[(String, Any)] = shape match {
+      case origin: Shape.Origin => Seq("key" -> origin.name.toString)
+      case union: Shape.Union =>
+        val leftOut = union.inputs.zipWithIndex.filterNot { case (in, _) =>
+          Shape.postOrder(in).exists(_.isInstanceOf[Shape.Origin])
+        }
+        Seq("inputs_without_event_time" -> list(leftOut.map { case (_, index) => Int.box(index) }))
+      case one: Shape.Stateful => operator(one.id) ++ levels(one, Input(one.id, Side.Left))
+      case join: Shape.Join =>
+        val sides = Seq[Side](Side.Left, Side.Right).map { side =>
+          obj(("side" -> side.name) +: levels(join, Input(join.id, side)): _*)
+        }
+        operator(join.id) :+ ("sides" -> list(sides))
+      case _ => Nil
+    }
+
+    private def operator(id: OperatorId): Seq[(String, Any)] =
+      Seq(
+        "id" -> id.value,
+        "late_rows" -> lateRows.collect { case (input, rows) if input.operator == id => rows.all.rows }.sum)
+
+    private def levels(operator: Shape, input: Input): Seq[(String, Any)] = {
+      val (judged, now) = (late.inputs.get(input), eviction.inputs.get(input))
+      Seq(
+        "late_ms" -> judged.map(l => millis(l.input.watermark)).orNull,
+        "eviction_ms" -> now.flatMap(_.evicted).map(h => millis(h.watermark)).orNull,
+        "held_by" -> now.flatMap(_.evicted).map(holder).orNull,
+        "late" -> lateRows.get(input).map(lateness(_, Shape.judgedBy(operator, input.side), judged)).orNull)
+    }
+
+    /** @param key by which rows are judged; it stays, whoever holds it back at the moment */
+    private def lateness(rows: LateRows.Total, key: Option[OriginName], judged: Option[InputLevels]): AnyRef = obj(
+      "key" -> key.map(_.toString).orNull,
+      "held_by" -> judged.map(l => holder(l.input)).orNull,
+      "rows" -> rows.all.rows,
+      "most_ms" -> rows.all.mostMillis,
+      "last_rows" -> rows.last.rows,
+      "last_ms" -> rows.last.mostMillis,
+      "last_batch" -> rows.lastBatch)
+  }
+
+  private def millis(watermark: Watermark): AnyRef = watermark.millis.map(Long.box).orNull
+}

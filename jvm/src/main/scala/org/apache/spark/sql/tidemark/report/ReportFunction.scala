@@ -1,0 +1,22 @@
+package org.apache.spark.sql.tidemark.report
+
+import java.util.UUID
+
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.session.SqlFunctions
+import org.apache.spark.sql.types.StringType
+
+/** `tidemark_report(id)`: JSON of a query of this application, by its id or its run's; null where it is not known. */
+object ReportFunction {
+  private val name = "tidemark_report"
+
+  val description: SqlFunctions.Description =
+    SqlFunctions.described(getClass, name, "(id) - watermarks of a streaming query, as JSON") { arguments =>
+      val id = arguments.headOption.filter(_.foldable).flatMap(a => Option(a.eval())).map(_.toString)
+      val report = id.flatMap(text => Try(UUID.fromString(text)).toOption).flatMap(Takeovers.report(_, Report.json))
+      report.fold[Expression](Literal(null, StringType))(SqlFunctions.text)
+    }
+}

@@ -1,0 +1,20 @@
+package org.apache.spark.sql.tidemark.report
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.session.{Settings, SqlFunctions}
+import org.apache.spark.sql.types.StringType
+
+/** `tidemark_settings()`: JSON of what is wrong with the settings of the session; null where nothing is. */
+object SettingsFunction {
+  private val name = "tidemark_settings"
+  private val usage = "() - what is wrong with the session's spark.tidemark settings, as JSON; null where nothing is"
+
+  val description: SqlFunctions.Description =
+    SqlFunctions.described(getClass, name, usage) { _ =>
+      Settings.problem(SQLConf.get).fold[Expression](Literal(null, StringType)) { error =>
+        val fields = Json.obj("code" -> error.code, "what" -> error.what, "fix" -> error.fix)
+        SqlFunctions.text(Json.text(fields))
+      }
+    }
+}

@@ -1,0 +1,84 @@
+package org.apache.spark.sql.tidemark.report
+
+import scala.collection.mutable
+
+import io.tidemark.core._
+
+import org.apache.spark.sql.tidemark.columns.Origins
+
+/** What a report says of an origin's splits: totals, and the few that matter. One pass over them, whatever their number. */
+private[tidemark] object SplitsReport {
+  import Json.{list, obj}
+
+  private val Shown = 5
+
+  /** Nothing where an origin is as Spark's. */
+  def fields(one: Origins.One, state: OriginState, now: Watermark): Seq[(String, Any)] = {
+    val rules = one.rules
+    if (rules.splitBy.isEmpty && rules.idleAfterMillis.isEmpty && rules.maxAheadMillis.isEmpty) Nil
+    else
+      Seq(
+        "split_by" -> list(rules.splitBy),
+        "idle_after_ms" -> rules.idleAfterMillis.map(Long.box).orNull,
+        "on_return" -> (if (rules.onReturn == OnReturn.CatchUp) "catch_up" else "hold"),
+        "when_idle" ->
+          (rules.whenIdle match {
+            case WhenIdle.Hold => "hold"
+            case WhenIdle.Rise => "rise"
+            case WhenIdle.Advance => "advance"
+          }),
+        "join_idle" -> (if (rules.followsInJoins) "follow" else "hold"),
+        "max_ahead_ms" -> rules.maxAheadMillis.map(Long.box).orNull,
+        "idle" -> now.isIdle,
+        "waiting" -> state.waiting,
+        "far_ahead_rows" -> state.farAheadRows,
+        "splits" -> splits(state, rules, now))
+  }
+
+  private def splits(state: OriginState, rules: OriginRules, now: Watermark): AnyRef = {
+    val all = state.splits
+    def clock(split: Int) = all.clock(split).getOrElse(Long.MinValue)
+    def are(state: Byte) = Iterator.range(0, all.size).filter(all.state(_) == state)
+    // Those furthest behind, first of those that hold it; and those that fell silent last.
+    val worst = (least(are(Coalescer.Active), clock) ++ least(are(Coalescer.CatchingUp), clock)).take(Shown)
+    val idle = least(are(Coalescer.Idle), split => -all.lastHeard(split))
+    obj(
+      "total" -> all.size,
+      "active" -> all.active,
+      "idle" -> all.idle,
+      "catching_up" -> are(Coalescer.CatchingUp).size,
+      "without_clock" -> Iterator.range(0, all.size).count(all.clock(_).isEmpty),
+      "worst" -> list(worst.map { split =>
+        obj(
+          "name" -> SplitNames.show(all.name(split)),
+          "clock_ms" -> all.clock(split).map(Long.box).orNull,
+          "behind_ms" -> all.clock(split).flatMap(c => all.largest.map(l => Long.box(l - c))).orNull,
+          "last_heard_ms" -> all.lastHeard(split),
+          "state" -> (if (all.state(split) == Coalescer.CatchingUp) "catching_up" else "active"),
+          // In a pause of everything nobody gets nearer to it.
+          "idle_at_ms" ->
+            rules.idleAfterMillis.filterNot(_ => now.isIdle).map(after =>
+              Long.box(all.lastHeard(split) + after)).orNull)
+      }),
+      "idle_ones" -> list(idle.map { split =>
+        obj(
+          "name" -> SplitNames.show(all.name(split)),
+          "clock_ms" -> all.clock(split).map(Long.box).orNull,
+          "idle_since_ms" -> all.lastHeard(split))
+      }))
+  }
+
+  /** The few with the least rank, in order. */
+  private def least(splits: Iterator[Int], rank: Int => Long): Seq[Int] = {
+    val found = mutable.PriorityQueue.empty[(Long, Int)]
+    splits.foreach { split =>
+      val ranked = (rank(split), split)
+      if (found.size < Shown) found.enqueue(ranked)
+      else if (ranked._1 < found.head._1) {
+        found.dequeue()
+        found.enqueue(ranked)
+      }
+    }
+    found.toSeq.sorted.map(_._2)
+  }
+}

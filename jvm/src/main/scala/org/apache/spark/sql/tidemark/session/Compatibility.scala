@@ -1,0 +1,24 @@
+package org.apache.spark.sql.tidemark.session
+
+import io.tidemark.{BuildInfo, TidemarkError, TidemarkException}
+
+import org.apache.spark.SPARK_VERSION
+
+/** Compares what the jar was built for with what runs, when a session begins: not an hour later, by a missing method. */
+object Compatibility {
+  private val OldestJava = 17
+
+  def check(): Unit =
+    problem(SPARK_VERSION, Runtime.version().feature()).foreach(error => throw new TidemarkException(error))
+
+  private[tidemark] def problem(spark: String, java: Int): Option[TidemarkError] =
+    if (minor(spark) != minor(BuildInfo.sparkMinor))
+      Some(TidemarkError.sparkVersionMismatch(BuildInfo.sparkMinor, spark))
+    else if (java < OldestJava) Some(TidemarkError.javaTooOld(java))
+    else None
+
+  private def minor(version: String): (Int, Int) = {
+    val numbers = version.split('.').take(2).map(_.takeWhile(_.isDigit).toInt)
+    (numbers(0), numbers(1))
+  }
+}
