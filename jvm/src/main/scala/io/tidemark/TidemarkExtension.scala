@@ -2,9 +2,24 @@ package io.tidemark
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.tidemark.exec.{OperatorInputStrategy, PlanWatermarks, SplitByStrategy}
-import org.apache.spark.sql.tidemark.functions.{CheckEventTimePlacement, CurrentWatermark, EventTimeFunction, IsLate, KeepOtherMarks, ResolveEventTimes, ResolveWatermarkReadings, TakeOutOptions}
-import org.apache.spark.sql.tidemark.query.{ApplyWatermarks, RegisterTakeoverListener}
-import org.apache.spark.sql.tidemark.report.{LogTable, Report, ReportFunction, SettingsFunction, VersionFunction}
+import org.apache.spark.sql.tidemark.functions.{
+  CheckEventTimePlacement,
+  CurrentWatermark,
+  EventTimeFunction,
+  IsLate,
+  KeepMarksOfOtherColumns,
+  RemoveWatermarkOptions,
+  ResolveEventTimes,
+  ResolveWatermarkExpressions
+}
+import org.apache.spark.sql.tidemark.query.ApplyWatermarks
+import org.apache.spark.sql.tidemark.report.{
+  ListenForQueries,
+  LogTable,
+  ReportFunction,
+  SettingsFunction,
+  VersionFunction
+}
 import org.apache.spark.sql.tidemark.session.Compatibility
 
 /** What goes into `spark.sql.extensions`.
@@ -35,11 +50,11 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectFunction(IsLate.description)
     extensions.injectTableFunction(LogTable.description)
     extensions.injectResolutionRule(new ResolveEventTimes(_))
-    extensions.injectResolutionRule(_ => ResolveWatermarkReadings)
-    extensions.injectResolutionRule(new KeepOtherMarks(_))
-    extensions.injectResolutionRule(_ => TakeOutOptions)
+    extensions.injectResolutionRule(_ => ResolveWatermarkExpressions)
+    extensions.injectResolutionRule(new KeepMarksOfOtherColumns(_))
+    extensions.injectResolutionRule(_ => RemoveWatermarkOptions)
     extensions.injectCheckRule(_ => CheckEventTimePlacement)
-    extensions.injectCheckRule(new RegisterTakeoverListener(_, Report.json))
+    extensions.injectCheckRule(ListenForQueries(_))
     extensions.injectPlannerStrategy(_ => OperatorInputStrategy)
     extensions.injectPlannerStrategy(_ => SplitByStrategy)
     PlanWatermarks.inject(extensions)

@@ -2,7 +2,7 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
-import Shape._
+import PlanShape._
 
 /** Plans as the engine makes them of users' queries. */
 private[core] object BenchmarkPlans {
@@ -11,11 +11,11 @@ private[core] object BenchmarkPlans {
   private def origin(index: Int): Origin =
     Origin("withWatermark", OriginName(s"event_time_$index", 0), ColumnId(index.toLong), Source("files"))
 
-  private def aggregation(operator: Int, input: Shape, active: ColumnId, carried: Seq[ColumnId]): Stateful =
+  private def aggregation(operator: Int, input: PlanShape, active: ColumnId, carried: Seq[ColumnId]): Stateful =
     Stateful("aggregation", OperatorId(operator.toLong), input, Some(active), Seq(active), carried)
 
   /** So many inputs, each counted by itself, in one output. */
-  def union(inputs: Int): Shape = {
+  def union(inputs: Int): PlanShape = {
     val counts = (0 until inputs).map { index =>
       val below = origin(index)
       aggregation(index, below, below.column, Nil)
@@ -24,11 +24,11 @@ private[core] object BenchmarkPlans {
   }
 
   /** Four streams joined one after the other, then counted by the first one's time and by all others. */
-  def joinChain: Shape = {
+  def joinChain: PlanShape = {
     val columns = (0 until 4).map(index => ColumnId(index.toLong))
-    def side(input: Shape, active: ColumnId, of: Side, column: ColumnId, carried: Seq[ColumnId]) =
+    def side(input: PlanShape, active: ColumnId, of: Side, column: ColumnId, carried: Seq[ColumnId]) =
       JoinSide(input, Some(active), Some(Bound(of, column, -10 * minute)), ActiveOut.Bounded, carried, comesOut = true)
-    val joined = (1 until 4).foldLeft(origin(0): Shape) { (left, index) =>
+    val joined = (1 until 4).foldLeft(origin(0): PlanShape) { (left, index) =>
       Join(
         "join",
         OperatorId(index.toLong),
@@ -39,10 +39,10 @@ private[core] object BenchmarkPlans {
   }
 
   /** A minute of event time from every input, and what the operators that carry columns noted of it. */
-  def seen(shape: Shape, batch: Int): Observation = {
+  def seen(shape: PlanShape, batch: Int): Observation = {
     val nodes = postOrder(shape)
     val newest = nodes.collect { case o: Origin =>
-      o.name -> Observation.Heard.whole(1700000000000L + batch * minute, 10 * minute)
+      o.name -> Observation.OfOrigin.whole(1700000000000L + batch * minute, 10 * minute)
     }
     val carrying = nodes.collect {
       case o: Stateful if o.carried.nonEmpty => Input(o.id, Side.Left) -> o.carried.size
@@ -51,9 +51,9 @@ private[core] object BenchmarkPlans {
     Observation(newest.toMap, carrying.map { case (input, count) => input -> ledger(batch, count) }.toMap)
   }
 
-  private def ledger(batch: Int, columns: Int): Ledger = {
+  private def ledger(batch: Int, columns: Int): CarriedMinima = {
     val begin = 1700000000000L + batch * minute
     val buckets = (0 until 60).map(second => begin + second * 1000L -> Vector.fill(columns)(Option(begin - minute)))
-    Ledger(1000L, TreeMap.from(buckets))
+    CarriedMinima(1000L, TreeMap.from(buckets))
   }
 }

@@ -26,9 +26,9 @@ class LogBenchmark {
   private val random = new Random(1)
   private val Begin = 1700000000000L
   private val name = OriginName("readings", 0)
-  private var before: Entry = _
-  private var after: Entry = _
-  private var spoken: SplitTimes = _
+  private var before: WatermarkEntry = _
+  private var after: WatermarkEntry = _
+  private var spoken: MaxEventTimes = _
   private var snapshotFile: Array[Byte] = _
   private var namesFile: Array[Byte] = _
   private var changesFile: Array[Byte] = _
@@ -49,13 +49,14 @@ class LogBenchmark {
       s"${namesFile.length} of names")
   }
 
-  private def times(speak: Seq[Int]): SplitTimes = {
-    val times = new SplitTimes
-    speak.foreach(split => times.note(SplitNames.encode(Seq(Some(s"device-$split"))), Begin - random.nextInt(3600000)))
+  private def times(speak: Seq[Int]): MaxEventTimes = {
+    val times = new MaxEventTimes
+    speak.foreach(split =>
+      times.note(SplitNameTable.encode(Seq(Some(s"device-$split"))), Begin - random.nextInt(3600000)))
     times
   }
 
-  private def entry(batch: Long, splits: Splits) = Entry(
+  private def entry(batch: Long, splits: Splits) = WatermarkEntry(
     batch,
     Begin + batch * 5000,
     Begin + batch * 5000,
@@ -80,10 +81,10 @@ class LogBenchmark {
 
   @Benchmark
   def restart(): Splits = {
-    val read = new EntriesRead
+    val read = new EntryAssembler
     read.names(namesFile, SplitsSnapshot.header(snapshotFile))
     read.states(snapshotFile)
     read.next(changesFile)
-    read.entry.origins(name).splits.heard(SplitTimes.whole(Begin), 0L, Begin, OnReturn.Hold)
+    read.entry.origins(name).splits.heard(MaxEventTimes.whole(Begin), 0L, Begin, OnReturn.Hold)
   }
 }

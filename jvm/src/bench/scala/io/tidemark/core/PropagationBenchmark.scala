@@ -21,10 +21,10 @@ class PropagationBenchmark {
   @Param(Array("union-1", "union-2", "union-8", "union-32", "join-chain"))
   var plan: String = _
 
-  private var shape: Shape = _
-  private var entry: Entry = _
+  private var shape: PlanShape = _
+  private var entry: WatermarkEntry = _
   private var decision: Decision = _
-  private var now: Levels = _
+  private var now: OperatorWatermarks = _
   private var seen: Observation = _
 
   @Setup
@@ -34,7 +34,7 @@ class PropagationBenchmark {
       case union => BenchmarkPlans.union(union.stripPrefix("union-").toInt)
     }
     // A query that has been running for a while: every origin heard, ledgers filled.
-    entry = (0 until 20).foldLeft(Entry.initial(Nil, -1, 0, 0)) { (before, batch) =>
+    entry = (0 until 20).foldLeft(WatermarkEntry.initial(Nil, -1, 0, 0)) { (before, batch) =>
       val seen = BenchmarkPlans.seen(shape, batch)
       after(before, batch.toLong, before.standing, seen)
     }
@@ -44,10 +44,10 @@ class PropagationBenchmark {
   }
 
   @Benchmark
-  def levels(): Levels = Propagation.levels(shape, decision)
+  def levels(): OperatorWatermarks = Propagation.levels(shape, decision)
 
   @Benchmark
-  def observe(): Entry = Observation.observe(entry, ended(20), decision, now, seen, Map.empty)
+  def observe(): WatermarkEntry = Observation.observe(entry, ended(20), decision, now, seen, Map.empty)
 
   @Benchmark
   def encode(): Array[Byte] = EntryCodec.encode(entry)
@@ -57,8 +57,8 @@ class PropagationBenchmark {
     EntryCodec.encode(after(entry, 20, entry.standing, seen))
   }
 
-  private def after(before: Entry, batch: Long, decision: Decision, seen: Observation): Entry =
+  private def after(before: WatermarkEntry, batch: Long, decision: Decision, seen: Observation): WatermarkEntry =
     Observation.observe(before, ended(batch), decision, Propagation.levels(shape, decision), seen, Map.empty)
 
-  private def ended(batch: Long) = Observation.Ended(batch, BatchStart.at(batch), batch)
+  private def ended(batch: Long) = Observation.BatchEnd(batch, BatchStart.at(batch), batch)
 }

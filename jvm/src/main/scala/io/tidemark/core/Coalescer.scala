@@ -11,10 +11,10 @@ package io.tidemark.core
   * epoch. The rule is that of Hazelcast Jet's `WatermarkCoalescer`, and with [[OnReturn.CatchUp]] the one of Flink's
   * `StatusWatermarkValve`. Not thread-safe.
   */
-final class Coalescer private (onReturn: OnReturn, private val taking: Tournament) {
+final class Coalescer private (onReturn: OnReturn, private val taking: MinTournamentTree) {
   import Coalescer._
 
-  def this(onReturn: OnReturn = OnReturn.Hold, capacity: Int = 8) = this(onReturn, new Tournament(capacity))
+  def this(onReturn: OnReturn = OnReturn.Hold, capacity: Int = 8) = this(onReturn, new MinTournamentTree(capacity))
 
   // Of inputs that take no part: their clocks. Those that do have theirs in `taking`.
   private var resting = new Array[Long](taking.capacityNow)
@@ -53,7 +53,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
   /** How far an input has got; [[Coalescer.NoClock]] if it has never been heard. */
   def clock(input: Int): Long = {
     val held = taking(input)
-    if (held == Tournament.Absent) resting(input) else held
+    if (held == MinTournamentTree.Absent) resting(input) else held
   }
 
   /** When an input was last heard, or added. */
@@ -66,7 +66,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
   def lastSpoken: Long = spoken
 
   /** Whether an input counts in the minimum: it is active, and not catching up. */
-  def takesPart(input: Int): Boolean = taking(input) != Tournament.Absent
+  def takesPart(input: Int): Boolean = taking(input) != MinTournamentTree.Absent
 
   /** Adds an active input without a clock, whose silence is counted from `nowMillis`; returns its number. */
   def add(nowMillis: Long): Int = {
@@ -99,7 +99,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
     latest = math.max(latest, nowMillis)
     if (clockMillis > top) top = clockMillis
     val held = taking(input)
-    if (held == Tournament.Absent) comeBack(input, clockMillis)
+    if (held == MinTournamentTree.Absent) comeBack(input, clockMillis)
     else if (clockMillis > held) taking.update(input, clockMillis)
     if (clock(input) != NoClock) spoken = math.max(spoken, nowMillis)
   }
@@ -125,10 +125,11 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
         times(input) = nowMillis
         isHeard = true
         if (clock > newest) newest = clock
-        if (held == Tournament.Absent) comeBack(input, clock)
+        if (held == MinTournamentTree.Absent) comeBack(input, clock)
         else if (clock > held) numbers(input) = clock
         if (nowMillis < oldest) oldest = nowMillis
-      } else if (held != Tournament.Absent || states(input) == CatchingUp) oldest = math.min(oldest, times(input))
+      } else if (held != MinTournamentTree.Absent || states(input) == CatchingUp)
+        oldest = math.min(oldest, times(input))
       input += 1
     }
     top = newest
@@ -206,7 +207,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
   def ifIdleSince(limitMillis: Long): Prospect =
     if (limitMillis < earliest) Prospect(reached, isIdle)
     else {
-      var least = Tournament.Absent
+      var least = MinTournamentTree.Absent
       var left = activeCount
       var input = 0
       while (input < count) {
@@ -285,7 +286,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
   private def leave(input: Int, state: Byte): Unit = {
     if (states(input) == Active) {
       rest(input, taking(input))
-      taking.update(input, Tournament.Absent)
+      taking.update(input, MinTournamentTree.Absent)
     }
     states(input) = state
     activeCount -= 1
@@ -302,7 +303,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: Tournamen
   private def risen(least: Long, active: Int): Long =
     if (active == 0) math.max(reached, top)
     // Those that are active may all be catching up: then nothing is known.
-    else if (least == Tournament.Absent) reached
+    else if (least == MinTournamentTree.Absent) reached
     else math.max(reached, least)
 
   private def requireNotEnded(input: Int): Unit =

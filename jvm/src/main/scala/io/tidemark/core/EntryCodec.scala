@@ -2,7 +2,7 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
-/** The bytes of an [[Entry]] in the checkpoint, format version 1: [[Sections]] of its parts.
+/** The bytes of an [[WatermarkEntry]] in the checkpoint, format version 1: [[SectionFormat]] of its parts.
   *
   * An entry has all splits of every origin, or, where there are many, those that have changed since the entry of the
   * batch before.
@@ -26,20 +26,20 @@ object EntryCodec {
   }
 
   /** An entry as it was written: the checksum is that of its file. */
-  final case class Written(entry: Entry, checksum: Int)
+  final case class Written(entry: WatermarkEntry, checksum: Int)
 
   /** @param data what to write; @param isWhole whether it can be read without the entry before it */
   final case class Encoded(data: Array[Byte], isWhole: Boolean) {
-    def checksum: Int = Sections.checksumOf(data)
+    def checksum: Int = SectionFormat.checksumOf(data)
   }
 
   /** An entry with all splits. */
-  def encode(entry: Entry): Array[Byte] = encode(entry, Map.empty, 0)
+  def encode(entry: WatermarkEntry): Array[Byte] = encode(entry, Map.empty, 0)
 
   /** An entry with the splits that have changed, where that is less.
     * @param before the entry of the batch before, if it can be read
     */
-  def encode(entry: Entry, before: Option[Written]): Encoded = {
+  def encode(entry: WatermarkEntry, before: Option[Written]): Encoded = {
     val changes = before.filter(_ => entry.splits > MostWhole).fold(Map.empty[OriginName, Changes]) { before =>
       for {
         (name, state) <- entry.origins if state.splits.size > 0
@@ -53,7 +53,7 @@ object EntryCodec {
   /** @param size how many splits there were; @param changed those that stand otherwise now, and new ones */
   private final case class Changes(size: Int, changed: Array[Int])
 
-  private def encode(entry: Entry, changes: Map[OriginName, Changes], before: Int): Array[Byte] = {
+  private def encode(entry: WatermarkEntry, changes: Map[OriginName, Changes], before: Int): Array[Byte] = {
     val sections = Seq[(Int, ByteWriter => Unit)](
       Tag.Batch -> { w =>
         w.signed(entry.batch)
@@ -96,23 +96,23 @@ object EntryCodec {
           writeChanges(w, entry.origins(name).splits, changes)
         }
       })
-    Sections.write((if (changes.isEmpty) sections else sections :+ changed): _*)
+    SectionFormat.write((if (changes.isEmpty) sections else sections :+ changed): _*)
   }
 
   /** An entry that has all splits.
     * @throws EntryCodec.Damaged when the bytes are not exactly what `encode` wrote
     * @throws EntryCodec.Newer when a later format version wrote them
     */
-  def decode(bytes: Array[Byte]): Entry = {
-    val read = new EntriesRead
+  def decode(bytes: Array[Byte]): WatermarkEntry = {
+    val read = new EntryAssembler
     read.next(bytes)
     read.entry
   }
 
   /** Reads an entry without its splits, which go to where they are collected. */
-  private[core] def decode(bytes: Array[Byte], into: EntriesRead): Entry = {
-    var entry = Entry(-1L, 0L, 0L, Decision.none, Map.empty, Map.empty, Map.empty, Map.empty)
-    Sections.read(bytes) {
+  private[core] def decode(bytes: Array[Byte], into: EntryAssembler): WatermarkEntry = {
+    var entry = WatermarkEntry(-1L, 0L, 0L, Decision.none, Map.empty, Map.empty, Map.empty, Map.empty)
+    SectionFormat.read(bytes) {
       case Tag.Batch => body =>
           entry = entry.copy(batch = body.signed(), timestampMillis = body.signed(), endMillis = body.signed())
       case Tag.Decision => body =>
@@ -130,7 +130,7 @@ object EntryCodec {
           val ledgers = body.seq {
             val at = readInput(body)
             val width = body.unsigned()
-            at -> Ledger(width, TreeMap.from(body.seq(body.signed() -> body.seq(body.option()).toVector)))
+            at -> CarriedMinima(width, TreeMap.from(body.seq(body.signed() -> body.seq(body.option()).toVector)))
           }
           entry = entry.copy(ledgers = ledgers.toMap)
       case Tag.Sides => body => entry = entry.copy(inputFloors = readSides(body))
@@ -162,7 +162,7 @@ object EntryCodec {
     case other => throw new Damaged(s"it has a watermark of kind $other")
   }
 
-  private def readOrigin(r: ByteReader, into: SplitsRead): OriginState = {
+  private def readOrigin(r: ByteReader, into: SplitsBuilder): OriginState = {
     val reached = readWatermark(r)
     val newest = r.option()
     val since = r.option()
@@ -187,7 +187,7 @@ object EntryCodec {
       split += 1
     }
   }
-  private def readSplits(r: ByteReader, into: SplitsRead): Unit = (0 until r.count()).foreach { split =>
+  private def readSplits(r: ByteReader, into: SplitsBuilder): Unit = (0 until r.count()).foreach { split =>
     val name = r.slice(r.unsigned().toInt).restRaw()
     into.names.addNew(name, 0, name.length)
     into.set(split, readState(r), r.option().getOrElse(Coalescer.NoClock), r.signed())
@@ -202,7 +202,7 @@ object EntryCodec {
     w.unsigned(changes.size.toLong)
     splits.writeNames(w, changes.size)
     w.unsigned(changes.changed.length.toLong)
-    val states = new SplitStates.Writer(w, splits)
+    val states = new SplitStateCodec.Writer(w, splits)
     var next = 0
     changes.changed.foreach { split =>
       w.unsigned((split - next).toLong)
@@ -210,10 +210,10 @@ object EntryCodec {
       next = split + 1
     }
   }
-  private def readChanges(r: ByteReader, into: SplitsRead): Unit = {
+  private def readChanges(r: ByteReader, into: SplitsBuilder): Unit = {
     if (r.unsigned() != into.names.size) throw new Damaged("it goes on from another number of splits")
     into.names.read(r)
-    val states = new SplitStates.Reader(r, into)
+    val states = new SplitStateCodec.Reader(r, into)
     var next = 0L
     (0 until r.count()).foreach { _ =>
       next += r.unsigned()

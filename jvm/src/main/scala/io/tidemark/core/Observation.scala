@@ -8,8 +8,8 @@ import scala.annotation.tailrec
   * @param noted carried values of the rows that each input took in, by bucket
   */
 final case class Observation(
-    heard: Map[OriginName, Observation.Heard],
-    noted: Map[Input, Ledger])
+    heard: Map[OriginName, Observation.OfOrigin],
+    noted: Map[Input, CarriedMinima])
 
 object Observation {
 
@@ -21,18 +21,18 @@ object Observation {
     * @param waiting whether an admission limit held rows back that were there when the batch began
     * @param farAheadRows rows whose event time moved no clock, because it was too far ahead
     */
-  final case class Heard(
-      times: SplitTimes,
+  final case class OfOrigin(
+      times: MaxEventTimes,
       delayMillis: Long,
       known: Seq[Array[Byte]] = Nil,
       waiting: Boolean = false,
       farAheadRows: Long = 0L)
 
-  object Heard {
+  object OfOrigin {
 
     /** Of an input that is not split. */
-    def whole(maxEventTimeMillis: Long, delayMillis: Long): Heard =
-      Heard(SplitTimes.whole(maxEventTimeMillis), delayMillis)
+    def whole(maxEventTimeMillis: Long, delayMillis: Long): OfOrigin =
+      OfOrigin(MaxEventTimes.whole(maxEventTimeMillis), delayMillis)
   }
 
   val nothing: Observation = Observation(Map.empty, Map.empty)
@@ -41,14 +41,14 @@ object Observation {
     * leaves its operator only in the batch after the one in which it has come in.
     */
   @tailrec def letsGoOn(
-      shape: Shape,
-      before: Entry,
+      shape: PlanShape,
+      before: WatermarkEntry,
       at: BatchStart,
       rules: Map[OriginName, OriginRules],
-      levels: Levels): Boolean =
+      levels: OperatorWatermarks): Boolean =
     levels.inputs.values.exists(_.carried.nonEmpty) && {
       val decision = before.decide(at, rules)
-      val after = observe(before, Ended(before.batch + 1, at, at.millis), decision, levels, nothing, rules)
+      val after = observe(before, BatchEnd(before.batch + 1, at, at.millis), decision, levels, nothing, rules)
       val further = after.decide(at, rules)
       further != decision && {
         val next = Propagation.levels(shape, further)
@@ -60,12 +60,16 @@ object Observation {
   /** What operators work with once batches that see nothing make no difference any more: a carried column arrives at each
     * operator a batch later than at the one before.
     */
-  @tailrec def settled(shape: Shape, before: Entry, at: BatchStart, rules: Map[OriginName, OriginRules]): Levels = {
+  @tailrec def settled(
+      shape: PlanShape,
+      before: WatermarkEntry,
+      at: BatchStart,
+      rules: Map[OriginName, OriginRules]): OperatorWatermarks = {
     val decision = before.decide(at, rules)
     val levels = Propagation.levels(shape, decision)
     if (levels.inputs.values.forall(_.carried.isEmpty)) levels
     else {
-      val after = observe(before, Ended(before.batch + 1, at, at.millis), decision, levels, nothing, rules)
+      val after = observe(before, BatchEnd(before.batch + 1, at, at.millis), decision, levels, nothing, rules)
       if (after.decide(at, rules) == decision) levels else settled(shape, after, at, rules)
     }
   }
@@ -77,7 +81,7 @@ object Observation {
     * @param pausesSinceMillis from when on a pause of everything is no silence: where the time in which the query was not
     *   running is to be silence, the begin of the run
     */
-  final case class Ended(
+  final case class BatchEnd(
       batch: Long,
       decided: BatchStart,
       endMillis: Long,
@@ -86,19 +90,20 @@ object Observation {
 
   /** The memory after a batch: a function of the memory before it, what it worked with, and what it saw. */
   def observe(
-      before: Entry,
-      ended: Ended,
+      before: WatermarkEntry,
+      ended: BatchEnd,
       decision: Decision,
-      levels: Levels,
+      levels: OperatorWatermarks,
       seen: Observation,
-      rules: Map[OriginName, OriginRules]): Entry = {
+      rules: Map[OriginName, OriginRules]): WatermarkEntry = {
     val ledgers = levels.inputs.collect {
       case (input, at) if at.keepsLedger =>
-        val all = before.ledgers.getOrElse(input, Ledger.empty).add(seen.noted.getOrElse(input, Ledger.empty))
+        val all =
+          before.ledgers.getOrElse(input, CarriedMinima.empty).add(seen.noted.getOrElse(input, CarriedMinima.empty))
         input -> at.evicted.fold(all)(bound => all.evict(bound.watermark))
     }
     val end = math.max(before.nowOf(ended.decided), ended.endMillis)
-    Entry(
+    WatermarkEntry(
       ended.batch,
       ended.decided.millis,
       end,
@@ -115,11 +120,11 @@ object Observation {
   }
 
   private def origins(
-      before: Entry,
-      ended: Ended,
+      before: WatermarkEntry,
+      ended: BatchEnd,
       decision: Decision,
       end: Long,
-      heard: Map[OriginName, Heard],
+      heard: Map[OriginName, OfOrigin],
       rules: Map[OriginName, OriginRules]): Map[OriginName, OriginState] =
     before.origins ++ (before.origins.keySet ++ heard.keySet ++ rules.keySet).map { name =>
       val state = before.origins.getOrElse(name, OriginState.unheard)
@@ -142,11 +147,11 @@ object Observation {
       state: OriginState,
       splits: Splits,
       end: Long,
-      heard: Option[Heard],
+      heard: Option[OfOrigin],
       rules: Option[OriginRules]): OriginState = {
     val onReturn = rules.fold[OnReturn](OnReturn.Hold)(_.onReturn)
     // An input that is not split is known from the first batch on: it may fall silent before its first row.
-    val whole = rules.filter(r => r.splitBy.isEmpty && r.idleAfterMillis.nonEmpty).map(_ => SplitNames.Whole)
+    val whole = rules.filter(r => r.splitBy.isEmpty && r.idleAfterMillis.nonEmpty).map(_ => SplitNameTable.Whole)
     val names = rules.toSeq.flatMap(_.expected) ++ whole ++ heard.toSeq.flatMap(_.known)
     val known = splits.withNames(names, end, onReturn)
     OriginState(
@@ -163,8 +168,8 @@ object Observation {
     */
   private def carried(
       decision: Decision,
-      levels: Levels,
-      ledgers: Map[Input, Ledger]): Map[CarriedSlot, Watermark] =
+      levels: OperatorWatermarks,
+      ledgers: Map[Input, CarriedMinima]): Map[CarriedSlot, Watermark] =
     for {
       (input, at) <- levels.inputs
       (in, index) <- at.carried.zipWithIndex

@@ -1,6 +1,6 @@
 package io.tidemark.core
 
-import Shape._
+import PlanShape._
 
 /** Carries watermarks from the origins through the operators: the table of operators of the design, written once.
   *
@@ -9,22 +9,22 @@ import Shape._
   */
 object Propagation {
 
-  def levels(shape: Shape, decision: Decision): Levels = {
+  def levels(shape: PlanShape, decision: Decision): OperatorWatermarks = {
     val run = new Run(decision)
     val flow = run.visit(shape)
-    Levels(run.inputs.result(), run.unions.result(), flow)
+    OperatorWatermarks(run.inputs.result(), run.unions.result(), flow)
   }
 
   private final class Run(decision: Decision) {
-    val inputs = Map.newBuilder[Input, InputLevels]
+    val inputs = Map.newBuilder[Input, InputWatermarks]
     val unions = Map.newBuilder[UnionSlot, Watermark]
 
-    def visit(shape: Shape): Flow = {
+    def visit(shape: PlanShape): PropagatedNode = {
       val below = shape.inputs.map(visit)
-      Flow(shape, out(shape, below.map(_.out)), below)
+      PropagatedNode(shape, out(shape, below.map(_.out)), below)
     }
 
-    private def out(shape: Shape, in: Seq[Edge]): Edge = shape match {
+    private def out(shape: PlanShape, in: Seq[Edge]): Edge = shape match {
       case _: Source => Edge.empty
       case origin: Origin => originOut(origin, in.head)
       case stateless: Stateless => statelessOut(stateless, in)
@@ -33,20 +33,20 @@ object Propagation {
       case join: Join => joinOut(join, in.head, in(1))
       case marked: Marked => markedOut(marked, in.head)
       case declared: Declared =>
-        val own = in.head.least.getOrElse(Held.unknown)
+        val own = in.head.least.getOrElse(AttributedWatermark.unknown)
         Edge(Map(declared.column -> own), Some(own))
     }
 
     private def originOut(origin: Origin, in: Edge): Edge = {
-      val own = Held(decision.origin(origin.name), Some(origin.name))
-      Edge(in.columns.updated(origin.column, own), Held.least(in.least ++ Some(own)))
+      val own = AttributedWatermark(decision.origin(origin.name), Some(origin.name))
+      Edge(in.columns.updated(origin.column, own), AttributedWatermark.least(in.least ++ Some(own)))
     }
 
     private def statelessOut(node: Stateless, in: Seq[Edge]): Edge = {
-      val known = in.foldLeft(Map.empty[ColumnId, Held])(_ ++ _.columns)
+      val known = in.foldLeft(Map.empty[ColumnId, AttributedWatermark])(_ ++ _.columns)
       val columns = node.columns.flatMap { case (to, from) => known.get(from).map(to -> _) }
       // A column of several times is as far as the last of them.
-      Edge(columns.groupMapReduce(_._1)(_._2)(_ earlier _), Held.least(in.flatMap(_.least)))
+      Edge(columns.groupMapReduce(_._1)(_._2)(_ earlier _), AttributedWatermark.least(in.flatMap(_.least)))
     }
 
     private def unionOut(union: Union, in: Seq[Edge]): Edge = {
@@ -56,19 +56,19 @@ object Propagation {
           // Event time is below but no longer in the row: its rows are as old as anything that flowed in there.
           case (None, edge) => edge.least
         }
-        val least = Held.least(each).getOrElse(Held.unknown)
+        val least = AttributedWatermark.least(each).getOrElse(AttributedWatermark.unknown)
         column.out -> union.id.map(UnionSlot(_, column.position)).fold(least) { slot =>
           val held = least.atLeast(decision.unionFloor(slot))
           unions += slot -> held.watermark
           held
         }
       }
-      Edge(columns.toMap, Held.least(in.flatMap(_.least)))
+      Edge(columns.toMap, AttributedWatermark.least(in.flatMap(_.least)))
     }
 
     /** A minimum goes back where an idle input returns, hence the floor. */
     private def markedOut(marked: Marked, in: Edge): Edge = {
-      val least = Held.least(in.columns.values ++ in.least).getOrElse(Held.unknown)
+      val least = AttributedWatermark.least(in.columns.values ++ in.least).getOrElse(AttributedWatermark.unknown)
       val columns = marked.columns.zipWithIndex.map { case (column, position) =>
         val slot = UnionSlot(marked.id, position)
         val held = least.atLeast(decision.unionFloor(slot))
@@ -82,8 +82,8 @@ object Propagation {
       val id = Input(node.id, Side.Left)
       // By all that comes in, it went on while some of them were idle.
       val own =
-        node.active.fold(in.least.getOrElse(Held.unknown).atLeast(decision.inputFloor(id)))(in.column)
-      inputs += id -> InputLevels(own, Some(own), node.carried.map(in.column), closes = true, node.active.isEmpty)
+        node.active.fold(in.least.getOrElse(AttributedWatermark.unknown).atLeast(decision.inputFloor(id)))(in.column)
+      inputs += id -> InputWatermarks(own, Some(own), node.carried.map(in.column), closes = true, node.active.isEmpty)
       val columns = node.passes.map(c => c -> in.column(c)) ++ carriedOut(id, node.carried, in)
       Edge(columns.toMap, in.least.map(_ => own))
     }
@@ -91,22 +91,22 @@ object Propagation {
     private def joinOut(join: Join, left: Edge, right: Edge): Edge = {
       def edge(side: Side): Edge = if (side == Side.Left) left else right
       val bothIdle = Seq(left, right).forall(_.least.exists(_.watermark.isIdle))
-      def raw(at: Side): Held = join.side(at).active match {
+      def raw(at: Side): AttributedWatermark = join.side(at).active match {
         // Its column bears Spark's mark, but no watermark is below: it goes by the other side, as in Spark.
         case Some(_) if edge(at).least.isEmpty && edge(at.other).least.nonEmpty => raw(at.other)
         case Some(column) => edge(at).column(column)
-        case None => edge(at).least.getOrElse(Held.unknown)
+        case None => edge(at).least.getOrElse(AttributedWatermark.unknown)
       }
       // Of an idle side nothing can be said of the rows still to come: it is waited for, unless both are idle.
-      def waiting(held: Held): Held = if (bothIdle) held else held.active
-      def own(at: Side): Held = {
+      def waiting(held: AttributedWatermark): AttributedWatermark = if (bothIdle) held else held.active
+      def own(at: Side): AttributedWatermark = {
         val (self, other) = (raw(at), raw(at.other))
         val goesOn = join.side(at).follows && self.watermark.isIdle && !bothIdle
-        val far = if (goesOn) Held(self.watermark.later(other.watermark), other.by) else waiting(self)
+        val far = if (goesOn) AttributedWatermark(self.watermark.later(other.watermark), other.by) else waiting(self)
         // Where it has once followed to; it may have returned since, or the rule may be another one by now.
         far.atLeast(decision.inputFloor(Input(join.id, at)))
       }
-      def column(at: Side, id: ColumnId): Held =
+      def column(at: Side, id: ColumnId): AttributedWatermark =
         if (join.side(at).active.contains(id)) own(at) else waiting(edge(at).column(id))
       val columns = Seq(Side.Left, Side.Right).flatMap { at =>
         val side = join.side(at)
@@ -119,7 +119,7 @@ object Propagation {
         val id = Input(join.id, at)
         val closes = side.activeOut == ActiveOut.Bounded
         if (side.active.nonEmpty || edge(at).least.nonEmpty || evicted.nonEmpty)
-          inputs += id -> InputLevels(
+          inputs += id -> InputWatermarks(
             own(at),
             evicted,
             side.carried.map(edge(at).column),
@@ -133,17 +133,18 @@ object Propagation {
           case ActiveOut.Unbounded =>
             val other = Some(at.other).filter(edge(_).least.nonEmpty).map(own)
             (active ++ carried).map { case (c, held) => c -> other.fold(held)(held.earlier) }
-          case ActiveOut.Held => (active ++ carried).map { case (c, _) => c -> Held.unknown }
+          case ActiveOut.Withheld => (active ++ carried).map { case (c, _) => c -> AttributedWatermark.unknown }
         }
         if (side.comesOut) out else Nil
       }
-      val least = if (columns.isEmpty) Held.least(left.least ++ right.least) else Held.least(columns.map(_._2))
+      val least = if (columns.isEmpty) AttributedWatermark.least(left.least ++ right.least)
+      else AttributedWatermark.least(columns.map(_._2))
       Edge(columns.toMap, least)
     }
 
-    private def carriedOut(input: Input, columns: Seq[ColumnId], in: Edge): Seq[(ColumnId, Held)] =
+    private def carriedOut(input: Input, columns: Seq[ColumnId], in: Edge): Seq[(ColumnId, AttributedWatermark)] =
       columns.zipWithIndex.map { case (column, index) =>
-        column -> Held(decision.carriedColumn(CarriedSlot(input, index)), in.column(column).by)
+        column -> AttributedWatermark(decision.carriedColumn(CarriedSlot(input, index)), in.column(column).by)
       }
   }
 }

@@ -5,7 +5,7 @@ package io.tidemark.core
   * This is where an origin's part of the design's semantics is: which splits are idle at a moment, and what the watermark
   * is then, is said by the [[Coalescer]]; here it is asked by name.
   */
-final class Splits private (private val names: SplitNames, private val clocks: Coalescer) {
+final class Splits private (private val names: SplitNameTable, private val clocks: Coalescer) {
   import Splits._
 
   def size: Int = clocks.size
@@ -81,7 +81,7 @@ final class Splits private (private val names: SplitNames, private val clocks: C
     }
 
   /** With what a batch that has ended at `nowMillis` has seen of them. */
-  def heard(times: SplitTimes, delayMillis: Long, nowMillis: Long, onReturn: OnReturn): Splits =
+  def heard(times: MaxEventTimes, delayMillis: Long, nowMillis: Long, onReturn: OnReturn): Splits =
     if (times.isEmpty) this
     else {
       val all = clocks.copy(onReturn)
@@ -126,7 +126,7 @@ final class Splits private (private val names: SplitNames, private val clocks: C
 
   private def contains(name: Array[Byte]): Boolean = names.find(name) >= 0
 
-  private def changed(onReturn: OnReturn)(change: (SplitNames, Coalescer) => Unit): Splits = {
+  private def changed(onReturn: OnReturn)(change: (SplitNameTable, Coalescer) => Unit): Splits = {
     val all = clocks.copy(onReturn)
     change(names, all)
     new Splits(names, all)
@@ -144,14 +144,14 @@ final class Splits private (private val names: SplitNames, private val clocks: C
 }
 
 object Splits {
-  val none: Splits = new Splits(new SplitNames, new Coalescer())
+  val none: Splits = new Splits(new SplitNameTable, new Coalescer())
 
   /** One split as it is written down. */
   final case class Written(name: Array[Byte], state: Byte, clock: Option[Long], heardMillis: Long)
 
   /** Splits as they were written down, with the watermark that they had reached. */
   def restored(all: Seq[Written], watermark: Watermark): Splits = {
-    val read = new SplitsRead
+    val read = new SplitsBuilder
     all.foreach { one =>
       read.names.add(one.name)
       read.set(read.names.size - 1, one.state, one.clock.getOrElse(Coalescer.NoClock), one.heardMillis)
@@ -159,7 +159,7 @@ object Splits {
     read.splits(watermark)
   }
 
-  private[core] def of(names: SplitNames, clocks: Coalescer): Splits = new Splits(names, clocks)
+  private[core] def of(names: SplitNameTable, clocks: Coalescer): Splits = new Splits(names, clocks)
 
   private def watermarkOf(millis: Long, idle: Boolean): Watermark = {
     val reached = Some(millis).filter(_ != Coalescer.NoClock)

@@ -17,7 +17,7 @@ object SplitsSnapshot {
   final case class Header(batch: Long, entry: Int, namesBatch: Long, names: Int)
 
   /** The names of all splits of an entry. */
-  def encodeNames(entry: Entry): Array[Byte] = Sections.write(Tag.Names -> { w =>
+  def encodeNames(entry: WatermarkEntry): Array[Byte] = SectionFormat.write(Tag.Names -> { w =>
     w.signed(entry.batch)
     w.seq(entry.origins.toSeq) { case (name, state) =>
       EntryCodec.originName(w, name)
@@ -28,7 +28,7 @@ object SplitsSnapshot {
   /** How the splits of an entry stand.
     * @param names the batch of a names file that has exactly these splits, and its checksum
     */
-  def encode(entry: EntryCodec.Written, names: (Long, Int)): Array[Byte] = Sections.write(
+  def encode(entry: EntryCodec.Written, names: (Long, Int)): Array[Byte] = SectionFormat.write(
     Tag.Header -> { w =>
       w.signed(entry.entry.batch)
       w.int(entry.checksum)
@@ -40,7 +40,7 @@ object SplitsSnapshot {
         w.seq(entry.entry.origins.toSeq) { case (name, state) =>
           EntryCodec.originName(w, name)
           w.unsigned(state.splits.size.toLong)
-          val states = new SplitStates.Writer(w, state.splits)
+          val states = new SplitStateCodec.Writer(w, state.splits)
           (0 until state.splits.size).foreach(states.write)
         }))
 
@@ -49,31 +49,32 @@ object SplitsSnapshot {
     */
   def header(states: Array[Byte]): Header = {
     var found = Option.empty[Header]
-    Sections.read(states) {
+    SectionFormat.read(states) {
       case Tag.Header => body => found = Some(Header(body.signed(), body.int(), body.signed(), body.int()))
       case Tag.States => _ => ()
     }
     found.getOrElse(throw new EntryCodec.Damaged("it does not say which batch it is of"))
   }
 
-  def checksumOf(file: Array[Byte]): Int = Sections.checksumOf(file)
+  def checksumOf(file: Array[Byte]): Int = SectionFormat.checksumOf(file)
 
-  private[core] def decodeNames(names: Array[Byte], of: Header, into: OriginName => SplitsRead): Unit =
-    Sections.read(names) {
+  private[core] def decodeNames(names: Array[Byte], of: Header, into: OriginName => SplitsBuilder): Unit =
+    SectionFormat.read(names) {
       case Tag.Names => body =>
           if (body.signed() != of.namesBatch || checksumOf(names) != of.names)
             throw new EntryCodec.Damaged("its names are not those that the snapshot was written with")
           (0 until body.count()).foreach(_ => into(EntryCodec.readOriginName(body)).names.read(body))
     }
 
-  private[core] def decodeStates(states: Array[Byte], into: OriginName => SplitsRead): Unit = Sections.read(states) {
-    case Tag.Header => _ => ()
-    case Tag.States => body =>
-        (0 until body.count()).foreach { _ =>
-          val all = into(EntryCodec.readOriginName(body))
-          if (body.unsigned() != all.names.size) throw new EntryCodec.Damaged("it has splits without a name")
-          val states = new SplitStates.Reader(body, all)
-          (0 until all.names.size).foreach(states.read)
-        }
-  }
+  private[core] def decodeStates(states: Array[Byte], into: OriginName => SplitsBuilder): Unit =
+    SectionFormat.read(states) {
+      case Tag.Header => _ => ()
+      case Tag.States => body =>
+          (0 until body.count()).foreach { _ =>
+            val all = into(EntryCodec.readOriginName(body))
+            if (body.unsigned() != all.names.size) throw new EntryCodec.Damaged("it has splits without a name")
+            val states = new SplitStateCodec.Reader(body, all)
+            (0 until all.names.size).foreach(states.read)
+          }
+    }
 }

@@ -38,7 +38,7 @@ private[core] object Entries {
     reached <- clock
   } yield Splits.restored(
     all.distinctBy(_._1).map { case (name, state, clock, heard) =>
-      Splits.Written(SplitNames.encode(name), state, clock, heard)
+      Splits.Written(SplitNameTable.encode(name), state, clock, heard)
     },
     Watermark.of(reached))
   private val state: Gen[OriginState] =
@@ -51,9 +51,9 @@ private[core] object Entries {
     Gen.zip(natural.map(OperatorId(_)), Gen.oneOf(Side.Left, Side.Right)).map((Input(_, _)).tupled)
   private val union: Gen[UnionSlot] = Gen.zip(ordinal, ordinal).map((UnionSlot(_, _)).tupled)
   private val carried: Gen[CarriedSlot] = Gen.zip(input, ordinal).map((CarriedSlot(_, _)).tupled)
-  private val ledger: Gen[Ledger] =
+  private val ledger: Gen[CarriedMinima] =
     Gen.zip(natural, mapOf(number, Gen.listOf(Gen.option(number)).map(_.toVector))).map { case (width, buckets) =>
-      Ledger(width, TreeMap.from(buckets))
+      CarriedMinima(width, TreeMap.from(buckets))
     }
 
   private def mapOf[K, V](keys: Gen[K], values: Gen[V]): Gen[Map[K, V]] =
@@ -66,7 +66,7 @@ private[core] object Entries {
       mapOf(carried, watermark),
       mapOf(input, watermark)).map((Decision(_, _, _, _)).tupled)
 
-  val any: Gen[Entry] = for {
+  val any: Gen[WatermarkEntry] = for {
     batch <- natural
     timestamp <- number
     end <- number
@@ -76,13 +76,13 @@ private[core] object Entries {
     columns <- mapOf(carried, watermark)
     ledgers <- mapOf(input, ledger)
     sides <- mapOf(input, watermark)
-  } yield Entry(batch, timestamp, end, worked, origins, unions, columns, ledgers, sides)
+  } yield WatermarkEntry(batch, timestamp, end, worked, origins, unions, columns, ledgers, sides)
 
   /** One of each: what a small query with a union and a carried column writes. */
-  val small: Entry = {
+  val small: WatermarkEntry = {
     val (orders, payments) = (OriginName("orders", 0), OriginName("payments", 1))
     val at = Input(OperatorId(2), Side.Right)
-    Entry(
+    WatermarkEntry(
       batch = 5,
       timestampMillis = 1700000000000L,
       endMillis = 1700000000500L,
@@ -93,7 +93,7 @@ private[core] object Entries {
       origins = Map(
         orders -> OriginState(
           Splits.none
-            .withNames(Seq(SplitNames.encode(Seq(Some("a"), None))), 1699999990000L, OnReturn.Hold)
+            .withNames(Seq(SplitNameTable.encode(Seq(Some("a"), None))), 1699999990000L, OnReturn.Hold)
             .atLeast(Watermark.At(1699999460000L)),
           Some(1700000060000L),
           sinceMillis = Some(1699999990000L),
@@ -103,6 +103,7 @@ private[core] object Entries {
         payments -> OriginState.unheard),
       unionFloors = Map(UnionSlot(0, 1) -> Watermark.At(300)),
       carried = Map(CarriedSlot(at, 0) -> Watermark.At(0)),
-      ledgers = Map(at -> Ledger(1000, TreeMap(2000L -> Vector(Some(-7L), None), 3000L -> Vector(None, Some(64L))))))
+      ledgers =
+        Map(at -> CarriedMinima(1000, TreeMap(2000L -> Vector(Some(-7L), None), 3000L -> Vector(None, Some(64L))))))
   }
 }

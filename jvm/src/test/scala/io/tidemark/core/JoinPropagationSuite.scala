@@ -1,7 +1,7 @@
 package io.tidemark.core
 
 import Plans._
-import Shape._
+import PlanShape._
 import Watermark.Unknown
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -10,7 +10,7 @@ class JoinPropagationSuite extends AnyFunSuite {
 
   private val decision = heard("orders" -> at(100), "payments" -> at(40), "bills" -> at(30))
 
-  private def side(input: Shape, column: Long, bound: Option[Bound], out: ActiveOut, carried: Long*) =
+  private def side(input: PlanShape, column: Long, bound: Option[Bound], out: ActiveOut, carried: Long*) =
     JoinSide(input, Some(col(column)), bound, out, carried.map(col), comesOut = true)
 
   /** orders (column 1) with payments (column 2): `order - 10 < payment < order + 25`. */
@@ -20,10 +20,10 @@ class JoinPropagationSuite extends AnyFunSuite {
 
   test("each side of a join is late by its own column and evicted by the other's") {
     val inputs = Propagation.levels(join, decision).inputs
-    assert(inputs(left(0)).input == Held(at(100), Some(named("orders"))))
-    assert(inputs(left(0)).evicted.contains(Held(at(15), Some(named("payments")))))
-    assert(inputs(right(0)).input == Held(at(40), Some(named("payments"))))
-    assert(inputs(right(0)).evicted.contains(Held(at(90), Some(named("orders")))))
+    assert(inputs(left(0)).input == AttributedWatermark(at(100), Some(named("orders"))))
+    assert(inputs(left(0)).evicted.contains(AttributedWatermark(at(15), Some(named("payments")))))
+    assert(inputs(right(0)).input == AttributedWatermark(at(40), Some(named("payments"))))
+    assert(inputs(right(0)).evicted.contains(AttributedWatermark(at(90), Some(named("orders")))))
   }
 
   test("a column leaves a join no further than its side is closed, and no further than it came") {
@@ -54,7 +54,7 @@ class JoinPropagationSuite extends AnyFunSuite {
 
   test("an idle side that follows is as far as the other, and closes the other's state by that") {
     val inputs = Propagation.levels(following, idlePayments).inputs
-    assert(inputs(right(0)).input == Held(at(100), Some(named("orders"))))
+    assert(inputs(right(0)).input == AttributedWatermark(at(100), Some(named("orders"))))
     assert(inputs(left(0)).evicted.map(_.watermark).contains(at(75)))
     assert(out(following, idlePayments) == Map(1L -> at(75), 2L -> at(90)))
   }
@@ -72,9 +72,9 @@ class JoinPropagationSuite extends AnyFunSuite {
       named("orders") -> OriginRules(0),
       named("payments") -> OriginRules(0, idleAfterMillis = Some(1500), followsInJoins = true))
     def saw(times: (String, Long)*) =
-      Observation(times.map { case (key, time) => named(key) -> Observation.Heard.whole(time, 0) }.toMap, Map.empty)
+      Observation(times.map { case (key, time) => named(key) -> Observation.OfOrigin.whole(time, 0) }.toMap, Map.empty)
     // A batch a second: payments are idle from the third on.
-    val start = Moment(following, Entry.initial(names(following), -1L, 0L, 0L), rules)
+    val start = Moment(following, WatermarkEntry.initial(names(following), -1L, 0L, 0L), rules)
     val silent = start.next(saw("orders" -> 50, "payments" -> 40)).next(saw("orders" -> 60)).next(saw("orders" -> 100))
     assert(silent.now.inputs(right(0)).input.watermark == at(100))
     val back = silent.next(saw("payments" -> 45)).restarted
@@ -110,7 +110,7 @@ class JoinPropagationSuite extends AnyFunSuite {
     val side = ordersSide.copy(
       input = origin("orders", 1, origin("created", 3)),
       bound = None,
-      activeOut = ActiveOut.Held,
+      activeOut = ActiveOut.Withheld,
       carried = Seq(col(3)))
     val decided = decision.copy(carried = Map(CarriedSlot(left(0), 0) -> at(80)))
     assert(out(join.copy(left = side), decided).get(3L).contains(Unknown))
@@ -145,7 +145,7 @@ class JoinPropagationSuite extends AnyFunSuite {
   }
 
   test("a side without a bound that is to be held promises nothing") {
-    val shape = join.copy(left = ordersSide.copy(bound = None, activeOut = ActiveOut.Held))
+    val shape = join.copy(left = ordersSide.copy(bound = None, activeOut = ActiveOut.Withheld))
     assert(out(shape, decision) == Map(1L -> Unknown, 2L -> at(40)))
     assert(Propagation.levels(shape, decision).flow.out.least.map(_.watermark).contains(Unknown))
   }
@@ -177,13 +177,15 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(out(shape, decision)(3L) == Unknown)
     val slot = CarriedSlot(left(0), 0)
     assert(out(shape, decision.copy(carried = Map(slot -> at(28))))(3L) == at(28))
-    assert(Propagation.levels(shape, decision).inputs(left(0)).carried == Seq(Held(at(30), Some(named("bills")))))
+    assert(Propagation.levels(shape, decision).inputs(left(0)).carried ==
+      Seq(AttributedWatermark(at(30), Some(named("bills")))))
   }
 
   test("where no side has a column left, the minimum of both flows on") {
-    def bare(input: Shape) = JoinSide(input, None, None, Unbounded, Nil, comesOut = true)
+    def bare(input: PlanShape) = JoinSide(input, None, None, Unbounded, Nil, comesOut = true)
     val shape = Join("join", OperatorId(0), bare(project(origin("orders", 1))), bare(project(origin("payments", 2))))
-    assert(Propagation.levels(shape, decision).flow.out == Edge(Map.empty, Some(Held(at(40), Some(named("payments"))))))
+    assert(Propagation.levels(shape, decision).flow.out ==
+      Edge(Map.empty, Some(AttributedWatermark(at(40), Some(named("payments"))))))
   }
 
   // Impressions (delay 20 minutes) left outer join clicks (delay 10 minutes)
@@ -205,14 +207,14 @@ class JoinPropagationSuite extends AnyFunSuite {
 
     def seen(impression: String, click: String) = Observation(
       Map(
-        named("impressions") -> Observation.Heard.whole(time(impression), minutes(20)),
-        named("clicks") -> Observation.Heard.whole(time(click), minutes(10))),
+        named("impressions") -> Observation.OfOrigin.whole(time(impression), minutes(20)),
+        named("clicks") -> Observation.OfOrigin.whole(time(click), minutes(10))),
       Map.empty)
     val start = Moment.first(shape)
     val after1 = start.next(seen("10:00", "10:30"))
     val after2 = after1.next(seen("11:00", "11:04"))
 
-    def levels(levels: Levels) =
+    def levels(levels: OperatorWatermarks) =
       Seq(levels.inputs(left(1)), levels.inputs(right(1)), levels.inputs(left(0))).map(l =>
         (l.input.watermark.millis, l.evicted.get.watermark.millis))
     def times(pairs: (String, String)*) = pairs.map { case (in, evicted) => (Some(time(in)), Some(time(evicted))) }

@@ -16,8 +16,8 @@ class KeyedHashSuite extends AnyFunSuite {
     val colliding = (0 until 1 << 16).map(bits =>
       (0 until 16).map(at => if ((bits >> at & 1) == 0) "Aa" else "BB").mkString)
     assert(colliding.map(_.hashCode).distinct.size === 1)
-    val names = new SplitNames
-    colliding.foreach(name => names.add(SplitNames.encode(Seq(Some(name)))))
+    val names = new SplitNameTable
+    colliding.foreach(name => names.add(SplitNameTable.encode(Seq(Some(name)))))
     // In a table that is half full at most, one and a half are expected.
     assert((0 until names.size).map(names.probes(_).toLong).sum < 2L * names.size)
   }

@@ -12,7 +12,7 @@ class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     PropertyCheckConfiguration(minSuccessful = 300)
   implicit private val noShrinking: Shrink[Long] = Shrink.shrinkAny
 
-  private def numbers(levels: Levels) = levels.inputs.map { case (input, l) =>
+  private def numbers(levels: OperatorWatermarks) = levels.inputs.map { case (input, l) =>
     input -> ((l.input.watermark, l.evicted.map(_.watermark), l.carried.map(_.watermark)))
   }
 
@@ -32,7 +32,7 @@ class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
         model.batch(Map.empty)
         batches += 1
       }
-      assert(batches <= 2 * Shape.postOrder(shape).size + 2)
+      assert(batches <= 2 * PlanShape.postOrder(shape).size + 2)
       val there = at.now
       (1 to 10).foreach(_ => model.batch(Map.empty))
       assert(at.now == there, s"in $shape")
@@ -40,7 +40,9 @@ class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   private def saw(first: Long, second: Long) = Observation(
-    Map(named("first") -> Observation.Heard.whole(first, 0), named("second") -> Observation.Heard.whole(second, 0)),
+    Map(
+      named("first") -> Observation.OfOrigin.whole(first, 0),
+      named("second") -> Observation.OfOrigin.whole(second, 0)),
     Map.empty)
 
   test("a carried column arrives at the next operator in the batch after it came in") {

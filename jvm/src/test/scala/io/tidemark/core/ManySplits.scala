@@ -14,10 +14,10 @@ final class ManySplits(seed: Long, idleAfter: Option[Long] = None) {
   /** The entry of the next batch.
     * @param speak numbers of the splits that have rows in it
     */
-  def next(speak: Iterable[Int]): Entry = {
+  def next(speak: Iterable[Int]): WatermarkEntry = {
     batch += 1
     now += 1000L + random.nextInt(5000)
-    val times = new SplitTimes
+    val times = new MaxEventTimes
     speak.foreach(split => times.note(nameOf(split), now - random.nextInt(3600000)))
     val silent = idleAfter.fold(state.splits)(after => state.splits.idleSince(now - after, OnReturn.CatchUp))
     state = state.copy(splits = silent.heard(times, 0L, now, OnReturn.CatchUp))
@@ -29,7 +29,7 @@ final class ManySplits(seed: Long, idleAfter: Option[Long] = None) {
   /** Another input, of which everything has to be written. */
   def begunAnew(): Unit = state = OriginState(Splits.none.atLeast(state.watermark), splitBy = Seq("site"))
 
-  def entry: Entry = Entry(
+  def entry: WatermarkEntry = WatermarkEntry(
     batch,
     now,
     now,
@@ -41,5 +41,5 @@ final class ManySplits(seed: Long, idleAfter: Option[Long] = None) {
 }
 
 object ManySplits {
-  def nameOf(split: Int): Array[Byte] = SplitNames.encode(Seq(Some(s"device-$split")))
+  def nameOf(split: Int): Array[Byte] = SplitNameTable.encode(Seq(Some(s"device-$split")))
 }

@@ -1,20 +1,23 @@
 package io.tidemark.core
 
 /** A query between two batches, run as the engine runs it: `entry` is all that it remembers. */
-private[core] final case class Moment(shape: Shape, entry: Entry, rules: Map[OriginName, OriginRules] = Map.empty) {
+private[core] final case class Moment(
+    shape: PlanShape,
+    entry: WatermarkEntry,
+    rules: Map[OriginName, OriginRules] = Map.empty) {
 
   /** What the next batch judges late rows by. */
-  lazy val late: Levels = Propagation.levels(shape, entry.decision)
+  lazy val late: OperatorWatermarks = Propagation.levels(shape, entry.decision)
 
   /** What the next batch closes windows and evicts state by. */
-  lazy val now: Levels = Propagation.levels(shape, decision)
+  lazy val now: OperatorWatermarks = Propagation.levels(shape, decision)
 
   private def start = BatchStart.at(1000 * (entry.batch + 1))
   private def decision = entry.decide(start, rules)
 
   /** After the next batch, which saw this. */
   def next(seen: Observation): Moment = {
-    val ended = Observation.Ended(entry.batch + 1, start, start.millis)
+    val ended = Observation.BatchEnd(entry.batch + 1, start, start.millis)
     copy(entry = Observation.observe(entry, ended, decision, now, seen, rules))
   }
 
@@ -23,5 +26,5 @@ private[core] final case class Moment(shape: Shape, entry: Entry, rules: Map[Ori
 }
 
 private[core] object Moment {
-  def first(shape: Shape): Moment = Moment(shape, Entry.initial(Plans.names(shape), -1L, 0L, 0L))
+  def first(shape: PlanShape): Moment = Moment(shape, WatermarkEntry.initial(Plans.names(shape), -1L, 0L, 0L))
 }

@@ -1,7 +1,7 @@
 package io.tidemark.core
 
 import Plans._
-import Shape._
+import PlanShape._
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -15,13 +15,13 @@ class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val payments = origin("payments", 2)
   private val bounded = ActiveOut.Bounded
 
-  private def joined(left: Shape, right: Shape, carried: Long*) = Join(
+  private def joined(left: PlanShape, right: PlanShape, carried: Long*) = Join(
     "join",
     OperatorId(10),
     JoinSide(left, Some(col(1)), Some(Bound(Side.Right, col(2), -26)), bounded, carried.map(col), comesOut = true),
     JoinSide(right, Some(col(2)), Some(Bound(Side.Left, col(1), -11)), bounded, Nil, comesOut = true))
 
-  private def neverOvertaken(shape: Shape): Unit =
+  private def neverOvertaken(shape: PlanShape): Unit =
     forAll(Gen.long, Gen.oneOf(1L, 4L, 10L)) { (seed, width) =>
       val run = RowModel.run(shape, RandomHistory(names(shape), seed), width)
       assert(run.overtaken.isEmpty)
@@ -75,7 +75,7 @@ class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       val both = joined(orders, payments)
       both.copy(left = both.left.copy(bound = None, activeOut = out))
     }
-    def overtaken(shape: Shape) = (1L to 200L).exists { seed =>
+    def overtaken(shape: PlanShape) = (1L to 200L).exists { seed =>
       val promised = shape match {
         // As if the bound were there: the model then holds the plan to its promise.
         case join: Join if join.left.activeOut == ActiveOut.Unbounded =>
@@ -85,6 +85,6 @@ class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       RowModel.run(promised, RandomHistory(names(shape), seed), 1).overtaken.nonEmpty
     }
     assert(overtaken(shape(ActiveOut.Unbounded)))
-    assert(!overtaken(shape(ActiveOut.Held)))
+    assert(!overtaken(shape(ActiveOut.Withheld)))
   }
 }

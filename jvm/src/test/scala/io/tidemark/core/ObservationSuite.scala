@@ -11,10 +11,11 @@ class ObservationSuite extends AnyFunSuite {
   private val start = Moment.first(shape)
 
   private def saw(newest: Long, delay: Long) =
-    Observation(Map(orders -> Observation.Heard.whole(newest, delay)), Map.empty)
+    Observation(Map(orders -> Observation.OfOrigin.whole(newest, delay)), Map.empty)
   private val nothing = Observation(Map.empty, Map.empty)
 
-  private def reached(entry: Entry) = (entry.origins(orders).watermark, entry.origins(orders).maxEventTimeMillis)
+  private def reached(entry: WatermarkEntry) =
+    (entry.origins(orders).watermark, entry.origins(orders).maxEventTimeMillis)
 
   test("a clock is the largest event time minus the delay") {
     val after = start.next(saw(100, 30)).entry
@@ -24,7 +25,7 @@ class ObservationSuite extends AnyFunSuite {
 
   test("an entry says which batch it is of, when that ran, and what it worked with") {
     val first = start.next(saw(100, 30)).entry
-    val ended = Observation.Ended(1, BatchStart.at(4711), 4712)
+    val ended = Observation.BatchEnd(1, BatchStart.at(4711), 4712)
     val decision = first.standing
     val second = Observation.observe(first, ended, decision, Propagation.levels(shape, decision), nothing, Map.empty)
     assert((second.batch, second.timestampMillis, second.endMillis, second.decision) == ((1L, 4711L, 4712L, decision)))
@@ -66,7 +67,7 @@ class ObservationSuite extends AnyFunSuite {
   test("what a union has reached is kept, and not given up when an input returns with less") {
     val both = union(origin("orders", 1) -> Some(1), origin("payments", 2) -> Some(2))
     def entry(payments: Watermark, floors: Map[UnionSlot, Watermark]) =
-      Entry.initial(Nil, 0, 0, 0).copy(
+      WatermarkEntry.initial(Nil, 0, 0, 0).copy(
         origins = Map(orders -> state(at(100)), named("payments") -> state(payments)),
         unionFloors = floors)
     val idle = Moment(both, entry(Watermark.Idle(None), Map.empty)).next(nothing).entry
@@ -79,7 +80,7 @@ class ObservationSuite extends AnyFunSuite {
   // Rows with columns 1 (active) and 2 (carried) are aggregated; the active column closes state up to 70.
   private val carrying = aggregation(3, origin("payments", 2, origin("orders", 1)), 1, carried = 2)
   private val slot = CarriedSlot(left(3), 0)
-  private def entry(payments: Watermark, carried: Watermark, inState: (Long, Long)*) = Entry(
+  private def entry(payments: Watermark, carried: Watermark, inState: (Long, Long)*) = WatermarkEntry(
     batch = 6,
     timestampMillis = 0,
     endMillis = 0,
@@ -89,8 +90,8 @@ class ObservationSuite extends AnyFunSuite {
     carried = Map(slot -> carried),
     ledgers = Map(left(3) -> ledger(inState: _*)))
   private def ledger(inState: (Long, Long)*) =
-    Ledger(1, TreeMap.from(inState.map { case (active, carried) => active -> Vector(Some(carried)) }))
-  private def carriedAfter(entry: Entry, noted: (Long, Long)*): Watermark =
+    CarriedMinima(1, TreeMap.from(inState.map { case (active, carried) => active -> Vector(Some(carried)) }))
+  private def carriedAfter(entry: WatermarkEntry, noted: (Long, Long)*): Watermark =
     Moment(carrying, entry).next(Observation(Map.empty, Map(left(3) -> ledger(noted: _*)))).entry.carried(slot)
 
   test("a carried column goes as far as it came in when nothing is in state") {

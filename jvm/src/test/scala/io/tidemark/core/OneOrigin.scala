@@ -4,7 +4,7 @@ package io.tidemark.core
 private[core] final case class OneOrigin(
     origin: OriginName,
     rules: OriginRules,
-    entry: Entry = Entry.initial(Nil, -1, 0, 0),
+    entry: WatermarkEntry = WatermarkEntry.initial(Nil, -1, 0, 0),
     found: Map[OriginName, Long] = Map.empty) {
   private val all = Map(origin -> rules)
 
@@ -23,17 +23,17 @@ private[core] final case class OneOrigin(
       known: Seq[String] = Nil,
       unread: Option[Unread] = None,
       waiting: Boolean = false): OneOrigin = {
-    val times = new SplitTimes
+    val times = new MaxEventTimes
     rows.foreach { case (split, time) =>
-      times.note(if (rules.splitBy.isEmpty) SplitNames.Whole else OneOrigin.name(split), time)
+      times.note(if (rules.splitBy.isEmpty) SplitNameTable.Whole else OneOrigin.name(split), time)
     }
-    val heard = Observation.Heard(times, rules.delayMillis, known.map(OneOrigin.name), waiting)
+    val heard = Observation.OfOrigin(times, rules.delayMillis, known.map(OneOrigin.name), waiting)
     val seen = Observation(Map(origin -> heard), Map.empty)
     val shape = Plans.origin("o", 1)
     val worked = decision(start, unread)
     val begun = BatchStart(start, unread.map(origin -> _).toMap)
     val now = entry.foundUntil(begun, found)
-    val ended = Observation.Ended(entry.batch + 1, begun, end, now)
+    val ended = Observation.BatchEnd(entry.batch + 1, begun, end, now)
     copy(entry = Observation.observe(entry, ended, worked, Propagation.levels(shape, worked), seen, all), found = now)
   }
 
@@ -45,5 +45,5 @@ private[core] final case class OneOrigin(
 }
 
 private[core] object OneOrigin {
-  def name(split: String): Array[Byte] = SplitNames.encode(Seq(Option(split)))
+  def name(split: String): Array[Byte] = SplitNameTable.encode(Seq(Option(split)))
 }

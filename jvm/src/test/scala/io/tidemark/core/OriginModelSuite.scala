@@ -68,7 +68,7 @@ class OriginModelSuite extends AnyFunSuite {
       val before = numbers.size
       for (after <- rules.idleAfterMillis; to <- found; from <- last)
         if (holds && isHeard && to - from >= after) clocks.heardLater(lastEnd - from, lastEnd)
-      (rules.expected.map(SplitNames.decode(_).head.orNull) ++ known).foreach(number(_, lastEnd))
+      (rules.expected.map(SplitNameTable.decode(_).head.orNull) ++ known).foreach(number(_, lastEnd))
       val largest = rows.groupMapReduce(_._1)(_._2)(math.max)
       rows.foreach(row => number(row._1, lastEnd))
       clocks.hearAll(numbers.keys.toSeq.map(name => largest.get(name).map(_ - rules.delayMillis)), lastEnd)

@@ -14,7 +14,8 @@ class OriginSuite extends AnyFunSuite {
   private val whole = rules.copy(splitBy = Nil)
 
   /** A query of this origin alone. */
-  private def At(rules: OriginRules, entry: Entry = Entry.initial(Nil, -1, 0, 0)) = OneOrigin(origin, rules, entry)
+  private def At(rules: OriginRules, entry: WatermarkEntry = WatermarkEntry.initial(Nil, -1, 0, 0)) =
+    OneOrigin(origin, rules, entry)
 
   test("the watermark is the least clock of the splits") {
     val at = At(rules).batch(0, 1, Seq("a" -> 500, "b" -> 200))

@@ -1,6 +1,6 @@
 package io.tidemark.core
 
-import Shape._
+import PlanShape._
 
 /** Short names for what the tests of plans are written in. */
 private[core] object Plans {
@@ -21,7 +21,7 @@ private[core] object Plans {
   def state(watermark: Watermark, maxEventTimeMillis: Option[Long] = None): OriginState = {
     val splits = watermark match {
       case Watermark.Idle(reached) =>
-        Splits.restored(Seq(Splits.Written(SplitNames.Whole, Coalescer.Idle, reached, 0L)), Watermark.Unknown)
+        Splits.restored(Seq(Splits.Written(SplitNameTable.Whole, Coalescer.Idle, reached, 0L)), Watermark.Unknown)
       case other => Splits.none.atLeast(other)
     }
     OriginState(splits, maxEventTimeMillis)
@@ -29,20 +29,20 @@ private[core] object Plans {
   def named(key: String): OriginName = OriginName(key, 0)
   def col(id: Long): ColumnId = ColumnId(id)
 
-  def origin(key: String, column: Long, input: Shape = Source("files")): Origin =
+  def origin(key: String, column: Long, input: PlanShape = Source("files")): Origin =
     Origin("withWatermark", named(key), col(column), input)
 
   /** Output column -> input column. */
-  def project(input: Shape, columns: (Long, Long)*): Stateless =
+  def project(input: PlanShape, columns: (Long, Long)*): Stateless =
     Stateless("project", Seq(input), columns.map { case (to, from) => col(to) -> col(from) })
 
   /** A union with one event-time column, the first, called like that of its first input. */
-  def union(inputs: (Shape, Option[Long])*): Union = {
+  def union(inputs: (PlanShape, Option[Long])*): Union = {
     val columns = inputs.map(_._2.map(col))
     Union("union", Some(0), inputs.map(_._1), Seq(UnionColumn(columns.head.get, 0, columns)))
   }
 
-  def aggregation(id: Long, input: Shape, active: Long, carried: Long*): Stateful =
+  def aggregation(id: Long, input: PlanShape, active: Long, carried: Long*): Stateful =
     Stateful("aggregation", OperatorId(id), input, Some(col(active)), Seq(col(active)), carried.map(col))
 
   def left(operator: Long): Input = Input(OperatorId(operator), Side.Left)
@@ -52,9 +52,9 @@ private[core] object Plans {
   def heard(origins: (String, Watermark)*): Decision =
     Decision.none.copy(origins = origins.map { case (key, watermark) => named(key) -> watermark }.toMap)
 
-  def names(shape: Shape): Seq[OriginName] = postOrder(shape).collect { case o: Origin => o.name }.distinct
+  def names(shape: PlanShape): Seq[OriginName] = postOrder(shape).collect { case o: Origin => o.name }.distinct
 
   /** The watermark of each column that leaves the plan. */
-  def out(shape: Shape, decision: Decision): Map[Long, Watermark] =
+  def out(shape: PlanShape, decision: Decision): Map[Long, Watermark] =
     Propagation.levels(shape, decision).flow.out.columns.map { case (id, held) => id.value -> held.watermark }
 }

@@ -3,7 +3,7 @@ package io.tidemark.core
 import scala.util.Random
 
 import Plans._
-import Shape._
+import PlanShape._
 import org.scalacheck.{Gen, Shrink}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -17,8 +17,8 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
   // A seed that is made smaller is another plan altogether.
   implicit private val noShrinking: Shrink[Long] = Shrink.shrinkAny
 
-  private def history(shape: Shape, seed: Long) = RandomHistory(names(shape), seed + 1)
-  private def edges(flow: Flow): Seq[Edge] = flow.inputs.flatMap(edges) :+ flow.out
+  private def history(shape: PlanShape, seed: Long) = RandomHistory(names(shape), seed + 1)
+  private def edges(flow: PropagatedNode): Seq[Edge] = flow.inputs.flatMap(edges) :+ flow.out
   private def watermarks(edge: Edge) = (edge.columns.map(c => c._1 -> c._2.watermark), edge.least.map(_.watermark))
 
   test("no watermark goes back, on any edge and at any operator") {
@@ -95,11 +95,11 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  private def numbers(levels: Levels) = levels.inputs.map { case (input, l) =>
+  private def numbers(levels: OperatorWatermarks) = levels.inputs.map { case (input, l) =>
     input -> ((l.input.watermark, l.evicted.map(_.watermark), l.carried.map(_.watermark)))
   }
 
-  private def shuffled(shape: Shape, random: Random): Shape = shape match {
+  private def shuffled(shape: PlanShape, random: Random): PlanShape = shape match {
     case union: Union =>
       val order = random.shuffle(union.inputs.indices.toVector)
       union.copy(
@@ -119,7 +119,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("a union never goes back, whichever inputs fall idle and whenever they return") {
     forAll(Gen.choose(2, 5).flatMap(n => Gen.nonEmptyListOf(Gen.listOfN(n, anyWatermark)))) { batches =>
       val inputs = batches.head.indices.map(i => origin(s"o$i", i.toLong))
-      val shape = aggregation(99, union(inputs.map(o => (o: Shape, Option(o.column.value))): _*), active = 0)
+      val shape = aggregation(99, union(inputs.map(o => (o: PlanShape, Option(o.column.value))): _*), active = 0)
       batches.foldLeft(Moment.first(shape)) { (before, watermarks) =>
         val origins = inputs.map(_.name).zip(watermarks.map(state(_))).toMap
         val at = Moment(shape, before.entry.copy(origins = origins))

@@ -1,7 +1,7 @@
 package io.tidemark.core
 
 import Plans._
-import Shape._
+import PlanShape._
 import Watermark.{Idle, Unknown}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -11,7 +11,7 @@ class PropagationSuite extends AnyFunSuite {
   private val payments = origin("payments", 2)
   private val both = heard("orders" -> at(100), "payments" -> at(40))
 
-  private def flow(shape: Shape, decision: Decision): Edge = Propagation.levels(shape, decision).flow.out
+  private def flow(shape: PlanShape, decision: Decision): Edge = Propagation.levels(shape, decision).flow.out
 
   test("a source without event time has no watermark") {
     assert(flow(Source("files"), both) == Edge.empty)
@@ -19,7 +19,7 @@ class PropagationSuite extends AnyFunSuite {
 
   test("an origin gives its column its own watermark") {
     assert(flow(orders, both) == {
-      val own = Held(at(100), Some(named("orders")))
+      val own = AttributedWatermark(at(100), Some(named("orders")))
       Edge(Map(col(1) -> own), Some(own))
     })
   }
@@ -58,7 +58,7 @@ class PropagationSuite extends AnyFunSuite {
 
   test("the minimum of all that flowed in stays when its column is dropped") {
     val shape = project(origin("payments", 2, orders), 1L -> 1L)
-    assert(flow(shape, both).least.contains(Held(at(40), Some(named("payments")))))
+    assert(flow(shape, both).least.contains(AttributedWatermark(at(40), Some(named("payments")))))
   }
 
   test("a stateless operator of two inputs keeps the columns of both") {
@@ -68,7 +68,7 @@ class PropagationSuite extends AnyFunSuite {
 
   test("a union has the minimum of its inputs, under the first one's column, and says who holds it") {
     val shape = union(orders -> Some(1), payments -> Some(2))
-    assert(flow(shape, both).columns == Map(col(1) -> Held(at(40), Some(named("payments")))))
+    assert(flow(shape, both).columns == Map(col(1) -> AttributedWatermark(at(40), Some(named("payments")))))
     assert(Propagation.levels(shape, both).unions == Map(UnionSlot(0, 0) -> at(40)))
   }
 
@@ -122,14 +122,15 @@ class PropagationSuite extends AnyFunSuite {
   test("a union does not turn back to an input that returns with an older clock") {
     val shape = union(orders -> Some(1), payments -> Some(2))
     val floor = both.copy(unionFloors = Map(UnionSlot(0, 0) -> at(100)))
-    assert(flow(shape, floor).columns == Map(col(1) -> Held(at(100), Some(named("payments")))))
+    assert(flow(shape, floor).columns == Map(col(1) -> AttributedWatermark(at(100), Some(named("payments")))))
     assert(out(shape, heard("orders" -> at(100)).copy(unionFloors = floor.unionFloors)) == Map(1L -> at(100)))
   }
 
   test("a stateful operator judges and evicts by its active column, whatever the others are") {
     val shape = aggregation(3, origin("payments", 2, orders), active = 1)
-    val own = Held(at(100), Some(named("orders")))
-    assert(Propagation.levels(shape, both).inputs == Map(left(3) -> InputLevels(own, Some(own), Nil, closes = true)))
+    val own = AttributedWatermark(at(100), Some(named("orders")))
+    assert(Propagation.levels(shape, both).inputs ==
+      Map(left(3) -> InputWatermarks(own, Some(own), Nil, closes = true)))
     assert(out(shape, both) == Map(1L -> at(100)))
   }
 
@@ -145,7 +146,7 @@ class PropagationSuite extends AnyFunSuite {
     val remembered = both.copy(carried = Map(CarriedSlot(left(3), 0) -> at(35)))
     assert(out(shape, remembered) == Map(1L -> at(100), 2L -> at(35)))
     val levels = Propagation.levels(shape, remembered)
-    assert(levels.inputs(left(3)).carried == Seq(Held(at(40), Some(named("payments")))))
+    assert(levels.inputs(left(3)).carried == Seq(AttributedWatermark(at(40), Some(named("payments")))))
     assert(levels.flow.out.columns(col(2)).by.contains(named("payments")))
   }
 
@@ -165,7 +166,7 @@ class PropagationSuite extends AnyFunSuite {
   test("a declared column has the watermark of the operator below") {
     val below = Stateful("transformWithState", OperatorId(3), origin("payments", 2, orders), Some(col(1)), Nil, Nil)
     assert(flow(Declared("event time of state", col(9), below), both) == {
-      val own = Held(at(100), Some(named("orders")))
+      val own = AttributedWatermark(at(100), Some(named("orders")))
       Edge(Map(col(9) -> own), Some(own))
     })
   }

@@ -13,7 +13,7 @@ private[core] final case class RandomHistory(
   def observations: Seq[Observation] = batches.map { arrivals =>
     val newest = arrivals.collect {
       case (name, times) if times.nonEmpty =>
-        name -> Observation.Heard.whole(times.max, delay(name))
+        name -> Observation.OfOrigin.whole(times.max, delay(name))
     }
     Observation(newest, Map.empty)
   }

@@ -2,14 +2,14 @@ package io.tidemark.core
 
 import scala.util.Random
 
-import Shape._
+import PlanShape._
 
 /** Draws plans: 1 to 4 inputs, then 1 to 6 operators of every kind, column ids as a planner would give them. */
 private[core] final class RandomPlan(random: Random) {
   import RandomPlan._
 
   /** A plan so far, and the event-time columns that leave it. */
-  private case class Part(shape: Shape, columns: Vector[ColumnId])
+  private case class Part(shape: PlanShape, columns: Vector[ColumnId])
 
   private val fresh = Iterator.from(1)
   private def column(): ColumnId = ColumnId(fresh.next().toLong)
@@ -20,7 +20,7 @@ private[core] final class RandomPlan(random: Random) {
   private def one[A](all: Seq[A]): A = all(random.nextInt(all.size))
   private def some[A](all: Vector[A]): Vector[A] = all.filter(_ => random.nextBoolean())
 
-  def plan(): Shape = {
+  def plan(): PlanShape = {
     val leaves = Vector.fill(1 + random.nextInt(4))(leaf())
     val grown = (1 to 1 + random.nextInt(6)).foldLeft(leaves)((parts, _) => grow(parts))
     Iterator.iterate(grown)(combine).dropWhile(_.size > 1).next().head.shape
@@ -131,7 +131,7 @@ private[core] final class RandomPlan(random: Random) {
     val (low, high) =
       one(Seq((Some(0L), Some(0L)), (Some(-20L), Some(5L)), (Some(0L), None), (None, Some(9L)), (None, None)))
     val semi = random.nextInt(5) == 0
-    val free = one(Seq(ActiveOut.Unbounded, ActiveOut.Held))
+    val free = one(Seq(ActiveOut.Unbounded, ActiveOut.Withheld))
     def side(part: Part, active: Option[ColumnId], bound: Option[Bound], comesOut: Boolean) = JoinSide(
       part.shape,
       active,
@@ -155,5 +155,5 @@ private[core] object RandomPlan {
   val Aggregation = "aggregation"
   val Map = "map of "
 
-  def apply(seed: Long): Shape = new RandomPlan(new Random(seed)).plan()
+  def apply(seed: Long): PlanShape = new RandomPlan(new Random(seed)).plan()
 }

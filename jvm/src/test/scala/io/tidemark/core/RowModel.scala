@@ -3,7 +3,7 @@ package io.tidemark.core
 import scala.collection.immutable.TreeMap
 import scala.collection.mutable
 
-import Shape._
+import PlanShape._
 
 /** A row: the times of its event-time columns, and those of them that were on time where they began. */
 private[core] final case class Row(times: Map[ColumnId, Long], onTime: Set[ColumnId]) {
@@ -20,12 +20,12 @@ private[core] final case class Row(times: Map[ColumnId, Long], onTime: Set[Colum
   *
   * @param width of the buckets in which carried values are noted
   */
-private[core] final class RowModel(shape: Shape, delay: OriginName => Long, width: Long) {
+private[core] final class RowModel(shape: PlanShape, delay: OriginName => Long, width: Long) {
   private var moment = Moment.first(shape)
   private var state = Map.empty[Input, Vector[Row]].withDefaultValue(Vector.empty)
   private var arrivals = Map.empty[OriginName, Seq[Long]]
   private val newest = mutable.Map.empty[OriginName, Long]
-  private val noted = mutable.Map.empty[Input, Ledger]
+  private val noted = mutable.Map.empty[Input, CarriedMinima]
 
   /** What went wrong, in words. */
   val overtaken = mutable.ArrayBuffer.empty[String]
@@ -34,18 +34,18 @@ private[core] final class RowModel(shape: Shape, delay: OriginName => Long, widt
   var judged = 0
   var late = 0
 
-  def entry: Entry = moment.entry
+  def entry: WatermarkEntry = moment.entry
 
   def batch(rows: Map[OriginName, Seq[Long]]): Unit = {
     arrivals = rows
     newest.clear()
     noted.clear()
     visit(moment.late.flow)
-    val seen = newest.map { case (name, time) => name -> Observation.Heard.whole(time, delay(name)) }
+    val seen = newest.map { case (name, time) => name -> Observation.OfOrigin.whole(time, delay(name)) }
     moment = moment.next(Observation(seen.toMap, noted.toMap))
   }
 
-  private def visit(flow: Flow): Vector[Row] = {
+  private def visit(flow: PropagatedNode): Vector[Row] = {
     val below = flow.inputs.map(visit)
     val out = flow.shape match {
       case _: Source => Vector.empty
@@ -69,7 +69,7 @@ private[core] final class RowModel(shape: Shape, delay: OriginName => Long, widt
     rows
   }
 
-  private def watch(flow: Flow, row: Row): Unit =
+  private def watch(flow: PropagatedNode, row: Row): Unit =
     for (column <- row.onTime; held <- flow.out.columns.get(column)) {
       if (flow.shape.isInstanceOf[Stateful] || flow.shape.isInstanceOf[Join]) judged += 1
       if (row.times(column) <= held.watermark.sparkMillis)
@@ -114,9 +114,11 @@ private[core] final class RowModel(shape: Shape, delay: OriginName => Long, widt
     val in = rows.filter(_.times.contains(active))
     if (carried.nonEmpty) {
       val ledgers = in.map { row =>
-        Ledger(width, TreeMap(Ledger.bucketEnd(row.times(active), width) -> carried.map(row.times.get).toVector))
+        CarriedMinima(
+          width,
+          TreeMap(CarriedMinima.bucketEnd(row.times(active), width) -> carried.map(row.times.get).toVector))
       }
-      noted.update(input, ledgers.foldLeft(Ledger(width, TreeMap.empty))(_ add _))
+      noted.update(input, ledgers.foldLeft(CarriedMinima(width, TreeMap.empty))(_ add _))
     }
     val all = state(input) ++ in
     val evicted = moment.now.inputs(input).evicted.map(_.watermark.sparkMillis)
@@ -184,7 +186,7 @@ private[core] object RowModel {
   /** More rows than these on an edge tell nothing new. */
   val MostRows = 40
 
-  def run(shape: Shape, history: RandomHistory, width: Long): RowModel = {
+  def run(shape: PlanShape, history: RandomHistory, width: Long): RowModel = {
     val model = new RowModel(shape, history.delay, width)
     history.batches.foreach(model.batch)
     model

@@ -71,24 +71,25 @@ object JoinUnit {
     def limit(column: Long): Option[Long] =
       furthest(postpone.filter(_.to == column).flatMap(p => levels(p).inputs(Input(Operator, sideOf(column))).evicted))
 
-    private def furthest(all: Seq[Held]): Option[Long] = all.flatMap(_.watermark.millis).maxOption.map(_ + Offset)
+    private def furthest(all: Seq[AttributedWatermark]): Option[Long] =
+      all.flatMap(_.watermark.millis).maxOption.map(_ + Offset)
 
-    private def levels(bound: Postpone): Levels = {
+    private def levels(bound: Postpone): OperatorWatermarks = {
       val origins = (left ++ right).map(key => key -> OriginName(key.toString, 0)).toMap
       val decision = Decision.none.copy(origins = received.map { case (key, time) =>
         origins(key) -> (Watermark.At(time - Offset): Watermark)
       }.toMap)
       val bounded = sideOf(bound.to)
-      def side(at: Side, active: Long): Shape.JoinSide = Shape.JoinSide(
-        Shape.Origin("input", origins(active), ColumnId(active), Shape.Source("rows")),
+      def side(at: Side, active: Long): PlanShape.JoinSide = PlanShape.JoinSide(
+        PlanShape.Origin("input", origins(active), ColumnId(active), PlanShape.Source("rows")),
         Some(ColumnId(active)),
-        Option.when(at == bounded)(Shape.Bound(sideOf(bound.from), ColumnId(bound.from), -bound.by)),
-        Shape.ActiveOut.Bounded,
+        Option.when(at == bounded)(PlanShape.Bound(sideOf(bound.from), ColumnId(bound.from), -bound.by)),
+        PlanShape.ActiveOut.Bounded,
         Nil,
         comesOut = at == bounded)
       val of = Map(bounded -> bound.to, sideOf(bound.from) -> bound.from)
       Propagation.levels(
-        Shape.Join("join", Operator, side(Side.Left, of(Side.Left)), side(Side.Right, of(Side.Right))),
+        PlanShape.Join("join", Operator, side(Side.Left, of(Side.Left)), side(Side.Right, of(Side.Right))),
         decision)
     }
 

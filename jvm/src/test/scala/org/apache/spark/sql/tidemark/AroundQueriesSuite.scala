@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, Streaming
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.tidemark.columns.OperatorInput
-import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.query.RunningQueries
 
 /** What else goes on in a session with keyed queries. */
 class AroundQueriesSuite extends TwoStreams {
@@ -57,7 +57,7 @@ class AroundQueriesSuite extends TwoStreams {
       try {
         stream.addData(1 -> at("10:00"))
         running.processAllAvailable()
-        assert(Takeovers.get(running.runId).exists(_.isRight) === enabled)
+        assert(RunningQueries.get(running.runId).exists(_.isRight) === enabled)
         assert(spark.streams.get(running.id) === null)
       } finally running.stop()
     }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.streaming.sources.ContinuousMemoryStream
 import org.apache.spark.sql.functions.date_format
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.Trigger
-import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
 
 /** In continuous mode Spark refuses watermarks, and with them all that Tidemark adds to them; what has none runs as ever. */
@@ -34,7 +34,7 @@ class ContinuousModeSuite extends KeyedWatermarkTest {
       CheckAnswer("10:00", "12:00"),
       Execute { query =>
         assert(query.isInstanceOf[ContinuousExecution])
-        assert(Takeovers.get(query.runId).isEmpty && Takeovers.report(query.id, Report.json).isEmpty)
+        assert(RunningQueries.get(query.runId).isEmpty && RunningQueries.report(query.id, Report.json).isEmpty)
       },
       StopStream)
   }

@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Files
 
 import io.tidemark.TidemarkException
-import io.tidemark.core.{Entry, EntryCodec, ManySplits}
+import io.tidemark.core.{EntryCodec, ManySplits, WatermarkEntry}
 
 import org.apache.commons.io.FileUtils
 import org.apache.hadoop.conf.Configuration
@@ -28,7 +28,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
   private def file(checkpoint: File, name: String): File = new File(checkpoint, s"tidemark/$name")
 
   /** Batches of a query in which some splits speak; each entry as it was written. */
-  private def batches(log: EntryLog, query: ManySplits, many: Int): Seq[Entry] = (0 until many).map { _ =>
+  private def batches(log: EntryLog, query: ManySplits, many: Int): Seq[WatermarkEntry] = (0 until many).map { _ =>
     val entry = query.next(if (query.entry.batch < 0) 0 until Many else query.some(0.02, Many))
     log.write(entry)
     entry
@@ -53,7 +53,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     withTempDir { checkpoint =>
       val query = new ManySplits(2)
       val log = open(checkpoint, retain = 20)
-      var entries = Seq.empty[Entry]
+      var entries = Seq.empty[WatermarkEntry]
       // They are written on another thread: as many batches as it takes.
       eventually(timeout(60.seconds)) {
         entries ++= batches(log, query, 20)
@@ -88,7 +88,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     withTempDir { checkpoint =>
       val query = new ManySplits(8)
       val log = open(checkpoint)
-      def next(speak: Iterable[Int]): Entry = {
+      def next(speak: Iterable[Int]): WatermarkEntry = {
         val entry = query.next(speak)
         log.begin(entry.batch)
         log.write(entry)

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import io.tidemark.WatermarkOptions
-import io.tidemark.core.SplitNames
+import io.tidemark.core.SplitNameTable
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.{Column, DataFrame}
@@ -32,7 +32,7 @@ class KafkaSplitsSuite extends ManualClockTest {
 
   private def partitionsAre(names: String*): StreamAction = Execute { query =>
     val splits = keyed(query).snapshot.get.entry.origins.values.head.splits
-    assert((0 until splits.size).map(s => SplitNames.show(splits.name(s))).toSet === names.toSet)
+    assert((0 until splits.size).map(s => SplitNameTable.show(splits.name(s))).toSet === names.toSet)
   }
 
   private val byPartition = Seq(col("topic"), col("partition"))

@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.{Entry, EntryCodec, ManySplits, SplitsSnapshot}
+import io.tidemark.core.{EntryCodec, ManySplits, SplitsSnapshot, WatermarkEntry}
 import io.tidemark.core.EntryCodec.Written
 
 import org.apache.commons.io.FileUtils
@@ -25,7 +25,7 @@ class KeptFormatSuite extends SparkFunSuite {
   private val versions = Paths.get(sys.props("tidemark.root"), "jvm/src/test/resources/format")
   private val now = versions.resolve(EntryCodec.Version.toString)
 
-  private val history: Seq[Entry] = {
+  private val history: Seq[WatermarkEntry] = {
     val query = new ManySplits(seed = 1, idleAfter = Some(6500L))
     val many = EntryCodec.MostWhole + 1
     // Splits speak, are silent, come back, and are new; never more than half of them at once.

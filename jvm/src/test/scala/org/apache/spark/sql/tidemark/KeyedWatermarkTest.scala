@@ -7,7 +7,7 @@ import java.time.{LocalDate, LocalTime, ZoneOffset}
 import java.time.format.DateTimeFormatter
 
 import io.tidemark.Tiered
-import io.tidemark.core.{Entry, EntryCodec}
+import io.tidemark.core.{EntryCodec, WatermarkEntry}
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.{DataFrame, Row}
@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamTest
-import org.apache.spark.sql.tidemark.query.{KeyedQuery, Takeovers}
+import org.apache.spark.sql.tidemark.query.{QueryWatermarks, RunningQueries}
 
 /** A session with Tidemark, and the words that its tests are written in. */
 trait KeyedWatermarkTest extends StreamTest with Tiered {
@@ -50,8 +50,8 @@ trait KeyedWatermarkTest extends StreamTest with Tiered {
   }
 
   /** The keyed watermarks of the running query. */
-  protected def keyed(query: StreamExecution): KeyedQuery =
-    Takeovers.get(query.runId) match {
+  protected def keyed(query: StreamExecution): QueryWatermarks =
+    RunningQueries.get(query.runId) match {
       case Some(Right(takeover)) => takeover.query.getOrElse(fail("the query is left to Spark"))
       case other => fail(s"the query is not taken over: $other")
     }
@@ -67,7 +67,7 @@ trait KeyedWatermarkTest extends StreamTest with Tiered {
   protected def entryFile(checkpoint: File, batch: Long): File = new File(checkpoint, s"tidemark/$batch")
 
   /** The whole entry of a batch. */
-  protected def entry(checkpoint: File, batch: Long): Entry =
+  protected def entry(checkpoint: File, batch: Long): WatermarkEntry =
     EntryCodec.decode(Files.readAllBytes(entryFile(checkpoint, batch).toPath))
 
   /** Has checkpoints kept by the file manager of that class. */

@@ -19,7 +19,7 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.tidemark.exec.LateRows
-import org.apache.spark.sql.tidemark.planning.LateDrops
+import org.apache.spark.sql.tidemark.planning.LateRowFilters
 import org.apache.spark.sql.types.TimestampType
 
 /** Late rows are counted where they come in, one by one, with how late they were. */
@@ -189,7 +189,7 @@ class LateRowsSuite extends KeyedWatermarkTest {
             save.collectFirst { case restore: SessionWindowStateStoreRestoreExec => restore }.getOrElse(
               save).children.head
           var asked = Seq.empty[(SparkPlan, Attribute)]
-          LateDrops.insert(save.children.head, save, unknown) { (plan, at) =>
+          LateRowFilters.insert(save.children.head, save, unknown) { (plan, at) =>
             asked :+= plan -> at
             plan
           }

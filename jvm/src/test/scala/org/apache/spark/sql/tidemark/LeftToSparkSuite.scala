@@ -11,7 +11,7 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{StreamingQueryException, StreamingQueryListener}
 import org.apache.spark.sql.streaming.StreamingQueryListener._
-import org.apache.spark.sql.tidemark.query.{TakeoverListener, Takeovers}
+import org.apache.spark.sql.tidemark.query.{RunningQueries, TakeoverListener}
 import org.apache.spark.sql.tidemark.report.Report
 import org.apache.spark.sql.tidemark.session.Compatibility
 
@@ -84,7 +84,7 @@ class LeftToSparkSuite extends RefusalsTest {
       val plain = start(events.withWatermark("t", "1 minute"))
       try {
         plain.processAllAvailable()
-        val decision = Takeovers.get(plain.runId).get.toOption.flatMap(_.decision)
+        val decision = RunningQueries.get(plain.runId).get.toOption.flatMap(_.decision)
         assert(decision.flatMap(_.left.toOption) === Some("asynchronous progress tracking"))
         assert(!checkpoint.list.contains("tidemark"))
       } finally plain.stop()
@@ -122,7 +122,8 @@ class LeftToSparkSuite extends RefusalsTest {
         AddData(stream, 1 -> at("10:00"), 2 -> at("10:30")),
         ProcessAllAvailable(),
         CheckNewAnswer(1L),
-        Execute(query => assert(Takeovers.report(query.runId, Report.json).isEmpty && Takeovers.get(query.runId).isEmpty)))
+        Execute(query =>
+          assert(RunningQueries.report(query.runId, Report.json).isEmpty && RunningQueries.get(query.runId).isEmpty)))
     }
   }
 
@@ -151,7 +152,7 @@ class LeftToSparkSuite extends RefusalsTest {
 
   test("a query that could not be taken over fails when it is planned") {
     val failure = new TidemarkException(TidemarkError.takeoverFailed("q", "it was not to be"))
-    afterTakeover(run => Takeovers.begun(run, Left(failure), Report.json)) {
+    afterTakeover(run => RunningQueries.begun(run, Left(failure), Report.json)) {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(
         AddData(stream, 1 -> at("10:00")),
@@ -160,7 +161,7 @@ class LeftToSparkSuite extends RefusalsTest {
   }
 
   test("a query whose start nobody has seen fails when it is planned") {
-    afterTakeover(Takeovers.finished(_, Report.json)) {
+    afterTakeover(RunningQueries.finished(_, Report.json)) {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(AddData(stream, 1 -> at("10:00")), refusal("TAKEOVER_FAILED", "was not seen"))
     }
@@ -169,7 +170,7 @@ class LeftToSparkSuite extends RefusalsTest {
   /** Does something to each run that starts in `body`, after Tidemark's own listener. */
   private def afterTakeover(change: UUID => Unit)(body: => Unit): Unit = {
     if (!spark.streams.listListeners().exists(_.isInstanceOf[TakeoverListener]))
-      spark.streams.addListener(new TakeoverListener(spark))
+      spark.streams.addListener(new TakeoverListener(spark, Report.json))
     val listener = new StreamingQueryListener {
       override def onQueryStarted(event: QueryStartedEvent): Unit = change(event.runId)
       override def onQueryProgress(event: QueryProgressEvent): Unit = ()

@@ -4,7 +4,7 @@ import io.tidemark.WatermarkOptions
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, Origins}
+import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, PlanOrigins}
 import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 
 /** Options of a watermark are those of its own plan: they are not written into tables, and not read from there. */
@@ -34,7 +34,7 @@ class OptionsInTablesSuite extends MarkedColumns {
     val schema = new StructType().add("t", "timestamp", nullable = true, left)
     withTempDir { folder =>
       val table = spark.readStream.schema(schema).parquet(folder.getCanonicalPath)
-      def keys(df: DataFrame) = Origins.of(df.queryExecution.analyzed, spark.sessionState.conf).names.map(_.key)
+      def keys(df: DataFrame) = PlanOrigins.of(df.queryExecution.analyzed, spark.sessionState.conf).names.map(_.key)
       assert(table.schema("t").metadata === left)
       assert(keys(table.withWatermark("t", "0 seconds")) === Seq("t"))
       assert(keys(table.select($"t".as("u")).withWatermark("u", "0 seconds")) === Seq("u"))

@@ -12,7 +12,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.tidemark.columns.EventTimeOptions
-import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
 import org.apache.spark.sql.types.MetadataBuilder
 
@@ -28,7 +28,7 @@ trait RefusalsTest extends KeyedWatermarkTest {
     })(ClassTag(classOf[TidemarkException]))
 
   protected def report(check: JsonNode => Unit): StreamAction =
-    Execute(query => check(new ObjectMapper().readTree(Takeovers.report(query.runId, Report.json).get)))
+    Execute(query => check(new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get)))
 
   /** The column with a key of the user's, before a watermark is put on it. */
   protected def keyed(df: DataFrame, column: String, key: String): DataFrame =

@@ -5,7 +5,7 @@ import java.util.UUID
 import scala.util.Try
 
 import io.tidemark.TidemarkConf
-import io.tidemark.core.Shape
+import io.tidemark.core.PlanShape
 import io.tidemark.oracle.{Carrier, Query, RandomCase, Shrink}
 import io.tidemark.oracle.Query.Input
 
@@ -16,9 +16,9 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, WatermarkPropagator}
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, Origins}
-import org.apache.spark.sql.tidemark.optimizer.MarkOperatorInputs
-import org.apache.spark.sql.tidemark.planning.ShapeBuilder
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, PlanOrigins}
+import org.apache.spark.sql.tidemark.optimizer.InsertOperatorInputs
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
 
 /** For every plan: the column that an operator of stock Spark takes for event time is the one by which it goes here, or
   * [[SameEventTimeSuite.differences]] says why not. Plans are drawn as those of [[FuzzSuite]] are, and not run.
@@ -76,14 +76,14 @@ class SameEventTimeSuite extends OracleComparison {
   /** By what the operator sees, and by what its watermark is computed from, which have to be the same. */
   private def here(query: Query): Seq[Taken] = {
     val texts = new SparkQueries(classicSession, query).texts
-    val origins = Origins.of(texts.queryExecution.analyzed, classicSession.sessionState.conf)
+    val origins = PlanOrigins.of(texts.queryExecution.analyzed, classicSession.sessionState.conf)
     val own = classicSession.cloneSession()
-    own.experimental.extraOptimizations = Seq(new MarkOperatorInputs(() => Some(origins)))
+    own.experimental.extraOptimizations = Seq(new InsertOperatorInputs(() => Some(origins)))
     val plan = planned(own, texts).executedPlan
-    val translated = new ShapeBuilder(origins, TidemarkConf.Unbounded.Spark).build(plan)
-    val goesBy = Shape.postOrder(translated.shape).collect {
-      case stateful: Shape.Stateful => Seq(stateful.active)
-      case join: Shape.Join => Seq(join.left.active, join.right.active)
+    val translated = new PlanShapeBuilder(origins, TidemarkConf.Unbounded.Spark).build(plan)
+    val goesBy = PlanShape.postOrder(translated.shape).collect {
+      case stateful: PlanShape.Stateful => Seq(stateful.active)
+      case join: PlanShape.Join => Seq(join.left.active, join.right.active)
     }.flatten.map(_.map(column => translated.columnNames(column)).toSet)
     val seen = operators(plan)
     assert(seen.size === goesBy.size)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.sql.Timestamp
 
 import io.tidemark.WatermarkOptions
-import io.tidemark.core.{Decision, Entry, OriginName, SplitNames, Watermark}
+import io.tidemark.core.{Decision, OriginName, SplitNameTable, Watermark, WatermarkEntry}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -18,11 +18,11 @@ class SilenceRunAgainSuite extends SilenceTest {
   private type Readings = MemoryStream[(String, Timestamp)]
 
   /** What a batch has worked with, and what it has left: all but when it has ended. */
-  private def done(entry: Entry): (Decision, Map[OriginName, Seq[Any]]) = (
+  private def done(entry: WatermarkEntry): (Decision, Map[OriginName, Seq[Any]]) = (
     entry.decision,
     entry.origins.map { case (name, state) =>
       val splits = state.splits
-      def split(one: Int) = (SplitNames.show(splits.name(one)), splits.clock(one), splits.state(one))
+      def split(one: Int) = (SplitNameTable.show(splits.name(one)), splits.clock(one), splits.state(one))
       val ofSplits = (0 until splits.size).map(split).sortBy(_._1)
       name -> Seq(state.watermark, state.maxEventTimeMillis, state.farAheadRows, ofSplits)
     })
@@ -32,7 +32,7 @@ class SilenceRunAgainSuite extends SilenceTest {
     * @param after what is brought then, and what comes out
     */
   private def sameAgain(name: String, query: => (Readings, DataFrame))(history: Readings => Seq[StreamAction])(
-      inQuestion: Entry => Boolean)(after: Readings => Seq[StreamAction]): Unit =
+      inQuestion: WatermarkEntry => Boolean)(after: Readings => Seq[StreamAction]): Unit =
     test(name) {
       withTempDir { checkpoint =>
         val (stream, df) = query
@@ -53,7 +53,7 @@ class SilenceRunAgainSuite extends SilenceTest {
       }
     }
 
-  private def watermarks(entry: Entry): Set[Watermark] = entry.decision.origins.values.toSet
+  private def watermarks(entry: WatermarkEntry): Set[Watermark] = entry.decision.origins.values.toSet
 
   private def ofDevices(options: WatermarkOptions): (Readings, DataFrame) = {
     val (stream, df) = readings

@@ -5,14 +5,14 @@ import java.nio.file.attribute.FileTime
 import java.util.concurrent.atomic.AtomicReference
 
 import io.tidemark.{TidemarkConf, WatermarkOptions}
-import io.tidemark.core.{Coalescer, SplitNames}
+import io.tidemark.core.{Coalescer, SplitNameTable}
 import io.tidemark.functions.withWatermark
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
 
 /** Which splits of an input are left out of its watermark because they say nothing, and which only wait to be read. */
@@ -70,7 +70,7 @@ class SilentSplitsSuite extends SilenceTest {
     def idleAre(names: String*) = Execute { query =>
       val splits = keyed(query).snapshot.get.entry.origins.values.head.splits
       val idle = (0 until splits.size).filter(splits.state(_) == Coalescer.Idle)
-      assert(idle.map(split => SplitNames.show(splits.name(split))).toSet === names.toSet)
+      assert(idle.map(split => SplitNameTable.show(splits.name(split))).toSet === names.toSet)
     }
     run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
       more(stream, "a" -> "10:00", "b" -> "10:05") ++
@@ -124,7 +124,8 @@ class SilentSplitsSuite extends SilenceTest {
     val options = tenSeconds.copy(splitBy = Seq($"device"), whenIdle = Some("rise"))
     var told = Seq.empty[(Boolean, Int, Int)]
     val look = Execute { query =>
-      val origin = new ObjectMapper().readTree(Takeovers.report(query.runId, Report.json).get).get("origins").get(0)
+      val origin =
+        new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get).get("origins").get(0)
       val splits = origin.get("splits")
       told :+= ((origin.get("idle").asBoolean, splits.get("active").asInt, splits.get("idle").asInt))
     }

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import io.tidemark.TidemarkException
-import io.tidemark.core.{SplitNames, SplitTimes}
+import io.tidemark.core.{MaxEventTimes, SplitNameTable}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.types.UTF8String
 class SplitAccumulatorSuite extends AnyFunSuite {
 
   test("a task that runs twice changes nothing") {
-    val times = SplitTimes.whole(50)
+    val times = MaxEventTimes.whole(50)
     val total = new SplitAccumulator(10)
     val (first, again) = (total.copy(), total.copy())
     first.add(times, partition = 3, rowsFarAhead = 2)
@@ -35,14 +35,14 @@ class SplitAccumulatorSuite extends AnyFunSuite {
       buffer.addNull()
       buffer.add(UTF8String.fromString("b"))
       val name = java.util.Arrays.copyOf(buffer.bytes, buffer.length)
-      assert(name.sameElements(SplitNames.encode(Seq(Some(text), None, Some("b")))), length)
+      assert(name.sameElements(SplitNameTable.encode(Seq(Some(text), None, Some("b")))), length)
     }
   }
 
   test("names that are too long together are told of, by name, wherever it was noticed") {
     def named(name: String) = {
-      val times = new SplitTimes(new SplitNames(most = 8))
-      times.note(SplitNames.encode(Seq(Some(name))), 1L)
+      val times = new MaxEventTimes(new SplitNameTable(most = 8))
+      times.note(SplitNameTable.encode(Seq(Some(name))), 1L)
       times
     }
     val driver = new SplitAccumulator(100)
@@ -63,7 +63,7 @@ class SplitAccumulatorSuite extends AnyFunSuite {
     intercept[TidemarkException](driver.whole("time"))
   }
 
-  private def task(times: SplitTimes): SplitAccumulator = {
+  private def task(times: MaxEventTimes): SplitAccumulator = {
     val seen = new SplitAccumulator(100)
     seen.add(times)
     seen

@@ -4,7 +4,7 @@ import java.sql.Timestamp
 import java.util.concurrent.atomic.AtomicInteger
 
 import io.tidemark.WatermarkOptions
-import io.tidemark.core.{OnReturn, SplitNames, Splits, SplitTimes}
+import io.tidemark.core.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 import io.tidemark.functions.withWatermark
 
 import com.fasterxml.jackson.databind.ObjectMapper
@@ -14,7 +14,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
 import org.apache.spark.util.SizeEstimator
 
@@ -33,7 +33,7 @@ class SplitCostSuite extends SplitInputs {
       Execute { query =>
         assert(keyed(query).snapshot.get.entry.origins.values.head.splits.size === 100000)
         assert(keyed(query).snapshot.get.decision.origins.values.flatMap(_.millis).toSeq === Seq(1000000000L))
-        val report = new ObjectMapper().readTree(Takeovers.report(query.runId, Report.json).get)
+        val report = new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get)
         val splits = report.get("origins").get(0).get("splits")
         assert(splits.get("total").asInt === 100000 && splits.get("active").asInt === 100000)
         assert(splits.get("worst").size === 5)
@@ -100,8 +100,8 @@ class SplitCostSuite extends SplitInputs {
   }
 
   test("a million splits take less than 64 MiB, with their names") {
-    val times = new SplitTimes
-    for (number <- 0 until 1000000) times.note(SplitNames.encode(Seq(Some(s"device-$number"))), number.toLong)
+    val times = new MaxEventTimes
+    for (number <- 0 until 1000000) times.note(SplitNameTable.encode(Seq(Some(s"device-$number"))), number.toLong)
     val splits = Splits.none.heard(times, 0L, 0L, OnReturn.Hold)
     assert(splits.size === 1000000)
     assert(SizeEstimator.estimate(splits) <= (64L << 20))

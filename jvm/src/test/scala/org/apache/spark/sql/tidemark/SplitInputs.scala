@@ -3,13 +3,13 @@ package org.apache.spark.sql.tidemark
 import java.sql.Timestamp
 
 import io.tidemark.WatermarkOptions
-import io.tidemark.core.SplitNames
+import io.tidemark.core.SplitNameTable
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.query.KeyedQuery
+import org.apache.spark.sql.tidemark.query.QueryWatermarks
 
 /** Readings of devices, and what is known of their splits. */
 trait SplitInputs extends RecordedRuns {
@@ -26,8 +26,8 @@ trait SplitInputs extends RecordedRuns {
   protected def counted(df: DataFrame): DataFrame =
     df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
 
-  protected def splitsOf(query: KeyedQuery): Map[String, Option[Long]] = {
+  protected def splitsOf(query: QueryWatermarks): Map[String, Option[Long]] = {
     val splits = query.snapshot.get.entry.origins.values.head.splits
-    (0 until splits.size).map(s => SplitNames.show(splits.name(s)) -> splits.clock(s)).toMap
+    (0 until splits.size).map(s => SplitNameTable.show(splits.name(s)) -> splits.clock(s)).toMap
   }
 }

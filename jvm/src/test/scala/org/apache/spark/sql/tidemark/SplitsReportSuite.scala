@@ -9,7 +9,7 @@ import io.tidemark.core._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalatest.funsuite.AnyFunSuite
 
-import org.apache.spark.sql.tidemark.columns.Origins
+import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.report.SplitsReport
 
 /** Who is named in a report, of many splits. */
@@ -17,14 +17,14 @@ class SplitsReportSuite extends AnyFunSuite {
 
   private def report(splits: Splits.Written*): JsonNode = {
     val rules = OriginRules(0L, splitBy = Seq("device"), onReturn = OnReturn.CatchUp)
-    val one = Origins.One(UUID.randomUUID(), UUID.randomUUID(), OriginName("time", 0), "time", rules, None)
+    val one = PlanOrigin(UUID.randomUUID(), UUID.randomUUID(), OriginName("time", 0), "time", rules, None)
     val state = OriginState(Splits.restored(splits, Watermark.Unknown))
     val mapper = new ObjectMapper
     mapper.valueToTree[JsonNode](SplitsReport.fields(one, state, state.watermark).toMap.asJava).get("splits")
   }
 
   private def split(name: String, state: Byte, clock: Option[Long], heard: Long = 0L) =
-    Splits.Written(SplitNames.encode(Seq(Some(name))), state, clock, heard)
+    Splits.Written(SplitNameTable.encode(Seq(Some(name))), state, clock, heard)
 
   private def names(of: JsonNode): Seq[String] = of.elements.asScala.map(_.get("name").asText).toSeq
 

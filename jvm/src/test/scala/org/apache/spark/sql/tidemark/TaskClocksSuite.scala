@@ -8,16 +8,12 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import org.apache.spark.sql.tidemark.exec.clocks.{ByteClocks, ClockLimits, KeyBytes, LongClocks, SplitAccumulator, TaskClocks}
-import org.apache.spark.sql.types.{DataType, LongType, StringType}
+import org.apache.spark.sql.tidemark.exec.clocks.{BytesKeyMaxima, ClockLimits, KeyBytes, LongKeyMaxima}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
 /** The tables behind a task's clocks, beside a map that is plainly right. */
 class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
-
-  private def factory(kind: DataType) =
-    TaskClocks.Factory(new SplitAccumulator(1 << 20), "time", Array(kind), ClockLimits.Unlimited)
 
   // Few keys come often, many come once; some differ only in their upper bits, and some are an empty place's own values.
   private val number = Gen.frequency(
@@ -36,7 +32,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("numbers keep the largest time of each") {
     forAll(rows(number), minSuccessful(20)) { rows =>
-      val clocks = new LongClocks(ClockLimits.Unlimited, "time")
+      val clocks = new LongKeyMaxima(ClockLimits.Unlimited, "time")
       rows.foreach { case (key, millis) => clocks.note(key, millis) }
       assert(clocks.isEmpty == rows.isEmpty)
       val found = mutable.Map.empty[Long, Long]
@@ -47,7 +43,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("texts keep the largest time of each") {
     forAll(rows(text), minSuccessful(20)) { rows =>
-      val clocks = new ByteClocks(ClockLimits.Unlimited, "time")
+      val clocks = new BytesKeyMaxima(ClockLimits.Unlimited, "time")
       rows.foreach { case (key, millis) => clocks.note(UTF8String.fromString(key), millis) }
       assert(clocks.isEmpty == rows.isEmpty)
       val found = mutable.Map.empty[String, Long]

@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Files
 
 import io.tidemark.{TidemarkException, WatermarkOptions}
-import io.tidemark.core.{Decision, Entry, OriginName}
+import io.tidemark.core.{Decision, OriginName, WatermarkEntry}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -80,7 +80,7 @@ trait TwoStreams extends RecordedRuns {
     counted(withWatermark(a, "ta", "0 seconds", WatermarkOptions(splitBy = Seq($"a" % 3))), "ta")
 
   /** An entry without the times at which its batch has ended: they are others when it is run again. */
-  protected def timeless(entry: Entry): (Entry, Decision, Map[OriginName, Option[Long]]) = (
+  protected def timeless(entry: WatermarkEntry): (WatermarkEntry, Decision, Map[OriginName, Option[Long]]) = (
     entry.copy(endMillis = 0L, origins = Map.empty),
     entry.standing,
     entry.origins.map { case (name, state) => name -> state.maxEventTimeMillis })

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import io.tidemark.{TidemarkError, TidemarkException, WatermarkOptions}
-import io.tidemark.core.{OnReturn, OriginRules, SplitNames, WhenIdle}
+import io.tidemark.core.{OnReturn, OriginRules, SplitNameTable, WhenIdle}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -39,7 +39,7 @@ class WatermarkOptionsSuite extends SilenceTest {
       run(counted(df))(second, Execute(query => check(keyed(query).origins.all.head.rules)))
     has(withWatermark(readings._2, "time", "0 seconds", allOptions)) { rules =>
       assert(rules.copy(splitBy = Nil, expected = Nil) === allRules)
-      assert(rules.expected.map(SplitNames.decode(_)) === allOptions.expectedSplits)
+      assert(rules.expected.map(SplitNameTable.decode(_)) === allOptions.expectedSplits)
       assert(rules.splitBy.size === 1)
     }
     withSQLConf(allSettings: _*) {

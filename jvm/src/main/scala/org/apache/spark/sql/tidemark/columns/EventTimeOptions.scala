@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.{OnReturn, OriginRules, SplitNames, WhenIdle}
+import io.tidemark.core.{OnReturn, OriginRules, SplitNameTable, WhenIdle}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
@@ -14,7 +14,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.session.Settings
+import org.apache.spark.sql.tidemark.session.SessionConf
 import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
 
 /** What a user has asked of one watermark; what is left out is as the session's settings say.
@@ -45,18 +45,18 @@ private[tidemark] final case class EventTimeOptions(
   /** Whether it has clocks of its own, and goes by more than the largest event time that Spark counts as well. */
   def hasClocks(conf: SQLConf): Boolean = split.nonEmpty || maxAhead(conf).nonEmpty || idleAfter(conf).nonEmpty
 
-  private def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.getOrElse(Settings.maxAhead(conf))
-  private def idleAfter(conf: SQLConf): Option[Long] = idleAfterMillis.getOrElse(Settings.idleAfter(conf))
+  private def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.getOrElse(SessionConf.maxAhead(conf))
+  private def idleAfter(conf: SQLConf): Option[Long] = idleAfterMillis.getOrElse(SessionConf.idleAfter(conf))
 
   def rules(delayMillis: Long, splitBy: Seq[String], conf: SQLConf): OriginRules = OriginRules(
     delayMillis,
     splitBy,
-    expected.map(SplitNames.encode),
+    expected.map(SplitNameTable.encode),
     idleAfter(conf),
-    onReturn.getOrElse(Settings.onReturn(conf)),
-    whenIdle.getOrElse(Settings.whenIdle(conf)),
+    onReturn.getOrElse(SessionConf.onReturn(conf)),
+    whenIdle.getOrElse(SessionConf.whenIdle(conf)),
     maxAhead(conf),
-    followsInJoins.getOrElse(Settings.joinIdleFollows(conf)))
+    followsInJoins.getOrElse(SessionConf.joinIdleFollows(conf)))
 }
 
 private[tidemark] object EventTimeOptions {

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   *
   * @param active the column by which rows of this input are late, with its mark; `None`: no event time comes in
   * @param carried the other event-time columns that stay in the operator's state, by which nothing is dropped; in the
-  *   order in which [[ShapeBuilder]] has them
+  *   order in which [[PlanShapeBuilder]] has them
   */
 case class OperatorInput(active: Option[Attribute], carried: Seq[Attribute], filters: Boolean, child: LogicalPlan)
     extends UnaryNode {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, OperatorInput}
-import org.apache.spark.sql.tidemark.functions.LongReference
+import org.apache.spark.sql.tidemark.functions.CodegenLong
 import org.apache.spark.sql.types.StructType
 
 /** Counts the rows of an operator's input that are late by their own column, drops them where the operator does not do so
@@ -26,7 +26,7 @@ case class OperatorInputExec(
     active: Option[Attribute],
     carried: Seq[Attribute],
     filters: Boolean,
-    levels: OperatorInputExec.Levels,
+    levels: OperatorInputExec.Watermarks,
     child: SparkPlan)
     extends UnaryExecNode
     with CodegenSupport {
@@ -41,10 +41,10 @@ case class OperatorInputExec(
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
 
   /** Carried values by bucket of the active column's time, where this batch's are to be noted. */
-  @transient lazy val noted: Option[CarriedNotes] =
+  @transient lazy val noted: Option[CarriedMinimaAccumulator] =
     active.filter(_ => levels.notes && carried.nonEmpty).map { column =>
       val width = if (column.dataType.isInstanceOf[StructType]) WindowBucketMillis else TimeBucketMillis
-      val notes = new CarriedNotes(width, carried.size)
+      val notes = new CarriedMinimaAccumulator(width, carried.size)
       // Without a name: Spark keeps the values of named ones for every task that it remembers.
       sparkContext.register(notes)
       notes
@@ -80,7 +80,7 @@ case class OperatorInputExec(
       val codes = times.map(e => BindReferences.bindReference(e, child.output).genCode(ctx))
       val time = codes.head
       val late = lateMicros.map { at =>
-        val bound = LongReference(ctx, "lateMicros", at)
+        val bound = CodegenLong(ctx, "lateMicros", at)
         val counter = ctx.addReferenceObj("late", this.late.get)
         val term = ctx.addMutableState(classOf[LateRows.OfTask].getName, "late", v => s"$v = $counter.begin();", true)
         s"""if (!${time.isNull} && ${time.value} <= $bound) {
@@ -92,7 +92,7 @@ case class OperatorInputExec(
       val note = noted.map { notes =>
         val reference = ctx.addReferenceObj("notes", notes)
         val term =
-          ctx.addMutableState(classOf[CarriedValues].getName, "carried", v => s"$v = $reference.begin();", true)
+          ctx.addMutableState(classOf[TaskCarriedMinima].getName, "carried", v => s"$v = $reference.begin();", true)
         val each = codes.tail.zipWithIndex.map { case (code, index) =>
           s"${code.code}\nif (!${code.isNull}) $term.note($index, ${code.value});"
         }
@@ -154,9 +154,9 @@ object OperatorInputExec {
     * @param lateMillis rows at or before it are late (ms); `None`: none is
     * @param notes whether carried columns are to be noted
     */
-  final case class Levels(input: Option[Input], lateMillis: Option[Long], notes: Boolean)
+  final case class Watermarks(input: Option[Input], lateMillis: Option[Long], notes: Boolean)
 
-  val Unset: Levels = Levels(None, None, notes = false)
+  val Unset: Watermarks = Watermarks(None, None, notes = false)
   val LateRowsMetric: String = "numLateRows"
 
   // A window is a bucket of its own; single times share one, so that there are not as many buckets as rows.

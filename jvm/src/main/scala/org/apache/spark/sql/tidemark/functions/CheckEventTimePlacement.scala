@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 /** Refuses `tidemark_event_time` wherever it means nothing. */
 object CheckEventTimePlacement extends (LogicalPlan => Unit) {
   override def apply(plan: LogicalPlan): Unit = plan.foreach { node =>
-    if (node.expressions.exists(_.exists(_.isInstanceOf[EventTimeOf])))
+    if (node.expressions.exists(_.exists(_.isInstanceOf[EventTimeExpression])))
       throw new TidemarkException(TidemarkError.invalidEventTime(s"is part of another expression in ${node.nodeName}"))
   }
 }

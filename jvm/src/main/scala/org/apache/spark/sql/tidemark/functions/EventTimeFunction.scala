@@ -19,11 +19,11 @@ object EventTimeFunction {
     getClass,
     name,
     "(column, options, split...) - the column, with what its watermark is to be like: " +
-      "options as JSON, and expressions that say which split a row belongs to")(EventTimeOf(_))
+      "options as JSON, and expressions that say which split a row belongs to")(EventTimeExpression(_))
 }
 
 /** @param children column, options, splits */
-private[tidemark] case class EventTimeOf(children: Seq[Expression]) extends Expression with Unevaluable {
+private[tidemark] case class EventTimeExpression(children: Seq[Expression]) extends Expression with Unevaluable {
   if (children.size < 2) throw invalid(s"takes a column, options and splits, but was given ${children.size} arguments")
 
   // Before Spark takes a generator out of it, and says so in its own words.
@@ -43,7 +43,7 @@ private[tidemark] case class EventTimeOf(children: Seq[Expression]) extends Expr
   override def prettyName: String = EventTimeFunction.name
   override def dataType: DataType = time.dataType
   override def nullable: Boolean = time.nullable
-  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): EventTimeOf =
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): EventTimeExpression =
     copy(children = newChildren)
 
   private def invalid(why: String) = new TidemarkException(TidemarkError.invalidEventTime(why))

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, SplitBy, SplitText}
-import org.apache.spark.sql.tidemark.session.Settings
+import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** Turns `tidemark_event_time` into the plain column with its options in the metadata, and a [[SplitBy]] below where the
   * input is split.
@@ -36,7 +36,10 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
     }
 
   /** The plan that the column is taken from, and the node in it that splits the input. */
-  private def split(child: LogicalPlan, time: EventTimeOf, name: String): (LogicalPlan, Attribute, Option[UUID]) = {
+  private def split(
+      child: LogicalPlan,
+      time: EventTimeExpression,
+      name: String): (LogicalPlan, Attribute, Option[UUID]) = {
     val named = (time.time +: time.splits).zipWithIndex.map {
       case (attribute: Attribute, _) => attribute -> None
       case (expression, index) =>
@@ -52,7 +55,7 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
     }
     EventTimeOptions.parse(time.options).expected.foreach(requireValues(_, keys, time.splits))
     // Clocks are kept of streams; where Spark is left to itself, of none.
-    if (keys.isEmpty || !child.isStreaming || !Settings.enabled(session.sessionState.conf)) (below, column, None)
+    if (keys.isEmpty || !child.isStreaming || !SessionConf.enabled(session.sessionState.conf)) (below, column, None)
     else {
       val id = UUID.randomUUID()
       (SplitBy(id, name, column, keys, time.splits.map(_.sql), below), column, Some(id))
@@ -64,8 +67,8 @@ private[tidemark] object ResolveEventTimes {
 
   /** A column that is the function as a whole; Spark Connect names it twice. */
   private object EventTime {
-    def unapply(column: NamedExpression): Option[EventTimeOf] = column match {
-      case Alias(time: EventTimeOf, _) => Some(time)
+    def unapply(column: NamedExpression): Option[EventTimeExpression] = column match {
+      case Alias(time: EventTimeExpression, _) => Some(time)
       case Alias(inner: Alias, _) => unapply(inner)
       case _ => None
     }

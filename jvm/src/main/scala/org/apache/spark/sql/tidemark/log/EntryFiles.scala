@@ -56,7 +56,7 @@ private[tidemark] final class EntryFiles(
   private lazy val ahead = manager match {
     case local: CheckpointFileManager with CheckpointFileManager.RenameHelperMethods
         if folder.toUri.getScheme == "file" =>
-      Some(new FileAhead(local))
+      Some(new PrecreatedFile(local))
     case _ => None
   }
 
@@ -135,8 +135,8 @@ private[tidemark] final class EntryFiles(
     manager match {
       case direct: CheckpointFileManager.RenameHelperMethods if inPlace =>
         if (!ahead.exists(_.fill(file, data))) {
-          FileAhead.claim(file)
-          FileAhead.write(direct.createTempFile(file), data)
+          PrecreatedFile.claim(file)
+          PrecreatedFile.write(direct.createTempFile(file), data)
         }
       case other =>
         val out = other.createAtomic(file, overwriteIfPossible = true)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.log
 import scala.collection.mutable
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{ByteWriter, EntriesRead, Entry, EntryCodec, SplitsSnapshot}
+import io.tidemark.core.{ByteWriter, EntryAssembler, EntryCodec, SplitsSnapshot, WatermarkEntry}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -37,12 +37,12 @@ private[tidemark] final class EntryLog(
   /** The entry of a batch; `None` if there is none.
     * @throws TidemarkException when there is one that cannot be read
     */
-  def read(batch: Long): Option[Entry] = last.map(_.entry).filter(_.batch == batch).orElse(readFiles(batch))
+  def read(batch: Long): Option[WatermarkEntry] = last.map(_.entry).filter(_.batch == batch).orElse(readFiles(batch))
 
-  private def readFiles(batch: Long): Option[Entry] =
+  private def readFiles(batch: Long): Option[WatermarkEntry] =
     if (!files.has(batch, Whole) && !files.has(batch, Changes)) None
     else {
-      val read = new EntriesRead
+      val read = new EntryAssembler
       val base = baseOf(batch)
       val hasSnapshot = !files.has(base, Whole)
       changes.clear()
@@ -71,7 +71,7 @@ private[tidemark] final class EntryLog(
   /** The newest whole entry before `batch`. The newest of all may have been cut short: if Spark alone has run its batch
     * again, nothing has replaced it. One of a newer format is whole, and refused.
     */
-  def newestBefore(batch: Long): Option[Entry] =
+  def newestBefore(batch: Long): Option[WatermarkEntry] =
     batches.filter(_ < batch).takeRight(2).reverse match {
       case Seq(newest, older) =>
         try read(newest)
@@ -90,7 +90,7 @@ private[tidemark] final class EntryLog(
   def abandon(): Unit = files.abandon()
 
   /** Durable when it returns. A batch that is run again replaces its entry. */
-  def write(entry: Entry): Unit = {
+  def write(entry: WatermarkEntry): Unit = {
     val before = last.filter(_.entry.batch == entry.batch - 1)
     val encoded = encode(entry, before)
     val (kind, other) = if (encoded.isWhole) (Whole, Changes) else (Changes, Whole)
@@ -113,7 +113,7 @@ private[tidemark] final class EntryLog(
   }
 
   /** Replaces the entry of a batch that counts, by a rename: no half of it is there at any time. */
-  def rewrite(entry: Entry): Unit = {
+  def rewrite(entry: WatermarkEntry): Unit = {
     val encoded = encode(entry, None)
     files.forgetChecksum(entry.batch, Whole)
     files.write(entry.batch, Whole, encoded.data, inPlace = false)
@@ -124,7 +124,7 @@ private[tidemark] final class EntryLog(
     baseSize = encoded.data.length
   }
 
-  private def encode(entry: Entry, before: Option[EntryCodec.Written]): EntryCodec.Encoded =
+  private def encode(entry: WatermarkEntry, before: Option[EntryCodec.Written]): EntryCodec.Encoded =
     try EntryCodec.encode(entry, before)
     catch {
       case e: ByteWriter.TooLong => throw new TidemarkException(TidemarkError.entryTooLong(file(entry.batch)), e)
@@ -169,7 +169,7 @@ private[tidemark] final class EntryLog(
     base
   }
 
-  private def readSnapshot(batch: Long, read: EntriesRead): Unit =
+  private def readSnapshot(batch: Long, read: EntryAssembler): Unit =
     files.reading(batch, States) { states =>
       val of = SplitsSnapshot.header(states)
       if (of.batch != batch) throw new EntryCodec.Damaged(s"it is of batch ${of.batch}")

@@ -2,12 +2,12 @@ package org.apache.spark.sql.tidemark.planning
 
 import java.util.UUID
 
-import io.tidemark.core.{Input, Levels, OperatorId, Side, Watermark}
+import io.tidemark.core.{Input, OperatorId, OperatorWatermarks, Side, Watermark}
 
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec}
 import org.apache.spark.sql.tidemark.exec.clocks.ClockLimits
-import org.apache.spark.sql.tidemark.functions.WatermarkReading
+import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
 /** What one batch writes into its plan: late watermarks of the batch before, eviction watermarks of its own.
   *
@@ -20,8 +20,8 @@ import org.apache.spark.sql.tidemark.functions.WatermarkReading
   */
 private[tidemark] final case class BatchWatermarks(
     label: String,
-    own: Levels,
-    previous: Levels,
+    own: OperatorWatermarks,
+    previous: OperatorWatermarks,
     hasRunPrevious: Boolean,
     readings: Map[UUID, Watermark],
     latestMillis: Map[UUID, Long],
@@ -47,20 +47,20 @@ private[tidemark] final case class BatchWatermarks(
     if (!hasRunPrevious) None
     else evicted(previous, writer, side).flatMap(_.millis)
 
-  private def evicted(in: Levels, writer: StateStoreWriter, side: Side): Option[Watermark] =
+  private def evicted(in: OperatorWatermarks, writer: StateStoreWriter, side: Side): Option[Watermark] =
     in.inputs.get(input(writer, side)).flatMap(_.evicted).map(_.watermark)
 
   def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): OperatorInputExec = {
     val at = input(writer, side)
-    val drops = if (exec.filters) !LateDrops.takesAll(writer) else LateDrops.column(writer).nonEmpty
+    val drops = if (exec.filters) !LateRowFilters.takesAll(writer) else LateRowFilters.column(writer).nonEmpty
     val late = if (exec.active.isDefined && drops) Some(lateMillis(writer, side)) else None
-    val levels = OperatorInputExec.Levels(Some(at), late, notes = own.inputs.get(at).exists(_.keepsLedger))
+    val levels = OperatorInputExec.Watermarks(Some(at), late, notes = own.inputs.get(at).exists(_.keepsLedger))
     if (exec.levels == levels) exec else exec.copy(levels = levels)
   }
 
   /** Of a batch query in the midst of the streaming one, as in `foreachBatch`, nothing is known. */
-  def read(reading: WatermarkReading): WatermarkReading =
-    readings.get(reading.id).fold(reading)(watermark => reading.withState(WatermarkReading.Read(watermark)))
+  def read(reading: WatermarkExpression): WatermarkExpression =
+    readings.get(reading.id).fold(reading)(watermark => reading.withState(WatermarkExpression.Read(watermark)))
 
   def limit(clocks: SplitClocksExec): SplitClocksExec = {
     val limits = ClockLimits(latestMillis.getOrElse(clocks.clocksId, Long.MaxValue), maxSplits)

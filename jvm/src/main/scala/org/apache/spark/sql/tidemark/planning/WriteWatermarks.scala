@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.tidemark.exec.{LateRowsMetricsExec, OperatorInputExec, SplitClocksExec}
-import org.apache.spark.sql.tidemark.functions.WatermarkReading
+import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
 /** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
   *
@@ -20,32 +20,34 @@ private[tidemark] object WriteWatermarks {
     LateRowsMetricsExec.over(write(plan, watermarks))
 
   /** With what its expressions read. */
-  def readIn(plan: SparkPlan)(read: WatermarkReading => WatermarkReading): SparkPlan = plan.transformUp {
-    case node if WatermarkReading.isIn(node) =>
-      node.transformExpressions { case reading: WatermarkReading => read(reading) }
+  def readIn(plan: SparkPlan)(read: WatermarkExpression => WatermarkExpression): SparkPlan = plan.transformUp {
+    case node if WatermarkExpression.isIn(node) =>
+      node.transformExpressions { case reading: WatermarkExpression => read(reading) }
   }
 
-  private def write(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan = readIn(plan)(watermarks.read).transformUp {
-    case clocks: SplitClocksExec => watermarks.limit(clocks)
-    case join: StreamingSymmetricHashJoinExec if watermarks.knows(join, Side.Left) || watermarks.knows(join, Side.Right) =>
-      val left = filled(join.left, join, Side.Left, watermarks)
-      val right = filled(join.right, join, Side.Right, watermarks)
-      JoinWatermarks.write(join.copy(left = left, right = right), watermarks)
-    case writer: StateStoreWriter if watermarks.knows(writer, Side.Left) && writer.children.nonEmpty =>
-      val input = filledOrCounted(writer.children.head, writer, watermarks)
-      if (input eq writer.children.head) writer else writer.withNewChildren(input +: writer.children.tail)
-  }
+  private def write(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan =
+    readIn(plan)(watermarks.read).transformUp {
+      case clocks: SplitClocksExec => watermarks.limit(clocks)
+      case join: StreamingSymmetricHashJoinExec
+          if watermarks.knows(join, Side.Left) || watermarks.knows(join, Side.Right) =>
+        val left = filled(join.left, join, Side.Left, watermarks)
+        val right = filled(join.right, join, Side.Right, watermarks)
+        JoinWatermarks.write(join.copy(left = left, right = right), watermarks)
+      case writer: StateStoreWriter if watermarks.knows(writer, Side.Left) && writer.children.nonEmpty =>
+        val input = filledOrCounted(writer.children.head, writer, watermarks)
+        if (input eq writer.children.head) writer else writer.withNewChildren(input +: writer.children.tail)
+    }
 
   /** With the operator's own [[OperatorInputExec]] filled in: the first one below it, with nothing stateful in between. */
   private def filled(plan: SparkPlan, operator: StateStoreWriter, side: Side, watermarks: BatchWatermarks): SparkPlan =
-    own(plan).fold(plan)(input => LateDrops.replaced(plan, input, watermarks.fill(input, operator, side)))
+    own(plan).fold(plan)(input => LateRowFilters.replaced(plan, input, watermarks.fill(input, operator, side)))
 
   /** Where it has none, with one that counts the rows which the operator is about to drop. */
   private def filledOrCounted(plan: SparkPlan, operator: StateStoreWriter, watermarks: BatchWatermarks): SparkPlan =
     if (own(plan).nonEmpty) filled(plan, operator, Side.Left, watermarks)
     else
-      LateDrops.column(operator).fold(plan) { column =>
-        LateDrops.insert(plan, operator, column) { (below, at) =>
+      LateRowFilters.column(operator).fold(plan) { column =>
+        LateRowFilters.insert(plan, operator, column) { (below, at) =>
           watermarks.fill(
             OperatorInputExec(Some(at), Nil, filters = false, OperatorInputExec.Unset, below),
             operator,
@@ -54,6 +56,5 @@ private[tidemark] object WriteWatermarks {
       }
 
   private def own(plan: SparkPlan): Option[OperatorInputExec] =
-    LateDrops.path(plan).collectFirst { case input: OperatorInputExec => input }
+    LateRowFilters.path(plan).collectFirst { case input: OperatorInputExec => input }
 }
-

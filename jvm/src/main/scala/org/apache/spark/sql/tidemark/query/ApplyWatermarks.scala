@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
 import org.apache.spark.sql.tidemark.exec.SplitClocksExec
-import org.apache.spark.sql.tidemark.functions.WatermarkReading
+import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 import org.apache.spark.sql.tidemark.planning.WriteWatermarks
 
 /** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
@@ -28,7 +28,7 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
     override def apply(plan: SparkPlan): SparkPlan = runOf(plan) match {
       case None => plan
       case Some(Run(runId, batch)) =>
-        Takeovers.get(runId) match {
+        RunningQueries.get(runId) match {
           case Some(Right(takeover)) =>
             takeover.query match {
               case Some(query) =>
@@ -38,7 +38,7 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
           case Some(Left(failure)) => throw failure
           case None =>
             // `explain` plans as a run of its own, which nobody could have taken over; Spark 4.0 does so for every batch.
-            RequireTakeover(session, runId).fold(plan) { query =>
+            RequireTakenOver(session, runId).fold(plan) { query =>
               if (query.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark])) requireNoReading(plan, None)
               else WriteWatermarks.readIn(plan)(withoutWatermark)
             }
@@ -46,15 +46,15 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
     }
   }
 
-  private def withoutWatermark(reading: WatermarkReading): WatermarkReading =
-    if (reading.state == WatermarkReading.Awaited) reading.withState(WatermarkReading.Read(Watermark.Unknown))
+  private def withoutWatermark(reading: WatermarkExpression): WatermarkExpression =
+    if (reading.state == WatermarkExpression.Awaited) reading.withState(WatermarkExpression.Read(Watermark.Unknown))
     else reading
 
   /** Spark's own watermarks are not those of a place in the plan. A part of a plan may be planned on its own. */
   private def requireNoReading(plan: SparkPlan, reason: Option[String]): SparkPlan = {
     val hasWatermarks = plan.exists(_.isInstanceOf[EventTimeWatermarkExec])
-    val readings = plan.flatMap(WatermarkReading.in(_))
-    readings.find(_.state == WatermarkReading.Awaited || hasWatermarks).foreach { reading =>
+    val readings = plan.flatMap(WatermarkExpression.in(_))
+    readings.find(_.state == WatermarkExpression.Awaited || hasWatermarks).foreach { reading =>
       val why = reason.getOrElse(s"${TidemarkConf.Enabled.key}=false")
       throw new TidemarkException(TidemarkError.leftToSpark(why, s"reads ${reading.sql}"))
     }
@@ -72,7 +72,7 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
       case writer: StateStoreWriter if writer.stateInfo.isDefined =>
         Run(writer.stateInfo.get.queryRunId, Some(writer.stateInfo.get.storeVersion))
     }.orElse {
-      val isOurs = plan.exists(node => node.isInstanceOf[SplitClocksExec] || WatermarkReading.isIn(node))
-      if (isOurs) RunningQuery.of(session).map(query => Run(query.runId, None)) else None
+      val isOurs = plan.exists(node => node.isInstanceOf[SplitClocksExec] || WatermarkExpression.isIn(node))
+      if (isOurs) CurrentQuery.of(session).map(query => Run(query.runId, None)) else None
     }
 }

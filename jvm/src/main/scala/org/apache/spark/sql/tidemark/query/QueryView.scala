@@ -3,9 +3,9 @@ package org.apache.spark.sql.tidemark.query
 import java.util.UUID
 
 import io.tidemark.TidemarkError
-import io.tidemark.core.{Entry, Input}
+import io.tidemark.core.{Input, WatermarkEntry}
 
-import org.apache.spark.sql.tidemark.columns.Origins
+import org.apache.spark.sql.tidemark.columns.PlanOrigins
 import org.apache.spark.sql.tidemark.exec.LateRows
 
 /** What can be said of a query, as plain data; a report is made of it only when somebody asks. */
@@ -23,8 +23,8 @@ private[tidemark] object QueryView {
     * @param notes what a user should know of the query, though it runs
     */
   final case class Planned(
-      snapshot: KeyedQuery.Snapshot,
-      origins: Origins,
+      snapshot: QueryWatermarks.Snapshot,
+      origins: PlanOrigins,
       lateRows: Map[Input, LateRows.Total],
       notes: Seq[TidemarkError])
       extends State
@@ -32,5 +32,5 @@ private[tidemark] object QueryView {
   /** @param entry that of the last batch that counts
     * @param isRestart whether a run before this one has begun a batch
     */
-  final case class Recalled(entry: Entry, origins: Origins, isRestart: Boolean)
+  final case class Recalled(entry: WatermarkEntry, origins: PlanOrigins, isRestart: Boolean)
 }

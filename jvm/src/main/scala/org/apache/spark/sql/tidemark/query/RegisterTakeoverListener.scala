@@ -5,7 +5,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
 
 /** Puts the listener into the query manager of every session that starts a query (each session has its own). */
-final class RegisterTakeoverListener(session: SparkSession, render: Takeovers.Render) extends (LogicalPlan => Unit) {
+private[tidemark] final class RegisterTakeoverListener(session: SparkSession, render: RunningQueries.Render)
+    extends (LogicalPlan => Unit) {
 
   override def apply(plan: LogicalPlan): Unit = plan match {
     case _: WriteToStream | _: WriteToStreamStatement =>

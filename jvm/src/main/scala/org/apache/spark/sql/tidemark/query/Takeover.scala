@@ -5,7 +5,7 @@ import java.util.UUID
 import scala.util.Try
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{BatchStart, Entry}
+import io.tidemark.core.{BatchStart, WatermarkEntry}
 
 import org.apache.hadoop.fs.Path
 
@@ -15,10 +15,10 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.columns.{Origins, UnionInputs}
+import org.apache.spark.sql.tidemark.columns.{PlanOrigins, UnionChecks}
 import org.apache.spark.sql.tidemark.log.EntryLog
-import org.apache.spark.sql.tidemark.optimizer.MarkOperatorInputs
-import org.apache.spark.sql.tidemark.session.{QuerySettings, Settings}
+import org.apache.spark.sql.tidemark.optimizer.InsertOperatorInputs
+import org.apache.spark.sql.tidemark.session.{QuerySettings, SessionConf}
 
 /** One query whose watermarks are Tidemark's (or could be: some of its settings come back from its checkpoint only when
   * its first batch is planned, and may leave it to Spark).
@@ -35,10 +35,10 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
 
   private def isRunAgain(batch: Long): Boolean = begunBefore.exists(_ >= batch)
 
-  @volatile private var decided: Option[Either[String, KeyedQuery]] = None
+  @volatile private var decided: Option[Either[String, QueryWatermarks]] = None
 
   /** The query's keyed watermarks; `None` if it is left to Spark. On the query's thread, from its first planning on. */
-  lazy val query: Option[KeyedQuery] = {
+  lazy val query: Option[QueryWatermarks] = {
     val decision = leftToSpark.toLeft(begin())
     decision.left.foreach { reason =>
       forgetRecalled()
@@ -50,7 +50,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   }
 
   /** The reason why the query is left to Spark, by the settings as they are now. */
-  def leftToSpark: Option[String] = Settings.leftToSpark(conf)
+  def leftToSpark: Option[String] = SessionConf.leftToSpark(conf)
     // Spark 4.0 has no such class.
     .orElse(Option.when(execution.trigger.getClass.getSimpleName == "RealTimeTrigger")("the real-time trigger"))
     // It goes back to a batch long before the last one, whose entry would be gone. Spark 4.0 has it in another package.
@@ -59,7 +59,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     })
 
   /** What has been decided, from any thread: the reason why the query is left to Spark, or its watermarks. */
-  def decision: Option[Either[String, KeyedQuery]] = decided
+  def decision: Option[Either[String, QueryWatermarks]] = decided
 
   /** What can be said of it, from any thread; `None` where it has failed before anything could be. */
   def view: Option[QueryView] = {
@@ -110,10 +110,10 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   def now: Long = execution.triggerClock.getTimeMillis()
 
   /** What the query's sources say. */
-  lazy val sources: Option[Sources] = query.map(keyed => new Sources(execution, keyed.origins, isRunAgain))
+  lazy val sources: Option[SourceBacklog] = query.map(keyed => new SourceBacklog(execution, keyed.origins, isRunAgain))
 
   // What fails is tried again, and so fails where it is told to the user.
-  private lazy val origins = Origins.of(execution.analyzedPlan, conf)
+  private lazy val origins = PlanOrigins.of(execution.analyzedPlan, conf)
 
   private lazy val entries = new EntryLog(
     new Path(execution.resolvedCheckpointRoot),
@@ -149,36 +149,40 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     // By Spark's own log, on a checkpoint that Spark alone has written so far.
     def floor = {
       val millis = last.flatMap(execution.offsetLog.offsetSeqMetadataForBatchId(_)).fold(0L)(_.batchWatermarkMs)
-      Entry.initial(origins.names, last.getOrElse(-1L), millis, millis)
+      WatermarkEntry.initial(origins.names, last.getOrElse(-1L), millis, millis)
     }
     QueryView.Recalled(entry.getOrElse(floor).fitting(origins.rules), origins, isRestart = begunBefore.nonEmpty)
   }.toOption
 
   // Where it cannot be said, the query is about to be refused for it, and may have them the next time.
   private def hasIdleTimes: Boolean =
-    Try(!Settings.downtimeIsSilence(conf) && origins.all.exists(_.rules.idleAfterMillis.nonEmpty)).getOrElse(true)
+    Try(!SessionConf.downtimeIsSilence(conf) && origins.all.exists(_.rules.idleAfterMillis.nonEmpty)).getOrElse(true)
 
-  private def begin(): KeyedQuery = {
-    UnionInputs.requireSamePositions(execution.analyzedPlan)
+  private def begin(): QueryWatermarks = {
+    UnionChecks.requireSamePositions(execution.analyzedPlan)
     val query =
-      new KeyedQuery(label, origins, QuerySettings(Settings.unboundedJoin(conf), Settings.maxSplits(conf)), entries)
+      new QueryWatermarks(
+        label,
+        origins,
+        QuerySettings(SessionConf.unboundedJoin(conf), SessionConf.maxSplits(conf)),
+        entries)
     val first = batch
     val previous = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
-    val downtime = Option.unless(Settings.downtimeIsSilence(conf)) {
-      KeyedQuery.Downtime(first.timestampMillis, if (isRunAgain(first.id)) began - first.timestampMillis else 0L)
+    val downtime = Option.unless(SessionConf.downtimeIsSilence(conf)) {
+      QueryWatermarks.Downtime(first.timestampMillis, if (isRunAgain(first.id)) began - first.timestampMillis else 0L)
     }
     query.resume(first.id, previous, first.watermarkMillis, downtime, began, begunAt)
     val floor = SparkInternals.tracker(execution).currentWatermark
-    SparkInternals.setTracker(execution, new KeyedTracker(this, query, execution.analyzedPlan, floor))
+    SparkInternals.setTracker(execution, new QueryTracker(this, query, execution.analyzedPlan, floor))
     query
   }
 
   /** Puts the propagator and the optimizer rule in place; on the query's thread, before its first batch is planned. */
   private def install(): Unit = {
-    SparkInternals.setPropagator(execution, new KeyedPropagator(this))
+    SparkInternals.setPropagator(execution, new QueryPropagator(this))
     val session = SparkInternals.session(execution)
     session.experimental.extraOptimizations = session.experimental.extraOptimizations :+
-      new RuleOfSession(session, new MarkOperatorInputs(() => query.map(_.origins)))
+      new SessionRule(session, new InsertOperatorInputs(() => query.map(_.origins)))
   }
 }
 
@@ -191,7 +195,7 @@ private[tidemark] object Takeover {
   def of(execution: MicroBatchExecution): Option[Takeover] = {
     if (!isDue(execution)) None
     else {
-      Settings.requireKnown(SparkInternals.session(execution).sessionState.conf)
+      SessionConf.requireKnown(SparkInternals.session(execution).sessionState.conf)
       val takeover = new Takeover(execution)
       takeover.listen()
       takeover.recall()
@@ -207,10 +211,10 @@ private[tidemark] object Takeover {
     */
   def isDue(execution: MicroBatchExecution): Boolean =
     execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark]) &&
-      Settings.enabled(SparkInternals.session(execution).sessionState.conf)
+      SessionConf.enabled(SparkInternals.session(execution).sessionState.conf)
 
   /** Who names a key, splits or an idle time asks for what Spark alone cannot give. */
-  private def refuseOptions(origins: Origins, reason: String): Unit =
+  private def refuseOptions(origins: PlanOrigins, reason: String): Unit =
     origins.all.flatMap(_.asks).headOption.foreach { asked =>
       throw new TidemarkException(TidemarkError.leftToSpark(reason, asked))
     }

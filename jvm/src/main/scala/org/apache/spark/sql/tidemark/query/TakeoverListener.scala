@@ -14,12 +14,13 @@ import org.apache.spark.sql.streaming.StreamingQueryListener._
   *
   * Spark swallows what a listener throws, so a failure is kept, and raised when the query is planned.
   */
-private[tidemark] final class TakeoverListener(session: classic.SparkSession, render: Takeovers.Render) extends StreamingQueryListener
+private[tidemark] final class TakeoverListener(session: classic.SparkSession, render: RunningQueries.Render)
+    extends StreamingQueryListener
     with Logging {
 
   override def onQueryStarted(event: QueryStartedEvent): Unit =
     execution(event.id, event.runId).foreach { query =>
-      try Takeover.of(query).foreach(takeover => Takeovers.begun(event.runId, Right(takeover), render))
+      try Takeover.of(query).foreach(takeover => RunningQueries.begun(event.runId, Right(takeover), render))
       catch {
         case e: TidemarkException => fail(query, e)
         case e: Throwable =>
@@ -28,12 +29,12 @@ private[tidemark] final class TakeoverListener(session: classic.SparkSession, re
     }
 
   private def fail(query: MicroBatchExecution, error: TidemarkException): Unit = {
-    Takeovers.begun(query.runId, Left(error), render)
+    RunningQueries.begun(query.runId, Left(error), render)
     val session = SparkInternals.session(query)
     session.experimental.extraOptimizations = session.experimental.extraOptimizations :+ new RaiseFailure(error)
   }
 
-  override def onQueryTerminated(event: QueryTerminatedEvent): Unit = Takeovers.finished(event.runId, render)
+  override def onQueryTerminated(event: QueryTerminatedEvent): Unit = RunningQueries.finished(event.runId, render)
 
   override def onQueryProgress(event: QueryProgressEvent): Unit = ()
   override def onQueryIdle(event: QueryIdleEvent): Unit = ()

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.report
 import java.io.{FileNotFoundException, IOException}
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{Coalescer, Entry, OriginName, OriginState, SplitNames, Splits}
+import io.tidemark.core.{Coalescer, OriginName, OriginState, SplitNameTable, Splits, WatermarkEntry}
 
 import org.apache.hadoop.fs.Path
 
@@ -80,7 +80,7 @@ object LogTable {
     entry.iterator.flatMap(rowsOf)
   }
 
-  private def readAsItIs(location: String, conf: SerializableConfiguration, batch: Long): Option[Entry] = {
+  private def readAsItIs(location: String, conf: SerializableConfiguration, batch: Long): Option[WatermarkEntry] = {
     val log = new EntryLog(new Path(location), conf.value, 0)
     try log.read(batch)
     catch {
@@ -102,10 +102,10 @@ object LogTable {
     commit.getFileSystem(conf.value).exists(commit)
   }
 
-  private def rowsOf(entry: Entry): Iterator[InternalRow] =
+  private def rowsOf(entry: WatermarkEntry): Iterator[InternalRow] =
     entry.origins.toSeq.sortBy(_._1.toString).iterator.flatMap { case (name, state) => rowsOf(entry, name, state) }
 
-  private def rowsOf(entry: Entry, name: OriginName, state: OriginState): Iterator[InternalRow] = {
+  private def rowsOf(entry: WatermarkEntry, name: OriginName, state: OriginState): Iterator[InternalRow] = {
     val splits = state.splits
     val key = UTF8String.fromString(name.toString)
     val watermark = micros(state.watermark.millis)
@@ -130,7 +130,7 @@ object LogTable {
   /** Null for an input that is not split. */
   private def nameOf(splits: Splits, split: Int): String = splits.name(split) match {
     case Seq() => null
-    case texts => SplitNames.show(texts)
+    case texts => SplitNameTable.show(texts)
   }
 
   private def micros(millis: Option[Long]): Any = millis.map(one => Long.box(one * 1000L)).orNull

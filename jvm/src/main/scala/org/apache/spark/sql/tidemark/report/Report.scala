@@ -2,9 +2,9 @@ package org.apache.spark.sql.tidemark.report
 
 import io.tidemark.core._
 
-import org.apache.spark.sql.tidemark.columns.Origins
+import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.exec.LateRows
-import org.apache.spark.sql.tidemark.planning.ShapeBuilder
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
 import org.apache.spark.sql.tidemark.query.QueryView
 
 /** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
@@ -53,10 +53,10 @@ private[tidemark] object Report {
       "plan" -> null)
   }
 
-  private def batch(entry: Entry): AnyRef = Option.when(entry.batch >= 0)(Long.box(entry.batch)).orNull
+  private def batch(entry: WatermarkEntry): AnyRef = Option.when(entry.batch >= 0)(Long.box(entry.batch)).orNull
 
   /** @param splits as they are by the decision */
-  private def origin(one: Origins.One, entry: Entry, decision: Decision, splits: Splits): AnyRef = {
+  private def origin(one: PlanOrigin, entry: WatermarkEntry, decision: Decision, splits: Splits): AnyRef = {
     val state = entry.origins.getOrElse(one.name, OriginState.unheard).copy(splits = splits)
     val now = decision.origin(one.name)
     val plain = Seq(
@@ -70,21 +70,25 @@ private[tidemark] object Report {
   }
 
   /** The plan as nested operators; those that only hand on what they get are left out. */
-  private final class Tree(plan: ShapeBuilder.Translated, late: Levels, eviction: Levels, query: QueryView.Planned) {
+  private final class Tree(
+      plan: PlanShapeBuilder.Translated,
+      late: OperatorWatermarks,
+      eviction: OperatorWatermarks,
+      query: QueryView.Planned) {
     private val lateRows = query.lateRows
 
     def json: AnyRef = node(eviction.flow)
 
-    private def node(flow: Flow): AnyRef = {
+    private def node(flow: PropagatedNode): AnyRef = {
       val below = flow.inputs.map(_.out)
       val sources = flow.shape match {
-        case stateless: Shape.Stateless => stateless.columns.toMap
+        case stateless: PlanShape.Stateless => stateless.columns.toMap
         case _ => Map.empty[ColumnId, ColumnId]
       }
       val columns = flow.out.columns.toSeq.sortBy(_._1.value).map { case (id, held) =>
         val in = flow.shape match {
           // Each input of a union has its own.
-          case _: Shape.Union => None
+          case _: PlanShape.Union => None
           case _ => below.flatMap(_.columns.get(sources.getOrElse(id, id))).headOption
         }
         obj(
@@ -103,20 +107,21 @@ private[tidemark] object Report {
     }
 
     /** Who holds a watermark back; where there is one input, nobody needs to be told. */
-    private def holder(held: Held): String =
+    private def holder(held: AttributedWatermark): String =
       if (query.origins.all.size < 2) null else held.by.map(_.toString).orNull
 
-    private def hasEventTime(flow: Flow): Boolean = Shape.postOrder(flow.shape).exists(_.isInstanceOf[Shape.Origin])
+    private def hasEventTime(flow: PropagatedNode): Boolean =
+      PlanShape.postOrder(flow.shape).exists(_.isInstanceOf[PlanShape.Origin])
 
-    private def stateful(shape: Shape): Seq[(String, Any)] = shape match {
-      case origin: Shape.Origin => Seq("key" -> origin.name.toString)
-      case union: Shape.Union =>
+    private def stateful(shape: PlanShape): Seq[(String, Any)] = shape match {
+      case origin: PlanShape.Origin => Seq("key" -> origin.name.toString)
+      case union: PlanShape.Union =>
         val leftOut = union.inputs.zipWithIndex.filterNot { case (in, _) =>
-          Shape.postOrder(in).exists(_.isInstanceOf[Shape.Origin])
+          PlanShape.postOrder(in).exists(_.isInstanceOf[PlanShape.Origin])
         }
         Seq("inputs_without_event_time" -> list(leftOut.map { case (_, index) => Int.box(index) }))
-      case one: Shape.Stateful => operator(one.id) ++ levels(one, Input(one.id, Side.Left))
-      case join: Shape.Join =>
+      case one: PlanShape.Stateful => operator(one.id) ++ levels(one, Input(one.id, Side.Left))
+      case join: PlanShape.Join =>
         val sides = Seq[Side](Side.Left, Side.Right).map { side =>
           obj(("side" -> side.name) +: levels(join, Input(join.id, side)): _*)
         }
@@ -129,17 +134,17 @@ private[tidemark] object Report {
         "id" -> id.value,
         "late_rows" -> lateRows.collect { case (input, rows) if input.operator == id => rows.all.rows }.sum)
 
-    private def levels(operator: Shape, input: Input): Seq[(String, Any)] = {
+    private def levels(operator: PlanShape, input: Input): Seq[(String, Any)] = {
       val (judged, now) = (late.inputs.get(input), eviction.inputs.get(input))
       Seq(
         "late_ms" -> judged.map(l => millis(l.input.watermark)).orNull,
         "eviction_ms" -> now.flatMap(_.evicted).map(h => millis(h.watermark)).orNull,
         "held_by" -> now.flatMap(_.evicted).map(holder).orNull,
-        "late" -> lateRows.get(input).map(lateness(_, Shape.judgedBy(operator, input.side), judged)).orNull)
+        "late" -> lateRows.get(input).map(lateness(_, PlanShape.judgedBy(operator, input.side), judged)).orNull)
     }
 
     /** @param key by which rows are judged; it stays, whoever holds it back at the moment */
-    private def lateness(rows: LateRows.Total, key: Option[OriginName], judged: Option[InputLevels]): AnyRef = obj(
+    private def lateness(rows: LateRows.Total, key: Option[OriginName], judged: Option[InputWatermarks]): AnyRef = obj(
       "key" -> key.map(_.toString).orNull,
       "held_by" -> judged.map(l => holder(l.input)).orNull,
       "rows" -> rows.all.rows,

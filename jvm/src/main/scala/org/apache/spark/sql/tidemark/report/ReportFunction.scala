@@ -5,7 +5,7 @@ import java.util.UUID
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
-import org.apache.spark.sql.tidemark.query.Takeovers
+import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.session.SqlFunctions
 import org.apache.spark.sql.types.StringType
 
@@ -16,7 +16,8 @@ object ReportFunction {
   val description: SqlFunctions.Description =
     SqlFunctions.described(getClass, name, "(id) - watermarks of a streaming query, as JSON") { arguments =>
       val id = arguments.headOption.filter(_.foldable).flatMap(a => Option(a.eval())).map(_.toString)
-      val report = id.flatMap(text => Try(UUID.fromString(text)).toOption).flatMap(Takeovers.report(_, Report.json))
+      val report =
+        id.flatMap(text => Try(UUID.fromString(text)).toOption).flatMap(RunningQueries.report(_, Report.json))
       report.fold[Expression](Literal(null, StringType))(SqlFunctions.text)
     }
 }

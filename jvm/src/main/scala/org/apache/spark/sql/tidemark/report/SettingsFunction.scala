@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.report
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.session.{Settings, SqlFunctions}
+import org.apache.spark.sql.tidemark.session.{SessionConf, SqlFunctions}
 import org.apache.spark.sql.types.StringType
 
 /** `tidemark_settings()`: JSON of what is wrong with the settings of the session; null where nothing is. */
@@ -12,7 +12,7 @@ object SettingsFunction {
 
   val description: SqlFunctions.Description =
     SqlFunctions.described(getClass, name, usage) { _ =>
-      Settings.problem(SQLConf.get).fold[Expression](Literal(null, StringType)) { error =>
+      SessionConf.problem(SQLConf.get).fold[Expression](Literal(null, StringType)) { error =>
         val fields = Json.obj("code" -> error.code, "what" -> error.what, "fix" -> error.fix)
         SqlFunctions.text(Json.text(fields))
       }

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import io.tidemark.core._
 
-import org.apache.spark.sql.tidemark.columns.Origins
+import org.apache.spark.sql.tidemark.columns.PlanOrigin
 
 /** What a report says of an origin's splits: totals, and the few that matter. One pass over them, whatever their number. */
 private[tidemark] object SplitsReport {
@@ -13,7 +13,7 @@ private[tidemark] object SplitsReport {
   private val Shown = 5
 
   /** Nothing where an origin is as Spark's. */
-  def fields(one: Origins.One, state: OriginState, now: Watermark): Seq[(String, Any)] = {
+  def fields(one: PlanOrigin, state: OriginState, now: Watermark): Seq[(String, Any)] = {
     val rules = one.rules
     if (rules.splitBy.isEmpty && rules.idleAfterMillis.isEmpty && rules.maxAheadMillis.isEmpty) Nil
     else
@@ -50,7 +50,7 @@ private[tidemark] object SplitsReport {
       "without_clock" -> Iterator.range(0, all.size).count(all.clock(_).isEmpty),
       "worst" -> list(worst.map { split =>
         obj(
-          "name" -> SplitNames.show(all.name(split)),
+          "name" -> SplitNameTable.show(all.name(split)),
           "clock_ms" -> all.clock(split).map(Long.box).orNull,
           "behind_ms" -> all.clock(split).flatMap(c => all.largest.map(l => Long.box(l - c))).orNull,
           "last_heard_ms" -> all.lastHeard(split),
@@ -62,7 +62,7 @@ private[tidemark] object SplitsReport {
       }),
       "idle_ones" -> list(idle.map { split =>
         obj(
-          "name" -> SplitNames.show(all.name(split)),
+          "name" -> SplitNameTable.show(all.name(split)),
           "clock_ms" -> all.clock(split).map(Long.box).orNull,
           "idle_since_ms" -> all.lastHeard(split))
       }))

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.streaming.EventTimeWatermarkExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.session.Settings
+import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** Puts our operator of `withWatermark` in the place of Spark's, whose strategy comes before all others here. */
 final class PlanWatermarks(session: SparkSession) extends ColumnarRule {
@@ -14,11 +14,11 @@ final class PlanWatermarks(session: SparkSession) extends ColumnarRule {
     override val ruleName: String = classOf[PlanWatermarks].getName
 
     override def apply(plan: SparkPlan): SparkPlan =
-      if (!Settings.enabled(settings)) plan
+      if (!SessionConf.enabled(settings)) plan
       else
         plan.transformUp {
-          case origin: EventTimeWatermarkExec if !origin.isInstanceOf[KeyedWatermarkExec] =>
-            KeyedWatermarkExec.of(origin.nodeId, origin.eventTime, origin.delay, origin.child, settings)
+          case origin: EventTimeWatermarkExec if !origin.isInstanceOf[CodegenEventTimeWatermarkExec] =>
+            CodegenEventTimeWatermarkExec.of(origin.nodeId, origin.eventTime, origin.delay, origin.child, settings)
         }
   }
 

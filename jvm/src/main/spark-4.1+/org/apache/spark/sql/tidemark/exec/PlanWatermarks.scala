@@ -5,13 +5,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.session.Settings
+import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** Plans `withWatermark`, ahead of Spark's own strategy. */
 final class PlanWatermarks(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case EventTimeWatermark(nodeId, eventTime, delay, child) if Settings.enabled(conf) && !isRealTime(child) =>
-      KeyedWatermarkExec.of(nodeId, eventTime, delay, planLater(child), conf) :: Nil
+    case EventTimeWatermark(nodeId, eventTime, delay, child) if SessionConf.enabled(conf) && !isRealTime(child) =>
+      CodegenEventTimeWatermarkExec.of(nodeId, eventTime, delay, planLater(child), conf) :: Nil
     case _ => Nil
   }
 

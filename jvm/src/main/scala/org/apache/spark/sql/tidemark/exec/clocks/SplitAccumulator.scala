@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark.exec.clocks
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{SplitNames, SplitTimes}
+import io.tidemark.core.{MaxEventTimes, SplitNameTable}
 
 import org.apache.spark.util.AccumulatorV2
 
@@ -15,14 +15,14 @@ import org.apache.spark.util.AccumulatorV2
   *
   * @param maxSplits no more splits than this and one are kept: the query is about to be refused
   */
-private[tidemark] final class SplitAccumulator(maxSplits: Int) extends AccumulatorV2[SplitTimes, SplitTimes] {
-  @volatile private var times = new SplitTimes
+private[tidemark] final class SplitAccumulator(maxSplits: Int) extends AccumulatorV2[MaxEventTimes, MaxEventTimes] {
+  @volatile private var times = new MaxEventTimes
   @volatile private var farAhead = Map.empty[Long, Long]
   // Spark takes no failure from a merge: it is remembered, and told to who asks for the whole.
   @volatile private var tooLong = false
 
   /** What a task has seen of one partition of the input; it may have several. */
-  def add(seen: SplitTimes, partition: Int, rowsFarAhead: Long): Unit = {
+  def add(seen: MaxEventTimes, partition: Int, rowsFarAhead: Long): Unit = {
     add(seen)
     note(partition.toLong, farAhead.getOrElse(partition.toLong, 0L) + rowsFarAhead)
   }
@@ -30,26 +30,26 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
   /** Rows whose event time was too far ahead of processing time. */
   def farAheadRows: Long = farAhead.values.sum
 
-  override def value: SplitTimes = times
+  override def value: MaxEventTimes = times
 
   /** All that was seen.
     * @throws TidemarkException when it was too much to bring along
     */
-  def whole(column: String): SplitTimes = {
+  def whole(column: String): MaxEventTimes = {
     if (tooLong) throw new TidemarkException(TidemarkError.splitNamesTooLong(column))
     times
   }
 
-  override def add(seen: SplitTimes): Unit =
+  override def add(seen: MaxEventTimes): Unit =
     if (times.isEmpty) times = seen
     else if (!seen.isEmpty) {
       val both = times.copy()
       try both.merge(seen, maxSplits)
-      catch { case _: SplitNames.TooLong => tooLong = true }
+      catch { case _: SplitNameTable.TooLong => tooLong = true }
       times = both
     }
 
-  override def merge(other: AccumulatorV2[SplitTimes, SplitTimes]): Unit = other match {
+  override def merge(other: AccumulatorV2[MaxEventTimes, MaxEventTimes]): Unit = other match {
     case that: SplitAccumulator =>
       add(that.times)
       tooLong ||= that.tooLong
@@ -60,7 +60,7 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
   override def isZero: Boolean = times.isEmpty && farAhead.isEmpty && !tooLong
 
   override def reset(): Unit = {
-    times = new SplitTimes
+    times = new MaxEventTimes
     farAhead = Map.empty
     tooLong = false
   }

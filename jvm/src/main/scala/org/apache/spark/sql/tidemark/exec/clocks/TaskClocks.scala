@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark.exec.clocks
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{SplitNames, SplitTimes}
+import io.tidemark.core.{MaxEventTimes, SplitNameTable}
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -14,13 +14,13 @@ import org.apache.spark.unsafe.types.UTF8String
   * task is not.
   */
 private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
-  import LongClocks.NoTime
+  import LongKeyMaxima.NoTime
   import TaskClocks._
 
   // Of rows that no key tells apart: the input is not split, or its one key is null.
   private var keyless = NoTime
-  private val longs = new LongClocks(factory.limits, factory.column)
-  private val others = new ByteClocks(factory.limits, factory.column)
+  private val longs = new LongKeyMaxima(factory.limits, factory.column)
+  private val others = new BytesKeyMaxima(factory.limits, factory.column)
   private var farAhead = 0L
   private val latest = factory.limits.latestMillis
 
@@ -51,8 +51,8 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
   }
 
   /** What the task has seen, by name. */
-  private def times: SplitTimes = {
-    val all = new SplitTimes
+  private def times: MaxEventTimes = {
+    val all = new MaxEventTimes
     val name = new NameBuffer
     if (keyless != NoTime) {
       factory.types.foreach(_ => name.addNull())
@@ -90,7 +90,7 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
   private def flush(partition: Int): Unit =
     try factory.into.add(times, partition, farAhead)
     catch {
-      case e: SplitNames.TooLong => throw new TidemarkException(TidemarkError.splitNamesTooLong(factory.column), e)
+      case e: SplitNameTable.TooLong => throw new TidemarkException(TidemarkError.splitNamesTooLong(factory.column), e)
     }
 }
 

@@ -1,0 +1,36 @@
+package io.tidemark.core
+
+/** A watermark together with the origin that holds it where it is. */
+final case class AttributedWatermark(watermark: Watermark, by: Option[OriginName]) {
+
+  /** Minimum of the inputs that are not idle; the holder is the input that is the minimum. */
+  def coalesce(that: AttributedWatermark): AttributedWatermark = {
+    val both = watermark.coalesce(that.watermark)
+    if (both == watermark) this else if (both == that.watermark) that else AttributedWatermark(both, by.orElse(that.by))
+  }
+
+  /** The one that is behind, idle or not; one that was never heard is behind all others. */
+  def earlier(that: AttributedWatermark): AttributedWatermark =
+    (watermark.millis, that.watermark.millis) match {
+      case (Some(a), Some(b)) => if (a <= b) this else that
+      case (None, _) => this
+      case _ => that
+    }
+
+  /** Of an input that is waited for although it is idle. */
+  def active: AttributedWatermark = copy(watermark = watermark.active)
+
+  /** Never before `floor`. */
+  def atLeast(floor: Watermark): AttributedWatermark = {
+    val later = watermark.atLeast(floor)
+    if (later == watermark) this else copy(watermark = later)
+  }
+
+  def plus(offsetMillis: Long): AttributedWatermark = copy(watermark = watermark.plus(offsetMillis))
+}
+
+object AttributedWatermark {
+  val unknown: AttributedWatermark = AttributedWatermark(Watermark.Unknown, None)
+
+  def least(all: Iterable[AttributedWatermark]): Option[AttributedWatermark] = all.reduceOption(_ coalesce _)
+}

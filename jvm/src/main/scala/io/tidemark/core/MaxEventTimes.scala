@@ -1,0 +1,72 @@
+package io.tidemark.core
+
+import java.io.ObjectOutputStream
+import java.util.Arrays
+
+/** The largest event time (ms) that each split of an origin has had in a batch, or in a task of one. Merging is a
+  * maximum, so that a task which runs twice changes nothing. Not thread-safe.
+  */
+final class MaxEventTimes private (val names: SplitNameTable, private var largest: Array[Long]) extends Serializable {
+
+  def this(names: SplitNameTable = new SplitNameTable) = this(names, new Array[Long](8))
+
+  def size: Int = names.size
+  def isEmpty: Boolean = size == 0
+
+  /** The largest event time of a split. */
+  def apply(number: Int): Long = largest(number)
+
+  def note(name: Array[Byte], eventTimeMillis: Long): Unit = note(name, name.length, eventTimeMillis)
+
+  /** The same of a name that is the first `length` bytes of an array which may be used again. */
+  def note(name: Array[Byte], length: Int, eventTimeMillis: Long): Unit =
+    raise(names.add(name, 0, length), eventTimeMillis)
+
+  /** The same of a split that is known not to be there yet. */
+  def noteNew(name: Array[Byte], length: Int, eventTimeMillis: Long): Unit = {
+    names.addNew(name, 0, length)
+    raise(size - 1, eventTimeMillis)
+  }
+
+  /** Takes in another's splits, until there are more than `most`.
+    * @throws SplitNames.TooLong when their names are too long together
+    */
+  def merge(that: MaxEventTimes, most: Int): Unit = {
+    var number = 0
+    while (number < that.size && size <= most) {
+      raise(names.add(that.names, number), that.largest(number))
+      number += 1
+    }
+  }
+
+  /** The largest of all; none where there is no split. */
+  def max: Option[Long] = if (isEmpty) None else Some(Iterator.tabulate(size)(largest(_)).max)
+
+  def copy(): MaxEventTimes = new MaxEventTimes(names.copy(), largest.clone())
+
+  private def raise(number: Int, millis: Long): Unit = {
+    if (number >= largest.length) largest = Arrays.copyOf(largest, math.max(number + 1, largest.length * 2))
+    // Times before 1970 are below the 0 of a new place.
+    if (number == filled) {
+      largest(number) = millis
+      filled += 1
+    } else if (millis > largest(number)) largest(number) = millis
+  }
+
+  private var filled = names.size
+
+  private def writeObject(out: ObjectOutputStream): Unit = {
+    largest = Arrays.copyOf(largest, size)
+    out.defaultWriteObject()
+  }
+}
+
+object MaxEventTimes {
+
+  /** What an input that is not split has had. */
+  def whole(eventTimeMillis: Long): MaxEventTimes = {
+    val times = new MaxEventTimes
+    times.note(SplitNameTable.Whole, eventTimeMillis)
+    times
+  }
+}

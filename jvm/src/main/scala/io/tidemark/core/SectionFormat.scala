@@ -1,0 +1,73 @@
+package io.tidemark.core
+
+import java.nio.charset.StandardCharsets.US_ASCII
+import java.util.zip.CRC32C
+
+/** What all of Tidemark's files in a checkpoint look like:
+  *
+  * {{{
+  * "TIDEMARK"  version  section*  0  crc32c
+  * section  =  tag  length  payload
+  * }}}
+  * Numbers are varints, signed ones zigzag; the checksum (4 bytes, big endian) covers all bytes before it. A reader skips
+  * sections whose tag is [[EntryCodec.FirstOptionalTag]] or above and does not guess about any other that it does not
+  * know, so that later versions can add what older ones may ignore.
+  */
+private[core] object SectionFormat {
+  import EntryCodec.{Damaged, FirstOptionalTag, Newer, Version}
+
+  private val Magic = "TIDEMARK".getBytes(US_ASCII)
+  private val ChecksumBytes = 4
+  private val End = 0
+
+  def write(sections: (Int, ByteWriter => Unit)*): Array[Byte] = {
+    val out = new ByteWriter
+    out.raw(Magic)
+    out.unsigned(Version.toLong)
+    sections.foreach { case (tag, payload) =>
+      val body = new ByteWriter
+      payload(body)
+      out.unsigned(tag.toLong)
+      out.unsigned(body.size.toLong)
+      out.raw(body)
+    }
+    out.unsigned(End.toLong)
+    out.int(checksum(out.bytes))
+    out.bytes
+  }
+
+  /** Hands each section to the one that knows its tag.
+    * @throws EntryCodec.Damaged when the bytes are not exactly what [[write]] wrote
+    * @throws EntryCodec.Newer when a later format version wrote them
+    */
+  def read(bytes: Array[Byte])(known: PartialFunction[Int, ByteReader => Unit]): Unit = {
+    if (bytes.length < Magic.length || !java.util.Arrays.equals(bytes.take(Magic.length), Magic))
+      throw new Damaged("it does not begin as an entry does")
+    val in = new ByteReader(bytes, Magic.length, bytes.length)
+    val version = in.unsigned().toInt
+    // A later version may have another checksum, so the version is judged first.
+    if (version > Version) throw new Newer(version)
+    if (version < 1) throw new Damaged(s"there is no format version $version")
+    val end = bytes.length - ChecksumBytes
+    if (end < in.position) throw new Damaged("it is cut off")
+    if (checksumOf(bytes) != checksum(bytes.take(end))) throw new Damaged("its checksum does not fit")
+    val sections = new ByteReader(bytes, in.position, end)
+    var tag = sections.unsigned().toInt
+    while (tag != End) {
+      val body = sections.slice(sections.unsigned().toInt)
+      if (known.isDefinedAt(tag)) known(tag)(body)
+      else if (tag < FirstOptionalTag)
+        throw new Damaged(s"it has a section $tag that format version $Version does not have")
+      tag = sections.unsigned().toInt
+    }
+  }
+
+  /** The checksum at the end of a whole file: by it another file can say which one it means. */
+  def checksumOf(bytes: Array[Byte]): Int = new ByteReader(bytes, bytes.length - ChecksumBytes, bytes.length).int()
+
+  private def checksum(bytes: Array[Byte]): Int = {
+    val crc = new CRC32C
+    crc.update(bytes)
+    crc.getValue.toInt
+  }
+}

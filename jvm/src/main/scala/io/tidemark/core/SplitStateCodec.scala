@@ -1,0 +1,108 @@
+package io.tidemark.core
+
+import scala.collection.mutable
+
+/** How splits stand, one after the other, in some 6 bytes each:
+  *
+  * {{{
+  * split  =  code  [heard]  [clock]
+  * code   =  number << 3 | hasClock << 2 | state
+  * }}}
+  * `number` is that of the time when it was last heard, among those that were written before it. One more than there are
+  * says that a new one follows, as what it is more than the newest of them. A clock is written as what it is more than
+  * the clock before it.
+  */
+private[core] object SplitStateCodec {
+  private val HasClock = 4
+  private val StateMask = 3
+  private val NumberShift = 3
+
+  final class Writer(out: ByteWriter, splits: Splits) {
+    private val numbers = new TimeNumbers
+    private var clock = 0L
+    private var newest = 0L
+
+    def write(split: Int): Unit = {
+      val held = splits.clockOrNone(split)
+      val heard = splits.lastHeard(split)
+      val known = numbers.size
+      val number = numbers.of(heard)
+      val hasClock = if (held == Coalescer.NoClock) 0 else HasClock
+      out.unsigned(number.toLong << NumberShift | hasClock | splits.state(split))
+      if (number == known) {
+        out.signed(heard - newest)
+        newest = heard
+      }
+      if (held != Coalescer.NoClock) {
+        out.signed(held - clock)
+        clock = held
+      }
+    }
+  }
+
+  final class Reader(in: ByteReader, splits: SplitsBuilder) {
+    private val times = mutable.ArrayBuffer.empty[Long]
+    private var clock = 0L
+
+    def read(split: Int): Unit = {
+      val code = in.unsigned()
+      val state = (code & StateMask).toByte
+      if (state == Coalescer.Ended) throw new EntryCodec.Damaged(s"it has a split in state $state")
+      val number = code >>> NumberShift
+      if (number > times.size) throw new EntryCodec.Damaged("it has a split that was heard at no time")
+      if (number == times.size) times += times.lastOption.getOrElse(0L) + in.signed()
+      val hasClock = (code & HasClock) != 0
+      if (hasClock) clock += in.signed()
+      splits.set(split, state, if (hasClock) clock else Coalescer.NoClock, times(number.toInt))
+    }
+  }
+}
+
+/** Numbers times from 0 in the order in which they are first asked for. There are few: one for each batch. */
+private final class TimeNumbers {
+  private var times = new Array[Long](TimeNumbers.Places)
+  private var numbers = new Array[Int](TimeNumbers.Places)
+  private var count = 0
+
+  def size: Int = count
+
+  def of(time: Long): Int = {
+    val at = place(time)
+    if (numbers(at) > 0) numbers(at) - 1
+    else {
+      times(at) = time
+      count += 1
+      numbers(at) = count
+      if (count * 2 > times.length) grow()
+      count - 1
+    }
+  }
+
+  private def place(time: Long): Int = {
+    var at = TimeNumbers.hash(time) & (times.length - 1)
+    while (numbers(at) > 0 && times(at) != time) at = (at + 1) & (times.length - 1)
+    at
+  }
+
+  private def grow(): Unit = {
+    val (oldTimes, oldNumbers) = (times, numbers)
+    times = new Array[Long](oldTimes.length * 2)
+    numbers = new Array[Int](oldTimes.length * 2)
+    oldNumbers.indices.foreach { old =>
+      if (oldNumbers(old) > 0) {
+        val at = place(oldTimes(old))
+        times(at) = oldTimes(old)
+        numbers(at) = oldNumbers(old)
+      }
+    }
+  }
+}
+
+private object TimeNumbers {
+  private val Places = 64
+
+  private def hash(time: Long): Int = {
+    val mixed = time * 0x9e3779b97f4a7c15L
+    (mixed ^ (mixed >>> 32)).toInt
+  }
+}

@@ -1,0 +1,27 @@
+package io.tidemark.core
+
+import java.util.Arrays
+
+/** Splits that are being read back: each as the last that is read of it says. */
+private[core] final class SplitsBuilder {
+  val names = new SplitNameTable
+  private var clocks = new Array[Long](8)
+  private var heard = new Array[Long](8)
+  private var states = new Array[Byte](8)
+
+  def set(split: Int, state: Byte, clock: Long, heardMillis: Long): Unit = {
+    if (split >= clocks.length) {
+      val capacity = math.max(split + 1, clocks.length + (clocks.length >> 1))
+      clocks = Arrays.copyOf(clocks, capacity)
+      heard = Arrays.copyOf(heard, capacity)
+      states = Arrays.copyOf(states, capacity)
+    }
+    clocks(split) = clock
+    heard(split) = heardMillis
+    states(split) = state
+  }
+
+  /** With the watermark that they had reached. */
+  def splits(reached: Watermark): Splits =
+    Splits.of(names.copy(), Coalescer.restored(names.size, clocks, heard, states)).atLeast(reached)
+}

@@ -1,0 +1,154 @@
+package io.tidemark.core
+
+/** What one batch works with: all that [[Propagation]] needs beside the plan.
+  *
+  * @param origins each origin's watermark
+  * @param unionFloors what each union's column had already reached
+  * @param carried the watermark of each carried column as it leaves its operator
+  * @param inputFloors what inputs of operators had already reached that go by others while one is idle
+  */
+final case class Decision(
+    origins: Map[OriginName, Watermark],
+    unionFloors: Map[UnionSlot, Watermark],
+    carried: Map[CarriedSlot, Watermark],
+    inputFloors: Map[Input, Watermark] = Map.empty) {
+  def origin(name: OriginName): Watermark = origins.getOrElse(name, Watermark.Unknown)
+  def unionFloor(slot: UnionSlot): Watermark = unionFloors.getOrElse(slot, Watermark.Unknown)
+  def inputFloor(input: Input): Watermark = inputFloors.getOrElse(input, Watermark.Unknown)
+  def carriedColumn(slot: CarriedSlot): Watermark = carried.getOrElse(slot, Watermark.Unknown)
+
+  /** The watermark of the query as Spark's own logs keep it: the minimum over the origins. */
+  def least(names: Iterable[OriginName]): Watermark =
+    names.map(origin).reduceOption(_ coalesce _).getOrElse(Watermark.Unknown)
+}
+
+object Decision {
+  val none: Decision = Decision(Map.empty, Map.empty, Map.empty)
+
+  /** Every origin at the watermark that Spark's log has for the whole query (none if that is still 0). */
+  def floor(names: Iterable[OriginName], queryMillis: Long): Decision =
+    if (queryMillis <= 0) none
+    else none.copy(origins = names.map(_ -> (Watermark.At(queryMillis): Watermark)).toMap)
+}
+
+/** The durable memory of a query when batch `batch` has ended: with it, and nothing else, the next batch is decided.
+  *
+  * @param timestampMillis the batch's processing time in Spark's offset log
+  * @param endMillis when it ended; never before an earlier end, whatever the machine's clock says
+  * @param decision what the batch itself worked with (the next batch judges its late rows by it)
+  * @param ledgers oldest carried values that are still in state
+  */
+final case class WatermarkEntry(
+    batch: Long,
+    timestampMillis: Long,
+    endMillis: Long,
+    decision: Decision,
+    origins: Map[OriginName, OriginState],
+    unionFloors: Map[UnionSlot, Watermark],
+    carried: Map[CarriedSlot, Watermark],
+    ledgers: Map[Input, CarriedMinima],
+    inputFloors: Map[Input, Watermark] = Map.empty) {
+
+  /** How many splits all origins have together. */
+  def splits: Int = origins.valuesIterator.map(_.splits.size).sum
+
+  /** This entry as the memory of a later batch that was run without Tidemark in between: nothing goes back behind
+    * `floor`, what Spark's own log says of that later batch. The watermarks by which the first rows are late are those with
+    * every input waited for: who is idle here may not be so then.
+    */
+  def raisedTo(floor: WatermarkEntry): WatermarkEntry = floor.copy(
+    endMillis = endMillis,
+    decision = standing.copy(origins = WatermarkEntry.later(standing.origins, floor.decision.origins).map {
+      case (name, at) =>
+        name -> at.active
+    }),
+    origins = (origins.keySet ++ floor.origins.keySet).map { name =>
+      val (a, b) = (origins.getOrElse(name, OriginState.unheard), floor.origins.getOrElse(name, OriginState.unheard))
+      name -> a.copy(splits = a.splits.atLeast(b.watermark))
+    }.toMap,
+    unionFloors = unionFloors,
+    carried = carried,
+    ledgers = ledgers,
+    inputFloors = inputFloors)
+
+  /** As the memory of a query that was not running until now: nobody was silent in the meantime, as nobody listened. */
+  def listeningFrom(nowMillis: Long): WatermarkEntry =
+    if (nowMillis <= endMillis) this else copy(endMillis = nowMillis).notListening(nowMillis - endMillis)
+
+  /** Nobody listened for so long before this entry's end. */
+  def notListening(missedMillis: Long): WatermarkEntry = copy(origins = origins.map { case (name, state) =>
+    name -> state.copy(
+      splits = state.splits.heardLater(missedMillis, endMillis),
+      sinceMillis = state.sinceMillis.map(since => math.max(since, math.min(since + missedMillis, endMillis))))
+  })
+
+  /** With the origins that are not remembered here, because they are new to the plan, at what `floor` has for them. */
+  def withOriginsOf(floor: WatermarkEntry): WatermarkEntry = copy(
+    decision = decision.copy(origins = floor.decision.origins ++ decision.origins),
+    origins = floor.origins ++ origins)
+
+  /** As the plan wants its origins now. One that was split otherwise keeps what it had reached; its old splits would be
+    * waited for without end. Where nobody falls silent any more, nobody is.
+    */
+  def fitting(rules: Map[OriginName, OriginRules]): WatermarkEntry = copy(origins = origins.map { case (name, state) =>
+    name -> rules.get(name).fold(state) { wanted =>
+      if (wanted.splitBy != state.splitBy)
+        OriginState(Splits.none.atLeast(state.watermark), state.maxEventTimeMillis)
+      else if (wanted.idleAfterMillis.isEmpty)
+        state.copy(splits = state.splits.allAwake(wanted.onReturn), silent = false)
+      else state
+    }
+  })
+
+  /** What the next batch works with when it is decided at this moment. */
+  def decide(at: BatchStart, rules: Map[OriginName, OriginRules]): Decision = {
+    decision { case (name, state) => rules.get(name).fold(state.watermark)(state.watermarkAt(timeOf(at, name), _)) }
+  }
+
+  /** The splits of an origin, with nobody falling silent. */
+  def splitsOf(name: OriginName): Splits = origins.get(name).fold(Splits.none)(_.splits)
+
+  /** Its splits in a batch that is decided at this moment. */
+  def splitsAt(at: BatchStart, name: OriginName, rules: Map[OriginName, OriginRules]): Splits =
+    (origins.get(name), rules.get(name)) match {
+      case (Some(state), Some(wanted)) => state.splitsAt(timeOf(at, name), wanted)
+      case _ => splitsOf(name)
+    }
+
+  def timeOf(at: BatchStart, name: OriginName): OriginState.Time =
+    OriginState.Time(nowOf(at), timestampMillis, at.unread.get(name))
+
+  /** Up to when it is known, at this moment, that no split of an origin has said anything that is not in here (ms).
+    * @param before the same as it was known before
+    */
+  def foundUntil(at: BatchStart, before: Map[OriginName, Long]): Map[OriginName, Long] =
+    before ++ origins.flatMap { case (name, state) =>
+      (state.foundUntil(timeOf(at, name)) ++ before.get(name)).maxOption.map(name -> _)
+    }
+
+  /** A machine's clock may go back; time here does not. */
+  def nowOf(at: BatchStart): Long = math.max(at.millis, endMillis)
+
+  /** What the next batch works with if nobody falls silent until then. */
+  def standing: Decision = decision { case (_, state) => state.watermark }
+
+  private def decision(watermark: ((OriginName, OriginState)) => Watermark): Decision =
+    Decision(origins.map { case (name, state) => name -> watermark((name, state)) }, unionFloors, carried, inputFloors)
+}
+
+object WatermarkEntry {
+
+  private def later[K](a: Map[K, Watermark], b: Map[K, Watermark]): Map[K, Watermark] =
+    b.foldLeft(a) { case (all, (key, at)) => all.updated(key, all.getOrElse(key, Watermark.Unknown).atLeast(at)) }
+
+  /** Before the first batch, or on a checkpoint that Spark alone has written so far.
+    *
+    * @param previous the query's watermark in the last batch, ms (0: none); late rows are judged by it
+    * @param current the query's watermark for the next batch, ms (0: none); a floor for every origin
+    */
+  def initial(names: Iterable[OriginName], batch: Long, previous: Long, current: Long): WatermarkEntry = {
+    val next = Decision.floor(names, current)
+    val states = next.origins.map { case (name, watermark) => name -> OriginState.reached(watermark) }
+    WatermarkEntry(batch, 0L, Long.MinValue, Decision.floor(names, previous), states, Map.empty, Map.empty, Map.empty)
+  }
+}

@@ -1,0 +1,18 @@
+package org.apache.spark.sql.tidemark.columns
+
+import java.util.UUID
+
+import io.tidemark.core.{OriginName, OriginRules}
+
+/** One watermark of a plan, as `withWatermark` declares it.
+  *
+  * @param clocks the node of the physical plan that keeps the clocks of its splits
+  * @param asks what the user has asked for beyond Spark's `withWatermark`, if anything
+  */
+private[tidemark] final case class PlanOrigin(
+    nodeId: UUID,
+    clocks: UUID,
+    name: OriginName,
+    column: String,
+    rules: OriginRules,
+    asks: Option[String])

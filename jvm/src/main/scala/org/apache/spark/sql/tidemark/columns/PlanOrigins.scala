@@ -1,0 +1,102 @@
+package org.apache.spark.sql.tidemark.columns
+
+import java.util.UUID
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.{OriginName, OriginRules}
+
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.internal.SQLConf
+
+/** The origins of a query, in plan order. A node id lives as long as a run; the name is what a restart knows.
+  *
+  * @param computed columns that the user computes, so that they are no event time, though the optimizer may find that
+  *   they are equal to a column that is
+  * @param takesTimesOut whether times that have gone into values are wanted again ([[TrackedColumns.takesTimesOut]])
+  * @param notes what a user should know of the plan, though it runs
+  */
+private[tidemark] final case class PlanOrigins(
+    all: Seq[PlanOrigin],
+    computed: Set[ExprId],
+    takesTimesOut: Boolean,
+    notes: Seq[TidemarkError]) {
+  private val byNode = all.map(one => one.nodeId -> one.name).toMap
+
+  val rules: Map[OriginName, OriginRules] = all.map(one => one.name -> one.rules).toMap
+
+  def names: Seq[OriginName] = all.map(_.name)
+  def name(nodeId: UUID): OriginName = byNode(nodeId)
+}
+
+private[tidemark] object PlanOrigins {
+
+  /** @throws TidemarkException when the user has named one key on different columns */
+  def of(plan: LogicalPlan, conf: SQLConf): PlanOrigins = {
+    // One origin used twice (a self-join) is one origin with one clock.
+    val nodes = plan.collect { case origin: EventTimeWatermark => origin }.distinctBy(_.nodeId)
+    val asked = nodes.map(EventTimeOptions.of(_))
+    requireOneInput(asked.zip(nodes))
+    val splits = plan.collect { case split: SplitBy => split.id -> split }.toMap
+    val names = OriginName.number(nodes.zip(asked).map { case (node, options) =>
+      options.key.getOrElse(node.eventTime.name)
+    })
+    requireReadable(names.lazyZip(asked).lazyZip(nodes).toSeq)
+    val all = nodes.lazyZip(names).lazyZip(asked).map { (node, name, options) =>
+      val split = options.split.flatMap(splits.get)
+      val rules = options.rules(EventTimeWatermark.getDelayMs(node.delay), split.toSeq.flatMap(_.by), conf)
+      PlanOrigin(
+        node.nodeId,
+        split.fold(node.nodeId)(_.id),
+        name,
+        node.eventTime.name,
+        rules,
+        options.asks(node.eventTime.name))
+    }
+    val computed = computedIn(plan)
+    PlanOrigins(all, computed, TrackedColumns.takesTimesOut(plan, computed), UnionChecks.leftOut(plan))
+  }
+
+  private def requireOneInput(asked: Seq[(EventTimeOptions, EventTimeWatermark)]): Unit =
+    asked.flatMap { case (options, node) => options.key.map(_ -> node) }.groupMap(_._1)(_._2).foreach {
+      case (key, nodes) =>
+        if (nodes.tail.exists(!isSame(_, nodes.head)))
+          throw new TidemarkException(TidemarkError.duplicateKey(key, nodes.map(_.eventTime.name)))
+    }
+
+  /** Whether two are one that is written twice: Spark Connect may analyze a DataFrame anew wherever it is used. */
+  private def isSame(one: EventTimeWatermark, other: EventTimeWatermark): Boolean = {
+    def below(node: EventTimeWatermark) = node.child.transform {
+      case split: SplitBy => split.copy(id = node.nodeId)
+      case source: StreamingRelationV2 => LocalRelation(source.output, isStreaming = true)
+    }
+    one.eventTime.name == other.eventTime.name && one.delay == other.delay &&
+    below(one).sameResult(below(other.copy(nodeId = one.nodeId))) && sources(one).corresponds(sources(other))(isSame)
+  }
+
+  private def sources(node: EventTimeWatermark): Seq[StreamingRelationV2] =
+    node.child.collect { case source: StreamingRelationV2 => source }
+
+  /** A table of Kafka's is another object wherever it is analyzed, and only what it was told says which it is. Streams in
+    * memory are told nothing.
+    */
+  private def isSame(one: StreamingRelationV2, other: StreamingRelationV2): Boolean = one.table == other.table ||
+    one.sourceName != "memory" && one.sourceName == other.sourceName && one.extraOptions == other.extraOptions
+
+  /** A key may not read as the number of another that has none of its own, in reports and in the log. */
+  private def requireReadable(named: Seq[(OriginName, EventTimeOptions, EventTimeWatermark)]): Unit =
+    named.groupBy(_._1.toString).values.foreach { same =>
+      for {
+        key <- same.flatMap(_._2.key).headOption if same.size > 1
+        other <- same.find(!_._2.key.contains(key))
+      } throw new TidemarkException(TidemarkError.keyReadsAsAnother(key, other._3.eventTime.name))
+    }
+
+  private def computedIn(plan: LogicalPlan): Set[ExprId] =
+    plan
+      .collect { case project: Project => project.projectList }
+      .flatten
+      .collect { case a @ Alias(by, _) if !by.isInstanceOf[Attribute] && !EventTimeColumns.isMarked(a) => a.exprId }
+      .toSet
+}

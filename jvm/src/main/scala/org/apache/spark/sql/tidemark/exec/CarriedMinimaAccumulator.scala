@@ -1,0 +1,81 @@
+package org.apache.spark.sql.tidemark.exec
+
+import scala.collection.immutable.TreeMap
+import scala.collection.mutable
+
+import io.tidemark.core.CarriedMinima
+
+import org.apache.spark.TaskContext
+import org.apache.spark.util.AccumulatorV2
+
+/** The smallest value of each carried column, per bucket of the active column's time, over the rows of one batch.
+  *
+  * Minima: a task that runs twice changes nothing. What it holds is replaced and never changed, because an executor sends
+  * it along with its heartbeats while the task is still at work.
+  */
+private[tidemark] final class CarriedMinimaAccumulator(widthMillis: Long, columns: Int)
+    extends AccumulatorV2[CarriedMinima, CarriedMinima] {
+  @volatile private var ledger = CarriedMinima(widthMillis, TreeMap.empty)
+
+  /** The notes of this task; they are handed over when it ends. */
+  def begin(): TaskCarriedMinima = {
+    val values = new TaskCarriedMinima(widthMillis, columns)
+    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => add(values.ledger)))
+    values
+  }
+
+  override def value: CarriedMinima = ledger
+  override def add(more: CarriedMinima): Unit = if (more.buckets.nonEmpty) ledger = ledger.add(more)
+  override def merge(other: AccumulatorV2[CarriedMinima, CarriedMinima]): Unit = add(other.value)
+  override def isZero: Boolean = ledger.buckets.isEmpty
+  override def reset(): Unit = ledger = CarriedMinima(widthMillis, TreeMap.empty)
+  override def copy(): CarriedMinimaAccumulator = {
+    val same = new CarriedMinimaAccumulator(widthMillis, columns)
+    same.ledger = ledger
+    same
+  }
+}
+
+/** Carried values of one task. Between buckets that follow one another a row costs a comparison and no allocation. */
+private[tidemark] final class TaskCarriedMinima(width: Long, columns: Int) {
+  private var widthMillis = width
+  private var buckets = mutable.LongMap.empty[Array[Long]]
+  private var currentEnd = 0L
+  private var current: Array[Long] = null
+
+  /** Chooses the bucket of a row by the time (µs) of its active column. */
+  def bucket(micros: Long): Unit = {
+    val end = CarriedMinima.bucketEnd(Math.floorDiv(micros + 999L, 1000L), widthMillis)
+    if (current == null || end != currentEnd) {
+      currentEnd = end
+      current = buckets.getOrNull(end)
+      if (current == null) {
+        current = Array.fill(columns)(Long.MaxValue)
+        buckets.update(end, current)
+        if (buckets.size > CarriedMinima.MaxBuckets) widen(micros)
+      }
+    }
+  }
+
+  /** Notes the value (µs) of the `index`-th carried column of that row. */
+  def note(index: Int, micros: Long): Unit = {
+    val millis = Math.floorDiv(micros, 1000L)
+    if (millis < current(index)) current(index) = millis
+  }
+
+  def ledger: CarriedMinima = CarriedMinima(
+    widthMillis,
+    TreeMap.from(buckets.iterator.map { case (end, values) =>
+      end -> values.iterator.map(v => if (v == Long.MaxValue) None else Some(v)).toVector
+    }))
+
+  private def widen(micros: Long): Unit = {
+    val wider = ledger.add(CarriedMinima(widthMillis * 2, TreeMap.empty))
+    widthMillis = wider.widthMillis
+    buckets = mutable.LongMap.from(wider.buckets.iterator.map { case (end, values) =>
+      end -> values.iterator.map(_.getOrElse(Long.MaxValue)).toArray
+    })
+    current = null
+    bucket(micros)
+  }
+}

@@ -1,0 +1,317 @@
+package org.apache.spark.sql.tidemark.planning
+
+import java.util.UUID
+
+import scala.collection.mutable
+
+import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
+import io.tidemark.core.{ColumnId, OperatorId, OriginName, PlanShape, Side}
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.execution.streaming.operators.stateful._
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, PlanOrigins}
+import org.apache.spark.sql.tidemark.exec.OperatorInputExec
+import org.apache.spark.sql.tidemark.functions.WatermarkExpression
+
+/** Translates a physical plan, operator ids filled in, into the [[PlanShape]] that `core` computes watermarks from. */
+private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: TidemarkConf.Unbounded) {
+  import PlanShapeBuilder._
+
+  private val columnNames = mutable.HashMap.empty[ColumnId, String]
+  private val notes = mutable.LinkedHashSet.empty[TidemarkError]
+  private val readings = mutable.HashMap.empty[UUID, Reading]
+  private var unions = 0
+  private var marks = FirstMark
+
+  def build(plan: SparkPlan): Translated = {
+    val shape = visit(plan).shape
+    Translated(shape, columnNames.toMap, origins.notes ++ notes, readings.toMap)
+  }
+
+  /** @param columns the event-time columns in the node's output
+    * @param begun whether an origin is below
+    * @param marked those columns of which only the mark is known
+    */
+  private case class Built(shape: PlanShape, columns: Set[ExprId], begun: Boolean, marked: Set[ExprId] = Set.empty) {
+    def has(attribute: NamedExpression): Boolean = columns.contains(attribute.exprId)
+
+    /** Whether the column comes from below an origin, so that there is a watermark for it. */
+    def hasWatermark(attribute: NamedExpression): Boolean = begun && has(attribute)
+  }
+
+  private def visit(plan: SparkPlan): Built = withMarked(plan, withoutMarked(plan))
+
+  /** With the columns that bear Spark's mark, and of which nothing else is known: those of a Python map or of a table. */
+  private def withMarked(plan: SparkPlan, built: Built): Built = {
+    val more = plan.output.filter { a =>
+      EventTimeColumns.isMarked(a) && !built.has(a) && !origins.computed(a.exprId)
+    }.distinctBy(_.exprId)
+    if (more.isEmpty) built
+    else {
+      val ids = more.map(_.exprId)
+      val shape =
+        if (!built.begun) built.shape
+        else {
+          marks += 1
+          // What a map has taken in is not in its rows any more, and yet they are as old as that.
+          val input = built.shape match {
+            case PlanShape.Stateless(_, Seq(below), Nil) => below
+            case other => other
+          }
+          PlanShape.Marked(plan.nodeName, marks - 1, more.map(name), built.columns.map(id).toSeq, input)
+        }
+      built.copy(shape = shape, columns = built.columns ++ ids, marked = built.marked ++ ids)
+    }
+  }
+
+  private def withoutMarked(plan: SparkPlan): Built = plan match {
+    case scan: InMemoryTableScanExec => visit(scan.relation.cachedPlan)
+    case adaptive: AdaptiveSparkPlanExec => visit(adaptive.executedPlan)
+    case stage: QueryStageExec => visit(stage.plan)
+    case reused: ReusedExchangeExec => ofReused(reused, visit(reused.child))
+    case origin: EventTimeWatermarkExec =>
+      val below = visit(origin.child)
+      val column = origin.eventTime.exprId
+      Built(
+        PlanShape.Origin("withWatermark", origins.name(origin.nodeId), name(origin.eventTime), below.shape),
+        // Spark takes the mark off the other columns; one of which only the mark was known is event time no more.
+        below.columns -- below.marked + column,
+        begun = true)
+    case union: UnionExec => ofUnion(union, union.children.map(visit))
+    case join: StreamingSymmetricHashJoinExec => ofJoin(join, visit(join.left), visit(join.right))
+    case update: UpdateEventTimeColumnExec =>
+      val below = visit(update.child)
+      val shape = PlanShape.Declared("event time of state", name(update.eventTime), below.shape)
+      Built(shape, Set(update.eventTime.exprId), below.begun)
+    case writer: StateStoreWriter => ofStateful(writer, visit(writer.children.head))
+    case other => ofStateless(other, other.children.map(visit))
+  }
+
+  private def ofStateless(plan: SparkPlan, below: Seq[Built]): Built = {
+    val begun = below.exists(_.begun)
+    // Beside an origin a column of a table that bears the mark is as far as all that flows in here.
+    val known = below.filter(_.begun == begun).flatMap(_.columns).toSet
+    val derived = plan match {
+      case project: ProjectExec => EventTimeColumns.derive(project.projectList, known, origins.computed)
+      case aggregate: BaseAggregateExec =>
+        EventTimeColumns.derive(aggregate.resultExpressions, known, origins.computed) ++
+          EventTimeColumns.deriveAggregated(aggregate.aggregateExpressions, aggregate.resultExpressions, known)
+      case expand: ExpandExec => EventTimeColumns.deriveExpanded(expand.output, expand.projections, known)
+      case generate: GenerateExec =>
+        plan.output.map(_.exprId).filter(known).map(id => id -> id) ++
+          EventTimeColumns.deriveGenerated(generate.generator, generate.generatorOutput, known)
+      case _ => plan.output.map(_.exprId).filter(known).map(id => id -> id)
+    }
+    val columns = if (origins.takesTimesOut) derived else derived.filterNot { case (to, _) => isInside(plan, to) }
+    val same = columns.forall { case (to, from) => to == from } && columns.size == known.size
+    val shape =
+      if (below.size == 1 && (same || plan.output.isEmpty)) below.head.shape
+      else if (!begun) PlanShape.Source(plan.nodeName)
+      else PlanShape.Stateless(plan.nodeName, below.map(_.shape), columns.map { case (to, from) => id(to) -> id(from) })
+    plan.output.filter(a => columns.exists(_._1 == a.exprId)).foreach(name)
+    WatermarkExpression.in(plan).foreach(read(_, plan, below))
+    val marked = below.iterator.flatMap(_.marked).toSet
+    Built(shape, columns.map(_._1).toSet, begun, columns.collect { case (to, from) if marked(from) => to }.toSet)
+  }
+
+  /** What a reading in a node reads is what comes into that node. */
+  private def read(reading: WatermarkExpression, node: SparkPlan, below: Seq[Built]): Unit = {
+    val found = reading.key match {
+      case Some(key) => origins.names.find(_.toString == key).map(Reading.OfOrigin)
+      case None =>
+        for {
+          of <- reading.of
+          attributes = of.references.toSeq
+          input <- below.find(built => attributes.count(built.hasWatermark) == 1)
+          column <- attributes.find(input.hasWatermark)
+        } yield Reading.OfColumn(input.shape, id(column.exprId))
+    }
+    val columns = node.children.flatMap(_.output).filter(a => below.exists(_.has(a)))
+    readings(reading.id) = found.getOrElse(throw WatermarkExpression.noWatermark(reading, columns))
+  }
+
+  /** The plan that has run reads one shuffle twice; the columns have other names the second time. */
+  private def ofReused(reused: ReusedExchangeExec, below: Built): Built = {
+    val columns = reused.child.output.zip(reused.output).filter { case (from, _) => below.has(from) }
+    val shape = PlanShape.Stateless(
+      reused.nodeName,
+      Seq(below.shape),
+      columns.map { case (from, to) => name(to) -> id(from.exprId) })
+    val marked = columns.collect { case (from, to) if below.marked(from.exprId) => to.exprId }
+    Built(if (below.begun) shape else below.shape, columns.map(_._2.exprId).toSet, below.begun, marked.toSet)
+  }
+
+  private def ofUnion(union: UnionExec, below: Seq[Built]): Built = {
+    // Spark takes an input without event time out of the plan of a batch in which it is empty, and with it a union of
+    // which one input is left. Such a union needs no floor; were it counted, the floors of others would change places.
+    val number = if (below.count(_.begun) > 1) Some(unions) else None
+    unions += number.size
+    val columns = union.output.zipWithIndex.collect {
+      // As in Spark, the first input says which columns are event time.
+      case (out, position) if below.head.has(union.children.head.output(position)) =>
+        val inputs = union.children.zip(below).map { case (child, built) =>
+          Some(child.output(position)).filter(built.hasWatermark).map(at => id(at.exprId))
+        }
+        out -> PlanShape.UnionColumn(name(out), position, inputs)
+    }
+    val shape = PlanShape.Union("union", number, below.map(_.shape), columns.map(_._2))
+    val marked = columns.collect {
+      case (out, column) if below.head.marked(union.children.head.output(column.position).exprId) => out.exprId
+    }
+    Built(shape, columns.map(_._1.exprId).toSet, below.exists(_.begun), marked.toSet)
+  }
+
+  private def ofJoin(join: StreamingSymmetricHashJoinExec, left: Built, right: Built): Built = {
+    val bounds = new JoinBounds(join)
+    def side(at: Side, built: Built, child: SparkPlan): PlanShape.JoinSide = {
+      val active = bounds.active(at)
+      val comesOut = at == Side.Left || join.joinType != LeftSemi
+      val bound = bounds.bound(at)
+      val out =
+        if (bound.nonEmpty && bounds.boundsActive(at)) PlanShape.ActiveOut.Bounded
+        else unboundedOut(join, at, active.nonEmpty && comesOut)
+      val carried = carriedIn(child)
+      PlanShape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut, follows(built.shape))
+    }
+    val untold = Seq(left -> join.left, right -> join.right).flatMap { case (built, child) =>
+      child.output.filter(a => built.has(a) && !EventTimeColumns.hasTime(a))
+    }
+    untold.foreach(a => notes += TidemarkError.timeInsideState(a.name, "join"))
+    val shape = PlanShape.Join(
+      s"join (${join.joinType.sql.toLowerCase(java.util.Locale.ROOT)})",
+      operator(join),
+      side(Side.Left, left, join.left),
+      side(Side.Right, right, join.right))
+    val columns = join.output.map(_.exprId).toSet -- untold.map(_.exprId)
+    val active = Seq(bounds.left, bounds.right).flatten.map(_.exprId)
+    Built(
+      shape,
+      (left.columns ++ right.columns ++ active).intersect(columns),
+      left.begun || right.begun,
+      (left.marked ++ right.marked).intersect(columns))
+  }
+
+  /** Whether all inputs of a join side want it to go on while they are idle. */
+  private def follows(side: PlanShape): Boolean = {
+    val below = PlanShape.postOrder(side).collect { case origin: PlanShape.Origin => origin.name }
+    below.nonEmpty && below.forall(origins.rules(_).followsInJoins)
+  }
+
+  private def unboundedOut(join: StreamingSymmetricHashJoinExec, side: Side, matters: Boolean): PlanShape.ActiveOut = {
+    if (matters) {
+      val error = TidemarkError.unboundedJoinSide(
+        join.leftKeys.zip(join.rightKeys).map { case (l, r) => s"${l.sql} = ${r.sql}" }.mkString("on ", " and ", ""),
+        side.name,
+        unbounded)
+      if (unbounded == TidemarkConf.Unbounded.Refuse) throw new TidemarkException(error)
+      notes += error
+    }
+    if (unbounded == TidemarkConf.Unbounded.Hold) PlanShape.ActiveOut.Withheld else PlanShape.ActiveOut.Unbounded
+  }
+
+  private def ofStateful(writer: StateStoreWriter, below: Built): Built = {
+    val input = writer.children.head
+    // A limit has no event time of its own; whatever comes in passes.
+    val active =
+      if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
+    if (active.nonEmpty && LateRowFilters.takesAll(writer))
+      notes += TidemarkError.completeMode(s"${label(writer)} #${operator(writer).value}")
+    val known = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
+    val inside = if (isAggregation(writer)) carriedIn(input) else Nil
+    val keeps = isAggregation(writer) && active.nonEmpty
+    val (passes, carried) =
+      if (keeps) (known.filter(a => active.exists(_.exprId == a.exprId)), inside) else (known, Nil)
+    if (!keeps)
+      for (a <- inside if !known.exists(_.exprId == a.exprId))
+        notes += TidemarkError.timeInsideState(a.name, label(writer))
+    val shape = PlanShape.Stateful(
+      label(writer),
+      operator(writer),
+      below.shape,
+      active.map(name),
+      passes.map(name),
+      carried.map(name))
+    // One whose time cannot be told leaves the state as any other value.
+    val out = known.map(_.exprId).filter(id => (passes ++ carried).exists(_.exprId == id))
+    withBuffers(writer, Built(shape, out.toSet, below.begun, below.marked), carried)
+  }
+
+  private def isAggregation(writer: StateStoreWriter): Boolean =
+    writer.isInstanceOf[StateStoreSaveExec] || writer.isInstanceOf[SessionWindowStateStoreSaveExec]
+
+  /** The columns that an operator's input notes, in the order in which it does: those that are in the operator's state, and
+    * those inside a value that is.
+    */
+  private def carriedIn(input: SparkPlan): Seq[Attribute] =
+    LateRowFilters.path(input).collectFirst { case noting: OperatorInputExec => noting.carried }.getOrElse(Nil)
+
+  /** What has event time inside it leaves the state in the buffers of the functions that keep it. */
+  private def withBuffers(writer: StateStoreWriter, built: Built, carried: Seq[Attribute]): Built = {
+    val functions = LateRowFilters.path(writer.children.head).collectFirst { case step: BaseAggregateExec =>
+      step.aggregateExpressions
+    }
+    val times = carried.map(_.exprId).toSet
+    val buffers = EventTimeColumns.buffered(functions.getOrElse(Nil), times)
+    if (buffers.isEmpty) built
+    else {
+      val columns = built.columns.toSeq.map(c => id(c) -> id(c)) ++ buffers.map { case (to, from) =>
+        name(to) -> id(from)
+      }
+      built.copy(
+        shape = PlanShape.Stateless("values", Seq(built.shape), columns),
+        columns = built.columns ++ buffers.map(_._1.exprId))
+    }
+  }
+
+  private def isInside(plan: SparkPlan, column: ExprId): Boolean =
+    plan.output.exists(a => a.exprId == column && EventTimeColumns.isInside(a.dataType))
+
+  private def operator(writer: StateStoreWriter): OperatorId = OperatorId(writer.stateInfo.get.operatorId)
+
+  private def name(attribute: NamedExpression): ColumnId = {
+    val column = id(attribute.exprId)
+    columnNames.getOrElseUpdate(column, attribute.name)
+    column
+  }
+
+  private def id(expression: ExprId): ColumnId = ColumnId(expression.id)
+}
+
+private[tidemark] object PlanShapeBuilder {
+
+  // Columns of which only the mark is known have floors like those of unions, and numbers that no union has.
+  private val FirstMark = 1 << 20
+
+  /** @param notes what a user should know of the plan, though it runs
+    * @param readings the watermarks that expressions in the plan read, by their ids
+    */
+  final case class Translated(
+      shape: PlanShape,
+      columnNames: Map[ColumnId, String],
+      notes: Seq[TidemarkError],
+      readings: Map[UUID, Reading])
+
+  /** Which watermark of the plan is read. */
+  sealed trait Reading
+  object Reading {
+    final case class OfOrigin(name: OriginName) extends Reading
+
+    /** Of a column as it comes out of that part of the plan. */
+    final case class OfColumn(from: PlanShape, column: ColumnId) extends Reading
+  }
+
+  private def label(writer: StateStoreWriter): String = writer.shortName match {
+    case "stateStoreSave" => "aggregation"
+    case "sessionWindowStateStoreSaveExec" => "session aggregation"
+    case "dedupe" => "dropDuplicates"
+    case "dedupeWithinWatermark" => "dropDuplicatesWithinWatermark"
+    case other => other
+  }
+}

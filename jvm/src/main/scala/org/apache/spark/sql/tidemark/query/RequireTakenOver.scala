@@ -1,0 +1,27 @@
+package org.apache.spark.sql.tidemark.query
+
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.{TidemarkError, TidemarkException}
+
+import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamExecution}
+
+/** A query with watermarks that nobody has taken over must not run on unnoticed. */
+private[tidemark] object RequireTakenOver {
+
+  /** The query of that run, if there is one. */
+  def apply(session: SparkSession, runId: UUID): Option[StreamExecution] = {
+    val active = session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.values.asScala
+    val run = active.find(_.runId == runId)
+    run.foreach {
+      case query: MicroBatchExecution if Takeover.isDue(query) =>
+        throw new TidemarkException(
+          TidemarkError.takeoverFailed(query.id.toString, "its start was not seen by the session's listener"))
+      case _ =>
+    }
+    run
+  }
+}

@@ -1,0 +1,52 @@
+package org.apache.spark.sql.tidemark.query
+
+import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.TidemarkException
+
+/** The queries of this JVM that have been taken over, by run; a failure is kept until the query's planning raises it.
+  *
+  * Any thread may call any method. Of a query that has ended its report is kept, as text: its splits may be a million.
+  */
+private[tidemark] object RunningQueries {
+  type Render = QueryView => String
+
+  private final case class Ended(id: UUID, runId: UUID, report: String)
+
+  private val running = new ConcurrentHashMap[UUID, Either[TidemarkException, Takeover]]
+
+  // A report is often asked for just after a query has stopped.
+  private val RemembersEnded = 100
+  private val ended = new java.util.LinkedHashMap[UUID, Ended] {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[UUID, Ended]): Boolean = size() > RemembersEnded
+  }
+
+  def begun(runId: UUID, takeover: Either[TidemarkException, Takeover], render: Render): Unit = {
+    // Spark's listener bus drops events when it is too busy, that of an end too.
+    running.asScala.collect { case (run, Right(of)) if of.hasEnded => run }.foreach(finished(_, render))
+    running.put(runId, takeover)
+    ()
+  }
+
+  def finished(runId: UUID, render: Render): Unit =
+    Option(running.remove(runId)).flatMap(_.toOption).foreach { takeover =>
+      takeover.view.foreach { view =>
+        val last = Ended(view.id, view.runId, render(view))
+        ended.synchronized(ended.put(runId, last))
+      }
+      takeover.decision.foreach(_.foreach(_.abandon()))
+    }
+
+  def get(runId: UUID): Option[Either[TidemarkException, Takeover]] = Option(running.get(runId))
+
+  /** The report of a query by its id or its run's, running or not long ended. */
+  def report(id: UUID, render: Render): Option[String] = {
+    val live = running.values.asScala.flatMap(_.toOption).filter(t => t.id == id || t.runId == id).toSeq
+    live.sortBy(!_.isActive).headOption.flatMap(_.view).map(render).orElse(ended.synchronized {
+      ended.values.asScala.toSeq.findLast(one => one.id == id || one.runId == id).map(_.report)
+    })
+  }
+}

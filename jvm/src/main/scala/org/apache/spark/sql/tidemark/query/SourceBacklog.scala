@@ -1,0 +1,218 @@
+package org.apache.spark.sql.tidemark.query
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.core.{BatchStart, OriginName, SplitNameTable, Unread}
+
+import com.fasterxml.jackson.core.JsonProcessingException
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.connector.read.streaming._
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
+import org.apache.spark.sql.execution.streaming.runtime.{
+  FileStreamSource,
+  MicroBatchExecution,
+  StreamingExecutionRelation
+}
+import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins, SplitBy}
+
+/** What the sources of a query say about rows that no batch has taken in yet. Only what is in Spark's offset log is used
+  * to decide a batch, so that one which is run again decides the same.
+  *
+  * @param isRunAgain whether a run before this one has begun a batch
+  */
+private[tidemark] final class SourceBacklog(
+    execution: MicroBatchExecution,
+    origins: PlanOrigins,
+    isRunAgain: Long => Boolean) {
+  import SourceBacklog._
+
+  // The batch in which as many files of a source were read as one may have.
+  private val lastFull = mutable.Map.empty[SparkDataStream, Long]
+
+  private lazy val below: Map[OriginName, Below] = {
+    val nodes = execution.logicalPlan.collect { case node: EventTimeWatermark => node.nodeId -> node }.toMap
+    origins.all.flatMap(one =>
+      nodes.get(one.nodeId).map(node => one.name -> Below(streams(node), partitions(node, one)))).toMap
+  }
+
+  /** The batch that is being planned or run: when it began, and which splits it is about to read. */
+  def start: BatchStart = {
+    val silences = origins.all.filter(_.rules.idleAfterMillis.nonEmpty).map(_.name)
+    BatchStart(
+      SparkInternals.batch(execution).timestampMillis,
+      silences.flatMap(name => unread(name).map(name -> _)).toMap)
+  }
+
+  private def unread(name: OriginName): Option[Unread] = below.get(name).flatMap { at =>
+    val offsets = execution.getLatestExecutionContext()
+    val read = at.streams.filter(hasRows)
+    at.partitions match {
+      case Some(order) =>
+        val splits = read.flatMap { stream =>
+          val begins = offsets.startOffsets.get(stream).fold(Map.empty[Partition, Long])(offsetsOf)
+          offsetsOf(offsets.endOffsets(stream)).collect {
+            case (one, end) if begins.get(one).forall(_ < end) => order.name(one)
+          }
+        }
+        Option.when(splits.nonEmpty)(Unread.In(splits))
+      case None => Option.when(read.nonEmpty)(Unread.Somewhere)
+    }
+  }
+
+  /** Splits of which the source says that they are there (encoded names). */
+  def known(name: OriginName): Seq[Array[Byte]] =
+    for {
+      at <- below.get(name).toSeq
+      order <- at.partitions.toSeq
+      stream <- at.streams
+      end <- execution.getLatestExecutionContext().endOffsets.get(stream).toSeq
+      partition <- offsetsOf(end).keys.toSeq
+    } yield order.name(partition)
+
+  /** Whether an admission limit has held rows back in this batch, nobody knows of which split. */
+  def waiting(name: OriginName): Boolean =
+    below.get(name).exists(at => at.partitions.isEmpty && at.streams.exists(isHeldBack))
+
+  private def isHeldBack(stream: SparkDataStream): Boolean = {
+    val offsets = execution.getLatestExecutionContext()
+    val left = offsets.latestOffsets.get(stream).map { latest =>
+      offsets.endOffsets.get(stream).flatMap(end => isBefore(stream, end, latest))
+    }
+    val limit = SparkInternals.readLimit(execution, stream)
+    left match {
+      case Some(Some(answer)) => answer
+      // A run for what is available leaves what came later; and some limits hold rows back until there are more.
+      case Some(None) if isForWhatIsAvailable || limit.exists(holdsBackFew) => true
+      case _ =>
+        limit match {
+          case None | Some(_: ReadAllAvailable) => false
+          case Some(limit) => hasRows(stream) && isHeldBack(stream, limit)
+        }
+    }
+  }
+
+  private def isHeldBack(stream: SparkDataStream, limit: ReadLimit): Boolean = (stream, limit) match {
+    case (files: FileStreamSource, most: ReadMaxFiles) => isHeldBack(files, most)
+    case _ =>
+      val offsets = execution.getLatestExecutionContext()
+      val data = Option(offsets.newData).flatMap(_.get(stream))
+      // Where the source does not say what is left: not before it has found nothing.
+      TableFormatBacklog.isHeldBack(stream, limit, offsets.endOffsets(stream), data).getOrElse(true)
+  }
+
+  private def isForWhatIsAvailable: Boolean = execution.trigger == Trigger.AvailableNow()
+
+  private def holdsBackFew(limit: ReadLimit): Boolean = limit match {
+    case _: ReadMinRows => true
+    case all: CompositeReadLimit => all.getReadLimits.exists(holdsBackFew)
+    case _ => false
+  }
+
+  /** What is left of the files that were listed for one batch is read in the next, and no others, however many there are
+    * by then.
+    */
+  private def isHeldBack(files: SparkDataStream, limit: ReadMaxFiles): Boolean = {
+    val batch = SparkInternals.batch(execution).id
+    val isFull = filesRead(files) >= limit.maxFiles
+    if (isFull) lastFull.update(files, batch)
+    // Of a batch that another run has begun nobody knows what that one had listed.
+    isFull || isRunAgain(batch) || lastFull.get(files).contains(batch - 1)
+  }
+
+  /** Whether the batch reads something of a source. */
+  private def hasRows(stream: SparkDataStream): Boolean = {
+    val offsets = execution.getLatestExecutionContext()
+    offsets.endOffsets.get(stream).exists(end => offsets.startOffsets.get(stream).forall(_.json != end.json))
+  }
+
+  private def filesRead(stream: SparkDataStream): Int =
+    Option(execution.getLatestExecutionContext().newData).flatMap(_.get(stream)).toSeq.flatMap(_.collect {
+      case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.location.inputFiles.length
+    }).sum
+
+  /** In which order the partitions of Kafka make the names of an origin's splits, where they do. */
+  private def partitions(node: EventTimeWatermark, one: PlanOrigin): Option[KafkaPartitions] = {
+    val keys = node.collectFirst { case split: SplitBy if split.id == one.clocks => split.keys }.getOrElse(Nil)
+    val columns = keys.map(key => kafkaColumn(node, key))
+    Option.when(streams(node).forall(isKafka) && columns.toSet == Set(Some("topic"), Some("partition")) &&
+      columns.size == 2)(
+      KafkaPartitions(topicFirst = columns.head.contains("topic")))
+  }
+
+  private def kafkaColumn(plan: LogicalPlan, key: Attribute): Option[String] = {
+    val from = plan.collectFirst {
+      case Project(columns, _) if columns.exists(c => c.isInstanceOf[Alias] && c.exprId == key.exprId) =>
+        columns.collectFirst { case a @ Alias(column: Attribute, _) if a.exprId == key.exprId => column }
+    }
+    from match {
+      case Some(column) => column.flatMap(kafkaColumn(plan, _))
+      case None =>
+        relations(plan).collectFirst {
+          case (stream, output) if isKafka(stream) && output.exists(_.exprId == key.exprId) =>
+            output.find(_.exprId == key.exprId).get.name
+        }
+    }
+  }
+}
+
+private[tidemark] object SourceBacklog {
+  private val mapper = new ObjectMapper
+
+  /** @param partitions where Kafka's partitions are the splits: how their names are made */
+  private final case class Below(streams: Seq[SparkDataStream], partitions: Option[KafkaPartitions])
+
+  private final case class Partition(topic: String, number: String)
+
+  private final case class KafkaPartitions(topicFirst: Boolean) {
+    def name(at: Partition): Array[Byte] = {
+      val texts = Seq(Some(at.topic), Some(at.number))
+      SplitNameTable.encode(if (topicFirst) texts else texts.reverse)
+    }
+  }
+
+  private def streams(plan: LogicalPlan): Seq[SparkDataStream] = relations(plan).map(_._1)
+
+  private def relations(plan: LogicalPlan): Seq[(SparkDataStream, Seq[Attribute])] = plan.collect {
+    case relation: StreamingExecutionRelation => relation.source -> relation.output
+    case relation: StreamingDataSourceV2ScanRelation => relation.stream -> relation.output
+  }
+
+  /** The connector is no part of Spark's core, so its classes go by their names. */
+  private def isKafka(stream: SparkDataStream): Boolean =
+    stream.getClass.getName.startsWith("org.apache.spark.sql.kafka010.")
+
+  /** Kafka's offsets: `{"topic": {"0": 23, "1": 42}}`. */
+  private def offsetsOf(offset: Offset): Map[Partition, Long] = {
+    val topics = mapper.readTree(offset.json)
+    topics.fieldNames().asScala.flatMap { topic =>
+      topics.get(topic).fieldNames().asScala.map(n => Partition(topic, n) -> topics.get(topic).get(n).asLong)
+    }.toMap
+  }
+
+  /** Whether there is something to read from one place of a source to another: by what they mean, as one place may have
+    * several names. `None` where that is not known.
+    */
+  private def isBefore(stream: SparkDataStream, end: Offset, latest: Offset): Option[Boolean] =
+    if (isKafka(stream)) {
+      val ends = offsetsOf(end)
+      Some(offsetsOf(latest).exists { case (partition, until) => ends.get(partition).forall(_ < until) })
+    } else if (end == latest || isSame(end.json, latest.json)) Some(false)
+    else compared(end, latest).map(_ < 0)
+
+  private def isSame(json: String, other: String): Boolean =
+    json == other ||
+      (try mapper.readTree(json) == mapper.readTree(other)
+      catch { case _: JsonProcessingException => false })
+
+  private def compared(end: Offset, latest: Offset): Option[Int] = end match {
+    case place: Comparable[_] if end.getClass == latest.getClass =>
+      Some(place.asInstanceOf[Comparable[Offset]].compareTo(latest))
+    case _ => None
+  }
+}

@@ -1,0 +1,76 @@
+package org.apache.spark.sql.tidemark.query
+
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.read.streaming._
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+
+/** What the sources of Delta and of Iceberg say of rows that they hold back. Neither reports its latest offset to Spark.
+  * They are no part of Spark, so their classes go by their names.
+  */
+private[tidemark] object TableFormatBacklog extends Logging {
+  private val mapper = new ObjectMapper
+
+  /** Whether a limit has held rows back; `None` where the source does not say so.
+    *
+    * @param data what Spark has of the batch
+    */
+  def isHeldBack(stream: SparkDataStream, limit: ReadLimit, end: Offset, data: Option[LogicalPlan]): Option[Boolean] =
+    stream.getClass.getName match {
+      case "org.apache.spark.sql.delta.sources.DeltaSource" => data.flatMap(ofDelta(stream, limit, _))
+      case "org.apache.iceberg.spark.source.SparkMicroBatchStream" => ofIceberg(stream, end)
+      case _ => None
+    }
+
+  /** Delta takes files while there is room before one is taken. A change feed takes whole commits: there the files that were
+    * read do not tell.
+    */
+  private def ofDelta(source: SparkDataStream, limit: ReadLimit, data: LogicalPlan): Option[Boolean] = {
+    val relations = data.collectLeaves().collect { case LogicalRelation(files: HadoopFsRelation, _, _, _, _) =>
+      files.location
+    }
+    val areAdded = relations.forall(_.getClass.getName == "org.apache.spark.sql.delta.files.TahoeBatchFileIndex")
+    // Files that it leaves out were counted before.
+    val isWhole = Try(source.getClass.getMethod("excludeRegex").invoke(source) == None).getOrElse(false)
+    Option.when(relations.nonEmpty && areAdded && isWhole) {
+      val files = relations.map(_.inputFiles.length.toLong).sum
+      val bytes = relations.map(_.sizeInBytes).sum
+      limits(limit).exists { case (name, most) => (if (name == "maxFiles") files else bytes) >= most }
+    }
+  }
+
+  /** The numbers in Delta's own limits, which are case classes, and in Spark's. */
+  private def limits(limit: Any): Seq[(String, Long)] = limit match {
+    case files: ReadMaxFiles => Seq("maxFiles" -> files.maxFiles.toLong)
+    case all: Product =>
+      all.productElementNames.zip(all.productIterator).toSeq.flatMap {
+        case ("maxBytes", bytes: Long) => Seq("maxBytes" -> bytes)
+        case (_, inner) => limits(inner)
+      }
+    case _ => Nil
+  }
+
+  /** Iceberg's offset is a snapshot and how many of the files that it has added have been read. What a table had when the
+    * query was begun is counted in another way, and then nobody can tell.
+    */
+  private def ofIceberg(source: SparkDataStream, end: Offset): Option[Boolean] = source match {
+    case stream: MicroBatchStream =>
+      try {
+        val (at, latest) = (mapper.readTree(end.json), mapper.readTree(stream.latestOffset().json))
+        def number(offset: JsonNode, field: String) = offset.required(field).asLong
+        Option.when(!at.required("scan_all_files").asBoolean)(
+          number(at, "snapshot_id") != number(latest, "snapshot_id") ||
+            number(at, "position") < number(latest, "position"))
+      } catch {
+        case NonFatal(e) =>
+          logDebug("The Iceberg table could not be asked what is left to read", e)
+          None
+      }
+    case _ => None
+  }
+}

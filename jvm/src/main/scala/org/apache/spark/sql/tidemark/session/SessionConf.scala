@@ -1,0 +1,50 @@
+package org.apache.spark.sql.tidemark.session
+
+import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
+import io.tidemark.core.{OnReturn, WhenIdle}
+
+import org.apache.spark.sql.internal.SQLConf
+
+/** Reads Tidemark's settings from a session. */
+private[tidemark] object SessionConf {
+  def enabled(conf: SQLConf): Boolean = read(conf, TidemarkConf.Enabled)
+  def idleAfter(conf: SQLConf): Option[Long] = read(conf, TidemarkConf.IdleAfter)
+  def onReturn(conf: SQLConf): OnReturn = read(conf, TidemarkConf.OnReturnOfSplit)
+  def whenIdle(conf: SQLConf): WhenIdle = read(conf, TidemarkConf.WhenAllIdle)
+  def maxAhead(conf: SQLConf): Option[Long] = read(conf, TidemarkConf.MaxAhead)
+  def joinIdleFollows(conf: SQLConf): Boolean = read(conf, TidemarkConf.JoinIdleFollows)
+  def downtimeIsSilence(conf: SQLConf): Boolean = read(conf, TidemarkConf.DowntimeIsSilence)
+  def maxSplits(conf: SQLConf): Int = read(conf, TidemarkConf.MaxSplits)
+  def unboundedJoin(conf: SQLConf): TidemarkConf.Unbounded = read(conf, TidemarkConf.UnboundedJoin)
+
+  /** Spark's own setting because of which queries are left to Spark, if there is one. */
+  def leftToSpark(conf: SQLConf): Option[String] =
+    if (!conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE))
+      Some(s"${SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key}=false")
+    else if (conf.getConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY) == "max")
+      Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
+    else None
+
+  /** Refuses a key that is meant for a setting and is none. */
+  def requireKnown(conf: SQLConf): Unit = mistyped(conf).foreach(error => throw new TidemarkException(error))
+
+  /** What is wrong with the settings of a session, whether anything has needed them or not. */
+  def problem(conf: SQLConf): Option[TidemarkError] =
+    mistyped(conf).orElse(TidemarkConf.all.flatMap { setting =>
+      try {
+        read(conf, setting)
+        None
+      } catch { case e: TidemarkException => Some(e.error) }
+    }.headOption)
+
+  private def mistyped(conf: SQLConf): Option[TidemarkError] =
+    TidemarkConf.mistyped(conf.getAllConfs.keys).map { case (key, nearest) =>
+      TidemarkError.unknownSetting(key, nearest)
+    }
+
+  private def read[A](conf: SQLConf, setting: TidemarkConf[A]): A =
+    setting.get(key => Option(conf.getConfString(key, null)))
+}
+
+/** The settings of one query, as they were when it began to plan. */
+private[tidemark] final case class QuerySettings(unboundedJoin: TidemarkConf.Unbounded, maxSplits: Int)

@@ -1,0 +1,96 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.File
+import java.sql.Timestamp
+import java.time.Instant
+
+import io.tidemark.WatermarkOptions
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.Trigger
+
+/** Batches without data of inputs that follow the clock: they run for what they close, and come to an end. */
+class ClockStepsSuite extends SilenceTest {
+  import testImplicits._
+
+  private val advancing = tenSeconds.copy(whenIdle = Some("advance"))
+
+  private var batches = 0L
+  private val remember = Execute(query => batches = last(query))
+  private def since(expected: Long) = Execute(query => assert(last(query) - batches === expected))
+  private def last(query: StreamExecution): Long = keyed(query).snapshot.get.entry.batch
+
+  // Event times near the clock, which begins at 0.
+  private def early(seconds: Long) = new Timestamp(seconds * 1000)
+  private def quarterMinutes(count: Int) = Seq.fill(count)(AdvanceManualClock(15000))
+
+  test("of a window one runs when it ends, none before, and none after") {
+    val (stream, df) = readings
+    run(counted(withWatermark(df, "time", "0 seconds", advancing)))(
+      Seq(AddData(stream, "a" -> early(5)), second, second, remember) ++ quarterMinutes(38) ++ Seq(
+        since(0),
+        CheckNewAnswer()) ++ quarterMinutes(3) ++ Seq(since(1), CheckNewAnswer(("00:00", 1L))) ++
+        quarterMinutes(40) ++ Seq(since(1)): _*)
+  }
+
+  test("of windows that overlap one runs for each") {
+    val (stream, df) = readings
+    val by = window($"time", "10 minutes", "5 minutes", "1 minute").as("w")
+    val counts = withWatermark(df, "time", "0 seconds", advancing).groupBy(by).count()
+    run(counts.select(date_format($"w.end", "HH:mm"), $"count"))(
+      Seq(AddData(stream, "a" -> early(65)), second, second, remember) ++ quarterMinutes(23) ++ Seq(since(0)) ++
+        quarterMinutes(3) ++ Seq(since(1), CheckNewAnswer(("00:06", 1L))) ++
+        quarterMinutes(17) ++ Seq(since(1)) ++ quarterMinutes(3) ++ Seq(since(2), CheckNewAnswer(("00:11", 1L))) ++
+        quarterMinutes(20) ++ Seq(since(2)): _*)
+  }
+
+  test("of windows behind a carried column one runs when they end") {
+    val (stream, df) = readings
+    val first = withWatermark(df, "time", "0 seconds", advancing)
+      .groupBy(window($"time", "10 minutes").as("w"), $"time".as("t")).count()
+    val counts = first.groupBy(window($"t", "30 minutes").as("hour")).agg(sum("count").as("n"))
+    run(counts.select(date_format($"hour.start", "HH:mm"), $"n"))(
+      Seq(AddData(stream, "a" -> early(5)), second, second) ++ quarterMinutes(118) ++ Seq(CheckNewAnswer()) ++
+        quarterMinutes(6) ++ Seq(CheckNewAnswer(("00:00", 1L))): _*)
+  }
+
+  test("of single rows one runs at each step as long as there are any") {
+    val (stream, df) = readings
+    val distinct = withWatermark(df, "time", "1 minute", advancing).dropDuplicates("device", "time").select("device")
+    run(distinct)(
+      Seq(AddData(stream, "a" -> early(60)), second, second, remember) ++ quarterMinutes(10) ++ Seq(
+        Execute(query => assert((1L to 6L).contains(last(query) - batches))),
+        remember) ++ quarterMinutes(20) ++ Seq(since(0)): _*)
+  }
+
+  private def all(df: DataFrame): Int = {
+    var count = 0
+    withTempDir { checkpoint =>
+      val query = df.writeStream.format("noop").option("checkpointLocation", checkpoint.getCanonicalPath)
+        .trigger(Trigger.AvailableNow()).start()
+      try {
+        assert(query.awaitTermination(30000), "it has not ended")
+        count = new File(checkpoint, "commits").list().count(_.forall(_.isDigit))
+      } finally query.stop()
+    }
+    count
+  }
+
+  // Every batch takes longer than the idle time.
+  private val soon = WatermarkOptions(idleAfter = Some("1 millisecond"), whenIdle = Some("advance"))
+
+  test("a query of what is available ends, also with a window that is open") {
+    val (stream, df) = readings
+    stream.addData("a" -> Timestamp.from(Instant.now), "b" -> Timestamp.from(Instant.now.plusSeconds(3600)))
+    assert(all(counted(withWatermark(df, "time", "0 seconds", soon))) <= 4)
+  }
+
+  test("a query of what is available ends, also with rows in state that nobody can tell the end of") {
+    val (stream, df) = readings
+    stream.addData("a" -> Timestamp.from(Instant.now), "b" -> Timestamp.from(Instant.now.plusSeconds(3600)))
+    assert(all(withWatermark(df, "time", "0 seconds", soon).dropDuplicates("device", "time")) <= 4)
+  }
+}

@@ -1,0 +1,269 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+import java.util.UUID
+
+import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.functions.{currentWatermark, isLate, withWatermark}
+
+import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateSafeProjection
+import org.apache.spark.sql.execution.debug.codegenStringSeq
+import org.apache.spark.sql.execution.streaming.runtime.{
+  MemoryStream,
+  MicroBatchExecution,
+  StreamExecution,
+  StreamingQueryWrapper
+}
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.OutputMode
+import org.apache.spark.sql.tidemark.functions.{CurrentWatermark, IsLate, WatermarkExpression}
+import org.apache.spark.sql.types.TimestampType
+
+/** `current_watermark` and `is_late` say by what the rows of a batch are late, at their place in the plan. */
+class WatermarkExpressionSuite extends KeyedWatermarkTest {
+  import testImplicits._
+
+  override protected def generatesCode: Boolean = true
+
+  /** A stateless query runs no batch without data: what a batch has seen is the watermark two batches later. */
+  private def anotherBatch(stream: MemoryStream[(Int, Timestamp)]): StreamAction =
+    AddData(stream, 0 -> new Timestamp(0))
+
+  private def clock(time: Column) = date_format(time, "HH:mm")
+
+  for (mode <- generated)
+    test(s"the watermark of the batch before, and what is late by it ($mode)") {
+      withCode(mode) {
+        val (stream, df) = timed("time", "10 minutes")
+        testStream(df.select($"id", clock(expr("current_watermark()")), isLate($"time")))(
+          AddData(stream, 1 -> at("12:00"), 2 -> at("0:01")),
+          // No watermark yet.
+          CheckNewAnswer(Row(1, null, false), Row(2, null, false)),
+          AddData(stream, 0 -> at("11:00")),
+          CheckNewAnswer(Row(0, null, false)),
+          AddData(stream, 3 -> at("11:50"), 4 -> at("11:51"), 5 -> null, 6 -> at("13:00")),
+          CheckNewAnswer(
+            Row(3, "11:50", true),
+            Row(4, "11:50", false),
+            Row(5, "11:50", false),
+            Row(6, "11:50", false)),
+          StopStream,
+          StartStream(),
+          AddData(stream, 7 -> at("12:50")),
+          CheckNewAnswer(Row(7, "11:50", false)),
+          AddData(stream, 8 -> at("12:50")),
+          CheckNewAnswer(Row(8, "12:50", true)))
+      }
+    }
+
+  test("each column has its own, at its place: behind a join not as far as the state is closed") {
+    val (left, a) = timed("a", "0 seconds", "l")
+    val (right, b) = timed("b", "0 seconds", "r")
+    val within = expr("l = r AND b BETWEEN a - INTERVAL 5 MINUTES AND a + INTERVAL 5 MINUTES")
+    val read = a
+      .withColumn("before", currentWatermark($"a"))
+      .join(b, within)
+      .select($"l", clock($"before"), clock(currentWatermark($"a")), clock(currentWatermark($"b")))
+    testStream(read)(
+      MultiAddData(left, 1 -> at("12:00"))(right, 0 -> at("13:00")),
+      ProcessAllAvailable(),
+      MultiAddData(left, 2 -> at("13:00"))(right, 2 -> at("13:01")),
+      CheckNewAnswer(Row(2, "12:00", "12:00", "11:54")))
+  }
+
+  test("by key, wherever the origin is") {
+    val (left, a) = timed("a", "0 seconds")
+    val (right, b) = timed("b", "0 seconds")
+    val marked = b.withColumn("other", clock(currentWatermark("b")))
+    testStream(a.withColumn("other", clock(currentWatermark("b"))).union(marked).select("id", "other"))(
+      MultiAddData(left, 1 -> at("12:00"))(right, 2 -> at("9:00")),
+      CheckNewAnswer(Row(1, null), Row(2, null)),
+      anotherBatch(left),
+      CheckNewAnswer(Row(0, null)),
+      AddData(left, 3 -> at("12:00")),
+      CheckNewAnswer(Row(3, "09:00")))
+  }
+
+  test("of a window, its end") {
+    val (stream, df) = timed("time", "0 seconds")
+    val counted = df.groupBy(window($"time", "10 minutes").as("w")).count()
+    testStream(counted.select($"count", isLate($"w"), clock(currentWatermark($"w"))), OutputMode.Update)(
+      AddData(stream, 1 -> at("12:00")),
+      CheckNewAnswer(Row(1, false, null)),
+      AddData(stream, 1 -> at("12:05")),
+      CheckNewAnswer(Row(2, false, "12:00")))
+  }
+
+  test("late rows go elsewhere, on time ones into the windows: the same as an operator there would drop") {
+    val (stream, df) = timed("time", "0 seconds")
+    testStream(df.filter(isLate($"time")).select($"id"))(
+      AddData(stream, 1 -> at("12:00")),
+      CheckNewAnswer(),
+      AddData(stream, 5 -> at("12:00")),
+      CheckNewAnswer(),
+      AddData(stream, 2 -> at("11:00"), 3 -> at("12:00"), 4 -> at("12:01")),
+      CheckNewAnswer(2, 3))
+  }
+
+  test("inside an aggregation, in SELECT and GROUP BY") {
+    val (stream, df) = timed("time", "0 seconds")
+    df.createOrReplaceTempView("readings")
+    val counted =
+      spark.sql("SELECT is_late(time), count(*), count_if(is_late(time)) FROM readings GROUP BY is_late(time)")
+    testStream(counted, OutputMode.Update)(
+      AddData(stream, 1 -> at("12:00")),
+      CheckNewAnswer(Row(false, 1, 0)),
+      AddData(stream, 2 -> at("11:00"), 3 -> at("11:30")),
+      CheckNewAnswer(Row(true, 2, 2)))
+  }
+
+  test("counted by observe") {
+    val (stream, df) = timed("time", "0 seconds")
+    val counted = df.observe("late", count_if(isLate($"time")).as("rows"), max(currentWatermark()).as("at"))
+    testStream(counted.select("id"))(
+      AddData(stream, 1 -> at("12:00")),
+      CheckNewAnswer(1),
+      AddData(stream, 1 -> at("12:00")),
+      CheckNewAnswer(1),
+      AddData(stream, 2 -> at("11:00"), 3 -> at("11:30"), 4 -> at("12:30")),
+      CheckNewAnswer(2, 3, 4),
+      Execute { query =>
+        assert(observed(query, "late") === Row(2, at("12:00")))
+      })
+  }
+
+  test("generated code is the same for every batch") {
+    val (stream, df) = timed("time", "0 seconds")
+    val read = df.select($"id", isLate($"time"), currentWatermark($"time"))
+    def code(query: StreamExecution) =
+      codegenStringSeq(query.lastExecution.executedPlan).map(_._2)
+    var first = Seq.empty[String]
+    testStream(read)(
+      AddData(stream, 1 -> at("11:00")),
+      ProcessAllAvailable(),
+      AddData(stream, 1 -> at("11:30")),
+      ProcessAllAvailable(),
+      AddData(stream, 1 -> at("12:00")),
+      ProcessAllAvailable(),
+      Execute { query => first = code(query); assert(first.nonEmpty) },
+      AddData(stream, 1 -> at("13:00")),
+      ProcessAllAvailable(),
+      Execute(query => assert(code(query) === first)))
+  }
+
+  test("in a batch query there is no watermark, and nothing is late") {
+    val df = Seq(at("12:00")).toDF("time").withWatermark("time", "0 seconds")
+    checkAnswer(df.select(currentWatermark(), currentWatermark($"time"), isLate($"time")), Row(null, null, false))
+    checkAnswer(df.agg(count_if(isLate($"time"))), Row(0))
+  }
+
+  test("in foreachBatch it is read of the stream, and not of what is made of it there") {
+    val (stream, df) = timed("time", "0 seconds")
+    var seen = Seq.empty[Row]
+    val query = df.withColumn("late", isLate($"time")).writeStream.foreachBatch { (batch: DataFrame, _: Long) =>
+      seen ++= batch.select($"id", $"late", isLate($"time")).collect()
+    }.start()
+    try {
+      stream.addData(1 -> at("12:00"))
+      query.processAllAvailable()
+      stream.addData(1 -> at("12:00"))
+      query.processAllAvailable()
+      stream.addData(2 -> at("11:00"))
+      query.processAllAvailable()
+    } finally query.stop()
+    assert(seen === Seq(Row(1, false, false), Row(1, false, false), Row(2, true, false)))
+  }
+
+  /** Runs the query, which in each batch does to its thread what it likes, with one row at a time. */
+  private def batchesOf(df: DataFrame, stream: MemoryStream[(Int, Timestamp)], clocks: String*)(
+      check: StreamExecution => Unit): Seq[Row] = {
+    var seen = Seq.empty[Row]
+    val query = df.writeStream.foreachBatch { (batch: DataFrame, _: Long) =>
+      seen ++= batch.collect()
+      sparkContext.setJobGroup("mine", "a group of jobs")
+      sparkContext.setLocalProperty(MicroBatchExecution.BATCH_ID_KEY, "mine")
+    }.start()
+    try {
+      clocks.foreach { clock =>
+        stream.addData(1 -> at(clock))
+        query.processAllAvailable()
+      }
+      check(query.asInstanceOf[StreamingQueryWrapper].streamingQuery)
+    } finally query.stop()
+    seen
+  }
+
+  test("what foreachBatch does to its thread's job group changes nothing") {
+    val (stream, df) = timed("time", "0 seconds")
+    val read = df.select(clock($"time"), isLate($"time"), clock(currentWatermark()))
+    assert(batchesOf(read, stream, "12:00", "12:30", "11:00", "13:00")(_ => ()) === Seq(
+      Row("12:00", false, null),
+      Row("12:30", false, null),
+      Row("11:00", true, "12:00"),
+      Row("13:00", false, "12:30")))
+  }
+
+  test("what foreachBatch does to its thread's job group does not let a row of the future through") {
+    val stream = MemoryStream[(Int, Timestamp)]
+    val shifted = stream.toDF().toDF("id", "time").withColumn("time", $"time" + expr("INTERVAL 100 YEARS") * $"id")
+    val df = withWatermark(shifted.where("id >= 0"), "time", "0 seconds", WatermarkOptions(maxAhead = Some("1 hour")))
+    // The shuffle has parts of the plan planned on their own.
+    batchesOf(df.repartition(2), stream, "12:00", "12:30") { query =>
+      val Seq(origin) = keyed(query).snapshot.get.entry.origins.values.toSeq: @unchecked
+      assert(origin.farAheadRows === 2)
+      assert(origin.maxEventTimeMillis === None)
+    }
+  }
+
+  test("what nobody has filled in fails, and answers nothing") {
+    val time = Literal.create(at("12:00"), TimestampType)
+    for (reading <-
+        Seq[WatermarkExpression](IsLate(time, UUID.randomUUID()), CurrentWatermark(Nil, UUID.randomUUID()))) {
+      val awaited = reading.withState(WatermarkExpression.Awaited)
+      def generated = GenerateSafeProjection.generate(Seq(awaited))
+      for (evaluate <- Seq[() => Any](() => awaited.eval(null), () => generated(null)))
+        assert(intercept[TidemarkException](evaluate()).error.code === "WATERMARK_NOT_READ")
+    }
+  }
+
+  private def refused(code: String, texts: String*)(body: => Unit): Unit = {
+    val error = intercept[Throwable](body)
+    val all = causes(error).map(_.toString).mkString
+    (s"TIDEMARK.$code" +: texts).foreach(text => assert(all.contains(text)))
+  }
+
+  private def run(df: DataFrame, stream: MemoryStream[(Int, Timestamp)]): Unit = {
+    val query = df.writeStream.format("noop").start()
+    try {
+      stream.addData(1 -> at("12:00"))
+      query.processAllAvailable()
+    } finally query.stop()
+  }
+
+  test("without a watermark at that place it is refused, by name") {
+    val (stream, df) = timed("time", "0 seconds")
+    val before = stream.toDF().toDF("id", "time")
+    refused("NO_WATERMARK", "is_late(time)")(before.select($"time", isLate($"time")).withWatermark("time", "1 hour"))
+    val (_, other) = timed("other", "0 seconds", "to")
+    val joined = df.join(other, expr("id = to AND time = other"))
+    refused("NO_WATERMARK", "current_watermark()", "'time', 'other'")(joined.select(currentWatermark()))
+    refused("NO_WATERMARK", "current_watermark(shifted)", "'time'") {
+      run(df.withColumn("shifted", $"time" + expr("INTERVAL 1 HOUR")).select(currentWatermark($"shifted")), stream)
+    }
+    refused("NO_WATERMARK", "current_watermark(weather)")(run(df.select(currentWatermark("weather")), stream))
+    refused("WRONG_ARGUMENTS", "is_late")(df.select(expr("is_late()")))
+    val error = intercept[Exception](df.select(isLate($"id")))
+    assert(error.getMessage.contains("is_late takes an event-time column"))
+  }
+
+  test("a query that is left to Spark has nothing to read") {
+    val (stream, df) = timed("time", "0 seconds")
+    for ((key, value) <-
+        Seq("spark.tidemark.enabled" -> "false", "spark.sql.streaming.multipleWatermarkPolicy" -> "max"))
+      withSQLConf(key -> value) {
+        refused("LEFT_TO_SPARK", s"$key=$value", "is_late(time)")(run(df.select(isLate($"time")), stream))
+      }
+  }
+}
