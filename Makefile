@@ -1,5 +1,5 @@
-# Tidemark's daily commands; `make help` lists them. Each does what it needs first, and nothing that is done already:
-# a stamp file stands for every step, and is older than what the step was made from when the step is due again.
+# Tidemark's daily commands; `make help` lists them. Each command first runs the steps that it depends on. Every step
+# has a stamp file, and runs again only when one of its inputs is newer than that file.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -26,32 +26,32 @@ MATRIX := 4.0.5 4.1.4 4.2.1
 MATRIX_TESTS := $(MATRIX:%=test-pyspark-%)
 MATRIX_READY := $(MATRIX:%=$(VENV)/pyspark/%/.ready)
 JAVA_21 := $(VENV)/java-21
-# Three JVMs: a session as configure makes it, one with the jar of another Spark, and the one of the other tests.
+# Three JVMs: a session made by configure, one with the jar of another Spark, and one for all other tests.
 STARTS := tests/test_session_starts.py
 SMOKE := $(STARTS)::test_configure_keeps_what_the_environment_sets \
   $(STARTS)::test_a_jar_for_another_spark_stops_the_session tests/test_union.py tests/test_join.py tests/test_restart.py
-# Two processes, each with a Spark of its own, as one keeps hardly more than one processor busy.
+# Two processes, each with its own Spark, because one keeps hardly more than one processor busy.
 SIDE_BY_SIDE := -n 2 --dist loadfile
 FLIGHTS := target/flights/flights-3m.parquet
 
-# With the folders, so that a deleted file counts as a change.
+# The folders are included, so that a deleted file counts as a change.
 BUILD_FILES := build.sbt project/build.properties $(wildcard project/*.scala project/*.sbt) python/tidemark/_version.py
 JVM_FILES := $(shell find jvm/src/main)
 PYTHON_FILES := $(shell find python/tidemark -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print) \
   python/tidemark/py.typed python/pyproject.toml LICENSE
 
-# Spark starts its Python workers with this one.
+# Spark starts its Python workers with this interpreter.
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 ##@ Two commands
 
 .PHONY: demo
-demo: $(INSTALLED) ## The demo on real input: a night of flights and weather, by stock Spark and by Tidemark
+demo: $(INSTALLED) ## The demo on real input: a night of flights and weather, on stock Spark and on Tidemark
 	cd examples && $(CURDIR)/$(BIN)/python -m flights_weather
 
-# The jars come out of the same sbt that runs the tests: starting another one costs half a minute.
+# The same sbt builds the jars and runs the tests: starting another one costs half a minute.
 .PHONY: test
-test: $(VENV_READY) ## Before a commit: each rule, each operator, restart, silence, Spark's two main suites, Python
+test: $(VENV_READY) ## Before a commit: each rule, each operator, restarts, silence, Spark's two main suites, Python
 	@rm -f target/minutes-$@.txt
 	build/timed $@ Scala $(SBT) jars "spark42/tier test"
 	@$(TAKE_JARS)
@@ -62,14 +62,14 @@ test: $(VENV_READY) ## Before a commit: each rule, each operator, restart, silen
 ##@ Tests in tiers
 
 .PHONY: check
-check: $(VENV_READY) ## On save: what needs no Spark, and no jar
+check: $(VENV_READY) ## On save: the tests that need no Spark and no jar
 	@rm -f target/minutes-$@.txt
 	build/timed $@ Scala $(SBT) "spark42/tier check"
 	PYTHONPATH=python build/timed $@ Python $(BIN)/python -m pytest -m "not engine and not more" --at-least 350
 	@build/timed $@
 
 .PHONY: test-more
-test-more: $(INSTALLED) $(MATRIX_READY) $(JAVA_21)/.ready ## All that `make test` leaves out, and the other Sparks and Javas
+test-more: $(INSTALLED) $(MATRIX_READY) $(JAVA_21)/.ready ## All tests that `make test` leaves out, and the other versions of Spark and Java
 	@rm -f target/minutes-$@.txt
 	build/timed $@ Scala $(SBT) "spark42/tier more"
 	build/timed $@ Python $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m more --at-least 60
@@ -82,64 +82,64 @@ test-all: ## Every test: `make test`, then `make test-more`
 	$(MAKE) test
 	$(MAKE) test-more
 
-##@ Real input: rows lost and results held back, by stock Spark and by Tidemark
+##@ Real input: rows lost and results held back, on stock Spark and on Tidemark
 
 .PHONY: lagging-partition
-lagging-partition: $(INSTALLED) $(KAFKA_READY) $(FLIGHTS) ## A real Kafka broker, one of its partitions a month behind
+lagging-partition: $(INSTALLED) $(KAFKA_READY) $(FLIGHTS) ## A real Kafka broker with one partition a month behind
 	cd examples && $(CURDIR)/$(BIN)/python -m backlog.lagging_partition
 
 .PHONY: files-per-airport
-files-per-airport: $(INSTALLED) $(FLIGHTS) ## A backlog of files, the same share of each batch for every airport
+files-per-airport: $(INSTALLED) $(FLIGHTS) ## A backlog of files in which every airport has the same share of each batch
 	cd examples && $(CURDIR)/$(BIN)/python -m backlog.files_per_airport
 
 .PHONY: silence
-silence: $(INSTALLED) ## Two inputs, one of which falls silent and comes back with all that it has kept
+silence: $(INSTALLED) ## Two inputs, one of which becomes silent and later returns with all its rows
 	cd examples && $(CURDIR)/$(BIN)/python -m silence
 
 .PHONY: kill
-kill: $(INSTALLED) $(KAFKA_READY) ## kill -9 of running queries, rows compared: make kill N=200 SEED=1
+kill: $(INSTALLED) $(KAFKA_READY) ## Kill running queries (kill -9) and compare their rows: make kill N=200 SEED=1
 	cd examples && $(CURDIR)/$(BIN)/python -m kills --kills $(N) --seed $(SEED)
 
 ##@ Tests, one kind at a time
 
 .PHONY: test-scala
-test-scala: ## Scala tests, all of them. One suite: build/sbt "spark42/testOnly *PropagationSuite"
+test-scala: ## All Scala tests. One suite: build/sbt "spark42/testOnly *PropagationSuite"
 	$(SBT) spark42/test
 
 .PHONY: test-spark
-test-spark: ## Spark's own suites, all of them, on stock Spark and with Tidemark on. Some: SUITES="StreamSuite ..."
+test-spark: ## All of Spark's own suites, on stock Spark and with Tidemark on. Some: SUITES="StreamSuite ..."
 	$(SBT) "sparkSuitesBoth $(SUITES)"
 
 .PHONY: fuzz
 fuzz: SEED := $(shell echo $$RANDOM)
-fuzz: ## Random queries and plans from a seed that nobody has tried. The same ones again: make fuzz N=1000 SEED=7
+fuzz: ## Random queries and plans from a new seed. From a known seed: make fuzz N=1000 SEED=7
 	@echo "SEED=$(SEED)"
 	$(SBT) -Dtidemark.seed=$(SEED) -Dtidemark.fuzz.n=$(N) -Dtidemark.fuzz.carried=$(N) \
 	  -Dtidemark.fuzz.plans=1000 -Dtidemark.fuzz.seed=$(SEED) \
 	  "spark42/testOnly io.tidemark.core.* *FuzzSuite *SameEventTimeSuite"
 
 .PHONY: vectors
-vectors: ## Conformance vectors of watermarks; those of another file: TIDEMARK_VECTORS=file make vectors
+vectors: ## Conformance vectors of watermarks. Those of another file: TIDEMARK_VECTORS=file make vectors
 	@$(SBT) --error "spark42/Test/runMain io.tidemark.vectors.Run"
 
 .PHONY: test-python
-test-python: $(INSTALLED) ## Python tests. Some: make test-python PYTEST="-k report"
+test-python: $(INSTALLED) ## All Python tests. Some: make test-python PYTEST="-k report"
 	$(BIN)/python -m pytest $(PYTEST)
 
 .PHONY: test-connect
-test-connect: $(INSTALLED) ## Those that make sense there, on a Spark Connect server
+test-connect: $(INSTALLED) ## Python tests that apply to Spark Connect, run against a Connect server
 	TIDEMARK_TEST_REMOTE='local[2]' $(BIN)/python -m pytest $(PYTEST)
 
 .PHONY: test-matrix
-test-matrix: test-python $(MATRIX_TESTS) ## Python tests on every Spark. On one: make test-pyspark-4.0.5
+test-matrix: test-python $(MATRIX_TESTS) ## Python tests on every version of Spark. On one: make test-pyspark-4.0.5
 
 .PHONY: test-smoke
 test-smoke: PYTEST := $(SMOKE)
-test-smoke: $(MATRIX_TESTS) ## A few Python tests on every Spark but the main one
+test-smoke: $(MATRIX_TESTS) ## A few Python tests on every version of Spark except the main one
 
 .PHONY: test-java-21
 test-java-21: PYTEST := $(SMOKE)
-test-java-21: $(INSTALLED) $(JAVA_21)/.ready ## The same few on Java 21
+test-java-21: $(INSTALLED) $(JAVA_21)/.ready ## The same few tests on Java 21
 	$(JAVA_21)/bin/java -version
 	JAVA_HOME=$(CURDIR)/$(JAVA_21) $(BIN)/python -m pytest $(PYTEST)
 
@@ -147,78 +147,78 @@ test-java-21: $(INSTALLED) $(JAVA_21)/.ready ## The same few on Java 21
 $(MATRIX_TESTS): test-pyspark-%: $(VENV)/pyspark/%/.ready $(INSTALLED)
 	PYTHONPATH=$(CURDIR)/$(<D) $(BIN)/python -m pytest $(PYTEST)
 
-# The Spark that both support.
+# The newest Spark that both support.
 OTHERS_PYSPARK := 4.1.4
 OTHERS_READY := target/stamps/others
 
 .PHONY: test-others
-test-others: $(VENV)/pyspark/$(OTHERS_PYSPARK)/.ready $(INSTALLED) $(OTHERS_READY) ## Beside Delta and Iceberg, on a Spark that both support
+test-others: $(VENV)/pyspark/$(OTHERS_PYSPARK)/.ready $(INSTALLED) $(OTHERS_READY) ## Python tests beside Delta and Iceberg, on a Spark that both support
 	PYTHONPATH=$(CURDIR)/$(<D) TIDEMARK_OTHER_JARS=$(CURDIR)/target/others/jars $(BIN)/python -m pytest tests/others $(PYTEST)
 
-# Jars to run, none of which the engine is built against.
+# Jars to run with; the engine is built against none of them.
 $(OTHERS_READY): project/OtherJars.scala project/build.properties
 	$(SBT) others/otherJars
 	mkdir -p $(@D)
 	@touch $@
 
-##@ Making things
+##@ Building
 
 .PHONY: setup
-setup: $(VENV_READY) ## The virtual environment .venv, with Spark in it
+setup: $(VENV_READY) ## Create the virtual environment .venv, which contains Spark
 
 .PHONY: jar
-jar: $(JARS_READY) ## One thin jar for each Spark minor
+jar: $(JARS_READY) ## Build one thin jar for each minor version of Spark
 
 .PHONY: wheel package
-package: $(WHEEL) ## The wheel, with the jars inside, in dist/
+package: $(WHEEL) ## Build the wheel with the jars inside, in dist/
 wheel: package ## Another name for it
 
 .PHONY: install
-install: $(INSTALLED) ## The wheel, installed in .venv
+install: $(INSTALLED) ## Install the wheel in .venv
 
 .PHONY: docs
-docs: $(VENV_READY) ## Write the generated pages of docs/ anew
+docs: $(VENV_READY) ## Regenerate the generated pages of docs/
 	$(SBT) "spark42/Test/runMain io.tidemark.GenerateDocs $(CURDIR)/docs"
 
 ##@ Quality
 
 .PHONY: lint
-lint: $(VENV_READY) ## Formatting, compiler warnings, ruff, mypy
+lint: $(VENV_READY) ## Check formatting, compiler warnings, ruff and mypy
 	$(SBT) lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --config-file python/pyproject.toml python/tidemark
 
 .PHONY: format
-format: $(VENV_READY) ## Put Scala and Python into the one format
+format: $(VENV_READY) ## Format Scala and Python code
 	$(SBT) format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
 .PHONY: bench
-bench: $(INSTALLED) ## Speed: JMH, then whole queries, both engines interleaved
+bench: $(INSTALLED) ## Measure speed: JMH, then whole queries on both engines in turn
 	$(SBT) "bench/Jmh/run $(JMH)"
 	$(BIN)/python benchmarks
 
-##@ Else
+##@ Cleaning up, help
 
 .PHONY: clean
-clean: ## Remove what was built; .venv stays
+clean: ## Remove everything that was built, except .venv
 	rm -rf target dist out project/target project/project python/tidemark/jars python/LICENSE $(INSTALLED)
 
 .PHONY: clean-all
-clean-all: clean ## Remove .venv and sbt's launcher as well
+clean-all: clean ## Remove .venv and sbt's launcher, too
 	rm -rf $(VENV) build/launcher
 
 .PHONY: help
-help: ## This list
+help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 # The steps behind the names.
 
-# Puts the jars that sbt has just made into the package.
+# Copies the jars that sbt has just built into the package.
 define TAKE_JARS
 rm -rf python/tidemark/jars; \
 mkdir -p python/tidemark/jars $(dir $(JARS_READY)); \
@@ -228,10 +228,10 @@ endef
 
 $(VENV_READY): python/requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Tidemark needs Python 3.10 or newer. Fix this by make PYTHON=...")'
-	@echo "Setting up $(VENV). The first time this takes some minutes: Spark is a part of it."
+	@echo "Setting up $(VENV). The first time this takes some minutes, because it includes Spark."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --use-pep517 --requirement python/requirements-dev.txt
-	@# Spark 4.3 has left Python 3.10 behind; its jars are needed there all the same, to compile against.
+	@# Spark 4.3 does not support Python 3.10, but the build still compiles against its jars.
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  $(BIN)/pip install --quiet --no-deps --ignore-requires-python --upgrade --target $(VENV)/spark-4.3 pyspark==4.3.0
 	@touch $@
@@ -250,14 +250,14 @@ $(INSTALLED): $(WHEEL)
 	$(BIN)/pip install --quiet --no-deps --force-reinstall $(WHEEL)
 	@touch $@
 
-# A folder with another pyspark, which comes before the one in .venv; all else is the same.
+# A folder with another pyspark, which precedes the one in .venv. All other packages are the same.
 $(MATRIX_READY): $(VENV)/pyspark/%/.ready: $(VENV_READY)
 	@echo "Setting up pyspark $*. This takes some minutes, once."
 	rm -rf $(@D)
 	$(BIN)/pip install --quiet --use-pep517 --target $(@D) pyspark==$*
 	@touch $@
 
-# A broker and Spark's connector to it: jars to run, none of which the engine is built against.
+# A broker and Spark's connector to it: jars to run with; the engine is built against none of them.
 $(KAFKA_READY): project/KafkaJars.scala project/build.properties
 	$(SBT) kafka/kafkaJars
 	mkdir -p $(@D)
