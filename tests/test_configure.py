@@ -59,7 +59,7 @@ def test_a_tidemark_jar_the_user_named_is_not_doubled() -> None:
 
 def test_a_jar_for_another_spark_is_refused() -> None:
     theirs = "/opt/tidemark-spark-4.2_2.13-0.1.0.jar"
-    with pytest.raises(TidemarkError, match=r"built for Spark 4\.2, and this is 4\.3") as caught:
+    with pytest.raises(TidemarkError, match=r"built for Spark 4\.2, but this is 4\.3") as caught:
         configured(("spark.jars", theirs))
     assert caught.value.code == "SPARK_VERSION_MISMATCH"
 

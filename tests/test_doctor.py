@@ -59,7 +59,7 @@ def test_a_problem_is_printed_with_its_code_and_its_fix(
     text = str(tidemark.doctor(spark)).splitlines()
     assert text[0] == f"Tidemark {tidemark.__version__}"
     assert text[-3] == (
-        "  PROBLEM  extension  The jar was built for Spark 9.9, and this is Spark "
+        "  PROBLEM  extension  The jar was built for Spark 9.9, but this is Spark "
         f"{minor} [TIDEMARK.SPARK_VERSION_MISMATCH]"
     )
     assert text[-2].strip() == "Fix this by giving Spark the jar that tidemark.jar_path() names."

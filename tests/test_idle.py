@@ -98,7 +98,7 @@ def test_when_nothing_is_heard_the_input_is_idle_and_its_watermark_stands(
     stepper.step_until(lambda _: stepper.origins()["time"]["idle"])
     assert stepper.watermarks() == {"time": millis("10:00")}
     assert stepper.origins()["time"]["splits"]["idle"] == 0
-    assert "idle as a whole: its splits and its watermark stand" in str(
+    assert "idle as a whole: its splits and its watermark stay as they are" in str(
         tidemark.report(stepper.query)
     )
 

@@ -93,7 +93,7 @@ def test_a_split_that_is_no_one_value_of_a_row(events: DataFrame) -> None:
 
 def test_something_else_than_a_query(spark: SparkSession) -> None:
     for other in (None, "orders", 7):
-        with pytest.raises(TidemarkError, match="start.. gives") as caught:
+        with pytest.raises(TidemarkError, match="start.. returns") as caught:
             tidemark.report(cast(Any, other))
         assert caught.value.code == "NOT_A_QUERY"
         with pytest.raises(TidemarkError):
@@ -177,7 +177,7 @@ def test_a_setting_that_is_none_of_its_values_is_told_in_a_sentence(
         code, text = refusal(lambda: run_once(marked, tmp_path / "checkpoint"))
         (problem,) = tidemark.doctor(spark).problems
     assert code == problem.code == "INVALID_SETTING"
-    said = "is 'soon', and it has to be none or a length of time above zero, such as 1 minute."
+    said = "is 'soon', but it must be none or a length of time above zero, such as 1 minute."
     assert said in text
     assert said.rstrip(".") in problem.found
 

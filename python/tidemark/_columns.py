@@ -34,12 +34,12 @@ def name_of(column: object) -> str:
             return name
         raise TidemarkError(
             "UNKNOWN_COLUMN",
-            f"{column} is computed, and event time has to be a column of the DataFrame",
+            f"{column} is computed, but event time must be a column of the DataFrame",
             'adding it first: df.withColumn("event_time", ...), then "event_time"',
         )
     raise TidemarkError(
         "UNKNOWN_COLUMN",
-        f"The event-time column is {column!r} of type {type(column).__name__}, and no name",
+        f"The event-time column is {column!r} of type {type(column).__name__}, not a name",
         'naming a column of the DataFrame, such as "event_time" or F.col("event_time")',
     )
 
@@ -71,7 +71,7 @@ def find_column(df: DataFrame, column: str) -> tuple[str, StructField]:
     if qualifier and _field(df, schema, qualifier[0]) is not None:
         raise TidemarkError(
             "NESTED_COLUMN",
-            f"Column {column!r} is a field inside column {qualifier[0]!r}, and event time has to be "
+            f"Column {column!r} is a field inside column {qualifier[0]!r}, but event time must be "
             "a top-level column",
             f'adding one first: df.withColumn("{last}", F.col("{name}")), then "{last}"',
         )
@@ -121,7 +121,7 @@ def require_timestamp(field: StructField) -> None:
     kind = field.dataType.simpleString()
     raise TidemarkError(
         "COLUMN_NOT_TIMESTAMP",
-        f"Column {field.name!r} is of type {kind}, and event time has to be a timestamp (or a "
+        f"Column {field.name!r} is of type {kind}, but event time must be a timestamp (or a "
         "window of timestamps)",
         f"converting it first: {_conversion(field)}",
     )

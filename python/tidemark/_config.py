@@ -85,7 +85,7 @@ def _refuse_remote_server(options: dict[str, str]) -> None:
         if url.startswith("sc://"):
             raise TidemarkError(
                 "UNSUPPORTED_ON_CONNECT",
-                f"A client cannot give its jar to the Spark Connect server {url}, which runs already",
+                f"A client cannot add a jar to a Spark Connect server that is running, as {url} is",
                 "starting the server with `--jars` and the path of the jar that "
                 f"tidemark.jar_path() names there, and `--conf {_EXTENSIONS}={EXTENSION}`, and by "
                 "leaving tidemark.configure out on the client",
@@ -99,12 +99,12 @@ def _require_loaded_jar() -> None:
         else:
             fix = (
                 "calling tidemark.configure before the first session of this Python process, "
-                "in a notebook after restarting its kernel"
+                "or in a notebook after restarting its kernel"
             )
         raise TidemarkError(
             "SESSION_BEFORE_JAR",
-            "The JVM of this process began before Tidemark's jar was set, and a running JVM takes "
-            "no more jars on its class path",
+            "The JVM of this process started before Tidemark's jar was set, and a running JVM "
+            "cannot add jars to its class path",
             fix,
         )
     session = _bridge.running_session()
@@ -123,6 +123,6 @@ def _refuse_other_minor(jars: list[str]) -> None:
         if built_for is not None and built_for != minor:
             raise TidemarkError(
                 "SPARK_VERSION_MISMATCH",
-                f"{_JARS} names {jar}, which was built for Spark {built_for}, and this is {minor}",
-                "taking that jar out: tidemark.configure adds the one that fits",
+                f"{_JARS} names {jar}, which was built for Spark {built_for}, but this is {minor}",
+                "removing that jar: tidemark.configure adds the right one",
             )

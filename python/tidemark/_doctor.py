@@ -116,7 +116,7 @@ def _looked_at(check: str, look: Callable[[], Finding]) -> Finding:
         # A session that has been stopped answers nothing but errors, of many kinds.
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         found = f"this check failed: {type(error).__name__}: {lines[0] if lines else 'no text'}"
-        fix = "seeing to that error; if the session was stopped, by giving doctor one that runs"
+        fix = "solving that error, or by passing a running session if this one was stopped"
         return Finding(check, False, found, "CHECK_FAILED", fix)
 
 
@@ -138,7 +138,7 @@ def _check_java(session: SparkSession | None) -> Finding:
     major = _java.parse_major(found) if found else _java.java_major()
     if major is None:
         fix = f"installing a JDK {_java.OLDEST_JAVA} or 21 and setting JAVA_HOME to it"
-        return Finding("java", False, "no Java by JAVA_HOME or on the path", "JAVA_TOO_OLD", fix)
+        return Finding("java", False, "no Java in JAVA_HOME or on the path", "JAVA_TOO_OLD", fix)
     if major < _java.OLDEST_JAVA:
         return _problem("java", _java.too_old(major))
     return Finding("java", True, found or str(major))
@@ -169,8 +169,8 @@ def _check_active(session: SparkSession) -> Finding:
     version = _bridge.tidemark_version(session)
     if version is None:
         cause = _session.why_inactive(session).code
-        found = "not active: watermarked queries of this session run as plain Spark"
-        return Finding("extension", False, found, cause, "seeing to the problem above")
+        found = "not active: queries of this session run as on stock Spark"
+        return Finding("extension", False, found, cause, "solving the problem above")
     problem = _session.mismatch(session, version) or _session.other_release(version)
     if problem is not None:
         return _problem("extension", problem)
@@ -179,9 +179,9 @@ def _check_active(session: SparkSession) -> Finding:
 
 def _check_settings(session: SparkSession) -> Finding:
     if _bridge.tidemark_version(session) is None:
-        return Finding("settings", True, "without the extension nothing reads spark.tidemark.*")
+        return Finding("settings", True, "spark.tidemark.* has no effect without the extension")
     found = _bridge.settings_problem(session)
     if found is None:
-        return Finding("settings", True, "nothing is wrong with spark.tidemark.*")
+        return Finding("settings", True, "spark.tidemark.* settings are valid")
     what = found["what"].rstrip(".")
     return Finding("settings", False, what, found["code"], found["fix"])

@@ -40,7 +40,7 @@ def too_old(major: int) -> TidemarkError:
     """The error for a Java of this major version."""
     return TidemarkError(
         "JAVA_TOO_OLD",
-        f"Java {major} was found, and Spark 4 needs Java {OLDEST_JAVA} or 21",
+        f"Java {major} was found, but Spark 4 needs Java {OLDEST_JAVA} or 21",
         f"setting JAVA_HOME to a JDK {OLDEST_JAVA} or 21",
     )
 

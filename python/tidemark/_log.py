@@ -56,6 +56,6 @@ def _location(checkpoint: object) -> str:
         return path
     raise TidemarkError(
         "NO_LOG",
-        f"There is no watermark log in {checkpoint!r}, which is no location",
-        "giving the checkpoint location of a query that has ended a batch with Tidemark",
+        f"There is no watermark log in {checkpoint!r}, which is not a location",
+        "passing the checkpoint location of a query that has completed a batch with Tidemark",
     )

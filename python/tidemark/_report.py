@@ -75,8 +75,8 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
     if not (hasattr(query, "id") and hasattr(query, "runId")):
         raise TidemarkError(
             "NOT_A_QUERY",
-            f"The query is {query!r} of type {type(query).__name__}, and no streaming query",
-            "giving what writeStream.start() gives back, or one of spark.streams.active",
+            f"The query is {query!r} of type {type(query).__name__}, not a streaming query",
+            "passing what writeStream.start() returns, or one of spark.streams.active",
         )
     require_extension(spark if spark is not None else _bridge.session_of(query))
     found = _bridge.report_json(query, spark)
@@ -87,7 +87,7 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
             "query": {"id": str(query.id), "runId": str(query.runId), "name": query.name},
             "batch": None,
             "engine": "spark",
-            "reason": "Tidemark does not know this query: it has no watermark, has failed at its "
+            "reason": "Tidemark does not know this query: it has no watermark, failed at its "
             "start, or ended long ago",
             "origins": [],
             "notes": [],

@@ -89,11 +89,11 @@ def _silence(origin: _Node) -> Iterator[str]:
     if origin.get("idle"):
         goes_on = {
             "advance": "the watermark follows the wall clock",
-            "hold": "its splits and its watermark stand",
-        }.get(str(origin.get("when_idle")), "the watermark stands")
-        yield f"idle as a whole: {goes_on} until a row comes"
+            "hold": "its splits and its watermark stay as they are",
+        }.get(str(origin.get("when_idle")), "the watermark stays where it is")
+        yield f"idle as a whole: {goes_on} until a row arrives"
     elif origin.get("waiting") and origin.get("idle_after_ms") is not None:
-        yield "rows are waiting to be read, and nothing falls idle before they are"
+        yield "rows are waiting to be read, and no split becomes idle until they are read"
 
 
 def _holders(origin: _Node, splits: _Node) -> Iterator[str]:
@@ -131,7 +131,7 @@ def _standing(origin: _Node, one: _Node) -> str:
         "catching up" if one.get("state") == "catching_up" else "",
         # Its silence counts while others speak.
         *_heard(
-            one, "it says nothing and others do" if origin.get("when_idle") == "hold" else None
+            one, "it sends nothing while others do" if origin.get("when_idle") == "hold" else None
         ),
     ]
     return ", ".join(part for part in said if part)
@@ -146,7 +146,7 @@ def _heard(one: _Node, silence: str | None = None) -> Iterator[str]:
     if one.get("last_heard_ms") is not None:
         yield f"last heard {instant(one['last_heard_ms'])}"
     if one.get("idle_at_ms") is not None:
-        yield f"idle at {instant(one['idle_at_ms'])} if {silence or 'nothing comes'}"
+        yield f"idle at {instant(one['idle_at_ms'])} if {silence or 'nothing arrives'}"
 
 
 def _idle_ones(splits: _Node) -> Iterator[str]:
@@ -163,4 +163,5 @@ def _idle_ones(splits: _Node) -> Iterator[str]:
 def _far_ahead(origin: _Node) -> Iterator[str]:
     rows = origin.get("far_ahead_rows")
     if rows:
-        yield f"{rows} row{'' if rows == 1 else 's'} too far ahead of the wall clock moved no watermark"
+        ahead = f"{rows} row{'' if rows == 1 else 's'} too far ahead of the wall clock"
+        yield f"{ahead} did not move the watermark"

@@ -49,7 +49,7 @@ def mismatch(session: SparkSession, version: str) -> TidemarkError | None:
         return None
     return TidemarkError(
         "SPARK_VERSION_MISMATCH",
-        f"The jar was built for Spark {built_for}, and this is Spark {minor}",
+        f"The jar was built for Spark {built_for}, but this is Spark {minor}",
         "giving Spark the jar that tidemark.jar_path() names",
     )
 
@@ -64,7 +64,7 @@ def other_release(version: str) -> TidemarkError | None:
         return None
     return TidemarkError(
         "JAR_MISSING",
-        f"The session runs the jar of Tidemark {jar}, and this package is {__version__}",
+        f"The session runs the jar of Tidemark {jar}, but this package is {__version__}",
         "giving Spark the jar that tidemark.jar_path() names",
     )
 
@@ -99,7 +99,7 @@ def why_no_class(session: SparkSession) -> TidemarkError:
         return _jar_missing(f"the server could not load the class from {named[0]}")
     return TidemarkError(
         "SESSION_BEFORE_JAR",
-        "spark.jars names Tidemark's jar, but the JVM began before it was set and has no such class",
+        "spark.jars names Tidemark's jar, but the JVM started before that and has no such class",
         "calling tidemark.configure before the first session of the Python process, or by "
         "passing the jar to `spark-submit --jars`",
     )

@@ -30,7 +30,7 @@ object TidemarkConf {
 
   val Enabled: TidemarkConf[Boolean] = TidemarkConf(
     "spark.tidemark.enabled",
-    "Whether queries that start from now on get keyed watermarks. With false they run as Spark runs them.",
+    "Whether queries that start from now on get one watermark per event-time column. With false they run as on stock Spark.",
     default = true,
     since = "0.1.0",
     Seq("true", "false"))(_.toBooleanOption)
@@ -46,9 +46,10 @@ object TidemarkConf {
 
   val UnboundedJoin: TidemarkConf[Unbounded] = TidemarkConf(
     "spark.tidemark.unboundedJoin",
-    "A side of a stream-stream join without a time condition keeps its rows for ever, so rows of any age may come " +
-      "out. spark: its watermark goes on as far as both inputs, as in Spark, and the log and the report say so. hold: nothing is promised " +
-      "downstream, operators there wait. refuse: the query fails at start.",
+    "What to do about a stream-stream join whose condition does not bound one side in time. Rows of that side stay in " +
+      "state forever, so rows of any age may be emitted. spark: the watermark advances with both inputs, as in stock " +
+      "Spark; the log and the report say so. hold: the watermark of that side's columns is undefined after the join, " +
+      "so operators there wait. refuse: the query fails at start.",
     default = Unbounded.Spark: Unbounded,
     since = "0.1.0",
     Unbounded.all.map(_.name))(text => Unbounded.all.find(_.name == text))
@@ -63,7 +64,7 @@ object TidemarkConf {
 
   val IdleAfter: TidemarkConf[Option[Long]] = TidemarkConf(
     "spark.tidemark.idleAfter",
-    "How long a split, or an input that is not split, may say nothing before the watermark no longer waits for it.",
+    "How long a split, or an input without splits, may send no rows before the watermark stops waiting for it.",
     default = None: Option[Long],
     since = "0.1.0",
     OneLength)(length)
@@ -73,43 +74,43 @@ object TidemarkConf {
 
   val OnReturnOfSplit: TidemarkConf[OnReturn] = choice[OnReturn](
     "spark.tidemark.onReturn",
-    "What a split that speaks again behind the watermark does. hold: the watermark waits until it has caught up. " +
-      "catch_up: it is left out until then.",
+    "What happens when an idle split becomes active again behind the watermark. hold: the watermark waits until the " +
+      "split has caught up. catch_up: the split is left out until it has caught up.",
     default = OnReturn.Hold)("hold" -> OnReturn.Hold, "catch_up" -> OnReturn.CatchUp)
 
   val WhenAllIdle: TidemarkConf[WhenIdle] = choice[WhenIdle](
     "spark.tidemark.whenIdle",
-    "What becomes of an input of which nothing at all is heard. hold: its splits and its watermark stand, so nothing is " +
-      "late after a pause that was not before. rise: the watermark rises to the largest clock. advance: it goes on " +
-      "with processing time less the delay, a step of idleAfter at a time. (stop is an older name of rise.)",
+    "What happens to an input while the whole input is idle. hold: its splits and its watermark stay as they are, so a " +
+      "pause makes no row late. rise: the watermark rises to the largest clock of its splits. advance: the watermark " +
+      "follows processing time less the delay, in steps of idleAfter. (stop is an older name of rise.)",
     default = WhenIdle.Hold)("hold" -> WhenIdle.Hold, "rise" -> WhenIdle.Rise, "advance" -> WhenIdle.Advance)
     .alsoReading("stop" -> WhenIdle.Rise)
 
   val MaxAhead: TidemarkConf[Option[Long]] = TidemarkConf(
     "spark.tidemark.maxAhead",
-    "How far an event time may be ahead of the batch's processing time and still move the watermark. Rows beyond it " +
-      "are processed and counted, but one row dated 2100 does not end a stream.",
+    "How far an event time may be ahead of the batch's processing time and still advance the watermark. Rows beyond " +
+      "this limit are processed and counted, but one row dated 2100 does not make every later row late.",
     default = None: Option[Long],
     since = "0.1.0",
     OneLength)(length)
 
   val JoinIdleFollows: TidemarkConf[Boolean] = choice(
     "spark.tidemark.joinIdle",
-    "What an idle side of a stream-stream join does. hold: the join waits for it. follow: it goes as far as the other " +
-      "side; its rows that come after all are late by that.",
+    "What a stream-stream join does while one side is idle. hold: the join waits for that side. follow: the idle side " +
+      "takes the other side's watermark; rows that still arrive on it are judged by that watermark.",
     default = false)("hold" -> false, "follow" -> true)
 
   val DowntimeIsSilence: TidemarkConf[Boolean] = TidemarkConf(
     "spark.tidemark.downtimeIsSilence",
-    "Whether the time in which a query was not running counts as silence of its inputs and splits. With true an idle " +
-      "time goes on while nobody listens, which suits queries that are run now and then for what is available.",
+    "Whether time in which a query was not running counts as silence of its inputs and splits. With true, idle times " +
+      "also run while the query is stopped. That suits queries that run now and then on the data available.",
     default = false,
     since = "0.1.0",
     Seq("false", "true"))(_.toBooleanOption)
 
   val MaxSplits: TidemarkConf[Int] = TidemarkConf(
     "spark.tidemark.maxSplits",
-    "How many splits an input may have. A query that meets more fails by name: each takes some 60 bytes on the driver.",
+    "How many splits an input may have. A query with more fails with an error. Each split takes about 60 bytes on the driver.",
     default = 2000000,
     since = "0.1.0",
     Seq("2000000", "another number above zero"))(_.toIntOption.filter(_ > 0))

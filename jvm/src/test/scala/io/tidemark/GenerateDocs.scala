@@ -25,26 +25,28 @@ object GenerateDocs {
       |
       |<!-- Made by `make docs` from jvm/src/main/scala/io/tidemark/TidemarkConf.scala: change it there. -->
       |
-      |Settings of a session, set as any other of Spark's: on the builder, by `--conf`, by `spark.conf.set`, by SQL's `SET`.
-      |A query takes them as they are when it starts. They are not kept in the checkpoint: a query that is started again
-      |takes those of its session then. In a value upper and lower case are the same; any value but those named is an
-      |[error](errors.md#invalid_setting), and so is any other [name](errors.md#unknown_setting) that begins with
-      |`spark.tidemark.`.
+      |This page lists every setting of Tidemark, and the settings of Spark that matter to it.
+      |
+      |These are settings of a session. Set them like any other: on the builder, with `--conf`, with `spark.conf.set`, or
+      |with SQL's `SET`. A query uses the values that its session has when the query starts. The checkpoint does not keep
+      |them, so a restarted query uses the values of its session at that time. Values are not case-sensitive. Any value
+      |that is not listed is an [error](errors.md#invalid_setting). So is any other [name](errors.md#unknown_setting) that
+      |begins with `spark.tidemark.`.
       |
       || setting | default | values | what it does | since |
       ||---|---|---|---|---|
       |${TidemarkConf.all.map(ofSetting).mkString("\n|")}
       |
-      |Settings of Spark that matter here:
+      |These settings of Spark matter to Tidemark:
       |
       || setting | what it means for Tidemark |
       ||---|---|
-      || `spark.sql.extensions` | has to name `io.tidemark.TidemarkExtension`, among others, with commas between them |
-      || `spark.jars` | has to name the jar of the session's Spark; what `--jars` of `spark-submit` gives is the same |
-      || `spark.sql.streaming.multipleWatermarkPolicy` | with `max` a query is left to Spark |
-      || `spark.sql.streaming.statefulOperator.allowMultiple` | with `false` a query is left to Spark |
-      || `spark.sql.streaming.noDataMicroBatches.enabled` | with `false` results wait for the next row, as in Spark |
-      || `spark.sql.streaming.minBatchesToRetain` | so many watermark entries are kept in the checkpoint, and at least two |
+      || `spark.sql.extensions` | must include `io.tidemark.TidemarkExtension`; commas separate several extensions |
+      || `spark.jars` | must include the Tidemark jar for the session's Spark; `--jars` of `spark-submit` has the same effect |
+      || `spark.sql.streaming.multipleWatermarkPolicy` | with `max` Tidemark leaves a query to Spark |
+      || `spark.sql.streaming.statefulOperator.allowMultiple` | with `false` Tidemark leaves a query to Spark |
+      || `spark.sql.streaming.noDataMicroBatches.enabled` | with `false` results wait for the next row, as in stock Spark |
+      || `spark.sql.streaming.minBatchesToRetain` | how many watermark entries the checkpoint keeps; Tidemark keeps at least two |
       |""".stripMargin
 
   /** The tests of Spark's own that differ on purpose, as the build reads them: suite, test, reason. */

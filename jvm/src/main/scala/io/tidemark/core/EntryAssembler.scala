@@ -60,9 +60,9 @@ final class EntryAssembler {
   /** Where the changes of an origin's splits go. */
   private[core] def changed(name: OriginName): SplitsBuilder = {
     val _ = whole.remove(name)
-    splits.getOrElse(name, throw new EntryCodec.Damaged(s"it has changes of splits of '$name' that nobody knows"))
+    splits.getOrElse(name, throw new EntryCodec.Damaged(s"it changes splits of '$name' that no earlier entry has"))
   }
 
   private[core] def requireAfter(entry: Int): Unit =
-    if (!checksum.contains(entry)) throw new EntryCodec.Damaged("it is not of the run that wrote the entry before it")
+    if (!checksum.contains(entry)) throw new EntryCodec.Damaged("another run wrote the entry before it")
 }

@@ -141,7 +141,7 @@ object EntryCodec {
             readChanges(body, into.changed(name))
           }
     }
-    if (entry.batch < 0) throw new Damaged("it does not say which batch it is of")
+    if (entry.batch < 0) throw new Damaged("it does not name its batch")
     entry
   }
 
@@ -211,13 +211,13 @@ object EntryCodec {
     }
   }
   private def readChanges(r: ByteReader, into: SplitsBuilder): Unit = {
-    if (r.unsigned() != into.names.size) throw new Damaged("it goes on from another number of splits")
+    if (r.unsigned() != into.names.size) throw new Damaged("it continues from a different number of splits")
     into.names.read(r)
     val states = new SplitStateCodec.Reader(r, into)
     var next = 0L
     (0 until r.count()).foreach { _ =>
       next += r.unsigned()
-      if (next < 0 || next >= into.names.size) throw new Damaged("it has changes of a split that is not there")
+      if (next < 0 || next >= into.names.size) throw new Damaged("it changes a split that does not exist")
       states.read(next.toInt)
       next += 1
     }

@@ -42,7 +42,7 @@ private[core] object SectionFormat {
     */
   def read(bytes: Array[Byte])(known: PartialFunction[Int, ByteReader => Unit]): Unit = {
     if (bytes.length < Magic.length || !java.util.Arrays.equals(bytes.take(Magic.length), Magic))
-      throw new Damaged("it does not begin as an entry does")
+      throw new Damaged("it does not begin like an entry")
     val in = new ByteReader(bytes, Magic.length, bytes.length)
     val version = in.unsigned().toInt
     // A later version may have another checksum, so the version is judged first.
@@ -50,7 +50,7 @@ private[core] object SectionFormat {
     if (version < 1) throw new Damaged(s"there is no format version $version")
     val end = bytes.length - ChecksumBytes
     if (end < in.position) throw new Damaged("it is cut off")
-    if (checksumOf(bytes) != checksum(bytes.take(end))) throw new Damaged("its checksum does not fit")
+    if (checksumOf(bytes) != checksum(bytes.take(end))) throw new Damaged("its checksum does not match")
     val sections = new ByteReader(bytes, in.position, end)
     var tag = sections.unsigned().toInt
     while (tag != End) {

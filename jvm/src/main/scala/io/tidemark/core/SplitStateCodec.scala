@@ -49,7 +49,7 @@ private[core] object SplitStateCodec {
       val state = (code & StateMask).toByte
       if (state == Coalescer.Ended) throw new EntryCodec.Damaged(s"it has a split in state $state")
       val number = code >>> NumberShift
-      if (number > times.size) throw new EntryCodec.Damaged("it has a split that was heard at no time")
+      if (number > times.size) throw new EntryCodec.Damaged("it has a split without a last active time")
       if (number == times.size) times += times.lastOption.getOrElse(0L) + in.signed()
       val hasClock = (code & HasClock) != 0
       if (hasClock) clock += in.signed()

@@ -53,7 +53,7 @@ object SplitsSnapshot {
       case Tag.Header => body => found = Some(Header(body.signed(), body.int(), body.signed(), body.int()))
       case Tag.States => _ => ()
     }
-    found.getOrElse(throw new EntryCodec.Damaged("it does not say which batch it is of"))
+    found.getOrElse(throw new EntryCodec.Damaged("it does not name its batch"))
   }
 
   def checksumOf(file: Array[Byte]): Int = SectionFormat.checksumOf(file)

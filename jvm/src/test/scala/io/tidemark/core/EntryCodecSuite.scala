@@ -65,13 +65,13 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("an empty file and another file do not begin as an entry does") {
     for (text <- Seq("", "v1", "{\"batchWatermarkMs\":0}", "TIDEMARX and more"))
-      assert(intercept[Damaged](decode(text.getBytes)).why == "it does not begin as an entry does")
+      assert(intercept[Damaged](decode(text.getBytes)).why == "it does not begin like an entry")
   }
 
   test("a cut entry is called cut off, a changed one is known by its checksum") {
     assert(intercept[Damaged](decode(small.take(8))).why == "it is cut off")
     assert(intercept[Damaged](decode(small.take(12))).why == "it is cut off")
-    assert(intercept[Damaged](decode(small.updated(20, 99.toByte))).why == "its checksum does not fit")
+    assert(intercept[Damaged](decode(small.updated(20, 99.toByte))).why == "its checksum does not match")
   }
 
   test("a newer format version is told apart from damage, whatever comes after it") {
@@ -117,7 +117,7 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("an entry that does not say its batch is refused") {
     val header = small.take(9)
-    assert(intercept[Damaged](decode(sealing(header, end = true))).why == "it does not say which batch it is of")
+    assert(intercept[Damaged](decode(sealing(header, end = true))).why == "it does not name its batch")
   }
 
   /** The small entry with one more section before its end. */

@@ -63,7 +63,7 @@ class RefusalsSuite extends RefusalsTest {
     for (key <- Seq("", " ")) {
       val error = intercept[TidemarkException](withWatermark(a, "t", "0 seconds", WatermarkOptions(key = Some(key))))
       assert(error.getCondition === "TIDEMARK.INVALID_OPTION")
-      assert(error.getMessage.contains(s"'$key', and it has to be a name."))
+      assert(error.getMessage.contains(s"'$key', but it must be a name."))
     }
   }
 
@@ -104,8 +104,8 @@ class RefusalsSuite extends RefusalsTest {
 
   test("a value that a setting cannot have") {
     for ((key, value, said) <- Seq(
-        ("idleAfter", "soon", "is 'soon', and it has to be none or a length of time above zero, such as 1 minute."),
-        ("unboundedJoin", "no", "is 'no', and it has to be spark, hold or refuse.")))
+        ("idleAfter", "soon", "is 'soon', but it must be none or a length of time above zero, such as 1 minute."),
+        ("unboundedJoin", "no", "is 'no', but it must be spark, hold or refuse.")))
       withSQLConf(s"spark.tidemark.$key" -> value) {
         val problem = spark.sql("SELECT tidemark_settings()").head().getString(0)
         assert(new ObjectMapper().readTree(problem).get("what").asText.endsWith(said))

@@ -106,7 +106,7 @@ class RestartSuite extends TwoStreams {
       withLogAppender(log)(recorder.run(query)())
       val Seq(first, again) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
       assert(again === first)
-      assert(!log.loggingEvents.exists(_.getMessage.getFormattedMessage.contains("left it unread")))
+      assert(!log.loggingEvents.exists(_.getMessage.getFormattedMessage.contains("without the sink")))
     })
   }
 

@@ -35,8 +35,8 @@ private[tidemark] final case class EventTimeOptions(
 
   /** What goes beyond Spark's `withWatermark`, in words that follow "the query". */
   def asks(column: String): Option[String] =
-    key.map(name => s"names the watermark key '$name'").orElse(
-      Option.when(goesBeyondSpark)(s"asks for splits, or a rule for silence, on column '$column'"))
+    key.map(name => s"sets the watermark key '$name'").orElse(
+      Option.when(goesBeyondSpark)(s"sets split_by or idle options on column '$column'"))
 
   private def goesBeyondSpark: Boolean =
     copy(idleAfterMillis = idleAfterMillis.filter(_.nonEmpty), maxAheadMillis = maxAheadMillis.filter(_.nonEmpty)) !=
@@ -139,7 +139,7 @@ private[tidemark] object EventTimeOptions {
 
   private def text(fields: JsonNode, name: String): Option[String] =
     Option(fields.get(name)).filterNot(_.isNull).map { value =>
-      if (value.isTextual) value.asText else throw invalid(s"has the option '$name', which is not a text")
+      if (value.isTextual) value.asText else throw invalid(s"has the option '$name', which is not text")
     }
 
   private def requireName(key: String): String =
@@ -150,7 +150,8 @@ private[tidemark] object EventTimeOptions {
     Option(fields.get(name)).filterNot(_.isNull).map { value =>
       if (value.isTextual && value.asText == TidemarkConf.NoLength) None
       else if (value.canConvertToLong && value.isIntegralNumber && value.asLong > 0) Some(value.asLong)
-      else throw invalid(s"has the option '$name', which is neither a number of milliseconds above zero nor none")
+      else
+        throw invalid(s"has the option '$name', which is neither a number of milliseconds above zero nor the text none")
     }
 
   private def names(splits: JsonNode): Seq[Seq[Option[String]]] =

@@ -18,8 +18,8 @@ object EventTimeFunction {
   val description: SqlFunctions.Description = SqlFunctions.described(
     getClass,
     name,
-    "(column, options, split...) - the column, with what its watermark is to be like: " +
-      "options as JSON, and expressions that say which split a row belongs to")(EventTimeExpression(_))
+    "(column, options, split...) - the column, with options for its watermark: " +
+      "JSON, and the expressions that decide which split a row belongs to")(EventTimeExpression(_))
 }
 
 /** @param children column, options, splits */
@@ -37,7 +37,7 @@ private[tidemark] case class EventTimeExpression(children: Seq[Expression]) exte
 
   def options: String = children(1) match {
     case Literal(text, StringType) if text != null => text.toString
-    case other => throw invalid(s"takes its options as a literal, and not as '${other.sql}'")
+    case other => throw invalid(s"takes its options as a literal, not as '${other.sql}'")
   }
 
   override def prettyName: String = EventTimeFunction.name

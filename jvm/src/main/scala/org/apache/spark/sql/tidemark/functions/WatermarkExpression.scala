@@ -55,7 +55,7 @@ trait WatermarkExpression extends Expression {
       TypeCheckResult.TypeCheckSuccess
     case Some(_) if takesKey && key.nonEmpty => TypeCheckResult.TypeCheckSuccess
     case Some(other) =>
-      TypeCheckResult.TypeCheckFailure(s"$prettyName takes an event-time column, and not a value of type ${other.sql}")
+      TypeCheckResult.TypeCheckFailure(s"$prettyName takes an event-time column, not a value of type ${other.sql}")
   }
 
   protected def takesKey: Boolean
@@ -128,8 +128,8 @@ object CurrentWatermark {
   val description: SqlFunctions.Description = SqlFunctions.described(
     getClass,
     name,
-    "([column or key]) - the watermark by which rows that come here are late in this batch; null where there is none " +
-      "yet, and in batch queries") { arguments =>
+    "([column or key]) - the watermark at this place in the query, by which rows are late in this batch; null before the " +
+      "first watermark, and in batch queries") { arguments =>
     if (arguments.size > 1)
       throw new TidemarkException(TidemarkError.wrongArguments(name, "a column, a key, or nothing", arguments.size))
     CurrentWatermark(arguments, UUID.randomUUID())
@@ -177,7 +177,7 @@ object IsLate {
   val description: SqlFunctions.Description = SqlFunctions.described(
     getClass,
     name,
-    "(column) - whether the row is late by that event-time column where it is now; never in batch queries") {
+    "(column) - whether the row is late by that event-time column at this place in the query; false in batch queries") {
     case Seq(column) => IsLate(column, UUID.randomUUID())
     case other => throw new TidemarkException(TidemarkError.wrongArguments(name, "one column", other.size))
   }

@@ -82,7 +82,9 @@ private[tidemark] final class EntryFiles(
         finally in.close()
       } catch {
         case e: ChecksumException =>
-          throw new TidemarkException(TidemarkError.entryDamaged(file.toString, "its checksum file says so"), e)
+          throw new TidemarkException(
+            TidemarkError.entryDamaged(file.toString, "its checksum does not match its checksum file"),
+            e)
       }
     if (bytes.isEmpty) throw new TidemarkException(TidemarkError.entryEmpty(file.toString))
     bytes
@@ -91,7 +93,7 @@ private[tidemark] final class EntryFiles(
   /** Before memory is taken for it. */
   private def requireShort(file: Path): Unit =
     listing.find { case (name, bytes) => name == file.getName && bytes > ByteWriter.Most }.foreach { case (_, bytes) =>
-      val why = s"it is $bytes bytes long, as none can be"
+      val why = s"it is $bytes bytes long, which no entry can be"
       throw new TidemarkException(TidemarkError.entryDamaged(file.toString, why))
     }
 

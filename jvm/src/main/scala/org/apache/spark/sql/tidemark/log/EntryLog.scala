@@ -51,7 +51,7 @@ private[tidemark] final class EntryLog(
         val kind = if (files.has(one, Whole)) Whole else Changes
         files.reading(one, kind) { bytes =>
           read.next(bytes)
-          if (read.batch != one) throw new EntryCodec.Damaged(s"it is of batch ${read.batch}")
+          if (read.batch != one) throw new EntryCodec.Damaged(s"it belongs to batch ${read.batch}")
           if (kind == Changes) changes += one -> bytes.length else baseSize = bytes.length
         }
       }
@@ -163,7 +163,7 @@ private[tidemark] final class EntryLog(
     def isBase(one: Long) = files.has(one, Whole) || one < batch && files.has(one, States)
     val base = Iterator.iterate(batch)(_ - 1).find(one => isBase(one) || !files.has(one, Changes)).get
     if (!isBase(base)) {
-      val why = s"it goes on from ${files.path(base, Changes)}, which is not there"
+      val why = s"it continues from ${files.path(base, Changes)}, which does not exist"
       throw new TidemarkException(TidemarkError.entryDamaged(files.path(base + 1, Changes).toString, why))
     }
     base
@@ -172,9 +172,9 @@ private[tidemark] final class EntryLog(
   private def readSnapshot(batch: Long, read: EntryAssembler): Unit =
     files.reading(batch, States) { states =>
       val of = SplitsSnapshot.header(states)
-      if (of.batch != batch) throw new EntryCodec.Damaged(s"it is of batch ${of.batch}")
+      if (of.batch != batch) throw new EntryCodec.Damaged(s"it belongs to batch ${of.batch}")
       if (!files.has(of.namesBatch, Names))
-        throw new EntryCodec.Damaged(s"${files.path(of.namesBatch, Names)}, with its names, is not there")
+        throw new EntryCodec.Damaged(s"the file with its names, ${files.path(of.namesBatch, Names)}, does not exist")
       files.reading(of.namesBatch, Names)(read.names(_, of))
       read.states(states)
       baseSize = states.length

@@ -29,7 +29,7 @@ private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging 
     } catch {
       // Nothing is lost: the changes are there, and are read one by one until there is a snapshot.
       case e: ExecutionException =>
-        logWarning(s"No snapshot of splits could be written to ${files.path(0, States).getParent}", e.getCause)
+        logWarning(s"A snapshot of splits could not be written to ${files.path(0, States).getParent}", e.getCause)
         None
     }
   }

@@ -83,7 +83,7 @@ private[tidemark] final class QueryTracker(
     if (nodes.exists(_.limits.isEmpty))
       throw new TidemarkException(TidemarkError.takeoverFailed(
         query.label,
-        s"the clocks of column '${one.column}' were not told how far ahead an event time may be"))
+        s"the clocks of column '${one.column}' have no limit for event times ahead of the wall clock"))
 
   private def lateRows(inputs: Seq[OperatorInputExec]): Map[Input, LateRows] =
     inputs.flatMap(input => input.levels.input.zip(input.late.map(_.value))).groupMapReduce(_._1)(_._2)(_ + _)

@@ -98,8 +98,8 @@ private[tidemark] final class QueryWatermarks(
     ownSince = if (own.isEmpty) first else first - 1
     if (first > 0 && own.isEmpty)
       logWarning(
-        s"$label: the checkpoint has no watermark entry of batch ${first - 1} as Spark's log has it; " +
-          "going on from Spark's watermark")
+        s"$label: the checkpoint has no watermark entry that matches batch ${first - 1} in Spark's log, so the query " +
+          "continues from Spark's watermark")
   }
 
   /** Whether this run has run `batch`: before it Spark alone may have, and evicted less, also where there is an entry. */
@@ -180,7 +180,7 @@ private[tidemark] final class QueryWatermarks(
     def of(batch: Long) = levels.getOrElse(
       batch,
       throw new TidemarkException(
-        TidemarkError.takeoverFailed(label, s"the watermarks of batch $batch were never worked out")))
+        TidemarkError.takeoverFailed(label, s"the watermarks of batch $batch were never computed")))
     BatchWatermarks(label, of(batch), of(batch - 1), hasRun(batch - 1), reads, latestMillis, settings.maxSplits)
   }
 

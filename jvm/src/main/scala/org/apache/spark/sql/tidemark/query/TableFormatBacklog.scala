@@ -68,7 +68,7 @@ private[tidemark] object TableFormatBacklog extends Logging {
             number(at, "position") < number(latest, "position"))
       } catch {
         case NonFatal(e) =>
-          logDebug("The Iceberg table could not be asked what is left to read", e)
+          logDebug("The Iceberg table did not report what is left to read", e)
           None
       }
     case _ => None

@@ -42,7 +42,7 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
     val decision = leftToSpark.toLeft(begin())
     decision.left.foreach { reason =>
       forgetRecalled()
-      logWarning(s"$label: watermarks are left to Spark, because of $reason")
+      logWarning(s"$label: watermarks are left to Spark because of $reason")
       refuseOptions(origins, reason)
     }
     decided = Some(decision)
@@ -98,8 +98,9 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
   /** Runs that batch without its sink, for what is to be learned of it. */
   def runWithoutSink(): Unit = {
     val unread = execution.lastExecution
-    logWarning(s"$label: a run before this one has begun batch ${batch.id}, and the sink has left it unread, as one " +
-      "that it has taken already; it is run without the sink, for its event times")
+    logWarning(
+      s"$label: an earlier run began batch ${batch.id}, and the sink has skipped it as already written. Tidemark " +
+        "runs the batch again without the sink, to read its event times.")
     SQLExecution.withNewExecutionId(unread)(unread.toRdd.foreach(_ => ()))
   }
 

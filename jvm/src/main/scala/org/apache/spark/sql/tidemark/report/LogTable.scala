@@ -26,7 +26,7 @@ object LogTable {
 
   /** What Spark takes to make the function known. */
   val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = {
-    val usage = "(checkpoint) - how far each input and split of a streaming query had come with each batch"
+    val usage = "(checkpoint) - the watermark of each input and split of a streaming query after each batch"
     (new FunctionIdentifier(name), SqlFunctions.info(getClass, name, usage), table)
   }
 

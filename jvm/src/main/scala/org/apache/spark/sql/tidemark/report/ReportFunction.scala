@@ -14,7 +14,7 @@ object ReportFunction {
   private val name = "tidemark_report"
 
   val description: SqlFunctions.Description =
-    SqlFunctions.described(getClass, name, "(id) - watermarks of a streaming query, as JSON") { arguments =>
+    SqlFunctions.described(getClass, name, "(id) - the watermarks of a streaming query, as JSON") { arguments =>
       val id = arguments.headOption.filter(_.foldable).flatMap(a => Option(a.eval())).map(_.toString)
       val report =
         id.flatMap(text => Try(UUID.fromString(text)).toOption).flatMap(RunningQueries.report(_, Report.json))

@@ -8,7 +8,8 @@ import org.apache.spark.sql.types.StringType
 /** `tidemark_settings()`: JSON of what is wrong with the settings of the session; null where nothing is. */
 object SettingsFunction {
   private val name = "tidemark_settings"
-  private val usage = "() - what is wrong with the session's spark.tidemark settings, as JSON; null where nothing is"
+  private val usage =
+    "() - the first problem with the session's spark.tidemark settings, as JSON; null if there is none"
 
   val description: SqlFunctions.Description =
     SqlFunctions.described(getClass, name, usage) { _ =>
