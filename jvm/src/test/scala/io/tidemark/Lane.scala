@@ -22,18 +22,16 @@ object Lane {
     Files.readAllLines(folder.resolve("suites.txt")).asScala.iterator.filter(isFree(folder, _)).foreach { name =>
       // Spark's own suites know neither our tags nor the engine: a setting of the JVM brings that in.
       val isSparks = !name.startsWith("io.tidemark.") && !name.startsWith("org.apache.spark.sql.tidemark.")
-      val chosen = if (isSparks) None else choice
       if (isSparks) sys.props(Extensions) = classOf[TidemarkExtension].getName else sys.props -= Extensions
       val start = System.nanoTime()
-      val (tests, wanted) = sizes(name, chosen)
+      val suite = Class.forName(name).getDeclaredConstructor().newInstance().asInstanceOf[Suite]
+      val (wanted, arguments) = if (isSparks) ofSparks(suite, choice) else ofOurs(suite, choice)
       // A failure is in the report.
       if (wanted > 0) {
-        val _ = Runner.run(
-          Array("-oDW", "-W", "120", "60", "-S", seed, "-u", s"$folder", "-s", name) ++
-            chosen.toSeq.flatMap(Seq(_, Tiers.More.name)))
+        val _ = Runner.run(Array("-oDW", "-W", "120", "60", "-S", seed, "-u", s"$folder", "-s", name) ++ arguments)
       }
       val millis = (System.nanoTime() - start) / 1000000
-      Files.write(folder.resolve(s"$name.done"), s"$tests $wanted $millis".getBytes(UTF_8))
+      Files.write(folder.resolve(s"$name.done"), s"${suite.testNames.size} $wanted $millis".getBytes(UTF_8))
     }
     // What a suite has left running must not keep the others waiting.
     sys.exit(0)
@@ -48,14 +46,24 @@ object Lane {
     try { Files.createFile(folder.resolve(s"$name.taken")); true }
     catch { case _: FileAlreadyExistsException => false }
 
-  /** How many tests a suite has, and how many of them are chosen. */
-  private def sizes(name: String, choice: Option[String]): (Int, Int) = {
-    val suite = Class.forName(name).getDeclaredConstructor().newInstance().asInstanceOf[Suite]
+  /** How many tests of a suite are chosen, and the arguments by which ScalaTest takes them. */
+  private def ofOurs(suite: Suite, choice: Option[String]): (Int, Seq[String]) = {
     val filter = choice match {
       case Some("-l") => Filter(tagsToExclude = Set(Tiers.More.name))
       case Some("-n") => Filter(tagsToInclude = Some(Set(Tiers.More.name)))
       case _ => Filter()
     }
-    (suite.testNames.size, suite.expectedTestCount(filter))
+    (suite.expectedTestCount(filter), choice.toSeq.flatMap(Seq(_, Tiers.More.name)))
+  }
+
+  /** Those of Spark's are chosen by name: a tier has all tests of a suite, or all but those that wait, or these alone. */
+  private def ofSparks(suite: Suite, choice: Option[String]): (Int, Seq[String]) = {
+    val waits = Tiers.waits.getOrElse(suite.getClass.getSimpleName, Set.empty)
+    val tests = choice match {
+      case Some("-l") => suite.testNames -- waits
+      case Some("-n") if waits.nonEmpty => waits
+      case _ => suite.testNames
+    }
+    (tests.size, if (waits.isEmpty) Nil else tests.toSeq.flatMap(Seq("-t", _)))
   }
 }

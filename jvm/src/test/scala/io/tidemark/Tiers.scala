@@ -40,11 +40,18 @@ object Tiers {
     // Operators, one after the other.
     "ChainsSuite" -> Seq(
       "a union of aggregations",
-      "left_outer join, then windows of the left",
       "deduplication of each, then a join",
       "a carried time, by which"),
+    "MarkedColumnsSuite" -> Seq(
+      "outer join of a mapped side",
+      "inner join of a mapped side",
+      "rows are late on a mapped side",
+      "a common table expression that is read twice",
+      "a mark that a table has brought along",
+      "a table that a stream has written"),
+    "ClockStepsSuite" -> Seq("of a window one runs", "of windows that overlap", "of single rows", "of what is available"),
     "StatelessOperatorsSuite" ->
-      Seq("sliding windows", "the time of a window", "windows and their time, through a union"),
+      Seq("sliding windows of one time", "windows and their time, through a union"),
     "RedefinitionSuite" -> Seq("after a join", "two watermarks on one stream"),
     "GroupStatesSuite" -> Seq("what is late, what is silent", "its timers do not wait"),
     // Restarts and kills.
@@ -80,6 +87,14 @@ object Tiers {
     "LateRowsSuite" -> Seq("before they are aggregated", "of deduplication", "each side of a join", "one partition"),
     "RealTimeSuite" -> Nil,
     "ContinuousModeSuite" -> Nil)
+
+  /** Tests of Spark's own that wait a minute for a refusal which does not come: Tidemark runs these queries. They are in
+    * `make test-more` alone.
+    */
+  val waits: Map[String, Set[String]] = Map(
+    "EventTimeWatermarkSuite" -> Set(
+      "multiple event time columns in an input DataFrame for stateful operator is not allowed",
+      "overriding watermark should not be allowed by default"))
 
   /** The tests that a suite leaves to `make test-more`. */
   def more(suite: String, tests: Set[String]): Set[String] =

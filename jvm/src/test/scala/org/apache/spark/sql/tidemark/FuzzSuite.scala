@@ -8,42 +8,43 @@ class FuzzSuite extends OracleComparison {
   private def told(name: String, otherwise: Int): Int = sys.props.get(s"tidemark.fuzz.$name").fold(otherwise)(_.toInt)
 
   private val seed = told("seed", 1)
-  private val cases = told("n", 12)
   private val shrinks = told("shrink", 60)
   private val MostAtOnce = 50
 
-  // A test may take 20 minutes.
-  for (from <- 0 until cases by MostAtOnce; many = math.min(MostAtOnce, cases - from))
-    test(s"$many queries from seed ${seed + from}: rows, the batches they come in, and late rows are the oracle's") {
-      val seen = check(seed + from, many, RandomCase(_))(engine, Oracle.run)
+  compared(seed, told("n", 6), told("carried", 4))(test(_)(_))
+  // `make fuzz` says how many there are.
+  if (!sys.props.contains("tidemark.fuzz.n")) compared(seed + 1000, 24, 12)(testMore(_)(_))
+
+  private def compared(seed: Int, cases: Int, carried: Int)(in: (String, => Any) => Unit): Unit = {
+    each(seed, cases, "queries", "rows, the batches they come in, and late rows are the oracle's", in) { (from, many) =>
+      val seen = check(from, many, RandomCase(_))(engine, Oracle.run)
       assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
     }
-
-  for (from <- 0 until cases / 4 by MostAtOnce; many = math.min(MostAtOnce, cases / 4 - from))
-    test(s"$many queries of one watermark from seed ${seed + from}: the rows are stock Spark's, batch by batch") {
-      def rows(batches: Seq[Option[Oracle.Batch]]) = batches.map(_.map(_.copy(late = 0)))
-      val seen = check(seed + from, many, RandomCase.ofOneWatermark)(
-        one => rows(engine(one)),
-        one => stock(rows(engine(one))))
+    each(seed, cases / 4, "queries of one watermark", "the rows are stock Spark's, batch by batch", in) { (from, many) =>
+      val seen = check(from, many, RandomCase.ofOneWatermark)(
+        one => rowsOf(engine(one)),
+        one => stock(rowsOf(engine(one))))
       assert(seen.exists(_.rows.nonEmpty))
     }
-
-  private val carried = told("carried", 8)
-
-  for (from <- 0 until carried by MostAtOnce; many = math.min(MostAtOnce, carried - from))
-    test(s"$many queries with carriers from seed ${seed + from}: rows, their batches, and late rows are the oracle's") {
-      val seen = check(seed + from, many, RandomCase.carried)(engine, Oracle.run)
+    each(seed, carried, "queries with carriers", "rows, their batches, and late rows are the oracle's", in) { (from, many) =>
+      val seen = check(from, many, RandomCase.carried)(engine, Oracle.run)
       assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
     }
-
-  for (from <- 0 until carried / 2 by MostAtOnce; many = math.min(MostAtOnce, carried / 2 - from))
-    test(s"$many queries with carriers of one watermark from seed ${seed + from}: the rows are stock Spark's") {
-      def rows(batches: Seq[Option[Oracle.Batch]]) = batches.map(_.map(_.copy(late = 0)))
-      val seen = check(seed + from, many, RandomCase.carriedOfOneWatermark)(
-        one => rows(Oracle.run(one)),
-        one => stock(rows(engine(one))))
+    each(seed, carried / 2, "queries with carriers of one watermark", "the rows are stock Spark's", in) { (from, many) =>
+      val seen = check(from, many, RandomCase.carriedOfOneWatermark)(
+        one => rowsOf(Oracle.run(one)),
+        one => stock(rowsOf(engine(one))))
       assert(seen.exists(_.rows.nonEmpty))
     }
+  }
+
+  /** In tests of at most 50 cases, as a test may take 20 minutes. */
+  private def each(seed: Int, cases: Int, what: String, promise: String, in: (String, => Any) => Unit)(
+      body: (Int, Int) => Any): Unit =
+    for (from <- 0 until cases by MostAtOnce; many = math.min(MostAtOnce, cases - from))
+      in(s"$many $what from seed ${seed + from}: $promise", body(seed + from, many))
+
+  private def rowsOf(batches: Seq[Option[Oracle.Batch]]) = batches.map(_.map(_.copy(late = 0)))
 
   test("stock Spark is not what the oracle says, so a difference is seen") {
     val apart = Case(
