@@ -13,7 +13,7 @@ import tidemark
 
 
 def modules(package: ModuleType) -> list[str]:
-    found = pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     # A __main__ is for running.
     names = [module.name for module in found if not module.name.endswith(".__main__")]
     return [package.__name__, *names]

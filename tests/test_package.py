@@ -38,7 +38,7 @@ def test_only_the_bridge_touches_py4j_and_sql() -> None:
     crossing = re.compile(r"_jvm\b|_jsq|_jdf|_jsparkSession|\.sql\(|_gateway|py4j|_instantiated")
     guilty = [
         path.name
-        for path in PACKAGE.glob("*.py")
+        for path in PACKAGE.rglob("*.py")
         if path.name != "_bridge.py" and crossing.search(path.read_text())
     ]
     assert guilty == []

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tidemark import Report
-from tidemark._report_splits import details, shown
-from tidemark._report_times import duration, instant
+from tidemark._report.splits import details, shown
+from tidemark._report.times import duration, instant
 
 GOLDEN = Path(__file__).parent / "golden"
 

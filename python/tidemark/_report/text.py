@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tidemark._report_splits import details
-from tidemark._report_times import duration, instant
+from tidemark._report.splits import details
+from tidemark._report.times import duration, instant
 
 _Node = dict[str, Any]
 

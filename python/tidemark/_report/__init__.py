@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
-from tidemark._report_text import render
+from tidemark._report.text import render
 from tidemark._session import require_extension
 
 if TYPE_CHECKING:
