@@ -14,7 +14,7 @@ from support.splits import SCHEMA, per_ten_minutes, reading
 from support.streams import Row, Stepper
 
 import tidemark
-from tidemark import with_watermark
+from tidemark import Idle, SplitBy, with_watermark
 
 SOON = "1 second"
 
@@ -68,8 +68,7 @@ def test_an_expected_split_that_never_speaks_is_left_out_too(feed: Feeds, run: R
                 events.stream(),
                 "time",
                 "0 seconds",
-                split_by="device",
-                expected_splits=["a", "b"],
+                split_by=SplitBy("device", expected=["a", "b"]),
                 idle_after=SOON,
             )
         )
@@ -120,7 +119,7 @@ def test_an_idle_input_can_follow_the_wall_clock(feed: Feeds, run: Run) -> None:
     stepper = run(
         per_ten_minutes(
             with_watermark(
-                events.stream(), "time", "0 seconds", idle_after=SOON, when_idle="advance"
+                events.stream(), "time", "0 seconds", idle=Idle(SOON, when_all="advance")
             )
         )
     )
@@ -138,8 +137,7 @@ def test_a_join_can_follow_its_idle_side(feed: Feeds, run: Run) -> None:
             "clicked",
             "0 seconds",
             key="clicks",
-            idle_after=SOON,
-            join_idle="follow",
+            idle=Idle(SOON, at_join="follow"),
         ),
         F.expr("ad = cad AND clicked BETWEEN shown AND shown + INTERVAL 2 MINUTES"),
         "left_outer",

@@ -3,69 +3,82 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from dataclasses import FrozenInstanceError
 from datetime import timedelta
 from typing import Any, cast
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tidemark import TidemarkError
+from tidemark import Idle, SplitBy, TidemarkError, with_watermark
+from tidemark._durations import DurationError
 from tidemark._options import Options, as_json, read_options
-from tidemark._splits import split_columns
+from tidemark._split_by import as_split_by, split_columns
 
 NOBODY = cast(SparkSession, object())
-NOTHING: dict[str, Any] = {
-    "key": None,
-    "idle_after": None,
-    "expected_splits": None,
-    "on_return": None,
-    "when_idle": None,
-    "max_ahead": None,
-    "join_idle": None,
-}
+MILLIS = {"1 minute": 60_000, "1 day": 86_400_000}
 
 
-def read(splits: int = 0, **given: Any) -> Options:
-    assert given.keys() <= NOTHING.keys()
-    return read_options(NOBODY, splits=splits, **{**NOTHING, **given})
+@pytest.fixture(autouse=True)
+def lengths_without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Spark's place: it knows two lengths of time."""
+
+    def read(value: object, session: SparkSession) -> int:
+        if value in MILLIS:
+            return MILLIS[str(value)]
+        raise DurationError("is none of these two")
+
+    monkeypatch.setattr("tidemark._options.positive_millis", read)
 
 
-def refusal(splits: int = 0, **given: Any) -> str:
+def read(**given: Any) -> Options:
+    return read_options(NOBODY, **given)
+
+
+def refusal(**given: Any) -> str:
     with pytest.raises(TidemarkError) as caught:
-        read(splits, **given)
-    assert str(caught.value).count("Fix this by") == 1
-    return f"{caught.value.code}: {caught.value.message}"
+        read(**given)
+    return sentence(caught.value)
+
+
+def sentence(error: TidemarkError) -> str:
+    assert str(error).count("Fix this by") == 1
+    return f"{error.code}: {error.message}"
 
 
 def test_what_is_left_out_is_absent() -> None:
-    assert json.loads(as_json(read(splits=2))) == {}
+    assert json.loads(as_json(read(split_by=SplitBy(["a", "b"]), idle=Idle()))) == {}
 
 
 def test_each_option_has_the_engines_name_and_unit() -> None:
     options = read(
-        splits=1,
         key="orders",
-        idle_after="1 minute",
-        expected_splits=["a", 1, None],
-        on_return="catch_up",
-        when_idle="advance",
-        max_ahead=timedelta(days=1),
-        join_idle="follow",
+        split_by=SplitBy("device", expected=["a", 1, None]),
+        idle=Idle("1 minute", on_return="catch_up", when_all="advance", at_join="follow"),
+        max_ahead="1 day",
     )
-    assert json.loads(as_json(options)) == {
-        "key": "orders",
-        "idleAfterMs": 60_000,
-        "expectedSplits": [["a"], ["1"], [None]],
-        "onReturn": "catch_up",
-        "whenIdle": "advance",
-        "maxAheadMs": 86_400_000,
-        "joinIdle": "follow",
-    }
+    assert as_json(options) == json.dumps(
+        {
+            "key": "orders",
+            "idleAfterMs": 60_000,
+            "expectedSplits": [["a"], ["1"], [None]],
+            "onReturn": "catch_up",
+            "whenIdle": "advance",
+            "maxAheadMs": 86_400_000,
+            "joinIdle": "follow",
+        }
+    )
+
+
+def test_the_short_form_says_what_the_long_form_says() -> None:
+    assert read(idle_after="1 minute") == read(idle=Idle("1 minute")) == {"idleAfterMs": 60_000}
 
 
 def test_none_is_said_to_the_engine_and_is_not_the_setting() -> None:
     options = read(idle_after="none", max_ahead="none")
     assert json.loads(as_json(options)) == {"idleAfterMs": "none", "maxAheadMs": "none"}
+    assert read(idle=Idle("none")) == {"idleAfterMs": "none"}
 
 
 def test_the_text_is_ascii_whatever_a_key_is_made_of() -> None:
@@ -75,34 +88,113 @@ def test_the_text_is_ascii_whatever_a_key_is_made_of() -> None:
 
 
 def test_times_are_refused_under_the_option_they_were_given_for() -> None:
-    assert refusal(idle_after="0 seconds") == "INVALID_IDLE_AFTER: idle_after '0 seconds' is zero"
+    wrong = "is none of these two"
+    assert refusal(idle_after="soon") == f"INVALID_IDLE_AFTER: idle_after 'soon' {wrong}"
+    assert refusal(idle=Idle("soon")) == f"INVALID_IDLE_AFTER: Idle.after 'soon' {wrong}"
     assert refusal(max_ahead=timedelta(days=-1)) == (
-        "INVALID_MAX_AHEAD: max_ahead '-1 day, 0:00:00' is negative"
+        f"INVALID_MAX_AHEAD: max_ahead '-1 day, 0:00:00' {wrong}"
     )
-    assert refusal(idle_after=60).startswith("INVALID_IDLE_AFTER: idle_after '60' is of type int")
 
 
-@pytest.mark.parametrize("option", ["on_return", "when_idle", "join_idle"])
-@pytest.mark.parametrize("value", ["HOLD", "", 1, ["hold"]])
+def test_the_short_and_the_long_form_at_once_are_refused_by_name() -> None:
+    assert refusal(idle_after="1 minute", idle=Idle("1 minute")) == (
+        "INVALID_OPTION: idle_after and idle are both given, and idle_after is the short form of idle"
+    )
+
+
+@pytest.mark.parametrize("value", ["1 minute", timedelta(minutes=1), {"after": "1 minute"}])
+def test_idle_is_an_idle(value: object) -> None:
+    assert refusal(idle=value).startswith("INVALID_OPTION: idle is ")
+    assert "it has to be a tidemark.Idle" in refusal(idle=value)
+
+
+@pytest.mark.parametrize("option", ["on_return", "when_all", "at_join"])
+@pytest.mark.parametrize("value", ["HOLD", "", "stop", 1, ["hold"]])
 def test_a_choice_is_one_of_its_values(option: str, value: object) -> None:
     given: dict[str, Any] = {option: value}
-    assert refusal(**given).startswith(f"INVALID_OPTION: {option} is {value!r}")
-
-
-def test_the_older_name_of_a_choice_is_still_understood() -> None:
-    assert read(when_idle="stop") == {"whenIdle": "rise"}
-
-
-def test_expected_splits_need_something_that_tells_them_apart() -> None:
-    assert refusal(expected_splits=["a"]).startswith("INVALID_SPLITS: expected_splits names splits")
-    assert refusal(expected_splits=[]).startswith("INVALID_SPLITS")
-    assert refusal(splits=2, expected_splits=["a"]).startswith("INVALID_SPLITS: The expected split")
+    with pytest.raises(TidemarkError) as caught:
+        Idle("1 minute", **given)
+    assert sentence(caught.value).startswith(f"INVALID_OPTION: {option} is {value!r}")
 
 
 @pytest.mark.parametrize(
-    ("split_by", "said"), [([], "empty list"), (3, "of type int"), ([None], "None")]
+    ("keyword", "now"),
+    [
+        ("expected_splits", "split_by=tidemark.SplitBy(..., expected=[...])"),
+        ("on_return", "idle=tidemark.Idle(..., on_return=...)"),
+        ("when_idle", "idle=tidemark.Idle(..., when_all=...)"),
+        ("join_idle", "idle=tidemark.Idle(..., at_join=...)"),
+    ],
 )
+def test_a_keyword_that_moved_names_its_new_place(keyword: str, now: str) -> None:
+    given: dict[str, Any] = {keyword: None}
+    with pytest.raises(TidemarkError) as caught:
+        with_watermark(cast(DataFrame, object()), "time", "1 minute", **given)
+    assert sentence(caught.value) == f"INVALID_OPTION: with_watermark has no keyword {keyword}"
+    assert caught.value.fix == f"giving {now}"
+
+
+def test_a_keyword_that_never_was_is_a_type_error() -> None:
+    given: dict[str, Any] = {"idle_afer": "1 minute"}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'idle_afer'"):
+        with_watermark(cast(DataFrame, object()), "time", "1 minute", **given)
+
+
+@pytest.mark.parametrize(("by", "expected"), [("a", [("a", "b")]), (["a", "b"], ["a"])])
+def test_an_expected_split_has_a_value_for_each_expression(by: Any, expected: Any) -> None:
+    with pytest.raises(TidemarkError) as caught:
+        SplitBy(by, expected=expected)
+    assert sentence(caught.value).startswith("INVALID_SPLITS: The expected split")
+
+
+def test_expected_splits_are_a_list() -> None:
+    wrong: Any = "abc"
+    with pytest.raises(TidemarkError) as caught:
+        SplitBy("device", expected=wrong)
+    assert sentence(caught.value) == (
+        "INVALID_SPLITS: SplitBy.expected is of type str, and it has to be a list"
+    )
+
+
+@pytest.mark.parametrize("expected", [[0, 1, 2], range(3), (n for n in range(3))])
+def test_expected_splits_may_be_used_again(expected: Iterable[int]) -> None:
+    split_by = SplitBy("device", expected=expected)
+    assert read(split_by=split_by) == read(split_by=split_by)
+    assert read(split_by=split_by) == {"expectedSplits": [["0"], ["1"], ["2"]]}
+
+
+def test_no_split_may_be_expected() -> None:
+    assert read(split_by=SplitBy("device", expected=[])) == {"expectedSplits": []}
+
+
+@pytest.mark.parametrize(
+    ("split_by", "said"),
+    [([], "empty list"), ((), "empty list"), (3, "of type int"), ([None], "None"),
+     ([SplitBy("a")], "of type SplitBy")],
+)  # fmt: skip
 def test_split_by_is_names_and_columns(split_by: Any, said: str) -> None:
-    with pytest.raises(TidemarkError, match=said) as caught:
-        split_columns(cast(DataFrame, object()), split_by)
-    assert caught.value.code == "INVALID_SPLITS"
+    for make in (as_split_by, SplitBy):
+        with pytest.raises(TidemarkError, match=said) as caught:
+            make(split_by)
+        assert caught.value.code == "INVALID_SPLITS"
+
+
+def test_without_split_by_there_are_no_splits() -> None:
+    assert as_split_by(None) is None
+    assert split_columns(cast(DataFrame, object()), None) == []
+
+
+def test_the_long_forms_cannot_be_changed() -> None:
+    names = ["site", "line"]
+    split_by, idle = SplitBy(names), Idle("1 minute")
+    names.append("other")
+    assert split_by.by == ("site", "line")
+    with pytest.raises(FrozenInstanceError):
+        split_by.by = "other"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        idle.after = "2 minutes"  # type: ignore[misc]
+
+
+def test_one_idle_serves_many_inputs() -> None:
+    assert Idle("1 minute") == Idle(after="1 minute")
+    assert len({Idle("1 minute"), Idle("1 minute"), Idle("2 minutes")}) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
@@ -13,12 +14,14 @@ from support.feeds import Feed, millis
 from support.splits import SCHEMA, reading
 from support.streams import Stepper
 
-from tidemark import TidemarkError, with_watermark
+from tidemark import Idle, SplitBy, TidemarkError, with_watermark
 from tidemark._durations import DurationError, positive_millis
 from tidemark._split_names import expected_names
 
 Feeds = Callable[..., Feed]
 Run = Callable[..., Stepper]
+
+DAY = 86_400_000
 
 
 def code_of(df: DataFrame, **options: Any) -> str:
@@ -33,12 +36,13 @@ def test_bad_options_are_refused_in_words(feed: Feeds) -> None:
     assert code_of(df, split_by="*") == "UNKNOWN_COLUMN"
     assert code_of(df, split_by=["device", "nobody.device"]) == "UNKNOWN_COLUMN"
     assert code_of(df, split_by=[]) == "INVALID_SPLITS"
-    assert code_of(df, expected_splits=["a"]) == "INVALID_SPLITS"
-    assert code_of(df, split_by="device", expected_splits=[("a", "b")]) == "INVALID_SPLITS"
+    assert code_of(df, split_by=SplitBy("devise", expected=["a"])) == "UNKNOWN_COLUMN"
     assert code_of(df, idle_after="soon") == "INVALID_IDLE_AFTER"
     assert code_of(df, idle_after="-1 minute") == "INVALID_IDLE_AFTER"
+    assert code_of(df, idle=Idle("0 seconds")) == "INVALID_IDLE_AFTER"
+    assert code_of(df, idle=Idle("1 hour"), idle_after="1 hour") == "INVALID_OPTION"
     assert code_of(df, max_ahead="0 seconds") == "INVALID_MAX_AHEAD"
-    assert code_of(df, on_return="wait") == "INVALID_OPTION"
+    assert code_of(df, on_return="hold") == "INVALID_OPTION"
 
 
 def test_splits_need_one_column_of_that_name(feed: Feeds) -> None:
@@ -49,34 +53,83 @@ def test_splits_need_one_column_of_that_name(feed: Feeds) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
-    [("INTERVAL '5' MINUTE", 300_000), ("1.5 seconds", 1_500), ("2 hours -1 minute", 7_140_000)],
-)
-def test_spark_reads_the_text_that_is_not_plain(spark: SparkSession, text: str, found: int) -> None:
-    assert positive_millis(text, spark) == found
-
-
-@pytest.mark.parametrize(
-    "text", ["1 minute 30 seconds", "2 weeks", "1 month", "1 year 1 day", "interval 3 HOURS"]
-)
-def test_plain_text_means_what_it_means_to_spark(spark: SparkSession, text: str) -> None:
-    # A sign is not plain: Spark is asked.
-    assert positive_millis(text, spark) == positive_millis(
-        f"+0 days {text.lower().removeprefix('interval ')}", spark
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
+    ("value", "found"),
     [
-        ("soon", "no.*interval"),
-        ("-1 minute", "negative"),
-        ("99999999999 days", "too long|no.*interval"),
+        ("1 minute 30 seconds", 90_000),
+        ("2 weeks", 14 * DAY),
+        ("1 month", 31 * DAY),
+        ("1 year 1 day", 373 * DAY),
+        ("  Interval 1 DAY\t2 Hours\n", DAY + 7_200_000),
+        ("INTERVAL '5' MINUTE", 300_000),
+        ("1.5 seconds", 1_500),
+        ("2 hours -1 minute", 7_140_000),
+        ("1999 microseconds", 1),
+        (timedelta(days=1, seconds=2, milliseconds=3), DAY + 2_003),
+        (timedelta(weeks=5000), 5000 * 7 * DAY),
+        (timedelta(milliseconds=1, microseconds=999), 1),
     ],
 )
-def test_spark_says_what_is_wrong_with_a_text(spark: SparkSession, text: str, problem: str) -> None:
+def test_spark_reads_a_length_of_time(
+    spark: SparkSession, value: str | timedelta, found: int
+) -> None:
+    assert positive_millis(value, spark) == found
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("soon", "no.*interval"),
+        ("10", "no.*interval"),
+        ("5 min", "no.*interval"),
+        ("-1 minute", "is negative"),
+        ("0 seconds", "is less than a millisecond"),
+        ("999 microseconds", "is less than a millisecond"),
+        (timedelta(0), "is less than a millisecond"),
+        (timedelta(microseconds=1), "is less than a millisecond"),
+        ("99999999999 days", "too long|no.*interval"),
+        (timedelta.max, "too long|no.*interval"),
+    ],
+)
+def test_spark_says_what_is_wrong_with_a_length_of_time(
+    spark: SparkSession, value: str | timedelta, problem: str
+) -> None:
     with pytest.raises(DurationError, match=problem):
-        positive_millis(text, spark)
+        positive_millis(value, spark)
+
+
+@pytest.mark.classic
+def test_the_short_and_the_long_form_put_the_same_on_the_column(feed: Feeds) -> None:
+    df = feed("events", SCHEMA).stream()
+
+    def told(**options: Any) -> dict[str, Any]:
+        marked = with_watermark(df, "time", "1 minute", **options)
+        node = marked._jdf.queryExecution().analyzed()
+        while node.nodeName() != "EventTimeWatermark":
+            node = node.children().head()
+        metadata: dict[str, Any] = json.loads(node.eventTime().metadata().json())
+        # The only thing that is new each time.
+        assert ("tidemark.split" in metadata) == ("split_by" in options)
+        metadata.pop("tidemark.split", None)
+        return metadata
+
+    short = told(split_by=["device", "n"], idle_after="1 minute", max_ahead="1 day")
+    long = told(
+        split_by=SplitBy(["device", "n"]), idle=Idle(timedelta(minutes=1)), max_ahead="24 hours"
+    )
+    assert short == long
+    assert json.loads(short["tidemark.options"]) == {"idleAfterMs": 60_000, "maxAheadMs": DAY}
+    assert told(split_by=F.col("device")) == told(split_by=SplitBy("device")) == told()
+    assert json.loads(told(idle=Idle(when_all="rise", at_join="follow"))["tidemark.options"]) == {
+        "whenIdle": "rise",
+        "joinIdle": "follow",
+    }
+
+
+def test_a_split_by_of_columns_is_equal_to_itself_alone(spark: SparkSession) -> None:
+    # The == of two Columns is a third one, neither true nor false.
+    one, other = SplitBy(F.col("device")), SplitBy(F.col("device"))
+    assert one != other
+    assert len({one, other, one}) == 2
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from support.splits import SCHEMA, per_ten_minutes, reading
 from support.streams import Row, Stepper
 
 import tidemark
-from tidemark import with_watermark
+from tidemark import SplitBy, with_watermark
 
 Feeds = Callable[..., Feed]
 Run = Callable[..., Stepper]
@@ -135,7 +135,7 @@ def test_expected_splits_hold_until_they_are_heard_of(
     events = feed("events", f"{SCHEMA}, missing STRING")
     stepper = run(
         with_watermark(
-            events.stream(), "time", "0 seconds", split_by=split_by, expected_splits=expected
+            events.stream(), "time", "0 seconds", split_by=SplitBy(split_by, expected=expected)
         )
     )
     events.add(reading("a", "12:00", 1))

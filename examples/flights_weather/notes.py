@@ -43,7 +43,7 @@ PARTS = (
             "knows one watermark; with one per column the departures are bounded by the weather",
             "alone, and are out an hour sooner. What still waits: the night's hole, and a silent",
             "weather, for as long as nobody says that it is to be left out. That is a word more on",
-            "the weather's watermark, idle_after and join_idle='follow': once it has been silent for",
+            "the weather's watermark, Idle(after=..., at_join='follow'): once it has been silent for",
             "three seconds, by the wall clock, the flights go on without it.",
         ),
     ),

@@ -40,7 +40,10 @@ class Streams:
 
         stream = self._read("weather", WEATHER)
         return tidemark.with_watermark(
-            stream, "weather_time", DELAY_TEXT, idle_after=IDLE_AFTER, join_idle="follow"
+            stream,
+            "weather_time",
+            DELAY_TEXT,
+            idle=tidemark.Idle(after=IDLE_AFTER, at_join="follow"),
         )
 
     def _read(self, stream: str, schema: str) -> DataFrame:

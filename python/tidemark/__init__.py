@@ -15,11 +15,13 @@ from __future__ import annotations
 from tidemark._config import configure
 from tidemark._doctor import Diagnosis, Finding, doctor
 from tidemark._errors import TidemarkError, error_code
+from tidemark._idle import Idle
 from tidemark._jars import EXTENSION, jar_path
 from tidemark._late import LateRows, late_rows
 from tidemark._log import log
 from tidemark._reading import current_watermark, is_late
 from tidemark._report import Report, report
+from tidemark._split_by import SplitBy
 from tidemark._version import __version__
 from tidemark._watermark import with_watermark
 
@@ -27,8 +29,10 @@ __all__ = [
     "EXTENSION",
     "Diagnosis",
     "Finding",
+    "Idle",
     "LateRows",
     "Report",
+    "SplitBy",
     "TidemarkError",
     "__version__",
     "configure",

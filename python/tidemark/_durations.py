@@ -1,12 +1,11 @@
-"""A length of time as users give it, in milliseconds, counted as Spark counts a watermark's delay.
+"""A length of time as users give it: Spark's interval text, which Spark reads, or a `timedelta`.
 
-The plain forms, `10 minutes` or `1 hour 30 minutes`, are read here. Spark itself is asked about any
-other text, by giving it as a delay: then an idle time means what the same text means as a delay.
+Spark is asked by giving the text as a watermark's delay. So an idle time means what the same text
+means as a delay: a month has 31 days, and what is below a millisecond is dropped.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -16,77 +15,49 @@ if TYPE_CHECKING:
 DELAY_METADATA = "spark.watermarkDelayMs"
 """Column metadata in which Spark keeps the delay of a watermark."""
 
-_MICROS = {
-    "microsecond": 1,
-    "millisecond": 1_000,
-    "second": 1_000_000,
-    "minute": 60_000_000,
-    "hour": 3_600_000_000,
-    "day": 86_400_000_000,
-    "week": 7 * 86_400_000_000,
-    # Spark's own count for a delay.
-    "month": 31 * 86_400_000_000,
-    "year": 12 * 31 * 86_400_000_000,
-}
-_PLAIN = re.compile(r"\s*(?:interval\s+)?((?:[0-9]{1,18}\s+[a-z]+(?:\s+|$))+)", re.ASCII)
-_SPARKS_LIMIT_MICROS = 2**63
-
 
 class DurationError(ValueError):
     """What is wrong with a duration, as it goes on after its name: `is negative`."""
 
 
-def positive_millis(value: object, session: SparkSession) -> int:
-    """A length of time in whole milliseconds; what is below a millisecond is dropped.
-
-    Months count 31 days and years 12 months, as in a delay.
+def interval_text(value: object) -> str:
+    """A length of time as the text that Spark reads.
 
     Args:
         value: Spark's interval text, or a `timedelta`.
-        session: The session to ask about text that is not plain.
 
     Raises:
-        DurationError: For what is no length of time, or not at least a millisecond.
-    """
-    if isinstance(value, timedelta):
-        micros = value // timedelta(microseconds=1)
-    elif isinstance(value, str):
-        if not value.strip():
-            raise DurationError("is empty")
-        plain = plain_micros(value)
-        micros = _asked_of_spark(value, session) if plain is None else plain
-    else:
-        raise DurationError(f"is of type {type(value).__name__}, neither text nor a timedelta")
-    if micros < 0:
-        raise DurationError("is negative")
-    if micros >= _SPARKS_LIMIT_MICROS:
-        raise DurationError("is too long for Spark to count")
-    if micros < 1_000:
-        raise DurationError("is zero" if micros == 0 else "is less than a millisecond")
-    return micros // 1_000
-
-
-def plain_micros(text: str) -> int | None:
-    """Text of whole numbers with units, in microseconds; None where only Spark knows.
+        DurationError: For another type, blank text, or a negative `timedelta`.
 
     Example:
-        >>> plain_micros("1 minute 30 seconds")
-        90000000
-        >>> plain_micros("1.5 seconds") is None
-        True
+        >>> interval_text(timedelta(minutes=1))
+        '0 days 60 seconds 0 microseconds'
     """
-    found = _PLAIN.fullmatch(text.lower())
-    if found is None:
-        return None
-    words = found.group(1).split()
-    sizes = [_MICROS.get(unit.removesuffix("s")) for unit in words[1::2]]
-    counts = map(int, words[::2])
-    micros = 0
-    for count, size in zip(counts, sizes, strict=True):
-        if size is None:
-            return None
-        micros += count * size
-    return micros
+    if isinstance(value, timedelta):
+        if value < timedelta(0):
+            raise DurationError("is negative")
+        return f"{value.days} days {value.seconds} seconds {value.microseconds} microseconds"
+    if not isinstance(value, str):
+        raise DurationError(f"is of type {type(value).__name__}, neither text nor a timedelta")
+    if not value.strip():
+        raise DurationError("is empty")
+    return value
+
+
+def positive_millis(value: object, session: SparkSession) -> int:
+    """A length of time in whole milliseconds, one or more.
+
+    Args:
+        value: Spark's interval text, or a `timedelta`.
+        session: The session that reads the text.
+
+    Raises:
+        DurationError: For what is no length of time, or less than a millisecond.
+    """
+    millis = _read_by_spark(interval_text(value), session)
+    if millis < 1:
+        raise DurationError("is less than a millisecond")
+    return millis
 
 
 def problem_with(error: Exception) -> str | None:
@@ -103,7 +74,7 @@ def problem_with(error: Exception) -> str | None:
     return None
 
 
-def _asked_of_spark(text: str, session: SparkSession) -> int:
+def _read_by_spark(text: str, session: SparkSession) -> int:
     from pyspark.errors import PySparkException
 
     # A watermark on any stream with a timestamp: on a batch DataFrame Spark leaves it out. Nothing
@@ -116,4 +87,4 @@ def _asked_of_spark(text: str, session: SparkSession) -> int:
         if problem is None:
             raise
         raise DurationError(problem) from error
-    return int(marked.metadata[DELAY_METADATA]) * 1_000
+    return int(marked.metadata[DELAY_METADATA])

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from tidemark._durations import DurationError, positive_millis
 from tidemark._errors import TidemarkError
-from tidemark._split_names import SplitValue, expected_names
+from tidemark._idle import AtJoin, Idle, OnReturn, WhenAll
+from tidemark._split_by import SplitBy, split_names
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OnReturn = Literal["hold", "catch_up"]
-WhenIdle = Literal["hold", "rise", "advance"]
-JoinIdle = Literal["hold", "follow"]
-
-
 NO_LENGTH: Final = "none"
 """Where a length of time may be given: that there is to be none, whatever the session's setting."""
-
-_OLDER_NAMES: Final[dict[str, WhenIdle]] = {"stop": "rise"}
-"""Values of `when_idle` that have another name now."""
 
 
 class Options(TypedDict, total=False):
@@ -33,51 +25,45 @@ class Options(TypedDict, total=False):
     idleAfterMs: int | Literal["none"]
     expectedSplits: list[list[str | None]]
     onReturn: OnReturn
-    whenIdle: WhenIdle
+    whenIdle: WhenAll
     maxAheadMs: int | Literal["none"]
-    joinIdle: JoinIdle
+    joinIdle: AtJoin
 
 
 def read_options(
     session: SparkSession,
     *,
-    splits: int,
-    key: str | None,
-    idle_after: str | timedelta | None,
-    expected_splits: Iterable[SplitValue | Sequence[SplitValue]] | None,
-    on_return: OnReturn | None,
-    when_idle: WhenIdle | None,
-    max_ahead: str | timedelta | None,
-    join_idle: JoinIdle | None,
+    key: str | None = None,
+    split_by: SplitBy | None = None,
+    idle_after: str | timedelta | None = None,
+    idle: Idle | None = None,
+    max_ahead: str | timedelta | None = None,
 ) -> Options:
     """The options a user has given to `with_watermark`, checked; those left out are absent.
 
-    `session` is asked what a duration's text means, where that is not plain; `splits` is how many
-    split expressions there are.
+    `session` reads lengths of time.
 
     Raises:
-        TidemarkError: `INVALID_IDLE_AFTER`, `INVALID_SPLITS`, `INVALID_OPTION`,
-            `INVALID_MAX_AHEAD`.
+        TidemarkError: `INVALID_IDLE_AFTER`, `INVALID_MAX_AHEAD`, `INVALID_OPTION`.
     """
+    given = _one_idle(idle_after, idle)
     options = Options()
     if key is not None:
         options["key"] = _name(key)
-    if idle_after is not None:
-        options["idleAfterMs"] = _idle_after(idle_after, session)
-    if expected_splits is not None:
-        options["expectedSplits"] = _expected(expected_splits, splits)
-    if on_return is not None:
-        _require_one_of("on_return", on_return, get_args(OnReturn))
-        options["onReturn"] = on_return
-    if when_idle is not None:
-        named = _OLDER_NAMES.get(str(when_idle), when_idle)
-        _require_one_of("when_idle", named, get_args(WhenIdle))
-        options["whenIdle"] = named
+    if given.after is not None:
+        name = "idle_after" if idle is None else "Idle.after"
+        options["idleAfterMs"] = _idle_after(name, given.after, session)
+    expected = None if split_by is None else split_names(split_by)
+    if expected is not None:
+        options["expectedSplits"] = expected
+    if given.on_return is not None:
+        options["onReturn"] = given.on_return
+    if given.when_all is not None:
+        options["whenIdle"] = given.when_all
     if max_ahead is not None:
         options["maxAheadMs"] = _max_ahead(max_ahead, session)
-    if join_idle is not None:
-        _require_one_of("join_idle", join_idle, get_args(JoinIdle))
-        options["joinIdle"] = join_idle
+    if given.at_join is not None:
+        options["joinIdle"] = given.at_join
     return options
 
 
@@ -96,7 +82,25 @@ def _name(key: object) -> str:
     )
 
 
-def _idle_after(value: object, session: SparkSession) -> int | Literal["none"]:
+def _one_idle(idle_after: str | timedelta | None, idle: object) -> Idle:
+    if idle is None:
+        return Idle(idle_after)
+    if not isinstance(idle, Idle):
+        raise TidemarkError(
+            "INVALID_OPTION",
+            f"idle is {idle!r} of type {type(idle).__name__}, and it has to be a tidemark.Idle",
+            'giving idle=tidemark.Idle(after="1 minute"), or idle_after="1 minute" for short',
+        )
+    if idle_after is not None:
+        raise TidemarkError(
+            "INVALID_OPTION",
+            "idle_after and idle are both given, and idle_after is the short form of idle",
+            f"giving idle=tidemark.Idle(after={idle_after!r}, ...) alone",
+        )
+    return idle
+
+
+def _idle_after(name: str, value: object, session: SparkSession) -> int | Literal["none"]:
     if value == NO_LENGTH:
         return NO_LENGTH
     try:
@@ -104,7 +108,7 @@ def _idle_after(value: object, session: SparkSession) -> int | Literal["none"]:
     except DurationError as problem:
         raise TidemarkError(
             "INVALID_IDLE_AFTER",
-            f"idle_after {str(value)!r} {problem}",
+            f"{name} {str(value)!r} {problem}",
             'giving an interval of a millisecond or more, such as "1 minute" or '
             'timedelta(minutes=1), or "none", or by leaving it out',
         ) from problem
@@ -122,24 +126,3 @@ def _max_ahead(value: object, session: SparkSession) -> int | Literal["none"]:
             'giving an interval of a millisecond or more, such as "1 day" or timedelta(days=1), '
             'or "none", or by leaving it out',
         ) from problem
-
-
-def _expected(
-    expected: Iterable[SplitValue | Sequence[SplitValue]], splits: int
-) -> list[list[str | None]]:
-    if splits == 0:
-        raise TidemarkError(
-            "INVALID_SPLITS",
-            "expected_splits names splits, and there is no split_by to tell them apart",
-            "giving split_by as well, or by leaving expected_splits out",
-        )
-    return expected_names(expected, splits)
-
-
-def _require_one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise TidemarkError(
-            "INVALID_OPTION",
-            f"{name} is {value!r}, which is none of {', '.join(map(repr, choices))}",
-            "giving one of them, or by leaving it out",
-        )

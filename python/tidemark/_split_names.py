@@ -16,6 +16,23 @@ SplitValue = str | int | bool | date | datetime | None
 """One value of a split's name: of the one expression, or of one among several."""
 
 
+def listed(
+    expected: Iterable[SplitValue | Sequence[SplitValue]],
+) -> tuple[SplitValue | Sequence[SplitValue], ...]:
+    """The expected splits, one after the other.
+
+    Raises:
+        TidemarkError: `INVALID_SPLITS` for what is no list, or a text.
+    """
+    if isinstance(expected, (str, bytes, Mapping)) or not isinstance(expected, Iterable):
+        raise TidemarkError(
+            "INVALID_SPLITS",
+            f"SplitBy.expected is of type {type(expected).__name__}, and it has to be a list",
+            "giving a list of the splits' values",
+        )
+    return tuple(expected)
+
+
 def expected_names(
     expected: Iterable[SplitValue | Sequence[SplitValue]], width: int
 ) -> list[list[str | None]]:
@@ -34,13 +51,7 @@ def expected_names(
         >>> expected_names([("orders", 0), ("orders", 1)], width=2)
         [['orders', '0'], ['orders', '1']]
     """
-    if isinstance(expected, (str, bytes, Mapping)) or not isinstance(expected, Iterable):
-        raise TidemarkError(
-            "INVALID_SPLITS",
-            f"expected_splits is of type {type(expected).__name__}, and it has to be a list",
-            "giving a list of the splits' values",
-        )
-    names = dict.fromkeys(_name(one, width) for one in expected)
+    names = dict.fromkeys(_name(one, width) for one in listed(expected))
     return [list(name) for name in names]
 
 

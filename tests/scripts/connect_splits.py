@@ -35,8 +35,8 @@ def code_of(**options: Any) -> str | None:
 codes = [
     code_of(**options)
     for options in (
-        {"split_by": "devise"}, {"expected_splits": ["a"]}, {"idle_after": "soon"},
-        {"idle_after": "-1 minute"}, {"max_ahead": timedelta(0)}, {"when_idle": "go"},
+        {"split_by": "devise"}, {"split_by": []}, {"idle_after": "soon"},
+        {"idle": tidemark.Idle("-1 minute")}, {"max_ahead": timedelta(0)}, {"when_idle": "go"},
         {"split_by": "device.id"},
     )
 ]  # fmt: skip
@@ -46,12 +46,9 @@ marked = tidemark.with_watermark(
     "event.time",
     "0 seconds",
     key="readings",
-    split_by=["device.id", F.upper("device")],
-    expected_splits=[("a", "A"), ("b", "B")],
-    idle_after=timedelta(hours=1),
+    split_by=tidemark.SplitBy(["device.id", F.upper("device")], expected=[("a", "A"), ("b", "B")]),
+    idle=tidemark.Idle(timedelta(hours=1), on_return="catch_up", when_all="advance"),
     max_ahead="INTERVAL '1' DAY",
-    on_return="catch_up",
-    when_idle="advance",
 )
 query = (
     marked.writeStream.format("memory")
