@@ -1,10 +1,15 @@
 package io.tidemark
 
 import java.util.Locale
+import java.util.concurrent.TimeUnit
+
+import scala.util.Try
 
 import io.tidemark.core.{OnReturn, WhenIdle}
 
 import org.apache.commons.text.similarity.LevenshteinDistance
+
+import org.apache.spark.sql.catalyst.util.IntervalUtils
 
 /** A typed setting: its name, what it does, its default, and how its text is read. */
 final case class TidemarkConf[A](key: String, doc: String, default: A, since: String, values: Seq[String])(
@@ -60,7 +65,11 @@ object TidemarkConf {
   private[tidemark] val OneLength = Seq(NoLength, "a length of time above zero, such as 1 minute")
 
   private[tidemark] def length(text: String): Option[Option[Long]] =
-    if (text == NoLength) Some(None) else Durations.millis(text).map(Some(_))
+    if (text == NoLength) Some(None) else millis(text).map(Some(_))
+
+  /** The text is read as Spark reads a watermark's delay. */
+  private def millis(text: String): Option[Long] =
+    Try(IntervalUtils.getDuration(IntervalUtils.fromIntervalString(text), TimeUnit.MILLISECONDS)).toOption.filter(_ > 0)
 
   val IdleAfter: TidemarkConf[Option[Long]] = TidemarkConf(
     "spark.tidemark.idleAfter",
