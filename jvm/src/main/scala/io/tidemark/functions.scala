@@ -17,7 +17,7 @@ object functions {
     *
     * {{{
     * withWatermark(orders, "time", "10 minutes", WatermarkOptions(
-    *   key = Some("orders"), splitBy = Seq($"topic", $"partition"), idleAfter = Some("1 minute")))
+    *   key = Some("orders"), splitBy = SplitBy($"topic", $"partition"), idle = Idle("1 minute")))
     * }}}
     *
     * @param column a top-level column; its name is taken as it is, dots and blanks included
@@ -31,7 +31,7 @@ object functions {
       delay: String,
       options: WatermarkOptions = WatermarkOptions()): DataFrame = {
     val time = "`" + column.replace("`", "``") + "`"
-    val arguments = Seq(col(time), lit(mapper.writeValueAsString(fields(options)))) ++ options.splitBy
+    val arguments = Seq(col(time), lit(mapper.writeValueAsString(fields(options)))) ++ options.splitBy.by
     df.withColumn(column, call_function("tidemark_event_time", arguments: _*)).withWatermark(time, delay)
   }
 
@@ -61,12 +61,12 @@ object functions {
     val all = new Fields[String, Any]
     def put(name: String, value: Option[Any]): Unit = value.foreach(all.put(name, _))
     put("key", options.key)
-    put("idleAfterMs", options.idleAfter.map(millis("idle_after", _)))
-    put("expectedSplits", Option.when(options.expectedSplits.nonEmpty)(expected(options)))
-    put("onReturn", options.onReturn)
-    put("whenIdle", options.whenIdle)
+    put("idleAfterMs", options.idle.after.map(millis("idle_after", _)))
+    put("expectedSplits", Option.when(options.splitBy.expected.nonEmpty)(expected(options.splitBy)))
+    put("onReturn", options.idle.onReturn)
+    put("whenIdle", options.idle.whenAll)
     put("maxAheadMs", options.maxAhead.map(millis("max_ahead", _)))
-    put("joinIdle", options.joinIdle)
+    put("joinIdle", options.idle.atJoin)
     all
   }
 
@@ -75,34 +75,10 @@ object functions {
     .getOrElse(throw new TidemarkException(TidemarkError.invalidOption(option, text, TidemarkConf.OneLength)))
     .getOrElse(TidemarkConf.NoLength)
 
-  private def expected(options: WatermarkOptions) =
-    options.expectedSplits.map { split =>
-      if (split.size != options.splitBy.size)
-        throw new TidemarkException(TidemarkError.expectedSplitWidth(split.size, options.splitBy.size))
+  private def expected(splitBy: SplitBy) =
+    splitBy.expected.map { split =>
+      if (split.size != splitBy.by.size)
+        throw new TidemarkException(TidemarkError.expectedSplitWidth(split.size, splitBy.by.size))
       split.map(_.orNull).asJava
     }.asJava
 }
-
-/** What a watermark is to be like. What is left out is as the session's `spark.tidemark.*` settings say.
-  *
-  * @param key the name that people know it by, in reports and in the checkpoint; else the column's name
-  * @param splitBy expressions that say which split a row belongs to, each with a clock of its own
-  * @param idleAfter how long a split may say nothing before it is left out, such as `1 minute`; without `splitBy` the
-  *   whole input; `none`: never, whatever the session's setting
-  * @param expectedSplits splits that hold the watermark before their first row, until they are heard or idle: for each
-  *   the value of every expression as Spark casts it to text (timestamps in UTC), `None` for null
-  * @param onReturn `hold` or `catch_up`: what a split does that comes back behind the watermark
-  * @param whenIdle `hold`, `rise` or `advance`: what the watermark does while nothing at all is heard of the input
-  * @param maxAhead how far an event time may be ahead of processing time and still move the watermark; `none`: as
-  *   far as it likes, whatever the session's setting
-  * @param joinIdle `hold` or `follow`: what a join does while this input is idle
-  */
-final case class WatermarkOptions(
-    key: Option[String] = None,
-    splitBy: Seq[Column] = Nil,
-    idleAfter: Option[String] = None,
-    expectedSplits: Seq[Seq[Option[String]]] = Nil,
-    onReturn: Option[String] = None,
-    whenIdle: Option[String] = None,
-    maxAhead: Option[String] = None,
-    joinIdle: Option[String] = None)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.io.{File, RandomAccessFile}
 import java.nio.file.Files
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{Idle, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.SparkConf
@@ -52,7 +52,7 @@ class CheckpointTroubleSuite extends TwoStreams {
 
   // An entry that counts is replaced in one case only: after a time in which nobody listened.
   private def mayFallSilent(inputs: Inputs): DataFrame = {
-    val a = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(idleAfter = Some("1 hour")))
+    val a = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(idle = Idle("1 hour")))
     counted(a, "ta").union(counted(inputs.b, "tb"))
   }
 

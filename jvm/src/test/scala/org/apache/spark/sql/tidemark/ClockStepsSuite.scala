@@ -4,7 +4,7 @@ import java.io.File
 import java.sql.Timestamp
 import java.time.Instant
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{Idle, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -16,7 +16,7 @@ import org.apache.spark.sql.streaming.Trigger
 class ClockStepsSuite extends SilenceTest {
   import testImplicits._
 
-  private val advancing = tenSeconds.copy(whenIdle = Some("advance"))
+  private val advancing = tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("advance")))
 
   private var batches = 0L
   private val remember = Execute(query => batches = last(query))
@@ -80,7 +80,7 @@ class ClockStepsSuite extends SilenceTest {
   }
 
   // Every batch takes longer than the idle time.
-  private val soon = WatermarkOptions(idleAfter = Some("1 millisecond"), whenIdle = Some("advance"))
+  private val soon = WatermarkOptions(idle = Idle(after = Some("1 millisecond"), whenAll = Some("advance")))
 
   test("a query of what is available ends, also with a window that is open") {
     val (stream, df) = readings

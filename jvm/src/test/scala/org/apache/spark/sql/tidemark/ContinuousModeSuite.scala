@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{Idle, SplitBy, WatermarkOptions}
 import io.tidemark.functions.{isLate, withWatermark}
 
 import org.apache.spark.sql.{AnalysisException, DataFrame}
@@ -41,7 +41,7 @@ class ContinuousModeSuite extends KeyedWatermarkTest {
 
   test("a query without a watermark runs, and nobody takes it over")(leftAlone(identity))
 
-  private def split = WatermarkOptions(splitBy = Seq($"time"))
+  private def split = WatermarkOptions(splitBy = SplitBy($"time"))
 
   private val refused = Seq[(String, DataFrame => DataFrame)](
     "a watermark" -> (_.withWatermark("time", "1 minute")),
@@ -49,7 +49,7 @@ class ContinuousModeSuite extends KeyedWatermarkTest {
     "a watermark with a key" -> (withWatermark(_, "time", "1 minute", WatermarkOptions(key = Some("k")))),
     "a watermark with splits" -> (withWatermark(_, "time", "1 minute", split)),
     "a watermark with an idle time" ->
-      (withWatermark(_, "time", "1 minute", WatermarkOptions(idleAfter = Some("1 minute")))))
+      (withWatermark(_, "time", "1 minute", WatermarkOptions(idle = Idle("1 minute")))))
 
   for ((what, query) <- refused)
     test(s"$what is refused by Spark when the query is started") {

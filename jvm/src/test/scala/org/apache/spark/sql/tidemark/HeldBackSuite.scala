@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{Idle, SplitBy, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -10,7 +10,7 @@ import org.apache.spark.sql.functions._
 class HeldBackSuite extends ManualClockTest {
   import testImplicits._
 
-  private val rules = WatermarkOptions(idleAfter = Some("10 seconds"), splitBy = Seq(col("device")))
+  private val rules = WatermarkOptions(idle = Idle("10 seconds"), splitBy = SplitBy(col("device")))
 
   private def counted(files: Int, shows: String): DataFrame = {
     val log = spark.readStream.format(classOf[LimitedLog].getName).option("files", files.toLong).option("shows", shows)

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{Idle, SplitBy, WatermarkOptions}
 import io.tidemark.core.SplitNameTable
 import io.tidemark.functions.withWatermark
 
@@ -12,11 +12,15 @@ import org.apache.spark.sql.kafka010.PartitionedLog
 class KafkaSplitsSuite extends ManualClockTest {
   import testImplicits._
 
-  private val tenSeconds = WatermarkOptions(idleAfter = Some("10 seconds"))
+  private val tenSeconds = WatermarkOptions(idle = Idle("10 seconds"))
 
   private def counted(by: Seq[Column], limit: Long = Long.MaxValue, whenIdle: String = "hold"): DataFrame = {
     val topic = spark.readStream.format(classOf[PartitionedLog].getName).option("limit", limit).load()
-    withWatermark(topic, "time", "0 seconds", tenSeconds.copy(splitBy = by, whenIdle = Some(whenIdle)))
+    withWatermark(
+      topic,
+      "time",
+      "0 seconds",
+      tenSeconds.copy(splitBy = SplitBy(by), idle = tenSeconds.idle.copy(whenAll = Some(whenIdle))))
       .groupBy(window($"time", "10 minutes").as("w"), $"partition")
       .count()
       .select($"partition", date_format($"w.start", "HH:mm"), $"count")
@@ -60,7 +64,7 @@ class KafkaSplitsSuite extends ManualClockTest {
   test("the names are the same whichever column comes first, and renamed columns are found") {
     PartitionedLog.begin(partitions = 1)
     val topic = spark.readStream.format(classOf[PartitionedLog].getName).load().toDF("of", "number", "time")
-    val marked = withWatermark(topic, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"number", $"of")))
+    val marked = withWatermark(topic, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"number", $"of")))
     run(marked.groupBy(window($"time", "10 minutes")).count())(
       add(0, "10:00"),
       after(1000),

@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicInteger
 
-import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.{SplitBy, TidemarkException, WatermarkOptions}
 import io.tidemark.core.{EntryCodec, ManySplits}
 import io.tidemark.functions.withWatermark
 
@@ -21,7 +21,7 @@ class LogTableSuite extends TwoStreams {
   import testImplicits._
 
   private val union: Query = (a, b) =>
-    counted(withWatermark(a, "ta", "0 seconds", WatermarkOptions(key = Some("a"), splitBy = Seq($"a" % 2))), "ta")
+    counted(withWatermark(a, "ta", "0 seconds", WatermarkOptions(key = Some("a"), splitBy = SplitBy($"a" % 2))), "ta")
       .union(counted(b, "tb"))
 
   private def log(checkpoint: File): DataFrame =
@@ -98,7 +98,7 @@ class LogTableSuite extends TwoStreams {
     withTempDir { checkpoint =>
       val many = EntryCodec.MostWhole + 10
       val inputs = new Inputs
-      val split = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(splitBy = Seq($"a")))
+      val split = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(splitBy = SplitBy($"a")))
       new Recorder("append", checkpoint).run(counted(split, "ta"))(
         inputs.step((0 until many).map(_ -> "10:00"): _*)(),
         inputs.step(5 -> "10:30", 6 -> "10:30")())
@@ -145,7 +145,7 @@ class LogTableSuite extends TwoStreams {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val device = when($"a" === 1, lit("null")).when($"a" === 2, lit("\"null\"")).when($"a" === 3, lit("x"))
-      val split = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(splitBy = Seq(device)))
+      val split = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(splitBy = SplitBy(device)))
       new Recorder("append", checkpoint).run(counted(split, "ta"))(
         inputs.step((1 to 4).map(_ -> "10:00"): _*)())
       val names = log(checkpoint).where("batch = 0").select("split").as[String].collect().toSet

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.io.File
 import java.nio.file.Files
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{SplitBy, WatermarkOptions}
 import io.tidemark.core.EntryCodec
 import io.tidemark.functions.withWatermark
 
@@ -13,7 +13,7 @@ class ManySplitsRestartSuite extends TwoStreams {
 
   private val Devices = EntryCodec.MostWhole + 100
   private val split: Query =
-    (a, _) => counted(withWatermark(a, "ta", "0 seconds", WatermarkOptions(splitBy = Seq($"a"))), "ta")
+    (a, _) => counted(withWatermark(a, "ta", "0 seconds", WatermarkOptions(splitBy = SplitBy($"a"))), "ta")
 
   private def time(minutes: Int) = f"${10 + minutes / 60}:${minutes % 60}%02d"
 

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{Idle, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -14,7 +14,7 @@ class OptionsInTablesSuite extends MarkedColumns {
   test("options of a watermark are not in what a stream writes, and not taken from a table") {
     withTempDir { folder =>
       val (events, df) = keyedRows("k", "t")
-      val options = WatermarkOptions(key = Some("mine"), idleAfter = Some("1 hour"), maxAhead = Some("1 hour"))
+      val options = WatermarkOptions(key = Some("mine"), idle = Idle("1 hour"), maxAhead = Some("1 hour"))
       val query = withWatermark(df, "t", "0 seconds", options).writeStream
         .format("parquet")
         .option("checkpointLocation", s"$folder/checkpoint")

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{Idle, SplitBy, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -15,7 +15,7 @@ class PauseOfAllSuite extends SilenceTest {
 
   private type Readings = MemoryStream[(String, Timestamp)]
 
-  private val twelveSeconds = WatermarkOptions(splitBy = Seq($"device"), idleAfter = Some("12 seconds"))
+  private val twelveSeconds = WatermarkOptions(splitBy = SplitBy($"device"), idle = Idle("12 seconds"))
 
   /** Counts by the minute. */
   private def perMinute(options: WatermarkOptions): (Readings, DataFrame) = {
@@ -55,7 +55,7 @@ class PauseOfAllSuite extends SilenceTest {
     (name, pause) <- moments
     onReturn <- Seq("hold", "catch_up")
   } test(s"$name loses no rows of who lags: on_return $onReturn") {
-    val (stream, df) = perMinute(twelveSeconds.copy(onReturn = Some(onReturn)))
+    val (stream, df) = perMinute(twelveSeconds.copy(idle = twelveSeconds.idle.copy(onReturn = Some(onReturn))))
     run(df)(allSay(stream, 0 to 9) ++ pause ++ returning(stream) ++ Seq(
       lost(0),
       originsAre("time" -> Some(millis("10:24")))): _*)
@@ -64,7 +64,8 @@ class PauseOfAllSuite extends SilenceTest {
   // The watermark is at 11:09 before the first of them returns.
   for ((onReturn, rows) <- Seq("hold" -> 15, "catch_up" -> 15))
     test(s"with when_idle rise they are late, as the watermark has risen to the largest clock: on_return $onReturn") {
-      val (stream, df) = perMinute(twelveSeconds.copy(whenIdle = Some("rise"), onReturn = Some(onReturn)))
+      val (stream, df) =
+        perMinute(twelveSeconds.copy(idle = twelveSeconds.idle.copy(whenAll = Some("rise"), onReturn = Some(onReturn))))
       run(df)(allSay(stream, 0 to 9) ++ seconds(18) ++ returning(stream) :+ lost(rows.toLong): _*)
     }
 

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{SplitBy, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -122,7 +122,7 @@ class PlanChangesSuite extends TwoStreams {
 
   private def split(by: Int*)(in: Inputs): DataFrame =
     counted(
-      withWatermark(in.plain, "ta", "0 seconds", WatermarkOptions(splitBy = by.map(col("a") % _))),
+      withWatermark(in.plain, "ta", "0 seconds", WatermarkOptions(splitBy = SplitBy(by.map(col("a") % _)))),
       "ta")
 
   test("split otherwise, an input keeps what it had reached and waits for none of its old splits") {
@@ -144,7 +144,7 @@ class PlanChangesSuite extends TwoStreams {
         in.plain,
         "ta",
         "0 seconds",
-        WatermarkOptions(splitBy = Seq(col("a")), expectedSplits = expected.map(one => Seq(Some(one.toString))))),
+        WatermarkOptions(splitBy = SplitBy(Seq(col("a")), expected = expected.map(one => Seq(Some(one.toString)))))),
       "ta")
     changed(query(), query(2))(_.step(1 -> "11:00")())(_.step(1 -> "11:30")()) { run =>
       assert(minutes(watermarks(run)) === Map("ta" -> "11:00"))

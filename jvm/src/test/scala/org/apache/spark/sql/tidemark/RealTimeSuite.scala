@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.{TidemarkException, Tiered, WatermarkOptions}
+import io.tidemark.{SplitBy, TidemarkException, Tiered, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.SparkConf
@@ -48,7 +48,7 @@ class RealTimeSuite extends StreamRealTimeModeSuiteBase with Tiered {
   test("one that asks for a watermark of its own is refused") {
     val (stream, times) = events
     val keyed = withWatermark(times, "time", "1 minute", WatermarkOptions(key = Some("k")))
-    val split = withWatermark(times, "time", "1 minute", WatermarkOptions(splitBy = Seq(lit(1))))
+    val split = withWatermark(times, "time", "1 minute", WatermarkOptions(splitBy = SplitBy(lit(1))))
     for (asking <- Seq(keyed, split))
       run(asking)(
         AddData(stream, at(0)),

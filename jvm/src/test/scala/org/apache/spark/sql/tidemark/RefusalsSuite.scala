@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.{TidemarkConf, TidemarkException, WatermarkOptions}
+import io.tidemark.{SplitBy, TidemarkConf, TidemarkException, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import com.fasterxml.jackson.databind.ObjectMapper
@@ -43,7 +43,7 @@ class RefusalsSuite extends RefusalsTest {
       MultiAddData(left, 1 -> at("10:00"))(right, 1 -> at("11:00")),
       ProcessAllAvailable(),
       originsAre("t" -> Some(millis("10:00")), "t#1" -> Some(millis("11:00"))))
-    def again = withWatermark(a, "t", "0 seconds", WatermarkOptions(key = Some("orders"), splitBy = Seq($"id")))
+    def again = withWatermark(a, "t", "0 seconds", WatermarkOptions(key = Some("orders"), splitBy = SplitBy($"id")))
     testStream(counted(again, "t").select($"count").union(counted(again, "t").select($"count")))(
       AddData(left, 1 -> at("10:00")),
       ProcessAllAvailable(),
@@ -71,7 +71,7 @@ class RefusalsSuite extends RefusalsTest {
     val (_, a) = bare("t")
     for (split <- Seq(explode(array($"id")), explode(array($"id")).cast("string"), count("*"), max($"id").over())) {
       val error =
-        intercept[TidemarkException](withWatermark(a, "t", "0 seconds", WatermarkOptions(splitBy = Seq(split))))
+        intercept[TidemarkException](withWatermark(a, "t", "0 seconds", WatermarkOptions(splitBy = SplitBy(split))))
       assert(error.getCondition === "TIDEMARK.INVALID_SPLITS")
       assert(error.getMessage.contains("one value for each row"))
     }

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.sql.Timestamp
 import java.util.concurrent.atomic.AtomicInteger
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{SplitBy, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.{MapOutputTrackerMaster, SparkContext, SparkEnv, TaskContext}
@@ -37,7 +37,7 @@ class RetriedTasksSuite extends KeyedWatermarkTest {
         stream.toDF().toDF("device", "time", "n"),
         "time",
         "0 seconds",
-        WatermarkOptions(splitBy = Seq($"device"), maxAhead = Some("1 day")))
+        WatermarkOptions(splitBy = SplitBy($"device"), maxAhead = Some("1 day")))
       val sums = marked
         .withColumn("n", read($"n"))
         .groupBy(window($"time", "10 minutes").as("w"))

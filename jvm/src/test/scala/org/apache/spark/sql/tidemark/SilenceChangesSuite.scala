@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.{TidemarkConf, TidemarkException, WatermarkOptions}
+import io.tidemark.{SplitBy, TidemarkConf, TidemarkException, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -25,7 +25,7 @@ class SilenceChangesSuite extends SilenceTest {
 
   private def splitByDevice: (MemoryStream[(String, Timestamp)], DataFrame) = {
     val (stream, df) = readings
-    stream -> counted(withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = Seq($"device"))))
+    stream -> counted(withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = SplitBy($"device"))))
   }
 
   private def startWith(settings: (TidemarkConf[_], String)*): StreamAction =

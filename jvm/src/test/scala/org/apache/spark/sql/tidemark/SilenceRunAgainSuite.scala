@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{SplitBy, WatermarkOptions}
 import io.tidemark.core.{Decision, OriginName, SplitNameTable, Watermark, WatermarkEntry}
 import io.tidemark.functions.withWatermark
 
@@ -57,7 +57,7 @@ class SilenceRunAgainSuite extends SilenceTest {
 
   private def ofDevices(options: WatermarkOptions): (Readings, DataFrame) = {
     val (stream, df) = readings
-    stream -> counted(withWatermark(df, "time", "0 seconds", options.copy(splitBy = Seq($"device"))))
+    stream -> counted(withWatermark(df, "time", "0 seconds", options.copy(splitBy = SplitBy($"device"))))
   }
 
   sameAgain("a batch in which a split fell silent", ofDevices(tenSeconds)) { stream =>
@@ -76,7 +76,7 @@ class SilenceRunAgainSuite extends SilenceTest {
 
   sameAgain(
     "a batch without data, as all had fallen silent",
-    ofDevices(tenSeconds.copy(whenIdle = Some("rise")))) { stream =>
+    ofDevices(tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("rise"))))) { stream =>
     more(stream, "a" -> "10:00", "a" -> "10:35", "b" -> "10:05") ++ seconds(10)
   }(entry => watermarks(entry) === Set(Watermark.Idle(Some(millis("10:35"))))) { stream =>
     more(stream, "a" -> "10:36") ++ Seq(second, CheckNewAnswer(("10:00", 2L)))
@@ -92,7 +92,7 @@ class SilenceRunAgainSuite extends SilenceTest {
   // Event times near the clock, which begins at 0.
   sameAgain(
     "a batch in which an idle input advances by the clock",
-    whole(tenSeconds.copy(whenIdle = Some("advance")))) {
+    whole(tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("advance"))))) {
     stream => Seq(AddData(stream, "a" -> early(0)), second, AdvanceManualClock(300000), AdvanceManualClock(310000))
   }(entry => watermarks(entry).head.millis.exists(reached => reached > 600000 && reached <= 611000)) { _ => Nil }
 

@@ -85,7 +85,7 @@ class SilenceSuite extends SilenceTest {
   }
 
   test("with follow an idle side is as far as the other; when it returns it does not go back") {
-    val (shown, clicked, join) = joined(tenSeconds.copy(joinIdle = Some("follow")))
+    val (shown, clicked, join) = joined(tenSeconds.copy(idle = tenSeconds.idle.copy(atJoin = Some("follow"))))
     run(join)(
       Seq(AddData(shown, "x" -> at("10:00"), "y" -> at("12:00")), AddData(clicked, "z" -> at("10:00")), second) ++
         seconds(8) ++ Seq(
@@ -105,7 +105,7 @@ class SilenceSuite extends SilenceTest {
 
   test("an idle input that advances closes its last windows by the clock") {
     val (stream, df) = readings
-    val options = tenSeconds.copy(whenIdle = Some("advance"))
+    val options = tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("advance")))
     // Event times near the clock, which begins at 0.
     val early = new Timestamp(5000)
     run(counted(withWatermark(df, "time", "0 seconds", options)))(

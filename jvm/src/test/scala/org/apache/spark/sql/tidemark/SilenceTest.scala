@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Files
 import java.sql.Timestamp
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{Idle, WatermarkOptions}
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
@@ -14,7 +14,7 @@ import org.apache.spark.sql.functions._
 trait SilenceTest extends ManualClockTest {
   import testImplicits._
 
-  protected val tenSeconds = WatermarkOptions(idleAfter = Some("10 seconds"))
+  protected val tenSeconds = WatermarkOptions(idle = Idle("10 seconds"))
 
   protected def readings: (MemoryStream[(String, Timestamp)], DataFrame) = {
     val stream = MemoryStream[(String, Timestamp)]

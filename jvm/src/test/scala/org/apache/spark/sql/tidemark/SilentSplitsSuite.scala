@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
 import java.util.concurrent.atomic.AtomicReference
 
-import io.tidemark.{TidemarkConf, WatermarkOptions}
+import io.tidemark.{Idle, SplitBy, TidemarkConf, WatermarkOptions}
 import io.tidemark.core.{Coalescer, SplitNameTable}
 import io.tidemark.functions.withWatermark
 
@@ -20,7 +20,8 @@ class SilentSplitsSuite extends SilenceTest {
   import testImplicits._
 
   /** All fall idle one after the other, whoever speaks. */
-  private val rising = tenSeconds.copy(splitBy = Seq($"device"), whenIdle = Some("rise"))
+  private val rising =
+    tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some("rise")))
 
   test("a time-out alone closes windows, at the next trigger") {
     val (stream, df) = readings
@@ -35,7 +36,7 @@ class SilentSplitsSuite extends SilenceTest {
 
   test("a silent split no longer holds the others back") {
     val (stream, df) = readings
-    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))))(
       more(stream, "a" -> "10:00", "b" -> "10:05") ++
         minutes(stream, 11 to 19) ++ Seq(CheckNewAnswer()) ++
         more(stream, "a" -> "10:25") ++ Seq(second, CheckNewAnswer(("10:00", 2L), ("10:10", 9L))): _*)
@@ -72,7 +73,7 @@ class SilentSplitsSuite extends SilenceTest {
       val idle = (0 until splits.size).filter(splits.state(_) == Coalescer.Idle)
       assert(idle.map(split => SplitNameTable.show(splits.name(split))).toSet === names.toSet)
     }
-    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+    run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))))(
       more(stream, "a" -> "10:00", "b" -> "10:05") ++
         minutes(stream, 11 to 22) ++ Seq(idleAre("b"), StopStream, StartStream()) ++
         more(stream, "a" -> "10:25") ++ Seq(idleAre("b"), originsAre("time" -> Some(millis("10:25")))) ++
@@ -90,7 +91,7 @@ class SilentSplitsSuite extends SilenceTest {
           assert(keyed(query).snapshot.get.entry.origins.values.head.splits.idle === expected)
         }
         var first = 0L
-        val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))
+        val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))
         run(counted(marked))(
           Seq(start, AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second, second) ++
             Seq(Execute(query => first = keyed(query).snapshot.get.entry.batch + 1), StopStream) ++ later ++
@@ -107,7 +108,7 @@ class SilentSplitsSuite extends SilenceTest {
   for ((rule, reached) <- Seq("hold" -> "10:26", "catch_up" -> "10:46"))
     test(s"a split that comes back behind the watermark: $rule") {
       val (stream, df) = readings
-      val options = tenSeconds.copy(splitBy = Seq($"device"), onReturn = Some(rule))
+      val options = tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(onReturn = Some(rule)))
       run(counted(withWatermark(df, "time", "0 seconds", options)))(
         more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 22) ++
           more(stream, "a" -> "10:26") ++ Seq(originsAre("time" -> Some(millis("10:26")))) ++
@@ -121,7 +122,7 @@ class SilentSplitsSuite extends SilenceTest {
 
   test("when all of an input is idle the report says so of each split") {
     val (stream, df) = readings
-    val options = tenSeconds.copy(splitBy = Seq($"device"), whenIdle = Some("rise"))
+    val options = tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some("rise")))
     var told = Seq.empty[(Boolean, Int, Int)]
     val look = Execute { query =>
       val origin =
@@ -137,7 +138,7 @@ class SilentSplitsSuite extends SilenceTest {
 
   test("a watermark may have no time-out where the session's setting gives it one") {
     val (stream, df) = readings
-    val never = WatermarkOptions(splitBy = Seq($"device"), idleAfter = Some("none"))
+    val never = WatermarkOptions(splitBy = SplitBy($"device"), idle = Idle("none"))
     withSQLConf("spark.tidemark.idleAfter" -> "10 seconds") {
       run(counted(withWatermark(df, "time", "0 seconds", never)))(
         more(stream, "a" -> "10:35", "b" -> "10:05") ++ seconds(20) ++
@@ -188,7 +189,7 @@ class SilentSplitsSuite extends SilenceTest {
       val df = readFiles(files, most = 1)
       addFile(files, 0, "b" -> "10:00")
       for (number <- 1 to 5) addFile(files, number, "a" -> s"11:0$number")
-      run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = Seq($"device")))))(
+      run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))))(
         // Six batches a minute apart: the silent split is idle only when all has been read.
         Seq.fill(5)(AdvanceManualClock(60000)) ++ Seq(
           CheckNewAnswer(),

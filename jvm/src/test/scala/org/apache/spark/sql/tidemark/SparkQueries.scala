@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{Idle, SplitBy, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 import io.tidemark.oracle.Query
 import io.tidemark.oracle.Query._
@@ -55,12 +55,14 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
   }
 
   private def options(input: Input, id: Column) = WatermarkOptions(
-    splitBy = if (input.splits.nonEmpty) Seq(id) else Nil,
-    expectedSplits = input.splits.toSeq.flatten.map(split => Seq(Some(split.toString))),
-    idleAfter = input.idleAfter.map(seconds => s"$seconds seconds"),
-    onReturn = Option.when(input.catchesUp)("catch_up"),
-    whenIdle = Some(if (input.advances) "advance" else if (input.rises) "rise" else "hold"),
-    joinIdle = Option.when(input.follows)("follow"))
+    splitBy = input.splits.fold(SplitBy()) { expected =>
+      SplitBy(Seq(id), expected.toSeq.map(split => Seq(Some(split.toString))))
+    },
+    idle = Idle(
+      after = input.idleAfter.map(seconds => s"$seconds seconds"),
+      onReturn = Option.when(input.catchesUp)("catch_up"),
+      whenAll = Some(if (input.advances) "advance" else if (input.rises) "rise" else "hold"),
+      atJoin = Option.when(input.follows)("follow")))
 
   private def of(query: Query): Built = query match {
     case input: Input if input.leftover =>

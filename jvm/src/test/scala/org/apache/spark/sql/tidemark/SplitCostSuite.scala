@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.sql.Timestamp
 import java.util.concurrent.atomic.AtomicInteger
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{SplitBy, WatermarkOptions}
 import io.tidemark.core.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 import io.tidemark.functions.withWatermark
 
@@ -95,7 +95,7 @@ class SplitCostSuite extends SplitInputs {
     assert(theirs.exists(_.contains("avg")))
     val marks = Seq[DataFrame => DataFrame](
       _.withWatermark("time", "1 hour"),
-      withWatermark(_, "time", "1 hour", WatermarkOptions(splitBy = Seq($"device"))))
+      withWatermark(_, "time", "1 hour", WatermarkOptions(splitBy = SplitBy($"device"))))
     for (mode <- generated; mark <- marks) withCode(mode)(assert(told(mark) === theirs))
   }
 

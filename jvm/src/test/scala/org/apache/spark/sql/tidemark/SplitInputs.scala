@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{SplitBy, WatermarkOptions}
 import io.tidemark.core.SplitNameTable
 import io.tidemark.functions.withWatermark
 
@@ -21,7 +21,7 @@ trait SplitInputs extends RecordedRuns {
   }
 
   protected def split(df: DataFrame, by: Column*): DataFrame =
-    withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = by))
+    withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = SplitBy(by)))
 
   protected def counted(df: DataFrame): DataFrame =
     df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.{SplitBy, TidemarkException, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.Column
@@ -66,7 +66,7 @@ class SplitsSuite extends SplitInputs {
     val stream = MemoryStream[(String, String)]
     val df = stream.toDF().toDF("device", "text").select($"device", to_timestamp($"text").as("time"))
     // Near the longest delay that Spark takes.
-    val marked = withWatermark(df, "time", "286000 years", WatermarkOptions(splitBy = Seq($"device")))
+    val marked = withWatermark(df, "time", "286000 years", WatermarkOptions(splitBy = SplitBy($"device")))
     testStream(counted(marked))(
       AddData(stream, "old" -> "0001-01-01 00:00:00", "new" -> "9999-12-31 23:59:59"),
       ProcessAllAvailable(),
@@ -129,7 +129,11 @@ class SplitsSuite extends SplitInputs {
   test("an expected split that no row can be of is refused where it is written") {
     val (_, df) = readings
     def expecting(by: Column, text: String) =
-      withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = Seq(by), expectedSplits = Seq(Seq(Some(text)))))
+      withWatermark(
+        df,
+        "time",
+        "0 seconds",
+        WatermarkOptions(splitBy = SplitBy(Seq(by), expected = Seq(Seq(Some(text))))))
     for ((by, text) <- Seq(
         $"n" -> "one",
         $"n" -> "01",
@@ -178,7 +182,7 @@ class SplitsSuite extends SplitInputs {
   test("the split outlives pruning, filters on either side, and columns with odd names") {
     val (stream, df) = readings
     val odd = df.withColumnRenamed("device", "a device.`b`").filter($"n" > 0)
-    val marked = withWatermark(odd, "time", "0 seconds", WatermarkOptions(splitBy = Seq(col("`a device.``b```"))))
+    val marked = withWatermark(odd, "time", "0 seconds", WatermarkOptions(splitBy = SplitBy(col("`a device.``b```"))))
     testStream(counted(marked.filter($"n" < 10).select("time")))(
       AddData(stream, ("a", at("12:00"), 1), ("b", at("10:00"), 1), ("c", at("09:00"), 20), ("d", at("08:00"), -1)),
       ProcessAllAvailable(),
@@ -225,7 +229,7 @@ class SplitsSuite extends SplitInputs {
   test("a watermark further down has the session's guard, whatever the one above it was told") {
     withSQLConf("spark.tidemark.maxAhead" -> "1 day") {
       val (stream, df) = readings
-      val options = WatermarkOptions(splitBy = Seq($"device"), maxAhead = Some("none"))
+      val options = WatermarkOptions(splitBy = SplitBy($"device"), maxAhead = Some("none"))
       testStream(counted(withWatermark(df, "time", "0 seconds", options).withWatermark("time", "1 hour")))(
         AddData(stream, ("a", at("10:00"), 1), ("a", Timestamp.valueOf("2100-01-01 00:00:00"), 1)),
         ProcessAllAvailable(),

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.io.File
 import java.nio.file.Files
 
-import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.{SplitBy, TidemarkException, WatermarkOptions}
 import io.tidemark.core.{Decision, OriginName, WatermarkEntry}
 import io.tidemark.functions.withWatermark
 
@@ -77,7 +77,7 @@ trait TwoStreams extends RecordedRuns {
     counted(a.join(b, near).select(greatest($"ta", $"tb").as("t")).withWatermark("t", "5 minutes"), "t")
 
   protected val splitInput: Query = (a, _) =>
-    counted(withWatermark(a, "ta", "0 seconds", WatermarkOptions(splitBy = Seq($"a" % 3))), "ta")
+    counted(withWatermark(a, "ta", "0 seconds", WatermarkOptions(splitBy = SplitBy($"a" % 3))), "ta")
 
   /** An entry without the times at which its batch has ended: they are others when it is run again. */
   protected def timeless(entry: WatermarkEntry): (WatermarkEntry, Decision, Map[OriginName, Option[Long]]) = (

@@ -1,23 +1,24 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.{TidemarkError, TidemarkException, WatermarkOptions}
+import io.tidemark.{Idle, SplitBy, TidemarkConf, TidemarkError, TidemarkException, WatermarkOptions}
 import io.tidemark.core.{OnReturn, OriginRules, SplitNameTable, WhenIdle}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 
 /** What a watermark is told, by options of its own or by the session's settings. */
 class WatermarkOptionsSuite extends SilenceTest {
   import testImplicits._
 
   private val allOptions = WatermarkOptions(
-    splitBy = Seq($"device"),
-    idleAfter = Some("10 seconds"),
-    expectedSplits = Seq(Seq(Some("c")), Seq(None)),
-    onReturn = Some("catch_up"),
-    whenIdle = Some("advance"),
-    maxAhead = Some("1 day"),
-    joinIdle = Some("follow"))
+    splitBy = SplitBy(Seq($"device"), expected = Seq(Seq(Some("c")), Seq(None))),
+    idle = Idle(
+      after = Some("10 seconds"),
+      onReturn = Some("catch_up"),
+      whenAll = Some("advance"),
+      atJoin = Some("follow")),
+    maxAhead = Some("1 day"))
 
   private val allSettings = Seq(
     "spark.tidemark.idleAfter" -> "10 seconds",
@@ -39,7 +40,7 @@ class WatermarkOptionsSuite extends SilenceTest {
       run(counted(df))(second, Execute(query => check(keyed(query).origins.all.head.rules)))
     has(withWatermark(readings._2, "time", "0 seconds", allOptions)) { rules =>
       assert(rules.copy(splitBy = Nil, expected = Nil) === allRules)
-      assert(rules.expected.map(SplitNameTable.decode(_)) === allOptions.expectedSplits)
+      assert(rules.expected.map(SplitNameTable.decode(_)) === allOptions.splitBy.expected)
       assert(rules.splitBy.size === 1)
     }
     withSQLConf(allSettings: _*) {
@@ -47,21 +48,39 @@ class WatermarkOptionsSuite extends SilenceTest {
     }
   }
 
+  test("lengths of time are Spark's intervals, in options and in settings: a month has 31 days") {
+    def idleAfter(text: String): Option[Option[Long]] = {
+      val marked = withWatermark(readings._2, "time", "0 seconds", WatermarkOptions(idle = Idle(text)))
+      marked.queryExecution.analyzed.collectFirst { case origin: EventTimeWatermark =>
+        EventTimeOptions.of(origin).idleAfterMillis
+      }.flatten
+    }
+    val oneMonth = Seq("1 month", "INTERVAL '31' DAY", " 4 weeks  72 Hours ", "32 days -1 day", "2678400.0004 seconds")
+    for (text <- oneMonth) withClue(text) {
+      assert(idleAfter(text) === Some(Some(2678400000L)))
+      assert(TidemarkConf.IdleAfter.read(text) === Some(Some(2678400000L)))
+    }
+    for (text <- Seq("5 min", "1m", "1minute", "10", "soon", "", "0 days", "-1 day", "9999999999 days"))
+      assert(withClue(text)(TidemarkConf.IdleAfter.read(text)) === None)
+  }
+
   test("options that mean nothing are refused, by name") {
     val df = readings._2
     def refusal(options: WatermarkOptions): TidemarkError =
       intercept[TidemarkException](withWatermark(df, "time", "0 seconds", options)).error
-    val device = WatermarkOptions(splitBy = Seq($"device"))
+    val device = WatermarkOptions(splitBy = SplitBy($"device"))
     for ((option, value, options) <- Seq(
-        ("idle_after", "0 seconds", device.copy(idleAfter = Some("0 seconds"))),
-        ("idle_after", "-1 second", device.copy(idleAfter = Some("-1 second"))),
+        ("idle_after", "0 seconds", device.copy(idle = Idle("0 seconds"))),
+        ("idle_after", "-1 second", device.copy(idle = Idle("-1 second"))),
+        ("idle_after", "5 min", device.copy(idle = Idle("5 min"))),
         ("max_ahead", "soon", device.copy(maxAhead = Some("soon"))),
-        ("on_return", "keep", device.copy(onReturn = Some("keep"))),
-        ("when_idle", "go", device.copy(whenIdle = Some("go"))),
-        ("join_idle", "", device.copy(joinIdle = Some(""))))) {
+        ("on_return", "keep", device.copy(idle = Idle(onReturn = Some("keep")))),
+        ("when_idle", "go", device.copy(idle = Idle(whenAll = Some("go")))),
+        ("join_idle", "", device.copy(idle = Idle(atJoin = Some("")))))) {
       val error = withClue(s"$option '$value'")(refusal(options))
       assert(error.code === "INVALID_OPTION" && error.message.contains(option) && error.message.contains(value), error)
     }
-    assert(refusal(device.copy(expectedSplits = Seq(Seq(Some("a"), Some("b"))))).code === "INVALID_SPLITS")
+    assert(refusal(WatermarkOptions(splitBy = SplitBy(Seq($"device"), Seq(Seq(Some("a"), Some("b")))))).code ===
+      "INVALID_SPLITS")
   }
 }

@@ -1,0 +1,48 @@
+package io.tidemark
+
+import org.apache.spark.sql.Column
+
+/** What a watermark is to be like. What is left out is as the session's `spark.tidemark.*` settings say.
+  *
+  * Lengths of time are text that Spark reads as an interval, such as `1 minute`; a month has 31 days. They are a
+  * millisecond or more; `none`: there is none, whatever the session's setting.
+  *
+  * @param key the name of this watermark in reports and in the checkpoint; else the column's name
+  * @param splitBy the parts of the input that have a clock of their own
+  * @param idle when the input or a split is idle, and what happens then
+  * @param maxAhead how far an event time may be ahead of processing time and still advance the watermark
+  */
+final case class WatermarkOptions(
+    key: Option[String] = None,
+    splitBy: SplitBy = SplitBy(),
+    idle: Idle = Idle(),
+    maxAhead: Option[String] = None)
+
+/** The splits of an input: parts with a clock of their own, such as partitions or devices.
+  *
+  * @param by expressions that say which split a row belongs to; none: the input is one split
+  * @param expected splits that hold the watermark back until they have a row or are idle: for each the value of every
+  *   expression as Spark casts it to text (timestamps in UTC), `None` for null
+  */
+final case class SplitBy(by: Seq[Column] = Nil, expected: Seq[Seq[Option[String]]] = Nil)
+
+object SplitBy {
+  def apply(first: Column, others: Column*): SplitBy = new SplitBy(first +: others)
+}
+
+/** When an input, or a split of it, is idle, and what its watermark does then.
+  *
+  * @param after how long a split may have no rows while others have some, and an input none at all
+  * @param onReturn `hold` or `catch_up`: what happens when an idle split has rows again and is behind the watermark
+  * @param whenAll `hold`, `rise` or `advance`: what happens when the whole input has no rows
+  * @param atJoin `hold` or `follow`: what a stream-stream join does while this input is idle
+  */
+final case class Idle(
+    after: Option[String] = None,
+    onReturn: Option[String] = None,
+    whenAll: Option[String] = None,
+    atJoin: Option[String] = None)
+
+object Idle {
+  def apply(after: String): Idle = new Idle(Some(after))
+}
