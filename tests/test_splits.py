@@ -171,7 +171,7 @@ def test_on_connect_the_slowest_split_holds(connected: dict[str, Any]) -> None:
     assert heard["watermark_ms"] == millis("10:00")
     assert heard["splits"]["total"] == 2
     assert (heard["idle_after_ms"], heard["max_ahead_ms"]) == (3_600_000, 86_400_000)
-    assert (heard["on_return"], heard["when_idle"]) == ("catch_up", "advance")
+    assert (heard["on_return"], heard["when_all"]) == ("catch_up", "advance")
     assert connected["dtypes"][0] == connected["dtypes"][1]
 
 

@@ -27,7 +27,7 @@ class Report:
     checkpoint's last entry knows.
 
     An origin with splits or an idle setting has more: `split_by`, `idle_after_ms`, `on_return`,
-    `when_idle`, `max_ahead_ms`, `idle` (all of it), `waiting` (rows are there to be read),
+    `when_all`, `at_join`, `max_ahead_ms`, `idle` (all of it), `waiting` (rows are there to be read),
     `far_ahead_rows`, and `splits` with the totals, the `worst` five that are furthest behind, and
     `idle_ones`, at most five.
 

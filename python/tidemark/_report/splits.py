@@ -59,7 +59,7 @@ def _options(origin: _Node) -> Iterator[str]:
         yield f"idle_after {duration(origin['idle_after_ms'])}"
         # These two mean nothing where nothing falls idle.
         yield from (
-            f"{name} {origin[name]}" for name in ("on_return", "when_idle") if origin.get(name)
+            f"{name} {origin[name]}" for name in ("on_return", "when_all") if origin.get(name)
         )
     if origin.get("max_ahead_ms") is not None:
         yield f"max_ahead {duration(origin['max_ahead_ms'])}"
@@ -90,7 +90,7 @@ def _silence(origin: _Node) -> Iterator[str]:
         goes_on = {
             "advance": "the watermark follows the wall clock",
             "hold": "its splits and its watermark stay as they are",
-        }.get(str(origin.get("when_idle")), "the watermark stays where it is")
+        }.get(str(origin.get("when_all")), "the watermark stays where it is")
         yield f"idle as a whole: {goes_on} until a row arrives"
     elif origin.get("waiting") and origin.get("idle_after_ms") is not None:
         yield "rows are waiting to be read, and no split becomes idle until they are read"
@@ -131,7 +131,7 @@ def _standing(origin: _Node, one: _Node) -> str:
         "catching up" if one.get("state") == "catching_up" else "",
         # Its silence counts while others speak.
         *_heard(
-            one, "it sends nothing while others do" if origin.get("when_idle") == "hold" else None
+            one, "it sends nothing while others do" if origin.get("when_all") == "hold" else None
         ),
     ]
     return ", ".join(part for part in said if part)

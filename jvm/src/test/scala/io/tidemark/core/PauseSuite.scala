@@ -6,7 +6,7 @@ import OneOrigin.name
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Silence of one split, and of all of them, with `when_idle="hold"`; times in ms, the delay is 10. */
+/** Silence of one split, and of all of them, with `when_all="hold"`; times in ms, the delay is 10. */
 class PauseSuite extends AnyFunSuite {
   private val origin = named("o")
   private val rules = OriginRules(delayMillis = 10, splitBy = Seq("s"), idleAfterMillis = Some(100))

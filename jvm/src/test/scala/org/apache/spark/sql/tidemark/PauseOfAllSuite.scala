@@ -63,7 +63,7 @@ class PauseOfAllSuite extends SilenceTest {
 
   // The watermark is at 11:09 before the first of them returns.
   for ((onReturn, rows) <- Seq("hold" -> 15, "catch_up" -> 15))
-    test(s"with when_idle rise they are late, as the watermark has risen to the largest clock: on_return $onReturn") {
+    test(s"with when_all rise they are late, as the watermark has risen to the largest clock: on_return $onReturn") {
       val (stream, df) =
         perMinute(twelveSeconds.copy(idle = twelveSeconds.idle.copy(whenAll = Some("rise"), onReturn = Some(onReturn))))
       run(df)(allSay(stream, 0 to 9) ++ seconds(18) ++ returning(stream) :+ lost(rows.toLong): _*)

@@ -67,7 +67,7 @@ class SilenceChangesSuite extends SilenceTest {
         more(stream, "b" -> "10:30") ++ minutes(stream, 41 to 43) ++ Seq(reached("10:40")): _*)
   }
 
-  test("when_idle: the last windows of an idle input close by the clock") {
+  test("when_all: the last windows of an idle input close by the clock") {
     val (stream, df) = readings
     // Near the clock, which begins at 0.
     val early = new Timestamp(5000)
@@ -102,7 +102,7 @@ class SilenceChangesSuite extends SilenceTest {
         comes(120, reached = 120): _*)
   }
 
-  test("join_idle: an idle side that was waited for follows the other") {
+  test("at_join: an idle side that was waited for follows the other") {
     val (shown, a) = readings
     val (clicked, b) = readings
     val left = a.toDF("ad", "shown").withWatermark("shown", "0 seconds")

@@ -75,8 +75,8 @@ class WatermarkOptionsSuite extends SilenceTest {
         ("idle_after", "5 min", device.copy(idle = Idle("5 min"))),
         ("max_ahead", "soon", device.copy(maxAhead = Some("soon"))),
         ("on_return", "keep", device.copy(idle = Idle(onReturn = Some("keep")))),
-        ("when_idle", "go", device.copy(idle = Idle(whenAll = Some("go")))),
-        ("join_idle", "", device.copy(idle = Idle(atJoin = Some("")))))) {
+        ("when_all", "go", device.copy(idle = Idle(whenAll = Some("go")))),
+        ("at_join", "", device.copy(idle = Idle(atJoin = Some("")))))) {
       val error = withClue(s"$option '$value'")(refusal(options))
       assert(error.code === "INVALID_OPTION" && error.message.contains(option) && error.message.contains(value), error)
     }

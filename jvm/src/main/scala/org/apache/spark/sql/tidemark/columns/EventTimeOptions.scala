@@ -132,9 +132,9 @@ private[tidemark] object EventTimeOptions {
       Option(fields.get("expectedSplits")).filterNot(_.isNull).toSeq.flatMap(names),
       length(fields, "idleAfterMs"),
       text(fields, "onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
-      text(fields, "whenIdle").map(choice("when_idle", _, TidemarkConf.WhenAllIdle)),
+      text(fields, "whenIdle").map(choice("when_all", _, TidemarkConf.WhenAllIdle)),
       length(fields, "maxAheadMs"),
-      text(fields, "joinIdle").map(choice("join_idle", _, TidemarkConf.JoinIdleFollows)))
+      text(fields, "joinIdle").map(choice("at_join", _, TidemarkConf.JoinIdleFollows)))
   }
 
   private def text(fields: JsonNode, name: String): Option[String] =

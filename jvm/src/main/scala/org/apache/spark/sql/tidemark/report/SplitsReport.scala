@@ -21,13 +21,13 @@ private[tidemark] object SplitsReport {
         "split_by" -> list(rules.splitBy),
         "idle_after_ms" -> rules.idleAfterMillis.map(Long.box).orNull,
         "on_return" -> (if (rules.onReturn == OnReturn.CatchUp) "catch_up" else "hold"),
-        "when_idle" ->
+        "when_all" ->
           (rules.whenIdle match {
             case WhenIdle.Hold => "hold"
             case WhenIdle.Rise => "rise"
             case WhenIdle.Advance => "advance"
           }),
-        "join_idle" -> (if (rules.followsInJoins) "follow" else "hold"),
+        "at_join" -> (if (rules.followsInJoins) "follow" else "hold"),
         "max_ahead_ms" -> rules.maxAheadMillis.map(Long.box).orNull,
         "idle" -> now.isIdle,
         "waiting" -> state.waiting,
