@@ -162,9 +162,9 @@ def test_a_mistyped_setting_is_refused_by_name_with_the_nearest_one(
         code, text = refusal(lambda: run_once(marked, tmp_path / "checkpoint"))
         (problem,) = tidemark.doctor(spark).problems
     assert code == "UNKNOWN_SETTING"
-    assert "spark.tidemark.idelAfter" in text and "spark.tidemark.idleAfter" in text
+    assert "spark.tidemark.idelAfter" in text and "spark.tidemark.idle.after" in text
     assert (problem.check, problem.code) == ("settings", "UNKNOWN_SETTING")
-    assert "spark.tidemark.idleAfter" in str(problem.fix)
+    assert "spark.tidemark.idle.after" in str(problem.fix)
 
 
 def test_a_setting_that_is_none_of_its_values_is_told_in_a_sentence(
@@ -173,7 +173,7 @@ def test_a_setting_that_is_none_of_its_values_is_told_in_a_sentence(
     other = feed("other", SCHEMA)
     other.add({"id": 1, "time": "10:00"})
     marked = with_watermark(other.stream(), "time", "1 minute")
-    with setting(spark, "spark.tidemark.idleAfter", "soon"):
+    with setting(spark, "spark.tidemark.idle.after", "soon"):
         code, text = refusal(lambda: run_once(marked, tmp_path / "checkpoint"))
         (problem,) = tidemark.doctor(spark).problems
     assert code == problem.code == "INVALID_SETTING"

@@ -24,10 +24,6 @@ final case class TidemarkConf[A](key: String, doc: String, default: A, since: St
 
   /** What a text means; `None`: it is none of `values`. */
   def read(text: String): Option[A] = parse(text.trim.toLowerCase(Locale.ROOT))
-
-  /** The same, with texts that are still understood and not named any more. */
-  private def alsoReading(older: (String, A)*): TidemarkConf[A] =
-    copy()(text => parse(text).orElse(older.toMap.get(text)))
 }
 
 /** All settings; the table in docs/settings.md is made from this list. */
@@ -72,7 +68,7 @@ object TidemarkConf {
     Try(IntervalUtils.getDuration(IntervalUtils.fromIntervalString(text), TimeUnit.MILLISECONDS)).toOption.filter(_ > 0)
 
   val IdleAfter: TidemarkConf[Option[Long]] = TidemarkConf(
-    "spark.tidemark.idleAfter",
+    "spark.tidemark.idle.after",
     "How long a split, or an input without splits, may send no rows before the watermark stops waiting for it.",
     default = None: Option[Long],
     since = "0.1.0",
@@ -82,18 +78,17 @@ object TidemarkConf {
     TidemarkConf(key, doc, default, since = "0.1.0", values.map(_._1))(values.toMap.get)
 
   val OnReturnOfSplit: TidemarkConf[OnReturn] = choice[OnReturn](
-    "spark.tidemark.onReturn",
+    "spark.tidemark.idle.onReturn",
     "What happens when an idle split becomes active again behind the watermark. hold: the watermark waits until the " +
       "split has caught up. catch_up: the split is left out until it has caught up.",
     default = OnReturn.Hold)("hold" -> OnReturn.Hold, "catch_up" -> OnReturn.CatchUp)
 
   val WhenAllIdle: TidemarkConf[WhenIdle] = choice[WhenIdle](
-    "spark.tidemark.whenIdle",
+    "spark.tidemark.idle.whenAll",
     "What happens to an input while the whole input is idle. hold: its splits and its watermark stay as they are, so a " +
       "pause makes no row late. rise: the watermark rises to the largest clock of its splits. advance: the watermark " +
-      "follows processing time less the delay, in steps of idleAfter. (stop is an older name of rise.)",
+      "follows processing time less the delay, in steps of idle.after.",
     default = WhenIdle.Hold)("hold" -> WhenIdle.Hold, "rise" -> WhenIdle.Rise, "advance" -> WhenIdle.Advance)
-    .alsoReading("stop" -> WhenIdle.Rise)
 
   val MaxAhead: TidemarkConf[Option[Long]] = TidemarkConf(
     "spark.tidemark.maxAhead",
@@ -104,7 +99,7 @@ object TidemarkConf {
     OneLength)(length)
 
   val JoinIdleFollows: TidemarkConf[Boolean] = choice(
-    "spark.tidemark.joinIdle",
+    "spark.tidemark.idle.atJoin",
     "What a stream-stream join does while one side is idle. hold: the join waits for that side. follow: the idle side " +
       "takes the other side's watermark; rows that still arrive on it are judged by that watermark.",
     default = false)("hold" -> false, "follow" -> true)
@@ -144,11 +139,17 @@ object TidemarkConf {
   def mistyped(keys: Iterable[String]): Option[(String, String)] = {
     val known = all.map(_.key)
     keys.filter(key => key.toLowerCase(Locale.ROOT).startsWith(Prefix) && !known.contains(key)).minOption.map { key =>
-      def distance(one: String) =
-        LevenshteinDistance.getDefaultInstance.apply(
-          one.toLowerCase(Locale.ROOT),
-          key.toLowerCase(Locale.ROOT)).intValue
-      key -> known.minBy(distance)
+      key -> known.minBy(one =>
+        math.min(
+          distance(one.toLowerCase(Locale.ROOT), key.toLowerCase(Locale.ROOT)),
+          distance(sorted(one), sorted(key))))
     }
   }
+
+  private def distance(one: String, other: String): Int =
+    LevenshteinDistance.getDefaultInstance.apply(one, other).intValue
+
+  /** The words of a key in alphabetical order: `whenIdle` is near `idle.whenAll`. */
+  private def sorted(key: String): String =
+    key.split("\\.|(?=[A-Z])").map(_.toLowerCase(Locale.ROOT)).sorted.mkString(" ")
 }

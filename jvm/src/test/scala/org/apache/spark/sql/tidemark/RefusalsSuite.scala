@@ -92,7 +92,7 @@ class RefusalsSuite extends RefusalsTest {
   }
 
   test("a setting that there is not: the nearest is named, and the query does not start") {
-    for ((key, nearest) <- Seq("spark.tidemark.idelAfter" -> "idleAfter", "Spark.tidemark.maxsplits" -> "maxSplits")) {
+    for ((key, nearest) <- Seq("spark.tidemark.idelAfter" -> "idle.after", "Spark.tidemark.maxsplits" -> "maxSplits")) {
       val (stream, df) = timed("t", "0 seconds")
       spark.conf.set(key, "1 minute")
       try testStream(counted(df, "t"))(
@@ -102,9 +102,23 @@ class RefusalsSuite extends RefusalsTest {
     }
   }
 
+  test("a setting that reads like one in other words: that one is the nearest") {
+    for ((key, nearest) <- Seq(
+        "idleAfter" -> "idle.after",
+        "idleafter" -> "idle.after",
+        "onReturn" -> "idle.onReturn",
+        "whenIdle" -> "idle.whenAll",
+        "joinIdle" -> "idle.atJoin",
+        "joinUnbounded" -> "unboundedJoin",
+        "max.ahead" -> "maxAhead"))
+      assert(
+        TidemarkConf.mistyped(Seq(s"spark.tidemark.$key", "spark.sql.shuffle.partitions")) ===
+          Some(s"spark.tidemark.$key" -> s"spark.tidemark.$nearest"))
+  }
+
   test("a value that a setting cannot have") {
     for ((key, value, said) <- Seq(
-        ("idleAfter", "soon", "is 'soon', but it must be none or a length of time above zero, such as 1 minute."),
+        ("idle.after", "soon", "is 'soon', but it must be none or a length of time above zero, such as 1 minute."),
         ("unboundedJoin", "no", "is 'no', but it must be spark, hold or refuse.")))
       withSQLConf(s"spark.tidemark.$key" -> value) {
         val problem = spark.sql("SELECT tidemark_settings()").head().getString(0)

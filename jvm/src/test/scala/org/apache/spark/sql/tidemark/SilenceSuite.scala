@@ -54,7 +54,7 @@ class SilenceSuite extends SilenceTest {
   }
 
   test("a session's setting reaches plain watermarks") {
-    withSQLConf("spark.tidemark.idleAfter" -> "10 seconds") {
+    withSQLConf("spark.tidemark.idle.after" -> "10 seconds") {
       val (loud, a) = readings
       val (silent, b) = readings
       run(counted(a.withWatermark("time", "0 seconds").union(b.withWatermark("time", "0 seconds"))))(

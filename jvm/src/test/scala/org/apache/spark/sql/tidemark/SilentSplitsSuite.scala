@@ -139,7 +139,7 @@ class SilentSplitsSuite extends SilenceTest {
   test("a watermark may have no time-out where the session's setting gives it one") {
     val (stream, df) = readings
     val never = WatermarkOptions(splitBy = SplitBy($"device"), idle = Idle("none"))
-    withSQLConf("spark.tidemark.idleAfter" -> "10 seconds") {
+    withSQLConf("spark.tidemark.idle.after" -> "10 seconds") {
       run(counted(withWatermark(df, "time", "0 seconds", never)))(
         more(stream, "a" -> "10:35", "b" -> "10:05") ++ seconds(20) ++
           Seq(CheckNewAnswer(), originsAre("time" -> Some(millis("10:05")))): _*)

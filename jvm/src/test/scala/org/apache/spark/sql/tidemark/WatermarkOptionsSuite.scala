@@ -21,11 +21,11 @@ class WatermarkOptionsSuite extends SilenceTest {
     maxAhead = Some("1 day"))
 
   private val allSettings = Seq(
-    "spark.tidemark.idleAfter" -> "10 seconds",
-    "spark.tidemark.onReturn" -> "catch_up",
-    "spark.tidemark.whenIdle" -> "advance",
+    "spark.tidemark.idle.after" -> "10 seconds",
+    "spark.tidemark.idle.onReturn" -> "catch_up",
+    "spark.tidemark.idle.whenAll" -> "advance",
     "spark.tidemark.maxAhead" -> "1 day",
-    "spark.tidemark.joinIdle" -> "follow")
+    "spark.tidemark.idle.atJoin" -> "follow")
 
   private val allRules = OriginRules(
     0L,
