@@ -6,6 +6,7 @@ import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.tidemark.columns.EventTimeOptions
 
 /** What a watermark is told, by options of its own or by the session's settings. */
 class WatermarkOptionsSuite extends SilenceTest {
