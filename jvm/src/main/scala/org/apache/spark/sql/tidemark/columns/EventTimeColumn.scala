@@ -2,11 +2,11 @@ package org.apache.spark.sql.tidemark.columns
 
 /** An event-time column on an edge of a plan.
   *
-  * @param delayMillis the delay of its watermark, as Spark's mark has it
-  * @param declared the how-many-th watermark of the plan that is; 0 where that is not known
-  * @param marked whether nothing is known of it but that it bears Spark's mark: its watermark is the minimum of the edge
-  * @param isInside whether the time is inside its values, as in `struct(t)`: no operator goes by it, and it is never late,
-  *   but when the time is taken out again it is as old as the watermark says
+  * @param delayMillis the delay of its watermark (ms), as in Spark's mark
+  * @param declared the position of its watermark among those of the plan, from 1; 0 if unknown
+  * @param marked whether only Spark's mark is known of it; its watermark is then the minimum of the edge
+  * @param isInside whether the time is inside the column's values, as in `struct(t)`. No operator uses such a column
+  *   and it is never late, but a time that is taken out of it is as old as its watermark says
   */
 private[tidemark] final case class EventTimeColumn(
     delayMillis: Long,

@@ -5,20 +5,21 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, MetadataBuilder, StructField, StructType}
 
-/** What makes a column event time: Spark's mark in its metadata, and what it is computed from.
+/** What makes a column event time: Spark's mark in its metadata, and the column it is computed from.
   *
-  * Marks alone cannot be trusted (an operator's input carries one mark only, see [[OperatorInput]]), and neither can
-  * names or expression ids (`window(...)` makes a new column): a column is event time if it ''is'' one that was, or if it
-  * bears the mark and is computed from one.
+  * Marks alone are not enough, because an operator's input has only one mark (see [[OperatorInput]]). Names and
+  * expression ids are not enough either, because `window(...)` makes a new column. So a column is event time if it
+  * ''is'' an event-time column, or if it has the mark and is computed from one.
   */
 private[tidemark] object EventTimeColumns {
 
   def isMarked(attribute: NamedExpression): Boolean = attribute.metadata.contains(EventTimeWatermark.delayKey)
 
-  /** What `withWatermark` was given, as the mark has it. */
+  /** The delay given to `withWatermark` (ms), as the mark has it. */
   def delayMillis(marked: NamedExpression): Long = marked.metadata.getLong(EventTimeWatermark.delayKey)
 
-  /** Whether event time is inside its values: in a field of a struct, or in the elements of an array or a map. */
+  /** Whether a type can hold event time inside its values: in a field of a struct, or in elements of an array or a map.
+    */
   def isInside(dataType: DataType): Boolean = dataType.existsRecursively {
     case struct: StructType => struct.exists(isMarked(_))
     case _ => false
@@ -35,9 +36,9 @@ private[tidemark] object EventTimeColumns {
       attribute.withMetadata(
         new MetadataBuilder().withMetadata(attribute.metadata).remove(EventTimeWatermark.delayKey).build())
 
-  /** For each event-time column among `outputs`: the input column that it comes from.
+  /** For each event-time column among `outputs`, the input column that it comes from.
     *
-    * @param computed columns that the user has computed: one that has become another name for a time is none
+    * @param computed columns that the user computed; such a column is not event time, even if it now equals one
     */
   def derive(
       outputs: Seq[NamedExpression],
@@ -55,7 +56,7 @@ private[tidemark] object EventTimeColumns {
     case other => sources(other, other.references, isEventTime)
   }
 
-  /** A time is computed from one time; a value may have several inside it. */
+  /** A time is computed from one time, but a value may hold several. */
   private def sources(
       output: NamedExpression,
       references: AttributeSet,
@@ -81,7 +82,8 @@ private[tidemark] object EventTimeColumns {
       else None
     }
 
-  /** What an aggregation gives out with event time inside it (`max(struct(t))`), of the buffers that it reads. */
+  /** The outputs of an aggregation that hold event time (`max(struct(t))`), by the buffers that they are computed from.
+    */
   def deriveAggregated(
       functions: Seq[AggregateExpression],
       results: Seq[NamedExpression],
@@ -93,7 +95,7 @@ private[tidemark] object EventTimeColumns {
       if isMarked(result) || isInside(result.dataType)
     } yield result.exprId -> buffer
 
-  /** The buffer of each function of an aggregation that keeps event time inside it, and that event time. */
+  /** The buffer of each aggregate function that keeps event time inside it, and that event time. */
   def buffered(functions: Seq[AggregateExpression], isEventTime: ExprId => Boolean): Seq[(Attribute, ExprId)] =
     for {
       function <- functions.map(_.aggregateFunction) if isInside(function.dataType)
@@ -101,7 +103,7 @@ private[tidemark] object EventTimeColumns {
       time <- function.references.toSeq.map(_.exprId) if isEventTime(time)
     } yield buffer -> time
 
-  /** Columns that a generator (`explode`, `inline`) makes: those of event time, or with such inside, of what it takes in. */
+  /** The columns of a generator (`explode`, `inline`) that are event time or hold it, and the input they come from. */
   def deriveGenerated(
       generator: Generator,
       outputs: Seq[Attribute],
@@ -111,13 +113,14 @@ private[tidemark] object EventTimeColumns {
       from <- sources(output, generator.references, isEventTime)
     } yield output.exprId -> from
 
-  /** Whether the time of a column can be told: not where one is inside the elements of an array or a map. */
+  /** Whether the time of a column can be read: not if it is inside the elements of an array or a map. */
   def hasTime(column: Attribute): Boolean = {
     val times = paths(column)
     !isInside(column.dataType) || times.size == marksIn(column.dataType) && times.map(_.dataType).distinct.size == 1
   }
 
-  /** The time of a column, in microseconds: the end of a window, the value of a timestamp, the earliest inside a struct. */
+  /** The time of a column in µs: the end of a window, the value of a timestamp, or the earliest time inside a struct.
+    */
   def micros(column: Expression): Expression = (column.dataType, paths(column)) match {
     case (_: StructType, Nil) => GetStructField(column, 1)
     case (_: StructType, Seq(one)) => one

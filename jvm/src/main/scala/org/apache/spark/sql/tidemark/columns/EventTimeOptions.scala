@@ -17,11 +17,11 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.session.SessionConf
 import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
 
-/** What a user has asked of one watermark; what is left out is as the session's settings say.
+/** The options that a user set for one watermark. An option that is absent follows the session's setting.
   *
-  * @param split the [[SplitBy]] that says of which split a row is
-  * @param expected texts of the splits that are known beforehand
-  * @param idleAfterMillis `Some(None)`: never, whatever the session's setting; so are the others
+  * @param split the [[SplitBy]] node that assigns rows to splits
+  * @param expected texts of the splits that are known before their first row
+  * @param idleAfterMillis `Some(None)` means never, whatever the session's setting; the other options work the same way
   */
 private[tidemark] final case class EventTimeOptions(
     key: Option[String],
@@ -33,7 +33,7 @@ private[tidemark] final case class EventTimeOptions(
     maxAheadMillis: Option[Option[Long]],
     followsInJoins: Option[Boolean]) {
 
-  /** What goes beyond Spark's `withWatermark`, in words that follow "the query". */
+  /** The option that needs more than Spark's `withWatermark`, in words that follow "the query". */
   def asks(column: String): Option[String] =
     key.map(name => s"sets the watermark key '$name'").orElse(
       Option.when(goesBeyondSpark)(s"sets split_by or idle options on column '$column'"))
@@ -42,7 +42,7 @@ private[tidemark] final case class EventTimeOptions(
     copy(idleAfterMillis = idleAfterMillis.filter(_.nonEmpty), maxAheadMillis = maxAheadMillis.filter(_.nonEmpty)) !=
       EventTimeOptions.none
 
-  /** Whether it has clocks of its own, and goes by more than the largest event time that Spark counts as well. */
+  /** Whether the watermark needs clocks beyond the largest event time that Spark's operator already tracks. */
   def hasClocks(conf: SQLConf): Boolean = split.nonEmpty || maxAhead(conf).nonEmpty || idleAfter(conf).nonEmpty
 
   private def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.getOrElse(SessionConf.maxAhead(conf))
@@ -61,7 +61,7 @@ private[tidemark] final case class EventTimeOptions(
 
 private[tidemark] object EventTimeOptions {
 
-  /** Column metadata that has the key: which watermark of the plan this is, to people. */
+  /** Column metadata with the key: the watermark's name in reports and in the checkpoint. */
   val KeyMetadata: String = "tidemark.key"
 
   /** Column metadata in which the other options travel through the plan, as JSON. */
@@ -74,12 +74,12 @@ private[tidemark] object EventTimeOptions {
 
   private val mapper = new ObjectMapper
 
-  /** What is asked of a watermark. Options come along with their column; those of a watermark further up the stream are
-    * not those of this one.
+  /** The options of a watermark. Options travel with their column, so those of a watermark further up the stream are
+    * ignored here.
     */
   def of(origin: EventTimeWatermark): EventTimeOptions = of(origin.eventTime, origin.child.output)
 
-  /** @param input what flows into the watermark's operator */
+  /** @param input the columns that flow into the watermark's operator */
   def of(column: Attribute, input: Seq[Attribute]): EventTimeOptions = {
     val inherited = input.exists(a => a.exprId == column.exprId && EventTimeColumns.isMarked(a))
     if (inherited) none else of(column)
@@ -102,21 +102,21 @@ private[tidemark] object EventTimeOptions {
       kept.build()
     }
 
-  /** A column's metadata with these options in it, and none of a watermark that was declared further up the stream.
-    * @throws TidemarkException when the text is not such options
+  /** A column's metadata with these options, and without those of a watermark further up the stream.
+    * @throws TidemarkException if the text is not valid options
     */
   def write(before: Metadata, json: String, split: Option[UUID]): Metadata = {
     val kept = new MetadataBuilder().withMetadata(removed(before)).remove(EventTimeWatermark.delayKey)
     parse(json).key.foreach(kept.putString(KeyMetadata, _))
     split.foreach(id => kept.putString(SplitMetadata, id.toString))
     val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
-    // In Spark 4.0 a column that is given no metadata has those that it had before.
+    // Spark 4.0 keeps a column's earlier metadata if it is given none.
     if (!others.isEmpty || kept.build() == new MetadataBuilder().build())
       kept.putString(Metadata, mapper.writeValueAsString(others))
     kept.build()
   }
 
-  /** @throws TidemarkException when the text is not such options */
+  /** @throws TidemarkException if the text is not valid options */
   def parse(json: String): EventTimeOptions = {
     val fields =
       try mapper.readTree(json)

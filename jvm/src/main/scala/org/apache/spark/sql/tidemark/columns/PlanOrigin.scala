@@ -7,7 +7,7 @@ import io.tidemark.core.{OriginName, OriginRules}
 /** One watermark of a plan, as `withWatermark` declares it.
   *
   * @param clocks the node of the physical plan that keeps the clocks of its splits
-  * @param asks what the user has asked for beyond Spark's `withWatermark`, if anything
+  * @param asks the option that goes beyond Spark's `withWatermark`, if the user set one
   */
 private[tidemark] final case class PlanOrigin(
     nodeId: UUID,

@@ -10,12 +10,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LocalRel
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.internal.SQLConf
 
-/** The origins of a query, in plan order. A node id lives as long as a run; the name is what a restart knows.
+/** The origins of a query, in plan order. A node's id lives as long as a run; the name is stable across restarts.
   *
-  * @param computed columns that the user computes, so that they are no event time, though the optimizer may find that
-  *   they are equal to a column that is
-  * @param takesTimesOut whether times that have gone into values are wanted again ([[TrackedColumns.takesTimesOut]])
-  * @param notes what a user should know of the plan, though it runs
+  * @param computed columns that the user computed; they are not event time, even if the optimizer finds that they equal
+  *   a column that is
+  * @param takesTimesOut whether the plan takes times out of values again ([[TrackedColumns.takesTimesOut]])
+  * @param notes what the user should know about the plan, although it runs
   */
 private[tidemark] final case class PlanOrigins(
     all: Seq[PlanOrigin],
@@ -32,9 +32,9 @@ private[tidemark] final case class PlanOrigins(
 
 private[tidemark] object PlanOrigins {
 
-  /** @throws TidemarkException when the user has named one key on different columns */
+  /** @throws TidemarkException if one key names different columns or inputs */
   def of(plan: LogicalPlan, conf: SQLConf): PlanOrigins = {
-    // One origin used twice (a self-join) is one origin with one clock.
+    // A self-join uses one origin twice; it has one clock.
     val nodes = plan.collect { case origin: EventTimeWatermark => origin }.distinctBy(_.nodeId)
     val asked = nodes.map(EventTimeOptions.of(_))
     requireOneInput(asked.zip(nodes))
@@ -65,7 +65,7 @@ private[tidemark] object PlanOrigins {
           throw new TidemarkException(TidemarkError.duplicateKey(key, nodes.map(_.eventTime.name)))
     }
 
-  /** Whether two are one that is written twice: Spark Connect may analyze a DataFrame anew wherever it is used. */
+  /** Whether two nodes are copies of one: Spark Connect may analyze a DataFrame again at each use. */
   private def isSame(one: EventTimeWatermark, other: EventTimeWatermark): Boolean = {
     def below(node: EventTimeWatermark) = node.child.transform {
       case split: SplitBy => split.copy(id = node.nodeId)
@@ -78,13 +78,13 @@ private[tidemark] object PlanOrigins {
   private def sources(node: EventTimeWatermark): Seq[StreamingRelationV2] =
     node.child.collect { case source: StreamingRelationV2 => source }
 
-  /** A table of Kafka's is another object wherever it is analyzed, and only what it was told says which it is. Streams in
-    * memory are told nothing.
+  /** Kafka creates a new table object at each analysis, so only its options tell whether two tables are the same.
+    * Memory streams have no options.
     */
   private def isSame(one: StreamingRelationV2, other: StreamingRelationV2): Boolean = one.table == other.table ||
     one.sourceName != "memory" && one.sourceName == other.sourceName && one.extraOptions == other.extraOptions
 
-  /** A key may not read as the number of another that has none of its own, in reports and in the log. */
+  /** A key must not look like the generated name of another origin, in reports and in the log. */
   private def requireReadable(named: Seq[(OriginName, EventTimeOptions, EventTimeWatermark)]): Unit =
     named.groupBy(_._1.toString).values.foreach { same =>
       for {

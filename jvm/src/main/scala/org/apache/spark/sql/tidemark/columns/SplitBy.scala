@@ -5,12 +5,12 @@ import java.util.UUID
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** Says of which split a row is, below the `withWatermark` whose clocks it keeps.
+/** Marks which split each row belongs to, below the `withWatermark` whose clocks it feeds.
   *
-  * What decides a split stays referenced, so that no column is pruned which only clocks need; and no filter is pushed
-  * below, so that a split is heard although its rows are filtered out later on.
+  * The split columns stay referenced, so Spark does not prune a column that only the clocks need. No filter is pushed
+  * below this node, so a split counts as active even if all its rows are filtered out later.
   *
-  * @param id what the origin finds it by; the same wherever the plan is used twice
+  * @param id how the origin finds this node; the same in every copy of the plan
   * @param column the event-time column's name, for messages
   * @param by the expressions as the user wrote them
   */

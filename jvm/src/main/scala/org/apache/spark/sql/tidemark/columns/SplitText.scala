@@ -6,7 +6,8 @@ import org.apache.spark.sql.types._
 /** The text that names a split: different values have different texts, the same in every session. */
 private[tidemark] object SplitText {
 
-  /** Whether this is the text of a value; of types that do not come back from their texts it is not known, and so it is. */
+  /** Whether `name` is the text of some value of this type. Types that cannot be parsed back from text accept any name.
+    */
   def isText(name: String, kind: DataType): Boolean = {
     val read = kind match {
       case BooleanType | DateType | TimestampType | TimestampNTZType | _: NumericType | _: AnsiIntervalType =>

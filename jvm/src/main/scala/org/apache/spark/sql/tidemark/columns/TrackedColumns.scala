@@ -9,13 +9,13 @@ import org.apache.spark.sql.catalyst.plans.logical._
 
 /** Which columns of a logical plan are event time, on every edge from the sources upwards.
   *
-  * A column is event time when a watermark of this plan declares it, when it is computed from such a column
-  * ([[EventTimeColumns]]), and when it bears Spark's mark by any other way: the schema of a Python map or of a table, or a
-  * field of a struct. Of the last kind nothing but the mark is known; see [[EventTimeColumn.marked]].
+  * A column is event time if a watermark of this plan declares it, or if it is computed from such a column
+  * ([[EventTimeColumns]]). It is also event time if it has Spark's mark for another reason: the schema of a Python map
+  * or of a table, or a field of a struct. Only the mark is known of those; see [[EventTimeColumn.marked]].
   *
-  * @param computed columns that the user has computed: one that has become another name for a time is none
-  * @param definitions of the common table expressions that the plan refers to
-  * @param followsInside whether a time is followed into values, as it is taken out of them again
+  * @param computed columns that the user computed; such a column is not event time, even if it now equals one
+  * @param definitions the common table expressions that the plan refers to
+  * @param followsInside whether to follow a time into a value, because the plan takes it out again
   */
 private[tidemark] final class TrackedColumns(
     computed: Set[ExprId],
@@ -29,8 +29,8 @@ private[tidemark] final class TrackedColumns(
   /** The event-time columns in the output of a plan. */
   def of(plan: LogicalPlan): Columns = out(plan, plan.children.map(of))
 
-  /** Those in the output of a node.
-    * @param below those of its children, for each child
+  /** The event-time columns in the output of a node.
+    * @param below those of each child
     */
   def out(node: LogicalPlan, below: Seq[Columns]): Columns = {
     val inside = node.output.filter(a => EventTimeColumns.isInside(a.dataType)).map(_.exprId).toSet
@@ -48,7 +48,8 @@ private[tidemark] final class TrackedColumns(
       case origin: EventTimeWatermark =>
         declared += 1
         val delay = EventTimeWatermark.getDelayMs(origin.delay)
-        // Spark takes the mark off the other columns; one of which only the mark was known is event time no more.
+        // Spark removes the mark from the other columns, so a column that had nothing but its mark is no longer event
+        // time.
         all.filterNot(_._2.marked).updated(origin.eventTime.exprId, EventTimeColumn(delay, declared))
       case update: UpdateEventTimeWatermarkColumn =>
         declared += 1
@@ -74,7 +75,7 @@ private[tidemark] final class TrackedColumns(
   private def kept(node: LogicalPlan, columns: Columns): Columns =
     ListMap.from(node.output.flatMap(a => columns.get(a.exprId).map(a.exprId -> _)))
 
-  /** What each column of a common table expression is, by position. */
+  /** Each column of a common table expression, by position. */
   private def definition(id: Long): Seq[Option[EventTimeColumn]] = defined.getOrElseUpdate(
     id,
     definitions.find(_.id == id).toSeq.flatMap { definition =>
@@ -86,20 +87,20 @@ private[tidemark] final class TrackedColumns(
 private[tidemark] object TrackedColumns {
   type Columns = ListMap[ExprId, EventTimeColumn]
 
-  /** Those that are event time themselves, and not only have such inside their values. */
+  /** The columns that are event time themselves; a column with a time inside its values is left out. */
   def times(columns: Columns): Columns = columns.filterNot(_._2.isInside)
 
-  /** @param whole the plan that has the definitions of what it refers to */
+  /** @param whole the plan that defines the common table expressions */
   def in(whole: LogicalPlan, computed: Set[ExprId], followsInside: Boolean): TrackedColumns =
     new TrackedColumns(computed, whole.collect { case definition: CTERelationDef => definition }, followsInside)
 
-  /** Whether a time that has gone into a value is taken out of it again, and then comes to an operator that keeps state.
-    * Else it is kept as any other value: `max(struct(t, v))` is how people ask for the latest one.
+  /** Whether the plan takes a time out of a value again, and a stateful operator then sees it. If not, the value needs
+    * no tracking: `max(struct(t, v))` is how people ask for the latest `v`.
     */
   def takesTimesOut(plan: LogicalPlan, computed: Set[ExprId]): Boolean = {
     val tracked = in(plan, computed, followsInside = true)
     def visit(node: LogicalPlan, belowState: Boolean): (Columns, Boolean) = {
-      // What refers to a common table expression may keep state.
+      // A reference to a common table expression may have a stateful operator above it.
       val isBelow = belowState || node.isInstanceOf[CTERelationDef] || keepsState(node)
       val (below, found) = node.children.map(visit(_, isBelow)).unzip
       val out = tracked.out(node, below)

@@ -5,14 +5,14 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, EventTimeWatermark, LogicalPlan, Union}
 
-/** Where the inputs of unions have their event time, in the plan as the user wrote it.
+/** Checks where the inputs of unions have their event time, in the plan as the user wrote it.
   *
-  * The plan of a batch does not tell: projections have been moved below unions there, columns that nobody uses are gone,
-  * and so is an input without event time in a batch in which it is empty.
+  * The plan of a batch cannot tell: Spark has moved projections below unions there, removed unused columns, and removed
+  * an input without event time if it is empty in that batch.
   */
 private[tidemark] object UnionChecks {
 
-  /** @throws TidemarkException when an input has event time, but not where the first one has it */
+  /** @throws TidemarkException if an input has event time, but at another position than the first input */
   def requireSamePositions(plan: LogicalPlan): Unit =
     for {
       union <- unions(plan)
@@ -25,18 +25,19 @@ private[tidemark] object UnionChecks {
           TidemarkError.unionWatermarkPosition(position, column.name, input, marked.map(_.name)))
     }
 
-  /** A mark that a table brings along, as one that a stream has written, promises nothing. */
+  /** A mark from a table's schema, such as that of a table which a stream has written, promises nothing. */
   private def isEventTime(column: Attribute, input: LogicalPlan): Boolean =
     EventTimeColumns.isMarked(column) && hasWatermark(input)
 
   private def hasWatermark(input: LogicalPlan): Boolean = input.exists {
     case _: EventTimeWatermark => true
-    // What it refers to is a part of the plan elsewhere, and may have one.
+    // The definition of a common table expression is elsewhere in the plan, and may contain a watermark.
     case _: CTERelationRef => true
     case _ => false
   }
 
-  /** Inputs that have no event time, while others have: they are left out, as in Spark, and the user is told. */
+  /** Inputs without event time beside inputs with it: as in Spark the union does not wait for them, and a note says so.
+    */
   def leftOut(plan: LogicalPlan): Seq[TidemarkError] =
     unions(plan).flatMap { union =>
       val timed = union.children.map(_.exists(_.isInstanceOf[EventTimeWatermark]))

@@ -4,7 +4,7 @@ import io.tidemark.{TidemarkError, TidemarkException}
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** Refuses `tidemark_event_time` wherever it means nothing. */
+/** Refuses `tidemark_event_time` where it is not a whole column. */
 object CheckEventTimePlacement extends (LogicalPlan => Unit) {
   override def apply(plan: LogicalPlan): Unit = plan.foreach { node =>
     if (node.expressions.exists(_.exists(_.isInstanceOf[EventTimeExpression])))

@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression,
 import org.apache.spark.sql.tidemark.session.SqlFunctions
 import org.apache.spark.sql.types._
 
-/** `tidemark_event_time(column, options, split...)`: the column, and what its watermark is to be like.
+/** `tidemark_event_time(column, options, split...)`: the column, with options for its watermark.
   *
-  * A function, because that is what reaches the engine from Python, SQL, Scala and Spark Connect alike, with expressions
-  * as its arguments. It is never computed: [[ResolveEventTimes]] takes it out of the plan.
+  * It is a function, because a function with expressions as arguments reaches the engine from Python, SQL, Scala and
+  * Spark Connect alike. It is never evaluated: [[ResolveEventTimes]] takes it out of the plan.
   */
 object EventTimeFunction {
   val name: String = "tidemark_event_time"
@@ -26,7 +26,7 @@ object EventTimeFunction {
 private[tidemark] case class EventTimeExpression(children: Seq[Expression]) extends Expression with Unevaluable {
   if (children.size < 2) throw invalid(s"takes a column, options and splits, but was given ${children.size} arguments")
 
-  // Before Spark takes a generator out of it, and says so in its own words.
+  // Checked here, before Spark extracts a generator and reports it in its own words.
   splits.find(_.exists {
     case _: Generator | _: AggregateFunction | _: AggregateExpression | _: WindowExpression => true
     case _ => false

@@ -10,10 +10,10 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, TrackedColumns}
 import org.apache.spark.sql.tidemark.session.SessionConf
 
-/** A `withWatermark` on one column leaves the other event-time columns what they are.
+/** A `withWatermark` on one column leaves the other event-time columns as they are.
   *
-  * Spark's node takes the mark off every other column, and what is written after it (`window(other)`, a join) is then
-  * resolved without. A projection above it that puts the marks back is all that is needed; the optimizer removes it.
+  * Spark's node removes the mark from every other column, so `window(other)` or a join above it would be resolved
+  * without the mark. A projection above the node puts the marks back; the optimizer removes that projection.
   */
 final class KeepMarksOfOtherColumns(session: SparkSession) extends Rule[LogicalPlan] {
   import KeepMarksOfOtherColumns._
@@ -35,8 +35,8 @@ final class KeepMarksOfOtherColumns(session: SparkSession) extends Rule[LogicalP
           }
       }
 
-  /** Columns that a watermark of this plan has declared, and that lose their mark. One that a table or a Python map has
-    * brought along is taken off, as in Spark.
+  /** The columns that a watermark of this plan has declared and that lose their mark. A mark that came with a table or
+    * a Python map stays removed, as in Spark.
     */
   private def lostMarks(origin: EventTimeWatermark, whole: LogicalPlan): Set[ExprId] = {
     val marked = origin.child.output.filter(a => EventTimeColumns.isMarked(a) && !a.semanticEquals(origin.eventTime))

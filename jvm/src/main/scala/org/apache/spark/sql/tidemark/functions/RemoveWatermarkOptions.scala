@@ -7,11 +7,11 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.catalyst.trees.TreePattern.EVENT_TIME_WATERMARK
 import org.apache.spark.sql.tidemark.columns.EventTimeOptions
 
-/** The options of a watermark end with it: they come from the plan that it is in, and go on into nothing else.
+/** Limits the options of a watermark to that watermark: they come from its own plan, and are written nowhere.
   *
-  * They travel in the metadata of its column ([[EventTimeOptions]]), and metadata is written into the schema of a table.
-  * So options that the column of a table has are those of another query, and are not this one's; and a projection above
-  * the watermark takes its own out of what is written. The optimizer removes it.
+  * Options travel in the metadata of the column ([[EventTimeOptions]]), and Spark writes metadata into the schema of a
+  * table. Options in a table's schema therefore belong to another query, and are removed. A projection above the
+  * watermark removes its own options from what is written; the optimizer removes that projection.
   */
 object RemoveWatermarkOptions extends Rule[LogicalPlan] {
   private val TakenOut = TreeNodeTag[Unit]("tidemark.optionsTakenOut")
@@ -34,11 +34,11 @@ object RemoveWatermarkOptions extends Rule[LogicalPlan] {
   private def isOfOtherQuery(origin: EventTimeWatermark, whole: LogicalPlan): Boolean =
     hasOptions(origin.eventTime) && !isGiven(origin.eventTime.exprId, origin.child, whole)
 
-  /** Whether a projection of the plan gives the column its options, and not what the plan reads from. */
+  /** Whether a projection of this plan gave the column its options, rather than the schema of a source. */
   private def isGiven(column: ExprId, in: LogicalPlan, whole: LogicalPlan): Boolean =
     in.collectFirst(Function.unlift(givenBy(column, _, whole))).getOrElse(false)
 
-  /** What a node says of it: `None` where the column does not begin there. */
+  /** The answer of one node; `None` if the column does not originate there. */
   private def givenBy(column: ExprId, node: LogicalPlan, whole: LogicalPlan): Option[Boolean] = node match {
     case project: Project =>
       project.projectList.collectFirst {

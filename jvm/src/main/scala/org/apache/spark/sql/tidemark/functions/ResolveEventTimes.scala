@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, SplitBy, SplitText}
 import org.apache.spark.sql.tidemark.session.SessionConf
 
-/** Turns `tidemark_event_time` into the plain column with its options in the metadata, and a [[SplitBy]] below where the
-  * input is split.
+/** Replaces `tidemark_event_time` by the plain column with the options in its metadata. If the input is split, a
+  * [[SplitBy]] goes below.
   */
 final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
   import ResolveEventTimes._
@@ -26,7 +26,7 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
     project.projectList.foldLeft(project.copy(projectList = Nil)) {
       case (below, alias @ EventTime(time)) =>
         val (child, column, splitBy) = split(below.child, time, alias.name)
-        // A watermark of a batch query is none, and what it is to be like would only be left in what is written.
+        // A batch query has no watermark, and the options would only end up in what the query writes.
         val metadata =
           if (child.isStreaming) EventTimeOptions.write(column.metadata, time.options, splitBy)
           else EventTimeOptions.removed(column.metadata)
@@ -35,7 +35,7 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
       case (below, other) => Project(below.projectList :+ other, below.child)
     }
 
-  /** The plan that the column is taken from, and the node in it that splits the input. */
+  /** The plan that the column is taken from, with the node that splits the input. */
   private def split(
       child: LogicalPlan,
       time: EventTimeExpression,
@@ -54,7 +54,7 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
       throw new TidemarkException(TidemarkError.splitNotOrderable(name, by.sql, key.dataType.simpleString))
     }
     EventTimeOptions.parse(time.options).expected.foreach(requireValues(_, keys, time.splits))
-    // Clocks are kept of streams; where Spark is left to itself, of none.
+    // Only streams have clocks, and only while Tidemark is enabled.
     if (keys.isEmpty || !child.isStreaming || !SessionConf.enabled(session.sessionState.conf)) (below, column, None)
     else {
       val id = UUID.randomUUID()
@@ -65,7 +65,7 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
 
 private[tidemark] object ResolveEventTimes {
 
-  /** A column that is the function as a whole; Spark Connect names it twice. */
+  /** A column that is the whole function; Spark Connect wraps it in two aliases. */
   private object EventTime {
     def unapply(column: NamedExpression): Option[EventTimeExpression] = column match {
       case Alias(time: EventTimeExpression, _) => Some(time)
@@ -74,7 +74,7 @@ private[tidemark] object ResolveEventTimes {
     }
   }
 
-  /** A split that no row can be of would be waited for, for ever. */
+  /** Refuses an expected split that no row can belong to: the watermark would wait for it forever. */
   private def requireValues(split: Seq[Option[String]], keys: Seq[Attribute], by: Seq[Expression]): Unit = {
     if (split.size != keys.size)
       throw new TidemarkException(TidemarkError.expectedSplitWidth(split.size, keys.size))

@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.tidemark.columns.EventTimeColumns
 
-/** Says which column a [[WatermarkExpression]] without one means, and that a stream's is to be filled in; and puts those inside
-  * an aggregation below it: Spark has no aggregate function of what is not deterministic.
+/** Gives a [[WatermarkExpression]] its column if it names none, and marks it as one of a stream. Inside an aggregation
+  * it moves below, because Spark aggregates no expression that is not deterministic.
   */
 object ResolveWatermarkExpressions extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
@@ -30,14 +30,16 @@ object ResolveWatermarkExpressions extends Rule[LogicalPlan] {
     }
   }
 
-  /** By its mark, as long as the plan is what the user wrote: the optimizer replaces columns by what they are computed of. */
+  /** Uses Spark's mark, which is reliable in the analyzed plan; the optimizer replaces columns by their expressions
+    * later.
+    */
   private def isIn(columns: Seq[Attribute])(of: Expression): Boolean = of match {
     case column: Attribute => columns.exists(_.exprId == column.exprId)
     case _ => false
   }
 
   private def pulledOut(node: LogicalPlan, child: LogicalPlan): LogicalPlan = {
-    // One column for what is written twice, such as in SELECT and in GROUP BY.
+    // The same expression in SELECT and in GROUP BY becomes one column.
     val aliases = WatermarkExpression.in(node).distinctBy(written).map { reading =>
       written(reading) -> Alias(reading, reading.sql)()
     }

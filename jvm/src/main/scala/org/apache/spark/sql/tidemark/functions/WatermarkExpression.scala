@@ -15,24 +15,23 @@ import org.apache.spark.sql.tidemark.columns.EventTimeColumns
 import org.apache.spark.sql.tidemark.session.SqlFunctions
 import org.apache.spark.sql.types._
 
-/** An expression whose value depends on the watermark at its place in a streaming plan: the one by which rows that come
-  * there are late in this batch.
+/** An expression whose value depends on the watermark at its place in a streaming plan: the watermark that decides
+  * which rows are late there in this batch.
   *
-  * It is not deterministic for Spark, so that the optimizer never moves it to another place. What it reads is found by
-  * its id, which every copy of the plan keeps, and is filled in batch by batch by [[ApplyWatermarks]]. In a batch query
-  * there is no watermark.
+  * It is not deterministic for Spark, so the optimizer never moves it. Every copy of the plan keeps its id, by which
+  * [[ApplyWatermarks]] fills in the watermark for each batch. A batch query has no watermark.
   */
 trait WatermarkExpression extends Expression {
   def id: UUID
 
-  /** What is read: an expression with one event-time column in it, or a key as text; `None`: the only column there is. */
+  /** The event-time column, or a key as text; `None` means the only event-time column there is. */
   def of: Option[Expression]
   def state: WatermarkExpression.State
   def withState(state: WatermarkExpression.State): WatermarkExpression
 
-  /** What it reads; `None` in a batch query.
+  /** The watermark; `None` in a batch query.
     *
-    * @throws TidemarkException in a streaming query where nobody has filled it in
+    * @throws TidemarkException in a streaming query where no watermark was filled in
     */
   final protected def read: Option[WatermarkExpression.Read] = state match {
     case WatermarkExpression.Batch => None
@@ -40,8 +39,8 @@ trait WatermarkExpression extends Expression {
     case read: WatermarkExpression.Read => Some(read)
   }
 
-  /** Evaluated, row by row, for want of anything to generate code from: it raises its error then, and not when a plan is
-    * only explained.
+  /** Interpreted evaluation, for a plan whose watermark is not filled in: the error is raised when a row is evaluated,
+    * not when the plan is explained.
     */
   final protected def evaluated(ctx: CodegenContext): String =
     s"${ctx.addReferenceObj("reading", this, classOf[Expression].getName)}.eval(null)"
@@ -63,16 +62,16 @@ trait WatermarkExpression extends Expression {
 
 object WatermarkExpression {
 
-  /** What is known of the watermark. */
+  /** What is known about the watermark. */
   sealed trait State
 
-  /** It is no streaming query. */
+  /** The query is not a streaming query. */
   case object Batch extends State
 
-  /** It is one, and the watermark of its batch is yet to be filled in. */
+  /** The query is a streaming query, and the watermark of its batch is not filled in yet. */
   case object Awaited extends State
 
-  /** @param lateMicros rows at or before it are late; @param isKnown whether there is a watermark yet */
+  /** @param lateMicros rows at or before it are late (µs); @param isKnown whether there is a watermark yet */
   final case class Read(lateMicros: Long, isKnown: Boolean) extends State
 
   object Read {
@@ -84,12 +83,14 @@ object WatermarkExpression {
 
   def isIn(plan: QueryPlan[_]): Boolean = plan.expressions.exists(_.exists(_.isInstanceOf[WatermarkExpression]))
 
-  /** @param columns those that have a watermark where it is read */
+  /** @param columns the columns that have a watermark at that place */
   private[tidemark] def noWatermark(reading: WatermarkExpression, columns: Seq[NamedExpression]): TidemarkException =
     new TidemarkException(TidemarkError.noWatermark(reading.sql, columns.map(_.name)))
 }
 
-/** `current_watermark([column or key])`: see [[WatermarkExpression]]; null where there is none yet, and in batch queries. */
+/** `current_watermark([column or key])`: see [[WatermarkExpression]]. It is null before the first watermark and in
+  * batch queries.
+  */
 case class CurrentWatermark(
     children: Seq[Expression],
     id: UUID,
@@ -136,7 +137,8 @@ object CurrentWatermark {
   }
 }
 
-/** `is_late(column)`: whether the row is late by that column where it is now. Never of a null time, nor in batch queries. */
+/** `is_late(column)`: whether the row is late by that column at this place; false for a null time and in batch queries.
+  */
 case class IsLate(child: Expression, id: UUID, state: WatermarkExpression.State = WatermarkExpression.Batch)
     extends UnaryExpression
     with WatermarkExpression {

@@ -5,19 +5,19 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Join}
 import org.apache.spark.sql.tidemark.columns.TrackedColumns.Columns
 import org.apache.spark.sql.types.StructType
 
-/** Which event-time column a stateful operator means: the one it names, else the one declared last. */
+/** Which event-time column a stateful operator uses: the one that it names, else the one declared last. */
 private[tidemark] object ActiveColumns extends PredicateHelper {
 
   def declaredLast(columns: Columns): Option[ExprId] =
     columns.maxByOption(_._2.declared).map(_._1)
 
-  /** The first of the keys that is event time; one of which only the mark is known where there is no other. */
+  /** The first key that is event time. A key with nothing but a mark is used only if there is no other. */
   def ofKeys(keys: Seq[Attribute], columns: Columns): Option[ExprId] = {
     val times = keys.map(_.exprId).filter(columns.contains)
     times.find(!columns(_).marked).orElse(times.headOption).orElse(declaredLast(columns))
   }
 
-  /** The window that is grouped by, else the first time; none if no event time is: such groups are never late. */
+  /** The window among the grouping keys, else the first time. Without either, no group is ever late. */
   def ofAggregate(aggregate: Aggregate, columns: Columns): Option[ExprId] = {
     val times = aggregate.groupingExpressions.collect {
       case named: NamedExpression if columns.contains(named.toAttribute.exprId) => named.toAttribute
@@ -27,7 +27,7 @@ private[tidemark] object ActiveColumns extends PredicateHelper {
     inOrder.find(_.dataType.isInstanceOf[StructType]).orElse(inOrder.headOption).map(_.exprId)
   }
 
-  /** The two columns of the first equality of times, else of the first time range; one side may have none. */
+  /** The two columns of the first equality of times, else of the first time range. One side may have none. */
   def ofJoin(join: Join, left: Columns, right: Columns): (Option[ExprId], Option[ExprId]) = {
     val conjuncts = join.condition.toSeq.flatMap(splitConjunctivePredicates)
     val (fromLeft, fromRight) = equality(conjuncts, left, right)

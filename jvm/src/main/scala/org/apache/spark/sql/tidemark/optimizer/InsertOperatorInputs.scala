@@ -72,7 +72,7 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
       marked -> tracked.out(marked, all)
     }
 
-    /** The input of an operator of which every row comes out, if at all, in the batch in which it came in. */
+    /** The input of an operator that emits each row in the batch in which it arrived, or never. */
     private def passed(child: LogicalPlan, columns: Columns, active: Option[ExprId]): OperatorInput =
       input(child, columns, active, Nil, filters = false)
 
@@ -89,15 +89,15 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
       OperatorInput(marked, carried, filters, child)
     }
 
-    /** Whether times are inside what it groups by, or inside the values that it makes. */
+    /** Whether the grouping keys or the aggregated values hold times inside them. */
     private def keepsInside(aggregate: Aggregate, columns: Columns): Boolean =
       valuesOf(aggregate, columns).nonEmpty || aggregate.groupingExpressions.exists {
         case named: NamedExpression => columns.get(named.toAttribute.exprId).exists(_.isInside)
         case _ => false
       }
 
-    /** Columns that leave an aggregation inside a value, as of `max(struct(t))`. One that is only aggregated (`max(t)`) leaves
-      * it as a plain value.
+    /** Columns that leave an aggregation inside a value, as in `max(struct(t))`. A column that is itself aggregated
+      * (`max(t)`) leaves it as a plain value.
       */
     private def valuesOf(aggregate: Aggregate, columns: Columns): Seq[Attribute] =
       if (!tracked.followsInside) Nil

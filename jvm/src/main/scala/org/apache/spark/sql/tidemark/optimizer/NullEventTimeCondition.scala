@@ -5,15 +5,15 @@ import org.apache.spark.sql.catalyst.plans.{FullOuter, LeftOuter, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical.{ConstraintHelper, Join, LogicalPlan}
 import org.apache.spark.sql.tidemark.columns.TrackedColumns.Columns
 
-/** Rows without the time that a join goes by: no match, so an outer join gives them out at once.
+/** Lets an outer join emit a row at once if its event time is null: such a row has no match.
   *
-  * State is evicted by that time, and a row without it would stay for ever and never come out. Spark leaves it at that
-  * where an input has one event-time column, and so do we. With several, such rows are an everyday thing: they are what
-  * an outer join further up did not find a match for.
+  * The join evicts state by that time, so a row without it would stay forever and never be emitted. Stock Spark accepts
+  * that for an input with one event-time column, and so does Tidemark. With several, such rows are common: an outer
+  * join further up found no match for them.
   */
 private[tidemark] object NullEventTimeCondition extends PredicateHelper with ConstraintHelper {
 
-  /** What is to be added to the condition: it changes no match, but tells Spark which rows never have one. */
+  /** What to add to the join's condition: it changes no match, and tells Spark which rows never have one. */
   def condition(join: Join, columns: Seq[Columns], active: Seq[Option[ExprId]]): Option[Expression] = {
     val preserved = join.joinType match {
       case LeftOuter => Seq(true, false)
@@ -30,7 +30,7 @@ private[tidemark] object NullEventTimeCondition extends PredicateHelper with Con
   private def isSeveral(side: LogicalPlan, columns: Columns): Boolean =
     side.output.map(_.exprId).distinct.count(columns.contains) > 1
 
-  /** Whether the join's condition is never true where the time is null. */
+  /** Whether the join's condition is never true for a null time. */
   private def isNamed(join: Join, time: Attribute): Boolean = {
     val conjuncts = ExpressionSet(join.condition.toSeq.flatMap(splitConjunctivePredicates))
     constructIsNotNullConstraints(conjuncts, Seq(time)).contains(IsNotNull(time))

@@ -7,8 +7,8 @@ import org.apache.spark.sql.types.{LongType, Metadata}
 
 /** Puts back marks that Spark loses when it moves a projection below a union.
   *
-  * It computes the columns anew on every input, and only on the first with their metadata: a window or the time of one is
-  * marked there, and nothing but a column on the others. A union would then not know whose watermark it is.
+  * Spark computes the columns again on every input, but keeps their metadata on the first input only. A window, or the
+  * time of one, then has no mark on the other inputs, and the union could not tell whose watermark it has.
   */
 private[tidemark] object RestoreUnionMarks {
 
@@ -37,7 +37,7 @@ private[tidemark] object RestoreUnionMarks {
     }
   }
 
-  /** What `window(...)` and `session_window(...)`, or `window_time(...)`, have become. */
+  /** The expressions that `window(...)`, `session_window(...)` and `window_time(...)` are rewritten to. */
   private def isWindow(expression: Expression): Boolean = expression match {
     case struct: CreateNamedStruct => struct.exists(_.isInstanceOf[PreciseTimestampConversion])
     case PreciseTimestampConversion(_: Subtract, LongType, _) => true

@@ -4,7 +4,9 @@ import io.tidemark.{BuildInfo, TidemarkError, TidemarkException}
 
 import org.apache.spark.SPARK_VERSION
 
-/** Compares what the jar was built for with what runs, when a session begins: not an hour later, by a missing method. */
+/** Compares the versions that the jar was built for with those that run, at session start rather than by a missing
+  * method.
+  */
 object Compatibility {
   private val OldestJava = 17
 

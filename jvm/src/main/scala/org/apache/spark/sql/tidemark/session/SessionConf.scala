@@ -17,7 +17,7 @@ private[tidemark] object SessionConf {
   def maxSplits(conf: SQLConf): Int = read(conf, TidemarkConf.MaxSplits)
   def unboundedJoin(conf: SQLConf): TidemarkConf.Unbounded = read(conf, TidemarkConf.UnboundedJoin)
 
-  /** Spark's own setting because of which queries are left to Spark, if there is one. */
+  /** The setting of Spark's own because of which queries are left to Spark, if there is one. */
   def leftToSpark(conf: SQLConf): Option[String] =
     if (!conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE))
       Some(s"${SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key}=false")
@@ -25,10 +25,10 @@ private[tidemark] object SessionConf {
       Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
     else None
 
-  /** Refuses a key that is meant for a setting and is none. */
+  /** Refuses a key that begins like one of Tidemark's settings and is not one. */
   def requireKnown(conf: SQLConf): Unit = mistyped(conf).foreach(error => throw new TidemarkException(error))
 
-  /** What is wrong with the settings of a session, whether anything has needed them or not. */
+  /** The first problem with the settings of a session, even if nothing has read them yet. */
   def problem(conf: SQLConf): Option[TidemarkError] =
     mistyped(conf).orElse(TidemarkConf.all.flatMap { setting =>
       try {
@@ -46,5 +46,5 @@ private[tidemark] object SessionConf {
     setting.get(key => Option(conf.getConfString(key, null)))
 }
 
-/** The settings of one query, as they were when it began to plan. */
+/** The settings of one query, as they were when its first batch was planned. */
 private[tidemark] final case class QuerySettings(unboundedJoin: TidemarkConf.Unbounded, maxSplits: Int)

@@ -7,10 +7,10 @@ import org.apache.spark.unsafe.types.UTF8String
 
 object SqlFunctions {
 
-  /** What Spark takes to make a function known. */
+  /** What Spark needs to register a function. */
   type Description = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => Expression)
 
-  /** @param usage what it takes, and what it gives; without its name */
+  /** @param usage the function's arguments and result, without its name */
   private[tidemark] def described(of: Class[_], name: String, usage: String)(
       build: Seq[Expression] => Expression): Description = {
     (new FunctionIdentifier(name), info(of, name, usage), build)
