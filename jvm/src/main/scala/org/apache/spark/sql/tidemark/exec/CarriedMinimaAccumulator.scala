@@ -10,14 +10,14 @@ import org.apache.spark.util.AccumulatorV2
 
 /** The smallest value of each carried column, per bucket of the active column's time, over the rows of one batch.
   *
-  * Minima: a task that runs twice changes nothing. What it holds is replaced and never changed, because an executor sends
-  * it along with its heartbeats while the task is still at work.
+  * A task that runs twice changes no minimum. The value is replaced rather than changed, because an executor sends it
+  * with its heartbeats while the task still runs.
   */
 private[tidemark] final class CarriedMinimaAccumulator(widthMillis: Long, columns: Int)
     extends AccumulatorV2[CarriedMinima, CarriedMinima] {
   @volatile private var ledger = CarriedMinima(widthMillis, TreeMap.empty)
 
-  /** The notes of this task; they are handed over when it ends. */
+  /** The minima of this task; they are merged into the accumulator when the task ends. */
   def begin(): TaskCarriedMinima = {
     val values = new TaskCarriedMinima(widthMillis, columns)
     Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => add(values.ledger)))
@@ -36,14 +36,14 @@ private[tidemark] final class CarriedMinimaAccumulator(widthMillis: Long, column
   }
 }
 
-/** Carried values of one task. Between buckets that follow one another a row costs a comparison and no allocation. */
+/** Carried values of one task. A row in the same bucket as the row before costs a comparison and no allocation. */
 private[tidemark] final class TaskCarriedMinima(width: Long, columns: Int) {
   private var widthMillis = width
   private var buckets = mutable.LongMap.empty[Array[Long]]
   private var currentEnd = 0L
   private var current: Array[Long] = null
 
-  /** Chooses the bucket of a row by the time (µs) of its active column. */
+  /** Selects the bucket of a row by the time (µs) of its active column. */
   def bucket(micros: Long): Unit = {
     val end = CarriedMinima.bucketEnd(Math.floorDiv(micros + 999L, 1000L), widthMillis)
     if (current == null || end != currentEnd) {
@@ -57,7 +57,7 @@ private[tidemark] final class TaskCarriedMinima(width: Long, columns: Int) {
     }
   }
 
-  /** Notes the value (µs) of the `index`-th carried column of that row. */
+  /** Records the value (µs) of the `index`-th carried column of that row. */
   def note(index: Int, micros: Long): Unit = {
     val millis = Math.floorDiv(micros, 1000L)
     if (millis < current(index)) current(index) = millis

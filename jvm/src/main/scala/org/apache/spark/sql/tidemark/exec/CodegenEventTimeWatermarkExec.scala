@@ -14,9 +14,9 @@ import org.apache.spark.unsafe.types.CalendarInterval
 
 /** Spark's watermark operator, in generated code.
   *
-  * Spark's own copies the event time of every row into a row of its own and adds it to an accumulator; and as it takes no
-  * part in whole-stage code generation, the operators on either side of it are cut apart. This one says the same of a
-  * batch (it is Spark's node to whoever looks for one, and fills the same accumulator), at a fraction of the cost.
+  * Spark's own operator copies each row's event time into a separate row and adds it to an accumulator. It takes no
+  * part in whole-stage code generation, so the operators on either side of it are compiled apart. This subclass fills
+  * the same accumulator at a fraction of the cost, and code that looks for Spark's node finds it.
   */
 final class CodegenEventTimeWatermarkExec(nodeId: UUID, eventTime: Attribute, delay: CalendarInterval, child: SparkPlan)
     extends EventTimeWatermarkExec(nodeId, eventTime, delay, child)
@@ -40,7 +40,7 @@ final class CodegenEventTimeWatermarkExec(nodeId: UUID, eventTime: Attribute, de
     val times = ctx.addMutableState(classOf[EventTimes].getName, "times", v => s"$v = $factory.begin();", true)
     ctx.currentVars = input
     val time = BindReferences.bindReference(micros, child.output).genCode(ctx)
-    // As in Spark, a row without event time counts as one of 1970.
+    // As in Spark, a row with a null event time counts as one of 1970.
     s"""${time.code}
       |$times.add(${time.isNull} ? 0L : ${time.value});
       |${consume(ctx, input)}""".stripMargin
@@ -65,10 +65,10 @@ final class CodegenEventTimeWatermarkExec(nodeId: UUID, eventTime: Attribute, de
 
 private[tidemark] object CodegenEventTimeWatermarkExec {
 
-  /** In the place of Spark's operator: this one, and where a watermark has clocks of its own, what keeps them. */
+  /** Replaces Spark's operator by this one, above a [[SplitClocksExec]] if the watermark needs its own clocks. */
   def of(nodeId: UUID, eventTime: Attribute, delay: CalendarInterval, child: SparkPlan, conf: SQLConf): SparkPlan = {
     val options = EventTimeOptions.of(eventTime, child.output)
-    // An input that is split keeps its clocks further down.
+    // The clocks of a split input are further down, at its SplitBy node.
     val clocks =
       if (options.split.nonEmpty || !options.hasClocks(conf)) child
       else SplitClocksExec(nodeId, eventTime.name, eventTime, Nil, limits = None, child)

@@ -3,13 +3,13 @@ package org.apache.spark.sql.tidemark.exec
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeStats, EventTimeStatsAccum}
 
-/** The event times of one task, kept in plain fields; the accumulator has them when the task ends. */
+/** The event times of one task, in plain fields; they reach the accumulator when the task ends. */
 private[tidemark] final class EventTimes(into: EventTimeStatsAccum) {
   private var count = 0L
   private var least = Long.MaxValue
   private var largest = Long.MinValue
   private var first = 0L
-  // From the first on, which keeps it small: a Long would overflow for times far apart.
+  // Relative to the first time, which keeps the sum small: a Long would overflow for times that are far apart.
   private var sum = 0.0
 
   def add(micros: Long): Unit = {
@@ -28,7 +28,7 @@ private[tidemark] final class EventTimes(into: EventTimeStatsAccum) {
 
 private[tidemark] object EventTimes {
 
-  /** Goes to executors. */
+  /** Sent to executors. */
   final case class Factory(into: EventTimeStatsAccum) {
     def begin(): EventTimes = {
       val times = new EventTimes(into)

@@ -3,9 +3,9 @@ package org.apache.spark.sql.tidemark.exec
 import org.apache.spark.TaskContext
 import org.apache.spark.util.AccumulatorV2
 
-/** Rows of one operator's input that were late, counted where they come in: before anything is aggregated.
+/** Late rows of one operator's input, counted where they arrive, before any aggregation.
   *
-  * @param mostMillis how far behind the watermark the latest of them was (ms); of a window, its end
+  * @param mostMillis how far the latest of them was behind the watermark (ms); for a window, its end
   */
 private[tidemark] final case class LateRows(rows: Long, mostMillis: Long) {
   def +(that: LateRows): LateRows = LateRows(rows + that.rows, math.max(mostMillis, that.mostMillis))
@@ -14,12 +14,12 @@ private[tidemark] final case class LateRows(rows: Long, mostMillis: Long) {
 private[tidemark] object LateRows {
   val none: LateRows = LateRows(0L, 0L)
 
-  /** Those of one task, in plain fields. */
+  /** The late rows of one task, in plain fields. */
   final class OfTask(into: Accumulator) {
     private var rows = 0L
     private var most = 0L
 
-    /** @param behindMicros how far its event time is behind the watermark */
+    /** @param behindMicros how far the row's event time is behind the watermark (µs) */
     def add(behindMicros: Long): Unit = {
       rows += 1
       if (behindMicros > most) most = behindMicros
@@ -29,9 +29,9 @@ private[tidemark] object LateRows {
       if (rows > 0) into.add(partition -> LateRows(rows, most / 1000L))
   }
 
-  /** Brings them to the driver: by partition, so that a task which runs twice, or its whole stage, counts once. */
+  /** Brings the counts to the driver by partition, so that a task or a stage that runs twice counts once. */
   final class Accumulator extends AccumulatorV2[(Int, LateRows), LateRows] {
-    // Replaced, never changed: heartbeats read it while the task is at work.
+    // Replaced rather than changed: heartbeats read it while the task runs.
     @volatile private var parts = Map.empty[Int, LateRows]
 
     def begin(): OfTask = {
@@ -41,7 +41,7 @@ private[tidemark] object LateRows {
       seen
     }
 
-    /** A task may have several partitions of what is below, and adds once for each. */
+    /** Adds the count of one partition; a task may have several partitions of its input. */
     override def add(seen: (Int, LateRows)): Unit =
       parts = parts.updated(seen._1, parts.getOrElse(seen._1, none) + seen._2)
 
@@ -61,7 +61,7 @@ private[tidemark] object LateRows {
     }
   }
 
-  /** Those of an operator's input since the query was started.
+  /** The late rows of an operator's input since the query was started.
     *
     * @param last those of the last batch that had any, whose number is `lastBatch`
     */

@@ -8,11 +8,11 @@ import org.apache.spark.sql.execution.{CollectMetricsExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 
-/** Late rows of a batch among the `observedMetrics` of its progress, as `tidemark`: `late_rows`, and of each operator's
-  * input, such as `late_rows_0` or `late_rows_1_left`. Where the user observes something as `tidemark`, the engine's are
-  * `tidemark_late_rows`.
+/** Publishes the late rows of a batch in the `observedMetrics` of its progress, under the name `tidemark`.
   *
-  * It is what `observe` puts into a plan, but that it counts nothing: [[OperatorInputExec]] has done so already.
+  * The metrics are `late_rows` and one for each operator input, such as `late_rows_0` or `late_rows_1_left`. If the
+  * user already observes something as `tidemark`, the name is `tidemark_late_rows`. The node is the one that `observe`
+  * adds, but it counts nothing: [[OperatorInputExec]] already has.
   */
 final class LateRowsMetricsExec(name: String, metricExpressions: Seq[NamedExpression], child: SparkPlan)
     extends CollectMetricsExec(name, metricExpressions, child) {
@@ -32,7 +32,7 @@ object LateRowsMetricsExec {
   private val Name = "tidemark"
   private val OtherName = "tidemark_late_rows"
 
-  /** On top of what a query computes, if anything in it drops late rows. */
+  /** The plan of a query with this node on top, if anything in it counts late rows. */
   private[tidemark] def over(plan: SparkPlan): SparkPlan = plan match {
     case write: V2TableWriteExec => write.withNewChildren(write.children.map(over))
     case done: LateRowsMetricsExec => done
@@ -49,7 +49,7 @@ object LateRowsMetricsExec {
       }
   }
 
-  /** One that nothing observes under: Spark keeps one of several by the same name, and says nothing. */
+  /** A name that nothing observes under yet: of several metrics with one name Spark silently keeps one. */
   private def freeName(plan: SparkPlan): String = {
     val taken = plan.collect { case observed: CollectMetricsExec => observed.name }.toSet
     (Iterator(Name, OtherName) ++ Iterator.from(2).map(n => s"$OtherName$n")).find(!taken(_)).get

@@ -13,14 +13,14 @@ import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, OperatorInput}
 import org.apache.spark.sql.tidemark.functions.CodegenLong
 import org.apache.spark.sql.types.StructType
 
-/** Counts the rows of an operator's input that are late by their own column, drops them where the operator does not do so
-  * itself (`filters`), and notes the carried columns of the rest.
+/** Counts the rows of an operator's input that are late by their own column, drops them if the operator does not
+  * (`filters`), and records the carried columns of the others.
   *
-  * Takes part in whole-stage code generation; a row costs a comparison, and a look into a small map where columns are
+  * Takes part in whole-stage code generation. A row costs one comparison, and a look into a small map if columns are
   * carried. A null event time is never late.
   *
-  * @see [[OperatorInput]] for what it is there for, [[ApplyWatermarks]] for who sets `levels`, and puts it below operators
-  *   that need nothing of it but the count
+  * @see [[OperatorInput]] for its purpose. [[ApplyWatermarks]] sets `levels`, and adds this node below operators that
+  *   need nothing but the count
   */
 case class OperatorInputExec(
     active: Option[Attribute],
@@ -40,17 +40,17 @@ case class OperatorInputExec(
     LateRowsMetric -> SQLMetrics.createMetric(sparkContext, "number of late rows"),
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
 
-  /** Carried values by bucket of the active column's time, where this batch's are to be noted. */
+  /** Carried values by bucket of the active column's time, if this batch's values are recorded. */
   @transient lazy val noted: Option[CarriedMinimaAccumulator] =
     active.filter(_ => levels.notes && carried.nonEmpty).map { column =>
       val width = if (column.dataType.isInstanceOf[StructType]) WindowBucketMillis else TimeBucketMillis
       val notes = new CarriedMinimaAccumulator(width, carried.size)
-      // Without a name: Spark keeps the values of named ones for every task that it remembers.
+      // Unnamed, because Spark keeps the values of named accumulators for every task in its status store.
       sparkContext.register(notes)
       notes
     }
 
-  /** Late rows of the batch, once it has ended; `None` where none can be. */
+  /** Late rows of the batch, once it has ended; `None` if no row can be late. */
   @transient lazy val late: Option[LateRows.Accumulator] = lateMicros.map { _ =>
     val late = new LateRows.Accumulator
     sparkContext.register(late)
@@ -101,7 +101,7 @@ case class OperatorInputExec(
           |  ${each.mkString("\n")}
           |}""".stripMargin
       }
-      // Something for `continue` to leave; Spark's own filter does the same.
+      // A loop for `continue` to leave; Spark's own filter does the same.
       s"""do {
         |  ${time.code}
         |  ${late.getOrElse("")}
@@ -151,15 +151,15 @@ case class OperatorInputExec(
 object OperatorInputExec {
 
   /** @param input which input of which operator this is; `None` until the watermarks are known
-    * @param lateMillis rows at or before it are late (ms); `None`: none is
-    * @param notes whether carried columns are to be noted
+    * @param lateMillis rows at or before it are late (ms); `None` if no row is
+    * @param notes whether carried columns are recorded
     */
   final case class Watermarks(input: Option[Input], lateMillis: Option[Long], notes: Boolean)
 
   val Unset: Watermarks = Watermarks(None, None, notes = false)
   val LateRowsMetric: String = "numLateRows"
 
-  // A window is a bucket of its own; single times share one, so that there are not as many buckets as rows.
+  // Each window has a bucket. Single times share buckets, so that there are fewer buckets than rows.
   private val WindowBucketMillis = 1L
   private val TimeBucketMillis = 1000L
 }

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.tidemark.columns.SplitBy
 
-/** Plans [[SplitBy]]; the limit on event times that move a clock is written by [[ApplyWatermarks]]. */
+/** Plans [[SplitBy]]. [[ApplyWatermarks]] writes the limit on event times later. */
 object SplitByStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case SplitBy(id, column, time, keys, _, child) =>

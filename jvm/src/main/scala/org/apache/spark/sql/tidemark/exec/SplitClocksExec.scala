@@ -12,13 +12,13 @@ import org.apache.spark.sql.tidemark.columns.EventTimeColumns
 import org.apache.spark.sql.tidemark.exec.clocks.{ClockLimits, SplitAccumulator, TaskClocks}
 import org.apache.spark.sql.types.{BooleanType, StringType}
 
-/** Keeps the largest event time of each split while a batch runs; its rows pass unchanged.
+/** Keeps the largest event time of each split while a batch runs; its rows pass through unchanged.
   *
-  * Takes part in whole-stage code generation. A row whose event time is null is no event: it is not noted. Neither is one
-  * that is too far ahead of processing time, which is counted.
+  * Takes part in whole-stage code generation. A row with a null event time moves no clock. Neither does a row that is
+  * too far ahead of the wall clock; such rows are counted.
   *
-  * @param keys what decides a row's split; none: the input is one
-  * @param limits what [[ApplyWatermarks]] has written; `None` until then, and in queries that are left to Spark
+  * @param keys the columns that decide a row's split; without any, the input is one split
+  * @param limits written by [[ApplyWatermarks]]; `None` until then, and in queries that are left to Spark
   */
 case class SplitClocksExec(
     clocksId: UUID,
@@ -34,10 +34,10 @@ case class SplitClocksExec(
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
 
-  /** What this batch has seen, once it has ended. */
+  /** The event times of this batch, once it has ended. */
   @transient lazy val seen: SplitAccumulator = {
     val accumulator = new SplitAccumulator(limited.maxSplits)
-    // Without a name: Spark keeps the values of named ones for every task that it remembers.
+    // Unnamed, because Spark keeps the values of named accumulators for every task in its status store.
     sparkContext.register(accumulator)
     accumulator
   }
@@ -76,7 +76,7 @@ case class SplitClocksExec(
     case Nil => s"$clocks.note($millis);"
     case Seq(one) if TaskClocks.isSimple(one.dataType) =>
       val key = one.genCode(ctx)
-      // As `note` takes it: a text, or a number.
+      // The types that `note` takes: a text or a number.
       val value = one.dataType match {
         case _: StringType => key.value.toString
         case BooleanType => s"(${key.value} ? 1L : 0L)"

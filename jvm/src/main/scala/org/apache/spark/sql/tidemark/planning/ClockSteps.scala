@@ -8,24 +8,25 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvider, RocksDBStateStoreProvider}
 import org.apache.spark.sql.internal.SQLConf
 
-/** Whether a watermark that has gone on by the clock alone is worth a batch without data: only where it may close something.
+/** Whether a watermark that advanced by the wall clock alone is worth a no-data batch: only if it may close something.
   *
-  * The clock never stands still, so without this a query whose inputs are silent would run a batch at every step of it, and
-  * one that is to end when all is read would not end. What goes on because of rows, or of somebody's silence, runs its batch
-  * at once, as in Spark.
+  * The wall clock never stops, so without this rule a query with silent inputs would run a batch at each of its steps,
+  * and a query with `Trigger.AvailableNow` would not end. A watermark that advances because of rows, or because an
+  * input fell idle, runs its batch at once, as in Spark.
   */
 private[tidemark] object ClockSteps {
 
-  /** A batch takes so much less time than passes before the next one that only the clock wants. */
+  /** A no-data batch for the wall clock runs only after this many times the duration of the last batch. */
   val Pauses = 4
 
-  /** Whether it is too soon, as the last batch has taken so long. */
+  /** Whether it is too soon for such a batch, given how long the last one took. */
   def isTooSoon(nowMillis: Long, endMillis: Long, tookMillis: Long): Boolean =
     nowMillis - endMillis < Pauses * tookMillis
 
   /** Whether some operator may have something to emit or evict.
-    * @param plan that of the last batch, when it has run
-    * @param standing what operators work with if the clock is left out, and @param now with it
+    * @param plan the plan of the last batch, after it has run
+    * @param standing the watermarks without the wall clock
+    * @param now the watermarks with it
     */
   def mayClose(plan: SparkPlan, standing: OperatorWatermarks, now: OperatorWatermarks): Boolean = plan.exists {
     case writer: StateStoreWriter =>
@@ -57,7 +58,8 @@ private[tidemark] object ClockSteps {
     }
   }
 
-  /** Whether nothing is in its state. Who does not tell, or has not run in this batch, may have something. */
+  /** Whether the operator's state is empty. One that does not report it, or did not run in this batch, may have state.
+    */
   private def isEmpty(writer: StateStoreWriter): Boolean = {
     val tells = writer match {
       case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec | _: StreamingSymmetricHashJoinExec => true

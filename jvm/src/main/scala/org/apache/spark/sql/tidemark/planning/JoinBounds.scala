@@ -10,8 +10,8 @@ import org.apache.spark.sql.tidemark.columns.EventTimeColumns
 
 /** How the state of each side of a join is bounded, read from its keys and its condition.
   *
-  * The left state is bounded by the right input's watermark and the other way round: a row can leave when no row that is
-  * still to come on the other side could match it.
+  * The right input's watermark bounds the left state, and the left input's watermark the right state. A row can leave
+  * once no future row of the other side can match it.
   */
 private[tidemark] final class JoinBounds(join: StreamingSymmetricHashJoinExec) extends PredicateHelper {
   import JoinBounds._
@@ -34,7 +34,7 @@ private[tidemark] final class JoinBounds(join: StreamingSymmetricHashJoinExec) e
     case None => rangeBound(side)
   }
 
-  /** Whether the bound of a side is one on its active column. */
+  /** Whether the bound of a side is on its active column. */
   def boundsActive(side: Side): Boolean = key match {
     case Some(index) => keyColumn(index, side).map(_.exprId) == active(side).map(_.exprId)
     case None => true
@@ -46,11 +46,11 @@ private[tidemark] final class JoinBounds(join: StreamingSymmetricHashJoinExec) e
       case _ => None
     }
 
-  // A side without a watermark of its own on the equal key takes the other's: no other times can match.
+  // A side whose equal key has no watermark takes the other's: no other times can match.
   private def keyBound(index: Int, side: Side): Option[Bound] =
     Seq(side.other, side).flatMap(of => keyColumn(index, of).map(c => Bound(of, ColumnId(c.exprId.id), 0L))).headOption
 
-  /** The part of the condition that is about the two active columns: one on any other says nothing about them. */
+  /** The part of the condition about the two active columns; a condition on other columns says nothing about these. */
   val range: Option[Expression] = {
     val times = AttributeSet(left ++ right)
     val conjuncts = join.condition.full.toSeq.flatMap(splitConjunctivePredicates)

@@ -25,7 +25,7 @@ private[tidemark] object JoinWatermarks {
     requireFilter(join, join.right, bounds.right, watermarks)
     join.copy(
       condition = scanned(join, bounds),
-      // Rows of each side are filtered below by their own watermark, before they are shuffled.
+      // A filter below the shuffle already drops each side's late rows, by that side's own watermark.
       eventTimeWatermarkForLateEvents = None,
       eventTimeWatermarkForEviction = Some(watermarks.progress(join)),
       stateWatermarkPredicates = JoinStateWatermarkPredicates(
@@ -33,8 +33,8 @@ private[tidemark] object JoinWatermarks {
         right = predicate(join, bounds, Side.Right, watermarks)))
   }
 
-  /** From state format 4 on Spark looks for matches in a range of the active column only, and takes that range from the
-    * whole condition, whatever columns it is about.
+  /** From state format 4 on, Spark looks for matches in a range of the active column only, and derives that range from
+    * the whole condition, even from parts about other columns.
     */
   private def scanned(join: StreamingSymmetricHashJoinExec, bounds: JoinBounds): JoinConditionSplitPredicates =
     if (join.stateFormatVersion < 4) join.condition else join.condition.copy(full = bounds.range)
@@ -60,9 +60,10 @@ private[tidemark] object JoinWatermarks {
     } yield predicate
   }
 
-  /** Of a left semi join Spark works off the right side first, and does not even keep the rows of the batch that are evicted
-    * in it: the left ones of the same batch, which come next, would not find them. By the bound of the batch before none
-    * that is still wanted is closed; what is closed by this one's goes a batch later, or where the left side has no rows.
+  /** In a left semi join Spark processes the right side first, and discards right rows that this batch's watermark
+    * already evicts. Left rows of the same batch come next and would miss them. So the right side uses the bound of the
+    * batch before, which closes no row that is still needed, and is evicted a batch later, or at once if the left side
+    * has no rows.
     */
   private def isAhead(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =
     isWorkedOffFirst(join, side) && mayHaveRows(join.left)
@@ -70,7 +71,7 @@ private[tidemark] object JoinWatermarks {
   private def isWorkedOffFirst(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =
     join.joinType == LeftSemi && side == Side.Right
 
-  // Whatever is not known to give out only what comes in may make rows of its own.
+  // Any operator that is not known to pass on only its input may create rows.
   private def mayHaveRows(plan: SparkPlan): Boolean = plan match {
     case nothing: LocalTableScanExec => nothing.rows.nonEmpty
     case _: ProjectExec | _: FilterExec | _: UnionExec | _: ShuffleExchangeLike => plan.children.exists(mayHaveRows)
@@ -81,9 +82,9 @@ private[tidemark] object JoinWatermarks {
   private def expression(time: Expression, millis: Long): Option[Expression] =
     WatermarkSupport.watermarkExpression(Some(time), Some(millis))
 
-  /** No row in state is older: the batch before has evicted up to its bound, and rows that came later were not late by
-    * their own watermark. Spark may skip that part of its state; without it, it scans all, as it has to where the batch
-    * before may have gone less far.
+  /** No row in state is at or before this time: the batch before evicted up to its bound, and later rows were not late
+    * by their own watermark. Spark may skip that part of its state. Without it Spark scans everything, which is needed
+    * if the batch before evicted less.
     */
   private def scannedUpTo(
       join: StreamingSymmetricHashJoinExec,
@@ -93,7 +94,7 @@ private[tidemark] object JoinWatermarks {
     if (bounds.active(side).isEmpty || !bounds.boundsActive(side) || isWorkedOffFirst(join, side)) None
     else watermarks.evictedBeforeMillis(join, side).map(math.min(_, watermarks.lateMillis(join, side))).filter(_ > 0)
 
-  /** Without the filter late rows would join: that must never run. */
+  /** Refuses a join input without a late filter: late rows would be joined. */
   private def requireFilter(
       join: StateStoreWriter,
       side: SparkPlan,

@@ -37,18 +37,18 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
 
   /** @param columns the event-time columns in the node's output
     * @param begun whether an origin is below
-    * @param marked those columns of which only the mark is known
+    * @param marked the columns of which only the mark is known
     */
   private case class Built(shape: PlanShape, columns: Set[ExprId], begun: Boolean, marked: Set[ExprId] = Set.empty) {
     def has(attribute: NamedExpression): Boolean = columns.contains(attribute.exprId)
 
-    /** Whether the column comes from below an origin, so that there is a watermark for it. */
+    /** Whether the column comes from below an origin, so that it has a watermark. */
     def hasWatermark(attribute: NamedExpression): Boolean = begun && has(attribute)
   }
 
   private def visit(plan: SparkPlan): Built = withMarked(plan, withoutMarked(plan))
 
-  /** With the columns that bear Spark's mark, and of which nothing else is known: those of a Python map or of a table. */
+  /** Adds the columns of which only Spark's mark is known: those of a Python map or of a table. */
   private def withMarked(plan: SparkPlan, built: Built): Built = {
     val more = plan.output.filter { a =>
       EventTimeColumns.isMarked(a) && !built.has(a) && !origins.computed(a.exprId)
@@ -60,7 +60,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
         if (!built.begun) built.shape
         else {
           marks += 1
-          // What a map has taken in is not in its rows any more, and yet they are as old as that.
+          // A map's rows may lack the columns that it read, but they are as old as these.
           val input = built.shape match {
             case PlanShape.Stateless(_, Seq(below), Nil) => below
             case other => other
@@ -81,7 +81,8 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
       val column = origin.eventTime.exprId
       Built(
         PlanShape.Origin("withWatermark", origins.name(origin.nodeId), name(origin.eventTime), below.shape),
-        // Spark takes the mark off the other columns; one of which only the mark was known is event time no more.
+        // Spark removes the mark from the other columns, so a column that had nothing but its mark is no longer event
+        // time.
         below.columns -- below.marked + column,
         begun = true)
     case union: UnionExec => ofUnion(union, union.children.map(visit))
@@ -96,7 +97,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
 
   private def ofStateless(plan: SparkPlan, below: Seq[Built]): Built = {
     val begun = below.exists(_.begun)
-    // Beside an origin a column of a table that bears the mark is as far as all that flows in here.
+    // A marked column of a table beside an origin has the minimum of all that flows in here.
     val known = below.filter(_.begun == begun).flatMap(_.columns).toSet
     val derived = plan match {
       case project: ProjectExec => EventTimeColumns.derive(project.projectList, known, origins.computed)
@@ -121,7 +122,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     Built(shape, columns.map(_._1).toSet, begun, columns.collect { case (to, from) if marked(from) => to }.toSet)
   }
 
-  /** What a reading in a node reads is what comes into that node. */
+  /** An expression in a node reads the watermark of what flows into that node. */
   private def read(reading: WatermarkExpression, node: SparkPlan, below: Seq[Built]): Unit = {
     val found = reading.key match {
       case Some(key) => origins.names.find(_.toString == key).map(Reading.OfOrigin)
@@ -137,7 +138,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     readings(reading.id) = found.getOrElse(throw WatermarkExpression.noWatermark(reading, columns))
   }
 
-  /** The plan that has run reads one shuffle twice; the columns have other names the second time. */
+  /** A plan that has run reads one shuffle twice, the second time with other column ids. */
   private def ofReused(reused: ReusedExchangeExec, below: Built): Built = {
     val columns = reused.child.output.zip(reused.output).filter { case (from, _) => below.has(from) }
     val shape = PlanShape.Stateless(
@@ -149,12 +150,12 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
   }
 
   private def ofUnion(union: UnionExec, below: Seq[Built]): Built = {
-    // Spark takes an input without event time out of the plan of a batch in which it is empty, and with it a union of
-    // which one input is left. Such a union needs no floor; were it counted, the floors of others would change places.
+    // Spark removes an input without event time from the plan of a batch in which it is empty, and with it a union that
+    // has one input left. Such a union needs no floor. If it were counted, the floors of other unions would move.
     val number = if (below.count(_.begun) > 1) Some(unions) else None
     unions += number.size
     val columns = union.output.zipWithIndex.collect {
-      // As in Spark, the first input says which columns are event time.
+      // As in Spark, the first input decides which columns are event time.
       case (out, position) if below.head.has(union.children.head.output(position)) =>
         val inputs = union.children.zip(below).map { case (child, built) =>
           Some(child.output(position)).filter(built.hasWatermark).map(at => id(at.exprId))
@@ -198,7 +199,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
       (left.marked ++ right.marked).intersect(columns))
   }
 
-  /** Whether all inputs of a join side want it to go on while they are idle. */
+  /** Whether all inputs of a join side follow the other side while they are idle. */
   private def follows(side: PlanShape): Boolean = {
     val below = PlanShape.postOrder(side).collect { case origin: PlanShape.Origin => origin.name }
     below.nonEmpty && below.forall(origins.rules(_).followsInJoins)
@@ -218,7 +219,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
 
   private def ofStateful(writer: StateStoreWriter, below: Built): Built = {
     val input = writer.children.head
-    // A limit has no event time of its own; whatever comes in passes.
+    // A limit uses no event time; every row passes.
     val active =
       if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
     if (active.nonEmpty && LateRowFilters.takesAll(writer))
@@ -238,7 +239,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
       active.map(name),
       passes.map(name),
       carried.map(name))
-    // One whose time cannot be told leaves the state as any other value.
+    // A column whose time cannot be read leaves the state as any other value.
     val out = known.map(_.exprId).filter(id => (passes ++ carried).exists(_.exprId == id))
     withBuffers(writer, Built(shape, out.toSet, below.begun, below.marked), carried)
   }
@@ -246,13 +247,13 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
   private def isAggregation(writer: StateStoreWriter): Boolean =
     writer.isInstanceOf[StateStoreSaveExec] || writer.isInstanceOf[SessionWindowStateStoreSaveExec]
 
-  /** The columns that an operator's input notes, in the order in which it does: those that are in the operator's state, and
-    * those inside a value that is.
+  /** The carried columns of an operator's input, in the order in which it records them: those in the operator's state,
+    * and those inside a value in its state.
     */
   private def carriedIn(input: SparkPlan): Seq[Attribute] =
     LateRowFilters.path(input).collectFirst { case noting: OperatorInputExec => noting.carried }.getOrElse(Nil)
 
-  /** What has event time inside it leaves the state in the buffers of the functions that keep it. */
+  /** A value with event time inside it leaves the state in the buffer of the function that keeps it. */
   private def withBuffers(writer: StateStoreWriter, built: Built, carried: Seq[Attribute]): Built = {
     val functions = LateRowFilters.path(writer.children.head).collectFirst { case step: BaseAggregateExec =>
       step.aggregateExpressions
@@ -286,11 +287,11 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
 
 private[tidemark] object PlanShapeBuilder {
 
-  // Columns of which only the mark is known have floors like those of unions, and numbers that no union has.
+  // Columns of which only the mark is known have floors as unions do, with numbers that no union has.
   private val FirstMark = 1 << 20
 
-  /** @param notes what a user should know of the plan, though it runs
-    * @param readings the watermarks that expressions in the plan read, by their ids
+  /** @param notes what the user should know about the plan, although it runs
+    * @param readings the watermarks that expressions in the plan read, by the expressions' ids
     */
   final case class Translated(
       shape: PlanShape,
@@ -298,12 +299,12 @@ private[tidemark] object PlanShapeBuilder {
       notes: Seq[TidemarkError],
       readings: Map[UUID, Reading])
 
-  /** Which watermark of the plan is read. */
+  /** The watermark that an expression reads. */
   sealed trait Reading
   object Reading {
     final case class OfOrigin(name: OriginName) extends Reading
 
-    /** Of a column as it comes out of that part of the plan. */
+    /** The watermark of a column in the output of that part of the plan. */
     final case class OfColumn(from: PlanShape, column: ColumnId) extends Reading
   }
 

@@ -6,16 +6,16 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.{ExpandExec, SparkPlan, UnionExec}
 import org.apache.spark.sql.types.{LongType, TimestampType}
 
-/** When windows end, by the expressions of which Spark makes the column of `window(...)`. Times are µs since the epoch. */
+/** When windows end, computed from the expressions of Spark's `window(...)` column. Times are µs since the epoch. */
 private[tidemark] object WindowEnds {
 
-  /** The first end of a window after that time; `None` where the column is no such window, or cannot be followed to where it
-    * was made.
+  /** The first end of a window after that time; `None` if the column is no such window, or if its expressions are not
+    * in the plan.
     */
   def next(plan: SparkPlan, column: Expression, afterMicros: Long): Option[Long] = column match {
     case window: Attribute =>
       val ends = made(plan, window.exprId).map(end(_, afterMicros))
-      // Of a sliding window each of those that a time is in.
+      // A time is in several sliding windows.
       if (ends.isEmpty || ends.exists(_.isEmpty)) None else ends.flatten.filter(_ > afterMicros).minOption
     case _ => None
   }

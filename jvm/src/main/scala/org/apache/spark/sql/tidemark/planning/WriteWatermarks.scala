@@ -10,16 +10,16 @@ import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
 /** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
   *
-  * Spark has filled in one number per operator already. What is left are the two sides of joins and the operators with
-  * several event-time columns: their [[OperatorInputExec]] gets the watermark by which rows are late (batch n-1's), and
-  * a join the predicates by which each side's state is evicted (batch n's). Idempotent.
+  * Spark has filled in one number per operator. This fills in what Spark has no place for: the two sides of joins, and
+  * operators with several event-time columns. Their [[OperatorInputExec]] gets the watermark that decides which rows
+  * are late (batch n-1's), and a join gets the predicates that evict each side's state (batch n's). Idempotent.
   */
 private[tidemark] object WriteWatermarks {
 
   def apply(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan =
     LateRowsMetricsExec.over(write(plan, watermarks))
 
-  /** With what its expressions read. */
+  /** The plan with the watermarks that its expressions read. */
   def readIn(plan: SparkPlan)(read: WatermarkExpression => WatermarkExpression): SparkPlan = plan.transformUp {
     case node if WatermarkExpression.isIn(node) =>
       node.transformExpressions { case reading: WatermarkExpression => read(reading) }

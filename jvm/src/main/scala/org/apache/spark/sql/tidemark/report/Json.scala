@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-/** JSON as the plain data that Jackson writes. */
+/** Builds JSON from plain data. */
 private[tidemark] object Json {
   private val mapper = new ObjectMapper
 

@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.tidemark.query.RegisterTakeoverListener
 
-/** The check rule that lets Tidemark see every query which a session starts, with the report that is kept of ended ones. */
+/** The check rule that lets Tidemark see each query that a session starts, and keep the last report of ended ones. */
 object ListenForQueries {
   def apply(session: SparkSession): LogicalPlan => Unit = new RegisterTakeoverListener(session, Report.json)
 }

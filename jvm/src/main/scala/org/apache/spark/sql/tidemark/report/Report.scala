@@ -9,9 +9,9 @@ import org.apache.spark.sql.tidemark.query.QueryView
 
 /** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
   *
-  * Times are ms since the epoch; a watermark that is not defined yet is null. `late` is what rows of the next batch are
-  * judged by, `eviction` what its windows are closed and its state is evicted by. `batch` is the last that has ended, null
-  * while none has.
+  * Times are ms since the epoch, and an undefined watermark is null. `late` is the watermark for rows of the next
+  * batch, and `eviction` the one that closes windows and evicts state. `batch` is the last that has ended, null before
+  * the first.
   */
 private[tidemark] object Report {
   import Json.{list, obj}
@@ -42,7 +42,7 @@ private[tidemark] object Report {
       "plan" -> tree.json)
   }
 
-  /** Until the first batch of a run is planned: what the checkpoint's last entry knows. */
+  /** Before the first batch of a run is planned: what the checkpoint's last entry says. */
   private def waiting(recalled: QueryView.Recalled): Seq[(String, Any)] = {
     val entry = recalled.entry
     Seq(
@@ -55,7 +55,7 @@ private[tidemark] object Report {
 
   private def batch(entry: WatermarkEntry): AnyRef = Option.when(entry.batch >= 0)(Long.box(entry.batch)).orNull
 
-  /** @param splits as they are by the decision */
+  /** @param splits the splits by the latest decision */
   private def origin(one: PlanOrigin, entry: WatermarkEntry, decision: Decision, splits: Splits): AnyRef = {
     val state = entry.origins.getOrElse(one.name, OriginState.unheard).copy(splits = splits)
     val now = decision.origin(one.name)
@@ -69,7 +69,7 @@ private[tidemark] object Report {
     obj(plain ++ SplitsReport.fields(one, state, now): _*)
   }
 
-  /** The plan as nested operators; those that only hand on what they get are left out. */
+  /** The plan as nested operators, without those that only pass rows on. */
   private final class Tree(
       plan: PlanShapeBuilder.Translated,
       late: OperatorWatermarks,
@@ -87,7 +87,7 @@ private[tidemark] object Report {
       }
       val columns = flow.out.columns.toSeq.sortBy(_._1.value).map { case (id, held) =>
         val in = flow.shape match {
-          // Each input of a union has its own.
+          // Each input of a union has its own column.
           case _: PlanShape.Union => None
           case _ => below.flatMap(_.columns.get(sources.getOrElse(id, id))).headOption
         }
@@ -106,7 +106,7 @@ private[tidemark] object Report {
       obj(fields: _*)
     }
 
-    /** Who holds a watermark back; where there is one input, nobody needs to be told. */
+    /** The origin that holds a watermark back; null if the query has only one. */
     private def holder(held: AttributedWatermark): String =
       if (query.origins.all.size < 2) null else held.by.map(_.toString).orNull
 
@@ -143,7 +143,7 @@ private[tidemark] object Report {
         "late" -> lateRows.get(input).map(lateness(_, PlanShape.judgedBy(operator, input.side), judged)).orNull)
     }
 
-    /** @param key by which rows are judged; it stays, whoever holds it back at the moment */
+    /** @param key the origin whose watermark decides what is late here; it does not change with the current holder */
     private def lateness(rows: LateRows.Total, key: Option[OriginName], judged: Option[InputWatermarks]): AnyRef = obj(
       "key" -> key.map(_.toString).orNull,
       "held_by" -> judged.map(l => holder(l.input)).orNull,

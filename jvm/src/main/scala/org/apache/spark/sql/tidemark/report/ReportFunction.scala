@@ -9,7 +9,7 @@ import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.session.SqlFunctions
 import org.apache.spark.sql.types.StringType
 
-/** `tidemark_report(id)`: JSON of a query of this application, by its id or its run's; null where it is not known. */
+/** `tidemark_report(id)`: JSON about a query of this application, by its id or its run's id; null if it is unknown. */
 object ReportFunction {
   private val name = "tidemark_report"
 

@@ -5,7 +5,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.session.{SessionConf, SqlFunctions}
 import org.apache.spark.sql.types.StringType
 
-/** `tidemark_settings()`: JSON of what is wrong with the settings of the session; null where nothing is. */
+/** `tidemark_settings()`: the first problem with the session's settings as JSON; null if there is none. */
 object SettingsFunction {
   private val name = "tidemark_settings"
   private val usage =

@@ -6,13 +6,13 @@ import io.tidemark.core._
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 
-/** What a report says of an origin's splits: totals, and the few that matter. One pass over them, whatever their number. */
+/** What a report shows of an origin's splits: totals, and the few that matter. It scans the splits once. */
 private[tidemark] object SplitsReport {
   import Json.{list, obj}
 
   private val Shown = 5
 
-  /** Nothing where an origin is as Spark's. */
+  /** Empty if the origin has no options beyond Spark's. */
   def fields(one: PlanOrigin, state: OriginState, now: Watermark): Seq[(String, Any)] = {
     val rules = one.rules
     if (rules.splitBy.isEmpty && rules.idleAfterMillis.isEmpty && rules.maxAheadMillis.isEmpty) Nil
@@ -39,7 +39,7 @@ private[tidemark] object SplitsReport {
     val all = state.splits
     def clock(split: Int) = all.clock(split).getOrElse(Long.MinValue)
     def are(state: Byte) = Iterator.range(0, all.size).filter(all.state(_) == state)
-    // Those furthest behind, first of those that hold it; and those that fell silent last.
+    // First the splits furthest behind, active ones before those that catch up; then the last that fell idle.
     val worst = (least(are(Coalescer.Active), clock) ++ least(are(Coalescer.CatchingUp), clock)).take(Shown)
     val idle = least(are(Coalescer.Idle), split => -all.lastHeard(split))
     obj(
@@ -55,7 +55,7 @@ private[tidemark] object SplitsReport {
           "behind_ms" -> all.clock(split).flatMap(c => all.largest.map(l => Long.box(l - c))).orNull,
           "last_heard_ms" -> all.lastHeard(split),
           "state" -> (if (all.state(split) == Coalescer.CatchingUp) "catching_up" else "active"),
-          // In a pause of everything nobody gets nearer to it.
+          // While everything is silent, no split gets closer to being idle.
           "idle_at_ms" ->
             rules.idleAfterMillis.filterNot(_ => now.isIdle).map(after =>
               Long.box(all.lastHeard(split) + after)).orNull)
@@ -68,7 +68,7 @@ private[tidemark] object SplitsReport {
       }))
   }
 
-  /** The few with the least rank, in order. */
+  /** The few splits with the lowest rank, in order. */
   private def least(splits: Iterator[Int], rank: Int => Long): Seq[Int] = {
     val found = mutable.PriorityQueue.empty[(Long, Int)]
     splits.foreach { split =>

@@ -4,7 +4,7 @@ import io.tidemark.BuildInfo
 
 import org.apache.spark.sql.tidemark.session.SqlFunctions
 
-/** `tidemark_version()`: which jar is active; how Python (also over Connect) knows that the extension is there. */
+/** `tidemark_version()`: the jar's version. Python, also over Connect, detects the extension by it. */
 object VersionFunction {
   private val name = "tidemark_version"
 

@@ -8,21 +8,21 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The largest event time of each split, where a text or a row says which one.
+/** The largest event time of each split whose key is a text or a row.
   *
-  * A hash table of open addressing, at most half full, in which a key's hash, where its bytes are, and its time lie side by
-  * side. Where splits are many, rows wait in a short queue as those of [[LongKeyMaxima]] do; few are near in memory, and are
-  * found at once.
+  * A hash table with open addressing, at most half full. A key's hash, the place of its bytes, and its time lie side by
+  * side. With many splits, rows wait in a short queue as in [[LongKeyMaxima]]; a small table is in the cache, so there
+  * a row is looked up at once.
   */
 private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String) {
   import BytesKeyMaxima._
 
-  // Of each row that waits its key, and its hash, size and time.
+  // The key, hash, size and time of each queued row.
   private var queue = new Array[Byte](2 * QueuedBytes)
   private var queueLength = 0
   private val waiting = new Array[Long](2 * QueuedRows)
   private var queued = 0
-  // Of no use, but that the machine has to read it.
+  // Written only so that the JIT cannot drop the prefetching reads.
   private[tidemark] var fetched = 0L
 
   private val keys = new Keys(column)
@@ -56,7 +56,7 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
     queued += 2
   }
 
-  /** Reads where each row's split should be, so that all the misses are waited for together, and not one by one. */
+  /** Reads the place of each row's split first, so that the processor waits for all cache misses together. */
   private def fetch(): Unit = {
     val (pairs, bytes) = (this.pairs, keys.bytes)
     val mask = pairs.length - 1
@@ -122,7 +122,7 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
     }
   }
 
-  /** Calls with where each split's key is, and its time. */
+  /** Calls the function with the place of each split's key and with its time. */
   def foreach(found: (Int, Long) => Unit): Unit = {
     drain()
     var at = 0
@@ -132,10 +132,10 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
     }
   }
 
-  /** Points at a key that was a row. */
+  /** Points the row at the bytes of a key. */
   def point(row: UnsafeRow, key: Int): Unit = row.pointTo(keys.bytes, keys.address(key), keys.size(key))
 
-  /** A key that was a text. */
+  /** The text of a key. */
   def text(key: Int): UTF8String = UTF8String.fromAddress(keys.bytes, keys.address(key), keys.size(key))
 }
 
@@ -145,7 +145,7 @@ private object BytesKeyMaxima {
   private final val QueuedBytes = 1 << 14
   private final val MostBytes = 1 << 30
 
-  // The first half of a pair in the table: a key's hash, and where it is, counted from 1.
+  // The first half of a pair in the table: a key's hash, and its place counted from 1.
   private final val Free = 0L
   private def pair(upper: Int, lower: Int): Long = upper.toLong << 32 | lower
   private def upper(pair: Long): Int = (pair >>> 32).toInt
@@ -156,12 +156,12 @@ private object BytesKeyMaxima {
     else if (size > MostBytes) throw new TidemarkException(TidemarkError.splitNamesTooLong(column))
     else Arrays.copyOf(bytes, math.max(size, math.min(bytes.length * 2L, MostBytes.toLong)).toInt)
 
-  /** Keys one behind the other, each after its size. */
+  /** Keys one after the other, each behind its size. */
   private final class Keys(column: String) {
     var bytes = new Array[Byte](1024)
     private var length = 0
 
-    /** Returns where the key is. */
+    /** Returns the place of the key. */
     def add(base: AnyRef, at: Long, size: Int): Int = {
       val key = length
       val end = key.toLong + SizeBytes + size

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.exec.clocks
 
 import io.tidemark.{TidemarkError, TidemarkException}
 
-/** What a task may note of an input's splits.
+/** Limits on the clocks of an input's splits, for its tasks.
   *
   * @param latestMillis event times after it move no clock (ms)
   * @param maxSplits how many splits are allowed

@@ -4,16 +4,16 @@ import io.tidemark.core.KeyedHash
 
 import org.apache.spark.unsafe.Platform.{getByte, getInt, getLong, putByte, putInt, putLong}
 
-/** What is done with the bytes of a key, a word at a time. Keys are short, and a call of the runtime's own routines for
-  * long ones costs more than they do.
+/** Hashes, compares and copies the bytes of a key, a word at a time. Keys are short, so a call of the JVM's routines
+  * for long arrays would cost more than the work itself.
   *
-  * The last word of a key overlaps the one before it, so that nothing beyond its end is touched.
+  * The last word of a key overlaps the one before it, so that nothing beyond the key's end is read or written.
   */
 private[tidemark] object KeyBytes {
   private final val Word = 8
   private final val Half = 4
 
-  /** Equal for equal bytes, in one process: it depends on a key, and on the order of bytes of the machine. */
+  /** Equal for equal bytes within one process: it depends on the process's key and on the machine's byte order. */
   def hash(base: AnyRef, at: Long, size: Int): Int = {
     val hash = new KeyedHash
     if (size >= Word) {

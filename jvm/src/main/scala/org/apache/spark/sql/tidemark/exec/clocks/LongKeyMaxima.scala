@@ -4,11 +4,11 @@ import java.util.Arrays
 
 import io.tidemark.core.KeyedHash
 
-/** The largest event time of each split, where a number says which one.
+/** The largest event time of each split whose key is a number.
   *
-  * A hash table of open addressing, at most half full, in which a number and its time lie side by side. Rows wait in a
-  * short queue, and go into the table many at once: what they find is far apart in memory, and a processor that sees the
-  * next look-ups coming waits for all of them together.
+  * A hash table with open addressing, at most half full, in which a number and its time lie side by side. Rows wait in
+  * a short queue and enter the table together. Their places are far apart in memory, and a processor that sees the next
+  * look-ups coming waits for all of them at once.
   */
 private[tidemark] final class LongKeyMaxima(limits: ClockLimits, column: String) {
   import LongKeyMaxima._
@@ -38,7 +38,7 @@ private[tidemark] final class LongKeyMaxima(limits: ClockLimits, column: String)
   }
 
   private def drain(): Unit = {
-    // All that are queued may be new.
+    // All queued rows may have new keys.
     while (2 * (2 * count + queued) > pairs.length) grow()
     var next = 0
     while (next < queued) {
@@ -55,11 +55,11 @@ private[tidemark] final class LongKeyMaxima(limits: ClockLimits, column: String)
       pairs(at) = key
       count += 1
     }
-    // Also where there was none, which is before all times.
+    // True for a new key too: `NoTime` is before all times.
     if (millis > before) pairs(at + 1) = millis
   }
 
-  /** Where a number is, or where it would be. */
+  /** The place of a number, or the place where it would be. */
   private def place(key: Long): Int = {
     val mask = pairs.length - 1
     var at = (KeyedHash.of(key) >>> shift).toInt << 1
@@ -81,7 +81,7 @@ private[tidemark] final class LongKeyMaxima(limits: ClockLimits, column: String)
 
 private[tidemark] object LongKeyMaxima {
 
-  /** Before any event time: those are µs, and so far from the end of what ms can say. */
+  /** A time before any event time: event times are µs in Spark, so as ms they never reach this. */
   val NoTime: Long = Long.MinValue
 
   private val QueuedRows = 256

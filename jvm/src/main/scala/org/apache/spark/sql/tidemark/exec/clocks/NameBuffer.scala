@@ -5,7 +5,9 @@ import java.util.Arrays
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The bytes of one name after the other, as [[io.tidemark.core.SplitNameTable.encode]] makes them, without new arrays for each. */
+/** The bytes of one name at a time, in the form of [[io.tidemark.core.SplitNameTable.encode]], without a new array for
+  * each.
+  */
 private[tidemark] final class NameBuffer {
   var bytes = new Array[Byte](64)
   var length = 0

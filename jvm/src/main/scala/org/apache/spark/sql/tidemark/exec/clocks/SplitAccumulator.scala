@@ -5,35 +5,33 @@ import io.tidemark.core.{MaxEventTimes, SplitNameTable}
 
 import org.apache.spark.util.AccumulatorV2
 
-/** Brings what the tasks of a batch have seen of an origin's splits to the driver, once per task.
+/** Brings the event times of an origin's splits from the tasks of a batch to the driver, once per task.
   *
-  * Largest times are maxima and rows too far ahead are kept by partition, so that a task which runs twice, speculatively
-  * or because its stage does, changes nothing.
+  * Times are maxima, and rows too far ahead are counted by partition. So a task that runs twice, speculatively or
+  * because its stage does, changes nothing. The value is replaced rather than changed, because an executor sends it
+  * with its heartbeats while the task still runs.
   *
-  * What it holds is replaced and never changed, because an executor sends it along with its heartbeats while the task is
-  * still at work.
-  *
-  * @param maxSplits no more splits than this and one are kept: the query is about to be refused
+  * @param maxSplits how many splits are allowed; one more is kept, and the query is then refused
   */
 private[tidemark] final class SplitAccumulator(maxSplits: Int) extends AccumulatorV2[MaxEventTimes, MaxEventTimes] {
   @volatile private var times = new MaxEventTimes
   @volatile private var farAhead = Map.empty[Long, Long]
-  // Spark takes no failure from a merge: it is remembered, and told to who asks for the whole.
+  // Spark swallows exceptions thrown by `merge`, so the failure is kept and raised by `whole`.
   @volatile private var tooLong = false
 
-  /** What a task has seen of one partition of the input; it may have several. */
+  /** Adds the event times of one partition of the input; a task may have several. */
   def add(seen: MaxEventTimes, partition: Int, rowsFarAhead: Long): Unit = {
     add(seen)
     note(partition.toLong, farAhead.getOrElse(partition.toLong, 0L) + rowsFarAhead)
   }
 
-  /** Rows whose event time was too far ahead of processing time. */
+  /** Rows whose event time was too far ahead of the wall clock. */
   def farAheadRows: Long = farAhead.values.sum
 
   override def value: MaxEventTimes = times
 
-  /** All that was seen.
-    * @throws TidemarkException when it was too much to bring along
+  /** The event times of all tasks.
+    * @throws TidemarkException if there were too many splits to bring to the driver
     */
   def whole(column: String): MaxEventTimes = {
     if (tooLong) throw new TidemarkException(TidemarkError.splitNamesTooLong(column))

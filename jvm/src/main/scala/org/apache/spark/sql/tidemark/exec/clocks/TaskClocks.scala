@@ -10,21 +10,21 @@ import org.apache.spark.sql.tidemark.columns.SplitText
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The largest event time of each split, in one task. Only when the task ends do keys become names. Not thread-safe, as a
-  * task is not.
+/** The largest event time of each split in one task. Keys become names when the task ends. Not thread-safe, as a task
+  * runs on one thread.
   */
 private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
   import LongKeyMaxima.NoTime
   import TaskClocks._
 
-  // Of rows that no key tells apart: the input is not split, or its one key is null.
+  // The rows without a key: the input is not split, or its only key is null.
   private var keyless = NoTime
   private val longs = new LongKeyMaxima(factory.limits, factory.column)
   private val others = new BytesKeyMaxima(factory.limits, factory.column)
   private var farAhead = 0L
   private val latest = factory.limits.latestMillis
 
-  /** Whether an event time may move a clock; one that may not is counted. */
+  /** Whether an event time may move a clock; if not, it is counted. */
   def believes(millis: Long): Boolean = {
     val near = millis <= latest
     if (!near) farAhead += 1
@@ -37,7 +37,7 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
   def note(key: UTF8String, millis: Long): Unit = others.note(key, millis)
   def note(key: UnsafeRow, millis: Long): Unit = others.note(key, millis)
 
-  /** Any of these, where no code is generated. */
+  /** Any of these, for interpreted execution. */
   def noteRow(key: UnsafeRow, millis: Long): Unit = factory.types match {
     case Array() => note(millis)
     case Array(one) if isSimple(one) =>
@@ -50,7 +50,7 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
     case _ => note(key, millis)
   }
 
-  /** What the task has seen, by name. */
+  /** The largest event times of the task, by name. */
   private def times: MaxEventTimes = {
     val all = new MaxEventTimes
     val name = new NameBuffer
@@ -79,7 +79,7 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
         others.foreach { (number, millis) =>
           others.point(key, number)
           texts.write(key, name)
-          // Of values that differ in their bytes alone, as NaN may, the texts are one.
+          // Values that differ only in their bytes, as NaN may, have one text.
           all.note(name.bytes, name.length, millis)
         }
       case _ =>
@@ -96,9 +96,9 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
 
 private[tidemark] object TaskClocks {
 
-  /** What a task needs to begin; goes to executors.
+  /** What a task needs to begin; sent to executors.
     * @param column the event-time column's name, for messages
-    * @param types of the split's expressions
+    * @param types the types of the split's expressions
     */
   final case class Factory(
       into: SplitAccumulator,
@@ -106,17 +106,17 @@ private[tidemark] object TaskClocks {
       types: Array[DataType],
       limits: ClockLimits) {
 
-    /** The clocks of this task; what they have seen is handed over when it ends. */
+    /** The clocks of this task; their times are merged into the accumulator when it ends. */
     def begin(): TaskClocks = {
       val clocks = new TaskClocks(this)
-      // Also where a limit stops the rows early. Of a failed task Spark takes nothing.
+      // A listener, because a limit may stop the rows early. Spark takes nothing from a failed task.
       Option(TaskContext.get()).foreach(task =>
         task.addTaskCompletionListener[Unit](_ => clocks.flush(task.partitionId())))
       clocks
     }
   }
 
-  /** Whether a single key of this type is noted as the text or the whole number that it is in Spark's rows. */
+  /** Whether a single key of this type is stored as the text or the whole number that it is in Spark's rows. */
   def isSimple(kind: DataType): Boolean = kind match {
     case BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | TimestampType | TimestampNTZType |
         _: YearMonthIntervalType | _: DayTimeIntervalType | _: StringType =>
@@ -124,7 +124,7 @@ private[tidemark] object TaskClocks {
     case _ => false
   }
 
-  /** A key that is a number, as the row that it was. */
+  /** Turns a key that is stored as a number back into its row. */
   private final class NumberKey(kind: DataType) {
     private val row = new SpecificInternalRow(Seq(kind))
     private val write: Long => Unit = kind match {
