@@ -28,12 +28,12 @@ import org.apache.spark.sql.tidemark.session.Compatibility
   * {{{
   *   session begins      apply           versions are compared; an error stops the session with its text
   *   a plan is analyzed  resolution      tidemark_event_time becomes a column, its options and its splits
-  *                                       current_watermark and is_late know their column
+  *                                       current_watermark and is_late find their column
   *                                       a second withWatermark keeps the marks of the other columns
-  *                                       options of a watermark are the plan's own, and are not written anywhere
-  *   a query is started  check           the listener that takes queries over is in this session's manager
+  *                                       a watermark's options stay in its plan, and are written nowhere
+  *   a query is started  check           the takeover listener is added to this session's query manager
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
-  *   each batch          optimizer       operator inputs marked (a rule of the query's own session)
+  *   each batch          optimizer       operator inputs inserted (a rule of the query's own session)
   *   each batch          strategy        watermarks, splits and operator inputs planned
   *   each batch          columnar        late and eviction watermarks written into the plan
   * }}}

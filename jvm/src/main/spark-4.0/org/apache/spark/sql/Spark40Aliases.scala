@@ -1,7 +1,7 @@
 package org.apache.spark.sql
 
-// The engine is written in the names of the newest Spark. Many of them are of packages that Spark 4.1 has made; here they
-// are other names for what 4.0 has, so that the sources which all minors share are one.
+// The engine uses the names of the newest Spark. Spark 4.1 moved many classes to new packages; these aliases give the
+// classes of 4.0 the new names, so that all minors share one source.
 
 package catalyst.plans {
   package object logical {
@@ -20,7 +20,7 @@ package execution.streaming {
 
   object StreamingQueryPlanTraverseHelper {
 
-    /** Streaming plans are never adaptive here: there is nothing to unfold. */
+    /** Streaming plans are never adaptive in Spark 4.0, so there is nothing to unfold. */
     def collectFromUnfoldedPlan[A](plan: SparkPlan)(found: PartialFunction[SparkPlan, A]): Seq[A] = plan.collect(found)
   }
 

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.streaming.EventTimeWatermarkExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.session.SessionConf
 
-/** Puts our operator of `withWatermark` in the place of Spark's, whose strategy comes before all others here. */
+/** Replaces Spark's operator of `withWatermark` by Tidemark's. In Spark 4.0 no strategy can run ahead of Spark's own. */
 final class PlanWatermarks(session: SparkSession) extends ColumnarRule {
 
   override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {

@@ -15,7 +15,7 @@ final class PlanWatermarks(session: SparkSession) extends SparkStrategy {
     case _ => Nil
   }
 
-  /** Queries with the real-time trigger are left to Spark, which knows its own operators only there. */
+  /** Leaves queries with the real-time trigger to Spark, which accepts only its own operators there. */
   private def isRealTime(plan: LogicalPlan): Boolean = plan.exists {
     case scan: StreamingDataSourceV2ScanRelation => scan.relation.realTimeModeDuration.isDefined
     case _ => false

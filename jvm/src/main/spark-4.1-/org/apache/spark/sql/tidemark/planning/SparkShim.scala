@@ -3,14 +3,14 @@ package org.apache.spark.sql.tidemark.planning
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
 
-/** What differs between Spark's minor versions, and nothing else. */
+/** Holds what differs between Spark's minor versions, and nothing else. */
 private[tidemark] object SparkShim {
 
-  /** Evicts the join state whose key is `late`. Here Spark always looks through all of it. */
+  /** Evicts the join state whose key is `late`. These minors always scan the whole state. */
   def keyPredicate(late: Expression, millis: Long, scannedUpTo: Option[Long]): JoinStateWatermarkPredicate =
     JoinStateKeyWatermarkPredicate(late)
 
-  /** The same for a time in the row. */
+  /** The same for a time that is in the row. */
   def valuePredicate(late: Expression, millis: Long, scannedUpTo: Option[Long]): JoinStateWatermarkPredicate =
     JoinStateValueWatermarkPredicate(late)
 }
