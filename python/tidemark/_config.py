@@ -1,4 +1,4 @@
-"""Putting the jar and the extension into a session's settings, beside what is there already."""
+"""Adds the jar and the extension to a session's settings, and keeps what is there already."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _EXTENSIONS = "spark.sql.extensions"
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Adds Tidemark's jar and extension to a session builder.
 
-    Appends to `spark.jars` and `spark.sql.extensions` and never replaces what they hold: set on
-    the builder, in `PYSPARK_SUBMIT_ARGS` or in `spark-defaults.conf`. Where
-    `PYSPARK_SUBMIT_ARGS` itself names jars, the jar is added there too, because Spark puts those
-    above the builder's. Calling it twice changes nothing. Settings made on the builder *after*
-    this call replace ours: call it last.
+    It appends to `spark.jars` and `spark.sql.extensions`, and keeps what the builder,
+    `PYSPARK_SUBMIT_ARGS` or `spark-defaults.conf` have set there. If `PYSPARK_SUBMIT_ARGS` names
+    jars, the jar is added there as well, because Spark prefers these to the builder's. A second
+    call changes nothing. Settings made on the builder *after* this call replace these: call it
+    last.
 
     Args:
-        builder: `SparkSession.builder`, with whatever has been set on it.
+        builder: `SparkSession.builder`, with all other settings made.
 
     Returns:
         The same builder.
 
     Raises:
-        TidemarkError: `JAR_MISSING` or `SPARK_VERSION_MISMATCH` when no jar fits, `JAVA_TOO_OLD`
-            before a JVM that could not start Spark, `SESSION_BEFORE_JAR` when the JVM runs already
-            without the jar, `EXTENSION_NOT_SET` when a session runs already without the extension,
+        TidemarkError: `JAR_MISSING` or `SPARK_VERSION_MISMATCH` if no jar fits. `JAVA_TOO_OLD` if
+            Java cannot run Spark. `SESSION_BEFORE_JAR` if the JVM already runs without the jar.
+            `EXTENSION_NOT_SET` if a session already runs without the extension.
             `UNSUPPORTED_ON_CONNECT` for a server that runs elsewhere.
 
     Example:

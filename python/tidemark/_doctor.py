@@ -1,4 +1,4 @@
-"""`doctor`: everything that has to fit together, what does not, and how to fix it."""
+"""`doctor`: checks that versions, jar and extension fit together, and says how to fix what does not."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        check: What was looked at, e.g. `"jar"`.
-        ok: Whether it is as it has to be.
+        check: What was checked, e.g. `"jar"`.
+        ok: Whether it is correct.
         found: What was found, in words.
-        code: The error code of a problem; None where all is well.
-        fix: What comes after "Fix this by"; None where all is well.
+        code: The error code of a problem, or None.
+        fix: The text after "Fix this by", or None.
     """
 
     check: str
@@ -46,19 +46,19 @@ class Diagnosis:
     """All findings, in the order in which they depend on each other.
 
     Attributes:
-        findings: What was looked at. The first problem is usually the cause of those after it.
+        findings: The results. The first problem usually causes those after it.
     """
 
     findings: tuple[Finding, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there is no problem."""
         return all(finding.ok for finding in self.findings)
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """The findings that are not as they have to be."""
+        """The findings that are problems."""
         return tuple(finding for finding in self.findings if not finding.ok)
 
     def __str__(self) -> str:
@@ -72,11 +72,11 @@ class Diagnosis:
 
 
 def doctor(spark: SparkSession | None = None) -> Diagnosis:
-    """Checks versions, jar and extension; never raises, whatever is broken.
+    """Checks versions, jar and extension. It never raises an error, whatever is broken.
 
     Args:
-        spark: The session to look at, classic or Spark Connect. Left out, the one that is running
-            is looked at, and without any only what can be seen beforehand.
+        spark: The session to check, classic or Spark Connect. By default it is the running one. If
+            there is none, only what is known without a session is checked.
 
     Returns:
         The findings: `print` it, or read `ok`, `problems` and `findings`.

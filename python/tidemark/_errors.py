@@ -13,12 +13,12 @@ _MARK = re.compile(r"\[TIDEMARK\.([A-Z][A-Z_]*)\]")
 
 
 class TidemarkError(Exception):
-    """Something Tidemark refuses, with a stable code and the way out.
+    """An error of Tidemark, with a stable code and a way to fix it.
 
     Attributes:
-        code: The stable name of the refusal, in capitals, e.g. `UNKNOWN_COLUMN`.
-        message: One sentence that names the column, operator or setting, without a full stop.
-        fix: What comes after "Fix this by", without a full stop.
+        code: The stable name of the error, in capitals, e.g. `UNKNOWN_COLUMN`.
+        message: A sentence that names the column, operator or setting, without its final period.
+        fix: The text after "Fix this by", without its final period.
     """
 
     def __init__(self, code: str, message: str, fix: str) -> None:
@@ -33,13 +33,13 @@ class TidemarkError(Exception):
 
 
 def error_code(error: BaseException) -> str | None:
-    """The Tidemark code an exception carries, wherever in its chain of causes it is.
+    """The Tidemark code of an exception, from anywhere in its chain of causes.
 
     Args:
-        error: Any exception: Tidemark's own, or one of PySpark's that brings a JVM error along.
+        error: Any exception: Tidemark's own, or one of PySpark's that wraps a JVM error.
 
     Returns:
-        The code without its prefix, e.g. `"DUPLICATE_KEY"`, or None for an error of others.
+        The code without its prefix, e.g. `"DUPLICATE_KEY"`, or None for any other error.
 
     Example:
         >>> error_code(RuntimeError("job failed: [TIDEMARK.DUPLICATE_KEY] The key ..."))

@@ -10,7 +10,7 @@ from tidemark._errors import TidemarkError
 from tidemark._version import __version__
 
 EXTENSION = "io.tidemark.TidemarkExtension"
-"""The class that `spark.sql.extensions` has to name."""
+"""The class that `spark.sql.extensions` must name."""
 
 _NAME = re.compile(r"tidemark-spark-(\d+\.\d+)_2\.13-(.+)\.jar")
 
@@ -37,18 +37,18 @@ def jar_minor(path: str) -> str | None:
 def jar_path(spark_version: str | None = None) -> str:
     """The path of the bundled jar that fits a Spark version.
 
-    For those who set `spark.jars` and `spark.sql.extensions` themselves, or pass the jar to
+    Use it to set `spark.jars` and `spark.sql.extensions` yourself, or to pass the jar to
     `spark-submit --jars`.
 
     Args:
-        spark_version: A Spark version such as `"4.3"` or `"4.3.0"`; pyspark's own when left out.
+        spark_version: A Spark version such as `"4.3"` or `"4.3.0"`. By default it is pyspark's.
 
     Returns:
         The absolute path of the jar.
 
     Raises:
-        TidemarkError: `SPARK_VERSION_MISMATCH` when jars are there but none for this Spark minor,
-            `JAR_MISSING` when the package carries no jar at all or one of another release.
+        TidemarkError: `SPARK_VERSION_MISMATCH` if there are jars but none for this Spark minor,
+            `JAR_MISSING` if the package contains no jar, or one of another release.
     """
     minor = minor_of(spark_version or _bridge.pyspark_version())
     jar = jar_directory() / f"tidemark-spark-{minor}_2.13-{__version__}.jar"

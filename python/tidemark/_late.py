@@ -18,22 +18,22 @@ _Node = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class LateRows:
-    """Late rows of one input of one stateful operator, since the query was started.
+    """Late rows of one input of one stateful operator, since the query started.
 
     Attributes:
-        key: The key of the watermark by which rows are judged there. It is that of the column which
-            the operator goes by, for a union that of the first input, and stays the same all along.
-            None where it is not known what that column comes from.
-        operator: What the operator is, such as `aggregation`.
+        key: The key of the watermark that judges the rows there: that of the operator's column, or
+            of a union's first input. It never changes. None if it is not known what that column
+            comes from.
+        operator: The kind of the operator, such as `aggregation`.
         operator_id: Its number in Spark's checkpoint and in `stateOperators` of the progress.
         side: `left` or `right` for a join, None for all others.
-        rows: How many rows were late, counted one by one where they come in.
+        rows: How many rows were late, counted one by one where they arrive.
         most_late: How far behind the watermark the latest of them was; for a window, its end.
-        last_rows: How many there were in the last batch that had any.
-        last_late: How far behind the latest of these was.
-        last_batch: That batch.
-        held_by: The key of the input that holds this watermark back at the moment, which changes;
-            None where the query has one input, or where there is no watermark yet.
+        last_rows: How many late rows the last batch with late rows had.
+        last_late: How far behind the watermark the latest of these was.
+        last_batch: The number of that batch.
+        held_by: The key of the input that currently holds this watermark back. None if the query
+            has one input, or if there is no watermark yet.
     """
 
     key: str | None
@@ -49,20 +49,20 @@ class LateRows:
 
 
 def late_rows(query: StreamingQuery, *, spark: SparkSession | None = None) -> list[LateRows]:
-    """Counts the rows that each stateful operator has found late, with how late they were.
+    """Counts the late rows of each stateful operator, and says how late they were.
 
-    A row is late where its event time is not after the watermark of the batch before. Rows count
-    where they enter the operator, before anything is aggregated; Spark's own
-    `numRowsDroppedByWatermark` counts what is left of them by then. Works on classic and Spark
-    Connect queries.
+    A row is late if its event time is at or before the watermark of the previous batch. Rows are
+    counted where they enter the operator, before any aggregation. Spark's own
+    `numRowsDroppedByWatermark` counts what is left after a partial aggregation. Works on classic
+    and Spark Connect queries.
 
     Args:
         query: The query, running or just stopped.
-        spark: The session to ask; the query's own when left out.
+        spark: The session to ask. By default it is the query's own.
 
     Returns:
-        One element for each input of an operator that drops late rows, also where there were none;
-        nothing for operators that take all, and for queries that Tidemark does not run.
+        One element for each input of an operator that drops late rows, even if there were none. No
+        element for other operators, and for queries that Tidemark does not manage.
 
     Raises:
         TidemarkError: `NOT_A_QUERY`; when the extension is not active in the session, as for

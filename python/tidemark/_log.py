@@ -1,4 +1,4 @@
-"""`log`: what a query's checkpoint says of its watermarks, batch by batch, without the query."""
+"""`log`: the watermarks in a query's checkpoint, batch by batch, without the query."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 def log(checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None) -> DataFrame:
     """The watermark log of a query as a DataFrame, whether the query is running or not.
 
-    The answer to "why did last night's job write nothing": which input had come how far with each
-    batch, and which of its splits held it. The query is not started, and nothing is written. As
-    many batches are there as Spark keeps (`spark.sql.streaming.minBatchesToRetain`, 100). In SQL:
+    It answers "why did last night's job write nothing": the watermark of each input after each
+    batch, and the split that held it. The query is not started, and nothing is written. The table
+    has as many batches as Spark keeps (`spark.sql.streaming.minBatchesToRetain`, 100). In SQL:
     `SELECT * FROM tidemark_log('checkpoint')`. Works on classic and Spark Connect alike.
 
     Args:
-        checkpoint: The `checkpointLocation` of the query, as Spark (on Connect: the server) finds it.
-        spark: The session to read with; the active one when left out.
+        checkpoint: The query's `checkpointLocation`, as Spark (on Connect: the server) finds it.
+        spark: The session to read with. By default it is the active one.
 
     Returns:
-        A row for each batch, input and split: `batch` (LONG), `time` (TIMESTAMP, when the batch
-        was begun), `key` (the watermark's), `split` (null where the input is not split), `clock`
-        (TIMESTAMP, how far the split has come, null before its first row), `watermark` (TIMESTAMP,
-        the input's when the batch had ended), `idle` (the split, or an input of which nothing is
-        known), and `held_by`, the split that the watermark waits for.
+        A row for each batch, input and split, with these columns: `batch` (LONG); `time`
+        (TIMESTAMP, when the batch began); `key` (the watermark's); `split` (null if the input has
+        no splits); `clock` (TIMESTAMP, the split's clock, null before its first row); `watermark`
+        (TIMESTAMP, the input's after the batch); `idle` (whether the split, or an input without a
+        row so far, is idle); and `held_by` (the split that the watermark waits for).
 
     Raises:
-        TidemarkError: `NO_LOG` for what is no location; when the extension is not active in the
-            session, as for `with_watermark`.
-        IllegalArgumentException: By Spark, with the code `NO_LOG` in it (`error_code` reads it)
-            where there is no log. Where one cannot be read, the job that reads it fails with the
-            code `CHECKPOINT_ENTRY_DAMAGED`.
+        TidemarkError: `NO_LOG` if `checkpoint` is not a location, or if the extension is not active
+            in the session, as for `with_watermark`.
+        IllegalArgumentException: From Spark, with the code `NO_LOG` in it (`error_code` reads it),
+            if there is no log. If a log cannot be read, the job that reads it fails with the code
+            `CHECKPOINT_ENTRY_DAMAGED`.
 
     Example:
         >>> rows = tidemark.log("/checkpoints/orders")  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""`current_watermark` and `is_late`: the watermark at a place of a streaming query, as columns."""
+"""`current_watermark` and `is_late`: the watermark at a place in a streaming query, as columns."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ if TYPE_CHECKING:
 
 
 def current_watermark(column: str | Column | None = None, *, key: str | None = None) -> Column:
-    """The watermark by which rows that come to this place of a query are late in this batch.
+    """The watermark at this place in a query, by which rows are late in this batch.
 
-    That is the watermark of the batch before, which is what Spark's operators drop late rows by:
-    what a batch has seen counts from the batch after the next one on (a query with state runs a
-    batch without data in between, one without state does not). In SQL: `current_watermark(time)`,
+    That is the watermark of the previous batch, by which Spark's operators drop late rows. Rows of
+    a batch therefore count from the batch after the next one on. (A stateful query runs a no-data
+    batch in between, a stateless one does not.) In SQL: `current_watermark(time)`,
     `current_watermark('key')`, `current_watermark()`. Works on classic and Spark Connect alike.
 
     Args:
-        column: An event-time column, or a window, that the row has at this place. Left out: the
-            only one that there is.
-        key: The name of a watermark (`with_watermark(..., key=...)`, or its column's name), whose
-            input may be anywhere in the query; instead of a column.
+        column: An event-time column, or a window, that the row has at this place. By default it is
+            the only column with a watermark.
+        key: The name of a watermark, instead of a column: `with_watermark(..., key=...)`, or its
+            column's name. Its input may be anywhere in the query.
 
     Returns:
-        A `TIMESTAMP` column. Null where there is no watermark yet, and in batch queries, to which
-        a DataFrame inside `foreachBatch` belongs.
+        A `TIMESTAMP` column. It is null if there is no watermark yet, and in batch queries. A
+        DataFrame inside `foreachBatch` is a batch query.
 
     Raises:
-        TypeError: Where both a column and a key are given.
-        IllegalArgumentException: By Spark, with the code `NO_WATERMARK` in it (`error_code` reads it):
-            the column has none there. Some mistakes come out only when the query begins.
+        TypeError: If both a column and a key are given.
+        IllegalArgumentException: From Spark, with the code `NO_WATERMARK` in it (`error_code` reads
+            it), if the column has no watermark there. Some mistakes show only when the query starts.
 
     Example:
         >>> behind = F.col("time") < current_watermark("time")  # doctest: +SKIP
@@ -38,7 +38,7 @@ def current_watermark(column: str | Column | None = None, *, key: str | None = N
 
     if key is not None:
         if column is not None:
-            raise TypeError("current_watermark takes a column or a key, and not both")
+            raise TypeError("current_watermark takes a column or a key, not both")
         return F.call_function("current_watermark", F.lit(key))
     if column is None:
         return F.call_function("current_watermark")
@@ -48,17 +48,17 @@ def current_watermark(column: str | Column | None = None, *, key: str | None = N
 def is_late(column: str | Column) -> Column:
     """Whether a row is late at this place of a query: at or before `current_watermark(column)`.
 
-    A stateful operator that comes next, and goes by that column, drops exactly these rows. Keep
-    them by sending them elsewhere first, or count them with `observe`. In SQL: `is_late(time)`.
+    If the next stateful operator uses that column, it drops exactly these rows. To keep them, send
+    them elsewhere first, or count them with `observe`. In SQL: `is_late(time)`.
 
-    Ask for the column that the operator goes by. Any other finds rows that are not dropped:
+    Ask for the column that the operator uses. Any other column finds rows that are not dropped:
 
-    - windows, sessions: the window itself, selected before it is grouped by. A row may be behind
-      the watermark by its time while its window is open.
+    - windows, sessions: the window itself, selected before the grouping. A row's time may be behind
+      the watermark while its window is open.
     - an aggregation by the time alone: that time.
     - a join: on each side the time in its condition.
     - deduplication: the event-time column among its keys, else the one declared last.
-    - functions with state: the event-time column, of several the one declared last.
+    - functions with state: the event-time column; if there are several, the one declared last.
 
     Args:
         column: An event-time column, or a window (by its end), that the row has at this place.
@@ -67,7 +67,8 @@ def is_late(column: str | Column) -> Column:
         A `BOOLEAN` column, never null: false where the time is null, and in batch queries.
 
     Raises:
-        IllegalArgumentException: By Spark, with the code `NO_WATERMARK` in it; see `current_watermark`.
+        IllegalArgumentException: From Spark, with the code `NO_WATERMARK` in it, as for
+            `current_watermark`.
 
     Example:
         >>> hourly = readings.select("*", F.window("time", "1 hour").alias("window"))  # doctest: +SKIP

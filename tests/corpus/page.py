@@ -21,7 +21,7 @@ KINDS = {
     "joins": "Joins",
     "several": "Unions and several watermarks",
     "maps": "Functions in Python, structs and arrays",
-    "state": "A state of one's own",
+    "state": "Stateful functions",
     "sql": "SQL",
     "rest": "Sinks and triggers",
 }

@@ -1,4 +1,4 @@
-"""`report`: where each watermark of a running query stands, and what holds it back."""
+"""`report`: the value of each watermark of a running query, and what holds it back."""
 
 from __future__ import annotations
 
@@ -17,30 +17,29 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """One look at a query: `str()` gives a tree to read, `to_dict()` the same as plain data.
+    """A snapshot of a query: `str()` returns a readable tree, `to_dict()` the same as plain data.
 
-    The data is what the engine says, field by field: `query`, `batch`, `engine`, `reason`,
-    `origins` (one per `withWatermark`), `notes` and `plan` (the operators, nested). Times are
-    milliseconds since the epoch in UTC, None where a watermark is not defined yet; `batch` is the
-    last batch that has ended, None while none has. Until a run has planned its first batch,
-    `waiting_since` is `"start"` or `"restart"`, `plan` is None, and all else is what the
-    checkpoint's last entry knows.
+    The data has the engine's fields: `query`, `batch`, `engine`, `reason`, `origins` (one per
+    `withWatermark`), `notes` and `plan` (the operators, nested). Times are milliseconds since the
+    epoch in UTC, or None if a watermark is not defined yet. `batch` is the last batch that has
+    ended, or None. Until a run has planned its first batch, `waiting_since` is `"start"` or
+    `"restart"`, and `plan` is None. Everything else then comes from the checkpoint's last entry.
 
-    An origin with splits or an idle setting has more: `split_by`, `idle_after_ms`, `on_return`,
-    `when_all`, `at_join`, `max_ahead_ms`, `idle` (all of it), `waiting` (rows are there to be read),
-    `far_ahead_rows`, and `splits` with the totals, the `worst` five that are furthest behind, and
-    `idle_ones`, at most five.
+    An origin with splits or an idle setting has more fields: `split_by`, `idle_after_ms`,
+    `on_return`, `when_all`, `at_join`, `max_ahead_ms`, `idle` (the whole input), `waiting` (rows wait to be
+    read), `far_ahead_rows` and `splits`. `splits` has the totals, the `worst` five that are
+    furthest behind, and at most five `idle_ones`.
 
-    An operator that drops late rows, or each side of a join, has `late` once a batch has ended:
-    what `late_rows` gives, with lengths of time in ms (`most_ms`, `last_ms`). Its `key` says by
-    which watermark rows are judged there, its `held_by` who holds that back at the moment.
+    An operator that drops late rows, or each side of a join, has `late` once a batch has ended. It
+    has what `late_rows` returns, with lengths of time in ms (`most_ms`, `last_ms`). Its `key` names
+    the watermark that judges rows there, and its `held_by` what currently holds that back.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:
         self._data = data
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain dictionaries, lists, numbers and text; a copy of its own."""
+        """A copy of the report as plain dictionaries, lists, numbers and text."""
         return copy.deepcopy(self._data)
 
     def __str__(self) -> str:
@@ -52,18 +51,18 @@ class Report:
 
 
 def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Report:
-    """Looks at a query's watermarks: every operator, every event-time column, who holds it back.
+    """Reports a query's watermarks: each operator, each event-time column, what holds it back.
 
-    Works on classic and Spark Connect queries. A query that Tidemark does not run (it has no
-    watermark, or is left to Spark) gives a report that says so. One that has been started and has
-    not planned a batch yet is known by what its checkpoint says.
+    Works on classic and Spark Connect queries. If Tidemark does not manage a query (it has no
+    watermark, or is left to Spark), the report says so. For a query that has not planned a batch
+    yet, the report shows what its checkpoint has.
 
     Args:
         query: The running query.
-        spark: The session to ask; the query's own when left out.
+        spark: The session to ask. By default it is the query's own.
 
     Returns:
-        The report as of the last batch that has ended.
+        The report after the last batch that has ended.
 
     Raises:
         TidemarkError: `NOT_A_QUERY`; when the extension is not active in the session, as for

@@ -144,7 +144,7 @@ def _split(one: _Node) -> str:
 
 def _heard(one: _Node, silence: str | None = None) -> Iterator[str]:
     if one.get("last_heard_ms") is not None:
-        yield f"last heard {instant(one['last_heard_ms'])}"
+        yield f"last active {instant(one['last_heard_ms'])}"
     if one.get("idle_at_ms") is not None:
         yield f"idle at {instant(one['idle_at_ms'])} if {silence or 'nothing arrives'}"
 
