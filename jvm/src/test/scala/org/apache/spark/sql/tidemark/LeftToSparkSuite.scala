@@ -163,7 +163,7 @@ class LeftToSparkSuite extends RefusalsTest {
   test("a query whose start nobody has seen fails when it is planned") {
     afterTakeover(RunningQueries.finished(_, Report.json)) {
       val (stream, events) = timed("t", "0 seconds")
-      testStream(counted(events, "t"))(AddData(stream, 1 -> at("10:00")), refusal("TAKEOVER_FAILED", "was not seen"))
+      testStream(counted(events, "t"))(AddData(stream, 1 -> at("10:00")), refusal("TAKEOVER_FAILED", "did not see"))
     }
   }
 
