@@ -26,9 +26,9 @@ class Report:
     `"restart"`, and `plan` is None. Everything else then comes from the checkpoint's last entry.
 
     An origin with splits or an idle setting has more fields: `split_by`, `idle_after_ms`,
-    `on_return`, `when_all`, `at_join`, `max_ahead_ms`, `idle` (the whole input), `waiting` (rows wait to be
-    read), `far_ahead_rows` and `splits`. `splits` has the totals, the `worst` five that are
-    furthest behind, and at most five `idle_ones`.
+    `on_return`, `when_all`, `at_join`, `max_ahead_ms`, `idle` (the whole input), `waiting` (rows
+    wait to be read), `far_ahead_rows` and `splits`. `splits` has the totals, the `worst` five that
+    are furthest behind, and at most five `idle_ones`.
 
     An operator that drops late rows, or each side of a join, has `late` once a batch has ended. It
     has what `late_rows` returns, with lengths of time in ms (`most_ms`, `last_ms`). Its `key` names
