@@ -98,14 +98,14 @@ def test_times_are_refused_under_the_option_they_were_given_for() -> None:
 
 def test_the_short_and_the_long_form_at_once_are_refused_by_name() -> None:
     assert refusal(idle_after="1 minute", idle=Idle("1 minute")) == (
-        "INVALID_OPTION: idle_after and idle are both given, and idle_after is the short form of idle"
+        "INVALID_OPTION: idle_after and idle are both given, but idle_after is the short form of idle"
     )
 
 
 @pytest.mark.parametrize("value", ["1 minute", timedelta(minutes=1), {"after": "1 minute"}])
 def test_idle_is_an_idle(value: object) -> None:
     assert refusal(idle=value).startswith("INVALID_OPTION: idle is ")
-    assert "it has to be a tidemark.Idle" in refusal(idle=value)
+    assert "it must be a tidemark.Idle" in refusal(idle=value)
 
 
 @pytest.mark.parametrize("option", ["on_return", "when_all", "at_join"])
@@ -152,7 +152,7 @@ def test_expected_splits_are_a_list() -> None:
     with pytest.raises(TidemarkError) as caught:
         SplitBy("device", expected=wrong)
     assert sentence(caught.value) == (
-        "INVALID_SPLITS: SplitBy.expected is of type str, and it has to be a list"
+        "INVALID_SPLITS: SplitBy.expected is of type str, but it must be a list"
     )
 
 

@@ -78,9 +78,9 @@ def test_any_iterable_will_do_and_each_split_counts_once() -> None:
 @pytest.mark.parametrize(
     ("expected", "width", "said"),
     [
-        (["a"], 2, "'a' has 1 value, and split_by has 2 expressions"),
-        ([("a", "b", "c")], 2, "has 3 values, and split_by has 2 expressions"),
-        ([("a", "b")], 1, "has 2 values, and split_by has 1 expression"),
+        (["a"], 2, "'a' has 1 value, but split_by has 2 expressions"),
+        ([("a", "b", "c")], 2, "has 3 values, but split_by has 2 expressions"),
+        ([("a", "b")], 1, "has 2 values, but split_by has 1 expression"),
         ([()], 1, "has 0 values"),
         ("abc", 1, "is of type str"),
         (b"abc", 1, "is of type bytes"),

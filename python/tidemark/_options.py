@@ -77,7 +77,7 @@ def _name(key: object) -> str:
         return key
     raise TidemarkError(
         "INVALID_OPTION",
-        f"key is {key!r}, and it has to be a name",
+        f"key is {key!r}, but it must be a name",
         'giving text, such as "orders", or by leaving it out: the column\'s name is used then',
     )
 
@@ -88,13 +88,13 @@ def _one_idle(idle_after: str | timedelta | None, idle: object) -> Idle:
     if not isinstance(idle, Idle):
         raise TidemarkError(
             "INVALID_OPTION",
-            f"idle is {idle!r} of type {type(idle).__name__}, and it has to be a tidemark.Idle",
+            f"idle is {idle!r} of type {type(idle).__name__}, but it must be a tidemark.Idle",
             'giving idle=tidemark.Idle(after="1 minute"), or idle_after="1 minute" for short',
         )
     if idle_after is not None:
         raise TidemarkError(
             "INVALID_OPTION",
-            "idle_after and idle are both given, and idle_after is the short form of idle",
+            "idle_after and idle are both given, but idle_after is the short form of idle",
             f"giving idle=tidemark.Idle(after={idle_after!r}, ...) alone",
         )
     return idle

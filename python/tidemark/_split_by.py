@@ -93,7 +93,7 @@ def _several(by: str | Column | Sequence[str | Column]) -> tuple[str | Column, .
         raise TidemarkError(
             "INVALID_SPLITS",
             "split_by is an empty list",
-            "naming what tells the splits apart, or by leaving it out: the input is one split then",
+            "naming what distinguishes the splits, or by leaving it out for a single split",
         )
     for one in several:
         _require_name_or_column(one)

@@ -27,7 +27,7 @@ def listed(
     if isinstance(expected, (str, bytes, Mapping)) or not isinstance(expected, Iterable):
         raise TidemarkError(
             "INVALID_SPLITS",
-            f"SplitBy.expected is of type {type(expected).__name__}, and it has to be a list",
+            f"SplitBy.expected is of type {type(expected).__name__}, but it must be a list",
             "giving a list of the splits' values",
         )
     return tuple(expected)
@@ -60,7 +60,7 @@ def _name(one: object, width: int) -> tuple[str | None, ...]:
     if len(values) != width:
         raise TidemarkError(
             "INVALID_SPLITS",
-            f"The expected split {one!r} has {_counted(len(values), 'value')}, and split_by has "
+            f"The expected split {one!r} has {_counted(len(values), 'value')}, but split_by has "
             f"{_counted(width, 'expression')}",
             "giving a tuple with a value for each expression"
             if width > 1
@@ -89,7 +89,7 @@ def _encodable(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise _no_one_text(text, "is no valid Unicode") from None
+        raise _no_one_text(text, "is not valid Unicode") from None
     return text
 
 
@@ -107,8 +107,8 @@ def _timestamp(value: datetime) -> str:
 def _no_one_text(value: object, problem: str) -> TidemarkError:
     return TidemarkError(
         "INVALID_SPLITS",
-        f"The expected split value {value!r} {problem}, so what it reads as in Spark is not known",
-        "giving it as text, as Spark's cast to STRING shows it (times in UTC, bytes as hex)",
+        f"The expected split value {value!r} {problem}, so its text in Spark is not known",
+        "giving it as text, as Spark's cast to STRING returns it (times in UTC, bytes as hex)",
     )
 
 

@@ -157,7 +157,7 @@ def _with_options(
     if is_name_of_several(df, field.name):
         raise TidemarkError(
             "UNKNOWN_COLUMN",
-            f"Several columns are called {field.name!r}, so no key and no splits can be put on one "
+            f"Several columns are called {field.name!r}, so a key or splits cannot be set for one "
             "of them",
             "renaming them apart first, or by giving each its watermark before the join",
         )

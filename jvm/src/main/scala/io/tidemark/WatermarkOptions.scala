@@ -2,13 +2,13 @@ package io.tidemark
 
 import org.apache.spark.sql.Column
 
-/** What a watermark is to be like. What is left out is as the session's `spark.tidemark.*` settings say.
+/** The options of a watermark. Any option that is left out follows the session's `spark.tidemark.*` settings.
   *
   * Lengths of time are text that Spark reads as an interval, such as `1 minute`; a month has 31 days. They are a
-  * millisecond or more; `none`: there is none, whatever the session's setting.
+  * millisecond or more. `none` switches the session's setting off.
   *
-  * @param key the name of this watermark in reports and in the checkpoint; else the column's name
-  * @param splitBy the parts of the input that have a clock of their own
+  * @param key the name of this watermark in reports and in the checkpoint. By default it is the column's name
+  * @param splitBy the parts of the input that have their own clocks
   * @param idle when the input or a split is idle, and what happens then
   * @param maxAhead how far an event time may be ahead of processing time and still advance the watermark
   */
@@ -18,11 +18,11 @@ final case class WatermarkOptions(
     idle: Idle = Idle(),
     maxAhead: Option[String] = None)
 
-/** The splits of an input: parts with a clock of their own, such as partitions or devices.
+/** The splits of an input: parts with their own clocks, such as partitions or devices.
   *
-  * @param by expressions that say which split a row belongs to; none: the input is one split
-  * @param expected splits that hold the watermark back until they have a row or are idle: for each the value of every
-  *   expression as Spark casts it to text (timestamps in UTC), `None` for null
+  * @param by expressions that decide which split a row belongs to. Without any, the input is one split
+  * @param expected splits that hold the watermark back until they have a row or are idle. Each has the value of every
+  *   expression, as Spark casts it to text (timestamps in UTC), with `None` for null
   */
 final case class SplitBy(by: Seq[Column] = Nil, expected: Seq[Seq[Option[String]]] = Nil)
 

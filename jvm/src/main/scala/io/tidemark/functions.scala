@@ -9,20 +9,20 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions.{call_function, col, lit}
 
-/** Tidemark for Scala users; what `tidemark.with_watermark` is in Python. */
+/** Tidemark for Scala users: the same as `tidemark.with_watermark` and its companions in Python. */
 object functions {
   private val mapper = new ObjectMapper
 
-  /** Declares a column as event time, with a watermark of its own: `df.withWatermark`, and what goes beyond it.
+  /** Declares a column as event time with its own watermark: `df.withWatermark`, with more options.
     *
     * {{{
     * withWatermark(orders, "time", "10 minutes", WatermarkOptions(
     *   key = Some("orders"), splitBy = SplitBy($"topic", $"partition"), idle = Idle("1 minute")))
     * }}}
     *
-    * @param column a top-level column; its name is taken as it is, dots and blanks included
-    * @param delay how late rows may come, as Spark's interval text
-    * @throws TidemarkException `INVALID_OPTION`, `INVALID_SPLITS`; where the session has no Tidemark extension, Spark says
+    * @param column the exact name of a top-level column, which may contain dots and blanks
+    * @param delay how late rows may arrive, as Spark's interval text
+    * @throws TidemarkException `INVALID_OPTION`, `INVALID_SPLITS`. In a session without the Tidemark extension, Spark says
     *   that there is no function `tidemark_event_time`
     */
   def withWatermark(
@@ -35,25 +35,25 @@ object functions {
     df.withColumn(column, call_function("tidemark_event_time", arguments: _*)).withWatermark(time, delay)
   }
 
-  /** The watermark of the one event-time column there is, by which rows that come here are late in this batch; null where
-    * there is none yet, and in batch queries.
+  /** The watermark of the only event-time column at this place in the query, by which rows are late in this batch. It is
+    * null before the first watermark, and in batch queries.
     *
-    * @throws TidemarkException `NO_WATERMARK` where there is none or several; by then or when the query's first batch is
-    *   planned. `LEFT_TO_SPARK` in a query whose watermarks are Spark's own
+    * @throws TidemarkException `NO_WATERMARK` if there is none or several, here or when the query's first batch is planned.
+    *   `LEFT_TO_SPARK` in a query that is left to stock Spark
     */
   def currentWatermark(): Column = call_function("current_watermark")
 
-  /** The same of an event-time column, or of a window. */
+  /** The same for an event-time column or a window. */
   def currentWatermark(column: Column): Column = call_function("current_watermark", column)
 
-  /** The same of the input whose watermark has that key, wherever in the query it is. */
+  /** The same for the input whose watermark has that key, anywhere in the query. */
   def currentWatermark(key: String): Column = call_function("current_watermark", lit(key))
 
-  /** Whether a row is late by that event-time column where it is now: at or before [[currentWatermark]]. A null time is
-    * never late, and nothing is in a batch query. An operator drops by the column that it goes by: ask for the window in
-    * front of an aggregation by windows.
+  /** Whether a row is late by that event-time column at this place in the query: at or before [[currentWatermark]]. A null
+    * time is never late, and no row of a batch query is. Ask for the column that the next operator uses: before an
+    * aggregation by windows that is the window.
     *
-    * @throws TidemarkException as [[currentWatermark]]
+    * @throws TidemarkException as for [[currentWatermark]]
     */
   def isLate(column: Column): Column = call_function("is_late", column)
 
