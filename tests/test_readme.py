@@ -12,16 +12,11 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from support.pages import ROOT, blocks, name_of
 
-ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "python" / "README.md"]
 
 ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
-
-
-def blocks(page: Path) -> list[tuple[str, str]]:
-    pattern = r"^```(python|text)\n(.*?)^```"
-    return re.findall(pattern, page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
 def plain(text: str) -> str:
@@ -29,7 +24,7 @@ def plain(text: str) -> str:
     return ID.sub("<id>", text).strip()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_the_examples_run_and_print_what_the_page_says(
     spark: SparkSession,
     page: Path,
@@ -39,22 +34,23 @@ def test_the_examples_run_and_print_what_the_page_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
-    found = blocks(page)
-    assert found and found[0][0] == "python", f"{page} shows no example"
+    found = blocks(page, "python", "text")
+    assert found and found[0].kind == "python", f"{page} shows no example"
     before = set(spark.streams.active)
     printed = ""
     try:
-        for kind, block in found:
-            if kind == "python":
+        for block in found:
+            if block.kind == "python":
                 capsys.readouterr()
-                exec(compile(block, f"{page.name} example", "exec"), names)
+                exec(compile(block.text, f"{page.name} example", "exec"), names)
                 printed = capsys.readouterr().out
             else:
-                assert plain(printed) == plain(block)
+                assert plain(printed) == plain(block.text)
     finally:
         for query in set(spark.streams.active) - before:
             query.stop()
 
 
 def test_the_readme_shows_a_table_and_a_report() -> None:
-    assert [kind for kind, _ in blocks(ROOT / "README.md")] == ["python", "text"] * 2
+    shown = blocks(ROOT / "README.md", "python", "text")
+    assert [block.kind for block in shown] == ["python", "text"] * 2

@@ -1,0 +1,38 @@
+"""The blocks of code on the pages of the documentation."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from textwrap import dedent
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent.parent
+GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
+
+# A block in a list is indented. The comment above a block says that it needs more than a test has.
+_BLOCK = re.compile(
+    r"(<!-- compiled, not run -->\n)?^( *)```([a-z]+)\n(.*?)^\2```$", re.DOTALL | re.MULTILINE
+)
+
+
+class Block(NamedTuple):
+    """A block of code: its language, its text, and whether it can be run by a test."""
+
+    kind: str
+    text: str
+    runs: bool
+
+
+def blocks(page: Path, *kinds: str) -> list[Block]:
+    """The blocks of a page in these languages, or in any, from the first to the last."""
+    found = (
+        Block(kind, dedent(text), not skipped)
+        for skipped, _, kind, text in _BLOCK.findall(page.read_text(encoding="utf-8"))
+    )
+    return [block for block in found if not kinds or block.kind in kinds]
+
+
+def name_of(page: Path) -> str:
+    """What a test calls a page."""
+    return str(page.relative_to(ROOT))
