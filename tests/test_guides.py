@@ -1,0 +1,136 @@
+"""The code of the guides runs: Python and SQL block by block, and prints what the page says.
+
+A DataFrame that a block calls `result` is run as a query, and has to emit something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+from support.feeds import Feed
+from support.pages import GUIDES, ROOT, blocks
+from support.streams import run_once
+
+import tidemark
+
+pytestmark = pytest.mark.more
+Feeds = Callable[..., Feed]
+
+SOURCE = "topic STRING, partition INT"
+# The third day closes all windows of the first, those of a day as well; its own last hour closes the one before.
+HOURS = ("2024-01-01T10", "2024-01-03T10", "2024-01-03T13")
+
+
+def inputs(feed: Feeds) -> dict[str, DataFrame]:
+    """The three streams that the cookbook tells of, each with rows of three hours."""
+    orders = feed("orders", f"order_id STRING, order_time TIMESTAMP, amount DOUBLE, {SOURCE}")
+    payments = feed("payments", f"paid_id STRING, payment_time TIMESTAMP, {SOURCE}")
+    readings = feed("readings", "device STRING, at TIMESTAMP, value DOUBLE")
+    for hour in HOURS:
+        for place, device in enumerate(("boiler", "mill", "pump")):
+            order = f"{hour} {device}"
+            where = {"partition": place % 2}
+            orders.add(
+                {"order_id": order, "order_time": f"{hour}:05:00Z", "amount": 20.0}
+                | {"topic": "orders"}
+                | where
+            )
+            payments.add(
+                {"paid_id": order, "payment_time": f"{hour}:25:00Z", "topic": "payments"} | where
+            )
+            readings.add({"device": device, "at": f"{hour}:05:00Z", "value": 1.0})
+    streams = {"orders": orders, "payments": payments, "readings": readings}
+    return {name: one.stream() for name, one in streams.items()}
+
+
+def for_the_cookbook(spark: SparkSession, feed: Feeds, folder: Path) -> dict[str, Any]:
+    return dict(inputs(feed))
+
+
+def hourly_job(feed: Feeds, checkpoint: Path) -> Callable[[], StreamingQuery]:
+    orders = inputs(feed)["orders"].withWatermark("order_time", "10 minutes")
+
+    def start_job() -> StreamingQuery:
+        counts = orders.groupBy(F.window("order_time", "1 hour")).count()
+        options = {"checkpointLocation": str(checkpoint)}
+        return counts.writeStream.format("noop").options(**options).start()
+
+    return start_job
+
+
+def for_migration(spark: SparkSession, feed: Feeds, folder: Path) -> dict[str, Any]:
+    for table in ("old_revenue", "new_revenue"):
+        spark.range(3).createOrReplaceTempView(table)
+    return {"tidemark": tidemark, "start_job": hourly_job(feed, folder)}
+
+
+def for_choosing_times(spark: SparkSession, feed: Feeds, folder: Path) -> dict[str, Any]:
+    return {"tidemark": tidemark, "readings": inputs(feed)["readings"]}
+
+
+def for_state_size(spark: SparkSession, feed: Feeds, folder: Path) -> dict[str, Any]:
+    query = hourly_job(feed, folder)()
+    query.processAllAvailable()
+    return {"query": query}
+
+
+PREPARED: dict[str, Callable[[SparkSession, Feeds, Path], dict[str, Any]]] = {
+    "choosing-times": for_choosing_times,
+    "cookbook": for_the_cookbook,
+    "install": lambda *_: {},
+    "migration": for_migration,
+    "platforms": lambda *_: {},
+    "state-size": for_state_size,
+    "troubleshooting": lambda *_: {},
+}
+
+
+def test_every_guide_is_run_here_or_has_tests_of_its_own() -> None:
+    assert {page.stem for page in GUIDES} - PREPARED.keys() == {"kafka-job"}
+
+
+@pytest.mark.classic
+@pytest.mark.usefixtures("one_partition")
+@pytest.mark.parametrize("guide", list(PREPARED))
+def test_its_code_runs_and_prints_what_the_page_says(
+    spark: SparkSession,
+    feed: Feeds,
+    guide: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names: dict[str, Any] = {"spark": spark, **PREPARED[guide](spark, feed, tmp_path / "prepared")}
+    try:
+        printed, ran = "", None
+        for number, block in enumerate(blocks(ROOT / "docs" / "guides" / f"{guide}.md")):
+            capsys.readouterr()
+            if block.kind == "text":
+                assert printed.strip() == block.text.strip()
+            if block.kind == "sql" and block.runs:
+                rows = spark.sql(block.text)
+                # A view made gives no rows to show.
+                if rows.columns:
+                    rows.show(truncate=False)
+            if block.kind == "python" and block.runs:
+                here = block.text.replace('"/checkpoints/', f'"{tmp_path}/')
+                exec(compile(here, f"{guide}, block {number}", "exec"), names)
+                if names.get("result") is not ran:
+                    ran = names["result"]
+                    emitted = run_once(ran, tmp_path / f"checkpoint-{number}")
+                    assert emitted, f"nothing came out of\n{block.text}"
+            printed = capsys.readouterr().out
+    finally:
+        for query in spark.streams.active:
+            query.stop()
+        spark.conf.unset("spark.tidemark.enabled")
+        if "alert" in names:
+            spark.streams.removeListener(names["alert"])
+        for view in spark.catalog.listTables():
+            if view.isTemporary:
+                spark.catalog.dropTempView(view.name)
