@@ -20,6 +20,7 @@ WHEEL := dist/tidemark-$(VERSION)-py3-none-any.whl
 VENV_READY := $(VENV)/.ready
 JARS_READY := target/stamps/jars
 INSTALLED := $(VENV)/.tidemark-installed
+DOCS_READY := $(VENV)/.docs-ready
 KAFKA_READY := target/stamps/kafka
 # The newest pyspark of each other minor that the wheel has a jar for.
 MATRIX := 4.0.5 4.1.4 4.2.1
@@ -180,6 +181,11 @@ install: $(INSTALLED) ## Install the wheel in .venv
 docs: $(VENV_READY) ## Regenerate the generated pages of docs/
 	$(SBT) "spark42/Test/runMain io.tidemark.GenerateDocs $(CURDIR)/docs"
 
+.PHONY: docs-site
+docs-site: $(DOCS_READY) ## The documentation as a site with search, in target/site; fails on a broken link
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --clean
+	@echo "The site: target/site/index.html. To search it: $(BIN)/python -m http.server --directory target/site"
+
 ##@ Quality
 
 .PHONY: lint
@@ -234,6 +240,10 @@ $(VENV_READY): python/requirements-dev.txt
 	@# Spark 4.3 does not support Python 3.10, but the build still compiles against its jars.
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  $(BIN)/pip install --quiet --no-deps --ignore-requires-python --upgrade --target $(VENV)/spark-4.3 pyspark==4.3.0
+	@touch $@
+
+$(DOCS_READY): python/requirements-docs.txt $(VENV_READY)
+	$(BIN)/pip install --quiet --requirement $<
 	@touch $@
 
 $(JARS_READY): $(VENV_READY) $(BUILD_FILES) $(JVM_FILES)
