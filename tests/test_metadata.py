@@ -1,0 +1,81 @@
+"""What pip and a package's page are told: the wheel and the sdist that `python/pyproject.toml` makes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+import tidemark
+
+ROOT = Path(__file__).parent.parent
+NAME = f"tidemark-{tidemark.__version__}"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a wheel and an sdist, with an empty file for a jar."""
+    source = tmp_path_factory.mktemp("package")
+    leave_out = shutil.ignore_patterns("__pycache__", "jars")
+    shutil.copytree(ROOT / "python", source, ignore=leave_out, dirs_exist_ok=True)
+    shutil.copy(ROOT / "LICENSE", source)
+    (source / "tidemark" / "jars").mkdir()
+    (source / "tidemark" / "jars" / "some.jar").touch()
+    subprocess.run([sys.executable, "-m", "hatchling", "build"], cwd=source, check=True)
+    return source / "dist"
+
+
+@pytest.fixture(scope="module", params=["wheel", "sdist"])
+def metadata(built: Path, request: pytest.FixtureRequest) -> Message:
+    if request.param == "wheel":
+        with zipfile.ZipFile(built / f"{NAME}-py3-none-any.whl") as wheel:
+            text = wheel.read(f"{NAME}.dist-info/METADATA").decode()
+    else:
+        with tarfile.open(built / f"{NAME}.tar.gz") as sdist:
+            file = sdist.extractfile(f"{NAME}/PKG-INFO")
+            assert file
+            text = file.read().decode()
+    return Parser().parsestr(text)
+
+
+def test_the_page_of_the_package_is_its_readme(metadata: Message) -> None:
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert metadata.get_payload() == (ROOT / "python" / "README.md").read_text()
+
+
+def test_the_package_says_what_it_is_and_for_whom(metadata: Message) -> None:
+    assert metadata["Summary"]
+    assert metadata["Author"] == "The Tidemark maintainers"
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["License-File"] == "LICENSE"
+    assert metadata["Requires-Python"] == ">=3.10"
+    classifiers = metadata.get_all("Classifier")
+    assert classifiers
+    assert {"Intended Audience :: Developers", "Typing :: Typed"} <= set(classifiers)
+
+
+def test_the_package_says_where_things_are(metadata: Message) -> None:
+    urls = dict(one.split(", ", 1) for one in metadata.get_all("Project-URL") or ())
+    assert set(urls) == {"Homepage", "Documentation", "Repository", "Issues", "Changelog"}
+    assert all(url.startswith("https://") for url in urls.values())
+
+
+def test_the_readme_of_the_package_has_links_that_work_elsewhere() -> None:
+    # A package's page has no folder that a relative link could begin in.
+    text = (ROOT / "python" / "README.md").read_text()
+    assert [line for line in text.splitlines() if "](" in line and "](https://" not in line] == []
+
+
+def test_the_jars_are_in_the_wheel_and_in_the_sdist(built: Path) -> None:
+    with zipfile.ZipFile(built / f"{NAME}-py3-none-any.whl") as wheel:
+        assert "tidemark/jars/some.jar" in wheel.namelist()
+    with tarfile.open(built / f"{NAME}.tar.gz") as sdist:
+        names = set(sdist.getnames())
+    assert {f"{NAME}/{one}" for one in ("README.md", "LICENSE", "tidemark/jars/some.jar")} <= names
