@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,52 @@ def test_every_code_python_raises_is_explained() -> None:
 
 def test_every_code_explained_is_raised_somewhere() -> None:
     assert explained() - codes("python/tidemark", ".py") - codes("jvm/src/main", ".scala") == set()
+
+
+def raised_by_python() -> Iterator[tuple[ast.Call, str, set[str]]]:
+    """Every `TidemarkError(...)` of the package, its code, and the names of its parameters."""
+    for file in (ROOT / "python" / "tidemark").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "TidemarkError":
+                code = ast.literal_eval(node.args[0])
+                yield node, code, {one.arg for one in node.keywords if one.arg is not None}
+
+
+def raised_by_the_engine() -> Iterator[tuple[str, set[str]]]:
+    """The code of every case of Scala's `TidemarkError`, and the names of its fields."""
+    source = ROOT / "jvm" / "src" / "main" / "scala" / "io" / "tidemark" / "TidemarkError.scala"
+    case = r'case class \w+\(([^)]*)\)(?:\([^)]*\))?\s+extends TidemarkError\(\s*"(\w+)"'
+    text = source.read_text(encoding="utf-8")
+    found = re.findall(case, text)
+    assert len(found) == text.count("case class ")
+    for fields, code in found:
+        yield code, set(re.findall(r"(\w+): ", fields))
+
+
+def test_the_parameters_of_each_code_are_those_that_the_page_lists() -> None:
+    raised: dict[str, set[str]] = {}
+    for code, names in (
+        *((code, names) for _, code, names in raised_by_python()),
+        *raised_by_the_engine(),
+    ):
+        raised[code] = raised.get(code, set()) | names
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    listed: dict[str, set[str]] = {}
+    for section in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
+        lines = [line for line in section.splitlines() if line.startswith("**Parameters**: ")]
+        listed[section.split("\n")[0]] = {
+            name for line in lines for name in re.findall(r"`(\w+)`", line)
+        }
+    assert {code: names for code, names in raised.items() if names} == {
+        code: names for code, names in listed.items() if names
+    }
+
+
+def test_an_error_of_python_with_a_value_in_its_sentence_has_it_as_a_parameter() -> None:
+    calls = list(raised_by_python())
+    assert len(calls) > 20
+    for call, code, names in calls:
+        assert names or not isinstance(call.args[1], ast.JoinedStr), code
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -134,6 +134,36 @@ def test_what_the_engine_refuses_is_one_of_pysparks_errors_and_says_it_first(
         assert len(said) < 5 or is_connect(spark)
 
 
+def test_the_parameters_of_what_the_engine_refuses_can_be_read(
+    events: DataFrame, feed: Feeds, tmp_path: Path, spark: SparkSession
+) -> None:
+    def parameters(action: Callable[[], object]) -> dict[str, str]:
+        with pytest.raises(PySparkException) as caught:
+            action()
+        assert tidemark.error_code(caught.value) is not None
+        return tidemark.error_parameters(caught.value)
+
+    late = events.select(tidemark.is_late("time"))
+    assert parameters(lambda: late.columns) == {"expression": "is_late(time)", "columns": ""}
+    a, b = (
+        with_watermark(feed(name, SCHEMA).stream(), "time", "1 minute", key="k") for name in "ab"
+    )
+    failed = parameters(lambda: run_once(a.union(b), tmp_path / "checkpoint"))
+    # Spark Connect sends only the text of what has ended a query.
+    assert failed == ({} if is_connect(spark) else {"key": "k", "columns": "time, time"})
+    assert parameters(lambda: spark.sql("SELECT * FROM tidemark_log('')").columns).keys() == {
+        "checkpoint",
+        "reason",
+    }
+
+
+def test_an_error_of_python_has_its_parameters(events: DataFrame) -> None:
+    with pytest.raises(TidemarkError) as caught:
+        with_watermark(events, "tme", "1 minute")
+    assert caught.value.parameters == {"column": "tme"}
+    assert tidemark.error_parameters(caught.value) == {"column": "tme"}
+
+
 @pytest.mark.classic
 def test_a_wrong_name_to_split_by_is_told_in_words_alone(
     events: DataFrame, capfd: pytest.CaptureFixture[str]

@@ -9,8 +9,11 @@ import sys
 from importlib.metadata import requires, version
 from pathlib import Path
 
+import pytest
+from pyspark.errors import PySparkException
+
 import tidemark
-from tidemark import TidemarkError, error_code
+from tidemark import TidemarkError, error_code, error_parameters
 
 PACKAGE = Path(tidemark.__file__).parent
 
@@ -53,9 +56,17 @@ def test_an_error_reads_as_code_sentence_and_way_out() -> None:
 
 
 def test_an_error_survives_pickling() -> None:
-    error = TidemarkError("JAR_MISSING", "The package has no jar", "installing the wheel")
+    error = TidemarkError("JAR_MISSING", "The package has no jar", "installing the wheel", jar="x")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.code) == (str(error), "JAR_MISSING")
+    assert again.parameters == {"jar": "x"}
+
+
+def test_the_parameters_of_an_error_are_text_and_read_only() -> None:
+    error = TidemarkError("JAVA_TOO_OLD", "Java 8 was found", "setting JAVA_HOME", javaVersion=8)
+    assert error.parameters == {"javaVersion": "8"}
+    with pytest.raises(TypeError):
+        error.parameters["javaVersion"] = "17"  # type: ignore[index]
 
 
 def test_the_code_of_a_jvm_error_is_read_from_its_text() -> None:
@@ -69,5 +80,21 @@ def test_the_code_is_found_in_a_cause() -> None:
     assert error_code(error) == "INVALID_DELAY"
 
 
-def test_other_errors_have_no_code() -> None:
+def test_the_parameters_are_found_in_a_cause() -> None:
+    error = RuntimeError("wrapped")
+    error.__cause__ = TidemarkError("INVALID_DELAY", "The delay is negative", "-", value="-1 day")
+    assert error_parameters(error) == {"value": "-1 day"}
+
+
+def test_the_parameters_of_pysparks_errors_are_read_where_the_condition_is_ours() -> None:
+    ours = PySparkException("text", "TIDEMARK.DUPLICATE_KEY", {"key": "k"})
+    sparks = PySparkException("text", "STREAM_FAILED", {"id": "7", "message": "text"})
+    assert error_parameters(ours) == {"key": "k"}
+    assert error_parameters(sparks) == {}
+    sparks._cause = ours  # type: ignore[attr-defined]
+    assert error_parameters(sparks) == {"key": "k"}
+
+
+def test_other_errors_have_no_code_and_no_parameters() -> None:
     assert error_code(ValueError("[SOMETHING.ELSE] not ours")) is None
+    assert error_parameters(ValueError("[SOMETHING.ELSE] not ours")) == {}

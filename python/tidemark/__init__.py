@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from tidemark._config import configure
 from tidemark._doctor import Diagnosis, Finding, doctor
-from tidemark._errors import TidemarkError, error_code
+from tidemark._errors import TidemarkError, error_code, error_parameters
 from tidemark._idle import Idle
 from tidemark._jars import EXTENSION, jar_path
 from tidemark._late import LateRows, late_rows
@@ -39,6 +39,7 @@ __all__ = [
     "current_watermark",
     "doctor",
     "error_code",
+    "error_parameters",
     "is_late",
     "jar_path",
     "late_rows",

@@ -135,6 +135,21 @@ def settings_problem(session: SparkSession) -> dict[str, str] | None:
     return None if found is None else dict(json.loads(found))
 
 
+def message_parameters(error: BaseException, prefix: str) -> dict[str, str] | None:
+    """The parameters of one of pyspark's errors; None if its condition does not begin like this."""
+    from pyspark.errors import PySparkException
+
+    if isinstance(error, PySparkException) and (error.getCondition() or "").startswith(prefix):
+        return dict(error.getMessageParameters() or {})
+    return None
+
+
+def jvm_cause(error: BaseException) -> BaseException | None:
+    """What caused an error of the JVM: pyspark keeps that to itself, and sets no `__cause__`."""
+    cause = getattr(error, "_cause", None)
+    return cause if isinstance(cause, BaseException) else None
+
+
 def plain_name(column: Any) -> str | None:
     """The name that a `Column` is, as Spark's parser takes it; None if it is anything else."""
     if type(column).__module__.startswith("pyspark.sql.connect"):

@@ -36,11 +36,14 @@ def name_of(column: object) -> str:
             "UNKNOWN_COLUMN",
             f"{column} is computed, but event time must be a column of the DataFrame",
             'adding it first: df.withColumn("event_time", ...), then "event_time"',
+            column=column,
         )
     raise TidemarkError(
         "UNKNOWN_COLUMN",
         f"The event-time column is {column!r} of type {type(column).__name__}, not a name",
         'naming a column of the DataFrame, such as "event_time" or F.col("event_time")',
+        column=column,
+        type=type(column).__name__,
     )
 
 
@@ -74,6 +77,8 @@ def find_column(df: DataFrame, column: str) -> tuple[str, StructField]:
             f"Column {column!r} is a field inside column {qualifier[0]!r}, but event time must be "
             "a top-level column",
             f'adding one first: df.withColumn("{last}", F.col("{name}")), then "{last}"',
+            column=column,
+            parent=qualifier[0],
         )
     if len(qualifier) == 1 and _field(df, schema, last) is not None:
         qualified = _resolve_qualified(df, name)
@@ -124,6 +129,8 @@ def require_timestamp(field: StructField) -> None:
         f"Column {field.name!r} is of type {kind}, but event time must be a timestamp (or a "
         "window of timestamps)",
         f"converting it first: {_conversion(field)}",
+        column=field.name,
+        dataType=kind,
     )
 
 
@@ -190,4 +197,5 @@ def _unknown(column: str, schema: StructType) -> TidemarkError:
         f"naming one of its columns, such as {', '.join(map(repr, near))}"
         if near
         else "reading data that has columns: this DataFrame has none",
+        column=column,
     )

@@ -89,6 +89,7 @@ def _refuse_remote_server(options: dict[str, str]) -> None:
                 "starting the server with `--jars` and the path of the jar that "
                 f"tidemark.jar_path() names there, and `--conf {_EXTENSIONS}={EXTENSION}`, and by "
                 "leaving tidemark.configure out on the client",
+                server=url,
             )
 
 
@@ -125,4 +126,7 @@ def _refuse_other_minor(jars: list[str]) -> None:
                 "SPARK_VERSION_MISMATCH",
                 f"{_JARS} names {jar}, which was built for Spark {built_for}, but this is {minor}",
                 "removing that jar: tidemark.configure adds the right one",
+                jar=jar,
+                builtFor=built_for,
+                running=minor,
             )

@@ -1,13 +1,17 @@
 """The error every refusal is raised as, and how to recognise the JVM's own refusals.
 
-Python and Scala share one list of codes. A refusal that happens in the JVM reaches Python as one
-of PySpark's exceptions with `[TIDEMARK.CODE]` in its text; `error_code` reads it out, so that a
-caller can treat both alike.
+Python and Scala share one list of codes and of their parameters. A refusal that happens in the JVM
+reaches Python as one of PySpark's exceptions with `[TIDEMARK.CODE]` in its text; `error_code` and
+`error_parameters` read them out, so that a caller can treat both alike.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from tidemark import _bridge
 
 _MARK = re.compile(r"\[TIDEMARK\.([A-Z][A-Z_]*)\]")
 
@@ -21,12 +25,21 @@ class TidemarkError(Exception):
         fix: The text after "Fix this by", without its final period.
     """
 
-    def __init__(self, code: str, message: str, fix: str) -> None:
-        # All three go to Exception, so that the error survives pickling.
+    def __init__(self, code: str, message: str, fix: str, **parameters: object) -> None:
+        # All three go to Exception, so that the error survives pickling; attributes do so anyway.
         super().__init__(code, message, fix)
         self.code = code
         self.message = message
         self.fix = fix
+        self._parameters = {name: str(value) for name, value in parameters.items()}
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """What the sentence is about, by name, each value as text, e.g. `{"column": "time"}`.
+
+        The names are as stable as the code; `docs/errors.md` lists them. The mapping is read-only.
+        """
+        return MappingProxyType(self._parameters)
 
     def __str__(self) -> str:
         return f"[TIDEMARK.{self.code}] {self.message}. Fix this by {self.fix}."
@@ -45,15 +58,46 @@ def error_code(error: BaseException) -> str | None:
         >>> error_code(RuntimeError("job failed: [TIDEMARK.DUPLICATE_KEY] The key ..."))
         'DUPLICATE_KEY'
     """
+    for one in _causes(error):
+        if isinstance(one, TidemarkError):
+            return one.code
+        found = _MARK.search(str(one))
+        if found:
+            return found.group(1)
+    return None
+
+
+def error_parameters(error: BaseException) -> dict[str, str]:
+    """The parameters of the Tidemark error an exception carries, the partner of `error_code`.
+
+    On Spark Connect, an error that has ended a streaming query carries none: Spark sends only the
+    text of what caused it. Errors that a call raises by itself carry them there as well.
+
+    Args:
+        error: Any exception: Tidemark's own, or one of PySpark's that brings a JVM error along.
+
+    Returns:
+        The parameters by name, each as text; empty for an error of others.
+
+    Example:
+        >>> error_parameters(TidemarkError("UNKNOWN_COLUMN", "No 'a'", "naming it", column="a"))
+        {'column': 'a'}
+    """
+    for one in _causes(error):
+        if isinstance(one, TidemarkError):
+            return dict(one.parameters)
+        parameters = _bridge.message_parameters(one, "TIDEMARK.")
+        if parameters is not None:
+            return parameters
+    return {}
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what caused it, in Python or in the JVM."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
         seen.add(id(current))
-        if isinstance(current, TidemarkError):
-            return current.code
-        found = _MARK.search(str(current))
-        if found:
-            return found.group(1)
+        yield current
         # An error that is only the context of another one did not cause it.
-        current = current.__cause__
-    return None
+        current = current.__cause__ or _bridge.jvm_cause(current)

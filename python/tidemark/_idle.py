@@ -63,4 +63,7 @@ def _require_one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
             "INVALID_OPTION",
             f"{name} is {value!r}, which is none of {', '.join(map(repr, choices))}",
             "giving one of them, or by leaving it out",
+            option=name,
+            value=value,
+            allowed=", ".join(choices),
         )

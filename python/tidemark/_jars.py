@@ -61,9 +61,15 @@ def jar_path(spark_version: str | None = None) -> str:
             "SPARK_VERSION_MISMATCH",
             f"Tidemark {__version__} has no jar for Spark {minor}, only for {', '.join(minors)}",
             f"installing pyspark {minors[-1]} or a Tidemark that supports Spark {minor}",
+            packageVersion=__version__,
+            running=minor,
+            available=", ".join(minors),
         )
     raise TidemarkError(
         "JAR_MISSING",
         f"The package has no jar {jar.name} in {jar.parent} (there: {', '.join(present) or 'none'})",
         "installing the wheel, or by running `make package` in a source tree",
+        jar=jar.name,
+        folder=jar.parent,
+        available=", ".join(present) or "none",
     )

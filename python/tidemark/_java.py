@@ -42,6 +42,7 @@ def too_old(major: int) -> TidemarkError:
         "JAVA_TOO_OLD",
         f"Java {major} was found, but Spark 4 needs Java {OLDEST_JAVA} or 21",
         f"setting JAVA_HOME to a JDK {OLDEST_JAVA} or 21",
+        javaVersion=major,
     )
 
 

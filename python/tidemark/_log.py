@@ -58,4 +58,5 @@ def _location(checkpoint: object) -> str:
         "NO_LOG",
         f"There is no watermark log in {checkpoint!r}, which is not a location",
         "passing the checkpoint location of a query that has completed a batch with Tidemark",
+        checkpoint=checkpoint,
     )

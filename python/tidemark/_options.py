@@ -79,6 +79,9 @@ def _name(key: object) -> str:
         "INVALID_OPTION",
         f"key is {key!r}, but it must be a name",
         'giving text, such as "orders", or by leaving it out: the column\'s name is used then',
+        option="key",
+        value=key,
+        allowed="a name",
     )
 
 
@@ -90,6 +93,9 @@ def _one_idle(idle_after: str | timedelta | None, idle: object) -> Idle:
             "INVALID_OPTION",
             f"idle is {idle!r} of type {type(idle).__name__}, but it must be a tidemark.Idle",
             'giving idle=tidemark.Idle(after="1 minute"), or idle_after="1 minute" for short',
+            option="idle",
+            value=idle,
+            allowed="an Idle",
         )
     if idle_after is not None:
         raise TidemarkError(
@@ -111,6 +117,8 @@ def _idle_after(name: str, value: object, session: SparkSession) -> int | Litera
             f"{name} {str(value)!r} {problem}",
             'giving an interval of a millisecond or more, such as "1 minute" or '
             'timedelta(minutes=1), or "none", or by leaving it out',
+            value=value,
+            reason=problem,
         ) from problem
 
 
@@ -125,4 +133,6 @@ def _max_ahead(value: object, session: SparkSession) -> int | Literal["none"]:
             f"max_ahead {str(value)!r} {problem}",
             'giving an interval of a millisecond or more, such as "1 day" or timedelta(days=1), '
             'or "none", or by leaving it out',
+            value=value,
+            reason=problem,
         ) from problem

@@ -51,6 +51,8 @@ def mismatch(session: SparkSession, version: str) -> TidemarkError | None:
         "SPARK_VERSION_MISMATCH",
         f"The jar was built for Spark {built_for}, but this is Spark {minor}",
         "giving Spark the jar that tidemark.jar_path() names",
+        builtFor=built_for,
+        running=minor,
     )
 
 
@@ -66,6 +68,8 @@ def other_release(version: str) -> TidemarkError | None:
         "JAR_MISSING",
         f"The session runs the jar of Tidemark {jar}, but this package is {__version__}",
         "giving Spark the jar that tidemark.jar_path() names",
+        jarVersion=jar,
+        packageVersion=__version__,
     )
 
 
@@ -81,6 +85,7 @@ def why_inactive(session: SparkSession) -> TidemarkError:
             f"spark.sql.extensions of this session does not name {EXTENSION}",
             "building the session with tidemark.configure(SparkSession.builder), in a Python "
             "process without a session",
+            extension=EXTENSION,
         )
     return why_no_class(session)
 
@@ -111,6 +116,8 @@ def _jar_missing(reason: str) -> TidemarkError:
         f"Spark cannot load the class {EXTENSION} and only logs a warning about it: {reason}",
         "adding the jar that tidemark.jar_path() names to spark.jars, or by using "
         "tidemark.configure, which does both",
+        extension=EXTENSION,
+        reason=reason,
     )
 
 

@@ -108,4 +108,6 @@ def _require_name_or_column(one: object) -> None:
             "INVALID_SPLITS",
             f"split_by has {one!r} of type {type(one).__name__}, neither a column's name nor a Column",
             'giving names and Columns, such as "device", F.col("partition") or F.input_file_name()',
+            split=one,
+            type=type(one).__name__,
         )

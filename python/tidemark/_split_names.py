@@ -29,6 +29,7 @@ def listed(
             "INVALID_SPLITS",
             f"SplitBy.expected is of type {type(expected).__name__}, but it must be a list",
             "giving a list of the splits' values",
+            type=type(expected).__name__,
         )
     return tuple(expected)
 
@@ -65,6 +66,9 @@ def _name(one: object, width: int) -> tuple[str | None, ...]:
             "giving a tuple with a value for each expression"
             if width > 1
             else "giving plain values, one for each split",
+            value=one,
+            values=len(values),
+            expressions=width,
         )
     return tuple(_text(value) for value in values)
 
@@ -109,6 +113,8 @@ def _no_one_text(value: object, problem: str) -> TidemarkError:
         "INVALID_SPLITS",
         f"The expected split value {value!r} {problem}, so its text in Spark is not known",
         "giving it as text, as Spark's cast to STRING returns it (times in UTC, bytes as hex)",
+        value=value,
+        reason=problem,
     )
 
 

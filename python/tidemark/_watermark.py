@@ -131,6 +131,7 @@ def _refuse_unknown(keywords: Mapping[str, object]) -> None:
                 "INVALID_OPTION",
                 f"with_watermark has no keyword {keyword}",
                 f"giving {_MOVED[keyword]}",
+                option=keyword,
             )
         raise TypeError(f"with_watermark() got an unexpected keyword argument {keyword!r}")
 
@@ -160,6 +161,7 @@ def _with_options(
             f"Several columns are called {field.name!r}, so a key or splits cannot be set for one "
             "of them",
             "renaming them apart first, or by giving each its watermark before the join",
+            column=field.name,
         )
     # withColumn takes the name as it is, dots and backticks included, and replaces that column. The
     # splits still see the DataFrame as the user has it, with its aliases.
@@ -189,4 +191,6 @@ def _invalid_delay(delay: object, problem: str) -> TidemarkError:
         f"The delay {str(delay)!r} {problem}",
         'giving zero or more as an interval, such as "10 minutes", "1 hour 30 minutes" or '
         "timedelta(minutes=10)",
+        value=delay,
+        reason=problem,
     )

@@ -76,6 +76,8 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
             "NOT_A_QUERY",
             f"The query is {query!r} of type {type(query).__name__}, not a streaming query",
             "passing what writeStream.start() returns, or one of spark.streams.active",
+            query=query,
+            type=type(query).__name__,
         )
     require_extension(spark if spark is not None else _bridge.session_of(query))
     found = _bridge.report_json(query, spark)

@@ -19,7 +19,7 @@ final case class TidemarkConf[A](key: String, doc: String, default: A, since: St
     * @throws TidemarkException when the text is none of `values`
     */
   def get(lookup: String => Option[String]): A = lookup(key).fold(default) { value =>
-    read(value).getOrElse(throw new TidemarkException(TidemarkError.invalidSetting(key, value, values)))
+    read(value).getOrElse(throw new TidemarkException(TidemarkError.InvalidSetting(key, value, values)))
   }
 
   /** What a text means; `None`: it is none of `values`. */

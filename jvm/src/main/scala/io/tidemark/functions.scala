@@ -72,13 +72,13 @@ object functions {
 
   private def millis(option: String, text: String): Any = TidemarkConf
     .length(text)
-    .getOrElse(throw new TidemarkException(TidemarkError.invalidOption(option, text, TidemarkConf.OneLength)))
+    .getOrElse(throw new TidemarkException(TidemarkError.InvalidOption(option, text, TidemarkConf.OneLength)))
     .getOrElse(TidemarkConf.NoLength)
 
   private def expected(splitBy: SplitBy) =
     splitBy.expected.map { split =>
       if (split.size != splitBy.by.size)
-        throw new TidemarkException(TidemarkError.expectedSplitWidth(split.size, splitBy.by.size))
+        throw new TidemarkException(TidemarkError.ExpectedSplitWidth(split.size, splitBy.by.size))
       split.map(_.orNull).asJava
     }.asJava
 }

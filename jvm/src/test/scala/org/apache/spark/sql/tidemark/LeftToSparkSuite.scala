@@ -151,7 +151,7 @@ class LeftToSparkSuite extends RefusalsTest {
   }
 
   test("a query that could not be taken over fails when it is planned") {
-    val failure = new TidemarkException(TidemarkError.takeoverFailed("q", "it was not to be"))
+    val failure = new TidemarkException(TidemarkError.TakeoverFailed("q", "it was not to be"))
     afterTakeover(run => RunningQueries.begun(run, Left(failure), Report.json)) {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(

@@ -143,7 +143,7 @@ private[tidemark] object EventTimeOptions {
     }
 
   private def requireName(key: String): String =
-    if (key.isBlank) throw new TidemarkException(TidemarkError.invalidOption("key", key, Seq("a name")))
+    if (key.isBlank) throw new TidemarkException(TidemarkError.InvalidOption("key", key, Seq("a name")))
     else key
 
   private def length(fields: JsonNode, name: String): Option[Option[Long]] =
@@ -168,10 +168,10 @@ private[tidemark] object EventTimeOptions {
       }.toSeq
 
   private def choice[A](option: String, value: String, setting: TidemarkConf[A]): A =
-    setting.read(value).getOrElse(throw new TidemarkException(TidemarkError.invalidOption(
+    setting.read(value).getOrElse(throw new TidemarkException(TidemarkError.InvalidOption(
       option,
       value,
       setting.values)))
 
-  private def invalid(why: String) = new TidemarkException(TidemarkError.invalidEventTime(why))
+  private def invalid(why: String) = new TidemarkException(TidemarkError.InvalidEventTime(why))
 }

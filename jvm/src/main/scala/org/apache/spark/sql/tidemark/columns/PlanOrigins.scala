@@ -62,7 +62,7 @@ private[tidemark] object PlanOrigins {
     asked.flatMap { case (options, node) => options.key.map(_ -> node) }.groupMap(_._1)(_._2).foreach {
       case (key, nodes) =>
         if (nodes.tail.exists(!isSame(_, nodes.head)))
-          throw new TidemarkException(TidemarkError.duplicateKey(key, nodes.map(_.eventTime.name)))
+          throw new TidemarkException(TidemarkError.DuplicateKey(key, nodes.map(_.eventTime.name)))
     }
 
   /** Whether two nodes are copies of one: Spark Connect may analyze a DataFrame again at each use. */
@@ -90,7 +90,7 @@ private[tidemark] object PlanOrigins {
       for {
         key <- same.flatMap(_._2.key).headOption if same.size > 1
         other <- same.find(!_._2.key.contains(key))
-      } throw new TidemarkException(TidemarkError.keyReadsAsAnother(key, other._3.eventTime.name))
+      } throw new TidemarkException(TidemarkError.KeyReadsAsAnother(key, other._3.eventTime.name))
     }
 
   private def computedIn(plan: LogicalPlan): Set[ExprId] =

@@ -22,7 +22,7 @@ private[tidemark] object UnionChecks {
       val marked = child.output.filter(isEventTime(_, child))
       if (marked.nonEmpty && !EventTimeColumns.isMarked(child.output(position)))
         throw new TidemarkException(
-          TidemarkError.unionWatermarkPosition(position, column.name, input, marked.map(_.name)))
+          TidemarkError.UnionWatermarkPosition(position, column.name, input, marked.map(_.name)))
     }
 
   /** A mark from a table's schema, such as that of a table which a stream has written, promises nothing. */
@@ -42,7 +42,7 @@ private[tidemark] object UnionChecks {
     unions(plan).flatMap { union =>
       val timed = union.children.map(_.exists(_.isInstanceOf[EventTimeWatermark]))
       val without = if (timed.contains(true)) timed.zipWithIndex.collect { case (false, input) => input } else Nil
-      without.map(TidemarkError.unionInputLeftOut(_, union.output.map(_.name)))
+      without.map(TidemarkError.UnionInputLeftOut(_, union.output.map(_.name)))
     }.distinct
 
   private def unions(plan: LogicalPlan): Seq[Union] = plan.collect { case union: Union => union }

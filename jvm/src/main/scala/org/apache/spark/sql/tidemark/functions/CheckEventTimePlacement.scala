@@ -8,6 +8,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 object CheckEventTimePlacement extends (LogicalPlan => Unit) {
   override def apply(plan: LogicalPlan): Unit = plan.foreach { node =>
     if (node.expressions.exists(_.exists(_.isInstanceOf[EventTimeExpression])))
-      throw new TidemarkException(TidemarkError.invalidEventTime(s"is part of another expression in ${node.nodeName}"))
+      throw new TidemarkException(TidemarkError.InvalidEventTime(s"is part of another expression in ${node.nodeName}"))
   }
 }

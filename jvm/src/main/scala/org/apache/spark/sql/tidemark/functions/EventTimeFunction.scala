@@ -30,7 +30,7 @@ private[tidemark] case class EventTimeExpression(children: Seq[Expression]) exte
   splits.find(_.exists {
     case _: Generator | _: AggregateFunction | _: AggregateExpression | _: WindowExpression => true
     case _ => false
-  }).foreach(split => throw new TidemarkException(TidemarkError.splitNotOfOneRow(split.sql)))
+  }).foreach(split => throw new TidemarkException(TidemarkError.SplitNotOfOneRow(split.sql)))
 
   def time: Expression = children.head
   def splits: Seq[Expression] = children.drop(2)
@@ -46,5 +46,5 @@ private[tidemark] case class EventTimeExpression(children: Seq[Expression]) exte
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): EventTimeExpression =
     copy(children = newChildren)
 
-  private def invalid(why: String) = new TidemarkException(TidemarkError.invalidEventTime(why))
+  private def invalid(why: String) = new TidemarkException(TidemarkError.InvalidEventTime(why))
 }

@@ -51,7 +51,7 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
     val column = named.head._1
     val keys = named.tail.map(_._1)
     keys.zip(time.splits).find { case (key, _) => !RowOrdering.isOrderable(key.dataType) }.foreach { case (key, by) =>
-      throw new TidemarkException(TidemarkError.splitNotOrderable(name, by.sql, key.dataType.simpleString))
+      throw new TidemarkException(TidemarkError.SplitNotOrderable(name, by.sql, key.dataType.simpleString))
     }
     EventTimeOptions.parse(time.options).expected.foreach(requireValues(_, keys, time.splits))
     // Only streams have clocks, and only while Tidemark is enabled.
@@ -77,10 +77,10 @@ private[tidemark] object ResolveEventTimes {
   /** Refuses an expected split that no row can belong to: the watermark would wait for it forever. */
   private def requireValues(split: Seq[Option[String]], keys: Seq[Attribute], by: Seq[Expression]): Unit = {
     if (split.size != keys.size)
-      throw new TidemarkException(TidemarkError.expectedSplitWidth(split.size, keys.size))
+      throw new TidemarkException(TidemarkError.ExpectedSplitWidth(split.size, keys.size))
     for (((Some(text), key), index) <- split.zip(keys).zipWithIndex if !SplitText.isText(text, key.dataType))
       throw new TidemarkException(
-        TidemarkError.expectedSplitType(text, by(index).sql, key.dataType.simpleString))
+        TidemarkError.ExpectedSplitType(text, by(index).sql, key.dataType.simpleString))
   }
 
   private def isEventTime(column: NamedExpression): Boolean = EventTime.unapply(column).nonEmpty

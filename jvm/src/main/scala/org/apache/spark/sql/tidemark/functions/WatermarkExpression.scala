@@ -35,7 +35,7 @@ trait WatermarkExpression extends Expression {
     */
   final protected def read: Option[WatermarkExpression.Read] = state match {
     case WatermarkExpression.Batch => None
-    case WatermarkExpression.Awaited => throw new TidemarkException(TidemarkError.watermarkNotRead(sql))
+    case WatermarkExpression.Awaited => throw new TidemarkException(TidemarkError.WatermarkNotRead(sql))
     case read: WatermarkExpression.Read => Some(read)
   }
 
@@ -85,7 +85,7 @@ object WatermarkExpression {
 
   /** @param columns the columns that have a watermark at that place */
   private[tidemark] def noWatermark(reading: WatermarkExpression, columns: Seq[NamedExpression]): TidemarkException =
-    new TidemarkException(TidemarkError.noWatermark(reading.sql, columns.map(_.name)))
+    new TidemarkException(TidemarkError.NoWatermark(reading.sql, columns.map(_.name)))
 }
 
 /** `current_watermark([column or key])`: see [[WatermarkExpression]]. It is null before the first watermark and in
@@ -132,7 +132,7 @@ object CurrentWatermark {
     "([column or key]) - the watermark at this place in the query, by which rows are late in this batch; null before the " +
       "first watermark, and in batch queries") { arguments =>
     if (arguments.size > 1)
-      throw new TidemarkException(TidemarkError.wrongArguments(name, "a column, a key, or nothing", arguments.size))
+      throw new TidemarkException(TidemarkError.WrongArguments(name, "a column, a key, or nothing", arguments.size))
     CurrentWatermark(arguments, UUID.randomUUID())
   }
 }
@@ -181,6 +181,6 @@ object IsLate {
     name,
     "(column) - whether the row is late by that event-time column at this place in the query; false in batch queries") {
     case Seq(column) => IsLate(column, UUID.randomUUID())
-    case other => throw new TidemarkException(TidemarkError.wrongArguments(name, "one column", other.size))
+    case other => throw new TidemarkException(TidemarkError.WrongArguments(name, "one column", other.size))
   }
 }

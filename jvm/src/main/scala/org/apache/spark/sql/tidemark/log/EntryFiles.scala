@@ -83,10 +83,10 @@ private[tidemark] final class EntryFiles(
       } catch {
         case e: ChecksumException =>
           throw new TidemarkException(
-            TidemarkError.entryDamaged(file.toString, "its checksum does not match its checksum file"),
+            TidemarkError.EntryDamaged(file.toString, "its checksum does not match its checksum file"),
             e)
       }
-    if (bytes.isEmpty) throw new TidemarkException(TidemarkError.entryEmpty(file.toString))
+    if (bytes.isEmpty) throw new TidemarkException(TidemarkError.EntryEmpty(file.toString))
     bytes
   }
 
@@ -94,7 +94,7 @@ private[tidemark] final class EntryFiles(
   private def requireShort(file: Path): Unit =
     listing.find { case (name, bytes) => name == file.getName && bytes > ByteWriter.Most }.foreach { case (_, bytes) =>
       val why = s"it is $bytes bytes long, which no entry can be"
-      throw new TidemarkException(TidemarkError.entryDamaged(file.toString, why))
+      throw new TidemarkException(TidemarkError.EntryDamaged(file.toString, why))
     }
 
   /** What is read of a file, or the error that names it. */
@@ -104,8 +104,8 @@ private[tidemark] final class EntryFiles(
     try read(bytes)
     catch {
       case e: EntryCodec.Newer =>
-        throw new TidemarkException(TidemarkError.entryNewer(file, e.version, EntryCodec.Version), e)
-      case e: EntryCodec.Damaged => throw new TidemarkException(TidemarkError.entryDamaged(file, e.why), e)
+        throw new TidemarkException(TidemarkError.EntryNewer(file, e.version, EntryCodec.Version), e)
+      case e: EntryCodec.Damaged => throw new TidemarkException(TidemarkError.EntryDamaged(file, e.why), e)
     }
   }
 
@@ -129,7 +129,7 @@ private[tidemark] final class EntryFiles(
       // So a query is stopped.
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
       case e: IOException =>
-        throw new TidemarkException(TidemarkError.entryNotWritten(path(batch, kind).toString, e.getMessage), e)
+        throw new TidemarkException(TidemarkError.EntryNotWritten(path(batch, kind).toString, e.getMessage), e)
     }
 
   private def write(file: Path, data: Array[Byte], inPlace: Boolean): Unit = {

@@ -127,7 +127,7 @@ private[tidemark] final class EntryLog(
   private def encode(entry: WatermarkEntry, before: Option[EntryCodec.Written]): EntryCodec.Encoded =
     try EntryCodec.encode(entry, before)
     catch {
-      case e: ByteWriter.TooLong => throw new TidemarkException(TidemarkError.entryTooLong(file(entry.batch)), e)
+      case e: ByteWriter.TooLong => throw new TidemarkException(TidemarkError.EntryTooLong(file(entry.batch)), e)
     }
 
   /** Sees to it that not too many changes have to be read after a restart. */
@@ -164,7 +164,7 @@ private[tidemark] final class EntryLog(
     val base = Iterator.iterate(batch)(_ - 1).find(one => isBase(one) || !files.has(one, Changes)).get
     if (!isBase(base)) {
       val why = s"it continues from ${files.path(base, Changes)}, which does not exist"
-      throw new TidemarkException(TidemarkError.entryDamaged(files.path(base + 1, Changes).toString, why))
+      throw new TidemarkException(TidemarkError.EntryDamaged(files.path(base + 1, Changes).toString, why))
     }
     base
   }

@@ -107,7 +107,7 @@ private[tidemark] object JoinWatermarks {
     }
     if (active.nonEmpty && !has(side))
       throw new TidemarkException(
-        TidemarkError.takeoverFailed(
+        TidemarkError.TakeoverFailed(
           watermarks.label,
           s"an input of join ${join.stateInfo.get.operatorId} has no late filter"))
   }

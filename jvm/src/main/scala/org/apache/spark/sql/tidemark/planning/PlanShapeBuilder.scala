@@ -184,7 +184,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     val untold = Seq(left -> join.left, right -> join.right).flatMap { case (built, child) =>
       child.output.filter(a => built.has(a) && !EventTimeColumns.hasTime(a))
     }
-    untold.foreach(a => notes += TidemarkError.timeInsideState(a.name, "join"))
+    untold.foreach(a => notes += TidemarkError.TimeInsideState(a.name, "join"))
     val shape = PlanShape.Join(
       s"join (${join.joinType.sql.toLowerCase(java.util.Locale.ROOT)})",
       operator(join),
@@ -207,10 +207,9 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
 
   private def unboundedOut(join: StreamingSymmetricHashJoinExec, side: Side, matters: Boolean): PlanShape.ActiveOut = {
     if (matters) {
-      val error = TidemarkError.unboundedJoinSide(
+      val error = TidemarkError.UnboundedJoinSide(
         join.leftKeys.zip(join.rightKeys).map { case (l, r) => s"${l.sql} = ${r.sql}" }.mkString("on ", " and ", ""),
-        side.name,
-        unbounded)
+        side.name)(unbounded)
       if (unbounded == TidemarkConf.Unbounded.Refuse) throw new TidemarkException(error)
       notes += error
     }
@@ -223,7 +222,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     val active =
       if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
     if (active.nonEmpty && LateRowFilters.takesAll(writer))
-      notes += TidemarkError.completeMode(s"${label(writer)} #${operator(writer).value}")
+      notes += TidemarkError.CompleteMode(s"${label(writer)} #${operator(writer).value}")
     val known = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
     val inside = if (isAggregation(writer)) carriedIn(input) else Nil
     val keeps = isAggregation(writer) && active.nonEmpty
@@ -231,7 +230,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
       if (keeps) (known.filter(a => active.exists(_.exprId == a.exprId)), inside) else (known, Nil)
     if (!keeps)
       for (a <- inside if !known.exists(_.exprId == a.exprId))
-        notes += TidemarkError.timeInsideState(a.name, label(writer))
+        notes += TidemarkError.TimeInsideState(a.name, label(writer))
     val shape = PlanShape.Stateful(
       label(writer),
       operator(writer),

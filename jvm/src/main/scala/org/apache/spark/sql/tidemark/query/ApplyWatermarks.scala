@@ -56,7 +56,7 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
     val readings = plan.flatMap(WatermarkExpression.in(_))
     readings.find(_.state == WatermarkExpression.Awaited || hasWatermarks).foreach { reading =>
       val why = reason.getOrElse(s"${TidemarkConf.Enabled.key}=false")
-      throw new TidemarkException(TidemarkError.leftToSpark(why, s"reads ${reading.sql}"))
+      throw new TidemarkException(TidemarkError.LeftToSpark(why, s"reads ${reading.sql}"))
     }
     plan
   }

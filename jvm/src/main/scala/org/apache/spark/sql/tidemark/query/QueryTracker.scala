@@ -81,7 +81,7 @@ private[tidemark] final class QueryTracker(
   /** Without them a row of the far future would have moved the clock. */
   private def requireLimits(one: PlanOrigin, nodes: Seq[SplitClocksExec]): Unit =
     if (nodes.exists(_.limits.isEmpty))
-      throw new TidemarkException(TidemarkError.takeoverFailed(
+      throw new TidemarkException(TidemarkError.TakeoverFailed(
         query.label,
         s"the clocks of column '${one.column}' have no limit for event times ahead of the wall clock"))
 

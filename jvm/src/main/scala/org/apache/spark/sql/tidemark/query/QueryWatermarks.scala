@@ -180,7 +180,7 @@ private[tidemark] final class QueryWatermarks(
     def of(batch: Long) = levels.getOrElse(
       batch,
       throw new TidemarkException(
-        TidemarkError.takeoverFailed(label, s"the watermarks of batch $batch were never computed")))
+        TidemarkError.TakeoverFailed(label, s"the watermarks of batch $batch were never computed")))
     BatchWatermarks(label, of(batch), of(batch - 1), hasRun(batch - 1), reads, latestMillis, settings.maxSplits)
   }
 
@@ -210,14 +210,14 @@ private[tidemark] final class QueryWatermarks(
     val now = Propagation.levels(plan.shape, decision)
     if (batch < ownSince) requireNothingCarried(batch, now)
     try levels.get(batch - 1).foreach(now.requireNotBefore)
-    catch { case e: WentBack => throw new TidemarkException(TidemarkError.watermarkWentBack(label, e.getMessage), e) }
+    catch { case e: WentBack => throw new TidemarkException(TidemarkError.WatermarkWentBack(label, e.getMessage), e) }
     levels.update(batch, now)
   }
 
   /** The oldest carried values in state are in the entry alone: without it, a column could overtake them. */
   private def requireNothingCarried(batch: Long, levels: OperatorWatermarks): Unit =
     if (batch >= 0 && levels.inputs.values.exists(_.keepsLedger))
-      throw new TidemarkException(TidemarkError.entryMissing(label, log.file(batch)))
+      throw new TidemarkException(TidemarkError.EntryMissing(label, log.file(batch)))
 
   def levelsOf(batch: Long): Option[OperatorWatermarks] = levels.get(batch)
 
@@ -236,7 +236,7 @@ private[tidemark] final class QueryWatermarks(
       catch {
         case e: SplitNameTable.TooLong =>
           val split = origins.all.filter(_.rules.splitBy.nonEmpty).map(_.column)
-          throw new TidemarkException(TidemarkError.splitNamesTooLong(split.mkString(", ")), e)
+          throw new TidemarkException(TidemarkError.SplitNamesTooLong(split.mkString(", ")), e)
       }
     requireFewSplits(after)
     took =
@@ -254,7 +254,7 @@ private[tidemark] final class QueryWatermarks(
   private def requireFewSplits(after: WatermarkEntry): Unit = origins.all.foreach { one =>
     val size = after.origins.get(one.name).fold(0)(_.splits.size)
     if (size > settings.maxSplits)
-      throw new TidemarkException(TidemarkError.tooManySplits(one.column, size, settings.maxSplits))
+      throw new TidemarkException(TidemarkError.TooManySplits(one.column, size, settings.maxSplits))
   }
 
   private def tell(notes: Seq[TidemarkError]): Unit =

@@ -19,7 +19,7 @@ private[tidemark] object RequireTakenOver {
     run.foreach {
       case query: MicroBatchExecution if Takeover.isDue(query) =>
         throw new TidemarkException(
-          TidemarkError.takeoverFailed(query.id.toString, "the session's listener did not see it start"))
+          TidemarkError.TakeoverFailed(query.id.toString, "the session's listener did not see it start"))
       case _ =>
     }
     run

@@ -217,6 +217,6 @@ private[tidemark] object Takeover {
   /** Who names a key, splits or an idle time asks for what Spark alone cannot give. */
   private def refuseOptions(origins: PlanOrigins, reason: String): Unit =
     origins.all.flatMap(_.asks).headOption.foreach { asked =>
-      throw new TidemarkException(TidemarkError.leftToSpark(reason, asked))
+      throw new TidemarkException(TidemarkError.LeftToSpark(reason, asked))
     }
 }

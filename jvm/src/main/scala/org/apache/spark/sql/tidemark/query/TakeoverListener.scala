@@ -24,7 +24,7 @@ private[tidemark] final class TakeoverListener(session: classic.SparkSession, re
       catch {
         case e: TidemarkException => fail(query, e)
         case e: Throwable =>
-          fail(query, new TidemarkException(TidemarkError.takeoverFailed(event.id.toString, e.toString), e))
+          fail(query, new TidemarkException(TidemarkError.TakeoverFailed(event.id.toString, e.toString), e))
       }
     }
 

@@ -47,12 +47,12 @@ object LogTable {
     }
     val location = checkpoint.getOrElse {
       val takes = "the location of a checkpoint, as a constant text,"
-      throw new TidemarkException(TidemarkError.wrongArguments(name, takes, arguments.size))
+      throw new TidemarkException(TidemarkError.WrongArguments(name, takes, arguments.size))
     }
     val session = SparkSession.active
     val conf = new SerializableConfiguration(session.sessionState.newHadoopConf())
     val (batches, listing) = found(location, conf)
-    if (batches.isEmpty) throw new TidemarkException(TidemarkError.noLog(location))
+    if (batches.isEmpty) throw new TidemarkException(TidemarkError.NoLog(location))
     val rows = session.sparkContext.parallelize(batches, batches.size).flatMap(read(location, conf, listing, _))
     session.internalCreateDataFrame(rows, schema).queryExecution.analyzed
   }
@@ -65,7 +65,7 @@ object LogTable {
       case e: TidemarkException => throw e
       // No path, or on no file system that is there.
       case e @ (_: IllegalArgumentException | _: IOException | _: SparkException) =>
-        throw new TidemarkException(TidemarkError.noLog(location, e.getMessage), e)
+        throw new TidemarkException(TidemarkError.NoLog(location, e.getMessage), e)
     }
 
   /** The folder is listed once for all batches, and again only where the query has gone on since then. */

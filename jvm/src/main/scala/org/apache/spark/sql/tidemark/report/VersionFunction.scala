@@ -9,7 +9,10 @@ object VersionFunction {
   private val name = "tidemark_version"
 
   val description: SqlFunctions.Description =
-    SqlFunctions.described(getClass, name, "() - the version of Tidemark, and the Spark minor version it was built for") {
+    SqlFunctions.described(
+      getClass,
+      name,
+      "() - the version of Tidemark, and the Spark minor version it was built for") {
       _ =>
         SqlFunctions.text(s"${BuildInfo.version} spark-${BuildInfo.sparkMinor}")
     }

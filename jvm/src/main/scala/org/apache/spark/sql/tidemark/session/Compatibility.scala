@@ -15,8 +15,8 @@ object Compatibility {
 
   private[tidemark] def problem(spark: String, java: Int): Option[TidemarkError] =
     if (minor(spark) != minor(BuildInfo.sparkMinor))
-      Some(TidemarkError.sparkVersionMismatch(BuildInfo.sparkMinor, spark))
-    else if (java < OldestJava) Some(TidemarkError.javaTooOld(java))
+      Some(TidemarkError.SparkVersionMismatch(BuildInfo.sparkMinor, spark))
+    else if (java < OldestJava) Some(TidemarkError.JavaTooOld(java))
     else None
 
   private def minor(version: String): (Int, Int) = {

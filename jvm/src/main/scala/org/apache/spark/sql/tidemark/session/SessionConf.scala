@@ -39,7 +39,7 @@ private[tidemark] object SessionConf {
 
   private def mistyped(conf: SQLConf): Option[TidemarkError] =
     TidemarkConf.mistyped(conf.getAllConfs.keys).map { case (key, nearest) =>
-      TidemarkError.unknownSetting(key, nearest)
+      TidemarkError.UnknownSetting(key, nearest)
     }
 
   private def read[A](conf: SQLConf, setting: TidemarkConf[A]): A =

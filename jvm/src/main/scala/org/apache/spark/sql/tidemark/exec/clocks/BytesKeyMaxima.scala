@@ -153,7 +153,7 @@ private object BytesKeyMaxima {
 
   private def atLeast(bytes: Array[Byte], size: Long, column: String): Array[Byte] =
     if (size <= bytes.length) bytes
-    else if (size > MostBytes) throw new TidemarkException(TidemarkError.splitNamesTooLong(column))
+    else if (size > MostBytes) throw new TidemarkException(TidemarkError.SplitNamesTooLong(column))
     else Arrays.copyOf(bytes, math.max(size, math.min(bytes.length * 2L, MostBytes.toLong)).toInt)
 
   /** Keys one after the other, each behind its size. */

@@ -13,7 +13,7 @@ private[tidemark] final case class ClockLimits(latestMillis: Long, maxSplits: In
     * @throws TidemarkException when there are more splits than are allowed
     */
   def requireAllowed(count: Int, column: String): Unit =
-    if (count > maxSplits) throw new TidemarkException(TidemarkError.tooManySplits(column, count, maxSplits))
+    if (count > maxSplits) throw new TidemarkException(TidemarkError.TooManySplits(column, count, maxSplits))
 }
 
 private[tidemark] object ClockLimits {

@@ -34,7 +34,7 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
     * @throws TidemarkException if there were too many splits to bring to the driver
     */
   def whole(column: String): MaxEventTimes = {
-    if (tooLong) throw new TidemarkException(TidemarkError.splitNamesTooLong(column))
+    if (tooLong) throw new TidemarkException(TidemarkError.SplitNamesTooLong(column))
     times
   }
 

@@ -90,7 +90,7 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
   private def flush(partition: Int): Unit =
     try factory.into.add(times, partition, farAhead)
     catch {
-      case e: SplitNameTable.TooLong => throw new TidemarkException(TidemarkError.splitNamesTooLong(factory.column), e)
+      case e: SplitNameTable.TooLong => throw new TidemarkException(TidemarkError.SplitNamesTooLong(factory.column), e)
     }
 }
 

@@ -1,0 +1,83 @@
+package io.tidemark
+
+import java.nio.file.{Files, Path, Paths}
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.TidemarkError._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+class TidemarkErrorSuite extends AnyFunSuite {
+
+  private val root: Path = Paths.get(sys.props.getOrElse("tidemark.root", fail("tidemark.root is not set")))
+  private def read(path: String): String = Files.readString(root.resolve(path))
+
+  /** One of each case, with values that its sentence has from nowhere else. */
+  private val examples: Seq[TidemarkError] = Seq(
+    SparkVersionMismatch("p1", "p2"),
+    JavaTooOld(901),
+    DuplicateKey("p1", Seq("p2", "p3")),
+    DuplicateKey("p1", Seq("p2", "p2")),
+    KeyReadsAsAnother("p1", "p2"),
+    UnionWatermarkPosition(901, "p1", 902, Seq("p2", "p3")),
+    UnionInputLeftOut(901, Seq("p1", "p2")),
+    EntryDamaged("p1", "p2"),
+    EntryEmpty("p1"),
+    EntryNewer("p1", 901, 902),
+    EntryNotWritten("p1", "p2"),
+    EntryTooLong("p1"),
+    EntryMissing("p1", "p2"),
+    NoLog("p1"),
+    InvalidSetting("p1", "p2", Seq("p3", "p4")),
+    UnknownSetting("p1", "p2"),
+    TakeoverFailed("p1", "p2"),
+    WatermarkWentBack("p1", "p2"),
+    UnboundedJoinSide("p1", "p2")(TidemarkConf.Unbounded.Spark),
+    CompleteMode("p1"),
+    TimeInsideState("p1", "p2"),
+    LeftToSpark("p1", "p2"),
+    TooManySplits("p1", 901, 902),
+    SplitNamesTooLong("p1"),
+    SplitNotOrderable("p1", "p2", "p3"),
+    SplitNotOfOneRow("p1"),
+    ExpectedSplitWidth(901, 902),
+    ExpectedSplitType("p1", "p2", "p3"),
+    InvalidEventTime("p1"),
+    InvalidOption("p1", "p2", Seq("p3")),
+    NoWatermark("p1", Nil),
+    NoWatermark("p1", Seq("p2", "p3")),
+    WatermarkNotRead("p1"),
+    WrongArguments("p1", "p2", 901))
+
+  test("there is an example of each case") {
+    val cases =
+      """final case class (\w+)\(""".r.findAllMatchIn(read("jvm/src/main/scala/io/tidemark/TidemarkError.scala"))
+    assert(cases.map(_.group(1)).toSet == examples.map(_.productPrefix).toSet)
+  }
+
+  test("the values of all parameters appear in the sentence") {
+    for (error <- examples; (name, text) <- error.parameters; value <- text.split(", "))
+      assert(error.message.contains(value), s"$name of ${error.message}")
+  }
+
+  test("Spark gets the code and the parameters, each as text") {
+    val refused = new TidemarkException(UnionWatermarkPosition(901, "time", 902, Seq("shown", "clicked")))
+    assert(refused.getCondition == "TIDEMARK.UNION_WATERMARK_POSITION")
+    assert(
+      refused.getMessageParameters.asScala ==
+        Map("position" -> "901", "column" -> "time", "input" -> "902", "eventTimes" -> "shown, clicked"))
+    assert(refused.getSqlState == null)
+    // Spark Connect cannot send a null.
+    assert(EntryNotWritten("file", null).parameters == Map("file" -> "file", "reason" -> "null"))
+  }
+
+  test("docs/errors.md lists the parameters of each code") {
+    val sections =
+      read("docs/errors.md").split("(?m)^###? ").map(section => section.takeWhile(_ != '\n') -> section).toMap
+    for (error <- examples; name <- error.parameters.keys) {
+      val listed = sections(error.code).linesIterator.find(_.startsWith("**Parameters**: ")).getOrElse("")
+      assert(listed.contains(s"`$name`"), error.code)
+    }
+  }
+}
