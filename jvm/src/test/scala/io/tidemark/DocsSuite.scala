@@ -22,6 +22,11 @@ class DocsSuite extends AnyFunSuite {
     assert(page == GenerateDocs.withDifferences(page, GenerateDocs.differences(root)))
   }
 
+  test("docs/late.md has the table of who drops late rows; `make docs` writes it") {
+    val page = read("docs/late.md")
+    assert(page == GenerateDocs.withLateRows(page))
+  }
+
   test("every default is one of the setting's values") {
     TidemarkConf.all.foreach(setting => assert(setting.values.contains(GenerateDocs.default(setting)), setting.key))
   }

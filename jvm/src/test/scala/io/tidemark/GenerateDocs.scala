@@ -2,8 +2,10 @@ package io.tidemark
 
 import java.nio.file.{Files, Path, Paths}
 
-/** Writes what docs/ has from the code: the page of settings, and in stock.md the table of Spark's tests that differ.
-  * `make docs` runs it.
+import org.apache.spark.sql.tidemark.LateRowTable
+
+/** Writes what docs/ has from the code: the page of settings, in stock.md the table of Spark's tests that differ, and in
+  * late.md the table of operators that drop late rows. `make docs` runs it.
   */
 object GenerateDocs {
 
@@ -13,7 +15,9 @@ object GenerateDocs {
       val stock = docs.resolve("stock.md")
       Files.writeString(docs.resolve("settings.md"), settings)
       Files.writeString(stock, withDifferences(Files.readString(stock), differences(docs.getParent)))
-      println(s"$docs: settings.md and the table in stock.md are written.")
+      val late = docs.resolve("late.md")
+      Files.writeString(late, withLateRows(Files.readString(late)))
+      println(s"$docs: settings.md and the tables in stock.md and late.md are written.")
     case _ =>
       System.err.println("Give the folder of the documents, as `make docs` does.")
       sys.exit(2)
@@ -56,11 +60,18 @@ object GenerateDocs {
       .map(_.split("\\s+\\|\\s+").toSeq)
       .toSeq
 
-  /** The page with its table made anew; all else stays. */
-  def withDifferences(page: String, differences: Seq[Seq[String]]): String = {
-    val table = Seq("suite", "test", "why") +: Seq.fill(3)("---") +: differences
-    val begin = page.indexOf('\n', page.indexOf("<!-- differences:"))
-    page.take(begin + 1) + table.map(row).mkString("", "\n", "\n") + page.drop(page.indexOf("<!-- /differences -->"))
+  /** The page on Spark's own tests with its table made anew. */
+  def withDifferences(page: String, differences: Seq[Seq[String]]): String =
+    withTable(page, "differences", Seq("suite", "test", "why") +: differences)
+
+  /** The page on late data with its table of operators made anew. */
+  def withLateRows(page: String): String = withTable(page, "late rows", LateRowTable.rows)
+
+  /** A page with the table between two comments made anew; all else stays. */
+  private def withTable(page: String, name: String, rows: Seq[Seq[String]]): String = {
+    val table = rows.head +: rows.head.map(_ => "---") +: rows.tail
+    val begin = page.indexOf('\n', page.indexOf(s"<!-- $name:"))
+    page.take(begin + 1) + table.map(row).mkString("", "\n", "\n") + page.drop(page.indexOf(s"<!-- /$name -->"))
   }
 
   private def ofSetting(setting: TidemarkConf[_]): String =

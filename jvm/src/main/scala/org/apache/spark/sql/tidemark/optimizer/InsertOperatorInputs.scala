@@ -4,7 +4,13 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, OperatorInput, PlanOrigins, TrackedColumns}
+import org.apache.spark.sql.tidemark.columns.{
+  EventTimeColumns,
+  LateRowFilter,
+  OperatorInput,
+  PlanOrigins,
+  TrackedColumns
+}
 import org.apache.spark.sql.tidemark.columns.TrackedColumns.{present, times, Columns}
 
 /** Puts an [[OperatorInput]] below each stateful operator that Spark alone could not give its watermark: joins, because
@@ -38,7 +44,7 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
         case join: Join if join.left.isStreaming && join.right.isStreaming && below.exists(_.nonEmpty) =>
           val (left, right) = ActiveColumns.ofJoin(join, below.head, below(1))
           val inputs = Seq((join.left, all.head, left), (join.right, all(1), right)).map {
-            case (side, columns, active) => input(side, columns, active, present(side, columns), filters = true)
+            case (side, columns, active) => input(side, columns, active, present(side, columns), LateRowFilter.Join)
           }
           val marks = AttributeMap(inputs.flatMap(_.output).map(a => a -> a))
           val notNull = NullEventTimeCondition.condition(join, below, Seq(left, right))
@@ -53,19 +59,31 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
             case named: NamedExpression if all.head.contains(named.toAttribute.exprId) => named.toAttribute
           }
           val kept = grouped ++ valuesOf(aggregate, all.head)
-          val in = input(aggregate.child, all.head, active, kept, filters = active.nonEmpty)
+          val in = input(aggregate.child, all.head, active, kept, LateRowFilter.Aggregation)
           val marks = AttributeMap(in.output.map(a => a -> a))
           val grouping =
             aggregate.groupingExpressions.map(_.transform { case a: AttributeReference => marks.getOrElse(a, a) })
           aggregate.copy(groupingExpressions = grouping, child = in)
         case dedup: Deduplicate if dedup.isStreaming && severalOrUnmarked(dedup.child, below.head) =>
-          val in = passed(dedup.child, below.head, ActiveColumns.ofKeys(dedup.keys, below.head))
+          val in = passed(
+            dedup.child,
+            below.head,
+            ActiveColumns.ofKeys(dedup.keys, below.head),
+            LateRowFilter.Deduplication)
           dedup.copy(keys = remark(dedup.keys, in), child = in)
         case dedup: DeduplicateWithinWatermark if severalOrUnmarked(dedup.child, below.head) =>
-          val in = passed(dedup.child, below.head, ActiveColumns.ofKeys(dedup.keys, below.head))
+          val in = passed(
+            dedup.child,
+            below.head,
+            ActiveColumns.ofKeys(dedup.keys, below.head),
+            LateRowFilter.Deduplication)
           dedup.copy(keys = remark(dedup.keys, in), child = in)
         case groups if isGroupsWithState(groups) && severalOrUnmarked(groups.children.head, below.head) =>
-          val in = passed(groups.children.head, below.head, ActiveColumns.declaredLast(below.head))
+          val in = passed(
+            groups.children.head,
+            below.head,
+            ActiveColumns.declaredLast(below.head),
+            LateRowFilter.EventTimeFunction)
           groups.withNewChildren(in +: groups.children.tail)
         case other => other
       }
@@ -73,19 +91,24 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
     }
 
     /** The input of an operator that emits each row in the batch in which it arrived, or never. */
-    private def passed(child: LogicalPlan, columns: Columns, active: Option[ExprId]): OperatorInput =
-      input(child, columns, active, Nil, filters = false)
+    private def passed(
+        child: LogicalPlan,
+        columns: Columns,
+        active: Option[ExprId],
+        filter: LateRowFilter): OperatorInput =
+      input(child, columns, active, Nil, filter)
 
     private def input(
         child: LogicalPlan,
         columns: Columns,
         active: Option[ExprId],
         kept: Seq[Attribute],
-        filters: Boolean): OperatorInput = {
+        filter: LateRowFilter): OperatorInput = {
       val marked = present(child, columns).find(a => active.contains(a.exprId)).map { a =>
         EventTimeColumns.mark(a, columns(a.exprId).delayMillis)
       }
       val carried = kept.filter(a => !active.contains(a.exprId) && EventTimeColumns.hasTime(a)).distinctBy(_.exprId)
+      val filters = active.nonEmpty && filter.withInput == LateRowFilter.Dropper.Input
       OperatorInput(marked, carried, filters, child)
     }
 

@@ -52,8 +52,8 @@ private[tidemark] final case class BatchWatermarks(
 
   def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): OperatorInputExec = {
     val at = input(writer, side)
-    val drops = if (exec.filters) !LateRowFilters.takesAll(writer) else LateRowFilters.column(writer).nonEmpty
-    val late = if (exec.active.isDefined && drops) Some(lateMillis(writer, side)) else None
+    val late =
+      if (exec.active.isDefined && LateRowFilters.haveLateRows(writer, exec)) Some(lateMillis(writer, side)) else None
     val levels = OperatorInputExec.Watermarks(Some(at), late, notes = own.inputs.get(at).exists(_.keepsLedger))
     if (exec.levels == levels) exec else exec.copy(levels = levels)
   }

@@ -11,37 +11,51 @@ import org.apache.spark.sql.execution.python.streaming.{
 }
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.flatmapgroupswithstate.FlatMapGroupsWithStateExec
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
-import org.apache.spark.sql.streaming.TimeMode
-import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter}
+import org.apache.spark.sql.tidemark.exec.OperatorInputExec
 
-/** Which of Spark's operators drop late rows themselves, by which column, and where their rows come in. */
+/** [[LateRowFilter]] for the operators of a physical plan: the kind of each, the column by which Spark's operator drops
+  * late rows, and the places where rows come in and where Spark counts the late ones.
+  */
 private[tidemark] object LateRowFilters {
 
-  /** The column by which an operator drops rows; `None` if it takes all. */
-  def column(operator: StateStoreWriter): Option[Attribute] = {
-    def marked(plan: SparkPlan) = plan.output.find(EventTimeColumns.isMarked)
-    operator match {
-      case _ if takesAll(operator) => None
-      case groups: FlatMapGroupsWithStateExec =>
-        marked(groups.child).filter(_ => groups.timeoutConf == EventTimeTimeout)
-      case groups: FlatMapGroupsInPandasWithStateExec =>
-        marked(groups.child).filter(_ => groups.timeoutConf == EventTimeTimeout)
-      case groups: TransformWithStateExec => marked(groups.child).filter(_ => groups.timeMode == TimeMode.EventTime())
-      case groups: TransformWithStateInPySparkExec =>
-        marked(groups.child).filter(_ => groups.timeMode == TimeMode.EventTime())
-      // A deduplication does so by the time of its rows, whether or not that is one of its keys.
-      case _: StreamingDeduplicateExec | _: StreamingDeduplicateWithinWatermarkExec => marked(operator.children.head)
-      case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec => marked(operator.children.head)
-      case _ => None
-    }
+  /** The kind of an operator. */
+  def of(operator: StateStoreWriter): LateRowFilter = operator match {
+    case _: StreamingSymmetricHashJoinExec => LateRowFilter.Join
+    case save: StateStoreSaveExec => ofAggregation(save.outputMode)
+    case save: SessionWindowStateStoreSaveExec => ofAggregation(save.outputMode)
+    // A deduplication drops rows by their time, whether or not that is one of its keys.
+    case _: StreamingDeduplicateExec | _: StreamingDeduplicateWithinWatermarkExec => LateRowFilter.Deduplication
+    case groups: FlatMapGroupsWithStateExec => ofFunction(groups.timeoutConf == EventTimeTimeout)
+    case groups: FlatMapGroupsInPandasWithStateExec => ofFunction(groups.timeoutConf == EventTimeTimeout)
+    case groups: TransformWithStateExec => ofFunction(groups.timeMode == TimeMode.EventTime())
+    case groups: TransformWithStateInPySparkExec => ofFunction(groups.timeMode == TimeMode.EventTime())
+    case _ => LateRowFilter.Untimed
   }
 
-  /** In complete mode an aggregation has no late rows, in Spark as here: nothing is ever evicted. */
-  def takesAll(operator: StateStoreWriter): Boolean = operator match {
-    case save: StateStoreSaveExec => save.outputMode.contains(InternalOutputModes.Complete)
-    case save: SessionWindowStateStoreSaveExec => save.outputMode.contains(InternalOutputModes.Complete)
-    case _ => false
+  private def ofAggregation(mode: Option[OutputMode]): LateRowFilter =
+    if (mode.contains(InternalOutputModes.Complete)) LateRowFilter.CompleteAggregation else LateRowFilter.Aggregation
+
+  private def ofFunction(usesEventTime: Boolean): LateRowFilter =
+    if (usesEventTime) LateRowFilter.EventTimeFunction else LateRowFilter.Untimed
+
+  /** The column by which Spark's operator itself drops late rows; `None` if it does not. */
+  def column(operator: StateStoreWriter): Option[Attribute] =
+    if (of(operator).withoutInput != LateRowFilter.Dropper.Operator) None
+    else operator.children.head.output.find(EventTimeColumns.isMarked)
+
+  /** Whether rows of an operator's input can be late. */
+  def haveLateRows(operator: StateStoreWriter, input: OperatorInputExec): Boolean =
+    if (input.filters) of(operator).withInput == LateRowFilter.Dropper.Input else column(operator).nonEmpty
+
+  /** The node in which Spark counts an operator's late rows. */
+  def countedIn(operator: StateStoreWriter): SparkPlan = operator match {
+    case sessions: SessionWindowStateStoreSaveExec =>
+      sessions.collectFirst { case restore: SessionWindowStateStoreRestoreExec => restore }.getOrElse(sessions)
+    case other => other
   }
 
   /** The nodes of an operator's own from its input on downwards, as long as there is one way to go. */

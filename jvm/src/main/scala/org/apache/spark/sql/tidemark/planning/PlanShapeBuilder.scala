@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, PlanOrigins}
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter, PlanOrigins}
 import org.apache.spark.sql.tidemark.exec.OperatorInputExec
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
@@ -221,7 +221,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     // A limit uses no event time; every row passes.
     val active =
       if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
-    if (active.nonEmpty && LateRowFilters.takesAll(writer))
+    if (active.nonEmpty && LateRowFilters.of(writer) == LateRowFilter.CompleteAggregation)
       notes += TidemarkError.CompleteMode(s"${label(writer)} #${operator(writer).value}")
     val known = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
     val inside = if (isAggregation(writer)) carriedIn(input) else Nil

@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.runtime.{MinWatermark, WatermarkTracker}
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.exec.{LateRows, OperatorInputExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.planning.LateRowFilters
 
 /** Reads what a batch has seen when it has ended, before Spark counts it as done. */
 private[tidemark] final class QueryTracker(
@@ -93,19 +94,12 @@ private[tidemark] final class QueryTracker(
     val dropped = lateRows(inputs.filter(_.filters)).toSeq.groupMapReduce(_._1.operator)(_._2.rows)(_ + _)
     writers(plan).foreach { writer =>
       val before = dropped.getOrElse(OperatorId(writer.stateInfo.get.operatorId), 0L)
-      if (before > 0) counting(writer).longMetric("numRowsDroppedByWatermark").add(before)
+      if (before > 0) LateRowFilters.countedIn(writer).longMetric("numRowsDroppedByWatermark").add(before)
     }
   }
 
   private def writers(plan: SparkPlan): Seq[StateStoreWriter] =
     collect(plan) { case writer: StateStoreWriter if writer.stateInfo.isDefined => writer }
-
-  /** The node in which Spark counts an operator's late rows. */
-  private def counting(writer: StateStoreWriter): SparkPlan = writer match {
-    case sessions: SessionWindowStateStoreSaveExec =>
-      sessions.collectFirst { case restore: SessionWindowStateStoreRestoreExec => restore }.getOrElse(sessions)
-    case other => other
-  }
 
   private def collect[A](plan: SparkPlan)(found: PartialFunction[SparkPlan, A]): Seq[A] =
     StreamingQueryPlanTraverseHelper.collectFromUnfoldedPlan(plan)(found)
