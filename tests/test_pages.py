@@ -77,3 +77,12 @@ def test_the_log_lines_of_troubleshooting_are_those_of_the_engine() -> None:
 def test_the_page_of_the_kafka_job_shows_the_job() -> None:
     job = (ROOT / "examples" / "kafka_to_table.py").read_text(encoding="utf-8")
     assert job in [block.text for block in blocks(DOCS / "guides" / "kafka-job.md", "python")]
+
+
+def test_the_picture_of_the_backlogs_shows_what_was_measured() -> None:
+    measured = (DOCS / "real-input.md").read_text(encoding="utf-8")
+    picture = (DOCS / "pictures" / "rows-lost.svg").read_text(encoding="utf-8")
+    drawn = re.sub(r"<desc.*?</desc>", "", picture, flags=re.DOTALL)
+    figures = re.findall(r"\d{1,3}(?:,\d{3})+|\d+\.\d(?=%)|(?<=>)\d+(?=<)", drawn)
+    assert len(figures) == 10
+    assert [one for one in figures if one not in measured] == []
