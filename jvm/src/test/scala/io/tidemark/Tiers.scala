@@ -49,7 +49,8 @@ object Tiers {
       "a common table expression that is read twice",
       "a mark that a table has brought along",
       "a table that a stream has written"),
-    "ClockStepsSuite" -> Seq("of a window one runs", "of windows that overlap", "of single rows", "of what is available"),
+    "ClockStepsSuite" ->
+      Seq("of a window one runs", "of windows that overlap", "of single rows", "of what is available"),
     "StatelessOperatorsSuite" ->
       Seq("sliding windows of one time", "windows and their time, through a union"),
     "RedefinitionSuite" -> Seq("after a join", "two watermarks on one stream"),

@@ -20,21 +20,24 @@ class FuzzSuite extends OracleComparison {
       val seen = check(from, many, RandomCase(_))(engine, Oracle.run)
       assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
     }
-    each(seed, cases / 4, "queries of one watermark", "the rows are stock Spark's, batch by batch", in) { (from, many) =>
-      val seen = check(from, many, RandomCase.ofOneWatermark)(
-        one => rowsOf(engine(one)),
-        one => stock(rowsOf(engine(one))))
-      assert(seen.exists(_.rows.nonEmpty))
+    each(seed, cases / 4, "queries of one watermark", "the rows are stock Spark's, batch by batch", in) {
+      (from, many) =>
+        val seen = check(from, many, RandomCase.ofOneWatermark)(
+          one => rowsOf(engine(one)),
+          one => stock(rowsOf(engine(one))))
+        assert(seen.exists(_.rows.nonEmpty))
     }
-    each(seed, carried, "queries with carriers", "rows, their batches, and late rows are the oracle's", in) { (from, many) =>
-      val seen = check(from, many, RandomCase.carried)(engine, Oracle.run)
-      assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
+    each(seed, carried, "queries with carriers", "rows, their batches, and late rows are the oracle's", in) {
+      (from, many) =>
+        val seen = check(from, many, RandomCase.carried)(engine, Oracle.run)
+        assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
     }
-    each(seed, carried / 2, "queries with carriers of one watermark", "the rows are stock Spark's", in) { (from, many) =>
-      val seen = check(from, many, RandomCase.carriedOfOneWatermark)(
-        one => rowsOf(Oracle.run(one)),
-        one => stock(rowsOf(engine(one))))
-      assert(seen.exists(_.rows.nonEmpty))
+    each(seed, carried / 2, "queries with carriers of one watermark", "the rows are stock Spark's", in) {
+      (from, many) =>
+        val seen = check(from, many, RandomCase.carriedOfOneWatermark)(
+          one => rowsOf(Oracle.run(one)),
+          one => stock(rowsOf(engine(one))))
+        assert(seen.exists(_.rows.nonEmpty))
     }
   }
 
