@@ -24,6 +24,7 @@ class Report:
     epoch in UTC, or None if a watermark is not defined yet. `batch` is the last batch that has
     ended, or None. Until a run has planned its first batch, `waiting_since` is `"start"` or
     `"restart"`, and `plan` is None. Everything else then comes from the checkpoint's last entry.
+    A note has `code`, `message` and `parameters`, like an error.
 
     An origin with splits or an idle setting has more fields: `split_by`, `idle_after_ms`,
     `on_return`, `when_all`, `at_join`, `max_ahead_ms`, `idle` (the whole input), `waiting` (rows

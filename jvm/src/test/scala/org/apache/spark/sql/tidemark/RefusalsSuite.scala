@@ -148,6 +148,7 @@ class RefusalsSuite extends RefusalsTest {
         val note = json.get("notes").get(0)
         assert(note.get("code").asText === "UNION_INPUT_LEFT_OUT")
         assert(note.get("message").asText.contains("Input 1 of the union of 'id', 'ta'"))
+        assert(note.get("parameters").toString === """{"input":"1","columns":"id, ta"}""")
       })
   }
 

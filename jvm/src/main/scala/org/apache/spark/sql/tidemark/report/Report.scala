@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark.report
 
+import io.tidemark.TidemarkError
 import io.tidemark.core._
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
@@ -38,9 +39,12 @@ private[tidemark] object Report {
     Seq(
       "batch" -> batch(entry),
       "origins" -> list(query.origins.all.map(one => origin(one, entry, snapshot.decision, snapshot.splits(one)))),
-      "notes" -> list(query.notes.map(note => obj("code" -> note.code, "message" -> note.message))),
+      "notes" -> list(query.notes.map(note)),
       "plan" -> tree.json)
   }
+
+  private def note(error: TidemarkError): AnyRef =
+    obj("code" -> error.code, "message" -> error.message, "parameters" -> obj(error.parameters.toSeq: _*))
 
   /** Before the first batch of a run is planned: what the checkpoint's last entry says. */
   private def waiting(recalled: QueryView.Recalled): Seq[(String, Any)] = {
