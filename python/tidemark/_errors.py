@@ -1,8 +1,8 @@
-"""The error every refusal is raised as, and how to recognise the JVM's own refusals.
+"""The error that Tidemark raises, and how to recognize the errors of its engine.
 
-Python and Scala share one list of codes and of their parameters. A refusal that happens in the JVM
-reaches Python as one of PySpark's exceptions with `[TIDEMARK.CODE]` in its text; `error_code` and
-`error_parameters` read them out, so that a caller can treat both alike.
+Python and Scala share one list of codes and of their parameters. An error of the engine arrives as
+one of PySpark's exceptions with `[TIDEMARK.CODE]` in its text. `error_code` and `error_parameters`
+read both kinds, so a caller can treat them alike.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ class TidemarkError(Exception):
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        """What the sentence is about, by name, each value as text, e.g. `{"column": "time"}`.
+        """The values in the sentence by name, each as text, e.g. `{"column": "time"}`.
 
-        The names are as stable as the code; `docs/errors.md` lists them. The mapping is read-only.
+        The names are as stable as the code, and `docs/errors.md` lists them. The mapping is
+        read-only.
         """
         return MappingProxyType(self._parameters)
 
@@ -68,16 +69,16 @@ def error_code(error: BaseException) -> str | None:
 
 
 def error_parameters(error: BaseException) -> dict[str, str]:
-    """The parameters of the Tidemark error an exception carries, the partner of `error_code`.
+    """The parameters of a Tidemark error, from anywhere in an exception's chain of causes.
 
-    On Spark Connect, an error that has ended a streaming query carries none: Spark sends only the
-    text of what caused it. Errors that a call raises by itself carry them there as well.
+    On Spark Connect, an error that has ended a streaming query has no parameters, because Spark
+    sends only its text.
 
     Args:
-        error: Any exception: Tidemark's own, or one of PySpark's that brings a JVM error along.
+        error: Any exception: Tidemark's own, or one of PySpark's that wraps a JVM error.
 
     Returns:
-        The parameters by name, each as text; empty for an error of others.
+        The parameters by name, each as text; empty for any other error.
 
     Example:
         >>> error_parameters(TidemarkError("UNKNOWN_COLUMN", "No 'a'", "naming it", column="a"))
