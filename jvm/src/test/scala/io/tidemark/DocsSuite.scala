@@ -3,7 +3,7 @@ package io.tidemark
 import java.nio.file.{Files, Path, Paths}
 import java.time.Instant
 
-import io.tidemark.core.EntryCodec
+import io.tidemark.core.WholeEntry
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -44,7 +44,7 @@ class DocsSuite extends AnyFunSuite {
     val example = page.split("<!-- example")(1).split("```")(1)
     val pairs = "^ *((?:[0-9a-f]{2} )*[0-9a-f]{2})(?=  |$)".r
     val hex = example.linesIterator.flatMap(pairs.findFirstMatchIn(_)).map(_.group(1).trim).mkString(" ")
-    val entry = EntryCodec.decode(hex.split(' ').map(Integer.parseInt(_, 16).toByte))
+    val entry = WholeEntry.decode(hex.split(' ').map(Integer.parseInt(_, 16).toByte))
     val reached = entry.origins.map { case (name, state) =>
       name.toString -> state.watermark.millis.map(Instant.ofEpochMilli)
     }
@@ -52,6 +52,6 @@ class DocsSuite extends AnyFunSuite {
       reached == Map(
         "clicks" -> Some(Instant.parse("2024-05-01T10:20:00Z")),
         "impressions" -> Some(Instant.parse("2024-05-01T09:40:00Z"))))
-    assert(page.contains(s"that are not split, ${EntryCodec.encode(entry).length} bytes:"))
+    assert(page.contains(s"that are not split, ${WholeEntry.encode(entry).length} bytes:"))
   }
 }

@@ -50,11 +50,11 @@ class PropagationBenchmark {
   def observe(): WatermarkEntry = Observation.observe(entry, ended(20), decision, now, seen, Map.empty)
 
   @Benchmark
-  def encode(): Array[Byte] = EntryCodec.encode(entry)
+  def encode(): Array[Byte] = EntryCodec.encode(entry, None).data
 
   @Benchmark
   def batch(): Array[Byte] = {
-    EntryCodec.encode(after(entry, 20, entry.standing, seen))
+    EntryCodec.encode(after(entry, 20, entry.standing, seen), None).data
   }
 
   private def after(before: WatermarkEntry, batch: Long, decision: Decision, seen: Observation): WatermarkEntry =

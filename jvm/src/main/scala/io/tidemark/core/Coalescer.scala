@@ -2,13 +2,13 @@ package io.tidemark.core
 
 /** Clocks of many inputs, coalesced to one watermark: the minimum over the inputs that are not idle.
   *
-  * An input is ''active'' from when it is added, and holds the watermark until it is heard; ''idle'' ones are left out
-  * until they speak; ''ended'' ones never speak again. When no input is active any more the watermark rises to the
-  * largest clock of all, so that it does not matter in which order they fell silent. It never goes back.
+  * An input is ''active'' from when it is added, and holds the watermark until its first rows. ''Idle'' inputs are left
+  * out until they have rows again. When no input is active any more, the watermark advances to the largest clock of all,
+  * so that the order in which inputs became idle does not matter. The watermark never goes back.
   *
-  * Inputs are numbered from 0 in the order in which they are added, and everything about them is in arrays of
-  * primitives: hearing one input costs two or three memory accesses, whatever their number. Times are ms since the
-  * epoch. The rule is that of Hazelcast Jet's `WatermarkCoalescer`, and with [[OnReturn.CatchUp]] the one of Flink's
+  * Inputs are numbered from 0 in the order in which they are added. Everything about them is in arrays of primitives, so
+  * an observation costs two or three memory accesses, whatever the number of inputs. Times are ms since the epoch. The
+  * rule is that of Hazelcast Jet's `WatermarkCoalescer`, and with [[OnReturn.CatchUp]] that of Flink's
   * `StatusWatermarkValve`. Not thread-safe.
   */
 final class Coalescer private (onReturn: OnReturn, private val taking: MinTournamentTree) {
@@ -16,9 +16,9 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
 
   def this(onReturn: OnReturn = OnReturn.Hold, capacity: Int = 8) = this(onReturn, new MinTournamentTree(capacity))
 
-  // Of inputs that take no part: their clocks. Those that do have theirs in `taking`.
+  // The clocks of inputs that do not count in the minimum. `taking` has the clocks of those that do.
   private var resting = new Array[Long](taking.capacityNow)
-  // Few change in a batch: a copy has the same until one does.
+  // Few of them change in a batch, so a copy shares the array until one does.
   private var isRestingShared = false
   private var states = new Array[Byte](taking.capacityNow)
   private var heard = new Array[Long](taking.capacityNow)
@@ -27,12 +27,12 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
   private var activeCount = 0
   private var idleCount = 0
   private var top = NoClock
-  // When any was last heard, or added.
+  // The latest time at which any input was observed or added.
   private var latest = Long.MinValue
-  // When any was last heard that has a clock.
+  // The latest time at which an input with a clock was observed.
   private var spoken = Long.MinValue
   private var reached = NoClock
-  // No active input was heard before; it may be too early, never too late.
+  // No active input was last observed before this time. It may be too early, never too late.
   private var earliest = Long.MaxValue
 
   def size: Int = count
@@ -42,7 +42,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
   /** The watermark; [[Coalescer.NoClock]] if there is none yet. */
   def watermark: Long = reached
 
-  /** Whether every input that has not ended is idle, and there is one. */
+  /** Whether there are inputs, and all of them are idle. */
   def isIdle: Boolean = activeCount == 0 && idleCount > 0
 
   /** The largest clock that any input has had. */
@@ -65,10 +65,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
   /** When any input was last heard that has a clock; `Long.MinValue` while none has. */
   def lastSpoken: Long = spoken
 
-  /** Whether an input counts in the minimum: it is active, and not catching up. */
-  def takesPart(input: Int): Boolean = taking(input) != MinTournamentTree.Absent
-
-  /** Adds an active input without a clock, whose silence is counted from `nowMillis`; returns its number. */
+  /** Adds an active input without a clock and returns its number. Its silence counts from `nowMillis`. */
   def add(nowMillis: Long): Int = {
     grow(count + 1)
     val input = count
@@ -82,17 +79,9 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
     input
   }
 
-  /** An input has got as far as `clockMillis`, and is active. A clock before its own moves nothing. */
-  def hear(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
-    observe(input, clockMillis, nowMillis)
-    settle()
-  }
-
-  /** An input has spoken without saying how far it is. */
-  def hear(input: Int, nowMillis: Long): Unit = hear(input, NoClock, nowMillis)
-
-  /** As [[hear]], for one of several inputs that were heard at the same time; [[settle]] has to follow. In between the
-    * watermark stays where it is, so that their order means nothing.
+  /** An input is active and its clock is at `clockMillis`, or it is only active ([[Coalescer.NoClock]]). An earlier clock
+    * than its own changes nothing. The watermark stays where it is until [[settle]] is called, so the order in which
+    * inputs are observed does not matter.
     */
   def observe(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
     heard(input) = nowMillis
@@ -104,51 +93,8 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
     if (clock(input) != NoClock) spoken = math.max(spoken, nowMillis)
   }
 
-  /** Lets the watermark rise to what was observed. */
+  /** Advances the watermark to what was observed. */
   def settle(): Unit = reached = risen(taking.least, activeCount)
-
-  /** All inputs at once: `clocks(i)` is how far input `i` has got, [[Coalescer.NoClock]] if it has said nothing. One pass,
-    * after which it is known who was heard longest ago.
-    */
-  def hearAll(clocks: Array[Long], nowMillis: Long): Unit = {
-    // In locals, so that the loop does not read them again and again.
-    val numbers = taking.numbers
-    val times = heard
-    var newest = top
-    var oldest = Long.MaxValue
-    var isHeard = false
-    var input = 0
-    while (input < count) {
-      val clock = clocks(input)
-      val held = numbers(input)
-      if (clock != NoClock) {
-        times(input) = nowMillis
-        isHeard = true
-        if (clock > newest) newest = clock
-        if (held == MinTournamentTree.Absent) comeBack(input, clock)
-        else if (clock > held) numbers(input) = clock
-        if (nowMillis < oldest) oldest = nowMillis
-      } else if (held != MinTournamentTree.Absent || states(input) == CatchingUp)
-        oldest = math.min(oldest, times(input))
-      input += 1
-    }
-    top = newest
-    earliest = oldest
-    latest = math.max(latest, nowMillis)
-    if (isHeard) spoken = math.max(spoken, nowMillis)
-    taking.replayAll()
-    settle()
-  }
-
-  /** An input is silent and left out from now on. */
-  def idle(input: Int): Unit = {
-    requireNotEnded(input)
-    if (isActive(input)) {
-      leave(input, Idle)
-      idleCount += 1
-    }
-    settle()
-  }
 
   /** Makes every active input idle that was last heard at `limitMillis` or before. */
   def idleSince(limitMillis: Long): Unit =
@@ -157,30 +103,14 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
       var input = 0
       while (input < count) {
         if (isActive(input)) {
-          if (heard(input) <= limitMillis) {
-            leave(input, Idle)
-            idleCount += 1
-          } else oldest = math.min(oldest, heard(input))
+          if (heard(input) <= limitMillis) leave(input)
+          else oldest = math.min(oldest, heard(input))
         }
         input += 1
       }
       earliest = oldest
       settle()
     }
-
-  /** An input will never speak again. Its clock still counts when all the others fall silent.
-    *
-    * @throws IllegalStateException when it has ended before
-    */
-  def end(input: Int): Unit = {
-    requireNotEnded(input)
-    if (isActive(input)) leave(input, Ended)
-    else {
-      states(input) = Ended
-      idleCount -= 1
-    }
-    settle()
-  }
 
   /** The watermark is no earlier from now on, whatever the clocks say. */
   def raise(watermarkMillis: Long): Unit = reached = math.max(reached, watermarkMillis)
@@ -267,7 +197,6 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
   }
 
   private def comeBack(input: Int, clockMillis: Long): Unit = {
-    requireNotEnded(input)
     val clock = math.max(resting(input), clockMillis)
     if (states(input) == Idle) {
       idleCount -= 1
@@ -283,13 +212,15 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
     }
   }
 
-  private def leave(input: Int, state: Byte): Unit = {
+  /** Makes an active input idle; [[settle]] has to follow. */
+  private[core] def leave(input: Int): Unit = {
     if (states(input) == Active) {
       rest(input, taking(input))
       taking.update(input, MinTournamentTree.Absent)
     }
-    states(input) = state
+    states(input) = Idle
     activeCount -= 1
+    idleCount += 1
   }
 
   private def rest(input: Int, clockMillis: Long): Unit = {
@@ -305,9 +236,6 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
     // Those that are active may all be catching up: then nothing is known.
     else if (least == MinTournamentTree.Absent) reached
     else math.max(reached, least)
-
-  private def requireNotEnded(input: Int): Unit =
-    if (states(input) == Ended) throw new IllegalStateException(s"input $input has ended")
 
   private def grow(size: Int): Unit =
     if (size > taking.capacityNow) {
@@ -338,7 +266,7 @@ object Coalescer {
       if (state == Active || state == CatchingUp) {
         all.activeCount += 1
         all.earliest = math.min(all.earliest, heard(input))
-      } else if (state == Idle) all.idleCount += 1
+      } else all.idleCount += 1
       input += 1
     }
     all.taking.replayAll()
@@ -349,26 +277,15 @@ object Coalescer {
   /** Nothing is known yet: before every clock. */
   final val NoClock: Long = Long.MinValue
 
-  /** The states of an input. */
+  /** The states of an input, as the checkpoint has them. No entry was ever written with 2. */
   final val Active: Byte = 0
   final val Idle: Byte = 1
-  final val Ended: Byte = 2
 
   /** Active again, but still behind the watermark, and left out until it is there. */
   final val CatchingUp: Byte = 3
 
-  /** @param idle whether no input is active any more */
+  def isState(code: Long): Boolean = code == Active || code == Idle || code == CatchingUp
+
+  /** @param idle whether all inputs are idle */
   final case class Prospect(watermark: Long, idle: Boolean)
-}
-
-/** What an input that speaks again behind the watermark does to it. */
-sealed trait OnReturn
-
-object OnReturn {
-
-  /** It holds the watermark where it is until it has caught up (Hazelcast's rule). */
-  case object Hold extends OnReturn
-
-  /** It is left out until it has caught up (Flink's rule). */
-  case object CatchUp extends OnReturn
 }

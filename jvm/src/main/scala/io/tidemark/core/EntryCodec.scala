@@ -33,9 +33,6 @@ object EntryCodec {
     def checksum: Int = SectionFormat.checksumOf(data)
   }
 
-  /** An entry with all splits. */
-  def encode(entry: WatermarkEntry): Array[Byte] = encode(entry, Map.empty, 0)
-
   /** An entry with the splits that have changed, where that is less.
     * @param before the entry of the batch before, if it can be read
     */
@@ -97,16 +94,6 @@ object EntryCodec {
         }
       })
     SectionFormat.write((if (changes.isEmpty) sections else sections :+ changed): _*)
-  }
-
-  /** An entry that has all splits.
-    * @throws EntryCodec.Damaged when the bytes are not exactly what `encode` wrote
-    * @throws EntryCodec.Newer when a later format version wrote them
-    */
-  def decode(bytes: Array[Byte]): WatermarkEntry = {
-    val read = new EntryAssembler
-    read.next(bytes)
-    read.entry
   }
 
   /** Reads an entry without its splits, which go to where they are collected. */
@@ -194,7 +181,7 @@ object EntryCodec {
   }
   private def readState(r: ByteReader): Byte = {
     val state = r.unsigned()
-    if (state > Coalescer.CatchingUp) throw new Damaged(s"it has a split in state $state")
+    if (!Coalescer.isState(state)) throw new Damaged(s"it has a split in state $state")
     state.toByte
   }
 

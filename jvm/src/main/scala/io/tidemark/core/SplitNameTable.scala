@@ -35,7 +35,7 @@ final class SplitNameTable private (
   def find(name: Array[Byte]): Int = find(name, 0, name.length)
 
   /** The number of a name, which is added if it is not there yet.
-    * @throws SplitNames.TooLong when there is no room for it
+    * @throws SplitNameTable.TooLong when there is no room for it
     */
   def add(name: Array[Byte], from: Int, until: Int): Int = {
     val places = hashed
@@ -126,13 +126,6 @@ final class SplitNameTable private (
     at
   }
 
-  /** How many places of the table are looked at until a name is found. */
-  private[core] def probes(number: Int): Int = {
-    val places = hashed
-    val first = SplitNameTable.hash(bytes, start(number), ends(number))
-    1 + (place(places, bytes, start(number), ends(number)) - first & places.length - 1)
-  }
-
   private def isAt(number: Int, name: Array[Byte], from: Int, until: Int): Boolean =
     Arrays.equals(bytes, start(number), ends(number), name, from, until)
 
@@ -203,7 +196,7 @@ object SplitNameTable {
 
   private val ReadsAsNull = "\"*null\"*".r.pattern
 
-  private def hash(name: Array[Byte], from: Int, until: Int): Int = {
+  private[core] def hash(name: Array[Byte], from: Int, until: Int): Int = {
     val hash = new KeyedHash
     var at = from
     while (until - at >= 8) {

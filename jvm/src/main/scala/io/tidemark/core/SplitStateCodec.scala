@@ -47,7 +47,7 @@ private[core] object SplitStateCodec {
     def read(split: Int): Unit = {
       val code = in.unsigned()
       val state = (code & StateMask).toByte
-      if (state == Coalescer.Ended) throw new EntryCodec.Damaged(s"it has a split in state $state")
+      if (!Coalescer.isState(state.toLong)) throw new EntryCodec.Damaged(s"it has a split in state $state")
       val number = code >>> NumberShift
       if (number > times.size) throw new EntryCodec.Damaged("it has a split without a last active time")
       if (number == times.size) times += times.lastOption.getOrElse(0L) + in.signed()

@@ -146,19 +146,6 @@ final class Splits private (private val names: SplitNameTable, private val clock
 object Splits {
   val none: Splits = new Splits(new SplitNameTable, new Coalescer())
 
-  /** One split as it is written down. */
-  final case class Written(name: Array[Byte], state: Byte, clock: Option[Long], heardMillis: Long)
-
-  /** Splits as they were written down, with the watermark that they had reached. */
-  def restored(all: Seq[Written], watermark: Watermark): Splits = {
-    val read = new SplitsBuilder
-    all.foreach { one =>
-      read.names.add(one.name)
-      read.set(read.names.size - 1, one.state, one.clock.getOrElse(Coalescer.NoClock), one.heardMillis)
-    }
-    read.splits(watermark)
-  }
-
   private[core] def of(names: SplitNameTable, clocks: Coalescer): Splits = new Splits(names, clocks)
 
   private def watermarkOf(millis: Long, idle: Boolean): Watermark = {

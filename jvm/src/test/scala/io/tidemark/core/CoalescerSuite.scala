@@ -14,10 +14,10 @@ class CoalescerSuite extends AnyFunSuite {
 
   private def known(clock: Long): Option[Long] = Option.when(clock != Coalescer.NoClock)(clock)
 
-  private def name(state: Byte): String = state match {
+  private def state(of: MessageCoalescer, input: Int): String = of.state(input) match {
+    case Coalescer.Idle if of.hasEnded(input) => "ended"
     case Coalescer.Active => "active"
     case Coalescer.Idle => "idle"
-    case Coalescer.Ended => "ended"
     case Coalescer.CatchingUp => "catching up"
     case other => fail(s"there is no state $other")
   }
@@ -25,7 +25,7 @@ class CoalescerSuite extends AnyFunSuite {
   /** Two coalescers through the same history, and what has to be equal after each step. */
   private final class Pair(onReturn: OnReturn, seed: Int, most: Int) {
     private val random = new Random(seed)
-    private val fast = new Coalescer(onReturn)
+    private val fast = new MessageCoalescer(onReturn)
     private val plain = new NaiveCoalescer(onReturn)
     private var now = 0L
     private var watermark = Coalescer.NoClock
@@ -49,11 +49,11 @@ class CoalescerSuite extends AnyFunSuite {
           plain.idleSince(limit)
           assert(expected === Coalescer.Prospect(fast.watermark, fast.isIdle))
         case 4 =>
-          val clocks = Array.tabulate(plain.size) { i =>
+          val clocks = Seq.tabulate(plain.size) { i =>
             if (plain.state(i) == "ended" || random.nextBoolean()) Coalescer.NoClock else time(i)
           }
           fast.hearAll(clocks, now)
-          plain.hearAll(clocks.toSeq.map(known), now)
+          plain.hearAll(clocks.map(known), now)
         case 5 => one.foreach { i => fast.hear(i, now); plain.hear(i, None, now) }
         case _ => one.foreach { i =>
             val t = time(i); fast.hear(i, t, now); plain.hear(i, Some(t), now)
@@ -68,9 +68,8 @@ class CoalescerSuite extends AnyFunSuite {
       assert(fast.watermark >= watermark, "the watermark went back")
       watermark = fast.watermark
       for (i <- 0 until plain.size) {
-        assert(name(fast.state(i)) === plain.state(i))
+        assert(state(fast, i) === plain.state(i))
         assert(known(fast.clock(i)) === plain.clock(i))
-        assert(fast.takesPart(i) === (plain.state(i) == "active"))
       }
       assert(fast.active === (0 until plain.size).count(i => Set("active", "catching up")(plain.state(i))))
     }
@@ -88,7 +87,7 @@ class CoalescerSuite extends AnyFunSuite {
     test(s"the value when all are idle does not depend on their order, on return $onReturn") {
       val clocks = Seq(30L, 10L, 50L, 20L)
       val values = clocks.indices.permutations.map { order =>
-        val c = new Coalescer(onReturn)
+        val c = new MessageCoalescer(onReturn)
         clocks.zipWithIndex.foreach { case (clock, i) => c.add(0L); c.hear(i, clock, 0L) }
         order.foreach(c.idle(_))
         assert(c.isIdle)
@@ -101,7 +100,7 @@ class CoalescerSuite extends AnyFunSuite {
     val random = new Random(3)
     val history = Seq.fill(Steps)((random.nextInt(20), random.nextInt(10), random.nextInt(100000).toLong))
     def watermarks(number: Int => Int): Seq[Long] = {
-      val c = new Coalescer
+      val c = new MessageCoalescer
       for (_ <- 0 until 20) c.add(0L)
       history.map { case (input, what, time) =>
         if (what == 0) c.idle(number(input)) else c.hear(number(input), time, 0L)
@@ -114,9 +113,9 @@ class CoalescerSuite extends AnyFunSuite {
 
   test("in two levels as in one") {
     val random = new Random(4)
-    val one = new Coalescer
-    val parts = Seq.fill(4)(new Coalescer)
-    val top = new Coalescer
+    val one = new MessageCoalescer
+    val parts = Seq.fill(4)(new MessageCoalescer)
+    val top = new MessageCoalescer
     for (p <- parts) { top.add(0L); for (_ <- 0 until 5) { p.add(0L); one.add(0L) } }
     for (_ <- 1 to Steps) {
       val (part, input, time) = (random.nextInt(4), random.nextInt(5), random.nextInt(1000000).toLong)
@@ -128,7 +127,7 @@ class CoalescerSuite extends AnyFunSuite {
   }
 
   test("an input that was never heard holds the others until it is idle") {
-    val c = new Coalescer
+    val c = new MessageCoalescer
     c.add(0L)
     c.add(100L)
     c.hear(0, 7L, 200L)
@@ -141,7 +140,7 @@ class CoalescerSuite extends AnyFunSuite {
   }
 
   test("an ended input cannot speak, fall silent or end again") {
-    val c = new Coalescer
+    val c = new MessageCoalescer
     c.add(0L)
     c.end(0)
     assertThrows[IllegalStateException](c.hear(0, 1L, 0L))
@@ -153,11 +152,12 @@ class CoalescerSuite extends AnyFunSuite {
     test(s"what is restored goes on as if nothing had been, on return $onReturn") {
       val random = new Random(9)
       val inputs = 12
-      val c = new Coalescer(onReturn)
+      val c = new MessageCoalescer(onReturn)
       for (_ <- 0 until inputs) c.add(0L)
       for (round <- 1 to 20) {
         def each[A: ClassTag](of: Int => A) = Array.tabulate(inputs)(of)
-        val again = Coalescer.restored(inputs, each(c.clock), each(c.lastHeard), each(c.state)).copy(onReturn)
+        val restored = Coalescer.restored(inputs, each(c.clock), each(c.lastHeard), each(c.state))
+        val again = new MessageCoalescer(restored.copy(onReturn))
         again.raise(c.watermark)
         for (step <- 1 to 500) {
           val (input, now, time) = (random.nextInt(inputs), round * 1000L + step, round * 1000L + random.nextInt(2000))
@@ -181,7 +181,8 @@ class CoalescerSuite extends AnyFunSuite {
       var left = 100000
       while (left > 0) {
         time += 1
-        coalescer.hear((time * 7919 % 1000).toInt, time, time)
+        coalescer.observe((time * 7919 % 1000).toInt, time, time)
+        coalescer.settle()
         left -= 1
       }
     }

@@ -36,9 +36,9 @@ private[core] object Entries {
     all <- Gen.choose(0, 6).flatMap(
       Gen.listOfN(_, Gen.zip(splitName, Gen.choose(0, 1).map(_.toByte), clock, number)))
     reached <- clock
-  } yield Splits.restored(
+  } yield SplitList.splits(
     all.distinctBy(_._1).map { case (name, state, clock, heard) =>
-      Splits.Written(SplitNameTable.encode(name), state, clock, heard)
+      SplitList.One(SplitNameTable.encode(name), state, clock, heard)
     },
     Watermark.of(reached))
   private val state: Gen[OriginState] =

@@ -4,7 +4,8 @@ import java.util.zip.CRC32C
 
 import scala.util.{Failure, Success, Try}
 
-import EntryCodec.{decode, encode, Damaged, Newer}
+import EntryCodec.{Damaged, Newer}
+import WholeEntry.{decode, encode}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 

@@ -1,5 +1,7 @@
 package io.tidemark.core
 
+import java.util.BitSet
+
 import org.scalatest.funsuite.AnyFunSuite
 
 class KeyedHashSuite extends AnyFunSuite {
@@ -16,9 +18,16 @@ class KeyedHashSuite extends AnyFunSuite {
     val colliding = (0 until 1 << 16).map(bits =>
       (0 until 16).map(at => if ((bits >> at & 1) == 0) "Aa" else "BB").mkString)
     assert(colliding.map(_.hashCode).distinct.size === 1)
-    val names = new SplitNameTable
-    colliding.foreach(name => names.add(SplitNameTable.encode(Seq(Some(name)))))
-    // In a table that is half full at most, one and a half are expected.
-    assert((0 until names.size).map(names.probes(_).toLong).sum < 2L * names.size)
+    val hashes = colliding.map(name => SplitNameTable.encode(Seq(Some(name)))).map(name =>
+      SplitNameTable.hash(name, 0, name.length))
+    // In a table that is half full at most, a name takes the first free place from its hash on: one and a half are expected.
+    val taken = new BitSet
+    val looks = hashes.map { hash =>
+      val at = hash & 2 * colliding.size - 1
+      val free = taken.nextClearBit(at)
+      taken.set(free)
+      free - at + 1L
+    }
+    assert(looks.sum < 2L * colliding.size)
   }
 }

@@ -22,7 +22,7 @@ private[core] final case class Moment(
   }
 
   /** As it would be after a crash: all that is left is what was written. */
-  def restarted: Moment = copy(entry = EntryCodec.decode(EntryCodec.encode(entry)))
+  def restarted: Moment = copy(entry = WholeEntry.decode(WholeEntry.encode(entry)))
 }
 
 private[core] object Moment {

@@ -38,7 +38,7 @@ private[core] final case class OneOrigin(
   }
 
   /** As it would be after a crash: all that is left is what was written. */
-  def restarted: OneOrigin = copy(entry = EntryCodec.decode(EntryCodec.encode(entry)), found = Map.empty)
+  def restarted: OneOrigin = copy(entry = WholeEntry.decode(WholeEntry.encode(entry)), found = Map.empty)
 
   private def decision(now: Long, unread: Option[Unread]) =
     entry.decide(BatchStart(now, unread.map(origin -> _).toMap), all)

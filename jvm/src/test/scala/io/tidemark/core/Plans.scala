@@ -21,7 +21,7 @@ private[core] object Plans {
   def state(watermark: Watermark, maxEventTimeMillis: Option[Long] = None): OriginState = {
     val splits = watermark match {
       case Watermark.Idle(reached) =>
-        Splits.restored(Seq(Splits.Written(SplitNameTable.Whole, Coalescer.Idle, reached, 0L)), Watermark.Unknown)
+        SplitList.splits(Seq(SplitList.One(SplitNameTable.Whole, Coalescer.Idle, reached, 0L)), Watermark.Unknown)
       case other => Splits.none.atLeast(other)
     }
     OriginState(splits, maxEventTimeMillis)

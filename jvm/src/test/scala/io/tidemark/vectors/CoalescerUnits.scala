@@ -2,7 +2,7 @@ package io.tidemark.vectors
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.{Coalescer, KeyedCoalescer, OnReturn}
+import io.tidemark.core.{Coalescer, KeyedCoalescer, MessageCoalescer, OnReturn}
 
 import com.fasterxml.jackson.databind.JsonNode
 
@@ -55,7 +55,7 @@ object HazelcastUnit {
     steps(vector, vector.steps.map(Step.ofAnswers(_, "hz", keyed = false)))
 
   private def steps(vector: Vector, steps: Seq[Step]): Seq[Mismatch] = {
-    val coalescer = new Coalescer(OnReturn.Hold)
+    val coalescer = new MessageCoalescer(OnReturn.Hold)
     for (_ <- 0L until vector.number("queues", 2L)) coalescer.add(0L)
     vector.requireNothingElse()
     steps.zipWithIndex.flatMap { case (step, index) =>
@@ -73,10 +73,10 @@ object HazelcastUnit {
     }
   }
 
-  private def take(coalescer: Coalescer, step: Step): Seq[String] = {
+  private def take(coalescer: MessageCoalescer, step: Step): Seq[String] = {
     val (before, wasIdle) = (coalescer.watermark, coalescer.isIdle)
     val input = step.input
-    val ended = coalescer.state(input) == Coalescer.Ended
+    val ended = coalescer.hasEnded(input)
     val error = step.op match {
       case "wm" if ended || step.value.get <= coalescer.clock(input) => Some("not-monotonic")
       case "wm" => coalescer.hear(input, step.value.get, 0L); None
@@ -124,7 +124,7 @@ object KeyedUnit {
   private def take(coalescer: KeyedCoalescer[Long], step: Step): Seq[String] = {
     val before = coalescer.keys.map(key => key -> coalescer.watermark(key)).toMap
     val wasIdle = coalescer.isIdle
-    val ended = coalescer.state(step.input) == Coalescer.Ended
+    val ended = coalescer.hasEnded(step.input)
     val error = step.op match {
       case "wm" if ended || step.value.get <= coalescer.clock(step.input, step.key.get) => Some("not-monotonic")
       case "wm" => coalescer.hear(step.input, step.key.get, step.value.get, 0L); None
@@ -156,7 +156,7 @@ object FlinkUnit {
     steps(vector, vector.number("queues", 2L), vector.steps.map(Step.ofAnswers(_, "flink", keyed = false)))
 
   private def steps(vector: Vector, channels: Long, steps: Seq[Step]): Seq[Mismatch] = {
-    val coalescer = new Coalescer(OnReturn.CatchUp)
+    val coalescer = new MessageCoalescer(OnReturn.CatchUp)
     for (_ <- 0L until channels) coalescer.add(0L)
     vector.requireNothingElse()
     steps.zipWithIndex.flatMap { case (step, index) =>
@@ -166,7 +166,8 @@ object FlinkUnit {
       else {
         val states = step.fields.optional("state").toSeq.flatMap(_.properties.asScala).flatMap { state =>
           val channel = state.getKey.toInt
-          val actual = Seq(coalescer.clock(channel).toString, coalescer.takesPart(channel).toString)
+          val takesPart = coalescer.state(channel) == Coalescer.Active
+          val actual = Seq(coalescer.clock(channel).toString, takesPart.toString)
           // null is not compared, neither a part nor the whole.
           val compared = state.getValue.elements.asScala.toSeq.zip(actual).filterNot(_._1.isNull)
           Mismatch.of(s"$where, channel $channel", compared.map(_._1), compared.map(_._2))
@@ -177,7 +178,7 @@ object FlinkUnit {
     }
   }
 
-  private def take(coalescer: Coalescer, step: Step): Seq[String] = {
+  private def take(coalescer: MessageCoalescer, step: Step): Seq[String] = {
     val (before, wasIdle) = (coalescer.watermark, coalescer.isIdle)
     val input = step.input
     val isIdle = coalescer.state(input) == Coalescer.Idle

@@ -3,7 +3,7 @@ package io.tidemark.vectors
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.Coalescer
+import io.tidemark.core.{Coalescer, MessageCoalescer}
 
 /** A source that gives each partition a clock, and says IDLE when no partition has had an event for a while. */
 object MapperUnit {
@@ -73,7 +73,7 @@ object MapperUnit {
   }
 
   private final class Mapper(policy: Long => Long, idleTimeout: Long, frame: Long) {
-    private val coalescer = new Coalescer
+    private val coalescer = new MessageCoalescer
     private val partitions = mutable.ArrayBuffer.empty[Int]
     private var emitted = Coalescer.NoClock
     private var saidIdle = false

@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.EntryCodec
+import io.tidemark.core.{EntryCodec, WholeEntry}
 
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.streaming.StreamingQueryException
@@ -27,9 +27,9 @@ class CheckpointDamageSuite extends TwoStreams {
 
   // As if the batch had worked with watermarks that its origins did not reach.
   refused("an entry by which watermarks would go back", "WATERMARK_WENT_BACK", namesFile = false) { (bytes, _) =>
-    val entry = EntryCodec.decode(bytes)
+    val entry = WholeEntry.decode(bytes)
     val ahead = entry.decision.origins.map { case (name, at) => name -> at.plus(3600000L) }
-    EntryCodec.encode(entry.copy(decision = entry.decision.copy(origins = ahead)))
+    WholeEntry.encode(entry.copy(decision = entry.decision.copy(origins = ahead)))
   }
 
   /** @param damage makes the bytes of the last entry into others; the second argument is the entry before it */

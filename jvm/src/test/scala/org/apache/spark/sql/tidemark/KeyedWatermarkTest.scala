@@ -7,7 +7,7 @@ import java.time.{LocalDate, LocalTime, ZoneOffset}
 import java.time.format.DateTimeFormatter
 
 import io.tidemark.Tiered
-import io.tidemark.core.{EntryCodec, WatermarkEntry}
+import io.tidemark.core.{WatermarkEntry, WholeEntry}
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.{DataFrame, Row}
@@ -68,7 +68,7 @@ trait KeyedWatermarkTest extends StreamTest with Tiered {
 
   /** The whole entry of a batch. */
   protected def entry(checkpoint: File, batch: Long): WatermarkEntry =
-    EntryCodec.decode(Files.readAllBytes(entryFile(checkpoint, batch).toPath))
+    WholeEntry.decode(Files.readAllBytes(entryFile(checkpoint, batch).toPath))
 
   /** Has checkpoints kept by the file manager of that class. */
   protected def keptBy(files: Class[_ <: CheckpointFileManager])(body: => Unit): Unit =

@@ -15,16 +15,16 @@ import org.apache.spark.sql.tidemark.report.SplitsReport
 /** Who is named in a report, of many splits. */
 class SplitsReportSuite extends AnyFunSuite {
 
-  private def report(splits: Splits.Written*): JsonNode = {
+  private def report(splits: SplitList.One*): JsonNode = {
     val rules = OriginRules(0L, splitBy = Seq("device"), onReturn = OnReturn.CatchUp)
     val one = PlanOrigin(UUID.randomUUID(), UUID.randomUUID(), OriginName("time", 0), "time", rules, None)
-    val state = OriginState(Splits.restored(splits, Watermark.Unknown))
+    val state = OriginState(SplitList.splits(splits, Watermark.Unknown))
     val mapper = new ObjectMapper
     mapper.valueToTree[JsonNode](SplitsReport.fields(one, state, state.watermark).toMap.asJava).get("splits")
   }
 
   private def split(name: String, state: Byte, clock: Option[Long], heard: Long = 0L) =
-    Splits.Written(SplitNameTable.encode(Seq(Some(name))), state, clock, heard)
+    SplitList.One(SplitNameTable.encode(Seq(Some(name))), state, clock, heard)
 
   private def names(of: JsonNode): Seq[String] = of.elements.asScala.map(_.get("name").asText).toSeq
 

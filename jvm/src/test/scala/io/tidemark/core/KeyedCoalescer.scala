@@ -2,18 +2,17 @@ package io.tidemark.core
 
 import scala.collection.mutable
 
-/** Watermarks of several keys that come through the same inputs: one [[Coalescer]] for each key, and the state of an
-  * input is the same for all of them.
+/** Watermarks of several keys that come through the same inputs: one coalescer for each key, and the state of an input is
+  * the same for all of them.
   *
-  * Whatever an input says, of any key or of none, makes it active for every key; a key that is seen for the first time
-  * takes over which inputs are idle and which have ended. The rule is that of the design of Hazelcast Jet's keyed
-  * watermarks. Not thread-safe.
+  * Any message of an input makes it active for every key. A new key takes over which inputs are idle and which have ended.
+  * The rule is that of the design of Hazelcast Jet's keyed watermarks. Not thread-safe.
   */
 final class KeyedCoalescer[K](onReturn: OnReturn = OnReturn.Hold) {
 
   // Of no key: it has the state of each input, and when it was last heard.
-  private val inputs = new Coalescer(onReturn)
-  private val byKey = mutable.LinkedHashMap.empty[K, Coalescer]
+  private val inputs = new MessageCoalescer(onReturn)
+  private val byKey = mutable.LinkedHashMap.empty[K, MessageCoalescer]
 
   def keys: Iterable[K] = byKey.keys
 
@@ -23,8 +22,8 @@ final class KeyedCoalescer[K](onReturn: OnReturn = OnReturn.Hold) {
   /** How far an input has got with a key; [[Coalescer.NoClock]] if it has said nothing of it. */
   def clock(input: Int, key: K): Long = byKey.get(key).fold(Coalescer.NoClock)(_.clock(input))
 
-  /** The state of an input, for all keys alike. */
-  def state(input: Int): Byte = inputs.state(input)
+  /** Whether an input has ended, for all keys alike. */
+  def hasEnded(input: Int): Boolean = inputs.hasEnded(input)
 
   def isIdle: Boolean = inputs.isIdle
 
@@ -52,17 +51,14 @@ final class KeyedCoalescer[K](onReturn: OnReturn = OnReturn.Hold) {
   /** @throws IllegalStateException when the input has ended before */
   def end(input: Int): Unit = all.foreach(_.end(input))
 
-  private def all: Iterator[Coalescer] = Iterator.single(inputs) ++ byKey.valuesIterator
+  private def all: Iterator[MessageCoalescer] = Iterator.single(inputs) ++ byKey.valuesIterator
 
-  private def begin(): Coalescer = {
-    val own = new Coalescer(onReturn, inputs.size)
+  private def begin(): MessageCoalescer = {
+    val own = new MessageCoalescer(onReturn)
     for (input <- 0 until inputs.size) {
       own.add(inputs.lastHeard(input))
-      inputs.state(input) match {
-        case Coalescer.Idle => own.idle(input)
-        case Coalescer.Ended => own.end(input)
-        case _ => ()
-      }
+      if (inputs.hasEnded(input)) own.end(input)
+      else if (inputs.state(input) == Coalescer.Idle) own.idle(input)
     }
     own
   }

@@ -1,0 +1,16 @@
+package io.tidemark.core
+
+/** Splits from a list of them, in whatever state. */
+object SplitList {
+  final case class One(name: Array[Byte], state: Byte, clock: Option[Long], heardMillis: Long)
+
+  /** These splits, with the watermark that they have reached. */
+  def splits(all: Seq[One], watermark: Watermark): Splits = {
+    val read = new SplitsBuilder
+    all.foreach { one =>
+      read.names.add(one.name)
+      read.set(read.names.size - 1, one.state, one.clock.getOrElse(Coalescer.NoClock), one.heardMillis)
+    }
+    read.splits(watermark)
+  }
+}
