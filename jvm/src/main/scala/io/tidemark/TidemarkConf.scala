@@ -5,7 +5,8 @@ import java.util.concurrent.TimeUnit
 
 import scala.util.Try
 
-import io.tidemark.core.{OnReturn, WhenIdle}
+import io.tidemark.core.memory.WhenIdle
+import io.tidemark.core.splits.OnReturn
 
 import org.apache.commons.text.similarity.LevenshteinDistance
 

@@ -7,40 +7,53 @@ import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The engine's packages are layers: a file imports from its own room and from those before it, and from no later one.
+/** The engine's packages are layers, and so are those of `core`: a file imports from its own room and from those before it,
+  * and from no later one.
   *
   * `docs/inside.md` shows the rooms and says what each is for.
   */
 class RoomsSuite extends AnyFunSuite {
   import RoomsSuite._
 
-  private val files: Seq[File] = {
+  private val sources: Seq[String] = {
     val folder = root.resolve("jvm/src/main")
     val all = Using.resource(Files.walk(folder))(_.iterator.asScala.filter(_.toString.endsWith(".scala")).toVector)
-    all.map(Files.readString).flatMap(read)
+    all.map(Files.readString)
   }
 
-  test("every room has files, and every file of the engine is in a room") {
-    assert(files.map(_.room).toSet === rooms.toSet)
-  }
+  for (house <- Seq(engine, core)) {
+    lazy val files = sources.flatMap(read(_, house))
+    val of = if (house == core) " of core" else ""
 
-  test("no file imports from a later room") {
-    val upwards = for {
-      file <- files
-      room <- file.imports if rooms.indexOf(room) > rooms.indexOf(file.room)
-    } yield s"${file.name} in ${file.room} imports from $room"
-    assert(upwards.isEmpty)
-  }
-
-  test("no more than three files of a room know each other in a circle") {
-    val circles = rooms.flatMap { room =>
-      val inside = files.filter(_.room == room)
-      val uses = inside.map { file =>
-        file.name -> inside.filter(other => other != file && other.declares.exists(file.words)).map(_.name).toSet
-      }.toMap
-      inside.map(file => file.name -> circle(file.name, uses)).filter(_._2.size > 3)
+    test(s"every room$of has files, and every file of ${house.name} is in a room") {
+      assert(files.map(_.room).toSet === house.rooms.toSet)
     }
-    assert(circles.isEmpty)
+
+    test(s"no file$of imports from a later room") {
+      val upwards = for {
+        file <- files
+        room <- file.imports if house.rooms.indexOf(room) > house.rooms.indexOf(file.room)
+      } yield s"${file.name} in ${file.room} imports from $room"
+      assert(upwards.isEmpty)
+    }
+
+    test(s"no more than three files of a room$of know each other in a circle") {
+      val circles = house.rooms.flatMap { room =>
+        val inside = files.filter(_.room == room)
+        val uses = inside.map { file =>
+          file.name -> inside.filter(other => other != file && other.declares.exists(file.words)).map(_.name).toSet
+        }.toMap
+        inside.map(file => file.name -> circle(file.name, uses)).filter(_._2.size > 3)
+      }
+      assert(circles.isEmpty)
+    }
+  }
+
+  test("what plans need of core and what splits need of it do not know each other") {
+    val files = sources.flatMap(read(_, core))
+    val (plan, splits) = (files.filter(_.room == "plan"), files.filter(_.room == "splits"))
+    assert(plan.flatMap(_.imports).toSet.intersect(Set("bytes", "splits")).isEmpty)
+    assert(!splits.flatMap(_.imports).contains("plan"))
   }
 
   private def circle(file: String, uses: Map[String, Set[String]]): Set[String] =
@@ -58,20 +71,18 @@ class RoomsSuite extends AnyFunSuite {
 
 object RoomsSuite {
 
-  /** From the lowest to the highest. */
-  val rooms: Seq[String] = Seq(
-    "session",
-    "columns",
-    "functions",
-    "optimizer",
-    "exec.clocks",
-    "exec",
-    "planning",
-    "log",
-    "query",
-    "report")
+  /** Packages that are layers.
+    * @param path the package above them, which may have files itself: its room is the empty name
+    * @param rooms from the lowest to the highest
+    */
+  final case class House(name: String, path: String, rooms: Seq[String])
 
-  private val engine = "org.apache.spark.sql.tidemark"
+  val engine: House = House(
+    "the engine",
+    "org.apache.spark.sql.tidemark",
+    Seq("session", "columns", "functions", "optimizer", "exec.clocks", "exec", "planning", "log", "query", "report"))
+
+  val core: House = House("core", "io.tidemark.core", Seq("", "bytes", "splits", "plan", "memory", "format"))
 
   private final case class File(
       name: String,
@@ -80,15 +91,17 @@ object RoomsSuite {
       declares: Set[String],
       words: Set[String])
 
-  /** A source file of the engine; comments, and what a string says, do not count. */
-  private def read(text: String): Option[File] = {
+  /** A source file of a house; comments, and what a string says, do not count. */
+  private def read(text: String, house: House): Option[File] = {
     val code = text.replaceAll("(?s)/\\*.*?\\*/|//[^\n]*|\"(?:[^\"\\\\\n]|\\\\.)*\"", "")
     val declared = raw"(?m)^(?:private(?:\[\w+\])? )?(?:final |sealed |abstract |case )*(?:class|object|trait) (\w+)".r
       .findAllMatchIn(code).map(_.group(1)).toSeq
-    raw"(?m)^package $engine\.([a-z.]+)$$".r.findFirstMatchIn(code).map { found =>
-      val imports = raw"import $engine\.([a-z.]+)\.[A-Z{_]".r.findAllMatchIn(code).map(_.group(1)).toSet
+    def room(after: String) = after.stripPrefix(".")
+    raw"(?m)^package ${house.path}((?:\.[a-z.]+)?)$$".r.findFirstMatchIn(code).map { found =>
+      val imports =
+        raw"import ${house.path}((?:\.[a-z]+)*)\.[A-Z{_]".r.findAllMatchIn(code).map(at => room(at.group(1))).toSet
       val words = raw"(?<![\w.])[A-Z]\w*".r.findAllIn(code).toSet
-      File(declared.headOption.getOrElse(""), found.group(1), imports, declared.toSet, words)
+      File(declared.headOption.getOrElse(""), room(found.group(1)), imports, declared.toSet, words)
     }
   }
 

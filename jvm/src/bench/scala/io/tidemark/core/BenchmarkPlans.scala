@@ -2,7 +2,10 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
-import PlanShape._
+import io.tidemark.core.memory.{CarriedMinima, Observation}
+import io.tidemark.core.plan.PlanShape
+
+import io.tidemark.core.plan.PlanShape._
 
 /** Plans as the engine makes them of users' queries. */
 private[core] object BenchmarkPlans {

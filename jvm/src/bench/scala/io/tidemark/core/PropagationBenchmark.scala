@@ -2,6 +2,10 @@ package io.tidemark.core
 
 import java.util.concurrent.TimeUnit
 
+import io.tidemark.core.format.EntryCodec
+import io.tidemark.core.memory.{BatchStart, Observation, WatermarkEntry}
+import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, Propagation}
+
 import org.openjdk.jmh.annotations._
 
 /** What the pure part of a batch costs the thread that plans it.

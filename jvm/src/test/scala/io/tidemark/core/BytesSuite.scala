@@ -1,5 +1,7 @@
 package io.tidemark.core
 
+import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
+
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
@@ -58,9 +60,9 @@ class BytesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     val in = new ByteReader(Array[Byte](2, 4, 6), 0, 3)
     val slice = in.slice(1)
     assert(slice.signed() == 1)
-    assert(intercept[EntryCodec.Damaged](slice.signed()).why == "it is cut off")
+    assert(intercept[Damaged](slice.signed()).why == "it is cut off")
     assert(in.signed() == 2)
-    assert(intercept[EntryCodec.Damaged](in.slice(2)).why == "it is cut off")
-    assert(intercept[EntryCodec.Damaged](in.slice(-1)).why == "it is cut off")
+    assert(intercept[Damaged](in.slice(2)).why == "it is cut off")
+    assert(intercept[Damaged](in.slice(-1)).why == "it is cut off")
   }
 }

@@ -6,6 +6,8 @@ import scala.reflect.ClassTag
 import scala.util.Random
 
 import com.sun.management.ThreadMXBean
+
+import io.tidemark.core.splits.{Coalescer, OnReturn}
 import org.scalatest.funsuite.AnyFunSuite
 
 class CoalescerSuite extends AnyFunSuite {

@@ -2,6 +2,10 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
+import io.tidemark.core.memory.{CarriedMinima, OriginState, WatermarkEntry}
+import io.tidemark.core.plan.Decision
+import io.tidemark.core.splits.{OnReturn, SplitNameTable, Splits}
+
 import org.scalacheck.{Arbitrary, Gen}
 
 /** Entries of every kind that the format can hold. */

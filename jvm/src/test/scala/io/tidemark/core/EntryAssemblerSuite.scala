@@ -2,7 +2,11 @@ package io.tidemark.core
 
 import scala.util.Try
 
-import EntryCodec.{Damaged, Encoded, Written}
+import io.tidemark.core.bytes.Damaged
+import io.tidemark.core.format.{EntryAssembler, EntryCodec, SectionFormat, SplitsSnapshot}
+import io.tidemark.core.memory.WatermarkEntry
+
+import io.tidemark.core.format.EntryCodec.{Encoded, Written}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Entries that have only what has changed. */
@@ -118,7 +122,7 @@ class EntryAssemblerSuite extends AnyFunSuite {
       flipped(index) = (flipped(index) ^ 1 << index % 8).toByte
       for (data <- Seq(flipped, bytes.take(index))) {
         val found = Try(read(data))
-        assert(found.failed.toOption.exists(e => e.isInstanceOf[Damaged] || e.isInstanceOf[EntryCodec.Newer]), index)
+        assert(found.failed.toOption.exists(e => e.isInstanceOf[Damaged] || e.isInstanceOf[SectionFormat.Newer]), index)
       }
     }
 }

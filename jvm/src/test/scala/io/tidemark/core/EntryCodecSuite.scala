@@ -4,7 +4,10 @@ import java.util.zip.CRC32C
 
 import scala.util.{Failure, Success, Try}
 
-import EntryCodec.{Damaged, Newer}
+import io.tidemark.core.bytes.{ByteWriter, Damaged}
+import io.tidemark.core.format.SectionFormat
+
+import io.tidemark.core.format.SectionFormat.Newer
 import WholeEntry.{decode, encode}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -22,7 +25,7 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   // Format version 1, as it stands in checkpoints. If this test fails, old checkpoints can no longer be read: raise
-  // EntryCodec.Version, keep reading version 1, and leave these bytes alone.
+  // SectionFormat.Version, keep reading version 1, and leave these bytes alone.
   private val golden = Seq(
     "544944454d41524b" + "01", // TIDEMARK, version 1
     "01" + "0d" + "0a" + "80a0abfef962" + "e8a7abfef962", // batch 5, when it began and ended
@@ -89,12 +92,12 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("a section that may be ignored is skipped") {
-    for (tag <- Seq(EntryCodec.FirstOptionalTag, EntryCodec.FirstOptionalTag + 1, 5000))
+    for (tag <- Seq(SectionFormat.FirstOptionalTag, SectionFormat.FirstOptionalTag + 1, 5000))
       assert(decode(withSection(tag, Array.fill[Byte](300)(0x7f))) == Entries.small)
   }
 
   test("an unknown section that may not be ignored is refused") {
-    for (tag <- Seq(9, EntryCodec.FirstOptionalTag - 1)) {
+    for (tag <- Seq(9, SectionFormat.FirstOptionalTag - 1)) {
       val why = intercept[Damaged](decode(withSection(tag, Array[Byte](1)))).why
       assert(why == s"it has a section $tag that format version 1 does not have")
     }

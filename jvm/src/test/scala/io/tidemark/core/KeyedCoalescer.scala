@@ -2,6 +2,8 @@ package io.tidemark.core
 
 import scala.collection.mutable
 
+import io.tidemark.core.splits.{Coalescer, OnReturn}
+
 /** Watermarks of several keys that come through the same inputs: one coalescer for each key, and the state of an input is
   * the same for all of them.
   *

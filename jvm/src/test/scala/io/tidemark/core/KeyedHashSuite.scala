@@ -2,6 +2,9 @@ package io.tidemark.core
 
 import java.util.BitSet
 
+import io.tidemark.core.bytes.KeyedHash
+import io.tidemark.core.splits.SplitNameTable
+
 import org.scalatest.funsuite.AnyFunSuite
 
 class KeyedHashSuite extends AnyFunSuite {

@@ -2,6 +2,10 @@ package io.tidemark.core
 
 import scala.util.Random
 
+import io.tidemark.core.memory.{OriginState, WatermarkEntry}
+import io.tidemark.core.plan.Decision
+import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
+
 /** A query of one origin with many splits, of which some speak in each batch. */
 final class ManySplits(seed: Long, idleAfter: Option[Long] = None) {
   import ManySplits._

@@ -2,6 +2,8 @@ package io.tidemark.core
 
 import scala.collection.mutable
 
+import io.tidemark.core.splits.{Coalescer, OnReturn}
+
 /** The engine's [[Coalescer]] with an operation for each message of Hazelcast's coalescer and Flink's valve.
   *
   * The engine observes all inputs of a batch and then settles. Here each message is a batch of one. An input that has ended

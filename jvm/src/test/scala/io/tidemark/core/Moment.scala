@@ -1,5 +1,8 @@
 package io.tidemark.core
 
+import io.tidemark.core.memory.{BatchStart, Observation, OriginRules, WatermarkEntry}
+import io.tidemark.core.plan.{OperatorWatermarks, PlanShape, Propagation}
+
 /** A query between two batches, run as the engine runs it: `entry` is all that it remembers. */
 private[core] final case class Moment(
     shape: PlanShape,

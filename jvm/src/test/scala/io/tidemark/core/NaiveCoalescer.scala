@@ -2,6 +2,8 @@ package io.tidemark.core
 
 import scala.collection.mutable
 
+import io.tidemark.core.splits.OnReturn
+
 /** The rule of the coalescer, written down as plainly as it goes: whole scans over objects, nothing remembered that
   * could be worked out.
   */

@@ -1,7 +1,9 @@
 package io.tidemark.core
 
+import io.tidemark.core.plan.PlanShape
+
 import Plans._
-import PlanShape._
+import io.tidemark.core.plan.PlanShape._
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks

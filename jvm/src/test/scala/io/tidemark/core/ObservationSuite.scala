@@ -2,6 +2,9 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
+import io.tidemark.core.memory.{BatchStart, CarriedMinima, Observation, WatermarkEntry}
+import io.tidemark.core.plan.{Decision, Propagation}
+
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -1,5 +1,9 @@
 package io.tidemark.core
 
+import io.tidemark.core.memory.{BatchStart, Observation, OriginRules, OriginState, Unread, WatermarkEntry}
+import io.tidemark.core.plan.Propagation
+import io.tidemark.core.splits.{MaxEventTimes, SplitNameTable}
+
 /** A query of one origin alone, between two batches. */
 private[core] final case class OneOrigin(
     origin: OriginName,

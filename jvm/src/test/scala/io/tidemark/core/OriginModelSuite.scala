@@ -3,6 +3,9 @@ package io.tidemark.core
 import scala.collection.mutable
 import scala.util.Random
 
+import io.tidemark.core.memory.{OriginRules, OriginState, Unread, WhenIdle}
+import io.tidemark.core.splits.{Coalescer, OnReturn, SplitNameTable}
+
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
 

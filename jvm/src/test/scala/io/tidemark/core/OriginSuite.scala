@@ -1,5 +1,8 @@
 package io.tidemark.core
 
+import io.tidemark.core.memory.{OriginRules, Unread, WatermarkEntry, WhenIdle}
+import io.tidemark.core.splits.OnReturn
+
 import OneOrigin.name
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite

@@ -2,6 +2,9 @@ package io.tidemark.core
 
 import scala.util.Random
 
+import io.tidemark.core.memory.{OriginRules, Unread, WhenIdle}
+import io.tidemark.core.splits.{Coalescer, OnReturn}
+
 import OneOrigin.name
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite

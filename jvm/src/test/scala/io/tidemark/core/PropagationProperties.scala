@@ -2,8 +2,11 @@ package io.tidemark.core
 
 import scala.util.Random
 
+import io.tidemark.core.memory.Observation
+import io.tidemark.core.plan.{Decision, Edge, OperatorWatermarks, PlanShape, PropagatedNode, Propagation}
+
 import Plans._
-import PlanShape._
+import io.tidemark.core.plan.PlanShape._
 import org.scalacheck.{Gen, Shrink}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks

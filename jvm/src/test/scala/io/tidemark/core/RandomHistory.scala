@@ -2,6 +2,8 @@ package io.tidemark.core
 
 import scala.util.Random
 
+import io.tidemark.core.memory.Observation
+
 /** Event times that arrive, batch by batch: every input has a pace, jitter, a delay and phases of silence of its own. */
 private[core] final case class RandomHistory(
     delays: Map[OriginName, Long],

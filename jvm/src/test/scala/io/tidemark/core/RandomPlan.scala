@@ -2,7 +2,9 @@ package io.tidemark.core
 
 import scala.util.Random
 
-import PlanShape._
+import io.tidemark.core.plan.PlanShape
+
+import io.tidemark.core.plan.PlanShape._
 
 /** Draws plans: 1 to 4 inputs, then 1 to 6 operators of every kind, column ids as a planner would give them. */
 private[core] final class RandomPlan(random: Random) {

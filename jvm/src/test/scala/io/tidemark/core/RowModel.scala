@@ -3,7 +3,10 @@ package io.tidemark.core
 import scala.collection.immutable.TreeMap
 import scala.collection.mutable
 
-import PlanShape._
+import io.tidemark.core.memory.{CarriedMinima, Observation, WatermarkEntry}
+import io.tidemark.core.plan.{Edge, PlanShape, PropagatedNode}
+
+import io.tidemark.core.plan.PlanShape._
 
 /** A row: the times of its event-time columns, and those of them that were on time where they began. */
 private[core] final case class Row(times: Map[ColumnId, Long], onTime: Set[ColumnId]) {

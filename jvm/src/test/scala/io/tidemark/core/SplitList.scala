@@ -1,5 +1,8 @@
 package io.tidemark.core
 
+import io.tidemark.core.format.SplitsBuilder
+import io.tidemark.core.splits.{Coalescer, Splits}
+
 /** Splits from a list of them, in whatever state. */
 object SplitList {
   final case class One(name: Array[Byte], state: Byte, clock: Option[Long], heardMillis: Long)

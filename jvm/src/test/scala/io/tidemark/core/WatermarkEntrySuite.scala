@@ -1,5 +1,8 @@
 package io.tidemark.core
 
+import io.tidemark.core.memory.{CarriedMinima, Observation, OriginState, WatermarkEntry}
+import io.tidemark.core.plan.Decision
+
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -1,6 +1,6 @@
 package io.tidemark.core
 
-import Watermark._
+import io.tidemark.core.Watermark._
 import org.scalacheck.{Arbitrary, Gen}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks

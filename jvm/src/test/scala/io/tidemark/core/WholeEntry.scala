@@ -1,5 +1,8 @@
 package io.tidemark.core
 
+import io.tidemark.core.format.{EntryAssembler, EntryCodec}
+import io.tidemark.core.memory.WatermarkEntry
+
 /** The bytes of an entry with all of its splits, which need no other file to be read. */
 object WholeEntry {
   def encode(entry: WatermarkEntry): Array[Byte] = EntryCodec.encode(entry, None).data

@@ -2,7 +2,8 @@ package io.tidemark.vectors
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.{Coalescer, KeyedCoalescer, MessageCoalescer, OnReturn}
+import io.tidemark.core.{KeyedCoalescer, MessageCoalescer}
+import io.tidemark.core.splits.{Coalescer, OnReturn}
 
 import com.fasterxml.jackson.databind.JsonNode
 

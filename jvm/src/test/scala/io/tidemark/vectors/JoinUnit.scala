@@ -3,7 +3,8 @@ package io.tidemark.vectors
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core._
+import io.tidemark.core.{ColumnId, Input, OperatorId, OriginName, Side, Watermark}
+import io.tidemark.core.plan.{AttributedWatermark, Decision, OperatorWatermarks, PlanShape, Propagation}
 
 import com.fasterxml.jackson.databind.JsonNode
 

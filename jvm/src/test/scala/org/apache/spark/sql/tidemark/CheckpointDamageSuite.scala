@@ -5,7 +5,8 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.{EntryCodec, WholeEntry}
+import io.tidemark.core.WholeEntry
+import io.tidemark.core.format.SectionFormat
 
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.streaming.StreamingQueryException
@@ -21,7 +22,7 @@ class CheckpointDamageSuite extends TwoStreams {
     entry.updated(entry.length / 2, (entry(entry.length / 2) ^ 4).toByte))
 
   refused("an entry of a newer version", "CHECKPOINT_ENTRY_NEWER")((entry, _) =>
-    entry.updated("TIDEMARK".length, (EntryCodec.Version + 1).toByte))
+    entry.updated("TIDEMARK".length, (SectionFormat.Version + 1).toByte))
 
   refused("an entry of another batch", "CHECKPOINT_ENTRY_DAMAGED")((_, before) => before)
 

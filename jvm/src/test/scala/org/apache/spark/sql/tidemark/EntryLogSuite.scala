@@ -4,7 +4,9 @@ import java.io.File
 import java.nio.file.Files
 
 import io.tidemark.TidemarkException
-import io.tidemark.core.{EntryCodec, ManySplits, WatermarkEntry}
+import io.tidemark.core.ManySplits
+import io.tidemark.core.format.{EntryCodec, SectionFormat}
+import io.tidemark.core.memory.WatermarkEntry
 
 import org.apache.commons.io.FileUtils
 import org.apache.hadoop.conf.Configuration
@@ -146,7 +148,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     "changed" ->
       ((b: Array[Byte]) => b.updated(b.length / 2, (b(b.length / 2) ^ 4).toByte), "CHECKPOINT_ENTRY_DAMAGED"),
     "newer" -> (
-      (b: Array[Byte]) => b.updated("TIDEMARK".length, (EntryCodec.Version + 1).toByte),
+      (b: Array[Byte]) => b.updated("TIDEMARK".length, (SectionFormat.Version + 1).toByte),
       "CHECKPOINT_ENTRY_NEWER"))
 
   for ((what, (damage, code)) <- damages)

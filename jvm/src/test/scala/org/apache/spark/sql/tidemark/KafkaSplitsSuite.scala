@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import io.tidemark.{Idle, SplitBy, WatermarkOptions}
-import io.tidemark.core.SplitNameTable
+import io.tidemark.core.splits.SplitNameTable
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.{Column, DataFrame}

@@ -4,8 +4,10 @@ import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.{EntryCodec, ManySplits, SplitsSnapshot, WatermarkEntry}
-import io.tidemark.core.EntryCodec.Written
+import io.tidemark.core.ManySplits
+import io.tidemark.core.format.{EntryCodec, SectionFormat, SplitsSnapshot}
+import io.tidemark.core.memory.WatermarkEntry
+import io.tidemark.core.format.EntryCodec.Written
 
 import org.apache.commons.io.FileUtils
 import org.apache.hadoop.conf.Configuration
@@ -23,7 +25,7 @@ import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryLog}
 class KeptFormatSuite extends SparkFunSuite {
 
   private val versions = Paths.get(sys.props("tidemark.root"), "jvm/src/test/resources/format")
-  private val now = versions.resolve(EntryCodec.Version.toString)
+  private val now = versions.resolve(SectionFormat.Version.toString)
 
   private val history: Seq[WatermarkEntry] = {
     val query = new ManySplits(seed = 1, idleAfter = Some(6500L))
@@ -58,7 +60,7 @@ class KeptFormatSuite extends SparkFunSuite {
   }
 
   test("a log of each format version is read") {
-    assert(list(versions).map(_.getFileName.toString.toInt).sorted === (1 to EntryCodec.Version))
+    assert(list(versions).map(_.getFileName.toString.toInt).sorted === (1 to SectionFormat.Version))
     for (version <- list(versions)) withTempDir { checkpoint =>
       FileUtils.copyDirectory(version.toFile, checkpoint.toPath.resolve(EntryFiles.Folder).toFile)
       def log = new EntryLog(new HadoopPath(checkpoint.toURI), new Configuration, retain = 100)

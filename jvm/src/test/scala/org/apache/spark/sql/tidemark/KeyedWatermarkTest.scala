@@ -7,7 +7,8 @@ import java.time.{LocalDate, LocalTime, ZoneOffset}
 import java.time.format.DateTimeFormatter
 
 import io.tidemark.Tiered
-import io.tidemark.core.{WatermarkEntry, WholeEntry}
+import io.tidemark.core.WholeEntry
+import io.tidemark.core.memory.WatermarkEntry
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.{DataFrame, Row}

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.nio.file.Files
 
-import io.tidemark.core.EntryCodec
+import io.tidemark.core.format.SectionFormat
 
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.functions._
@@ -129,7 +129,7 @@ class LeavingSuite extends TwoStreams {
       recorder.run(query)(inputs.step(1 -> "12:00")(1 -> "10:31"))
       val newest = entryFile(checkpoint, recorder.batches.last.id)
       val bytes = Files.readAllBytes(newest.toPath)
-      write(newest, bytes.updated("TIDEMARK".length, (EntryCodec.Version + 1).toByte))
+      write(newest, bytes.updated("TIDEMARK".length, (SectionFormat.Version + 1).toByte))
       stock(recorder.run(query)(inputs.step(1 -> "12:30")(1 -> "10:51")))
       val failed = intercept[StreamingQueryException](recorder.run(query)(inputs.step()(1 -> "10:55")))
       assert(failed.getMessage.contains("CHECKPOINT_ENTRY_NEWER") && failed.getMessage.contains(newest.getName))

@@ -5,7 +5,8 @@ import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicInteger
 
 import io.tidemark.{SplitBy, TidemarkException, WatermarkOptions}
-import io.tidemark.core.{EntryCodec, ManySplits}
+import io.tidemark.core.ManySplits
+import io.tidemark.core.format.EntryCodec
 import io.tidemark.functions.withWatermark
 
 import org.apache.hadoop.conf.Configuration

@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Files
 
 import io.tidemark.{SplitBy, WatermarkOptions}
-import io.tidemark.core.EntryCodec
+import io.tidemark.core.format.EntryCodec
 import io.tidemark.functions.withWatermark
 
 /** Queries with so many splits that their entries have only what has changed, stopped, killed and started again. */

@@ -5,7 +5,7 @@ import java.util.UUID
 import scala.util.Try
 
 import io.tidemark.TidemarkConf
-import io.tidemark.core.PlanShape
+import io.tidemark.core.plan.PlanShape
 import io.tidemark.oracle.{Carrier, Query, RandomCase, Shrink}
 import io.tidemark.oracle.Query.Input
 

@@ -3,7 +3,10 @@ package org.apache.spark.sql.tidemark
 import java.sql.Timestamp
 
 import io.tidemark.{SplitBy, WatermarkOptions}
-import io.tidemark.core.{Decision, OriginName, SplitNameTable, Watermark, WatermarkEntry}
+import io.tidemark.core.{OriginName, Watermark}
+import io.tidemark.core.memory.WatermarkEntry
+import io.tidemark.core.plan.Decision
+import io.tidemark.core.splits.SplitNameTable
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame

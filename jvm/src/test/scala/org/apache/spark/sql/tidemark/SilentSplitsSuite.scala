@@ -5,7 +5,7 @@ import java.nio.file.attribute.FileTime
 import java.util.concurrent.atomic.AtomicReference
 
 import io.tidemark.{Idle, SplitBy, TidemarkConf, WatermarkOptions}
-import io.tidemark.core.{Coalescer, SplitNameTable}
+import io.tidemark.core.splits.{Coalescer, SplitNameTable}
 import io.tidemark.functions.withWatermark
 
 import com.fasterxml.jackson.databind.ObjectMapper

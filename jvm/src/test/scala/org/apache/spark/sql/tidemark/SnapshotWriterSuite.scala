@@ -2,7 +2,8 @@ package org.apache.spark.sql.tidemark
 
 import java.util.concurrent.CountDownLatch
 
-import io.tidemark.core.{EntryCodec, ManySplits}
+import io.tidemark.core.ManySplits
+import io.tidemark.core.format.EntryCodec
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import io.tidemark.TidemarkException
-import io.tidemark.core.{MaxEventTimes, SplitNameTable}
+import io.tidemark.core.splits.{MaxEventTimes, SplitNameTable}
 
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -4,7 +4,7 @@ import java.sql.Timestamp
 import java.util.concurrent.atomic.AtomicInteger
 
 import io.tidemark.{SplitBy, WatermarkOptions}
-import io.tidemark.core.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
+import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 import io.tidemark.functions.withWatermark
 
 import com.fasterxml.jackson.databind.ObjectMapper

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.sql.Timestamp
 
 import io.tidemark.{SplitBy, WatermarkOptions}
-import io.tidemark.core.SplitNameTable
+import io.tidemark.core.splits.SplitNameTable
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.{Column, DataFrame}

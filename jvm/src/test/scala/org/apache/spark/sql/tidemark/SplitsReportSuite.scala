@@ -4,7 +4,9 @@ import java.util.UUID
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core._
+import io.tidemark.core.{OriginName, SplitList, Watermark}
+import io.tidemark.core.memory.{OriginRules, OriginState}
+import io.tidemark.core.splits.{Coalescer, OnReturn, SplitNameTable, Splits}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalatest.funsuite.AnyFunSuite

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import scala.collection.mutable
 
-import io.tidemark.core.KeyedHash
+import io.tidemark.core.bytes.KeyedHash
 
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite

@@ -4,7 +4,9 @@ import java.io.File
 import java.nio.file.Files
 
 import io.tidemark.{SplitBy, TidemarkException, WatermarkOptions}
-import io.tidemark.core.{Decision, OriginName, WatermarkEntry}
+import io.tidemark.core.OriginName
+import io.tidemark.core.memory.WatermarkEntry
+import io.tidemark.core.plan.Decision
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame

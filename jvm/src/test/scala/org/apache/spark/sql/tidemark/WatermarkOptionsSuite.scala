@@ -1,7 +1,8 @@
 package org.apache.spark.sql.tidemark
 
 import io.tidemark.{Idle, SplitBy, TidemarkConf, TidemarkError, TidemarkException, WatermarkOptions}
-import io.tidemark.core.{OnReturn, OriginRules, SplitNameTable, WhenIdle}
+import io.tidemark.core.memory.{OriginRules, WhenIdle}
+import io.tidemark.core.splits.{OnReturn, SplitNameTable}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame

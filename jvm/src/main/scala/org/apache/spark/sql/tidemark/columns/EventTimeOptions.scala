@@ -6,7 +6,8 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.{OnReturn, OriginRules, SplitNameTable, WhenIdle}
+import io.tidemark.core.memory.{OriginRules, WhenIdle}
+import io.tidemark.core.splits.{OnReturn, SplitNameTable}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode

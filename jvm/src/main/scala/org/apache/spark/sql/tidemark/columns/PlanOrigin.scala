@@ -2,7 +2,8 @@ package org.apache.spark.sql.tidemark.columns
 
 import java.util.UUID
 
-import io.tidemark.core.{OriginName, OriginRules}
+import io.tidemark.core.OriginName
+import io.tidemark.core.memory.OriginRules
 
 /** One watermark of a plan, as `withWatermark` declares it.
   *

@@ -3,7 +3,8 @@ package org.apache.spark.sql.tidemark.columns
 import java.util.UUID
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{OriginName, OriginRules}
+import io.tidemark.core.OriginName
+import io.tidemark.core.memory.OriginRules
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LocalRelation, LogicalPlan, Project}

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.exec
 import scala.collection.immutable.TreeMap
 import scala.collection.mutable
 
-import io.tidemark.core.CarriedMinima
+import io.tidemark.core.memory.CarriedMinima
 
 import org.apache.spark.TaskContext
 import org.apache.spark.util.AccumulatorV2

@@ -6,7 +6,8 @@ import java.nio.channels.ClosedByInterruptException
 import scala.collection.mutable
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{ByteWriter, EntryCodec}
+import io.tidemark.core.bytes.{ByteWriter, Damaged}
+import io.tidemark.core.format.SectionFormat
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{ChecksumException, Path}
@@ -103,9 +104,9 @@ private[tidemark] final class EntryFiles(
     val file = path(batch, kind).toString
     try read(bytes)
     catch {
-      case e: EntryCodec.Newer =>
-        throw new TidemarkException(TidemarkError.EntryNewer(file, e.version, EntryCodec.Version), e)
-      case e: EntryCodec.Damaged => throw new TidemarkException(TidemarkError.EntryDamaged(file, e.why), e)
+      case e: SectionFormat.Newer =>
+        throw new TidemarkException(TidemarkError.EntryNewer(file, e.version, SectionFormat.Version), e)
+      case e: Damaged => throw new TidemarkException(TidemarkError.EntryDamaged(file, e.why), e)
     }
   }
 

@@ -3,7 +3,9 @@ package org.apache.spark.sql.tidemark.log
 import scala.collection.mutable
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{ByteWriter, EntryAssembler, EntryCodec, SplitsSnapshot, WatermarkEntry}
+import io.tidemark.core.bytes.{ByteWriter, Damaged}
+import io.tidemark.core.format.{EntryAssembler, EntryCodec, SplitsSnapshot}
+import io.tidemark.core.memory.WatermarkEntry
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -51,7 +53,7 @@ private[tidemark] final class EntryLog(
         val kind = if (files.has(one, Whole)) Whole else Changes
         files.reading(one, kind) { bytes =>
           read.next(bytes)
-          if (read.batch != one) throw new EntryCodec.Damaged(s"it belongs to batch ${read.batch}")
+          if (read.batch != one) throw new Damaged(s"it belongs to batch ${read.batch}")
           if (kind == Changes) changes += one -> bytes.length else baseSize = bytes.length
         }
       }
@@ -172,9 +174,9 @@ private[tidemark] final class EntryLog(
   private def readSnapshot(batch: Long, read: EntryAssembler): Unit =
     files.reading(batch, States) { states =>
       val of = SplitsSnapshot.header(states)
-      if (of.batch != batch) throw new EntryCodec.Damaged(s"it belongs to batch ${of.batch}")
+      if (of.batch != batch) throw new Damaged(s"it belongs to batch ${of.batch}")
       if (!files.has(of.namesBatch, Names))
-        throw new EntryCodec.Damaged(s"the file with its names, ${files.path(of.namesBatch, Names)}, does not exist")
+        throw new Damaged(s"the file with its names, ${files.path(of.namesBatch, Names)}, does not exist")
       files.reading(of.namesBatch, Names)(read.names(_, of))
       read.states(states)
       baseSize = states.length

@@ -2,7 +2,9 @@ package org.apache.spark.sql.tidemark.log
 
 import java.util.concurrent.{CompletableFuture, ExecutionException}
 
-import io.tidemark.core.{EntryCodec, OriginName, Splits, SplitsSnapshot}
+import io.tidemark.core.OriginName
+import io.tidemark.core.format.{EntryCodec, SplitsSnapshot}
+import io.tidemark.core.splits.Splits
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.util.ThreadUtils

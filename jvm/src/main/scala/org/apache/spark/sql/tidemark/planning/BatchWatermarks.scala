@@ -2,7 +2,8 @@ package org.apache.spark.sql.tidemark.planning
 
 import java.util.UUID
 
-import io.tidemark.core.{Input, OperatorId, OperatorWatermarks, Side, Watermark}
+import io.tidemark.core.{Input, OperatorId, Side, Watermark}
+import io.tidemark.core.plan.OperatorWatermarks
 
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec}

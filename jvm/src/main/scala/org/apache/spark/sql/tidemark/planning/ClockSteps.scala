@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark.planning
 
-import io.tidemark.core.{Input, OperatorId, OperatorWatermarks, Side}
+import io.tidemark.core.{Input, OperatorId, Side}
+import io.tidemark.core.plan.OperatorWatermarks
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful._

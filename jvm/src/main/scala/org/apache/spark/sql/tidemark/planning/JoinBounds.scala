@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark.planning
 
 import io.tidemark.core.{ColumnId, Side}
-import io.tidemark.core.PlanShape.Bound
+import io.tidemark.core.plan.PlanShape.Bound
 
 import org.apache.spark.sql.catalyst.analysis.StreamingJoinHelper
 import org.apache.spark.sql.catalyst.expressions._

@@ -5,7 +5,8 @@ import java.util.UUID
 import scala.collection.mutable
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.{ColumnId, OperatorId, OriginName, PlanShape, Side}
+import io.tidemark.core.{ColumnId, OperatorId, OriginName, Side}
+import io.tidemark.core.plan.PlanShape
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.LeftSemi

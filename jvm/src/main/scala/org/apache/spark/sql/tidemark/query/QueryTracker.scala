@@ -1,7 +1,9 @@
 package org.apache.spark.sql.tidemark.query
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core._
+import io.tidemark.core.{Input, OperatorId, OriginName}
+import io.tidemark.core.memory.Observation
+import io.tidemark.core.splits.{MaxEventTimes, SplitNameTable}
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan

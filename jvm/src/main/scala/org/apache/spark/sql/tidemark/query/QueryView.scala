@@ -3,7 +3,8 @@ package org.apache.spark.sql.tidemark.query
 import java.util.UUID
 
 import io.tidemark.TidemarkError
-import io.tidemark.core.{Input, WatermarkEntry}
+import io.tidemark.core.Input
+import io.tidemark.core.memory.WatermarkEntry
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigins
 import org.apache.spark.sql.tidemark.exec.LateRows

@@ -5,7 +5,10 @@ import java.util.UUID
 import scala.collection.mutable
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core._
+import io.tidemark.core.{Input, OriginName, Watermark}
+import io.tidemark.core.memory.{BatchStart, Observation, OriginRules, WatermarkEntry, WhenIdle}
+import io.tidemark.core.plan.{Decision, OperatorWatermarks, Propagation, WentBack}
+import io.tidemark.core.splits.{SplitNameTable, Splits}
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.SparkPlan

@@ -3,7 +3,9 @@ package org.apache.spark.sql.tidemark.query
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.{BatchStart, OriginName, SplitNameTable, Unread}
+import io.tidemark.core.OriginName
+import io.tidemark.core.memory.{BatchStart, Unread}
+import io.tidemark.core.splits.SplitNameTable
 
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.ObjectMapper

@@ -5,7 +5,7 @@ import java.util.UUID
 import scala.util.Try
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{BatchStart, WatermarkEntry}
+import io.tidemark.core.memory.{BatchStart, WatermarkEntry}
 
 import org.apache.hadoop.fs.Path
 

@@ -3,7 +3,9 @@ package org.apache.spark.sql.tidemark.report
 import java.io.{FileNotFoundException, IOException}
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{Coalescer, OriginName, OriginState, SplitNameTable, Splits, WatermarkEntry}
+import io.tidemark.core.OriginName
+import io.tidemark.core.memory.{OriginState, WatermarkEntry}
+import io.tidemark.core.splits.{Coalescer, SplitNameTable, Splits}
 
 import org.apache.hadoop.fs.Path
 

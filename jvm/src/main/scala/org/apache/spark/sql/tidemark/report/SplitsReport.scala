@@ -2,7 +2,9 @@ package org.apache.spark.sql.tidemark.report
 
 import scala.collection.mutable
 
-import io.tidemark.core._
+import io.tidemark.core.Watermark
+import io.tidemark.core.memory.{OriginRules, OriginState, WhenIdle}
+import io.tidemark.core.splits.{Coalescer, OnReturn, SplitNameTable}
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 

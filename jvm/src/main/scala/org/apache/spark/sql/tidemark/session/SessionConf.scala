@@ -1,7 +1,8 @@
 package org.apache.spark.sql.tidemark.session
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.{OnReturn, WhenIdle}
+import io.tidemark.core.memory.WhenIdle
+import io.tidemark.core.splits.OnReturn
 
 import org.apache.spark.sql.internal.SQLConf
 

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.exec.clocks
 
-import io.tidemark.core.KeyedHash
+import io.tidemark.core.bytes.KeyedHash
 
 import org.apache.spark.unsafe.Platform.{getByte, getInt, getLong, putByte, putInt, putLong}
 

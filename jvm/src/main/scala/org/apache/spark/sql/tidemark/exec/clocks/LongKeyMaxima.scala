@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.exec.clocks
 
 import java.util.Arrays
 
-import io.tidemark.core.KeyedHash
+import io.tidemark.core.bytes.KeyedHash
 
 /** The largest event time of each split whose key is a number.
   *

@@ -5,9 +5,7 @@ import java.util.Arrays
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The bytes of one name at a time, in the form of [[io.tidemark.core.SplitNameTable.encode]], without a new array for
-  * each.
-  */
+/** The bytes of one name at a time, in the form of `core.splits.SplitNameTable.encode`, without a new array for each. */
 private[tidemark] final class NameBuffer {
   var bytes = new Array[Byte](64)
   var length = 0

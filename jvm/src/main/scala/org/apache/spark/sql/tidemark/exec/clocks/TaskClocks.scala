@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark.exec.clocks
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{MaxEventTimes, SplitNameTable}
+import io.tidemark.core.splits.{MaxEventTimes, SplitNameTable}
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow

@@ -1,4 +1,6 @@
-package io.tidemark.core
+package io.tidemark.core.plan
+
+import io.tidemark.core.ColumnId
 
 /** What flows along an edge of the plan.
   *

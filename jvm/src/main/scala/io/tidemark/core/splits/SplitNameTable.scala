@@ -1,10 +1,12 @@
-package io.tidemark.core
+package io.tidemark.core.splits
 
 import java.io.ObjectOutputStream
 import java.lang.invoke.MethodHandles
 import java.nio.ByteOrder.LITTLE_ENDIAN
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Arrays
+
+import io.tidemark.core.bytes.{ByteReader, ByteWriter, KeyedHash}
 
 /** Names of splits, numbered from 0 in the order in which they came.
   *

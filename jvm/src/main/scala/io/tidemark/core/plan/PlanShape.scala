@@ -1,4 +1,6 @@
-package io.tidemark.core
+package io.tidemark.core.plan
+
+import io.tidemark.core.{ColumnId, OperatorId, OriginName, Side}
 
 /** A streaming plan reduced to what watermarks need: where they begin, join, wait and go on.
   *

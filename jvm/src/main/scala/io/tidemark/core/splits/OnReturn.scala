@@ -1,4 +1,4 @@
-package io.tidemark.core
+package io.tidemark.core.splits
 
 /** What happens to the watermark when an idle input has rows again, and its clock is behind the watermark. */
 sealed trait OnReturn

@@ -1,4 +1,6 @@
-package io.tidemark.core
+package io.tidemark.core.plan
+
+import io.tidemark.core.{Input, OperatorId, Side, UnionSlot, Watermark}
 
 /** The watermarks that one input of a stateful operator works with.
   *

@@ -1,6 +1,10 @@
-package io.tidemark.core
+package io.tidemark.core.format
 
 import scala.collection.mutable
+
+import io.tidemark.core.OriginName
+import io.tidemark.core.bytes.Damaged
+import io.tidemark.core.memory.WatermarkEntry
 
 /** Puts an entry together from what is written of it: one that is whole, or the splits as they were once, and then the
   * entries of all batches after it, in order.
@@ -14,12 +18,12 @@ final class EntryAssembler {
   private val whole = mutable.HashMap.empty[OriginName, SplitsBuilder]
 
   /** Reads the names of all splits as they were at the end of a batch; [[states]] has to follow.
-    * @throws EntryCodec.Damaged when the bytes are not what they should be
+    * @throws Damaged when the bytes are not what they should be
     */
   def names(bytes: Array[Byte], of: SplitsSnapshot.Header): Unit = SplitsSnapshot.decodeNames(bytes, of, known)
 
   /** Reads how they stood then; what is read next is the entry of the batch after it.
-    * @throws EntryCodec.Damaged when the bytes are not what they should be
+    * @throws Damaged when the bytes are not what they should be
     */
   def states(bytes: Array[Byte]): Unit = {
     SplitsSnapshot.decodeStates(bytes, known)
@@ -29,8 +33,8 @@ final class EntryAssembler {
   private def known(name: OriginName): SplitsBuilder = splits.getOrElseUpdate(name, new SplitsBuilder)
 
   /** Reads an entry.
-    * @throws EntryCodec.Damaged when it is damaged, or is not the one that follows
-    * @throws EntryCodec.Newer when a later format version wrote it
+    * @throws Damaged when it is damaged, or is not the one that follows
+    * @throws SectionFormat.Newer when a later format version wrote it
     */
   def next(bytes: Array[Byte]): Unit = {
     whole.clear()
@@ -60,9 +64,9 @@ final class EntryAssembler {
   /** Where the changes of an origin's splits go. */
   private[core] def changed(name: OriginName): SplitsBuilder = {
     val _ = whole.remove(name)
-    splits.getOrElse(name, throw new EntryCodec.Damaged(s"it changes splits of '$name' that no earlier entry has"))
+    splits.getOrElse(name, throw new Damaged(s"it changes splits of '$name' that no earlier entry has"))
   }
 
   private[core] def requireAfter(entry: Int): Unit =
-    if (!checksum.contains(entry)) throw new EntryCodec.Damaged("another run wrote the entry before it")
+    if (!checksum.contains(entry)) throw new Damaged("another run wrote the entry before it")
 }

@@ -1,6 +1,9 @@
-package io.tidemark.core
+package io.tidemark.core.format
 
 import scala.collection.mutable
+
+import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
+import io.tidemark.core.splits.{Coalescer, Splits}
 
 /** How splits stand, one after the other, in some 6 bytes each:
   *
@@ -47,9 +50,9 @@ private[core] object SplitStateCodec {
     def read(split: Int): Unit = {
       val code = in.unsigned()
       val state = (code & StateMask).toByte
-      if (!Coalescer.isState(state.toLong)) throw new EntryCodec.Damaged(s"it has a split in state $state")
+      if (!Coalescer.isState(state.toLong)) throw new Damaged(s"it has a split in state $state")
       val number = code >>> NumberShift
-      if (number > times.size) throw new EntryCodec.Damaged("it has a split without a last active time")
+      if (number > times.size) throw new Damaged("it has a split without a last active time")
       if (number == times.size) times += times.lastOption.getOrElse(0L) + in.signed()
       val hasClock = (code & HasClock) != 0
       if (hasClock) clock += in.signed()

@@ -1,6 +1,8 @@
-package io.tidemark.core
+package io.tidemark.core.memory
 
 import scala.collection.immutable.TreeMap
+
+import io.tidemark.core.Watermark
 
 /** The oldest values of carried columns that may still be in an operator's state, without looking into the state.
   *

@@ -1,4 +1,4 @@
-package io.tidemark.core
+package io.tidemark.core.splits
 
 import java.io.ObjectOutputStream
 import java.util.Arrays

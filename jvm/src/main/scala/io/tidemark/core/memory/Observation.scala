@@ -1,6 +1,10 @@
-package io.tidemark.core
+package io.tidemark.core.memory
 
 import scala.annotation.tailrec
+
+import io.tidemark.core.{CarriedSlot, Input, OriginName, Watermark}
+import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, Propagation}
+import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
 /** What a batch has seen.
   *

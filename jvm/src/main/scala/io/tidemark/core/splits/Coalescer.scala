@@ -1,4 +1,4 @@
-package io.tidemark.core
+package io.tidemark.core.splits
 
 /** Clocks of many inputs, coalesced to one watermark: the minimum over the inputs that are not idle.
   *

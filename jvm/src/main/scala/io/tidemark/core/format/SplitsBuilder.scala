@@ -1,6 +1,9 @@
-package io.tidemark.core
+package io.tidemark.core.format
 
 import java.util.Arrays
+
+import io.tidemark.core.Watermark
+import io.tidemark.core.splits.{Coalescer, SplitNameTable, Splits}
 
 /** Splits that are being read back: each as the last that is read of it says. */
 private[core] final class SplitsBuilder {

@@ -1,4 +1,4 @@
-package io.tidemark.core
+package io.tidemark.core.splits
 
 /** The minimum of many numbers of which one changes at a time: a tournament tree whose matches have eight players.
   *

@@ -1,4 +1,4 @@
-package io.tidemark.core
+package io.tidemark.core.bytes
 
 import java.security.SecureRandom
 

@@ -1,14 +1,27 @@
-package io.tidemark.core
+package io.tidemark.core.memory
+
+import io.tidemark.core.Watermark
+import io.tidemark.core.splits.Splits
 
 /** What is known of one origin when a batch has ended.
+  *
+  * The origin's watermark in the next batch follows in these steps:
+  *
+  *   1. The time up to which silence is known is the batch's own time. If the batch is about to read rows, and the source
+  *      does not say of which splits, it is the start of the batch before. If an admission limit held rows back in that
+  *      batch, nothing is known, and no split becomes idle.
+  *   1. The splits that have rows in the batch, as the source says, are active.
+  *   1. Which other splits are idle, and whether the origin is, follows from the rules of [[Silence]].
+  *   1. The watermark is the minimum over the splits that are not idle, and never less than it was. The watermark of an
+  *      idle origin stays. With [[WhenIdle.Advance]] it follows the wall clock less the delay, in steps of `idle_after`.
   *
   * @param splits its splits; an input that is not split has one, once it is known
   * @param splitBy what the input is split by
   * @param maxEventTimeMillis the largest event time seen so far (floor, ms since the epoch)
-  * @param sinceMillis from when on it is counted that it says nothing: the end of the query's first batch, ms
+  * @param sinceMillis the end of the query's first batch, ms; silence counts from there while no split is known
   * @param waiting whether an admission limit held rows back that were there when the batch began
-  * @param farAheadRows rows whose event time was too far ahead to be believed
-  * @param silent whether it is idle as a whole, though some of its splits are not: it is until it is heard
+  * @param farAheadRows rows whose event time was too far ahead of the wall clock to count
+  * @param silent whether it is idle as a whole, though some of its splits are not; it is until it has rows
   */
 final case class OriginState(
     splits: Splits,
@@ -21,10 +34,10 @@ final case class OriginState(
 
   import OriginState.Judged
 
-  /** As it stands, with no split falling silent. */
+  /** Its watermark if no further split becomes idle. */
   def watermark: Watermark = if (silent) Watermark.Idle(splits.watermark.millis) else splits.watermark
 
-  /** Its watermark in a batch that is decided at this time. */
+  /** Its watermark in a batch that is decided at this time: steps 1 to 4. */
   def watermarkAt(time: OriginState.Time, rules: OriginRules): Watermark =
     judged(time, rules).fold(watermark) { case Judged(all, silence) =>
       val at =
@@ -37,20 +50,19 @@ final case class OriginState(
   private def isSilent(all: Splits, silence: Silence, time: OriginState.Time): Boolean =
     silent && !OriginState.isAboutToSpeak(time.unread) || all.allSilentSince(silence.wholeSinceMillis)
 
-  /** Its splits in that batch. */
+  /** Its splits in that batch: steps 1 to 3. */
   def splitsAt(time: OriginState.Time, rules: OriginRules): Splits =
     judged(time, rules)
       .fold(splits) { case Judged(all, silence) => all.idleSince(silence.splitsSinceMillis, rules.onReturn) }
       .atLeast(watermarkAt(time, rules))
 
-  /** Splits, and whose silence counts; `None` where nobody falls silent. */
+  /** The splits, and what silence makes idle; `None` if nothing becomes idle. */
   private def judged(time: OriginState.Time, rules: OriginRules): Option[Judged] =
     for (after <- rules.idleAfterMillis; until <- listenedUntil(time))
       yield Judged(awake(time, rules), Silence.of(splits, until, after, rules.whenIdle))
 
-  /** Until when it is known who has said nothing. Of nobody knows which split are rows that are about to be read, nor
-    * whether a filter lets them pass: known is what the batch before has read, which is all that was there when it began;
-    * and nothing at all, if a limit held rows back then.
+  /** Step 1. A filter may drop the rows that a batch is about to read, so they prove nothing. The batch before has read
+    * everything that was there when it began, unless an admission limit held rows back.
     */
   private def listenedUntil(time: OriginState.Time): Option[Long] = time.unread match {
     case Some(Unread.Somewhere) if waiting => None
@@ -58,17 +70,18 @@ final case class OriginState(
     case _ => Some(time.nowMillis)
   }
 
-  /** Up to when it is known that nobody has said anything: rows that are about to be read have come since. */
+  /** The time up to which it is known that the origin had no rows. Rows that are about to be read arrived after it. */
   def foundUntil(time: OriginState.Time): Option[Long] =
     if (OriginState.isAboutToSpeak(time.unread)) Some(math.min(time.lastStartMillis, time.nowMillis))
     else listenedUntil(time)
 
+  /** Step 2. */
   private def awake(time: OriginState.Time, rules: OriginRules): Splits = time.unread match {
     case Some(Unread.In(some)) => splits.awake(some, time.nowMillis, rules.onReturn)
     case _ => splits
   }
 
-  /** In steps: each is a batch, and there should not be one every moment because of the clock alone. */
+  /** Step 4 for an idle origin. Each step of the clock is a batch of its own, so there are few steps. */
   private def advanced(at: Watermark, nowMillis: Long, rules: OriginRules): Watermark =
     (at, rules.idleAfterMillis) match {
       case (Watermark.Idle(reached), Some(step)) if rules.whenIdle == WhenIdle.Advance =>
@@ -85,8 +98,8 @@ object OriginState {
 
   /** When a batch is decided.
     * @param nowMillis its processing time
-    * @param lastStartMillis that of the batch before
-    * @param unread rows of this origin that it is about to read
+    * @param lastStartMillis the processing time of the batch before
+    * @param unread where the origin has rows that the batch is about to read
     */
   final case class Time(nowMillis: Long, lastStartMillis: Long, unread: Option[Unread])
 

@@ -1,4 +1,7 @@
-package io.tidemark.core
+package io.tidemark.core.splits
+
+import io.tidemark.core.Watermark
+import io.tidemark.core.bytes.ByteWriter
 
 /** The splits of one origin, each with its clock and when it was last heard; unchangeable.
   *

@@ -1,4 +1,7 @@
-package io.tidemark.core
+package io.tidemark.core.memory
+
+import io.tidemark.core.OriginName
+import io.tidemark.core.splits.OnReturn
 
 /** How the watermark of an origin is made from the clocks of its splits. Lengths of time are in ms.
   *

@@ -1,6 +1,12 @@
-package io.tidemark.core
+package io.tidemark.core.format
 
 import scala.collection.immutable.TreeMap
+
+import io.tidemark.core.{CarriedSlot, Input, OperatorId, OriginName, Side, UnionSlot, Watermark}
+import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
+import io.tidemark.core.memory.{CarriedMinima, OriginState, WatermarkEntry}
+import io.tidemark.core.plan.Decision
+import io.tidemark.core.splits.{Coalescer, Splits}
 
 /** The bytes of an [[WatermarkEntry]] in the checkpoint, format version 1: [[SectionFormat]] of its parts.
   *
@@ -8,9 +14,6 @@ import scala.collection.immutable.TreeMap
   * batch before.
   */
 object EntryCodec {
-  val Version: Int = 1
-  val FirstOptionalTag: Int = 64
-
   /** An entry of so many splits, or fewer, always has all of them. */
   val MostWhole: Int = 1000
 
@@ -232,10 +235,4 @@ object EntryCodec {
     w.seq(all.toSeq) { case (slot, at) => input(w, slot.input); w.unsigned(slot.index.toLong); watermark(w, at) }
   private def readCarried(r: ByteReader): Map[CarriedSlot, Watermark] =
     r.seq(CarriedSlot(readInput(r), r.unsigned().toInt) -> readWatermark(r)).toMap
-
-  /** The bytes are not an entry, or not a whole one; `why` completes the sentence "the entry is damaged: ...". */
-  final class Damaged(val why: String) extends RuntimeException(why)
-
-  /** A later format version wrote the entry. */
-  final class Newer(val version: Int) extends RuntimeException(s"format version $version")
 }

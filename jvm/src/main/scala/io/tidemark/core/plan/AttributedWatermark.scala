@@ -1,4 +1,6 @@
-package io.tidemark.core
+package io.tidemark.core.plan
+
+import io.tidemark.core.{OriginName, Watermark}
 
 /** A watermark together with the origin that holds it where it is. */
 final case class AttributedWatermark(watermark: Watermark, by: Option[OriginName]) {

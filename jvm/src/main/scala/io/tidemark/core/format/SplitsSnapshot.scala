@@ -1,4 +1,8 @@
-package io.tidemark.core
+package io.tidemark.core.format
+
+import io.tidemark.core.OriginName
+import io.tidemark.core.bytes.Damaged
+import io.tidemark.core.memory.WatermarkEntry
 
 /** How all splits of a query stood at the end of a batch, beside its entry, which has only those that had changed: so that
   * not all changes since the beginning have to be read. Their names, which never change, are in a file of their own, that
@@ -45,7 +49,7 @@ object SplitsSnapshot {
         }))
 
   /** What a snapshot is of.
-    * @throws EntryCodec.Damaged when it is not one
+    * @throws Damaged when it is not one
     */
   def header(states: Array[Byte]): Header = {
     var found = Option.empty[Header]
@@ -53,7 +57,7 @@ object SplitsSnapshot {
       case Tag.Header => body => found = Some(Header(body.signed(), body.int(), body.signed(), body.int()))
       case Tag.States => _ => ()
     }
-    found.getOrElse(throw new EntryCodec.Damaged("it does not name its batch"))
+    found.getOrElse(throw new Damaged("it does not name its batch"))
   }
 
   def checksumOf(file: Array[Byte]): Int = SectionFormat.checksumOf(file)
@@ -62,7 +66,7 @@ object SplitsSnapshot {
     SectionFormat.read(names) {
       case Tag.Names => body =>
           if (body.signed() != of.namesBatch || checksumOf(names) != of.names)
-            throw new EntryCodec.Damaged("its names are not those that the snapshot was written with")
+            throw new Damaged("its names are not those that the snapshot was written with")
           (0 until body.count()).foreach(_ => into(EntryCodec.readOriginName(body)).names.read(body))
     }
 
@@ -72,7 +76,7 @@ object SplitsSnapshot {
       case Tag.States => body =>
           (0 until body.count()).foreach { _ =>
             val all = into(EntryCodec.readOriginName(body))
-            if (body.unsigned() != all.names.size) throw new EntryCodec.Damaged("it has splits without a name")
+            if (body.unsigned() != all.names.size) throw new Damaged("it has splits without a name")
             val states = new SplitStateCodec.Reader(body, all)
             (0 until all.names.size).foreach(states.read)
           }

@@ -1,6 +1,8 @@
-package io.tidemark.core
+package io.tidemark.core.plan
 
-import PlanShape._
+import io.tidemark.core.{CarriedSlot, ColumnId, Input, Side, UnionSlot, Watermark}
+
+import io.tidemark.core.plan.PlanShape._
 
 /** Carries watermarks from the origins through the operators: the table of operators of the design, written once.
   *

@@ -1,7 +1,9 @@
-package io.tidemark.core
+package io.tidemark.core.format
 
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.util.zip.CRC32C
+
+import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
 
 /** What all of Tidemark's files in a checkpoint look like:
   *
@@ -10,17 +12,21 @@ import java.util.zip.CRC32C
   * section  =  tag  length  payload
   * }}}
   * Numbers are varints, signed ones zigzag; the checksum (4 bytes, big endian) covers all bytes before it. A reader skips
-  * sections whose tag is [[EntryCodec.FirstOptionalTag]] or above and does not guess about any other that it does not
+  * sections whose tag is [[FirstOptionalTag]] or above and does not guess about any other that it does not
   * know, so that later versions can add what older ones may ignore.
   */
-private[core] object SectionFormat {
-  import EntryCodec.{Damaged, FirstOptionalTag, Newer, Version}
+object SectionFormat {
+  val Version: Int = 1
+  val FirstOptionalTag: Int = 64
+
+  /** A later format version wrote the file. */
+  final class Newer(val version: Int) extends RuntimeException(s"format version $version")
 
   private val Magic = "TIDEMARK".getBytes(US_ASCII)
   private val ChecksumBytes = 4
   private val End = 0
 
-  def write(sections: (Int, ByteWriter => Unit)*): Array[Byte] = {
+  private[core] def write(sections: (Int, ByteWriter => Unit)*): Array[Byte] = {
     val out = new ByteWriter
     out.raw(Magic)
     out.unsigned(Version.toLong)
@@ -37,10 +43,10 @@ private[core] object SectionFormat {
   }
 
   /** Hands each section to the one that knows its tag.
-    * @throws EntryCodec.Damaged when the bytes are not exactly what [[write]] wrote
-    * @throws EntryCodec.Newer when a later format version wrote them
+    * @throws Damaged when the bytes are not exactly what [[write]] wrote
+    * @throws SectionFormat.Newer when a later format version wrote them
     */
-  def read(bytes: Array[Byte])(known: PartialFunction[Int, ByteReader => Unit]): Unit = {
+  private[core] def read(bytes: Array[Byte])(known: PartialFunction[Int, ByteReader => Unit]): Unit = {
     if (bytes.length < Magic.length || !java.util.Arrays.equals(bytes.take(Magic.length), Magic))
       throw new Damaged("it does not begin like an entry")
     val in = new ByteReader(bytes, Magic.length, bytes.length)
