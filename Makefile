@@ -104,8 +104,8 @@ kill: $(INSTALLED) $(KAFKA_READY) ## Kill running queries (kill -9) and compare 
 ##@ Tests, one kind at a time
 
 .PHONY: test-scala
-test-scala: ## All Scala tests. One suite: build/sbt "spark42/testOnly *PropagationSuite"
-	$(SBT) spark42/test
+test-scala: ## All Scala tests. One suite: build/sbt "core/testOnly *PropagationSuite"
+	$(SBT) core/test spark42/test
 
 .PHONY: test-spark
 test-spark: ## All of Spark's own suites, on stock Spark and with Tidemark on. Some: SUITES="StreamSuite ..."
@@ -117,11 +117,11 @@ fuzz: ## Random queries and plans from a new seed. From a known seed: make fuzz 
 	@echo "SEED=$(SEED)"
 	$(SBT) -Dtidemark.seed=$(SEED) -Dtidemark.fuzz.n=$(N) -Dtidemark.fuzz.carried=$(N) \
 	  -Dtidemark.fuzz.plans=1000 -Dtidemark.fuzz.seed=$(SEED) \
-	  "spark42/testOnly io.tidemark.core.* *FuzzSuite *SameEventTimeSuite"
+	  core/test "spark42/testOnly *FuzzSuite *SameEventTimeSuite"
 
 .PHONY: vectors
 vectors: ## Conformance vectors of watermarks. Those of another file: TIDEMARK_VECTORS=file make vectors
-	@$(SBT) --error "spark42/Test/runMain io.tidemark.vectors.Run"
+	@$(SBT) --error "core/Test/runMain io.tidemark.vectors.Run"
 
 .PHONY: test-python
 test-python: $(INSTALLED) ## All Python tests. Some: make test-python PYTEST="-k report"

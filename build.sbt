@@ -4,6 +4,9 @@ ThisBuild / organization := "io.tidemark"
 ThisBuild / version := Version.read(file("python/tidemark/_version.py"))
 ThisBuild / scalaVersion := "2.13.18"
 
+// What decides, without Spark.
+lazy val core = Core.project
+
 // The engine, once for each Spark minor: projects spark40 to spark43, of the same sources and of the few lines in
 // jvm/src/main/spark-X.Y that are meant for that minor. A further minor is one more line here.
 lazy val engines = engine(
@@ -15,12 +18,10 @@ lazy val engines = engine(
 // JMH; `bench/Jmh/run -f1 .*Propagation.*` runs what matches.
 lazy val bench = Project("bench", file("target/bench"))
   .enablePlugins(JmhPlugin)
-  .dependsOn(LocalProject("spark42"))
+  .dependsOn(core)
   .settings(
     compilerOptions,
-    fromCentral("4.2.0", Compile),
     sourcesIn(Compile, "jvm/src/bench"),
-    Jmh / run / javaOptions ++= SparkTests.opens,
     target := baseDirectory.value,
     publish / skip := true)
 
@@ -35,11 +36,11 @@ lazy val others = Project("others", file("target/others"))
 lazy val tidemark = project
   .in(file("."))
   .aggregate(engines.references: _*)
-  .aggregate(bench)
+  .aggregate(core, bench)
   .settings(publish / skip := true, Compile / sources := Nil, Test / sources := Nil)
 
 addCommandAlias("jars", engines.each("package"))
 // One after the other: the projects share their sources.
-addCommandAlias("format", s"${engines.each("scalafmtAll")}; bench/scalafmtAll; scalafmtSbt")
+addCommandAlias("format", s"core/scalafmtAll; ${engines.each("scalafmtAll")}; bench/scalafmtAll; scalafmtSbt")
 // -Werror makes the compiler a part of the lint.
 addCommandAlias("lint", "scalafmtCheckAll; scalafmtSbtCheck; Test/compile")

@@ -20,11 +20,17 @@ object Engine {
   /** The jar of a project is thin: our classes only, Spark brings everything else. */
   private def of(minor: String, spark: Seq[Setting[_]]): Project =
     Project(s"spark${minor.filter(_.isDigit)}", file(s"target/spark-$minor"))
+      .dependsOn(core % "compile->compile;test->test")
       .settings(
         compilerOptions,
         sourcesIn(Compile, "jvm/src/main"),
+        Compile / unmanagedSources / excludeFilter := Core.sources.value,
         Compile / unmanagedSourceDirectories ++= (root.value / "jvm/src/main" * isFolderFor(minor)).get().sorted,
         sourcesIn(Test, "jvm/src/test"),
+        Test / unmanagedSources / excludeFilter := Core.testSources.value,
+        // The core is a part of the jar, and nothing that anybody would have to resolve.
+        projectDependencies := Nil,
+        Compile / packageBin / mappings ++= (core / Compile / packageBin / mappings).value,
         target := baseDirectory.value,
         sparkMinor := minor,
         moduleName := s"tidemark-spark-$minor",
@@ -32,6 +38,8 @@ object Engine {
         // Documentation and source jars are not shipped.
         Compile / packageDoc / publishArtifact := false,
         spark)
+
+  private def core = LocalProject("core")
 
   val sparkMinor = settingKey[String]("The Spark minor that a project is built for, as in 4.2.")
 
@@ -60,9 +68,9 @@ object Engine {
     where / unmanagedSourceDirectories := Seq(root.value / folder / "scala"),
     where / unmanagedResourceDirectories := Seq(root.value / folder / "resources"))
 
-  /** Spark as Maven Central has it: beside the jar, unless what is built is run as it is. */
-  def fromCentral(version: String, where: Configuration = Provided): Seq[Setting[_]] =
-    Seq(libraryDependencies += "org.apache.spark" %% "spark-sql" % version % where)
+  /** Spark as Maven Central has it. */
+  def fromCentral(version: String): Seq[Setting[_]] =
+    Seq(libraryDependencies += "org.apache.spark" %% "spark-sql" % version % Provided)
 
   /** Spark as it stands in pip's pyspark, for a version that Central does not have. */
   def fromPip: Seq[Setting[_]] = Seq(Compile / unmanagedJars := pipJars(root.value / ".venv", sparkMinor.value))

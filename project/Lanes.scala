@@ -11,8 +11,10 @@ final case class Ran(suite: String, tests: Int, chosen: Int, millis: Long, outco
 /** Runs suites in several JVMs side by side, each of which takes the next one that is left: `io.tidemark.Lane`.
   *
   * A micro-batch is mostly the work of one thread, so that one JVM leaves half of two processors idle.
+  *
+  * @param javaOptions of a JVM, by the folder that is its own
   */
-final class Lanes(root: File, target: File, classPath: Seq[File], log: Logger) {
+final class Lanes(target: File, classPath: Seq[File], javaOptions: File => Seq[String], log: Logger) {
 
   /** @param suites in the order in which they are begun: what takes longest comes first
     * @param choice the arguments by which ScalaTest chooses tests by their tag
@@ -36,10 +38,10 @@ final class Lanes(root: File, target: File, classPath: Seq[File], log: Logger) {
   private def fork(lane: Int, folder: File, choice: Seq[String]): Int = {
     val options = ForkOptions()
       .withOutputStrategy(OutputStrategy.LoggedOutput(new Prefixed(s"$lane| ", log)))
-      .withWorkingDirectory(SparkTests.workFolder(laneFolder(lane)))
+      .withWorkingDirectory(ForkedTests.workFolder(laneFolder(lane)))
     Fork.java(
       options,
-      SparkTests.javaOptionsOf(root, laneFolder(lane)) ++
+      javaOptions(laneFolder(lane)) ++
         Seq("-cp", classPath.mkString(java.io.File.pathSeparator), "io.tidemark.Lane", s"$folder") ++ choice)
   }
 

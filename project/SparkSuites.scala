@@ -133,7 +133,7 @@ object SparkSuites {
       val runner = Seq("org.scalatest.tools.Runner", "-R", s"$tests", "-oDW", "-fW", s"$output", "-u", s"$reports")
       val options = ForkOptions()
         .withOutputStrategy(OutputStrategy.LoggedOutput(log))
-        .withWorkingDirectory(SparkTests.workFolder(target))
+        .withWorkingDirectory(ForkedTests.workFolder(target))
       // The exit code says only that something failed. The reports say what, but not whether a suite was cut short.
       val _ = Fork.java(
         options,

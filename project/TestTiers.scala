@@ -36,7 +36,9 @@ object TestTiers {
     "OriginModelSuite" -> 5,
     "PropagationProperties" -> 5)
 
-  /** @param choice of ScalaTest; none where all tests of its suites are a tier's
+  /** All tests of the core are in question for each tier; of the engine's those that `takes` names.
+    *
+    * @param choice of ScalaTest; none where all tests of its suites are a tier's
     * @param sparks of Spark's own suites those that it runs, and how many tests each has
     * @param atLeast so many tests are in it; a filter that loses some is noticed
     */
@@ -48,7 +50,7 @@ object TestTiers {
       atLeast: Int)
 
   private val tiers = Seq(
-    // No Spark is started for these.
+    // No Spark is started for these; the core's tests do not even have one on their class path.
     Tier("check", Seq("-l"), _.startsWith("io.tidemark."), Map.empty, atLeast = 220),
     Tier("test", Seq("-l"), _ => true, SparkSuites.essential + ("EventTimeWatermarkSuite" -> 33), atLeast = 450),
     Tier(
@@ -68,14 +70,22 @@ object TestTiers {
       val root = (ThisBuild / baseDirectory).value
       val ours = (Test / definedTestNames).value.filter(chosen.takes)
       val unpacked = SparkSuites.unpackedTests.value
-      val classPath = unpacked +: (Test / fullClasspath).value.files
       val sparks = chosen.sparks.map { case (suite, _) => SparkSuites.className(suite, unpacked) -> suite }
+      val folder = target.value / "tiers" / name
+      val coreSuites = (core / Test / definedTestNames).value
+      val coreLanes = new Lanes(
+        (core / target).value,
+        (core / Test / fullClasspath).value.files,
+        Core.javaOptionsOf(root, _),
+        log)
+      val engineLanes = new Lanes(
+        target.value,
+        unpacked +: (Test / fullClasspath).value.files,
+        SparkTests.javaOptionsOf(root, _),
+        log)
       val start = System.nanoTime()
-      val ran = new Lanes(root, target.value, classPath, log).run(
-        lanes,
-        target.value / "tiers" / name,
-        (ours ++ sparks.keys).sortBy(suite => (-seconds.getOrElse(simple(suite), 0), suite)),
-        chosen.choice)
+      val ran = coreLanes.run(lanes, folder / "core", inOrder(coreSuites), chosen.choice) ++
+        engineLanes.run(lanes, folder / "engine", inOrder(ours ++ sparks.keys), chosen.choice)
       val minutes = (System.nanoTime() - start) / 60e9
 
       log.info("The ten slowest suites:")
@@ -101,6 +111,11 @@ object TestTiers {
       log.info(
         f"tier $name: $count of our ${own.map(_.tests).sum} tests and ${chosen.sparks.values.sum} of Spark's own, in $minutes%.1f minutes")
     })
+
+  private def core = LocalProject("core")
+
+  private def inOrder(suites: Seq[String]): Seq[String] =
+    suites.sortBy(suite => (-seconds.getOrElse(simple(suite), 0), suite))
 
   /** Exactly the tests that are of this tier were run, and none failed. */
   private def judge(ran: Ran): Seq[String] = {

@@ -22,7 +22,7 @@ object Lane {
     Files.readAllLines(folder.resolve("suites.txt")).asScala.iterator.filter(isFree(folder, _)).foreach { name =>
       // Spark's own suites know neither our tags nor the engine: a setting of the JVM brings that in.
       val isSparks = !name.startsWith("io.tidemark.") && !name.startsWith("org.apache.spark.sql.tidemark.")
-      if (isSparks) sys.props(Extensions) = classOf[TidemarkExtension].getName else sys.props -= Extensions
+      if (isSparks) sys.props(Extensions) = "io.tidemark.TidemarkExtension" else sys.props -= Extensions
       val start = System.nanoTime()
       val suite = Class.forName(name).getDeclaredConstructor().newInstance().asInstanceOf[Suite]
       val (wanted, arguments) = if (isSparks) ofSparks(suite, choice) else ofOurs(suite, choice)

@@ -3,7 +3,7 @@ package io.tidemark.core
 import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
+import scala.util.{Try, Using}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -57,6 +57,11 @@ class CoreIsPureSuite extends AnyFunSuite {
     // A name with a capital is one of core's own, as in `import PlanShape._`.
     val others = imports.filterNot { case (_, name) => name.matches("(java|scala|io\\.tidemark\\.core)\\..*|[A-Z].*") }
     assert(others.isEmpty)
+  }
+
+  test("core is compiled and tested without Spark on the class path") {
+    val names = Seq("org.apache.spark.SparkContext", "org.apache.hadoop.fs.Path")
+    assert(names.filter(name => Try(Class.forName(name)).isSuccess) === Nil)
   }
 
   test("core never asks what time it is") {
