@@ -2,9 +2,9 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
+import io.tidemark.core.Watermark.{At, Idle, Unknown}
 import io.tidemark.core.memory.CarriedMinima
 
-import io.tidemark.core.Watermark.{At, Idle, Unknown}
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks

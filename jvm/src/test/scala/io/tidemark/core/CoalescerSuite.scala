@@ -5,9 +5,9 @@ import java.lang.management.ManagementFactory
 import scala.reflect.ClassTag
 import scala.util.Random
 
-import com.sun.management.ThreadMXBean
-
 import io.tidemark.core.splits.{Coalescer, OnReturn}
+
+import com.sun.management.ThreadMXBean
 import org.scalatest.funsuite.AnyFunSuite
 
 class CoalescerSuite extends AnyFunSuite {

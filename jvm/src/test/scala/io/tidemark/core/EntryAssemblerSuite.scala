@@ -4,9 +4,9 @@ import scala.util.Try
 
 import io.tidemark.core.bytes.Damaged
 import io.tidemark.core.format.{EntryAssembler, EntryCodec, SectionFormat, SplitsSnapshot}
+import io.tidemark.core.format.EntryCodec.{Encoded, Written}
 import io.tidemark.core.memory.WatermarkEntry
 
-import io.tidemark.core.format.EntryCodec.{Encoded, Written}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Entries that have only what has changed. */

@@ -6,8 +6,8 @@ import scala.util.{Failure, Success, Try}
 
 import io.tidemark.core.bytes.{ByteWriter, Damaged}
 import io.tidemark.core.format.SectionFormat
-
 import io.tidemark.core.format.SectionFormat.Newer
+
 import WholeEntry.{decode, encode}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks

@@ -1,11 +1,11 @@
 package io.tidemark.core
 
+import io.tidemark.core.Watermark.Unknown
 import io.tidemark.core.memory.{Observation, OriginRules, WatermarkEntry}
 import io.tidemark.core.plan.{AttributedWatermark, Edge, OperatorWatermarks, PlanShape, Propagation}
+import io.tidemark.core.plan.PlanShape._
 
 import Plans._
-import io.tidemark.core.plan.PlanShape._
-import io.tidemark.core.Watermark.Unknown
 import org.scalatest.funsuite.AnyFunSuite
 
 class JoinPropagationSuite extends AnyFunSuite {

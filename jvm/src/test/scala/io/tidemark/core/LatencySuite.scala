@@ -1,9 +1,9 @@
 package io.tidemark.core
 
 import io.tidemark.core.memory.{BatchStart, Observation}
+import io.tidemark.core.memory.Observation.nothing
 import io.tidemark.core.plan.{OperatorWatermarks, PlanShape}
 
-import io.tidemark.core.memory.Observation.nothing
 import Plans._
 import org.scalacheck.{Gen, Shrink}
 import org.scalatest.funsuite.AnyFunSuite

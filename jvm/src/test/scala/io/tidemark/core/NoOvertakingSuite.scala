@@ -1,9 +1,9 @@
 package io.tidemark.core
 
 import io.tidemark.core.plan.PlanShape
+import io.tidemark.core.plan.PlanShape._
 
 import Plans._
-import io.tidemark.core.plan.PlanShape._
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks

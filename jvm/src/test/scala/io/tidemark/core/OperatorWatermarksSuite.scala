@@ -1,6 +1,14 @@
 package io.tidemark.core
 
-import io.tidemark.core.plan.{AttributedWatermark, Edge, InputWatermarks, OperatorWatermarks, PlanShape, PropagatedNode, WentBack}
+import io.tidemark.core.plan.{
+  AttributedWatermark,
+  Edge,
+  InputWatermarks,
+  OperatorWatermarks,
+  PlanShape,
+  PropagatedNode,
+  WentBack
+}
 
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite

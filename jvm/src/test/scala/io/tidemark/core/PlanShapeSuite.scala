@@ -1,9 +1,9 @@
 package io.tidemark.core
 
 import io.tidemark.core.plan.PlanShape
+import io.tidemark.core.plan.PlanShape._
 
 import Plans._
-import io.tidemark.core.plan.PlanShape._
 import org.scalatest.funsuite.AnyFunSuite
 
 /** By which key an operator judges its rows: what the plan says, whatever the watermarks are. */

@@ -2,9 +2,8 @@ package io.tidemark.core
 
 import io.tidemark.core.memory.OriginState
 import io.tidemark.core.plan.{Decision, PlanShape, Propagation}
-import io.tidemark.core.splits.{Coalescer, SplitNameTable, Splits}
-
 import io.tidemark.core.plan.PlanShape._
+import io.tidemark.core.splits.{Coalescer, SplitNameTable, Splits}
 
 /** Short names for what the tests of plans are written in. */
 private[core] object Plans {

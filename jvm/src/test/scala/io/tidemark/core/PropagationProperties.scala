@@ -4,9 +4,9 @@ import scala.util.Random
 
 import io.tidemark.core.memory.Observation
 import io.tidemark.core.plan.{Decision, Edge, OperatorWatermarks, PlanShape, PropagatedNode, Propagation}
+import io.tidemark.core.plan.PlanShape._
 
 import Plans._
-import io.tidemark.core.plan.PlanShape._
 import org.scalacheck.{Gen, Shrink}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks

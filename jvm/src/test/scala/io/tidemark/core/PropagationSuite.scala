@@ -1,10 +1,10 @@
 package io.tidemark.core
 
+import io.tidemark.core.Watermark.{Idle, Unknown}
 import io.tidemark.core.plan.{AttributedWatermark, Decision, Edge, InputWatermarks, PlanShape, Propagation}
+import io.tidemark.core.plan.PlanShape._
 
 import Plans._
-import io.tidemark.core.plan.PlanShape._
-import io.tidemark.core.Watermark.{Idle, Unknown}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The design's table of operators, by example; joins are in [[JoinPropagationSuite]]. */

@@ -3,7 +3,6 @@ package io.tidemark.core
 import scala.util.Random
 
 import io.tidemark.core.plan.PlanShape
-
 import io.tidemark.core.plan.PlanShape._
 
 /** Draws plans: 1 to 4 inputs, then 1 to 6 operators of every kind, column ids as a planner would give them. */

@@ -5,7 +5,6 @@ import scala.collection.mutable
 
 import io.tidemark.core.memory.{CarriedMinima, Observation, WatermarkEntry}
 import io.tidemark.core.plan.{Edge, PlanShape, PropagatedNode}
-
 import io.tidemark.core.plan.PlanShape._
 
 /** A row: the times of its event-time columns, and those of them that were on time where they began. */

@@ -1,6 +1,7 @@
 package io.tidemark.core
 
 import io.tidemark.core.Watermark._
+
 import org.scalacheck.{Arbitrary, Gen}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks

@@ -14,6 +14,7 @@ import io.tidemark.core.splits.{Coalescer, Splits}
   * batch before.
   */
 object EntryCodec {
+
   /** An entry of so many splits, or fewer, always has all of them. */
   val MostWhole: Int = 1000
 

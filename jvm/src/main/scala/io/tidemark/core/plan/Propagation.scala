@@ -1,7 +1,6 @@
 package io.tidemark.core.plan
 
 import io.tidemark.core.{CarriedSlot, ColumnId, Input, Side, UnionSlot, Watermark}
-
 import io.tidemark.core.plan.PlanShape._
 
 /** Carries watermarks from the origins through the operators: the table of operators of the design, written once.

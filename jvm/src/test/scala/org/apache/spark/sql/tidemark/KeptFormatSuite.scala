@@ -6,8 +6,8 @@ import scala.jdk.CollectionConverters._
 
 import io.tidemark.core.ManySplits
 import io.tidemark.core.format.{EntryCodec, SectionFormat, SplitsSnapshot}
-import io.tidemark.core.memory.WatermarkEntry
 import io.tidemark.core.format.EntryCodec.Written
+import io.tidemark.core.memory.WatermarkEntry
 
 import org.apache.commons.io.FileUtils
 import org.apache.hadoop.conf.Configuration

@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import io.tidemark.core.{OriginName, SplitList, Watermark}
 import io.tidemark.core.memory.{OriginRules, OriginState}
-import io.tidemark.core.splits.{Coalescer, OnReturn, SplitNameTable, Splits}
+import io.tidemark.core.splits.{Coalescer, OnReturn, SplitNameTable}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalatest.funsuite.AnyFunSuite

@@ -3,7 +3,15 @@ package org.apache.spark.sql.tidemark.report
 import io.tidemark.TidemarkError
 import io.tidemark.core.{ColumnId, Input, OperatorId, OriginName, Side, Watermark}
 import io.tidemark.core.memory.{OriginState, WatermarkEntry}
-import io.tidemark.core.plan.{AttributedWatermark, Decision, InputWatermarks, OperatorWatermarks, PlanShape, PropagatedNode, Propagation}
+import io.tidemark.core.plan.{
+  AttributedWatermark,
+  Decision,
+  InputWatermarks,
+  OperatorWatermarks,
+  PlanShape,
+  PropagatedNode,
+  Propagation
+}
 import io.tidemark.core.splits.Splits
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
