@@ -70,12 +70,13 @@ check: $(VENV_READY) ## On save: the tests that need no Spark and no jar
 	@build/timed $@
 
 .PHONY: test-more
-test-more: $(INSTALLED) $(MATRIX_READY) $(JAVA_21)/.ready ## All tests that `make test` leaves out, and the other versions of Spark and Java
+test-more: $(INSTALLED) $(MATRIX_READY) $(JAVA_21)/.ready ## All tests that `make test` leaves out, other versions of Spark and Java, Delta, Iceberg
 	@rm -f target/minutes-$@.txt
 	build/timed $@ Scala $(SBT) "spark42/tier more"
 	build/timed $@ Python $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m more --at-least 60
 	build/timed $@ "other Sparks" $(MAKE) test-smoke
 	build/timed $@ "Java 21" $(MAKE) test-java-21
+	build/timed $@ "Delta, Iceberg" $(MAKE) test-others PYTEST="-k first"
 	@build/timed $@
 
 .PHONY: test-all

@@ -39,8 +39,10 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Functions in Python run where pandas is.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # These JVMs are short-lived: the second, slower compiler only takes processor time from them.
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+    # These JVMs are short-lived: the second, slower compiler only takes processor time from them. By default the
+    # first one has too little room for its code when it is alone, so that code is compiled again and again.
+    options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", options)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -46,6 +46,7 @@ def spark(
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.databricks.delta.snapshotPartitions", "1")
+        .config("spark.databricks.delta.stats.collect", "false")
         .config("spark.sql.session.timeZone", "UTC")
         # Code is made and compiled for every little plan otherwise, which takes most of the time.
         .config("spark.sql.codegen.wholeStage", "false")
