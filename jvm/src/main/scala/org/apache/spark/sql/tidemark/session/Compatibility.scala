@@ -11,7 +11,12 @@ object Compatibility {
   private val OldestJava = 17
 
   def check(): Unit =
-    problem(SPARK_VERSION, Runtime.version().feature()).foreach(error => throw new TidemarkException(error))
+    problem(SPARK_VERSION, Runtime.version().feature()).foreach { error =>
+      val refused = new TidemarkException(error)
+      // PySpark prints the whole trace of an error that is raised before there is a session, and this one says nothing.
+      refused.setStackTrace(Array.empty)
+      throw refused
+    }
 
   private[tidemark] def problem(spark: String, java: Int): Option[TidemarkError] =
     if (minor(spark) != minor(BuildInfo.sparkMinor))
