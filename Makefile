@@ -183,8 +183,9 @@ docs: $(VENV_READY) ## Regenerate the generated pages of docs/
 	$(SBT) "spark42/Test/runMain io.tidemark.GenerateDocs $(CURDIR)/docs"
 
 .PHONY: docs-site
+# Not --quiet: that would leave out the warnings that --strict counts.
 docs-site: $(DOCS_READY) ## The documentation as a site with search, in target/site; fails on a broken link
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --clean
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
 	@echo "The site: target/site/index.html. To search it: $(BIN)/python -m http.server --directory target/site"
 
 ##@ Quality
