@@ -72,7 +72,8 @@ check: $(VENV_READY) ## On save: the tests that need no Spark and no jar
 .PHONY: test-more
 test-more: $(INSTALLED) $(MATRIX_READY) $(JAVA_21)/.ready ## All tests that `make test` leaves out, other versions of Spark and Java, Delta, Iceberg
 	@rm -f target/minutes-$@.txt
-	build/timed $@ Scala $(SBT) "spark42/tier more"
+	@rm -rf target/sona-staging
+	build/timed $@ Scala $(SBT) spark43/publish "spark42/tier more"
 	build/timed $@ Python $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m more --at-least 60
 	build/timed $@ "other Sparks" $(MAKE) test-smoke
 	build/timed $@ "Java 21" $(MAKE) test-java-21
@@ -174,6 +175,16 @@ jar: $(JARS_READY) ## Build one thin jar for each minor version of Spark
 .PHONY: wheel package
 package: $(WHEEL) ## Build the wheel with the jars inside, in dist/
 wheel: package ## Another name for it
+
+.PHONY: repository
+repository: $(VENV_READY) ## A Maven repository with the jars in target/sona-staging: for spark-submit --repositories
+	rm -rf target/sona-staging
+	$(SBT) publishAll
+
+.PHONY: repository-signed
+repository-signed: $(VENV_READY) ## The same with signatures, for a release
+	rm -rf target/sona-staging
+	$(SBT) publishAllSigned
 
 .PHONY: install
 install: $(INSTALLED) ## Install the wheel in .venv

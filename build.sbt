@@ -40,7 +40,11 @@ lazy val tidemark = project
   .settings(publish / skip := true, Compile / sources := Nil, Test / sources := Nil)
 
 addCommandAlias("jars", engines.each("package"))
+addCommandAlias("publishAll", engines.each("publish"))
+addCommandAlias("publishAllSigned", engines.each("publishSigned"))
 // One after the other: the projects share their sources.
 addCommandAlias("format", s"core/scalafmtAll; ${engines.each("scalafmtAll")}; bench/scalafmtAll; scalafmtSbt")
-// -Werror makes the compiler a part of the lint.
-addCommandAlias("lint", "scalafmtCheckAll; scalafmtSbtCheck; Test/compile")
+// -Werror makes the compiler a part of the lint. The last one has nothing to compare with before the first release.
+addCommandAlias(
+  "lint",
+  s"scalafmtCheckAll; scalafmtSbtCheck; Test/compile; ${engines.each("mimaReportBinaryIssues")}")

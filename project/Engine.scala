@@ -35,8 +35,7 @@ object Engine {
         sparkMinor := minor,
         moduleName := s"tidemark-spark-$minor",
         Compile / sourceGenerators += buildInfo.taskValue,
-        // Documentation and source jars are not shipped.
-        Compile / packageDoc / publishArtifact := false,
+        Publishing.settings(core),
         spark)
 
   private def core = LocalProject("core")

@@ -1,0 +1,87 @@
+"""The jar as a Maven repository has it: `make repository` makes one in `target`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+from zipfile import ZipFile
+
+import pyspark
+import pytest
+from support.processes import run_script
+
+import tidemark
+
+REPOSITORY = Path(__file__).parent.parent / "target" / "sona-staging"
+MINOR = ".".join(pyspark.__version__.split(".")[:2])
+ARTIFACT = f"tidemark-spark-{MINOR}_2.13"
+VERSION = tidemark.__version__
+FOLDER = REPOSITORY / "io" / "tidemark" / ARTIFACT / VERSION
+POM = "{http://maven.apache.org/POM/4.0.0}"
+
+pytestmark = [
+    pytest.mark.more,
+    pytest.mark.engine,
+    pytest.mark.skipif(
+        not FOLDER.exists(), reason=f"no {ARTIFACT} in {REPOSITORY}: run make repository"
+    ),
+]
+
+
+def test_the_pom_has_all_that_maven_central_asks_for() -> None:
+    pom = ElementTree.parse(FOLDER / f"{ARTIFACT}-{VERSION}.pom").getroot()
+    assert pom.findtext(f"{POM}groupId") == "io.tidemark"
+    assert pom.findtext(f"{POM}artifactId") == ARTIFACT
+    assert pom.findtext(f"{POM}version") == VERSION
+    for field in ("name", "description", "url"):
+        assert pom.findtext(f"{POM}{field}"), field
+    for path in ("licenses/license/name", "scm/url", "scm/connection", "developers/developer/name"):
+        assert pom.findtext("/".join(POM + part for part in path.split("/"))), path
+
+
+def test_the_pom_asks_for_nothing_that_spark_brings() -> None:
+    pom = ElementTree.parse(FOLDER / f"{ARTIFACT}-{VERSION}.pom").getroot()
+    assert pom.findall(f".//{POM}dependency") == []
+
+
+def test_the_jar_has_the_engine_and_its_core_and_none_of_spark() -> None:
+    with ZipFile(FOLDER / f"{ARTIFACT}-{VERSION}.jar") as jar:
+        names = [name for name in jar.namelist() if name.endswith(".class")]
+    assert "io/tidemark/TidemarkExtension.class" in names
+    assert any(name.startswith("io/tidemark/core/") for name in names)
+    ours = ("io/tidemark/", "org/apache/spark/sql/tidemark/", "org/apache/spark/sql/LaterNames")
+    assert [name for name in names if not name.startswith(ours)] == []
+
+
+@pytest.mark.parametrize("kind", ["sources", "javadoc"])
+def test_sources_and_documentation_are_published_too(kind: str) -> None:
+    with ZipFile(FOLDER / f"{ARTIFACT}-{VERSION}-{kind}.jar") as jar:
+        names = jar.namelist()
+    if kind == "sources":
+        assert "io/tidemark/functions.scala" in names
+        assert any(name.startswith("io/tidemark/core/") for name in names)
+    else:
+        assert "io/tidemark/functions$.html" in names
+        assert not any(name.startswith(("org/apache/spark/sql/tidemark/", "io/tidemark/core/"))
+                       for name in names)  # fmt: skip
+
+
+def test_spark_finds_the_jar_by_packages(tmp_path: Path) -> None:
+    submit = [
+        str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
+        *("--packages", f"io.tidemark:{ARTIFACT}:{VERSION}"),
+        *("--repositories", REPOSITORY.as_uri()),
+        *("--conf", f"spark.jars.ivy={tmp_path / 'ivy'}"),
+        *("--conf", f"spark.sql.extensions={tidemark.EXTENSION}"),
+    ]
+    found = run_script(
+        "with_jar.py",
+        "as it is",
+        launcher=submit,
+        # Spark would ask Maven Central as well, which a test must not need.
+        DEFAULT_ARTIFACT_REPOSITORY=f"{REPOSITORY.as_uri()}/",
+    )
+    assert (found["version"], found["problems"]) == (f"{VERSION} spark-{MINOR}", "")
+    jar = tmp_path / "ivy" / "jars" / f"io.tidemark_{ARTIFACT}-{VERSION}.jar"
+    assert found["jars"] == jar.as_uri()
+    assert [path.name for path in jar.parent.iterdir()] == [jar.name]
