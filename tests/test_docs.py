@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 # A refusal is made as TidemarkError("CODE", ...); the doctor may name a code in a finding as well.
 CODE = re.compile(r'(?:TidemarkError|Finding)\([^()]*?"([A-Z]+(?:_[A-Z]+)+)"')

@@ -1,0 +1,99 @@
+"""The workflows and forms in `.github`: they parse, and they run targets that the Makefile has."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+FORMS = [GITHUB / "ISSUE_TEMPLATE" / name for name in ("bug.yml", "feature.yml")]
+MAKEFILE = (ROOT / "Makefile").read_text()
+MATRIX = re.search(r"^MATRIX := (.*)$", MAKEFILE, flags=re.MULTILINE)
+SPARKS = MATRIX.group(1).split() if MATRIX else []
+TARGETS = {
+    *re.findall(r"^([a-z0-9-]+):", MAKEFILE, flags=re.MULTILINE),
+    *(f"test-pyspark-{spark}" for spark in SPARKS),
+}
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def commands(job: dict[str, Any]) -> list[str]:
+    """What a job runs, once for each cell of its matrix."""
+    matrix = job.get("strategy", {}).get("matrix", {})
+    steps = [step["run"] for step in job["steps"] if "run" in step]
+    found = []
+    for cell in product(*matrix.values()):
+        values = dict(zip(matrix, cell, strict=True))
+        found += [
+            re.sub(r"\$\{\{ matrix\.(\w+) \}\}", lambda m, v=values: v[m.group(1)], step)
+            for step in steps
+        ]
+    return found
+
+
+ALL = [
+    command
+    for workflow in WORKFLOWS
+    for job in read(workflow)["jobs"].values()
+    for command in commands(job)
+]
+
+
+def test_there_are_workflows() -> None:
+    assert [path.stem for path in WORKFLOWS] == ["nightly", "test"]
+
+
+@pytest.mark.parametrize("command", ALL)
+def test_a_workflow_runs_a_target_of_the_makefile_and_nothing_else(command: str) -> None:
+    words = command.split(maxsplit=2)
+    assert words[0] == "make"
+    assert words[1] in TARGETS
+
+
+def test_the_workflows_run_what_every_change_has_to_pass() -> None:
+    assert {"make lint", "make test", "make test-more"} <= set(ALL)
+
+
+def test_the_workflows_test_every_spark_of_the_matrix() -> None:
+    found = {match.group(1) for c in ALL if (match := re.match(r"make test-pyspark-(\S+)", c))}
+    assert SPARKS
+    assert found == set(SPARKS)
+
+
+def test_the_workflows_test_both_javas() -> None:
+    matrix = read(GITHUB / "workflows" / "test.yml")["jobs"]["test"]["strategy"]["matrix"]
+    assert matrix == {"java": ["17", "21"]}
+
+
+def test_a_workflow_may_only_read_the_repository() -> None:
+    for workflow in WORKFLOWS:
+        assert read(workflow)["permissions"] == {"contents": "read"}, workflow.name
+
+
+def test_every_job_sets_up_its_machine_in_the_same_way() -> None:
+    action = read(GITHUB / "actions" / "setup" / "action.yml")
+    assert action["runs"]["using"] == "composite"
+    for workflow in WORKFLOWS:
+        for job in read(workflow)["jobs"].values():
+            assert "./.github/actions/setup" in [step.get("uses") for step in job["steps"]]
+            assert job["timeout-minutes"] > 0
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.stem)
+def test_a_form_asks_for_something(form: Path) -> None:
+    page = read(form)
+    assert page["name"]
+    assert page["description"]
+    fields = [field for field in page["body"] if field["type"] != "markdown"]
+    assert len({field["id"] for field in fields}) == len(fields)
+    assert any(field.get("validations", {}).get("required") for field in fields)
