@@ -7,6 +7,8 @@ import java.security.MessageDigest
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
+import io.tidemark.core.format.SectionFormat
+
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The format of checkpoints changes on purpose, with a version of its own, and is described. */
@@ -22,7 +24,7 @@ class FormatSuite extends AnyFunSuite {
     1 -> "1c9da2cb1ade1942b3be124c5d6a10f7b1010d0ce256756ab3e7075738c9224a")
 
   test("the kept files of a format version never change") {
-    assert(checksums.keySet === (1 to EntryCodec.Version).toSet)
+    assert(checksums.keySet === (1 to SectionFormat.Version).toSet)
     for ((version, checksum) <- checksums)
       assert(
         sha256(kept.resolve(version.toString)) === checksum,
@@ -31,8 +33,8 @@ class FormatSuite extends AnyFunSuite {
 
   test("docs/format.md describes the version that is written, and CHANGELOG.md names it") {
     val described = "(?m)^Format version (\\d+):$".r.findAllMatchIn(read("docs/format.md")).map(_.group(1).toInt).toSeq
-    assert(described === Seq(EntryCodec.Version))
-    assert(read("CHANGELOG.md").contains(s"format version ${EntryCodec.Version}"))
+    assert(described === Seq(SectionFormat.Version))
+    assert(read("CHANGELOG.md").contains(s"format version ${SectionFormat.Version}"))
   }
 
   private def read(path: String): String = Files.readString(root.resolve(path))

@@ -125,22 +125,3 @@ private[tidemark] object TrackedColumns {
   def present(plan: LogicalPlan, columns: Columns): Seq[Attribute] =
     plan.output.filter(a => columns.contains(a.exprId)).distinctBy(_.exprId)
 }
-<<<<<<< HEAD:jvm/src/main/scala/org/apache/spark/sql/tidemark/columns/TrackedColumns.scala
-=======
-
-/** An event-time column on an edge of a plan.
-  *
-  * @param delayMillis the delay of its watermark, as Spark's mark has it
-  * @param declared the how-many-th watermark of the plan that is; 0 where that is not known
-  * @param marked whether nothing is known of it but that it bears Spark's mark: its watermark is the minimum of the edge
-  * @param isStatic whether the mark is that of a static table
-  * @param isInside whether the time is inside its values, as in `struct(t)`: no operator goes by it, and it is never late,
-  *   but when the time is taken out again it is as old as the watermark says
-  */
-private[tidemark] final case class EventTimeColumn(
-    delayMillis: Long,
-    declared: Int,
-    marked: Boolean = false,
-    isInside: Boolean = false,
-    isStatic: Boolean = false)
->>>>>>> 5edf6c1 (Let no time of a static table decide what is late beside a stream's):jvm/src/main/scala/org/apache/spark/sql/tidemark/TrackedColumns.scala

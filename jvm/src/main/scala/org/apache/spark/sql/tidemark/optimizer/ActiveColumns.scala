@@ -17,13 +17,9 @@ private[tidemark] object ActiveColumns extends PredicateHelper {
     times.find(!columns(_).marked).orElse(times.headOption).orElse(declaredLast(columns))
   }
 
-<<<<<<< HEAD:jvm/src/main/scala/org/apache/spark/sql/tidemark/optimizer/ActiveColumns.scala
-  /** The window among the grouping keys, else the first time. Without either, no group is ever late. */
-=======
-  /** The window that is grouped by, else the first time; none if no event time is: such groups are never late. A time of a
-    * static table says what is late only where no other time is grouped by.
+  /** The window among the grouping keys, else the first time. Without either, no group is ever late. The time of a static
+    * table decides what is late only if no other time is among the keys.
     */
->>>>>>> 5edf6c1 (Let no time of a static table decide what is late beside a stream's):jvm/src/main/scala/org/apache/spark/sql/tidemark/ActiveColumns.scala
   def ofAggregate(aggregate: Aggregate, columns: Columns): Option[ExprId] = {
     val times = aggregate.groupingExpressions.collect {
       case named: NamedExpression if columns.contains(named.toAttribute.exprId) => named.toAttribute
@@ -33,14 +29,10 @@ private[tidemark] object ActiveColumns extends PredicateHelper {
     windowOrFirst(known ++ marked).orElse(windowOrFirst(static)).map(_.exprId)
   }
 
-<<<<<<< HEAD:jvm/src/main/scala/org/apache/spark/sql/tidemark/optimizer/ActiveColumns.scala
-  /** The two columns of the first equality of times, else of the first time range. One side may have none. */
-=======
   private def windowOrFirst(times: Seq[Attribute]): Option[Attribute] =
     times.find(_.dataType.isInstanceOf[StructType]).orElse(times.headOption)
 
-  /** The two columns of the first equality of times, else of the first time range; one side may have none. */
->>>>>>> 5edf6c1 (Let no time of a static table decide what is late beside a stream's):jvm/src/main/scala/org/apache/spark/sql/tidemark/ActiveColumns.scala
+  /** The two columns of the first equality of times, else of the first time range. One side may have none. */
   def ofJoin(join: Join, left: Columns, right: Columns): (Option[ExprId], Option[ExprId]) = {
     val conjuncts = join.condition.toSeq.flatMap(splitConjunctivePredicates)
     val (fromLeft, fromRight) = equality(conjuncts, left, right)
