@@ -18,6 +18,9 @@ class CoreIsPureSuite extends AnyFunSuite {
     "io/tidemark/TidemarkExtension.scala" -> Set("org.apache.spark.sql.SparkSessionExtensions"),
     // What users of data frames name themselves.
     "io/tidemark/functions.scala" -> Set("org.apache.spark.sql", "org.apache.spark.sql.functions"),
+    "io/tidemark/WatermarkOptions.scala" -> Set("org.apache.spark.sql.Column"),
+    // Lengths of time are in Spark's own grammar.
+    "io/tidemark/TidemarkConf.scala" -> Set("org.apache.spark.sql.catalyst.util.IntervalUtils"),
     "io/tidemark/TidemarkError.scala" -> Set("org.apache.spark.SparkThrowable"),
     // Names of Spark's that moved between its versions can be given again only where they were.
     "org/apache/spark/sql/Spark40Aliases.scala" -> Set("org.apache.spark.sql", "org.apache.spark.sql.execution"))
