@@ -143,11 +143,12 @@ def test_the_parameters_of_what_the_engine_refuses_can_be_read(
         assert tidemark.error_code(caught.value) is not None
         return tidemark.error_parameters(caught.value)
 
-    late = events.select(tidemark.is_late("time"))
-    assert parameters(lambda: late.columns) == {"expression": "is_late(time)", "columns": ""}
-    a, b = (
-        with_watermark(feed(name, SCHEMA).stream(), "time", "1 minute", key="k") for name in "ab"
-    )
+    missing = parameters(lambda: events.select(tidemark.is_late("time")).columns)
+    assert missing == {"expression": "is_late(time)", "columns": ""}
+    feeds = [feed(name, SCHEMA) for name in ("first", "second")]
+    for one in feeds:
+        one.add({"id": 1, "time": "10:00"})
+    a, b = (with_watermark(one.stream(), "time", "1 minute", key="k") for one in feeds)
     failed = parameters(lambda: run_once(a.union(b), tmp_path / "checkpoint"))
     # Spark Connect sends only the text of what has ended a query.
     assert failed == ({} if is_connect(spark) else {"key": "k", "columns": "time, time"})
