@@ -17,6 +17,8 @@ object Publishing {
   private val released: Seq[String] = Seq.empty
 
   def settings(core: ProjectReference): Seq[Setting[_]] = Seq(
+    name := s"Tidemark for Spark ${Engine.sparkMinor.value}",
+    organizationName := metadata("authors").value,
     description := metadata("description").value,
     homepage := Some(url(metadata("Homepage").value)),
     licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0.txt")),

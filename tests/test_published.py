@@ -33,7 +33,8 @@ def test_the_pom_has_all_that_maven_central_asks_for() -> None:
     assert pom.findtext(f"{POM}groupId") == "io.tidemark"
     assert pom.findtext(f"{POM}artifactId") == ARTIFACT
     assert pom.findtext(f"{POM}version") == VERSION
-    for field in ("name", "description", "url"):
+    assert pom.findtext(f"{POM}name") == f"Tidemark for Spark {MINOR}"
+    for field in ("description", "url"):
         assert pom.findtext(f"{POM}{field}"), field
     for path in ("licenses/license/name", "scm/url", "scm/connection", "developers/developer/name"):
         assert pom.findtext("/".join(POM + part for part in path.split("/"))), path
