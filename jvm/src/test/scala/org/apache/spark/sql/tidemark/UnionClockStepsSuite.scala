@@ -2,6 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
+import io.tidemark.{Idle, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.{Column, DataFrame}
@@ -9,10 +10,10 @@ import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 import org.apache.spark.sql.functions._
 
 /** Inputs of a union that advance with the clock: a no-data batch runs where a window ends, wherever the plan computes it. */
-class UnionStepsByTheClockSuite extends SilenceTest {
+class UnionClockStepsSuite extends SilenceTest {
   import testImplicits._
 
-  private val advancing = tenSeconds.copy(whenIdle = Some("advance"))
+  private val advancing = WatermarkOptions(idle = Idle("10 seconds").copy(whenAll = Some("advance")))
 
   private var batches = 0L
   private def last(query: StreamExecution): Long = keyed(query).snapshot.get.entry.batch
