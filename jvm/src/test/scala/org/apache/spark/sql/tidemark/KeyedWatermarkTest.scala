@@ -60,7 +60,7 @@ trait KeyedWatermarkTest extends StreamTest with Tiered {
   /** The key of each origin, and its watermark as the next batch uses it. */
   protected def originsAre(expected: (String, Option[Long])*): StreamAction =
     Execute { query =>
-      val decided = keyed(query).snapshot.get.decision
+      val decided = keyed(query).view.get.snapshot.decision
       val actual = keyed(query).origins.names.map(name => name.toString -> decided.origin(name).millis)
       assert(actual.toMap === expected.toMap)
     }

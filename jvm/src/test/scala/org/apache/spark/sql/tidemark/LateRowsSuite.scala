@@ -35,12 +35,13 @@ class LateRowsSuite extends KeyedWatermarkTest {
 
   private def lateAre(side: Side, rows: Long, mostMinutes: Long, lastRows: Long, lastMinutes: Long): StreamAction =
     Execute { query =>
-      val total = keyed(query).lateRows(Input(OperatorId(0), side))
+      val total = keyed(query).view.get.lateRows(Input(OperatorId(0), side))
       assert(total.all === LateRows(rows, mostMinutes * minute))
       assert(total.last === LateRows(lastRows, lastMinutes * minute))
     }
 
-  private def noneAreLate: StreamAction = Execute(query => assert(keyed(query).lateRows.values.forall(_.all.rows == 0)))
+  private def noneAreLate: StreamAction =
+    Execute(query => assert(keyed(query).view.get.lateRows.values.forall(_.all.rows == 0)))
 
   private def sparkSays(rows: Long): StreamAction = Execute { query =>
     val dropped = query.recentProgress.flatMap(_.stateOperators.map(_.numRowsDroppedByWatermark)).sum
@@ -150,7 +151,7 @@ class LateRowsSuite extends KeyedWatermarkTest {
           AddData(stream, "late 1" -> at("12:01"), "late 2" -> at("12:02"), "a" -> at("13:00")),
           ProcessAllAvailable(),
           Execute { query =>
-            val totals = keyed(query).lateRows.values.map(_.all)
+            val totals = keyed(query).view.get.lateRows.values.map(_.all)
             assert(totals.toSet === Set(LateRows.none, LateRows(2L * each, 60 * minute)))
           },
           // One hour is left of them after the first step.
@@ -168,7 +169,7 @@ class LateRowsSuite extends KeyedWatermarkTest {
       AddData(stream, "a" -> at("10:00"), "a" -> at("10:30")),
       ProcessAllAvailable(),
       Execute { query =>
-        assert(keyed(query).lateRows.values.map(_.all.rows).toSeq.sorted === Seq(0, 2))
+        assert(keyed(query).view.get.lateRows.values.map(_.all.rows).toSeq.sorted === Seq(0, 2))
         assert(observed(query, "tidemark").schema.fieldNames.toSet === Set("late_rows", "late_rows_0", "late_rows_1"))
       })
   }

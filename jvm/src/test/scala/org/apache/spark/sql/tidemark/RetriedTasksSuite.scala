@@ -53,7 +53,7 @@ class RetriedTasksSuite extends KeyedWatermarkTest {
         CheckNewAnswer(("10:00", 6L), ("11:00", 4L)),
         Execute { query =>
           assert(RetriedTasksSuite.disturbed.get > 0)
-          val origin = keyed(query).snapshot.get.entry.origins.values.head
+          val origin = keyed(query).view.get.snapshot.entry.origins.values.head
           val clocks = (0 until origin.splits.size).map(s => origin.splits.name(s).head -> origin.splits.clock(s))
           assert(clocks.toMap === Map(Some("a") -> Some(millis("10:01")), Some("b") -> Some(millis("10:05"))))
           assert(origin.farAheadRows === 1)

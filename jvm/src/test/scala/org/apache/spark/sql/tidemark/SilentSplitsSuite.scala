@@ -31,7 +31,7 @@ class SilentSplitsSuite extends SilenceTest {
           CheckNewAnswer(),
           second,
           CheckNewAnswer(("10:00", 2L)),
-          Execute(query => assert(keyed(query).snapshot.get.decision.origins.values.forall(_.isIdle)))): _*)
+          Execute(query => assert(keyed(query).view.get.snapshot.decision.origins.values.forall(_.isIdle)))): _*)
   }
 
   test("a silent split no longer holds the others back") {
@@ -50,7 +50,7 @@ class SilentSplitsSuite extends SilenceTest {
     }
     val marked = withWatermark(df, "time", "0 seconds", rising)
     def allAreIdle(expected: Boolean) = Execute { query =>
-      assert(keyed(query).snapshot.get.decision.origins.values.forall(_.isIdle) === expected)
+      assert(keyed(query).view.get.snapshot.decision.origins.values.forall(_.isIdle) === expected)
     }
     run(counted(marked.filter(slow.asNondeterministic()($"device") =!= "")))(
       Execute(_ => SilentSplitsSuite.within.set(() => moveWithin(30000))),
@@ -69,7 +69,7 @@ class SilentSplitsSuite extends SilenceTest {
   test("who is idle stays idle over a restart, and who was not has not become it") {
     val (stream, df) = readings
     def idleAre(names: String*) = Execute { query =>
-      val splits = keyed(query).snapshot.get.entry.origins.values.head.splits
+      val splits = keyed(query).view.get.snapshot.entry.origins.values.head.splits
       val idle = (0 until splits.size).filter(splits.state(_) == Coalescer.Idle)
       assert(idle.map(split => SplitNameTable.show(splits.name(split))).toSet === names.toSet)
     }
@@ -88,13 +88,13 @@ class SilentSplitsSuite extends SilenceTest {
         val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
         def later = Seq(Execute(_ => moveWithin(3600000)), start)
         def idleAre(expected: Int) = Execute { query =>
-          assert(keyed(query).snapshot.get.entry.origins.values.head.splits.idle === expected)
+          assert(keyed(query).view.get.snapshot.entry.origins.values.head.splits.idle === expected)
         }
         var first = 0L
         val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))
         run(counted(marked))(
           Seq(start, AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second, second) ++
-            Seq(Execute(query => first = keyed(query).snapshot.get.entry.batch + 1), StopStream) ++ later ++
+            Seq(Execute(query => first = keyed(query).view.get.snapshot.entry.batch + 1), StopStream) ++ later ++
             // Nobody can tell whose rows wait in the first batch; in the second it is known that "b" had none.
             more(stream, "a" -> "10:30") ++ more(stream, "a" -> "10:31") ++ Seq(idleAre(idle), StopStream) ++
             // As if it had been killed in its first batch.

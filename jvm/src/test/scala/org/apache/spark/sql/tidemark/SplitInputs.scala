@@ -27,7 +27,7 @@ trait SplitInputs extends RecordedRuns {
     df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
 
   protected def splitsOf(query: QueryWatermarks): Map[String, Option[Long]] = {
-    val splits = query.snapshot.get.entry.origins.values.head.splits
+    val splits = query.view.get.snapshot.entry.origins.values.head.splits
     (0 until splits.size).map(s => SplitNameTable.show(splits.name(s)) -> splits.clock(s)).toMap
   }
 }

@@ -234,7 +234,7 @@ class SplitsSuite extends SplitInputs {
         AddData(stream, ("a", at("10:00"), 1), ("a", Timestamp.valueOf("2100-01-01 00:00:00"), 1)),
         ProcessAllAvailable(),
         Execute { query =>
-          val origins = keyed(query).snapshot.get.entry.origins.values.toSeq
+          val origins = keyed(query).view.get.snapshot.entry.origins.values.toSeq
           assert(origins.map(_.farAheadRows).sorted === Seq(0L, 1L))
           assert(origins.find(_.farAheadRows == 1).flatMap(_.watermark.millis).contains(millis("9:00")))
         })
@@ -249,7 +249,7 @@ class SplitsSuite extends SplitInputs {
           AddData(stream, ("a", at("10:00"), 1), ("a", Timestamp.valueOf("2100-01-01 00:00:00"), 1)),
           ProcessAllAvailable(),
           originsAre("time" -> Some(millis("10:00"))),
-          Execute(query => assert(keyed(query).snapshot.get.entry.origins.values.head.farAheadRows === 1)))
+          Execute(query => assert(keyed(query).view.get.snapshot.entry.origins.values.head.farAheadRows === 1)))
     }
   }
 }

@@ -62,7 +62,7 @@ class WalkthroughSuite extends KeyedWatermarkTest {
   test("keyed: each side of the join goes by its own watermark") {
     val (impressions, clicks, df) = query()
     def sides(left: String, leftClosed: Long, right: String, rightClosed: Long, out: Long) = Execute { q =>
-      val levels = keyed(q).levelsOf(q.lastExecution.currentBatchId).get
+      val levels = keyed(q).plannedBatch(q.lastExecution.currentBatchId).get.eviction
       def input(operator: Long, side: Side) = levels.inputs(Input(OperatorId(operator), side))
       assert(input(Join, Side.Left).input.watermark.millis === Some(millis(left)))
       assert(input(Join, Side.Left).evicted.get.watermark.millis === Some(leftClosed))

@@ -211,7 +211,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
     val df = withWatermark(shifted.where("id >= 0"), "time", "0 seconds", WatermarkOptions(maxAhead = Some("1 hour")))
     // The shuffle has parts of the plan planned on their own.
     batchesOf(df.repartition(2), stream, "12:00", "12:30") { query =>
-      val Seq(origin) = keyed(query).snapshot.get.entry.origins.values.toSeq: @unchecked
+      val Seq(origin) = keyed(query).view.get.snapshot.entry.origins.values.toSeq: @unchecked
       assert(origin.farAheadRows === 2)
       assert(origin.maxEventTimeMillis === None)
     }

@@ -45,19 +45,19 @@ private[tidemark] final class QueryTracker(
   // mode), one whose rows have no event time is run again in vain.
   private def isUnread(plan: SparkPlan): Boolean =
     writers(plan).forall(_.longMetric("numStateStoreInstances").value == 0) &&
-      heard(plan).values.forall(_.times.isEmpty)
+      observed(plan).values.forall(_.times.isEmpty)
 
   private def ended(executedPlan: SparkPlan): Unit = {
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }
     val noted =
       inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
-    query.ended(takeover.batch.id, takeover.now, Observation(heard(executedPlan), noted.toMap))
+    val seen = Observation(observed(executedPlan), noted.toMap)
+    query.batchEnded(takeover.batch.id, takeover.now, seen, lateRows(inputs))
     takeover.forgetRecalled()
-    tellDropped(executedPlan, inputs)
-    query.countLate(takeover.batch.id, lateRows(inputs))
+    addDropped(executedPlan, inputs)
   }
 
-  private def heard(plan: SparkPlan): Map[OriginName, Observation.OfOrigin] = {
+  private def observed(plan: SparkPlan): Map[OriginName, Observation.OfOrigin] = {
     val clocks = collect(plan) { case clocks: SplitClocksExec => clocks }.groupBy(_.clocksId)
     val stats = collect(plan) { case origin: EventTimeWatermarkExec => origin }.groupBy(_.nodeId)
     query.origins.all.map { one =>
@@ -92,7 +92,7 @@ private[tidemark] final class QueryTracker(
     inputs.flatMap(input => input.levels.input.zip(input.late.map(_.value))).groupMapReduce(_._1)(_._2)(_ + _)
 
   /** Rows that were dropped before an operator are added to what Spark says it dropped. */
-  private def tellDropped(plan: SparkPlan, inputs: Seq[OperatorInputExec]): Unit = {
+  private def addDropped(plan: SparkPlan, inputs: Seq[OperatorInputExec]): Unit = {
     val dropped = lateRows(inputs.filter(_.filters)).toSeq.groupMapReduce(_._1.operator)(_._2.rows)(_ + _)
     writers(plan).foreach { writer =>
       val before = dropped.getOrElse(OperatorId(writer.stateInfo.get.operatorId), 0L)

@@ -3,13 +3,16 @@ package org.apache.spark.sql.tidemark.query
 import java.util.UUID
 
 import io.tidemark.TidemarkError
-import io.tidemark.core.Input
-import io.tidemark.core.memory.WatermarkEntry
+import io.tidemark.core.{Input, OriginName}
+import io.tidemark.core.memory.{BatchStart, OriginRules, WatermarkEntry}
+import io.tidemark.core.plan.Decision
+import io.tidemark.core.splits.Splits
 
-import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
 import org.apache.spark.sql.tidemark.exec.LateRows
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
 
-/** What can be said of a query, as plain data; a report is made of it only when somebody asks. */
+/** What can be said of a query, as immutable data. A report is made from it only when somebody asks for one. */
 private[tidemark] final case class QueryView(id: UUID, runId: UUID, name: Option[String], state: QueryView.State)
 
 private[tidemark] object QueryView {
@@ -17,21 +20,51 @@ private[tidemark] object QueryView {
 
   final case class LeftToSpark(reason: String) extends State
 
-  /** Until the first batch of a run is planned: what the checkpoint's last entry knows. */
+  /** Until the first batch of a run is planned: what the checkpoint's last entry has. */
   final case class Waiting(recalled: Recalled) extends State
 
   /** @param lateRows rows of each operator's inputs that were late since this run began
     * @param notes what a user should know of the query, though it runs
     */
   final case class Planned(
-      snapshot: QueryWatermarks.Snapshot,
+      snapshot: Snapshot,
       origins: PlanOrigins,
       lateRows: Map[Input, LateRows.Total],
       notes: Seq[TidemarkError])
-      extends State
+      extends State {
 
-  /** @param entry that of the last batch that counts
-    * @param isRestart whether a run before this one has begun a batch
+    /** The same after a batch has ended, with the late rows of that batch. */
+    def after(batch: Long, entry: WatermarkEntry, late: Map[Input, LateRows]): Planned = copy(
+      snapshot = snapshot.copy(entry = entry, decision = entry.standing, decidedAt = None),
+      lateRows = lateRows ++ late.collect {
+        case (input, more) if more.rows > 0 || !lateRows.contains(input) =>
+          val before = lateRows.get(input).fold(LateRows.none)(_.all)
+          input -> LateRows.Total(before + more, more, batch)
+      })
+  }
+
+  val noLateRows: Map[Input, LateRows.Total] = Map.empty
+
+  /** @param plan the query's plan in the last batch
+    * @param entry the memory after the last batch that has ended
+    * @param decision what the next batch uses, as far as it is decided
+    * @param decidedAt when that was decided; `None` if no split has become idle since the last batch ended
+    */
+  final case class Snapshot(
+      plan: PlanShapeBuilder.Translated,
+      entry: WatermarkEntry,
+      decision: Decision,
+      decidedAt: Option[BatchStart],
+      rules: Map[OriginName, OriginRules]) {
+
+    /** The splits of an origin at the time of the decision, and not when the last batch ended. */
+    def splits(one: PlanOrigin): Splits = decidedAt.fold(entry.splitsOf(one.name)) { at =>
+      entry.splitsAt(at, one.name, rules)
+    }
+  }
+
+  /** @param entry that of the last committed batch
+    * @param isRestart whether an earlier run has begun a batch
     */
   final case class Recalled(entry: WatermarkEntry, origins: PlanOrigins, isRestart: Boolean)
 }

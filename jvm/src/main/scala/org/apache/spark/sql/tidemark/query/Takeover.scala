@@ -68,8 +68,8 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
       case decided =>
         val planned = for {
           query <- decided.flatMap(_.toOption)
-          snapshot <- query.snapshot
-        } yield QueryView.Planned(snapshot, query.origins, query.lateRows, query.notes)
+          view <- query.view
+        } yield view
         planned.orElse(remembered.map(QueryView.Waiting(_)))
     }
     state.map(QueryView(id, runId, Option(execution.name), _))
@@ -161,18 +161,19 @@ private[tidemark] final class Takeover(execution: MicroBatchExecution) extends L
 
   private def begin(): QueryWatermarks = {
     UnionChecks.requireSamePositions(execution.analyzedPlan)
-    val query =
-      new QueryWatermarks(
-        label,
-        origins,
-        QuerySettings(SessionConf.unboundedJoin(conf), SessionConf.maxSplits(conf)),
-        entries)
     val first = batch
-    val previous = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
+    val previousMillis = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
     val downtime = Option.unless(SessionConf.downtimeIsSilence(conf)) {
-      QueryWatermarks.Downtime(first.timestampMillis, if (isRunAgain(first.id)) began - first.timestampMillis else 0L)
+      Resumed.Downtime(first.timestampMillis, if (isRunAgain(first.id)) began - first.timestampMillis else 0L)
     }
-    query.resume(first.id, previous, first.watermarkMillis, downtime, began, begunAt)
+    val at = Resumed.FirstBatch(first.id, previousMillis, first.watermarkMillis)
+    val resumed = Resumed.read(entries, origins, at, began, downtime, begunAt)
+    if (first.id > 0 && !resumed.hasEntry)
+      logWarning(
+        s"$label: the checkpoint has no watermark entry that matches batch ${first.id - 1} in Spark's log, so the query " +
+          "continues from Spark's watermark")
+    val settings = QuerySettings(SessionConf.unboundedJoin(conf), SessionConf.maxSplits(conf))
+    val query = new QueryWatermarks(label, origins, settings, entries, resumed)
     val floor = SparkInternals.tracker(execution).currentWatermark
     SparkInternals.setTracker(execution, new QueryTracker(this, query, execution.analyzedPlan, floor))
     query

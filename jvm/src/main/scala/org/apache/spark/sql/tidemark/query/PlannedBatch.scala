@@ -1,0 +1,34 @@
+package org.apache.spark.sql.tidemark.query
+
+import java.util.UUID
+
+import io.tidemark.core.{OriginName, Watermark}
+import io.tidemark.core.memory.BatchStart
+import io.tidemark.core.plan.{Decision, OperatorWatermarks}
+
+import org.apache.spark.sql.execution.SparkPlan
+
+/** A batch as it was decided last. Until its offsets are written, each trigger may decide it again.
+  *
+  * @param plan Spark's plan: of this batch, or of the batch before while Spark asks whether to run a no-data batch
+  * @param start when the batch began, and which rows it is about to read
+  * @param late the operators' watermarks of the batch before, by which rows of this batch are late
+  * @param eviction the operators' watermarks of this batch, by which state is evicted
+  * @param readings the watermarks that expressions of the plan read, by the expressions' ids
+  * @param silentUntil up to when the triggers of this run have found no rows of an origin (ms). Most triggers run no batch
+  * @param wantsNoDataBatch whether the batch is worth running without data, if Spark has asked
+  */
+private[tidemark] final case class PlannedBatch(
+    batch: Long,
+    plan: SparkPlan,
+    start: BatchStart,
+    decision: Decision,
+    late: OperatorWatermarks,
+    eviction: OperatorWatermarks,
+    readings: Map[UUID, Watermark],
+    silentUntil: Map[OriginName, Long],
+    wantsNoDataBatch: Boolean) {
+
+  /** Whether nothing that the watermarks depend on has changed. */
+  def isFor(plan: SparkPlan, decision: Decision): Boolean = (plan eq this.plan) && decision == this.decision
+}
