@@ -57,7 +57,7 @@ class AroundQueriesSuite extends TwoStreams {
       try {
         stream.addData(1 -> at("10:00"))
         running.processAllAvailable()
-        assert(RunningQueries.get(running.runId).exists(_.isRight) === enabled)
+        assert(RunningQueries.get(running.runId).nonEmpty === enabled)
         assert(spark.streams.get(running.id) === null)
       } finally running.stop()
     }

@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamTest
-import org.apache.spark.sql.tidemark.query.{QueryWatermarks, RunningQueries}
+import org.apache.spark.sql.tidemark.query.{QueryLife, QueryWatermarks, RunningQueries}
 
 /** A session with Tidemark, and the words that its tests are written in. */
 trait KeyedWatermarkTest extends StreamTest with Tiered {
@@ -52,8 +52,8 @@ trait KeyedWatermarkTest extends StreamTest with Tiered {
 
   /** The keyed watermarks of the running query. */
   protected def keyed(query: StreamExecution): QueryWatermarks =
-    RunningQueries.get(query.runId) match {
-      case Some(Right(takeover)) => takeover.query.getOrElse(fail("the query is left to Spark"))
+    RunningQueries.get(query.runId).map(_.life) match {
+      case Some(QueryLife.Running(watermarks, _)) => watermarks
       case other => fail(s"the query is not taken over: $other")
     }
 

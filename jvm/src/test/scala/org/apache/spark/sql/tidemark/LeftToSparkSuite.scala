@@ -2,16 +2,19 @@ package org.apache.spark.sql.tidemark
 
 import java.util.UUID
 
+import scala.jdk.CollectionConverters._
+
 import io.tidemark.{BuildInfo, TidemarkConf, TidemarkError, TidemarkException}
 
 import org.apache.logging.log4j.Level
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{StreamingQueryException, StreamingQueryListener}
 import org.apache.spark.sql.streaming.StreamingQueryListener._
-import org.apache.spark.sql.tidemark.query.{RunningQueries, TakeoverListener}
+import org.apache.spark.sql.tidemark.query.{QueryLife, RunningQueries, Takeover, TakeoverListener}
 import org.apache.spark.sql.tidemark.report.Report
 import org.apache.spark.sql.tidemark.session.Compatibility
 
@@ -84,8 +87,8 @@ class LeftToSparkSuite extends RefusalsTest {
       val plain = start(events.withWatermark("t", "1 minute"))
       try {
         plain.processAllAvailable()
-        val decision = RunningQueries.get(plain.runId).get.toOption.flatMap(_.decision)
-        assert(decision.flatMap(_.left.toOption) === Some("asynchronous progress tracking"))
+        val life = RunningQueries.get(plain.runId).get.life
+        assert(life === QueryLife.LeftToSpark("asynchronous progress tracking"))
         assert(!checkpoint.list.contains("tidemark"))
       } finally plain.stop()
       stream.addData(2 -> at("10:10"))
@@ -152,7 +155,12 @@ class LeftToSparkSuite extends RefusalsTest {
 
   test("a query that could not be taken over fails when it is planned") {
     val failure = new TidemarkException(TidemarkError.TakeoverFailed("q", "it was not to be"))
-    afterTakeover(run => RunningQueries.begun(run, Left(failure), Report.json)) {
+    def fail(run: UUID) = spark.sharedState.activeStreamingQueries.values.asScala.foreach {
+      case query: MicroBatchExecution if query.runId == run =>
+        RunningQueries.begun(Takeover.failed(query, failure), Report.json)
+      case _ =>
+    }
+    afterTakeover(fail) {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(
         AddData(stream, 1 -> at("10:00")),

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.streaming.sources.{ContinuousMemorySink, L
 import org.apache.spark.sql.functions.{date_format, lit}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{OutputMode, StreamRealTimeModeSuiteBase}
-import org.apache.spark.sql.tidemark.query.RunningQueries
+import org.apache.spark.sql.tidemark.query.{QueryLife, RunningQueries}
 
 /** Queries with the real-time trigger run as in stock Spark; those that ask for more are refused. */
 class RealTimeSuite extends StreamRealTimeModeSuiteBase with Tiered {
@@ -39,8 +39,7 @@ class RealTimeSuite extends StreamRealTimeModeSuiteBase with Tiered {
       StartStream(),
       CheckAnswerWithTimeout(60000, "10"),
       Execute { query =>
-        val decision = RunningQueries.get(query.runId).get.toOption.flatMap(_.decision)
-        assert(decision.flatMap(_.left.toOption) === Some("the real-time trigger"))
+        assert(RunningQueries.get(query.runId).get.life === QueryLife.LeftToSpark("the real-time trigger"))
       },
       StopStream)
   }

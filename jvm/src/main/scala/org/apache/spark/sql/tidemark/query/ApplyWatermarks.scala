@@ -29,15 +29,14 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
       case None => plan
       case Some(Run(runId, batch)) =>
         RunningQueries.get(runId) match {
-          case Some(Right(takeover)) =>
-            takeover.query match {
-              case Some(query) =>
-                WriteWatermarks(plan, query.watermarksOf(batch.getOrElse(takeover.batch.id)))
-              case None => requireNoReading(plan, takeover.decision.flatMap(_.left.toOption))
+          case Some(takeover) =>
+            takeover.decide() match {
+              case QueryLife.Running(watermarks, sources) =>
+                WriteWatermarks(plan, watermarks.watermarksOf(batch.getOrElse(sources.batch)))
+              case QueryLife.LeftToSpark(reason) => requireNoReading(plan, Some(reason))
             }
-          case Some(Left(failure)) => throw failure
           case None =>
-            // `explain` plans as a run of its own, which nobody could have taken over; Spark 4.0 does so for every batch.
+            // `explain` plans under a run id of its own, which no query has. Spark 4.0 does so for every batch.
             RequireTakenOver(session, runId).fold(plan) { query =>
               if (query.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark])) requireNoReading(plan, None)
               else WriteWatermarks.readIn(plan)(withoutWatermark)
@@ -50,7 +49,7 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
     if (reading.state == WatermarkExpression.Awaited) reading.withState(WatermarkExpression.Read(Watermark.Unknown))
     else reading
 
-  /** Spark's own watermarks are not those of a place in the plan. A part of a plan may be planned on its own. */
+  /** Stock Spark has no watermark of each operator that an expression could read. A part of a plan may be planned alone. */
   private def requireNoReading(plan: SparkPlan, reason: Option[String]): SparkPlan = {
     val hasWatermarks = plan.exists(_.isInstanceOf[EventTimeWatermarkExec])
     val readings = plan.flatMap(WatermarkExpression.in(_))
@@ -64,8 +63,8 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
   /** @param batch `None`: the one that is being planned */
   private case class Run(id: UUID, batch: Option[Long])
 
-  /** The run and the batch of the streaming plan; none for other plans, those of `explain` and of `foreachBatch`. A plan
-    * without state does not say them itself.
+  /** The run and the batch of a streaming plan; `None` for other plans, such as those of `explain` and of `foreachBatch`.
+    * Only a plan with state names them itself.
     */
   private def runOf(plan: SparkPlan): Option[Run] =
     plan.collectFirst {

@@ -26,23 +26,34 @@ import org.apache.spark.sql.execution.streaming.runtime.PropagateWatermarkSimula
   * `docs/inside.md` tells more of each step.
   */
 private[tidemark] final class QueryPropagator(takeover: Takeover) extends PropagateWatermarkSimulator {
+  import QueryLife._
 
   override def propagate(batchId: Long, plan: SparkPlan, originWatermark: Long): Unit =
-    takeover.query.fold(super.propagate(batchId, plan, originWatermark))(_.propagate(batchId, plan, takeover.start))
+    takeover.decide() match {
+      case Running(watermarks, sources) => watermarks.propagate(batchId, plan, sources.start)
+      case _: LeftToSpark => super.propagate(batchId, plan, originWatermark)
+    }
 
   override def getInputWatermarkForLateEvents(batchId: Long, stateOpId: Long): Long =
-    takeover.query.fold(super.getInputWatermarkForLateEvents(batchId, stateOpId)) { query =>
-      query.plannedBatch(batchId).fold(0L)(batch => progress(batch.late, stateOpId))
+    takeover.decide() match {
+      case Running(watermarks, _) =>
+        watermarks.plannedBatch(batchId).fold(0L)(batch => progress(batch.late, stateOpId))
+      case _: LeftToSpark => super.getInputWatermarkForLateEvents(batchId, stateOpId)
     }
 
   override def getInputWatermarkForEviction(batchId: Long, stateOpId: Long): Long =
-    takeover.query.fold(super.getInputWatermarkForEviction(batchId, stateOpId)) { query =>
-      query.plannedBatch(batchId).fold(0L) { batch =>
-        if (batch.wantsNoDataBatch) Long.MaxValue else progress(batch.eviction, stateOpId)
-      }
+    takeover.decide() match {
+      case Running(watermarks, _) =>
+        watermarks.plannedBatch(batchId).fold(0L) { batch =>
+          if (batch.wantsNoDataBatch) Long.MaxValue else progress(batch.eviction, stateOpId)
+        }
+      case _: LeftToSpark => super.getInputWatermarkForEviction(batchId, stateOpId)
     }
 
-  override def purge(batchId: Long): Unit = if (takeover.query.isEmpty) super.purge(batchId)
+  override def purge(batchId: Long): Unit = takeover.decide() match {
+    case _: Running => ()
+    case _: LeftToSpark => super.purge(batchId)
+  }
 
   private def progress(watermarks: OperatorWatermarks, operator: Long): Long =
     watermarks.progress(OperatorId(operator)).getOrElse(0L)

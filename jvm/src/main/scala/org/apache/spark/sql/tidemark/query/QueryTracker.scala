@@ -5,44 +5,63 @@ import io.tidemark.core.{Input, OperatorId, OriginName}
 import io.tidemark.core.memory.Observation
 import io.tidemark.core.splits.{MaxEventTimes, SplitNameTable}
 
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.streaming.StreamingQueryPlanTraverseHelper
+import org.apache.spark.sql.execution.{SparkPlan, SQLExecution}
+import org.apache.spark.sql.execution.streaming.{Sink, StreamingQueryPlanTraverseHelper}
 import org.apache.spark.sql.execution.streaming.operators.stateful._
-import org.apache.spark.sql.execution.streaming.runtime.{MinWatermark, WatermarkTracker}
+import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, MinWatermark, WatermarkTracker}
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.exec.{LateRows, OperatorInputExec, SplitClocksExec}
 import org.apache.spark.sql.tidemark.planning.LateRowFilters
 
-/** Reads what a batch has seen when it has ended, before Spark counts it as done. */
+/** Reads what a batch has seen when it has ended, before Spark commits it.
+  *
+  * @param floorMillis the query's watermark in Spark's own log
+  */
 private[tidemark] final class QueryTracker(
-    takeover: Takeover,
+    execution: MicroBatchExecution,
     query: QueryWatermarks,
-    plan: LogicalPlan,
+    sources: SourceBacklog,
+    start: RunStart,
     floorMillis: Long)
-    extends WatermarkTracker(MinWatermark, plan) {
+    extends WatermarkTracker(MinWatermark, execution.analyzedPlan) {
 
   private var reached = floorMillis
 
-  /** Inputs that are idle are left out of it, and may return with less: it does not go back for that. Spark's own log keeps
-    * it over a restart.
+  /** The minimum leaves out idle inputs, which may return with less. It does not go back for that. Spark's own log keeps it
+    * over a restart.
     */
   override def currentWatermark: Long = {
     reached = math.max(reached, query.sparkMillis)
     reached
   }
 
-  // What another driver has ended in the meantime, on the same checkpoint, is its own: Spark stops this query for it a
-  // moment later, when it finds the commit entry of the batch there.
+  // Another driver on the same checkpoint may have ended the batch in the meantime, and then its entry stays. Spark stops
+  // this query a moment later, when it finds the commit entry of the batch.
   override def updateWatermark(executedPlan: SparkPlan): Unit =
-    if (takeover.isCounted) query.abandon()
+    if (isCommitted) query.abandon()
     else {
-      if (takeover.mayBeTaken && isUnread(executedPlan)) takeover.runWithoutSink()
+      if (sinkMayHaveCommitted && isUnread(executedPlan)) runWithoutSink()
       ended(executedPlan)
     }
 
-  // Operators with state have some work in every batch. Where there is none (or none that they tell of: sessions in complete
-  // mode), one whose rows have no event time is run again in vain.
+  private def isCommitted: Boolean = execution.commitLog.get(sources.batch).nonEmpty
+
+  /** Whether the sink may have skipped the batch, and so left it unread, because an earlier run has begun it. Sinks of the
+    * newer kind cannot: they are part of the plan.
+    */
+  private def sinkMayHaveCommitted: Boolean = execution.sink.isInstanceOf[Sink] && start.isRunAgain(sources.batch)
+
+  /** Runs the batch again to read its event times. */
+  private def runWithoutSink(): Unit = {
+    val unread = execution.lastExecution
+    logWarning(
+      s"${query.label}: an earlier run began batch ${sources.batch}, and the sink has skipped it as already written. " +
+        "Tidemark runs the batch again without the sink, to read its event times.")
+    SQLExecution.withNewExecutionId(unread)(unread.toRdd.foreach(_ => ()))
+  }
+
+  // Operators with state have some work in every batch. If a plan has none of them (or only sessions in complete mode, which
+  // report no work), a batch whose rows have no event time is run again for nothing.
   private def isUnread(plan: SparkPlan): Boolean =
     writers(plan).forall(_.longMetric("numStateStoreInstances").value == 0) &&
       observed(plan).values.forall(_.times.isEmpty)
@@ -52,8 +71,7 @@ private[tidemark] final class QueryTracker(
     val noted =
       inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
     val seen = Observation(observed(executedPlan), noted.toMap)
-    query.batchEnded(takeover.batch.id, takeover.now, seen, lateRows(inputs))
-    takeover.forgetRecalled()
+    query.batchEnded(sources.batch, execution.triggerClock.getTimeMillis(), seen, lateRows(inputs))
     addDropped(executedPlan, inputs)
   }
 
@@ -62,7 +80,7 @@ private[tidemark] final class QueryTracker(
     val stats = collect(plan) { case origin: EventTimeWatermarkExec => origin }.groupBy(_.nodeId)
     query.origins.all.map { one =>
       val times = new MaxEventTimes
-      // One origin may be in the plan twice; both have the same rows.
+      // An origin may be in the plan twice. Both have the same rows.
       clocks.get(one.clocks) match {
         case Some(nodes) =>
           requireLimits(one, nodes)
@@ -75,13 +93,13 @@ private[tidemark] final class QueryTracker(
       one.name -> Observation.OfOrigin(
         times,
         one.rules.delayMillis,
-        takeover.sources.toSeq.flatMap(_.known(one.name)),
-        one.rules.idleAfterMillis.nonEmpty && takeover.sources.exists(_.waiting(one.name)),
+        sources.known(one.name),
+        one.rules.idleAfterMillis.nonEmpty && sources.waiting(one.name),
         clocks.get(one.clocks).fold(0L)(_.map(_.seen.farAheadRows).max))
     }.toMap
   }
 
-  /** Without them a row of the far future would have moved the clock. */
+  /** Without a limit, a row of the far future would have moved the clock. */
   private def requireLimits(one: PlanOrigin, nodes: Seq[SplitClocksExec]): Unit =
     if (nodes.exists(_.limits.isEmpty))
       throw new TidemarkException(TidemarkError.TakeoverFailed(
@@ -91,7 +109,7 @@ private[tidemark] final class QueryTracker(
   private def lateRows(inputs: Seq[OperatorInputExec]): Map[Input, LateRows] =
     inputs.flatMap(input => input.levels.input.zip(input.late.map(_.value))).groupMapReduce(_._1)(_._2)(_ + _)
 
-  /** Rows that were dropped before an operator are added to what Spark says it dropped. */
+  /** Adds the rows that were dropped before an operator to those that Spark says it dropped. */
   private def addDropped(plan: SparkPlan, inputs: Seq[OperatorInputExec]): Unit = {
     val dropped = lateRows(inputs.filter(_.filters)).toSeq.groupMapReduce(_._1.operator)(_._2.rows)(_ + _)
     writers(plan).foreach { writer =>

@@ -20,18 +20,20 @@ import org.apache.spark.sql.tidemark.session.QuerySettings
 
 /** The watermarks of one running query: its memory, and what each batch uses.
   *
-  * All methods but [[view]] and [[abandon]] are called on the query's own thread, in the order that [[QueryPropagator]]
+  * All methods but [[state]], [[view]] and [[abandon]] are called on the query's own thread, in the order that [[QueryPropagator]]
   * lists.
   *
   * @param label the query's name, for messages
   * @param resumed what this run begins with
+  * @param waiting what a report says until the first batch is planned
   */
 private[tidemark] final class QueryWatermarks(
     val label: String,
     val origins: PlanOrigins,
     settings: QuerySettings,
     log: EntryLog,
-    resumed: Resumed)
+    resumed: Resumed,
+    waiting: Option[QueryView.Waiting])
     extends Logging {
 
   private val clockOnly = new ClockOnlyBatches(origins.rules)
@@ -43,10 +45,13 @@ private[tidemark] final class QueryWatermarks(
   private var ended = Option.empty[PlannedBatch]
   private var planned = Option.empty[PlannedBatch]
 
-  @volatile private var published = Option.empty[QueryView.Planned]
+  @volatile private var published: Option[QueryView.State] = waiting
 
-  /** What a report is made from, from any thread; `None` until the first batch of this run is planned. */
-  def view: Option[QueryView.Planned] = published
+  /** What a report is made from, from any thread. */
+  def state: Option[QueryView.State] = published
+
+  /** The same; `None` until the first batch of this run is planned. */
+  def view: Option[QueryView.Planned] = published.collect { case planned: QueryView.Planned => planned }
 
   def maxSplits: Int = settings.maxSplits
 
@@ -121,12 +126,11 @@ private[tidemark] final class QueryWatermarks(
     }
 
   private def publish(plan: PlanShapeBuilder.Translated, decision: Decision, start: BatchStart): Unit = {
-    val notes = published.toSeq.flatMap(_.notes)
+    val (notes, lateRows) = view.fold((Seq.empty[TidemarkError], QueryView.noLateRows))(v => (v.notes, v.lateRows))
     val more = plan.notes.distinct.filterNot(notes.contains)
     more.foreach(note => logWarning(s"$label: ${note.message}"))
     val snapshot = QueryView.Snapshot(plan, entry, decision, Some(start), origins.rules)
-    published =
-      Some(QueryView.Planned(snapshot, origins, published.fold(QueryView.noLateRows)(_.lateRows), notes ++ more))
+    published = Some(QueryView.Planned(snapshot, origins, lateRows, notes ++ more))
   }
 
   /** A batch that is being decided, or the last one that has ended. */
@@ -172,7 +176,7 @@ private[tidemark] final class QueryWatermarks(
     log.write(entry)
     ended = planned
     planned = None
-    published = published.map(_.after(id, entry, lateRows))
+    published = view.map(_.after(id, entry, lateRows))
   }
 
   private def observe(batch: PlannedBatch, endMillis: Long, seen: Observation): WatermarkEntry = {

@@ -17,7 +17,7 @@ private[tidemark] object RequireTakenOver {
     val active = session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.values.asScala
     val run = active.find(_.runId == runId)
     run.foreach {
-      case query: MicroBatchExecution if Takeover.isDue(query) =>
+      case query: MicroBatchExecution if Takeover.shouldTakeOver(query) =>
         throw new TidemarkException(
           TidemarkError.TakeoverFailed(query.id.toString, "the session's listener did not see it start"))
       case _ =>

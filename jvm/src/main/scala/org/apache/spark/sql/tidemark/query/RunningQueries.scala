@@ -5,18 +5,16 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.TidemarkException
-
-/** The queries of this JVM that have been taken over, by run; a failure is kept until the query's planning raises it.
+/** The queries of this JVM that Tidemark has seen start, by run.
   *
-  * Any thread may call any method. Of a query that has ended its report is kept, as text: its splits may be a million.
+  * Any thread may call any method. After a query has ended only its report is kept, as text: its splits may be a million.
   */
 private[tidemark] object RunningQueries {
   type Render = QueryView => String
 
   private final case class Ended(id: UUID, runId: UUID, report: String)
 
-  private val running = new ConcurrentHashMap[UUID, Either[TidemarkException, Takeover]]
+  private val running = new ConcurrentHashMap[UUID, Takeover]
 
   // A report is often asked for just after a query has stopped.
   private val RemembersEnded = 100
@@ -24,27 +22,30 @@ private[tidemark] object RunningQueries {
     override def removeEldestEntry(eldest: java.util.Map.Entry[UUID, Ended]): Boolean = size() > RemembersEnded
   }
 
-  def begun(runId: UUID, takeover: Either[TidemarkException, Takeover], render: Render): Unit = {
-    // Spark's listener bus drops events when it is too busy, that of an end too.
-    running.asScala.collect { case (run, Right(of)) if of.hasEnded => run }.foreach(finished(_, render))
-    running.put(runId, takeover)
+  def begun(takeover: Takeover, render: Render): Unit = {
+    // Spark's listener bus drops events when it is too busy, also that of an end.
+    running.asScala.collect { case (run, of) if of.hasEnded => run }.foreach(finished(_, render))
+    running.put(takeover.runId, takeover)
     ()
   }
 
   def finished(runId: UUID, render: Render): Unit =
-    Option(running.remove(runId)).flatMap(_.toOption).foreach { takeover =>
+    Option(running.remove(runId)).foreach { takeover =>
       takeover.view.foreach { view =>
         val last = Ended(view.id, view.runId, render(view))
         ended.synchronized(ended.put(runId, last))
       }
-      takeover.decision.foreach(_.foreach(_.abandon()))
+      takeover.life match {
+        case QueryLife.Running(watermarks, _) => watermarks.abandon()
+        case _ =>
+      }
     }
 
-  def get(runId: UUID): Option[Either[TidemarkException, Takeover]] = Option(running.get(runId))
+  def get(runId: UUID): Option[Takeover] = Option(running.get(runId))
 
   /** The report of a query by its id or its run's, running or not long ended. */
   def report(id: UUID, render: Render): Option[String] = {
-    val live = running.values.asScala.flatMap(_.toOption).filter(t => t.id == id || t.runId == id).toSeq
+    val live = running.values.asScala.filter(t => t.id == id || t.runId == id).toSeq
     live.sortBy(!_.isActive).headOption.flatMap(_.view).map(render).orElse(ended.synchronized {
       ended.values.asScala.toSeq.findLast(one => one.id == id || one.runId == id).map(_.report)
     })

@@ -43,6 +43,9 @@ private[tidemark] final class SourceBacklog(
       nodes.get(one.nodeId).map(node => one.name -> Below(streams(node), partitions(node, one)))).toMap
   }
 
+  /** The number of the batch that is being planned or run. */
+  def batch: Long = SparkInternals.batch(execution).id
+
   /** The batch that is being planned or run: when it began, and which splits it is about to read. */
   def start: BatchStart = {
     val silences = origins.all.filter(_.rules.idleAfterMillis.nonEmpty).map(_.name)
@@ -120,7 +123,6 @@ private[tidemark] final class SourceBacklog(
     * by then.
     */
   private def isHeldBack(files: SparkDataStream, limit: ReadMaxFiles): Boolean = {
-    val batch = SparkInternals.batch(execution).id
     val isFull = filesRead(files) >= limit.maxFiles
     if (isFull) lastFull.update(files, batch)
     // Of a batch that another run has begun nobody knows what that one had listed.

@@ -12,7 +12,7 @@ import org.apache.spark.sql.streaming.StreamingQueryListener._
 
 /** Takes over a query when it has begun: Spark calls this on the query's own thread, before its first batch is planned.
   *
-  * Spark swallows what a listener throws, so a failure is kept, and raised when the query is planned.
+  * Spark swallows what a listener throws, so a failure is kept, and thrown when the query is planned.
   */
 private[tidemark] final class TakeoverListener(session: classic.SparkSession, render: RunningQueries.Render)
     extends StreamingQueryListener
@@ -20,7 +20,7 @@ private[tidemark] final class TakeoverListener(session: classic.SparkSession, re
 
   override def onQueryStarted(event: QueryStartedEvent): Unit =
     execution(event.id, event.runId).foreach { query =>
-      try Takeover.of(query).foreach(takeover => RunningQueries.begun(event.runId, Right(takeover), render))
+      try Takeover.of(query).foreach(RunningQueries.begun(_, render))
       catch {
         case e: TidemarkException => fail(query, e)
         case e: Throwable =>
@@ -29,7 +29,7 @@ private[tidemark] final class TakeoverListener(session: classic.SparkSession, re
     }
 
   private def fail(query: MicroBatchExecution, error: TidemarkException): Unit = {
-    RunningQueries.begun(query.runId, Left(error), render)
+    RunningQueries.begun(Takeover.failed(query, error), render)
     val session = SparkInternals.session(query)
     session.experimental.extraOptimizations = session.experimental.extraOptimizations :+ new RaiseFailure(error)
   }

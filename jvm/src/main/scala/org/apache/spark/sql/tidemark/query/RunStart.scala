@@ -1,0 +1,89 @@
+package org.apache.spark.sql.tidemark.query
+
+import scala.util.Try
+
+import io.tidemark.core.memory.WatermarkEntry
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
+import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.log.EntryLog
+import org.apache.spark.sql.tidemark.session.SessionConf
+
+/** What is found when a run starts, before its first batch is planned.
+  *
+  * @param sinceMillis when the run started, by the query's clock
+  * @param lastBegun the last batch that an earlier run has begun
+  * @param origins those of the query's plan. If the plan has an error, the query fails with it when it is planned
+  */
+private[tidemark] final class RunStart private (
+    execution: MicroBatchExecution,
+    val sinceMillis: Long,
+    lastBegun: Option[Long],
+    val origins: Try[PlanOrigins],
+    val entries: EntryLog) {
+
+  /** Whether an earlier run has begun a batch. Such a batch is decided as it was then. */
+  def isRunAgain(batch: Long): Boolean = lastBegun.exists(_ >= batch)
+
+  /** When a batch was begun (ms), by Spark's own log. */
+  def begunAt(batch: Long): Option[Long] =
+    execution.offsetLog.offsetSeqMetadataForBatchId(batch).map(_.batchTimestampMs)
+
+  private def isCurrent(entry: WatermarkEntry): Boolean = begunAt(entry.batch).forall(_ == entry.timestampMillis)
+
+  /** Before a new batch is begun, the last entry is replaced by one in which no split was silent while the query was not
+    * running. A batch that has been begun is decided by the entry as it was then.
+    */
+  private def skipDowntime(): Unit =
+    for {
+      batch <- lastBegun if hasIdleTimes && execution.commitLog.getLatestBatchId().contains(batch)
+      // An entry that cannot be read is refused when the query is planned, if it is needed then.
+      entry <- Try(entries.read(batch)).toOption.flatten if isCurrent(entry)
+    } {
+      val listening = entry.listeningFrom(sinceMillis)
+      if (listening ne entry) entries.rewrite(listening)
+    }
+
+  // If the settings or the plan have an error, the query fails with it, and may have idle times in its next run.
+  private def hasIdleTimes: Boolean = Try {
+    !SessionConf.downtimeIsSilence(SparkInternals.session(execution).sessionState.conf) &&
+    origins.get.all.exists(_.rules.idleAfterMillis.nonEmpty)
+  }.getOrElse(true)
+
+  /** What the checkpoint has of the query. What cannot be read is refused when the query is planned. */
+  private def recall(): Option[QueryView.Recalled] = Try {
+    val known = origins.get
+    val last = execution.commitLog.getLatestBatchId()
+    val entry = last.flatMap(entries.read).filter(isCurrent)
+    // On a checkpoint that stock Spark alone has written so far, Spark's own log is all there is.
+    def floor = {
+      val millis = last.flatMap(execution.offsetLog.offsetSeqMetadataForBatchId(_)).fold(0L)(_.batchWatermarkMs)
+      WatermarkEntry.initial(known.names, last.getOrElse(-1L), millis, millis)
+    }
+    QueryView.Recalled(entry.getOrElse(floor).fitting(known.rules), known, isRestart = lastBegun.nonEmpty)
+  }.toOption
+}
+
+private[tidemark] object RunStart {
+
+  /** Called on the query's thread, before its first batch is planned. It may replace the last entry of the checkpoint. */
+  def of(execution: MicroBatchExecution): QueryLife.Started = {
+    val state = SparkInternals.session(execution).sessionState
+    val entries =
+      new EntryLog(
+        new Path(execution.resolvedCheckpointRoot),
+        state.newHadoopConf(),
+        state.conf.minBatchesToRetain)
+    val start =
+      new RunStart(
+        execution,
+        execution.triggerClock.getTimeMillis(),
+        execution.offsetLog.getLatestBatchId(),
+        Try(PlanOrigins.of(execution.analyzedPlan, state.conf)),
+        entries)
+    start.skipDowntime()
+    QueryLife.Started(start, start.recall())
+  }
+}
