@@ -15,14 +15,19 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.time.SpanSugar._
 
 import org.apache.spark.SparkFunSuite
-import org.apache.spark.sql.tidemark.log.EntryLog
+import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryReader, EntryWriter}
 
 /** The log of a query with many splits: entries have what has changed, and what is needed to read them is there. */
 class EntryLogSuite extends SparkFunSuite with Eventually {
   private val Many = EntryCodec.MostWhole * 2
 
   private def open(checkpoint: File, retain: Int = 100) =
-    new EntryLog(new Path(checkpoint.toURI), new Configuration, retain)
+    new EntryWriter(new Path(checkpoint.toURI), new Configuration, retain)
+
+  private def reader(checkpoint: File): EntryReader = {
+    val files = new EntryFiles(new Path(checkpoint.toURI), new Configuration)
+    new EntryReader(files, files.list())
+  }
 
   private def files(checkpoint: File): Seq[String] =
     Option(new File(checkpoint, "tidemark").list).toSeq.flatten.filterNot(_.startsWith(".")).sorted
@@ -30,7 +35,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
   private def file(checkpoint: File, name: String): File = new File(checkpoint, s"tidemark/$name")
 
   /** Batches of a query in which some splits speak; each entry as it was written. */
-  private def batches(log: EntryLog, query: ManySplits, many: Int): Seq[WatermarkEntry] = (0 until many).map { _ =>
+  private def batches(log: EntryWriter, query: ManySplits, many: Int): Seq[WatermarkEntry] = (0 until many).map { _ =>
     val entry = query.next(if (query.entry.batch < 0) 0 until Many else query.some(0.02, Many))
     log.write(entry)
     entry
@@ -64,9 +69,20 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
       }
       assert(files(checkpoint).size < 200)
       // What is there can be read, the batch of the oldest snapshot too if it is.
-      for (batch <- open(checkpoint).batches) assert(open(checkpoint).read(batch).map(_.batch) === Some(batch))
+      for (batch <- reader(checkpoint).parts.flatten) assert(open(checkpoint).read(batch).map(_.batch) === Some(batch))
       // All that Spark could go back to can be read, and no more is promised.
       for (entry <- entries.takeRight(20)) assert(open(checkpoint).read(entry.batch) === Some(entry))
+    }
+  }
+
+  test("a chain of entries that is read at once has the same entries as those that are read one by one") {
+    withSnapshot { (checkpoint, last) =>
+      val parts = reader(checkpoint).parts
+      assert(parts.size > 1 && parts.size < parts.flatten.size && parts.flatten.last === last)
+      for {
+        part <- parts
+        (batch, entry) <- part.zip(reader(checkpoint).readAll(part))
+      } assert(Some(entry) === open(checkpoint).read(batch))
     }
   }
 

@@ -14,7 +14,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
 
 import org.apache.spark.SparkFunSuite
-import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryLog}
+import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryWriter}
 
 /** Logs of a query with many splits, of every format version, kept in `jvm/src/test/resources/format`: they are read for
   * ever. (Those of small queries: `EntryCodecSuite`.)
@@ -63,7 +63,7 @@ class KeptFormatSuite extends SparkFunSuite {
     assert(list(versions).map(_.getFileName.toString.toInt).sorted === (1 to SectionFormat.Version))
     for (version <- list(versions)) withTempDir { checkpoint =>
       FileUtils.copyDirectory(version.toFile, checkpoint.toPath.resolve(EntryFiles.Folder).toFile)
-      def log = new EntryLog(new HadoopPath(checkpoint.toURI), new Configuration, retain = 100)
+      def log = new EntryWriter(new HadoopPath(checkpoint.toURI), new Configuration, retain = 100)
       assert(history.last.origins.values.exists(_.splits.idle > 0))
       for (entry <- history) assert(log.read(entry.batch) === Some(entry), s"version $version, batch ${entry.batch}")
     }

@@ -15,7 +15,7 @@ import org.apache.hadoop.fs.{FileStatus, Path, PathFilter}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryLog}
+import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryWriter}
 
 /** What a checkpoint says of its query, without the query. */
 class LogTableSuite extends TwoStreams {
@@ -81,7 +81,7 @@ class LogTableSuite extends TwoStreams {
   test("when a batch was begun, and who was idle in it") {
     withTempDir { checkpoint =>
       val query = new ManySplits(1, idleAfter = Some(30000L))
-      val entries = new EntryLog(new Path(checkpoint.toURI), new Configuration, 10)
+      val entries = new EntryWriter(new Path(checkpoint.toURI), new Configuration, 10)
       entries.write(query.next(Seq(1, 2)))
       entries.write(Iterator.continually(query.next(Seq(1))).dropWhile(_.origins.values.forall(_.splits.idle ==
         0)).next())

@@ -5,6 +5,7 @@ import java.nio.channels.ClosedByInterruptException
 import java.util.concurrent.{CompletableFuture, ConcurrentHashMap, ExecutionException}
 import java.util.concurrent.atomic.AtomicReference
 
+import scala.annotation.tailrec
 import scala.util.Try
 
 import org.apache.hadoop.fs.{FileAlreadyExistsException, FSDataOutputStream, Path}
@@ -12,8 +13,8 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, FSDataOutputStream, Pat
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 import org.apache.spark.util.ThreadUtils
 
-/** A file that is made, empty, before there is something to write into it, beside the query's thread: on a local disk to
-  * make one takes ten times as long as to fill it. One at a time. Called on the query's thread, [[abandon]] from any.
+/** A file that is created, empty, on another thread before there is something to write into it. On a local disk, creating a
+  * file takes ten times as long as filling it. One file at a time. Called on the query's thread, [[abandon]] from any.
   */
 private[tidemark] final class PrecreatedFile(manager: CheckpointFileManager
   with CheckpointFileManager.RenameHelperMethods) {
@@ -23,85 +24,107 @@ private[tidemark] final class PrecreatedFile(manager: CheckpointFileManager
 
   def begin(file: Path): Unit = if (!begun.get.exists(_.file == file)) {
     abandon()
-    owners.put(file, this)
-    begun.set(Some(Begun(file, CompletableFuture.supplyAsync(() => make(file), threads))))
+    val ownership = Ownership.to(file)
+    begun.set(Some(Begun(ownership, CompletableFuture.supplyAsync(() => create(ownership), threads))))
   }
 
-  // What is there may be another driver's, and count.
-  private def make(file: Path): FSDataOutputStream = {
-    var made = Option.empty[FSDataOutputStream]
-    whileOwned(file) {
-      if (!manager.exists(file)) made = Some(manager.createTempFile(file))
-      this
-    }
-    made.getOrElse(throw new FileAlreadyExistsException(file.toString))
-  }
+  // A file that is there may be another driver's, and count.
+  private def create(ownership: Ownership): FSDataOutputStream =
+    ownership.whileHeld(Option.unless(manager.exists(ownership.file))(manager.createTempFile(ownership.file)))
+      .flatten.getOrElse(throw new FileAlreadyExistsException(ownership.file.toString))
 
-  /** Writes it, if it is the one that was begun, and still takes it. */
+  /** Writes the file that was begun: whether it was this one, and could be written. */
   def fill(file: Path, data: Array[Byte]): Boolean = take(file).exists { out =>
     try {
       write(out, data)
       true
     } catch {
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
-      // To write it anew says why.
+      // The caller writes it again, which says why it fails.
       case _: IOException => false
     }
   }
 
-  /** The file is not wanted; it is there, if it could be made. */
+  /** The file is not wanted. It is there, if it could be created. */
   def giveUp(file: Path): Unit = take(file).foreach(out => Try(out.close()))
 
-  /** Lets go of a file that has not been filled: it goes, unless somebody else has written it. */
+  /** Deletes a file that has not been filled, unless somebody else has written it. */
   def abandon(): Unit = begun.getAndSet(None).foreach(abandon)
 
   private def abandon(one: Begun): Unit = {
-    val _ = one.out.whenComplete { (made, _) =>
-      if (made != null) Try(made.close())
-      whileOwned(one.file) {
-        Try(if (manager.exists(one.file) && manager.list(one.file).forall(_.getLen == 0)) manager.delete(one.file))
-        null
+    val _ = one.out.whenComplete { (created, _) =>
+      if (created != null) Try(created.close())
+      val file = one.file
+      one.ownership.whileHeld {
+        Try(if (manager.exists(file) && manager.list(file).forall(_.getLen == 0)) manager.delete(file))
       }
+      one.ownership.end()
     }
   }
 
   private def take(file: Path): Option[FSDataOutputStream] = begun.get match {
     case taken @ Some(one) if one.file == file && begun.compareAndSet(taken, None) =>
       try {
-        val made = one.out.get()
+        val created = one.out.get()
         claim(file)
-        Some(made)
+        Some(created)
       } catch {
-        case _: ExecutionException => None
+        case _: ExecutionException =>
+          one.ownership.end()
+          None
         case e: InterruptedException =>
           abandon(one)
           throw e
       }
     case _ => None
   }
-
-  private def whileOwned(file: Path)(afterwards: => PrecreatedFile): Unit = {
-    val _ = owners.computeIfPresent(file, (_, owner) => if (owner eq this) afterwards else owner)
-  }
 }
 
 private[tidemark] object PrecreatedFile {
-  // One for each query that is just making its file: none waits for another's disk.
+  // A thread for each query that is creating its file: no query waits for the disk of another.
   private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-entries")
 
-  // Who has begun a file that nobody has written yet: a run that has ended lets go of it a little later, when the next one
-  // may have come to it.
-  private val owners = new ConcurrentHashMap[Path, PrecreatedFile]
+  /** Called before anybody writes a file: whoever has begun it does not touch it any more. */
+  def claim(file: Path): Unit = Ownership.end(file)
 
-  /** Said before a file is written by anybody: who has begun it has no say in it any more. */
-  def claim(file: Path): Unit = {
-    val _ = owners.remove(file)
-  }
-
-  /** All that is to be in a file. */
+  /** Writes all that is to be in a file. */
   def write(out: FSDataOutputStream, data: Array[Byte]): Unit =
     try out.write(data)
     finally out.close()
 
-  private final case class Begun(file: Path, out: CompletableFuture[FSDataOutputStream])
+  private final case class Begun(ownership: Ownership, out: CompletableFuture[FSDataOutputStream]) {
+    def file: Path = ownership.file
+  }
+
+  /** Allows one run to create and delete a file that nobody has written yet. It is held until somebody claims the file, or
+    * begins it again. Then it has ended, for good.
+    *
+    * A run that has stopped deletes its file on another thread, perhaps after the next run has claimed the same path. Each
+    * ownership has a lock of its own, so a slow file system delays nobody but those who want the same file.
+    */
+  private final class Ownership(val file: Path) {
+    private var isHeld = true
+
+    /** Works on the file, unless the ownership has ended. It does not end in the meantime. */
+    def whileHeld[A](work: => A): Option[A] = synchronized(Option.when(isHeld)(work))
+
+    /** When this returns, nobody works on the file by this ownership. */
+    def end(): Unit = {
+      synchronized { isHeld = false }
+      val _ = Ownership.held.remove(file, this)
+    }
+  }
+
+  private object Ownership {
+    private val held = new ConcurrentHashMap[Path, Ownership]
+
+    /** Ends the ownership of a file, if there is one. */
+    def end(file: Path): Unit = Option(held.get(file)).foreach(_.end())
+
+    @tailrec def to(file: Path): Ownership = {
+      end(file)
+      val ownership = new Ownership(file)
+      if (held.putIfAbsent(file, ownership) == null) ownership else to(file)
+    }
+  }
 }

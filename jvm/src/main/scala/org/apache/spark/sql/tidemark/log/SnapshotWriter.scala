@@ -9,8 +9,8 @@ import io.tidemark.core.splits.Splits
 import org.apache.spark.internal.Logging
 import org.apache.spark.util.ThreadUtils
 
-/** Writes snapshots of a query's splits, one at a time, beside the query's thread: no batch waits for one, and no query for
-  * the snapshot of another. Called on the query's thread.
+/** Writes snapshots of a query's splits, one at a time, on a thread of their own. No batch waits for a snapshot, and no query
+  * waits for the snapshot of another. Called on the query's thread.
   */
 private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging {
   import EntryFiles._
@@ -19,24 +19,22 @@ private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging 
   private var running = Option.empty[CompletableFuture[Snapshot]]
   private var last = Option.empty[Snapshot]
 
-  /** One that is there now, and was not when this was last asked. */
+  /** A snapshot that has been completed since the last call. */
   def done(): Option[Snapshot] = running.filter(_.isDone).flatMap { ended =>
     running = None
     try {
       val snapshot = ended.get()
-      files.note(snapshot.batch, States)
-      files.note(snapshot.names.batch, Names)
       last = Some(snapshot)
       Some(snapshot)
     } catch {
-      // Nothing is lost: the changes are there, and are read one by one until there is a snapshot.
+      // Nothing is lost: a restart reads the changes one by one until there is a snapshot.
       case e: ExecutionException =>
         logWarning(s"A snapshot of splits could not be written to ${files.path(0, States).getParent}", e.getCause)
         None
     }
   }
 
-  /** Begins one, if none is being written. */
+  /** Begins a snapshot, unless one is being written. */
   def begin(entry: EntryCodec.Written): Unit = if (running.isEmpty) {
     val before = last.map(_.names)
     running = Some(CompletableFuture.supplyAsync(() => write(entry, before), threads))
@@ -57,7 +55,7 @@ private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging 
 }
 
 private[tidemark] object SnapshotWriter {
-  // One for each query that has a snapshot to write; they end when they have nothing to do.
+  // A thread for each query that is writing a snapshot. A thread ends when it has had nothing to do for a minute.
   private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-snapshots")
 
   /** @param batch whose splits it shows; @param size bytes without the names */

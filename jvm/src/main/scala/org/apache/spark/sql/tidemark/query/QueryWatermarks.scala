@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.tidemark.columns.PlanOrigins
 import org.apache.spark.sql.tidemark.exec.LateRows
-import org.apache.spark.sql.tidemark.log.EntryLog
+import org.apache.spark.sql.tidemark.log.EntryWriter
 import org.apache.spark.sql.tidemark.planning.{BatchWatermarks, PlanShapeBuilder}
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
 import org.apache.spark.sql.tidemark.session.QuerySettings
@@ -31,7 +31,7 @@ private[tidemark] final class QueryWatermarks(
     val label: String,
     val origins: PlanOrigins,
     settings: QuerySettings,
-    log: EntryLog,
+    log: EntryWriter,
     resumed: Resumed,
     waiting: Option[QueryView.Waiting])
     extends Logging {

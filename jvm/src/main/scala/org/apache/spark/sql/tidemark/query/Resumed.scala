@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.query
 import io.tidemark.core.memory.{BatchStart, WatermarkEntry}
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigins
-import org.apache.spark.sql.tidemark.log.EntryLog
+import org.apache.spark.sql.tidemark.log.EntryWriter
 
 /** What a run begins with.
   *
@@ -59,7 +59,7 @@ private[tidemark] object Resumed {
     *   another query, or stock Spark has run its batch again after the checkpoint was set back
     */
   def read(
-      log: EntryLog,
+      log: EntryWriter,
       origins: PlanOrigins,
       first: FirstBatch,
       runSinceMillis: Long,

@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.tidemark.columns.PlanOrigins
-import org.apache.spark.sql.tidemark.log.EntryLog
+import org.apache.spark.sql.tidemark.log.EntryWriter
 import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** What is found when a run starts, before its first batch is planned.
@@ -22,7 +22,7 @@ private[tidemark] final class RunStart private (
     val sinceMillis: Long,
     lastBegun: Option[Long],
     val origins: Try[PlanOrigins],
-    val entries: EntryLog) {
+    val entries: EntryWriter) {
 
   /** Whether an earlier run has begun a batch. Such a batch is decided as it was then. */
   def isRunAgain(batch: Long): Boolean = lastBegun.exists(_ >= batch)
@@ -72,7 +72,7 @@ private[tidemark] object RunStart {
   def of(execution: MicroBatchExecution): QueryLife.Started = {
     val state = SparkInternals.session(execution).sessionState
     val entries =
-      new EntryLog(
+      new EntryWriter(
         new Path(execution.resolvedCheckpointRoot),
         state.newHadoopConf(),
         state.conf.minBatchesToRetain)

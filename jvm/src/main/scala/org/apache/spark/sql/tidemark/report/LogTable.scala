@@ -14,19 +14,19 @@ import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo, GenericInternalRow}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryLog}
+import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryListing, EntryReader}
 import org.apache.spark.sql.tidemark.session.SqlFunctions
 import org.apache.spark.sql.types.{BooleanType, LongType, StringType, StructType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.SerializableConfiguration
 
-/** `tidemark_log(checkpoint)`: what the log of a query has, running or not, as a table. The query is not started, and
-  * nothing is written. Each batch is read by a task of its own.
+/** `tidemark_log(checkpoint)`: the watermark entries of a query, running or not, as a table. The query is not started, and
+  * nothing is written. A task reads one entry, or a chain of entries of which each continues from the one before.
   */
 object LogTable {
   private val name = "tidemark_log"
 
-  /** What Spark takes to make the function known. */
+  /** What Spark needs to register the function. */
   val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = {
     val usage = "(checkpoint) - the watermark of each input and split of a streaming query after each batch"
     (new FunctionIdentifier(name), SqlFunctions.info(getClass, name, usage), table)
@@ -53,52 +53,69 @@ object LogTable {
     }
     val session = SparkSession.active
     val conf = new SerializableConfiguration(session.sessionState.newHadoopConf())
-    val (batches, listing) = found(location, conf)
-    if (batches.isEmpty) throw new TidemarkException(TidemarkError.NoLog(location))
-    val rows = session.sparkContext.parallelize(batches, batches.size).flatMap(read(location, conf, listing, _))
+    val listing = found(location, conf)
+    val parts = reader(location, conf, listing).parts
+    if (parts.isEmpty) throw new TidemarkException(TidemarkError.NoLog(location))
+    val rows = session.sparkContext.parallelize(parts, parts.size).flatMap(read(location, conf, listing, _))
     session.internalCreateDataFrame(rows, schema).queryExecution.analyzed
   }
 
-  private def found(location: String, conf: SerializableConfiguration): (Seq[Long], EntryFiles.Listing) =
-    try {
-      val log = new EntryLog(new Path(location), conf.value, 0)
-      (log.batches, log.listing)
-    } catch {
+  private def found(location: String, conf: SerializableConfiguration): EntryListing =
+    try files(location, conf).list()
+    catch {
       case e: TidemarkException => throw e
       // No path, or on no file system that is there.
       case e @ (_: IllegalArgumentException | _: IOException | _: SparkException) =>
         throw new TidemarkException(TidemarkError.NoLog(location, e.getMessage), e)
     }
 
-  /** The folder is listed once for all batches, and again only where the query has gone on since then. */
+  private def files(location: String, conf: SerializableConfiguration) = new EntryFiles(new Path(location), conf.value)
+
+  private def reader(location: String, conf: SerializableConfiguration, listing: EntryListing) =
+    new EntryReader(files(location, conf), listing)
+
+  /** The folder is listed once for all batches, and again only where the query has written or deleted files since then. */
   private def read(
       location: String,
       conf: SerializableConfiguration,
-      listing: EntryFiles.Listing,
-      batch: Long): Iterator[InternalRow] = {
-    val entry =
-      try new EntryLog(new Path(location), conf.value, 0, Some(listing)).read(batch)
-      catch { case _: FileNotFoundException | _: TidemarkException => readAsItIs(location, conf, batch) }
-    entry.iterator.flatMap(rowsOf)
-  }
-
-  private def readAsItIs(location: String, conf: SerializableConfiguration, batch: Long): Option[WatermarkEntry] = {
-    val log = new EntryLog(new Path(location), conf.value, 0)
-    try log.read(batch)
-    catch {
-      // Of a query that is running: it has just been deleted, or is being written.
-      case _: FileNotFoundException => None
-      case e: TidemarkException if EntryLog.isCutShort(e) && isChanging(log, batch, location, conf) => None
-      // Of one that was stopped in the middle of a batch, which Spark alone has ended.
-      case e: TidemarkException if EntryLog.isEmpty(e) => None
+      listing: EntryListing,
+      batches: Seq[Long]): Iterator[InternalRow] = {
+    val entries = reader(location, conf, listing).readAll(batches)
+    var isAsListed = true
+    batches.iterator.flatMap { batch =>
+      val entry =
+        try if (isAsListed) Some(entries.next()) else readAsItIs(location, conf, batch)
+        catch {
+          case _: FileNotFoundException | _: TidemarkException if isAsListed =>
+            isAsListed = false
+            readAsItIs(location, conf, batch)
+        }
+      entry.iterator.flatMap(rowsOf)
     }
   }
 
-  private def isChanging(log: EntryLog, batch: Long, location: String, conf: SerializableConfiguration): Boolean =
-    log.batches.lastOption.contains(batch) && !counts(batch, location, conf) ||
-      new EntryLog(new Path(location), conf.value, 0).batches.headOption != log.batches.headOption
+  private def readAsItIs(location: String, conf: SerializableConfiguration, batch: Long): Option[WatermarkEntry] = {
+    val listing = files(location, conf).list()
+    try reader(location, conf, listing).read(batch).map(_.entry)
+    catch {
+      // The query is running, and has just deleted the file, or is writing it.
+      case _: FileNotFoundException => None
+      case e: TidemarkException
+          if EntryReader.isCutShort(e) && isChanging(listing.entries, batch, location, conf) => None
+      // The query was stopped in the middle of a batch, which stock Spark has ended.
+      case e: TidemarkException if EntryReader.isEmpty(e) => None
+    }
+  }
 
-  /** Whether Spark has counted a batch as done: then nobody writes its entry any more. */
+  private def isChanging(
+      entries: Seq[Long],
+      batch: Long,
+      location: String,
+      conf: SerializableConfiguration): Boolean =
+    entries.lastOption.contains(batch) && !counts(batch, location, conf) ||
+      files(location, conf).list().entries.headOption != entries.headOption
+
+  /** Whether Spark has committed a batch: then nobody writes its entry any more. */
   private def counts(batch: Long, location: String, conf: SerializableConfiguration): Boolean = {
     val commit = new Path(location, s"commits/$batch")
     commit.getFileSystem(conf.value).exists(commit)
@@ -125,7 +142,7 @@ object LogTable {
       }
   }
 
-  /** Which split the watermark would go on with. */
+  /** The split that holds the watermark back. */
   private def heldBy(splits: Splits): Option[Int] =
     Iterator.range(0, splits.size).filter(splits.state(_) == Coalescer.Active).minByOption(splits.clock)
 
