@@ -6,7 +6,7 @@ import scala.util.Random
 
 import io.tidemark.core.format.{EntryAssembler, EntryCodec, SplitsSnapshot}
 import io.tidemark.core.memory.{OriginState, WatermarkEntry}
-import io.tidemark.core.plan.Decision
+import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
 import io.tidemark.core.format.EntryCodec.Written
@@ -67,8 +67,7 @@ class LogBenchmark {
     Begin + batch * 5000,
     Decision.none,
     Map(name -> OriginState(splits)),
-    Map.empty,
-    Map.empty,
+    Floors.none,
     Map.empty)
 
   @Benchmark

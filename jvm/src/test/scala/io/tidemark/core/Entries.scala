@@ -3,7 +3,7 @@ package io.tidemark.core
 import scala.collection.immutable.TreeMap
 
 import io.tidemark.core.memory.{CarriedMinima, OriginState, WatermarkEntry}
-import io.tidemark.core.plan.Decision
+import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{OnReturn, SplitNameTable, Splits}
 
 import org.scalacheck.{Arbitrary, Gen}
@@ -63,12 +63,9 @@ private[core] object Entries {
   private def mapOf[K, V](keys: Gen[K], values: Gen[V]): Gen[Map[K, V]] =
     Gen.choose(0, 6).flatMap(Gen.listOfN(_, Gen.zip(keys, values))).map(_.toMap)
 
-  private val decision: Gen[Decision] =
-    Gen.zip(
-      mapOf(origin, watermark),
-      mapOf(union, watermark),
-      mapOf(carried, watermark),
-      mapOf(input, watermark)).map((Decision(_, _, _, _)).tupled)
+  private val floors: Gen[Floors] =
+    Gen.zip(mapOf(union, watermark), mapOf(carried, watermark), mapOf(input, watermark)).map((Floors(_, _, _)).tupled)
+  private val decision: Gen[Decision] = Gen.zip(mapOf(origin, watermark), floors).map((Decision(_, _)).tupled)
 
   val any: Gen[WatermarkEntry] = for {
     batch <- natural
@@ -76,11 +73,9 @@ private[core] object Entries {
     end <- number
     worked <- decision
     origins <- mapOf(origin, state)
-    unions <- mapOf(union, watermark)
-    columns <- mapOf(carried, watermark)
+    reached <- floors
     ledgers <- mapOf(input, ledger)
-    sides <- mapOf(input, watermark)
-  } yield WatermarkEntry(batch, timestamp, end, worked, origins, unions, columns, ledgers, sides)
+  } yield WatermarkEntry(batch, timestamp, end, worked, origins, reached, ledgers)
 
   /** One of each: what a small query with a union and a carried column writes. */
   val small: WatermarkEntry = {
@@ -92,8 +87,7 @@ private[core] object Entries {
       endMillis = 1700000000500L,
       decision = Decision(
         Map(orders -> Watermark.At(1699999400000L), payments -> Watermark.Unknown),
-        Map(UnionSlot(0, 1) -> Watermark.At(-1)),
-        Map(CarriedSlot(at, 0) -> Watermark.Idle(None))),
+        Floors(Map(UnionSlot(0, 1) -> Watermark.At(-1)), Map(CarriedSlot(at, 0) -> Watermark.Idle(None)))),
       origins = Map(
         orders -> OriginState(
           Splits.none
@@ -105,8 +99,7 @@ private[core] object Entries {
           farAheadRows = 3,
           splitBy = Seq("a", "b")),
         payments -> OriginState.unheard),
-      unionFloors = Map(UnionSlot(0, 1) -> Watermark.At(300)),
-      carried = Map(CarriedSlot(at, 0) -> Watermark.At(0)),
+      floors = Floors(Map(UnionSlot(0, 1) -> Watermark.At(300)), Map(CarriedSlot(at, 0) -> Watermark.At(0))),
       ledgers =
         Map(at -> CarriedMinima(1000, TreeMap(2000L -> Vector(Some(-7L), None), 3000L -> Vector(None, Some(64L))))))
   }

@@ -2,7 +2,7 @@ package io.tidemark.core
 
 import io.tidemark.core.Watermark.Unknown
 import io.tidemark.core.memory.{Observation, OriginRules, WatermarkEntry}
-import io.tidemark.core.plan.{AttributedWatermark, Edge, OperatorWatermarks, PlanShape, Propagation}
+import io.tidemark.core.plan.{AttributedWatermark, Edge, Floors, OperatorWatermarks, PlanShape, Propagation}
 import io.tidemark.core.plan.PlanShape._
 
 import Plans._
@@ -103,7 +103,7 @@ class JoinPropagationSuite extends AnyFunSuite {
     val side = ordersSide.copy(input = both, activeOut = Unbounded, carried = Seq(col(3)))
     val decided = decision.copy(
       origins = decision.origins + (named("created") -> at(90)),
-      carried = Map(CarriedSlot(left(0), 0) -> at(80)))
+      floors = Floors(Map.empty, Map(CarriedSlot(left(0), 0) -> at(80))))
     val levels = Propagation.levels(join.copy(left = side), decided)
     assert(!levels.inputs(left(0)).keepsLedger)
     assert(out(join.copy(left = side), decided) == Map(1L -> at(40), 2L -> at(40), 3L -> at(40)))
@@ -115,7 +115,7 @@ class JoinPropagationSuite extends AnyFunSuite {
       bound = None,
       activeOut = ActiveOut.Withheld,
       carried = Seq(col(3)))
-    val decided = decision.copy(carried = Map(CarriedSlot(left(0), 0) -> at(80)))
+    val decided = decision.copy(floors = Floors(Map.empty, Map(CarriedSlot(left(0), 0) -> at(80))))
     assert(out(join.copy(left = side), decided).get(3L).contains(Unknown))
   }
 
@@ -179,7 +179,7 @@ class JoinPropagationSuite extends AnyFunSuite {
     val shape = join.copy(left = bills)
     assert(out(shape, decision)(3L) == Unknown)
     val slot = CarriedSlot(left(0), 0)
-    assert(out(shape, decision.copy(carried = Map(slot -> at(28))))(3L) == at(28))
+    assert(out(shape, decision.copy(floors = Floors(Map.empty, Map(slot -> at(28)))))(3L) == at(28))
     assert(Propagation.levels(shape, decision).inputs(left(0)).carried ==
       Seq(AttributedWatermark(at(30), Some(named("bills")))))
   }

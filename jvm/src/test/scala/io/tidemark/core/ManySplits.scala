@@ -3,7 +3,7 @@ package io.tidemark.core
 import scala.util.Random
 
 import io.tidemark.core.memory.{OriginState, WatermarkEntry}
-import io.tidemark.core.plan.Decision
+import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
 /** A query of one origin with many splits, of which some speak in each batch. */
@@ -39,8 +39,7 @@ final class ManySplits(seed: Long, idleAfter: Option[Long] = None) {
     now,
     Decision.none,
     Map(OriginName("readings", 0) -> state, OriginName("events", 0) -> OriginState.unheard),
-    Map.empty,
-    Map.empty,
+    Floors.none,
     Map.empty)
 }
 

@@ -3,7 +3,7 @@ package io.tidemark.core
 import scala.collection.immutable.TreeMap
 
 import io.tidemark.core.memory.{BatchStart, CarriedMinima, Observation, WatermarkEntry}
-import io.tidemark.core.plan.{Decision, Propagation}
+import io.tidemark.core.plan.{Decision, Floors, Propagation}
 
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
@@ -72,12 +72,12 @@ class ObservationSuite extends AnyFunSuite {
     def entry(payments: Watermark, floors: Map[UnionSlot, Watermark]) =
       WatermarkEntry.initial(Nil, 0, 0, 0).copy(
         origins = Map(orders -> state(at(100)), named("payments") -> state(payments)),
-        unionFloors = floors)
+        floors = Floors(floors, Map.empty))
     val idle = Moment(both, entry(Watermark.Idle(None), Map.empty)).next(nothing).entry
-    assert(idle.unionFloors == Map(UnionSlot(0, 0) -> at(100)))
-    val back = Moment(both, entry(at(20), idle.unionFloors))
+    assert(idle.floors.unions == Map(UnionSlot(0, 0) -> at(100)))
+    val back = Moment(both, entry(at(20), idle.floors.unions))
     assert(back.now.unions == Map(UnionSlot(0, 0) -> at(100)))
-    assert(back.next(nothing).entry.unionFloors == idle.unionFloors)
+    assert(back.next(nothing).entry.floors.unions == idle.floors.unions)
   }
 
   // Rows with columns 1 (active) and 2 (carried) are aggregated; the active column closes state up to 70.
@@ -89,13 +89,12 @@ class ObservationSuite extends AnyFunSuite {
     endMillis = 0,
     decision = Decision.none,
     origins = Map(orders -> state(at(70)), named("payments") -> state(payments)),
-    unionFloors = Map.empty,
-    carried = Map(slot -> carried),
+    floors = Floors(Map.empty, Map(slot -> carried)),
     ledgers = Map(left(3) -> ledger(inState: _*)))
   private def ledger(inState: (Long, Long)*) =
     CarriedMinima(1, TreeMap.from(inState.map { case (active, carried) => active -> Vector(Some(carried)) }))
   private def carriedAfter(entry: WatermarkEntry, noted: (Long, Long)*): Watermark =
-    Moment(carrying, entry).next(Observation(Map.empty, Map(left(3) -> ledger(noted: _*)))).entry.carried(slot)
+    Moment(carrying, entry).next(Observation(Map.empty, Map(left(3) -> ledger(noted: _*)))).entry.floors.carried(slot)
 
   test("a carried column goes as far as it came in when nothing is in state") {
     assert(carriedAfter(entry(payments = at(40), carried = at(10))) == at(40))

@@ -1,7 +1,7 @@
 package io.tidemark.core
 
 import io.tidemark.core.Watermark.{Idle, Unknown}
-import io.tidemark.core.plan.{AttributedWatermark, Decision, Edge, InputWatermarks, PlanShape, Propagation}
+import io.tidemark.core.plan.{AttributedWatermark, Decision, Edge, Floors, InputWatermarks, PlanShape, Propagation}
 import io.tidemark.core.plan.PlanShape._
 
 import Plans._
@@ -92,7 +92,7 @@ class PropagationSuite extends AnyFunSuite {
 
   test("a union with one input of event time keeps no floor, and heeds none") {
     val shape = union(orders -> Some(1), Source("table") -> None).copy(id = None)
-    assert(out(shape, both.copy(unionFloors = Map(UnionSlot(0, 0) -> at(700)))) == Map(1L -> at(100)))
+    assert(out(shape, both.copy(floors = Floors(Map(UnionSlot(0, 0) -> at(700)), Map.empty))) == Map(1L -> at(100)))
     assert(Propagation.levels(shape, both).unions.isEmpty)
   }
 
@@ -118,14 +118,14 @@ class PropagationSuite extends AnyFunSuite {
     val idle = heard("orders" -> Idle(Some(30)), "payments" -> Idle(Some(70)), "bills" -> at(500))
     assert(out(inner, idle) == Map(1L -> Idle(Some(70))))
     assert(out(outer, idle) == Map(1L -> at(500)))
-    assert(out(outer, idle.copy(unionFloors = Map(UnionSlot(0, 0) -> at(100)))) == Map(1L -> at(500)))
+    assert(out(outer, idle.copy(floors = Floors(Map(UnionSlot(0, 0) -> at(100)), Map.empty))) == Map(1L -> at(500)))
   }
 
   test("a union does not turn back to an input that returns with an older clock") {
     val shape = union(orders -> Some(1), payments -> Some(2))
-    val floor = both.copy(unionFloors = Map(UnionSlot(0, 0) -> at(100)))
+    val floor = both.copy(floors = Floors(Map(UnionSlot(0, 0) -> at(100)), Map.empty))
     assert(flow(shape, floor).columns == Map(col(1) -> AttributedWatermark(at(100), Some(named("payments")))))
-    assert(out(shape, heard("orders" -> at(100)).copy(unionFloors = floor.unionFloors)) == Map(1L -> at(100)))
+    assert(out(shape, heard("orders" -> at(100)).copy(floors = floor.floors)) == Map(1L -> at(100)))
   }
 
   test("a stateful operator judges and evicts by its active column, whatever the others are") {
@@ -145,7 +145,7 @@ class PropagationSuite extends AnyFunSuite {
   test("a carried column leaves with what the memory says of it, not with what came in") {
     val shape = aggregation(3, origin("payments", 2, orders), 1, carried = 2)
     assert(out(shape, both) == Map(1L -> at(100), 2L -> Unknown))
-    val remembered = both.copy(carried = Map(CarriedSlot(left(3), 0) -> at(35)))
+    val remembered = both.copy(floors = Floors(Map.empty, Map(CarriedSlot(left(3), 0) -> at(35))))
     assert(out(shape, remembered) == Map(1L -> at(100), 2L -> at(35)))
     val levels = Propagation.levels(shape, remembered)
     assert(levels.inputs(left(3)).carried == Seq(AttributedWatermark(at(40), Some(named("payments")))))

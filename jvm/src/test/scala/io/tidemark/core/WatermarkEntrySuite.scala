@@ -1,7 +1,7 @@
 package io.tidemark.core
 
 import io.tidemark.core.memory.{CarriedMinima, Observation, OriginState, WatermarkEntry}
-import io.tidemark.core.plan.Decision
+import io.tidemark.core.plan.{Decision, Floors}
 
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
@@ -10,7 +10,7 @@ class WatermarkEntrySuite extends AnyFunSuite {
   private val (a, b) = (named("a"), named("b"))
 
   private def entry(batch: Long, decision: Decision, origins: (OriginName, OriginState)*) =
-    WatermarkEntry(batch, 5000, 5000, decision, origins.toMap, Map.empty, Map.empty, Map.empty)
+    WatermarkEntry(batch, 5000, 5000, decision, origins.toMap, Floors.none, Map.empty)
 
   test("before the first batch nothing is known") {
     val first = WatermarkEntry.initial(Seq(a, b), -1, 0, 0)
@@ -46,8 +46,7 @@ class WatermarkEntrySuite extends AnyFunSuite {
     a -> state(at(20), Some(25)),
     b -> state(at(60), Some(65)))
     .copy(
-      unionFloors = Map(UnionSlot(0, 0) -> at(15)),
-      carried = Map(CarriedSlot(left(1), 0) -> at(12)),
+      floors = Floors(Map(UnionSlot(0, 0) -> at(15)), Map(CarriedSlot(left(1), 0) -> at(12))),
       ledgers = Map(left(1) -> CarriedMinima.empty))
   private val floor = WatermarkEntry.initial(Seq(a, b), 9, previous = 30, current = 50)
   private val raised = known.raisedTo(floor)
@@ -70,11 +69,9 @@ class WatermarkEntrySuite extends AnyFunSuite {
   }
 
   test("raised, unions, carried columns and ledgers are as they were") {
-    assert(raised.unionFloors == known.unionFloors)
-    assert(raised.carried == known.carried)
+    assert(raised.floors == known.floors)
     assert(raised.ledgers == known.ledgers)
-    assert(raised.decision.unionFloors == known.unionFloors)
-    assert(raised.decision.carried == known.carried)
+    assert(raised.decision.floors == known.floors)
   }
 
   test("raised to nothing, an entry decides as before") {

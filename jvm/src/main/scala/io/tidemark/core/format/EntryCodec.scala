@@ -5,7 +5,7 @@ import scala.collection.immutable.TreeMap
 import io.tidemark.core.{CarriedSlot, Input, OperatorId, OriginName, Side, UnionSlot, Watermark}
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
 import io.tidemark.core.memory.{CarriedMinima, OriginState, WatermarkEntry}
-import io.tidemark.core.plan.Decision
+import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{Coalescer, Splits}
 
 /** The bytes of an [[WatermarkEntry]] in the checkpoint, format version 1: [[SectionFormat]] of its parts.
@@ -63,9 +63,9 @@ object EntryCodec {
       },
       Tag.Decision -> { w =>
         w.seq(entry.decision.origins.toSeq) { case (name, at) => originName(w, name); watermark(w, at) }
-        unions(w, entry.decision.unionFloors)
-        carried(w, entry.decision.carried)
-        sides(w, entry.decision.inputFloors)
+        unions(w, entry.decision.floors.unions)
+        carried(w, entry.decision.floors.carried)
+        sides(w, entry.decision.floors.inputs)
       },
       Tag.Origins ->
         (w =>
@@ -79,8 +79,8 @@ object EntryCodec {
             w.seq(state.splitBy)(w.text)
             splits(w, if (changes.contains(name)) Splits.none else state.splits)
           }),
-      Tag.Unions -> (unions(_, entry.unionFloors)),
-      Tag.Carried -> (carried(_, entry.carried)),
+      Tag.Unions -> (unions(_, entry.floors.unions)),
+      Tag.Carried -> (carried(_, entry.floors.carried)),
       Tag.Ledgers ->
         (w =>
           w.seq(entry.ledgers.toSeq) { case (at, ledger) =>
@@ -88,7 +88,7 @@ object EntryCodec {
             w.unsigned(ledger.widthMillis)
             w.seq(ledger.buckets.toSeq) { case (end, values) => w.signed(end); w.seq(values)(w.option) }
           }),
-      Tag.Sides -> (sides(_, entry.inputFloors)))
+      Tag.Sides -> (sides(_, entry.floors.inputs)))
     val changed = Tag.Changes ->
       ((w: ByteWriter) => {
         w.int(before)
@@ -102,21 +102,22 @@ object EntryCodec {
 
   /** Reads an entry without its splits, which go to where they are collected. */
   private[core] def decode(bytes: Array[Byte], into: EntryAssembler): WatermarkEntry = {
-    var entry = WatermarkEntry(-1L, 0L, 0L, Decision.none, Map.empty, Map.empty, Map.empty, Map.empty)
+    var entry = WatermarkEntry(-1L, 0L, 0L, Decision.none, Map.empty, Floors.none, Map.empty)
+    def read(floors: Floors => Floors): Unit = entry = entry.copy(floors = floors(entry.floors))
     SectionFormat.read(bytes) {
       case Tag.Batch => body =>
           entry = entry.copy(batch = body.signed(), timestampMillis = body.signed(), endMillis = body.signed())
       case Tag.Decision => body =>
           val origins = body.seq(readOriginName(body) -> readWatermark(body)).toMap
-          entry = entry.copy(decision = Decision(origins, readUnions(body), readCarried(body), readSides(body)))
+          entry = entry.copy(decision = Decision(origins, Floors(readUnions(body), readCarried(body), readSides(body))))
       case Tag.Origins => body =>
           val origins = body.seq {
             val name = readOriginName(body)
             name -> readOrigin(body, into.all(name))
           }
           entry = entry.copy(origins = origins.toMap)
-      case Tag.Unions => body => entry = entry.copy(unionFloors = readUnions(body))
-      case Tag.Carried => body => entry = entry.copy(carried = readCarried(body))
+      case Tag.Unions => body => read(_.copy(unions = readUnions(body)))
+      case Tag.Carried => body => read(_.copy(carried = readCarried(body)))
       case Tag.Ledgers => body =>
           val ledgers = body.seq {
             val at = readInput(body)
@@ -124,7 +125,7 @@ object EntryCodec {
             at -> CarriedMinima(width, TreeMap.from(body.seq(body.signed() -> body.seq(body.option()).toVector)))
           }
           entry = entry.copy(ledgers = ledgers.toMap)
-      case Tag.Sides => body => entry = entry.copy(inputFloors = readSides(body))
+      case Tag.Sides => body => read(_.copy(inputs = readSides(body)))
       case Tag.Changes => body =>
           into.requireAfter(body.int())
           (0 until body.count()).foreach { _ =>

@@ -3,7 +3,7 @@ package io.tidemark.core.memory
 import scala.annotation.tailrec
 
 import io.tidemark.core.{CarriedSlot, Input, OriginName, Watermark}
-import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, Propagation}
+import io.tidemark.core.plan.{Decision, Floors, OperatorWatermarks, PlanShape, Propagation}
 import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
 /** What a batch has seen.
@@ -113,15 +113,20 @@ object Observation {
       end,
       decision,
       origins(before, ended, decision, end, seen.heard, rules),
-      before.unionFloors ++ levels.unions.map { case (slot, at) =>
-        slot -> at.atLeast(before.unionFloors.getOrElse(slot, Watermark.Unknown))
-      },
-      carried(decision, levels, ledgers),
-      ledgers,
-      before.inputFloors ++ levels.inputs.collect {
-        case (input, at) if at.floored => input -> at.input.watermark.active
-      })
+      floors(before.floors, decision, levels, ledgers),
+      ledgers)
   }
+
+  private def floors(
+      before: Floors,
+      decision: Decision,
+      levels: OperatorWatermarks,
+      ledgers: Map[Input, CarriedMinima]): Floors = Floors(
+    before.unions ++ levels.unions.map { case (slot, at) => slot -> at.atLeast(before.union(slot)) },
+    carried(decision, levels, ledgers),
+    before.inputs ++ levels.inputs.collect {
+      case (input, at) if at.floored => input -> at.input.watermark.active
+    })
 
   private def origins(
       before: WatermarkEntry,
@@ -181,6 +186,6 @@ object Observation {
       val slot = CarriedSlot(input, index)
       val inState =
         ledgers.get(input).flatMap(_.oldest(index)).fold[Watermark](Watermark.Idle(None))(v => Watermark.At(v - 1))
-      slot -> in.watermark.coalesce(inState).atLeast(decision.carriedColumn(slot))
+      slot -> in.watermark.coalesce(inState).atLeast(decision.floors.carriedColumn(slot))
     }
 }

@@ -1,7 +1,7 @@
 package io.tidemark.core.memory
 
-import io.tidemark.core.{CarriedSlot, Input, OriginName, UnionSlot, Watermark}
-import io.tidemark.core.plan.Decision
+import io.tidemark.core.{Input, OriginName, Watermark}
+import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.Splits
 
 /** The durable memory of a query when batch `batch` has ended: with it, and nothing else, the next batch is decided.
@@ -9,6 +9,7 @@ import io.tidemark.core.splits.Splits
   * @param timestampMillis the batch's processing time in Spark's offset log
   * @param endMillis when it ended; never before an earlier end, whatever the machine's clock says
   * @param decision what the batch itself worked with (the next batch judges its late rows by it)
+  * @param floors what operators have reached
   * @param ledgers oldest carried values that are still in state
   */
 final case class WatermarkEntry(
@@ -17,10 +18,8 @@ final case class WatermarkEntry(
     endMillis: Long,
     decision: Decision,
     origins: Map[OriginName, OriginState],
-    unionFloors: Map[UnionSlot, Watermark],
-    carried: Map[CarriedSlot, Watermark],
-    ledgers: Map[Input, CarriedMinima],
-    inputFloors: Map[Input, Watermark] = Map.empty) {
+    floors: Floors,
+    ledgers: Map[Input, CarriedMinima]) {
 
   /** How many splits all origins have together. */
   def splits: Int = origins.valuesIterator.map(_.splits.size).sum
@@ -39,10 +38,8 @@ final case class WatermarkEntry(
       val (a, b) = (origins.getOrElse(name, OriginState.unheard), floor.origins.getOrElse(name, OriginState.unheard))
       name -> a.copy(splits = a.splits.atLeast(b.watermark))
     }.toMap,
-    unionFloors = unionFloors,
-    carried = carried,
-    ledgers = ledgers,
-    inputFloors = inputFloors)
+    floors = floors,
+    ledgers = ledgers)
 
   /** As the memory of a query that was not running until now: nobody was silent in the meantime, as nobody listened. */
   def listeningFrom(nowMillis: Long): WatermarkEntry =
@@ -106,7 +103,7 @@ final case class WatermarkEntry(
   def standing: Decision = decision { case (_, state) => state.watermark }
 
   private def decision(watermark: ((OriginName, OriginState)) => Watermark): Decision =
-    Decision(origins.map { case (name, state) => name -> watermark((name, state)) }, unionFloors, carried, inputFloors)
+    Decision(origins.map { case (name, state) => name -> watermark((name, state)) }, floors)
 }
 
 object WatermarkEntry {
@@ -122,6 +119,6 @@ object WatermarkEntry {
   def initial(names: Iterable[OriginName], batch: Long, previous: Long, current: Long): WatermarkEntry = {
     val next = Decision.floor(names, current)
     val states = next.origins.map { case (name, watermark) => name -> OriginState.reached(watermark) }
-    WatermarkEntry(batch, 0L, Long.MinValue, Decision.floor(names, previous), states, Map.empty, Map.empty, Map.empty)
+    WatermarkEntry(batch, 0L, Long.MinValue, Decision.floor(names, previous), states, Floors.none, Map.empty)
   }
 }

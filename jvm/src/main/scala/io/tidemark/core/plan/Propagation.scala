@@ -59,7 +59,7 @@ object Propagation {
         }
         val least = AttributedWatermark.least(each).getOrElse(AttributedWatermark.unknown)
         column.out -> union.id.map(UnionSlot(_, column.position)).fold(least) { slot =>
-          val held = least.atLeast(decision.unionFloor(slot))
+          val held = least.atLeast(decision.floors.union(slot))
           unions += slot -> held.watermark
           held
         }
@@ -72,7 +72,7 @@ object Propagation {
       val least = AttributedWatermark.least(in.columns.values ++ in.least).getOrElse(AttributedWatermark.unknown)
       val columns = marked.columns.zipWithIndex.map { case (column, position) =>
         val slot = UnionSlot(marked.id, position)
-        val held = least.atLeast(decision.unionFloor(slot))
+        val held = least.atLeast(decision.floors.union(slot))
         unions += slot -> held.watermark
         column -> held
       }
@@ -83,7 +83,7 @@ object Propagation {
       val id = Input(node.id, Side.Left)
       // By all that comes in, it went on while some of them were idle.
       val own =
-        node.active.fold(in.least.getOrElse(AttributedWatermark.unknown).atLeast(decision.inputFloor(id)))(in.column)
+        node.active.fold(in.least.getOrElse(AttributedWatermark.unknown).atLeast(decision.floors.input(id)))(in.column)
       inputs += id -> InputWatermarks(own, Some(own), node.carried.map(in.column), closes = true, node.active.isEmpty)
       val columns = node.passes.map(c => c -> in.column(c)) ++ carriedOut(id, node.carried, in)
       Edge(columns.toMap, in.least.map(_ => own))
@@ -105,7 +105,7 @@ object Propagation {
         val goesOn = join.side(at).follows && self.watermark.isIdle && !bothIdle
         val far = if (goesOn) AttributedWatermark(self.watermark.later(other.watermark), other.by) else waiting(self)
         // Where it has once followed to; it may have returned since, or the rule may be another one by now.
-        far.atLeast(decision.inputFloor(Input(join.id, at)))
+        far.atLeast(decision.floors.input(Input(join.id, at)))
       }
       def column(at: Side, id: ColumnId): AttributedWatermark =
         if (join.side(at).active.contains(id)) own(at) else waiting(edge(at).column(id))
@@ -145,7 +145,7 @@ object Propagation {
 
     private def carriedOut(input: Input, columns: Seq[ColumnId], in: Edge): Seq[(ColumnId, AttributedWatermark)] =
       columns.zipWithIndex.map { case (column, index) =>
-        column -> AttributedWatermark(decision.carriedColumn(CarriedSlot(input, index)), in.column(column).by)
+        column -> AttributedWatermark(decision.floors.carriedColumn(CarriedSlot(input, index)), in.column(column).by)
       }
   }
 }
