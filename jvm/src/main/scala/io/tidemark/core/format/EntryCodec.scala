@@ -10,12 +10,12 @@ import io.tidemark.core.splits.{Coalescer, Splits}
 
 /** The bytes of an [[WatermarkEntry]] in the checkpoint, format version 1: [[SectionFormat]] of its parts.
   *
-  * An entry has all splits of every origin, or, where there are many, those that have changed since the entry of the
-  * batch before.
+  * An entry has all splits of every origin. If there are many, it has those that differ from the entry of the batch
+  * before.
   */
 object EntryCodec {
 
-  /** An entry of so many splits, or fewer, always has all of them. */
+  /** An entry with this many splits, or fewer, always has all of them. */
   val MostWhole: Int = 1000
 
   private object Tag {
@@ -29,7 +29,7 @@ object EntryCodec {
     val Changes = 8
   }
 
-  /** An entry as it was written: the checksum is that of its file. */
+  /** An entry as it was written, and the checksum of its file. */
   final case class Written(entry: WatermarkEntry, checksum: Int)
 
   /** @param data what to write; @param isWhole whether it can be read without the entry before it */
@@ -37,7 +37,7 @@ object EntryCodec {
     def checksum: Int = SectionFormat.checksumOf(data)
   }
 
-  /** An entry with the splits that have changed, where that is less.
+  /** An entry with the splits that have changed, if that is shorter.
     * @param before the entry of the batch before, if it can be read
     */
   def encode(entry: WatermarkEntry, before: Option[Written]): Encoded = {
@@ -51,7 +51,7 @@ object EntryCodec {
     Encoded(encode(entry, changes, before.fold(0)(_.checksum)), changes.isEmpty)
   }
 
-  /** @param size how many splits there were; @param changed those that stand otherwise now, and new ones */
+  /** @param size how many splits there were; @param changed the splits that differ now, and new ones */
   private final case class Changes(size: Int, changed: Array[Int])
 
   private def encode(entry: WatermarkEntry, changes: Map[OriginName, Changes], before: Int): Array[Byte] = {
@@ -100,7 +100,7 @@ object EntryCodec {
     SectionFormat.write((if (changes.isEmpty) sections else sections :+ changed): _*)
   }
 
-  /** Reads an entry without its splits, which go to where they are collected. */
+  /** Reads an entry without its splits, which go into the assembler. */
   private[core] def decode(bytes: Array[Byte], into: EntryAssembler): WatermarkEntry = {
     var entry = WatermarkEntry(-1L, 0L, 0L, Decision.none, Map.empty, Floors.none, Map.empty)
     def read(floors: Floors => Floors): Unit = entry = entry.copy(floors = floors(entry.floors))

@@ -4,11 +4,11 @@ import scala.collection.immutable.TreeMap
 
 import io.tidemark.core.Watermark
 
-/** The oldest values of carried columns that may still be in an operator's state, without looking into the state.
+/** The oldest values of carried columns that may still be in an operator's state. The state itself is not read.
   *
-  * Rows are put into buckets of the active column's time; a bucket is forgotten when eviction has passed its end. Of
-  * each bucket only the smallest value of every carried column is kept. Past [[CarriedMinima.MaxBuckets]] neighbours are
-  * merged: the ledger then holds a carried column a little longer, and is never too early.
+  * Rows are in buckets by the active column's time. A bucket has the smallest value of every carried column, and is
+  * forgotten when eviction has passed its end. Beyond [[CarriedMinima.MaxBuckets]], neighboring buckets are merged. A
+  * carried column then waits a little longer, and is never too early.
   *
   * @param widthMillis every bucket end is a multiple of it
   * @param buckets bucket end (ms, the last time that belongs to it) -> smallest value (ms) per carried column
@@ -19,7 +19,7 @@ final case class CarriedMinima(widthMillis: Long, buckets: TreeMap[Long, Vector[
   def oldest(index: Int): Option[Long] =
     buckets.valuesIterator.flatMap(_.lift(index).flatten).minOption
 
-  /** With what a batch brought in. */
+  /** With the values that a batch brought in. */
   def add(that: CarriedMinima): CarriedMinima = {
     val width = math.max(widthMillis, that.widthMillis)
     val merged = that.widen(width).buckets.foldLeft(widen(width).buckets) { case (all, (end, values)) =>
@@ -28,7 +28,7 @@ final case class CarriedMinima(widthMillis: Long, buckets: TreeMap[Long, Vector[
     CarriedMinima(width, merged).bounded
   }
 
-  /** Without the buckets that eviction has closed. */
+  /** Without the buckets that eviction has passed. */
   def evict(upTo: Watermark): CarriedMinima =
     upTo.millis.fold(this)(millis => copy(buckets = buckets.rangeFrom(millis + 1)))
 

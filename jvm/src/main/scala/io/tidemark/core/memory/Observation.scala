@@ -8,8 +8,8 @@ import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
 /** What a batch has seen.
   *
-  * @param heard of every origin of which there is something to say
-  * @param noted carried values of the rows that each input took in, by bucket
+  * @param heard what it has seen of each origin, if anything
+  * @param noted the carried values of each input's rows, by bucket
   */
 final case class Observation(
     heard: Map[OriginName, Observation.OfOrigin],
@@ -20,8 +20,8 @@ object Observation {
   /** What a batch has seen of one origin.
     *
     * @param times the largest event time of each split that had rows; an input that is not split is one split
-    * @param delayMillis how far the clocks are behind that, ms
-    * @param known splits that the source says are there, with rows or without (encoded names)
+    * @param delayMillis how far the clocks are behind these times, ms
+    * @param known splits that the source has, with rows or without (encoded names)
     * @param waiting whether an admission limit held rows back that were there when the batch began
     * @param farAheadRows rows whose event time moved no clock, because it was too far ahead
     */
@@ -34,15 +34,15 @@ object Observation {
 
   object OfOrigin {
 
-    /** Of an input that is not split. */
+    /** What a batch has seen of an input that is not split. */
     def whole(maxEventTimeMillis: Long, delayMillis: Long): OfOrigin =
       OfOrigin(MaxEventTimes.whole(maxEventTimeMillis), delayMillis)
   }
 
   val nothing: Observation = Observation(Map.empty, Map.empty)
 
-  /** Whether batches that see nothing would let an operator go on, though none goes on in the next one: a carried column
-    * leaves its operator only in the batch after the one in which it has come in.
+  /** Whether a later no-data batch would let an operator emit or evict, though the next one does not. A carried column
+    * leaves its operator one batch after it has come in.
     */
   @tailrec def letsGoOn(
       shape: PlanShape,
@@ -61,8 +61,8 @@ object Observation {
       }
     }
 
-  /** What operators work with once batches that see nothing make no difference any more: a carried column arrives at each
-    * operator a batch later than at the one before.
+  /** What operators work with once further no-data batches make no difference. A carried column arrives at each operator
+    * one batch later than at the operator below.
     */
   @tailrec def settled(
       shape: PlanShape,
@@ -79,11 +79,11 @@ object Observation {
   }
 
   /** A batch that has ended.
-    * @param decided when it was decided, and what was known then
-    * @param endMillis when it ended, by the clock that the query goes by
-    * @param foundUntil up to when triggers before it have found that nothing was said of an origin, if any has (ms)
-    * @param pausesSinceMillis from when on a pause of everything is no silence: where the time in which the query was not
-    *   running is to be silence, the begin of the run
+    * @param decided the time when it was decided, and what was known then
+    * @param endMillis the time when it ended, by the query's clock
+    * @param foundUntil the time (ms) up to which earlier triggers have found that an origin had no rows, if any has
+    * @param pausesSinceMillis the earliest time at which a pause can begin. It is the start of the run if the time before
+    *   the run counts as silence.
     */
   final case class BatchEnd(
       batch: Long,
@@ -159,7 +159,7 @@ object Observation {
       heard: Option[OfOrigin],
       rules: Option[OriginRules]): OriginState = {
     val onReturn = rules.fold[OnReturn](OnReturn.Hold)(_.onReturn)
-    // An input that is not split is known from the first batch on: it may fall silent before its first row.
+    // An input without splits is known from the first batch on, because it may become idle before its first row.
     val whole = rules.filter(r => r.splitBy.isEmpty && r.idleAfterMillis.nonEmpty).map(_ => SplitNameTable.Whole)
     val names = rules.toSeq.flatMap(_.expected) ++ whole ++ heard.toSeq.flatMap(_.known)
     val known = splits.withNames(names, end, onReturn)
@@ -172,8 +172,8 @@ object Observation {
       rules.fold(state.splitBy)(_.splitBy))
   }
 
-  /** A carried column must not pass the oldest value in state, nor what came in with this batch: a row that was on time
-    * in this batch may stay in state and come out in any later one.
+  /** A carried column must not pass the oldest value in state, nor its watermark as it came in with this batch. A row that
+    * was on time in this batch may stay in state, and any later batch may emit it.
     */
   private def carried(
       decision: Decision,

@@ -4,10 +4,10 @@ import io.tidemark.core.{Input, OriginName, Watermark}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.Splits
 
-/** The durable memory of a query when batch `batch` has ended: with it, and nothing else, the next batch is decided.
+/** The durable memory of a query when batch `batch` has ended. The next batch is decided from it and from nothing else.
   *
   * @param timestampMillis the batch's processing time in Spark's offset log
-  * @param endMillis when it ended; never before an earlier end, whatever the machine's clock says
+  * @param endMillis the time when it ended; never before an earlier end, whatever the machine's clock says
   * @param decision what the batch itself worked with (the next batch judges its late rows by it)
   * @param floors what operators have reached
   * @param ledgers oldest carried values that are still in state
@@ -24,9 +24,9 @@ final case class WatermarkEntry(
   /** How many splits all origins have together. */
   def splits: Int = origins.valuesIterator.map(_.splits.size).sum
 
-  /** This entry as the memory of a later batch that was run without Tidemark in between: nothing goes back behind
-    * `floor`, what Spark's own log says of that later batch. The watermarks by which the first rows are late are those with
-    * every input waited for: who is idle here may not be so then.
+  /** This entry as the memory of a later batch that ran without Tidemark. No watermark is behind `floor`, which is what
+    * Spark's own log has of that batch. The watermarks that judge the first rows are those with no input idle, because an
+    * input that is idle here may have rows then.
     */
   def raisedTo(floor: WatermarkEntry): WatermarkEntry = floor.copy(
     endMillis = endMillis,
@@ -41,24 +41,24 @@ final case class WatermarkEntry(
     floors = floors,
     ledgers = ledgers)
 
-  /** As the memory of a query that was not running until now: nobody was silent in the meantime, as nobody listened. */
+  /** This entry as the memory of a query that did not run until now: that time is no silence. */
   def listeningFrom(nowMillis: Long): WatermarkEntry =
     if (nowMillis <= endMillis) this else copy(endMillis = nowMillis).notListening(nowMillis - endMillis)
 
-  /** Nobody listened for so long before this entry's end. */
+  /** The query did not run for this long before the end of this entry. */
   def notListening(missedMillis: Long): WatermarkEntry = copy(origins = origins.map { case (name, state) =>
     name -> state.copy(
       splits = state.splits.heardLater(missedMillis, endMillis),
       sinceMillis = state.sinceMillis.map(since => math.max(since, math.min(since + missedMillis, endMillis))))
   })
 
-  /** With the origins that are not remembered here, because they are new to the plan, at what `floor` has for them. */
+  /** With the origins that are new to the plan, at what `floor` has for them. */
   def withOriginsOf(floor: WatermarkEntry): WatermarkEntry = copy(
     decision = decision.copy(origins = floor.decision.origins ++ decision.origins),
     origins = floor.origins ++ origins)
 
-  /** As the plan wants its origins now. One that was split otherwise keeps what it had reached; its old splits would be
-    * waited for without end. Where nobody falls silent any more, nobody is.
+  /** With the origins as the plan declares them now. An origin with another `split_by` keeps its watermark and loses its
+    * splits, which would hold it for ever. Without an idle time no split is idle.
     */
   def fitting(rules: Map[OriginName, OriginRules]): WatermarkEntry = copy(origins = origins.map { case (name, state) =>
     name -> rules.get(name).fold(state) { wanted =>
@@ -70,12 +70,12 @@ final case class WatermarkEntry(
     }
   })
 
-  /** What the next batch works with when it is decided at this moment. */
+  /** What the next batch works with if it is decided at this moment. */
   def decide(at: BatchStart, rules: Map[OriginName, OriginRules]): Decision = {
     decision { case (name, state) => rules.get(name).fold(state.watermark)(state.watermarkAt(timeOf(at, name), _)) }
   }
 
-  /** The splits of an origin, with nobody falling silent. */
+  /** The splits of an origin if no further split becomes idle. */
   def splitsOf(name: OriginName): Splits = origins.get(name).fold(Splits.none)(_.splits)
 
   /** Its splits in a batch that is decided at this moment. */
@@ -88,18 +88,18 @@ final case class WatermarkEntry(
   def timeOf(at: BatchStart, name: OriginName): OriginState.Time =
     OriginState.Time(nowOf(at), timestampMillis, at.unread.get(name))
 
-  /** Up to when it is known, at this moment, that no split of an origin has said anything that is not in here (ms).
-    * @param before the same as it was known before
+  /** The time (ms) up to which it is known, at this moment, that an origin had no rows beside those of this entry.
+    * @param before the same, as it was known before
     */
   def foundUntil(at: BatchStart, before: Map[OriginName, Long]): Map[OriginName, Long] =
     before ++ origins.flatMap { case (name, state) =>
       (state.foundUntil(timeOf(at, name)) ++ before.get(name)).maxOption.map(name -> _)
     }
 
-  /** A machine's clock may go back; time here does not. */
+  /** Time does not go back here, even if the machine's clock does. */
   def nowOf(at: BatchStart): Long = math.max(at.millis, endMillis)
 
-  /** What the next batch works with if nobody falls silent until then. */
+  /** What the next batch works with if no further split becomes idle until then. */
   def standing: Decision = decision { case (_, state) => state.watermark }
 
   private def decision(watermark: ((OriginName, OriginState)) => Watermark): Decision =

@@ -50,19 +50,19 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
 
   def state(input: Int): Byte = states(input)
 
-  /** How far an input has got; [[Coalescer.NoClock]] if it has never been heard. */
+  /** The clock of an input; [[Coalescer.NoClock]] if it has had no rows. */
   def clock(input: Int): Long = {
     val held = taking(input)
     if (held == MinTournamentTree.Absent) resting(input) else held
   }
 
-  /** When an input was last heard, or added. */
+  /** The last time at which an input was observed, or added. */
   def lastHeard(input: Int): Long = heard(input)
 
-  /** When any input was last heard, or added; `Long.MinValue` where there is none. */
+  /** The last time at which any input was observed, or added; `Long.MinValue` if there is no input. */
   def lastHeardOfAll: Long = latest
 
-  /** When any input was last heard that has a clock; `Long.MinValue` while none has. */
+  /** The last time at which an input with a clock was observed; `Long.MinValue` if none has a clock. */
   def lastSpoken: Long = spoken
 
   /** Adds an active input without a clock and returns its number. Its silence counts from `nowMillis`. */
@@ -96,7 +96,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
   /** Advances the watermark to what was observed. */
   def settle(): Unit = reached = risen(taking.least, activeCount)
 
-  /** Makes every active input idle that was last heard at `limitMillis` or before. */
+  /** Makes every active input idle that was last observed at `limitMillis` or before. */
   def idleSince(limitMillis: Long): Unit =
     if (limitMillis >= earliest) {
       var oldest = Long.MaxValue
@@ -115,10 +115,10 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
   /** The watermark is no earlier from now on, whatever the clocks say. */
   def raise(watermarkMillis: Long): Unit = reached = math.max(reached, watermarkMillis)
 
-  /** The inputs that do not stand as they did in `before`, and those that have been added since, in order. */
+  /** The inputs that differ from `before`, and those that have been added since, in order. */
   def changedSince(before: Coalescer): Array[Int] = {
     val changed = Array.newBuilder[Int]
-    // Who has another clock was heard since; and if that was later than anyone before, the time says so already.
+    // An input with another clock was observed since. Its time differs as well if that was later than all times before.
     val isLater = latest > before.latest
     // In locals, so that the loop does not read them again and again.
     val (times, timesBefore) = (heard, before.heard)
@@ -133,7 +133,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
     changed.result()
   }
 
-  /** What [[watermark]] would be after [[idleSince]], and whether all inputs were idle; nothing is changed. */
+  /** What [[watermark]] would be after [[idleSince]], and whether all inputs would be idle. Nothing is changed. */
   def ifIdleSince(limitMillis: Long): Prospect =
     if (limitMillis < earliest) Prospect(reached, isIdle)
     else {
@@ -150,8 +150,8 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
       Prospect(risen(least, left), left == 0 && idleCount + activeCount > 0)
     }
 
-  /** As it is now, with a life of its own from here on.
-    * @param onReturn what an input does that comes back later
+  /** A copy that changes independently.
+    * @param onReturn what an input does that returns later
     */
   def copy(onReturn: OnReturn = onReturn): Coalescer = {
     val same = new Coalescer(onReturn, taking.copy())
@@ -171,7 +171,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
     same
   }
 
-  /** With every input heard so much later than it was, but not after `nowMillis`. */
+  /** A copy with every input observed later by `moreMillis`, but not after `nowMillis`. */
   def heardLater(moreMillis: Long, nowMillis: Long): Coalescer = {
     val same = copy()
     def later(time: Long) = math.max(time, math.min(time + moreMillis, nowMillis))
@@ -188,7 +188,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
     same
   }
 
-  /** The earliest time at which an active input was heard, or a time before it. */
+  /** The earliest time at which an active input was last observed, or an earlier time. */
   def earliestHeard: Long = earliest
 
   private def isActive(input: Int): Boolean = {
@@ -233,7 +233,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
 
   private def risen(least: Long, active: Int): Long =
     if (active == 0) math.max(reached, top)
-    // Those that are active may all be catching up: then nothing is known.
+    // If all active inputs are catching up, nothing is known.
     else if (least == MinTournamentTree.Absent) reached
     else math.max(reached, least)
 
@@ -249,7 +249,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
 
 object Coalescer {
 
-  /** Inputs as they were when they were written down, the first `count` of each array. */
+  /** Inputs as they were written, the first `count` of each array. */
   def restored(count: Int, clocks: Array[Long], heard: Array[Long], states: Array[Byte]): Coalescer = {
     val all = new Coalescer(OnReturn.Hold, count)
     all.count = count
@@ -274,7 +274,7 @@ object Coalescer {
     all
   }
 
-  /** Nothing is known yet: before every clock. */
+  /** The clock of an input without one, earlier than every clock. */
   final val NoClock: Long = Long.MinValue
 
   /** The states of an input, as the checkpoint has them. No entry was ever written with 2. */

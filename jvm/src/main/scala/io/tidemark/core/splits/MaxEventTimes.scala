@@ -3,8 +3,8 @@ package io.tidemark.core.splits
 import java.io.ObjectOutputStream
 import java.util.Arrays
 
-/** The largest event time (ms) that each split of an origin has had in a batch, or in a task of one. Merging is a
-  * maximum, so that a task which runs twice changes nothing. Not thread-safe.
+/** The largest event time (ms) of each split of an origin in a batch, or in one task of it. Merging takes the maximum, so
+  * a task that runs twice changes nothing. Not thread-safe.
   */
 final class MaxEventTimes private (val names: SplitNameTable, private var largest: Array[Long]) extends Serializable {
 
@@ -29,7 +29,7 @@ final class MaxEventTimes private (val names: SplitNameTable, private var larges
   }
 
   /** Takes in another's splits, until there are more than `most`.
-    * @throws SplitNames.TooLong when their names are too long together
+    * @throws SplitNameTable.TooLong when their names are too long together
     */
   def merge(that: MaxEventTimes, most: Int): Unit = {
     var number = 0

@@ -3,10 +3,9 @@ package io.tidemark.core.splits
 import io.tidemark.core.Watermark
 import io.tidemark.core.bytes.ByteWriter
 
-/** The splits of one origin, each with its clock and when it was last heard; unchangeable.
+/** The splits of one origin, each with its name, its clock and its last active time. Immutable.
   *
-  * This is where an origin's part of the design's semantics is: which splits are idle at a moment, and what the watermark
-  * is then, is said by the [[Coalescer]]; here it is asked by name.
+  * The [[Coalescer]] knows which splits are idle and what the watermark is. Here splits have names.
   */
 final class Splits private (private val names: SplitNameTable, private val clocks: Coalescer) {
   import Splits._
@@ -15,7 +14,7 @@ final class Splits private (private val names: SplitNameTable, private val clock
   def active: Int = clocks.active
   def idle: Int = clocks.idle
 
-  /** As it stands, with nobody else falling silent. */
+  /** The watermark if no further split becomes idle. */
   def watermark: Watermark = watermarkOf(clocks.watermark, clocks.isIdle)
 
   /** The largest clock of all, ms. */
@@ -27,33 +26,33 @@ final class Splits private (private val names: SplitNameTable, private val clock
   def clock(split: Int): Option[Long] = Some(clocks.clock(split)).filter(_ != Coalescer.NoClock)
   def lastHeard(split: Int): Long = clocks.lastHeard(split)
 
-  /** When any of them had rows with an event time; `None` while none has had any. */
+  /** The last time at which a split had rows with an event time; `None` if no split has had any. */
   def lastSpoken: Option[Long] = Some(clocks.lastSpoken).filter(_ != Long.MinValue)
 
-  /** The same, or while none has had any, when one became known. */
+  /** The same, or if no split has had any, the last time at which one became known. */
   def lastHeardOfAll: Option[Long] = lastSpoken.orElse(Option.when(size > 0)(clocks.lastHeardOfAll))
 
-  /** Whether nobody was heard, or became known, after `limitMillis`. */
+  /** Whether no split had rows or became known after `limitMillis`. */
   def allSilentSince(limitMillis: Long): Boolean = size > 0 && clocks.lastHeardOfAll <= limitMillis
 
   /** Its clock, or [[Coalescer.NoClock]]. */
   private[core] def clockOrNone(split: Int): Long = clocks.clock(split)
 
-  /** The watermark if every split were left out that was last heard at `limitMillis` or before. Changes nothing and copies
-    * nothing, as it is asked on every trigger.
-    * @param isIdle whether it is idle, also if some are not
+  /** The watermark if every split were idle that was last active at `limitMillis` or before. It copies nothing, because
+    * every trigger asks for it.
+    * @param isIdle whether the origin is idle even if some of its splits are not
     */
   def watermarkSince(limitMillis: Long, isIdle: Boolean = false): Watermark = {
     val prospect = clocks.ifIdleSince(limitMillis)
     watermarkOf(prospect.watermark, prospect.idle || isIdle)
   }
 
-  /** With those left out. */
+  /** With these splits idle. */
   def idleSince(limitMillis: Long, onReturn: OnReturn): Splits =
     if (limitMillis < clocks.earliestHeard) this
     else changed(onReturn)((_, all) => all.idleSince(limitMillis))
 
-  /** With these (encoded names) active, as they are about to be heard; those that are not known yet are added. */
+  /** With these splits (encoded names) active, because a batch is about to read rows of them. New names are added. */
   def awake(splits: Seq[Array[Byte]], nowMillis: Long, onReturn: OnReturn): Splits =
     if (splits.isEmpty) this
     else
@@ -62,7 +61,7 @@ final class Splits private (private val names: SplitNameTable, private val clock
         all.settle()
       }
 
-  /** With none idle: each holds the watermark from where it has got to. */
+  /** With no split idle: each holds the watermark by its clock. */
   def allAwake(onReturn: OnReturn): Splits =
     if (idle == 0) this
     else
@@ -73,7 +72,7 @@ final class Splits private (private val names: SplitNameTable, private val clock
         all.settle()
       }
 
-  /** With these (encoded names) known: they hold the watermark until they are heard or idle. */
+  /** With these splits (encoded names) known. They hold the watermark until they have rows or are idle. */
   def withNames(splits: Seq[Array[Byte]], nowMillis: Long, onReturn: OnReturn): Splits =
     if (splits.forall(contains)) this
     else {
@@ -83,12 +82,12 @@ final class Splits private (private val names: SplitNameTable, private val clock
       new Splits(more, all)
     }
 
-  /** With what a batch that has ended at `nowMillis` has seen of them. */
+  /** With what a batch that ended at `nowMillis` has seen of them. */
   def heard(times: MaxEventTimes, delayMillis: Long, nowMillis: Long, onReturn: OnReturn): Splits =
     if (times.isEmpty) this
     else {
       val all = clocks.copy(onReturn)
-      // Shared with the splits before, until there is a new name.
+      // The table of names is shared with the splits before, until there is a new name.
       var known = names
       var number = 0
       while (number < times.size) {
@@ -98,7 +97,7 @@ final class Splits private (private val names: SplitNameTable, private val clock
           split = known.add(times.names, number)
           all.add(nowMillis)
         }
-        // No overflow: Spark's times are in µs, and so a thousand times smaller than a Long can be.
+        // There is no overflow: Spark's times are Longs in µs.
         all.observe(split, times(number) - delayMillis, nowMillis)
         number += 1
       }
@@ -106,7 +105,7 @@ final class Splits private (private val names: SplitNameTable, private val clock
       new Splits(known, all)
     }
 
-  /** With each heard so much later than it was, but not after `nowMillis`. */
+  /** With every last active time later by `moreMillis`, but not after `nowMillis`. */
   def heardLater(moreMillis: Long, nowMillis: Long): Splits =
     new Splits(names, clocks.heardLater(moreMillis, nowMillis))
 
@@ -118,13 +117,13 @@ final class Splits private (private val names: SplitNameTable, private val clock
       new Splits(names, all)
     }
 
-  /** The splits that do not stand as they did in `before`; `None` where these do not go on from those. */
+  /** The splits that differ from `before`; `None` if these splits do not continue those. */
   def changedSince(before: Splits): Option[Array[Int]] =
     Option.when(names.continues(before.names))(clocks.changedSince(before.clocks))
 
   private[core] def writeNames(out: ByteWriter, from: Int): Unit = names.write(out, from)
 
-  /** Whether both know the same splits, under the same numbers. */
+  /** Whether both have the same splits, with the same numbers. */
   def hasNamesOf(that: Splits): Boolean = size == that.size && names.continues(that.names)
 
   private def contains(name: Array[Byte]): Boolean = names.find(name) >= 0
