@@ -4,7 +4,6 @@ import scala.collection.immutable.TreeMap
 
 import io.tidemark.core.memory.{CarriedMinima, Observation}
 import io.tidemark.core.plan.PlanShape
-
 import io.tidemark.core.plan.PlanShape._
 
 /** Plans as the engine makes them of users' queries. */

@@ -5,11 +5,11 @@ import java.util.concurrent.TimeUnit
 import scala.util.Random
 
 import io.tidemark.core.format.{EntryAssembler, EntryCodec, SplitsSnapshot}
+import io.tidemark.core.format.EntryCodec.Written
 import io.tidemark.core.memory.{OriginState, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
-import io.tidemark.core.format.EntryCodec.Written
 import org.openjdk.jmh.annotations._
 
 /** What the log of a query with many splits costs, of which one in a hundred has rows in a batch.
