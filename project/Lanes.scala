@@ -1,4 +1,4 @@
-import scala.concurrent.{Await, Future}
+import scala.concurrent.{blocking, Await, Future}
 import scala.concurrent.ExecutionContext.Implicits.global
 import scala.concurrent.duration.Duration
 
@@ -22,7 +22,7 @@ final class Lanes(target: File, classPath: Seq[File], javaOptions: File => Seq[S
   def run(lanes: Int, folder: File, suites: Seq[String], choice: Seq[String]): Seq[Ran] = {
     IO.delete(folder)
     IO.writeLines(folder / "suites.txt", suites)
-    val runs = (1 to lanes).map(lane => Future(fork(lane, folder, choice)))
+    val runs = (1 to lanes).map(lane => Future(blocking(fork(lane, folder, choice))))
     val ended = runs.map(Await.result(_, Duration.Inf))
     val all = suites.map { suite =>
       val done = folder / s"$suite.done"
