@@ -3,7 +3,7 @@ package io.tidemark.core
 /** One event-time column on an edge of a plan (Spark's expression id). The watermark follows it. */
 final case class ColumnId(value: Long)
 
-/** What an origin is called across restarts: its key, and its place among the origins of the same key. */
+/** An origin's name across restarts: its key, and its place among the origins with the same key. */
 final case class OriginName(key: String, ordinal: Int) {
   override def toString: String = if (ordinal == 0) key else s"$key#$ordinal"
 }

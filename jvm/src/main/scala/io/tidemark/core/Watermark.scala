@@ -1,18 +1,18 @@
 package io.tidemark.core
 
-/** How far event time has got at one place of a plan: a row with event time at or before it is late.
+/** How far event time has advanced at one place of a plan: a row with event time at or before it is late.
   *
   * The three cases are the whole algebra (no sentinel numbers):
-  *   - [[Watermark.Unknown]]: an input that has never been heard. It absorbs: with it nothing can be promised.
-  *   - [[Watermark.Idle]]: an input that is left out for now, and how far it had got. It is neutral beside others.
-  *   - [[Watermark.At]]: a time in milliseconds since the epoch.
+  *   - [[Watermark.Unknown]]: an input that never had rows. It absorbs: with it nothing can be promised.
+  *   - [[Watermark.Idle]]: an input that is left out for now, with the time that it had reached. It is neutral.
+  *   - [[Watermark.At]]: a time in ms since the epoch.
   *
   * [[Watermark.coalesce]] is associative and commutative, so the order of inputs never matters.
   */
 sealed trait Watermark {
 
-  /** The watermark of two inputs together: the minimum of those that are not idle; if both are, they are idle together,
-    * as far as the one that is ahead.
+  /** The watermark of two inputs together: the minimum of those that are not idle. If both are idle, so is the result,
+    * at the later of their times.
     */
   final def coalesce(that: Watermark): Watermark = (this, that) match {
     case (Watermark.Idle(a), Watermark.Idle(b)) => Watermark.Idle((a ++ b).maxOption)
@@ -22,7 +22,7 @@ sealed trait Watermark {
     case _ => Watermark.Unknown
   }
 
-  /** No earlier than `floor` says, for places whose watermark must never go back; as idle as it was. */
+  /** This watermark, raised to `floor` if it is behind it. Idleness is preserved. */
   final def atLeast(floor: Watermark): Watermark = {
     val later = (millis ++ floor.millis).maxOption
     this match {
@@ -31,10 +31,10 @@ sealed trait Watermark {
     }
   }
 
-  /** The one that is ahead; one that is undefined is behind all others. */
+  /** The watermark that is ahead; an undefined one is behind all others. */
   final def later(that: Watermark): Watermark = Watermark.of((millis ++ that.millis).maxOption)
 
-  /** The same time, of an input that is waited for although it is idle. */
+  /** The same time, for an input that an operator waits for although it is idle. */
   final def active: Watermark = Watermark.of(millis)
 
   /** This watermark moved by a constant, as a time range of a join moves it. */
@@ -44,7 +44,7 @@ sealed trait Watermark {
     case Watermark.Unknown => Watermark.Unknown
   }
 
-  /** What Spark's operators are given: undefined is 0 there, and no watermark is before the epoch. */
+  /** The number that Spark's operators get: 0 if undefined, and never before the epoch. */
   final def sparkMillis: Long = millis.fold(0L)(math.max(_, 0L))
 
   /** The time, if there is one. */
@@ -61,7 +61,7 @@ object Watermark {
   case object Unknown extends Watermark
   final case class At(value: Long) extends Watermark
 
-  /** @param reached how far it had got; `None`: it was never heard */
+  /** @param reached the time that the input had reached; `None` if it never had rows */
   final case class Idle(reached: Option[Long]) extends Watermark
 
   def of(millis: Option[Long]): Watermark = millis.fold[Watermark](Unknown)(At(_))

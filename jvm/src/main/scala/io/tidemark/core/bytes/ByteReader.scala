@@ -42,17 +42,19 @@ private[core] final class ByteReader(data: Array[Byte], private var at: Int, end
 
   def text(): String = slice(unsigned().toInt).rest()
 
-  /** What is left, as text. */
+  /** The remaining bytes, as text. */
   def rest(): String = new String(data, at, end - at, UTF_8)
 
-  /** What is left. */
+  /** The remaining bytes. */
   def restRaw(): Array[Byte] = Arrays.copyOfRange(data, at, end)
 
   def option(): Option[Long] = if (unsigned() == 0L) None else Some(signed())
 
   def seq[A](read: => A): Seq[A] = Vector.fill(count())(read)
 
-  /** How many elements follow. Each takes at least a byte: a larger count is damage, no reason to run out of memory. */
+  /** The number of elements that follow. Each takes at least a byte, so a larger count is damage, not a reason to
+    * allocate.
+    */
   def count(): Int = {
     val size = unsigned()
     if (size < 0 || size > end - at) throw new Damaged("it has a count that is too large")

@@ -5,7 +5,7 @@ import java.util.Arrays
 
 /** Writes numbers as varints (7 bits a byte, lowest first), signed ones zigzag.
   *
-  * @param most how many bytes it takes; what goes beyond them is refused as [[ByteWriter.TooLong]]
+  * @param most the largest number of bytes; more is refused as [[ByteWriter.TooLong]]
   */
 private[core] final class ByteWriter(most: Int = ByteWriter.Most) {
   private var data = new Array[Byte](64)
@@ -66,7 +66,7 @@ private[core] final class ByteWriter(most: Int = ByteWriter.Most) {
 
 object ByteWriter {
 
-  /** As much as an array can hold. */
+  /** The largest size of an array. */
   val Most: Int = Int.MaxValue - 8
 
   final class TooLong extends RuntimeException("more bytes than an array can hold")

@@ -4,11 +4,10 @@ import java.security.SecureRandom
 
 /** SipHash-1-3 (Aumasson and Bernstein, 2012) of a few words, under a key that only this process knows.
   *
-  * Names of splits are in the rows, so whoever may send rows chooses them. With a hash that is the same everywhere, one who
-  * picks names that collide makes every look-up a walk through all of them. No hash leaves the process: neither the
-  * checkpoint nor what tasks send has one.
+  * The names of splits come from the rows, so whoever sends rows chooses them. With a public hash, names that collide
+  * would make every look-up a scan. No hash leaves the process: neither the checkpoint nor a task result contains one.
   *
-  * One is made for each hash, and never leaves the method that makes it, so that it is no object to the compiler.
+  * An instance is created for each hash and never leaves the method, so the JIT allocates no object for it.
   */
 final class KeyedHash private[core] (key0: Long, key1: Long) {
   private var v0 = key0 ^ 0x736f6d6570736575L
@@ -53,8 +52,8 @@ object KeyedHash {
   private val Multiplier0 = random.nextLong() | 1
   private val Multiplier1 = random.nextLong() | 1
 
-  /** Of one number, of which the upper bits are the better ones. Two multiplications by numbers that nobody knows do for it,
-    * at a fraction of the price.
+  /** The hash of one number, whose upper bits are the better ones. Two multiplications by secret numbers are enough
+    * here, at a fraction of the cost.
     */
   def of(number: Long): Long = multiplied(multiplied(number ^ Key0, Multiplier0) ^ Key1, Multiplier1)
 

@@ -6,24 +6,24 @@ import io.tidemark.core.OriginName
 import io.tidemark.core.bytes.Damaged
 import io.tidemark.core.memory.WatermarkEntry
 
-/** Puts an entry together from what is written of it: one that is whole, or the splits as they were once, and then the
-  * entries of all batches after it, in order.
+/** Reads an entry: one that is whole, or a snapshot of the splits and then the entries of all batches after it, in
+  * order.
   */
 final class EntryAssembler {
   private val splits = mutable.HashMap.empty[OriginName, SplitsBuilder]
   private var last = Option.empty[WatermarkEntry]
   private var checksum = Option.empty[Int]
 
-  // Of the entry that is being read.
+  // The state of the entry that is being read.
   private val whole = mutable.HashMap.empty[OriginName, SplitsBuilder]
 
-  /** Reads the names of all splits as they were at the end of a batch; [[states]] has to follow.
-    * @throws Damaged when the bytes are not what they should be
+  /** Reads the names of all splits at the end of a batch; [[states]] must follow.
+    * @throws Damaged if the bytes are not what Tidemark wrote
     */
   def names(bytes: Array[Byte], of: SplitsSnapshot.Header): Unit = SplitsSnapshot.decodeNames(bytes, of, known)
 
-  /** Reads how they stood then; what is read next is the entry of the batch after it.
-    * @throws Damaged when the bytes are not what they should be
+  /** Reads the states of the splits then; the entry of the next batch must follow.
+    * @throws Damaged if the bytes are not what Tidemark wrote
     */
   def states(bytes: Array[Byte]): Unit = {
     SplitsSnapshot.decodeStates(bytes, known)
@@ -33,8 +33,8 @@ final class EntryAssembler {
   private def known(name: OriginName): SplitsBuilder = splits.getOrElseUpdate(name, new SplitsBuilder)
 
   /** Reads an entry.
-    * @throws Damaged when it is damaged, or is not the one that follows
-    * @throws SectionFormat.Newer when a later format version wrote it
+    * @throws Damaged if it is damaged, or is not the one that follows
+    * @throws SectionFormat.Newer if a later format version wrote it
     */
   def next(bytes: Array[Byte]): Unit = {
     whole.clear()
@@ -55,13 +55,13 @@ final class EntryAssembler {
     })
   }
 
-  /** The same, and the checksum of its file. */
+  /** The entry that was read last, with the checksum of its file. */
   def written: EntryCodec.Written = EntryCodec.Written(entry, checksum.get)
 
-  /** Where all splits of an origin go. */
+  /** Receives all splits of an origin. */
   private[core] def all(name: OriginName): SplitsBuilder = whole.getOrElseUpdate(name, new SplitsBuilder)
 
-  /** Where the changes of an origin's splits go. */
+  /** Receives the changed splits of an origin. */
   private[core] def changed(name: OriginName): SplitsBuilder = {
     val _ = whole.remove(name)
     splits.getOrElse(name, throw new Damaged(s"it changes splits of '$name' that no earlier entry has"))

@@ -162,7 +162,7 @@ object EntryCodec {
     val farAhead = r.unsigned()
     val splitBy = r.seq(r.text())
     readSplits(r, into)
-    // Whether it is idle though some of its splits are not is known when all of them are.
+    // The origin's idleness is known only after all of its splits have been read.
     OriginState(Splits.none.atLeast(reached), newest, since, waiting, farAhead, splitBy, silent = reached.isIdle)
   }
 

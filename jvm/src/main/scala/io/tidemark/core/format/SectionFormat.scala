@@ -5,15 +5,12 @@ import java.util.zip.CRC32C
 
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
 
-/** What all of Tidemark's files in a checkpoint look like:
+/** The layout of all of Tidemark's files in a checkpoint:
   *
-  * {{{
-  * "TIDEMARK"  version  section*  0  crc32c
-  * section  =  tag  length  payload
-  * }}}
-  * Numbers are varints, signed ones zigzag; the checksum (4 bytes, big endian) covers all bytes before it. A reader skips
-  * sections whose tag is [[FirstOptionalTag]] or above and does not guess about any other that it does not
-  * know, so that later versions can add what older ones may ignore.
+  * {{{ "TIDEMARK"  version  section*  0  crc32c section  =  tag  length  payload }}} Numbers are varints, signed ones
+  * zigzag; the checksum (4 bytes, big endian) covers all bytes before it. A reader skips sections with a tag of
+  * [[FirstOptionalTag]] or above, and refuses any other tag that it does not know. So a later version can add what
+  * older ones may ignore.
   */
 object SectionFormat {
   val Version: Int = 1
@@ -42,16 +39,16 @@ object SectionFormat {
     out.bytes
   }
 
-  /** Hands each section to the one that knows its tag.
-    * @throws Damaged when the bytes are not exactly what [[write]] wrote
-    * @throws SectionFormat.Newer when a later format version wrote them
+  /** Passes each section to the reader of its tag.
+    * @throws Damaged if the bytes are not exactly what [[write]] wrote
+    * @throws SectionFormat.Newer if a later format version wrote them
     */
   private[core] def read(bytes: Array[Byte])(known: PartialFunction[Int, ByteReader => Unit]): Unit = {
     if (bytes.length < Magic.length || !java.util.Arrays.equals(bytes.take(Magic.length), Magic))
       throw new Damaged("it does not begin like an entry")
     val in = new ByteReader(bytes, Magic.length, bytes.length)
     val version = in.unsigned().toInt
-    // A later version may have another checksum, so the version is judged first.
+    // The version comes first, because a later version may have another checksum.
     if (version > Version) throw new Newer(version)
     if (version < 1) throw new Damaged(s"there is no format version $version")
     val end = bytes.length - ChecksumBytes
@@ -68,7 +65,7 @@ object SectionFormat {
     }
   }
 
-  /** The checksum at the end of a whole file: by it another file can say which one it means. */
+  /** The checksum at the end of a file. Other files refer to it by this number. */
   def checksumOf(bytes: Array[Byte]): Int = new ByteReader(bytes, bytes.length - ChecksumBytes, bytes.length).int()
 
   private def checksum(bytes: Array[Byte]): Int = {

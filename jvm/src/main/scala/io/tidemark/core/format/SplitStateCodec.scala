@@ -5,15 +5,11 @@ import scala.collection.mutable
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
 import io.tidemark.core.splits.{Coalescer, Splits}
 
-/** How splits stand, one after the other, in some 6 bytes each:
+/** The states of splits, one after the other, in about 6 bytes each:
   *
-  * {{{
-  * split  =  code  [heard]  [clock]
-  * code   =  number << 3 | hasClock << 2 | state
-  * }}}
-  * `number` is that of the time when it was last heard, among those that were written before it. One more than there are
-  * says that a new one follows, as what it is more than the newest of them. A clock is written as what it is more than
-  * the clock before it.
+  * {{{ split  =  code  [heard]  [clock] code   =  number << 3 | hasClock << 2 | state }}} `number` is the position of
+  * the split's last active time among the times written before it. The next free number means that a new time follows,
+  * as the difference to the newest one. A clock is written as the difference to the clock before.
   */
 private[core] object SplitStateCodec {
   private val HasClock = 4
@@ -61,7 +57,7 @@ private[core] object SplitStateCodec {
   }
 }
 
-/** Numbers times from 0 in the order in which they are first asked for. There are few: one for each batch. */
+/** Numbers times from 0 in the order of their first use. There are few: one for each batch. */
 private final class TimeNumbers {
   private var times = new Array[Long](TimeNumbers.Places)
   private var numbers = new Array[Int](TimeNumbers.Places)

@@ -5,7 +5,7 @@ import java.util.Arrays
 import io.tidemark.core.Watermark
 import io.tidemark.core.splits.{Coalescer, SplitNameTable, Splits}
 
-/** Splits that are being read back: each as the last that is read of it says. */
+/** Splits that are being read back; the last entry that has a split decides its state. */
 private[core] final class SplitsBuilder {
   val names = new SplitNameTable
   private var clocks = new Array[Long](8)
@@ -24,7 +24,7 @@ private[core] final class SplitsBuilder {
     states(split) = state
   }
 
-  /** With the watermark that they had reached. */
+  /** The splits together with the watermark that they had reached. */
   def splits(reached: Watermark): Splits =
     Splits.of(names.copy(), Coalescer.restored(names.size, clocks, heard, states)).atLeast(reached)
 }

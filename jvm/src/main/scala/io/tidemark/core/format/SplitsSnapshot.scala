@@ -4,8 +4,8 @@ import io.tidemark.core.OriginName
 import io.tidemark.core.bytes.Damaged
 import io.tidemark.core.memory.WatermarkEntry
 
-/** How all splits of a query stood at the end of a batch, beside its entry, which has only those that had changed: so that
-  * not all changes since the beginning have to be read. Their names, which never change, are in a file of their own, that
+/** The state of all splits of a query at the end of a batch. With many splits an entry has only those that changed, so
+  * a snapshot saves reading all changes since the beginning. Names never change, so they are in a separate file, which
   * later snapshots may share.
   */
 object SplitsSnapshot {
@@ -15,8 +15,8 @@ object SplitsSnapshot {
     val Names = 18
   }
 
-  /** @param batch whose end it shows; @param entry the checksum of that batch's entry
-    * @param namesBatch the batch whose names file it goes with; @param names the checksum of that
+  /** @param batch the batch whose end it shows; @param entry the checksum of that batch's entry
+    * @param namesBatch the batch of its names file; @param names the checksum of that file
     */
   final case class Header(batch: Long, entry: Int, namesBatch: Long, names: Int)
 
@@ -29,8 +29,8 @@ object SplitsSnapshot {
     }
   })
 
-  /** How the splits of an entry stand.
-    * @param names the batch of a names file that has exactly these splits, and its checksum
+  /** The states of the splits of an entry.
+    * @param names the batch of a names file with exactly these splits, and its checksum
     */
   def encode(entry: EntryCodec.Written, names: (Long, Int)): Array[Byte] = SectionFormat.write(
     Tag.Header -> { w =>
@@ -48,8 +48,8 @@ object SplitsSnapshot {
           (0 until state.splits.size).foreach(states.write)
         }))
 
-  /** What a snapshot is of.
-    * @throws Damaged when it is not one
+  /** The batch, entry and names file that a snapshot belongs to.
+    * @throws Damaged if the bytes are no snapshot
     */
   def header(states: Array[Byte]): Header = {
     var found = Option.empty[Header]

@@ -6,10 +6,10 @@ import io.tidemark.core.{CarriedSlot, Input, OriginName, Watermark}
 import io.tidemark.core.plan.{Decision, Floors, OperatorWatermarks, PlanShape, Propagation}
 import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
-/** What a batch has seen.
+/** What a batch observed.
   *
-  * @param heard what it has seen of each origin, if anything
-  * @param noted the carried values of each input's rows, by bucket
+  * @param heard what it observed of each origin, if anything
+  * @param noted the smallest carried values of each input's rows, by bucket
   */
 final case class Observation(
     heard: Map[OriginName, Observation.OfOrigin],

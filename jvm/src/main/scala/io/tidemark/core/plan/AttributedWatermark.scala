@@ -2,7 +2,7 @@ package io.tidemark.core.plan
 
 import io.tidemark.core.{OriginName, Watermark}
 
-/** A watermark together with the origin that holds it where it is. */
+/** A watermark together with the origin that holds it back. */
 final case class AttributedWatermark(watermark: Watermark, by: Option[OriginName]) {
 
   /** Minimum of the inputs that are not idle; the holder is the input that is the minimum. */
@@ -11,7 +11,7 @@ final case class AttributedWatermark(watermark: Watermark, by: Option[OriginName
     if (both == watermark) this else if (both == that.watermark) that else AttributedWatermark(both, by.orElse(that.by))
   }
 
-  /** The one that is behind, idle or not; one that was never heard is behind all others. */
+  /** The watermark that is behind, idle or not; an unknown one is behind all others. */
   def earlier(that: AttributedWatermark): AttributedWatermark =
     (watermark.millis, that.watermark.millis) match {
       case (Some(a), Some(b)) => if (a <= b) this else that
@@ -19,10 +19,10 @@ final case class AttributedWatermark(watermark: Watermark, by: Option[OriginName
       case _ => that
     }
 
-  /** Of an input that is waited for although it is idle. */
+  /** The watermark of an input that an operator waits for although it is idle. */
   def active: AttributedWatermark = copy(watermark = watermark.active)
 
-  /** Never before `floor`. */
+  /** This watermark, raised to `floor` if it is behind it. */
   def atLeast(floor: Watermark): AttributedWatermark = {
     val later = watermark.atLeast(floor)
     if (later == watermark) this else copy(watermark = later)

@@ -2,7 +2,7 @@ package io.tidemark.core.plan
 
 import io.tidemark.core.{OriginName, Watermark}
 
-/** What one batch works with: everything that [[Propagation]] needs beside the plan.
+/** What one batch uses: everything that [[Propagation]] needs beside the plan.
   *
   * @param origins each origin's watermark
   * @param floors what operators had already reached

@@ -2,11 +2,11 @@ package io.tidemark.core.plan
 
 import io.tidemark.core.ColumnId
 
-/** What flows along an edge of the plan.
+/** The watermarks on an edge of the plan.
   *
-  * @param columns the watermark of each event-time column that flows here
-  * @param least the minimum of all that flowed in, read by operators whose input no longer has an event-time column;
-  *   `None` where no origin is below
+  * @param columns the watermark of each event-time column on this edge
+  * @param least the minimum of all watermarks below, for operators whose input no longer has an event-time column;
+  *   `None` if no origin is below
   */
 final case class Edge(columns: Map[ColumnId, AttributedWatermark], least: Option[AttributedWatermark]) {
   def column(id: ColumnId): AttributedWatermark = columns.getOrElse(id, least.getOrElse(AttributedWatermark.unknown))

@@ -2,14 +2,14 @@ package io.tidemark.core.plan
 
 import io.tidemark.core.{ColumnId, OperatorId, OriginName, Side}
 
-/** A streaming plan reduced to what watermarks need: where they begin, join, wait and go on.
+/** A streaming plan reduced to what watermarks need: where they begin, join, wait and advance.
   *
-  * The engine translates Spark's physical plan into it, [[Propagation]] reads it, and nothing else is needed to say
-  * what every operator's watermark is.
+  * The engine translates Spark's physical plan into it. [[Propagation]] computes every operator's watermarks from it
+  * alone.
   */
 sealed trait PlanShape {
 
-  /** What the operator is called in reports. */
+  /** The operator's name in reports. */
   def label: String
   def inputs: Seq[PlanShape]
 }
@@ -26,30 +26,29 @@ object PlanShape {
     def inputs: Seq[PlanShape] = Seq(input)
   }
 
-  /** A stateless operator: each output event-time column, and the input column it comes from; one that has several times
-    * inside it is there with each of them.
+  /** A stateless operator: each event-time column of the output with the input column that it comes from. A column with
+    * several times inside it is listed with each of them.
     */
   final case class Stateless(label: String, inputs: Seq[PlanShape], columns: Seq[(ColumnId, ColumnId)])
       extends PlanShape
 
-  /** A union: for each event-time output column its position, and the column there of every input that has one.
+  /** A union: for each event-time column of the output its position, and the input columns there.
     *
-    * @param id its number among the unions that have a floor: those of two inputs or more with event time
+    * @param id its number among the unions with a floor, which are those with two or more inputs with event time
     */
   final case class Union(label: String, id: Option[Int], inputs: Seq[PlanShape], columns: Seq[UnionColumn])
       extends PlanShape
 
-  /** @param position place of the column in the union's output
-    * @param inputs for each input of the union the event-time column at that position; `None` where the input has no
-    *   event-time column at all
+  /** @param position the column's position in the union's output
+    * @param inputs the event-time column of each input at that position; `None` for an input without event time
     */
   final case class UnionColumn(out: ColumnId, position: Int, inputs: Seq[Option[ColumnId]])
 
   /** A stateful operator with one input.
     *
-    * @param active the column by which rows are late and state is evicted; `None`: the minimum of the edge
-    * @param passes output columns whose rows come out no later than the active watermark allows
-    * @param carried output columns whose old values may come out of the state later
+    * @param active the column that decides which rows are late and what state is evicted; `None` for the edge's minimum
+    * @param passes output columns whose rows are emitted no later than the active watermark allows
+    * @param carried output columns whose old values may leave the state later
     */
   final case class Stateful(
       label: String,
@@ -68,12 +67,13 @@ object PlanShape {
     def side(side: Side): JoinSide = if (side == Side.Left) left else right
   }
 
-  /** @param active the column that the join names (else the one declared last); rows of this side are late by it
-    * @param bound how far the state of this side is evicted; `None`: never
+  /** @param active the column that the join names, else the one declared last; it decides which rows of this side are
+    *   late
+    * @param bound the bound up to which the state of this side is evicted; `None` if it never is
     * @param activeOut what is known of the active column when it leaves the join
-    * @param carried event-time columns of this side that come out with the age of the state
-    * @param comesOut whether this side's columns are in the output at all (not so for the right of a left semi join)
-    * @param follows whether it goes as far as the other side while it is idle; else it is waited for
+    * @param carried event-time columns of this side that leave with the age of the state
+    * @param comesOut whether the output has this side's columns; it lacks those of the right side of a left semi join
+    * @param follows whether an idle side takes the other side's watermark; if not, the join waits for it
     */
   final case class JoinSide(
       input: PlanShape,
@@ -88,13 +88,13 @@ object PlanShape {
   sealed trait ActiveOut
   object ActiveOut {
 
-    /** No further than the state of its side is closed. */
+    /** Not beyond the watermark up to which the state of its side is evicted. */
     case object Bounded extends ActiveOut
 
-    /** The state is never closed by this column; as in Spark the missing bound is left out, and rows of any age may come out. */
+    /** This column bounds no state. As in Spark the missing bound is ignored, and rows of any age may be emitted. */
     case object Unbounded extends ActiveOut
 
-    /** The state is never closed by this column, so nothing is promised downstream. */
+    /** This column bounds no state, so nothing is promised downstream. */
     case object Withheld extends ActiveOut
   }
 
@@ -106,21 +106,22 @@ object PlanShape {
     def inputs: Seq[PlanShape] = Seq(input)
   }
 
-  /** A node out of which columns come that bear Spark's mark, and of which nothing else is known, as of a Python map: they
-    * are as far as all that flows in.
+  /** A node whose output has columns with Spark's mark and nothing else known, as of a Python map. Their watermark is
+    * the minimum of all that arrives.
     *
-    * @param id its number among the unions, whose floors it shares; those of marks are apart, so that unions keep theirs
-    * @param columns the columns that only bear the mark
-    * @param passes the columns that are known, and go through
+    * @param id its number among the unions, whose floors it shares; numbers of marks are apart, so that unions keep
+    *   theirs
+    * @param columns the columns that have only the mark
+    * @param passes the known columns, which pass through
     */
   final case class Marked(label: String, id: Int, columns: Seq[ColumnId], passes: Seq[ColumnId], input: PlanShape)
       extends PlanShape {
     def inputs: Seq[PlanShape] = Seq(input)
   }
 
-  /** The watermark that an event-time column bears, wherever it has come from: that of the first input at a union, whose
-    * column it is, and that of the operator's own column where an operator begins a new one. It says nothing of who holds
-    * that watermark back.
+  /** The origin whose watermark an event-time column has, wherever the column came from. At a union it is that of the
+    * first input, and at an operator that begins a new column that of the operator's own column. It does not say which
+    * origin holds the watermark back.
     */
   def originOf(shape: PlanShape, column: ColumnId): Option[OriginName] = shape match {
     case _: Source => None
@@ -139,8 +140,8 @@ object PlanShape {
     case other => other.inputs.iterator.flatMap(originOf(_, column)).nextOption()
   }
 
-  /** The watermark by which rows of an operator's input are judged: that of the column it goes by, or the only one there
-    * is; `None` if it goes by no column, or by one of which it is not known what it comes from.
+  /** The origin whose watermark decides which rows of an operator's input are late: that of its active column, or the
+    * only one there is. `None` without an active column, or if the column's origin is unknown.
     */
   def judgedBy(operator: PlanShape, side: Side): Option[OriginName] = {
     val (input, active) = operator match {

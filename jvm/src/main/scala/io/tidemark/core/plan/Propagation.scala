@@ -3,10 +3,10 @@ package io.tidemark.core.plan
 import io.tidemark.core.{CarriedSlot, ColumnId, Input, Side, UnionSlot, Watermark}
 import io.tidemark.core.plan.PlanShape._
 
-/** Carries watermarks from the origins through the operators: the table of operators of the design, written once.
+/** Carries watermarks from the origins through the operators. This is the one place with the rule of each operator.
   *
-  * A pure function of the plan's shape and of a [[Decision]]; run for batch n-1 it gives the watermarks that late rows
-  * are judged by, run for batch n those that windows are closed and state is evicted by.
+  * A pure function of the plan's shape and of a [[Decision]]. For batch n-1 it gives the watermarks that decide which
+  * rows are late, and for batch n those that close windows and evict state.
   */
 object Propagation {
 
@@ -46,7 +46,7 @@ object Propagation {
     private def statelessOut(node: Stateless, in: Seq[Edge]): Edge = {
       val known = in.foldLeft(Map.empty[ColumnId, AttributedWatermark])(_ ++ _.columns)
       val columns = node.columns.flatMap { case (to, from) => known.get(from).map(to -> _) }
-      // A column of several times is as far as the last of them.
+      // A column computed from several times has the largest of their watermarks.
       Edge(columns.groupMapReduce(_._1)(_._2)(_ earlier _), AttributedWatermark.least(in.flatMap(_.least)))
     }
 
@@ -54,7 +54,7 @@ object Propagation {
       val columns = union.columns.map { column =>
         val each = column.inputs.zip(in).flatMap {
           case (Some(id), edge) => Some(edge.column(id))
-          // Event time is below but no longer in the row: its rows are as old as anything that flowed in there.
+          // Event time is below but no longer in the row, so the rows are as old as anything that arrived there.
           case (None, edge) => edge.least
         }
         val least = AttributedWatermark.least(each).getOrElse(AttributedWatermark.unknown)
@@ -67,7 +67,7 @@ object Propagation {
       Edge(columns.toMap, AttributedWatermark.least(in.flatMap(_.least)))
     }
 
-    /** A minimum goes back where an idle input returns, hence the floor. */
+    /** The floor keeps the minimum from going back when an idle input returns. */
     private def markedOut(marked: Marked, in: Edge): Edge = {
       val least = AttributedWatermark.least(in.columns.values ++ in.least).getOrElse(AttributedWatermark.unknown)
       val columns = marked.columns.zipWithIndex.map { case (column, position) =>
@@ -81,7 +81,7 @@ object Propagation {
 
     private def statefulOut(node: Stateful, in: Edge): Edge = {
       val id = Input(node.id, Side.Left)
-      // By all that comes in, it went on while some of them were idle.
+      // Without an active column the operator uses the minimum of its inputs, which advanced while some were idle.
       val own =
         node.active.fold(in.least.getOrElse(AttributedWatermark.unknown).atLeast(decision.floors.input(id)))(in.column)
       inputs += id -> InputWatermarks(own, Some(own), node.carried.map(in.column), closes = true, node.active.isEmpty)
@@ -93,18 +93,18 @@ object Propagation {
       def edge(side: Side): Edge = if (side == Side.Left) left else right
       val bothIdle = Seq(left, right).forall(_.least.exists(_.watermark.isIdle))
       def raw(at: Side): AttributedWatermark = join.side(at).active match {
-        // Its column bears Spark's mark, but no watermark is below: it goes by the other side, as in Spark.
+        // The column has Spark's mark, but no watermark is below: as in Spark it uses the other side's.
         case Some(_) if edge(at).least.isEmpty && edge(at.other).least.nonEmpty => raw(at.other)
         case Some(column) => edge(at).column(column)
         case None => edge(at).least.getOrElse(AttributedWatermark.unknown)
       }
-      // Of an idle side nothing can be said of the rows still to come: it is waited for, unless both are idle.
+      // Future rows of an idle side are unknown, so the join waits for that side unless both are idle.
       def waiting(held: AttributedWatermark): AttributedWatermark = if (bothIdle) held else held.active
       def own(at: Side): AttributedWatermark = {
         val (self, other) = (raw(at), raw(at.other))
         val goesOn = join.side(at).follows && self.watermark.isIdle && !bothIdle
         val far = if (goesOn) AttributedWatermark(self.watermark.later(other.watermark), other.by) else waiting(self)
-        // Where it has once followed to; it may have returned since, or the rule may be another one by now.
+        // A side keeps the watermark that it once took from the other, even if it returned or its rule changed since.
         far.atLeast(decision.floors.input(Input(join.id, at)))
       }
       def column(at: Side, id: ColumnId): AttributedWatermark =
@@ -113,7 +113,8 @@ object Propagation {
         val side = join.side(at)
         val evicted = side.bound.map { bound =>
           val held = column(bound.of, bound.column)
-          // The other side names no event time: its rows may be as old as all that flows in there, and match until then.
+          // The other side names no event time, so its rows may be as old as all that arrives there, and match until
+          // then.
           val both = if (bound.of == at && edge(at.other).least.nonEmpty) held.earlier(own(at.other)) else held
           both.plus(bound.offsetMillis)
         }
@@ -130,7 +131,7 @@ object Propagation {
         val carried = carriedOut(id, side.carried, edge(at))
         val out = side.activeOut match {
           case ActiveOut.Bounded => active.map { case (c, held) => c -> evicted.fold(held)(held.earlier) } ++ carried
-          // As Spark does: what is not bounded goes by all that comes in.
+          // As in Spark, an unbounded side uses the minimum of all that arrives.
           case ActiveOut.Unbounded =>
             val other = Some(at.other).filter(edge(_).least.nonEmpty).map(own)
             (active ++ carried).map { case (c, held) => c -> other.fold(held)(held.earlier) }
