@@ -27,7 +27,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
   private val folder = new Path(checkpoint, Folder)
   private lazy val manager = CheckpointFileManager.create(folder, conf)
 
-  // Only who writes makes the folder, before the first file.
+  // Only a writer makes the folder, before its first file.
   private lazy val madeFolder: Unit = if (!manager.exists(folder)) manager.mkdirs(folder)
 
   /** Lists the folder. */
@@ -52,10 +52,10 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
 
   def path(batch: Long, kind: Kind): Path = new Path(folder, s"$batch${kind.suffix}")
 
-  /** What is read of a file, or the error that names it.
+  /** Applies a reader to a file, and turns damage into the error that names the file.
     *
     * @param listedBytes its bytes when the folder was listed
-    * @throws TidemarkException when the file is not what was written
+    * @throws TidemarkException if the file is not what was written
     */
   def reading[A](batch: Long, kind: Kind, listedBytes: Long)(read: Array[Byte] => A): A = {
     val file = path(batch, kind)
@@ -69,7 +69,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
   }
 
   private def readBytes(file: Path, listedBytes: Long): Array[Byte] = {
-    // Before memory is taken for it.
+    // Checked before memory is allocated for the file.
     if (listedBytes > ByteWriter.Most) {
       val why = s"it is $listedBytes bytes long, which no entry can be"
       throw new TidemarkException(TidemarkError.EntryDamaged(file.toString, why))
@@ -89,25 +89,25 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     bytes
   }
 
-  /** Creates the file of an entry that is to be written in place, where that takes long: whether it does. */
+  /** Creates the file of an entry ahead of time, if the file system writes in place and is slow to create files. */
   def begin(batch: Long, kind: Kind): Boolean = {
     ahead.foreach(_.begin(path(batch, kind)))
     ahead.nonEmpty
   }
 
-  /** Deletes a file that has been begun and not been written, unless somebody else has written it. */
+  /** Deletes a file that was created and not written, unless another run has written it. */
   def abandon(): Unit = ahead.foreach(_.abandon())
 
-  /** The file is durable when this returns. A file that is there already is replaced.
+  /** Writes a file, which is durable when this returns, and replaces an existing one.
     *
-    * @param inPlace whether half of the file may be there after a crash. That costs a quarter of what a rename costs, and
-    *   next to nothing if the file has been begun
-    * @throws TidemarkException when the file system does not take it
+    * @param inPlace whether a crash may leave half of the file. That costs a quarter of what a rename costs, and next
+    *   to nothing if the file was created ahead
+    * @throws TidemarkException if the file system refuses it
     */
   def write(batch: Long, kind: Kind, data: Array[Byte], inPlace: Boolean): Unit =
     try write(path(batch, kind), data, inPlace)
     catch {
-      // This is how a query is stopped.
+      // An interrupt is how Spark stops a query.
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
       case e: IOException =>
         throw new TidemarkException(TidemarkError.EntryNotWritten(path(batch, kind).toString, e.getMessage), e)
@@ -136,8 +136,8 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     }
   }
 
-  /** Hadoop keeps a checksum beside a local file. When the file is replaced, the old checksum is there for a moment, and the
-    * new file seems damaged. An entry has a checksum of its own.
+  /** Hadoop keeps a checksum file beside a local file. While a file is replaced, the old checksum is there for a
+    * moment, and the new file would seem damaged. An entry has its own checksum.
     */
   def forgetChecksum(batch: Long, kind: Kind): Unit = {
     val file = path(batch, kind)
@@ -172,7 +172,7 @@ private[tidemark] object EntryFiles {
   private object Name {
     def unapply(name: String): Option[(Long, Kind)] = {
       val (digits, suffix) = name.span(_.isDigit)
-      // Other names are left alone; one may have more digits than a number can have.
+      // Files with other names are ignored; such a name may have more digits than a number can have.
       for (batch <- digits.toLongOption if batch.toString == digits; kind <- kinds.find(_.suffix == suffix))
         yield batch -> kind
     }

@@ -4,9 +4,9 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 
-/** A rule for the plans of one query, which has a session to itself.
+/** A rule for the plans of one query, which has its own session.
   *
-  * A query that is started in `foreachBatch` begins with a copy of that session, and of the rules in it.
+  * A query that is started in `foreachBatch` begins with a copy of that session and of its rules.
   */
 private[tidemark] final class SessionRule(session: SparkSession, rule: Rule[LogicalPlan]) extends Rule[LogicalPlan] {
   override val ruleName: String = rule.ruleName

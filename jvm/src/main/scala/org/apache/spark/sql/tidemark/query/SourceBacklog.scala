@@ -23,10 +23,10 @@ import org.apache.spark.sql.execution.streaming.runtime.{
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins, SplitBy}
 
-/** What the sources of a query say about rows that no batch has taken in yet. Only what is in Spark's offset log is used
-  * to decide a batch, so that one which is run again decides the same.
+/** The rows of a query's sources that no batch has read yet. A batch is decided only by what is in Spark's offset log,
+  * so that a rerun batch decides the same.
   *
-  * @param isRunAgain whether a run before this one has begun a batch
+  * @param isRunAgain whether an earlier run has begun a batch
   */
 private[tidemark] final class SourceBacklog(
     execution: MicroBatchExecution,
@@ -34,7 +34,7 @@ private[tidemark] final class SourceBacklog(
     isRunAgain: Long => Boolean) {
   import SourceBacklog._
 
-  // The batch in which as many files of a source were read as one may have.
+  // The last batch that read as many files of a source as its limit allows.
   private val lastFull = mutable.Map.empty[SparkDataStream, Long]
 
   private lazy val below: Map[OriginName, Below] = {
@@ -70,7 +70,7 @@ private[tidemark] final class SourceBacklog(
     }
   }
 
-  /** Splits of which the source says that they are there (encoded names). */
+  /** The splits that the source reports, with rows or without (encoded names). */
   def known(name: OriginName): Seq[Array[Byte]] =
     for {
       at <- below.get(name).toSeq
@@ -80,7 +80,7 @@ private[tidemark] final class SourceBacklog(
       partition <- offsetsOf(end).keys.toSeq
     } yield order.name(partition)
 
-  /** Whether an admission limit has held rows back in this batch, nobody knows of which split. */
+  /** Whether an admission limit held rows back in this batch. Which splits have these rows is unknown. */
   def waiting(name: OriginName): Boolean =
     below.get(name).exists(at => at.partitions.isEmpty && at.streams.exists(isHeldBack))
 
@@ -92,7 +92,7 @@ private[tidemark] final class SourceBacklog(
     val limit = SparkInternals.readLimit(execution, stream)
     left match {
       case Some(Some(answer)) => answer
-      // A run for what is available leaves what came later; and some limits hold rows back until there are more.
+      // A run of `AvailableNow` leaves later rows, and some limits hold rows back until there are more.
       case Some(None) if isForWhatIsAvailable || limit.exists(holdsBackFew) => true
       case _ =>
         limit match {
@@ -107,7 +107,7 @@ private[tidemark] final class SourceBacklog(
     case _ =>
       val offsets = execution.getLatestExecutionContext()
       val data = Option(offsets.newData).flatMap(_.get(stream))
-      // Where the source does not say what is left: not before it has found nothing.
+      // A source that does not report what is left has nothing left once a batch has found nothing.
       TableFormatBacklog.isHeldBack(stream, limit, offsets.endOffsets(stream), data).getOrElse(true)
   }
 
@@ -119,17 +119,15 @@ private[tidemark] final class SourceBacklog(
     case _ => false
   }
 
-  /** What is left of the files that were listed for one batch is read in the next, and no others, however many there are
-    * by then.
-    */
+  /** The next batch reads the remaining files of a listing, and no others, however many there are by then. */
   private def isHeldBack(files: SparkDataStream, limit: ReadMaxFiles): Boolean = {
     val isFull = filesRead(files) >= limit.maxFiles
     if (isFull) lastFull.update(files, batch)
-    // Of a batch that another run has begun nobody knows what that one had listed.
+    // For a batch started by an earlier run, the files it had listed are unknown.
     isFull || isRunAgain(batch) || lastFull.get(files).contains(batch - 1)
   }
 
-  /** Whether the batch reads something of a source. */
+  /** Whether the batch reads something from a source. */
   private def hasRows(stream: SparkDataStream): Boolean = {
     val offsets = execution.getLatestExecutionContext()
     offsets.endOffsets.get(stream).exists(end => offsets.startOffsets.get(stream).forall(_.json != end.json))
@@ -140,7 +138,7 @@ private[tidemark] final class SourceBacklog(
       case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.location.inputFiles.length
     }).sum
 
-  /** In which order the partitions of Kafka make the names of an origin's splits, where they do. */
+  /** The order in which Kafka's topic and partition form the names of an origin's splits, if they do. */
   private def partitions(node: EventTimeWatermark, one: PlanOrigin): Option[KafkaPartitions] = {
     val keys = node.collectFirst { case split: SplitBy if split.id == one.clocks => split.keys }.getOrElse(Nil)
     val columns = keys.map(key => kafkaColumn(node, key))
@@ -168,7 +166,7 @@ private[tidemark] final class SourceBacklog(
 private[tidemark] object SourceBacklog {
   private val mapper = new ObjectMapper
 
-  /** @param partitions where Kafka's partitions are the splits: how their names are made */
+  /** @param partitions how names are formed if Kafka's partitions are the splits */
   private final case class Below(streams: Seq[SparkDataStream], partitions: Option[KafkaPartitions])
 
   private final case class Partition(topic: String, number: String)
@@ -187,7 +185,7 @@ private[tidemark] object SourceBacklog {
     case relation: StreamingDataSourceV2ScanRelation => relation.stream -> relation.output
   }
 
-  /** The connector is no part of Spark's core, so its classes go by their names. */
+  /** The connector is not part of Spark's core, so its classes are recognized by name. */
   private def isKafka(stream: SparkDataStream): Boolean =
     stream.getClass.getName.startsWith("org.apache.spark.sql.kafka010.")
 
@@ -199,8 +197,8 @@ private[tidemark] object SourceBacklog {
     }.toMap
   }
 
-  /** Whether there is something to read from one place of a source to another: by what they mean, as one place may have
-    * several names. `None` where that is not known.
+  /** Whether there is something to read between two offsets of a source, by their meaning: one place may have several
+    * texts. `None` if that is unknown.
     */
   private def isBefore(stream: SparkDataStream, end: Offset, latest: Offset): Option[Boolean] =
     if (isKafka(stream)) {

@@ -4,7 +4,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.streaming.{ReadLimit, SparkDataStream}
 import org.apache.spark.sql.execution.streaming.runtime._
 
-/** What Tidemark replaces or reads of Spark's query execution, most of which Spark keeps to itself. */
+/** What Tidemark replaces or reads in Spark's query execution; Spark keeps most of it private. */
 private[tidemark] object SparkInternals {
 
   /** A batch, and its processing time (ms) and the query's watermark (ms) in Spark's log. */
@@ -16,7 +16,7 @@ private[tidemark] object SparkInternals {
     Batch(context.batchId, context.offsetSeqMetadata.batchTimestampMs, context.offsetSeqMetadata.batchWatermarkMs)
   }
 
-  /** The session of the query alone; Spark 4.0 does not show it. */
+  /** The session of this query alone, which Spark 4.0 does not expose. */
   def session(execution: StreamExecution): SparkSession =
     sessions.invoke(execution).asInstanceOf[SparkSession]
 
@@ -48,7 +48,7 @@ private[tidemark] object SparkInternals {
     found
   }
 
-  // Declared in MicroBatchExecution; the execution may be of a subclass.
+  // The fields are declared in MicroBatchExecution, but the execution may be of a subclass.
   private lazy val propagatorField = field("watermarkPropagator")
   private lazy val trackerField = field("watermarkTracker")
 

@@ -10,15 +10,15 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.streaming._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
-/** What the sources of Delta and of Iceberg say of rows that they hold back. Neither reports its latest offset to Spark.
-  * They are no part of Spark, so their classes go by their names.
+/** What the sources of Delta and Iceberg tell about rows that they hold back. Neither reports its latest offset to
+  * Spark. They are not part of Spark, so their classes are recognized by name.
   */
 private[tidemark] object TableFormatBacklog extends Logging {
   private val mapper = new ObjectMapper
 
-  /** Whether a limit has held rows back; `None` where the source does not say so.
+  /** Whether a limit has held rows back; `None` if the source does not tell.
     *
-    * @param data what Spark has of the batch
+    * @param data Spark's plan of the rows that the batch reads
     */
   def isHeldBack(stream: SparkDataStream, limit: ReadLimit, end: Offset, data: Option[LogicalPlan]): Option[Boolean] =
     stream.getClass.getName match {
@@ -27,15 +27,15 @@ private[tidemark] object TableFormatBacklog extends Logging {
       case _ => None
     }
 
-  /** Delta takes files while there is room before one is taken. A change feed takes whole commits: there the files that were
-    * read do not tell.
+  /** Delta adds files while the limit has room left. A change feed adds whole commits, so there the number of files
+    * read does not tell.
     */
   private def ofDelta(source: SparkDataStream, limit: ReadLimit, data: LogicalPlan): Option[Boolean] = {
     val relations = data.collectLeaves().collect { case LogicalRelation(files: HadoopFsRelation, _, _, _, _) =>
       files.location
     }
     val areAdded = relations.forall(_.getClass.getName == "org.apache.spark.sql.delta.files.TahoeBatchFileIndex")
-    // Files that it leaves out were counted before.
+    // Files that Delta excludes were counted before.
     val isWhole = Try(source.getClass.getMethod("excludeRegex").invoke(source) == None).getOrElse(false)
     Option.when(relations.nonEmpty && areAdded && isWhole) {
       val files = relations.map(_.inputFiles.length.toLong).sum
@@ -44,7 +44,7 @@ private[tidemark] object TableFormatBacklog extends Logging {
     }
   }
 
-  /** The numbers in Delta's own limits, which are case classes, and in Spark's. */
+  /** The numbers in Delta's limits, which are case classes, and in Spark's. */
   private def limits(limit: Any): Seq[(String, Long)] = limit match {
     case files: ReadMaxFiles => Seq("maxFiles" -> files.maxFiles.toLong)
     case all: Product =>
@@ -55,8 +55,8 @@ private[tidemark] object TableFormatBacklog extends Logging {
     case _ => Nil
   }
 
-  /** Iceberg's offset is a snapshot and how many of the files that it has added have been read. What a table had when the
-    * query was begun is counted in another way, and then nobody can tell.
+  /** Iceberg's offset is a snapshot and the number of its added files that have been read. The initial content of the
+    * table is counted differently, so there the answer is unknown.
     */
   private def ofIceberg(source: SparkDataStream, end: Offset): Option[Boolean] = source match {
     case stream: MicroBatchStream =>
