@@ -44,8 +44,8 @@ class SplitCostSuite extends SplitInputs {
   test("the watermark's operator is part of the generated code around it, with splits and without") {
     val (stream, df) = readings
     for ((marked, expected) <- Seq(
-        df.withWatermark("time", "0 seconds") -> Seq("KeyedWatermarkExec"),
-        split(df, $"device") -> Seq("KeyedWatermarkExec", "SplitClocksExec")))
+        df.withWatermark("time", "0 seconds") -> Seq("CodegenEventTimeWatermarkExec"),
+        split(df, $"device") -> Seq("CodegenEventTimeWatermarkExec", "SplitClocksExec")))
       testStream(counted(marked.filter($"n" > 0)))(
         AddData(stream, ("a", at("10:00"), 1)),
         ProcessAllAvailable(),

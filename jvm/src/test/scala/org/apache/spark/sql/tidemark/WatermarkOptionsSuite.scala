@@ -7,7 +7,7 @@ import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
-import org.apache.spark.sql.tidemark.columns.EventTimeOptions
+import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, PlanOrigins}
 
 /** What a watermark is told, by options of its own or by the session's settings. */
 class WatermarkOptionsSuite extends SilenceTest {
@@ -39,7 +39,9 @@ class WatermarkOptionsSuite extends SilenceTest {
 
   test("every option reaches the watermark that it is given to, and every setting those that have none") {
     def has(df: DataFrame)(check: OriginRules => Unit): Unit =
-      run(counted(df))(second, Execute(query => check(keyed(query).origins.all.head.rules)))
+      run(counted(df))(
+        second,
+        Execute(query => check(PlanOrigins.of(query.analyzedPlan, spark.sessionState.conf).all.head.rules)))
     has(withWatermark(readings._2, "time", "0 seconds", allOptions)) { rules =>
       assert(rules.copy(splitBy = Nil, expected = Nil) === allRules)
       assert(rules.expected.map(SplitNameTable.decode(_)) === allOptions.splitBy.expected)
