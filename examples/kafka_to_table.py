@@ -1,6 +1,7 @@
 """Orders and payments from Kafka, revenue by the hour into a table.
 
-    spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0 \
+    spark-submit --jars "$(python -c 'import tidemark; print(tidemark.jar_path())')" \
+      --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0 \
       examples/kafka_to_table.py --servers broker:9092 --table revenue --checkpoint /checkpoints/revenue
 
 The page docs/guides/kafka-job.md explains this file and shows it in full.
@@ -21,7 +22,7 @@ PAYMENT = "order_id STRING, payment_time TIMESTAMP"
 
 
 def session() -> SparkSession:
-    """A session with Tidemark; master and resources come from spark-submit."""
+    """A session with Tidemark; master, resources and the jar come from spark-submit."""
     builder = SparkSession.builder.appName("revenue").config("spark.sql.session.timeZone", "UTC")
     return tidemark.configure(builder).getOrCreate()
 

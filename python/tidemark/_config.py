@@ -23,7 +23,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     `PYSPARK_SUBMIT_ARGS` or `spark-defaults.conf` have set there. If `PYSPARK_SUBMIT_ARGS` names
     jars, the jar is added there as well, because Spark prefers these to the builder's. A second
     call changes nothing. Settings made on the builder *after* this call replace these: call it
-    last.
+    last. Under `spark-submit` the JVM runs before the job, so the jar has to be in `--jars`, and
+    this call adds only the extension.
 
     Args:
         builder: `SparkSession.builder`, with all other settings made.
