@@ -31,7 +31,7 @@ JAVA_21 := $(VENV)/java-21
 STARTS := tests/test_session_starts.py
 SMOKE := $(STARTS)::test_configure_keeps_what_the_environment_sets \
   $(STARTS)::test_a_jar_for_another_spark_stops_the_session tests/test_union.py tests/test_join.py tests/test_restart.py
-# Two processes, each with its own Spark, because one keeps hardly more than one processor busy.
+# Three processes, each with its own Spark, because one keeps hardly more than one processor busy.
 SIDE_BY_SIDE := -n 3 --dist loadfile
 FLIGHTS := target/flights/flights-3m.parquet
 

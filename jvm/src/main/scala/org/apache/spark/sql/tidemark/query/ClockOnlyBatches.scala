@@ -9,7 +9,7 @@ import org.apache.spark.sql.tidemark.planning.ClockSteps
 
 /** Decides whether the wall clock alone is worth a no-data batch.
   *
-  * With `when_idle="advance"` the watermark of an idle origin follows the wall clock, so each trigger could ask for a batch.
+  * With `when_all="advance"` the watermark of an idle origin follows the wall clock, so each trigger could ask for a batch.
   * Where such a batch would be of no use, the question is answered as if these origins did not follow the clock. What they
   * have already reached stays. Called on the query's own thread.
   */
