@@ -29,8 +29,8 @@ def log(checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None
         A row for each batch, input and split, with these columns: `batch` (LONG); `time`
         (TIMESTAMP, when the batch began); `key` (the watermark's); `split` (null if the input has
         no splits); `clock` (TIMESTAMP, the split's clock, null before its first row); `watermark`
-        (TIMESTAMP, the input's after the batch); `idle` (whether the split, or an input without a
-        row so far, is idle); and `held_by` (the split that the watermark waits for).
+        (TIMESTAMP, the input's after the batch); `idle` (whether the split, or the whole input, is
+        idle); and `held_by` (the split that the watermark waits for).
 
     Raises:
         TidemarkError: `NO_LOG` if `checkpoint` is not a location, or if the extension is not active

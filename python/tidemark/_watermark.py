@@ -50,9 +50,9 @@ def with_watermark(
     splits) and when one without rows is left out (idle).
 
     With splits, the watermark is the minimum over their clocks. A split's clock is its largest
-    event time less the delay, so a Kafka partition or a device that is behind loses no rows. Idle
-    times and the ways to come back are those of Hazelcast Jet's event-time mapper (`hold`) and of
-    Flink's status watermark valve (`catch_up`).
+    event time less the delay, so a Kafka partition or a device that is behind loses no rows. What
+    happens when an idle split has rows again is as in Hazelcast Jet's event-time mapper (`hold`) or
+    as in Flink's status watermark valve (`catch_up`).
 
     Lengths of time are Spark's interval text (`"10 minutes"`), which Spark reads, or a `timedelta`.
     They count to the millisecond, and a month has 31 days.

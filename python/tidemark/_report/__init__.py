@@ -1,4 +1,4 @@
-"""`report`: the value of each watermark of a running query, and what holds it back."""
+"""`report`: the value of each watermark of a query, and what holds it back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class Report:
     `"restart"`, and `plan` is None. Everything else then comes from the checkpoint's last entry.
     A note has `code`, `message` and `parameters`, like an error.
 
-    An origin with splits or an idle setting has more fields: `split_by`, `idle_after_ms`,
+    An origin has `key`, `column`, `delay_ms`, `watermark_ms`, `max_event_time_ms` and
+    `late_watermark_ms`, which is the watermark of the last batch: it judges the rows of the next.
+    One with splits, an idle time or `max_ahead` has more fields: `split_by`, `idle_after_ms`,
     `on_return`, `when_all`, `at_join`, `max_ahead_ms`, `idle` (the whole input), `waiting` (rows
     wait to be read), `far_ahead_rows` and `splits`. `splits` has the totals, the `worst` five that
     are furthest behind, and at most five `idle_ones`.
@@ -59,7 +61,7 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
     yet, the report shows what its checkpoint has.
 
     Args:
-        query: The running query.
+        query: The query, running or just stopped.
         spark: The session to ask. By default it is the query's own.
 
     Returns:
