@@ -72,7 +72,7 @@ class Diagnosis:
 
 
 def doctor(spark: SparkSession | None = None) -> Diagnosis:
-    """Checks versions, jar and extension. It never raises an error, whatever is broken.
+    """Checks versions, jar, extension and settings. It never raises an error, whatever is broken.
 
     Args:
         spark: The session to check, classic or Spark Connect. By default it is the running one. If

@@ -28,9 +28,9 @@ class LateRows:
         operator_id: Its number in Spark's checkpoint and in `stateOperators` of the progress.
         side: `left` or `right` for a join, None for all others.
         rows: How many rows were late, counted one by one where they arrive.
-        most_late: How far behind the watermark the latest of them was; for a window, its end.
+        most_late: How far behind the watermark the worst of them was; for a window, its end.
         last_rows: How many late rows the last batch with late rows had.
-        last_late: How far behind the watermark the latest of these was.
+        last_late: How far behind the watermark the worst of these was.
         last_batch: The number of that batch.
         held_by: The key of the input that currently holds this watermark back. None if the query
             has one input, or if there is no watermark yet.
