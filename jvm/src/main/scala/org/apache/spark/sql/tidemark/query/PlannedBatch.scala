@@ -10,7 +10,8 @@ import org.apache.spark.sql.execution.SparkPlan
 
 /** A batch as it was decided last. Until its offsets are written, each trigger may decide it again.
   *
-  * @param plan Spark's plan: of this batch, or of the batch before while Spark asks whether to run a no-data batch
+  * @param plan Spark's plan: of this batch, or of the batch before while Spark asks whether to run a no-data batch. `None`
+  *   once the batch has ended, as a plan may hold much memory
   * @param start when the batch began, and which rows it is about to read
   * @param late the operators' watermarks of the batch before, by which rows of this batch are late
   * @param eviction the operators' watermarks of this batch, by which state is evicted
@@ -20,7 +21,7 @@ import org.apache.spark.sql.execution.SparkPlan
   */
 private[tidemark] final case class PlannedBatch(
     batch: Long,
-    plan: SparkPlan,
+    plan: Option[SparkPlan],
     start: BatchStart,
     decision: Decision,
     late: OperatorWatermarks,
@@ -30,5 +31,5 @@ private[tidemark] final case class PlannedBatch(
     wantsNoDataBatch: Boolean) {
 
   /** Whether nothing that the watermarks depend on has changed. */
-  def isFor(plan: SparkPlan, decision: Decision): Boolean = (plan eq this.plan) && decision == this.decision
+  def isFor(plan: SparkPlan, decision: Decision): Boolean = this.plan.exists(_ eq plan) && decision == this.decision
 }

@@ -20,11 +20,12 @@ import org.apache.spark.sql.tidemark.session.QuerySettings
 
 /** The watermarks of one running query: its memory, and what each batch uses.
   *
-  * All methods but [[state]], [[view]] and [[abandon]] are called on the query's own thread, in the order that [[QueryPropagator]]
-  * lists.
+  * All methods but [[state]], [[view]] and [[abandon]] are called on the query's own thread, in the order that
+  * [[QueryPropagator]] lists.
   *
   * @param label the query's name, for messages
-  * @param resumed what this run begins with
+  * @param first the memory that this run begins with
+  * @param resumed how this run continues from the runs before it
   * @param waiting what a report says until the first batch is planned
   */
 private[tidemark] final class QueryWatermarks(
@@ -32,6 +33,7 @@ private[tidemark] final class QueryWatermarks(
     val origins: PlanOrigins,
     settings: QuerySettings,
     log: EntryWriter,
+    first: WatermarkEntry,
     resumed: Resumed,
     waiting: Option[QueryView.Waiting])
     extends Logging {
@@ -39,7 +41,7 @@ private[tidemark] final class QueryWatermarks(
   private val clockOnly = new ClockOnlyBatches(origins.rules)
 
   // The memory after the last batch that has ended.
-  private var entry = resumed.entry
+  private var entry = first
 
   // The last batch of this run that has ended, and the one after it as far as it is decided.
   private var ended = Option.empty[PlannedBatch]
@@ -78,7 +80,7 @@ private[tidemark] final class QueryWatermarks(
         publish(translated, decision, start)
         PlannedBatch(
           batch,
-          plan,
+          Some(plan),
           start,
           decision,
           late,
@@ -174,7 +176,7 @@ private[tidemark] final class QueryWatermarks(
     clockOnly.batchTook(math.max(0L, endMillis - batch.start.millis - downtime))
     entry = if (downtime > 0) after.notListening(downtime) else after
     log.write(entry)
-    ended = planned
+    ended = Some(batch.copy(plan = None))
     planned = None
     published = view.map(_.after(id, entry, lateRows))
   }

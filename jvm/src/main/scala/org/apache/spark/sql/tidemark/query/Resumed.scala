@@ -5,17 +5,15 @@ import io.tidemark.core.memory.{BatchStart, WatermarkEntry}
 import org.apache.spark.sql.tidemark.columns.PlanOrigins
 import org.apache.spark.sql.tidemark.log.EntryWriter
 
-/** What a run begins with.
+/** How a run continues from the runs before it. It does not keep their last entry, whose splits may be a million.
   *
-  * @param entry the memory after the batch before the first one
   * @param firstBatch the batch that this run plans first
-  * @param hasEntry whether the checkpoint has an entry of the batch before the first one. Without it, `entry` continues
+  * @param hasEntry whether the checkpoint has an entry of the batch before the first one. Without it, the run continues
   *   from an older entry or from Spark's watermark
   * @param runSinceMillis when the run began
   * @param downtime the time in which the query was not running; none if that time counts as silence
   */
 private[tidemark] final case class Resumed(
-    entry: WatermarkEntry,
     firstBatch: Long,
     hasEntry: Boolean,
     runSinceMillis: Long,
@@ -53,7 +51,7 @@ private[tidemark] object Resumed {
     */
   final case class FirstBatch(id: Long, previousMillis: Long, currentMillis: Long)
 
-  /** Reads what the checkpoint has.
+  /** Reads what the checkpoint has: the memory after the batch before the first one, and how the run continues from it.
     *
     * @param begunAt when a batch was begun (ms), by Spark's own log. An entry with another time is stale: it belongs to
     *   another query, or stock Spark has run its batch again after the checkpoint was set back
@@ -64,7 +62,7 @@ private[tidemark] object Resumed {
       first: FirstBatch,
       runSinceMillis: Long,
       downtime: Option[Downtime],
-      begunAt: Long => Option[Long]): Resumed = {
+      begunAt: Long => Option[Long]): (WatermarkEntry, Resumed) = {
     def isCurrent(entry: WatermarkEntry) = begunAt(entry.batch).forall(_ == entry.timestampMillis)
     def raisedTo(floor: WatermarkEntry)(older: WatermarkEntry) =
       downtime.foldLeft(older.raisedTo(floor))((entry, down) => entry.listeningFrom(down.untilMillis))
@@ -75,6 +73,6 @@ private[tidemark] object Resumed {
       case None if first.id == 0 => floor
       case None => log.newestBefore(first.id - 1).filter(isCurrent).fold(floor)(raisedTo(floor))
     }
-    Resumed(entry.fitting(origins.rules), first.id, own.nonEmpty, runSinceMillis, downtime)
+    entry.fitting(origins.rules) -> Resumed(first.id, own.nonEmpty, runSinceMillis, downtime)
   }
 }

@@ -5,6 +5,7 @@ import java.util.UUID
 import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.memory.WatermarkEntry
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
@@ -69,18 +70,18 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   }
 
   private def run(start: RunStart, origins: PlanOrigins, recalled: Option[QueryView.Recalled]): Running = {
-    val resumed = resume(start, origins)
     val conf = confOf(execution)
     val settings = QuerySettings(SessionConf.unboundedJoin(conf), SessionConf.maxSplits(conf))
+    val (first, resumed) = resume(start, origins)
     val watermarks =
-      new QueryWatermarks(label, origins, settings, start.entries, resumed, recalled.map(QueryView.Waiting(_)))
+      new QueryWatermarks(label, origins, settings, start.entries, first, resumed, recalled.map(QueryView.Waiting(_)))
     val sources = new SourceBacklog(execution, origins, start.isRunAgain)
     val floor = SparkInternals.tracker(execution).currentWatermark
     SparkInternals.setTracker(execution, new QueryTracker(execution, watermarks, sources, start, floor))
     Running(watermarks, sources)
   }
 
-  private def resume(start: RunStart, origins: PlanOrigins): Resumed = {
+  private def resume(start: RunStart, origins: PlanOrigins): (WatermarkEntry, Resumed) = {
     val first = SparkInternals.batch(execution)
     val previousMillis = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
     val downtime = Option.unless(SessionConf.downtimeIsSilence(confOf(execution))) {
@@ -88,12 +89,12 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
       Resumed.Downtime(first.timestampMillis, inFirstBatch)
     }
     val at = Resumed.FirstBatch(first.id, previousMillis, first.watermarkMillis)
-    val resumed = Resumed.read(start.entries, origins, at, start.sinceMillis, downtime, start.begunAt)
+    val read @ (_, resumed) = Resumed.read(start.entries, origins, at, start.sinceMillis, downtime, start.begunAt)
     if (first.id > 0 && !resumed.hasEntry)
       logWarning(
         s"$label: the checkpoint has no watermark entry that matches batch ${first.id - 1} in Spark's log, so the query " +
           "continues from Spark's watermark")
-    resumed
+    read
   }
 
   /** What can be said of the query, from any thread; `None` if it failed before anything was known. */
@@ -110,9 +111,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
 
   /** Puts the propagator and the optimizer rule in place; on the query's thread, before its first batch is planned. */
   private def install(): Unit = {
-    // Spark has chosen another one if a setting of its own leaves the query to Spark.
-    if (SparkInternals.propagator(execution).isInstanceOf[PropagateWatermarkSimulator])
-      SparkInternals.setPropagator(execution, new QueryPropagator(this))
+    SparkInternals.setPropagator(execution, new QueryPropagator(this))
     val session = SparkInternals.session(execution)
     session.experimental.extraOptimizations = session.experimental.extraOptimizations :+
       new SessionRule(session, new InsertOperatorInputs(() => originsToMark))
@@ -134,7 +133,10 @@ private[tidemark] object Takeover {
     Option.when(shouldTakeOver(execution)) {
       SessionConf.requireKnown(confOf(execution))
       val takeover = new Takeover(execution, RunStart.of(execution))
-      takeover.install()
+      // Spark has chosen another propagator if a setting of its own leaves the query to Spark. The setting is not one of
+      // those that come from the checkpoint, so the decision is known.
+      if (SparkInternals.propagator(execution).isInstanceOf[PropagateWatermarkSimulator]) takeover.install()
+      else takeover.decide()
       takeover
     }
 
