@@ -50,7 +50,7 @@ def test_the_jar_has_the_engine_and_its_core_and_none_of_spark() -> None:
         names = [name for name in jar.namelist() if name.endswith(".class")]
     assert "io/tidemark/TidemarkExtension.class" in names
     assert any(name.startswith("io/tidemark/core/") for name in names)
-    ours = ("io/tidemark/", "org/apache/spark/sql/tidemark/", "org/apache/spark/sql/LaterNames")
+    ours = ("io/tidemark/", "org/apache/spark/sql/tidemark/")
     assert [name for name in names if not name.startswith(ours)] == []
 
 

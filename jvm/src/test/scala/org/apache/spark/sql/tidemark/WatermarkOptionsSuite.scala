@@ -7,7 +7,8 @@ import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
-import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, PlanOrigins}
+import org.apache.spark.sql.tidemark.columns.EventTimeOptions
+import org.apache.spark.sql.tidemark.query.{QueryLife, RunningQueries}
 
 /** What a watermark is told, by options of its own or by the session's settings. */
 class WatermarkOptionsSuite extends SilenceTest {
@@ -41,7 +42,13 @@ class WatermarkOptionsSuite extends SilenceTest {
     def has(df: DataFrame)(check: OriginRules => Unit): Unit =
       run(counted(df))(
         second,
-        Execute(query => check(PlanOrigins.of(query.analyzedPlan, spark.sessionState.conf).all.head.rules)))
+        Execute { query =>
+          RunningQueries.get(query.runId).map(_.life) match {
+            // It has no rows, and so no batch.
+            case Some(QueryLife.Started(start, _)) => check(start.origins.get.all.head.rules)
+            case other => fail(s"the query has not just started: $other")
+          }
+        })
     has(withWatermark(readings._2, "time", "0 seconds", allOptions)) { rules =>
       assert(rules.copy(splitBy = Nil, expected = Nil) === allRules)
       assert(rules.expected.map(SplitNameTable.decode(_)) === allOptions.splitBy.expected)

@@ -46,7 +46,7 @@ private[tidemark] object RunningQueries {
   /** The report of a query by its id or its run's, running or not long ended. */
   def report(id: UUID, render: Render): Option[String] = {
     val live = running.values.asScala.filter(t => t.id == id || t.runId == id).toSeq
-    live.sortBy(!_.isActive).headOption.flatMap(_.view).map(render).orElse(ended.synchronized {
+    live.sortBy(!_.isActive).flatMap(_.view).headOption.map(render).orElse(ended.synchronized {
       ended.values.asScala.toSeq.findLast(one => one.id == id || one.runId == id).map(_.report)
     })
   }
