@@ -64,9 +64,9 @@ def test_each_option_has_the_engines_name_and_unit() -> None:
             "idleAfterMs": 60_000,
             "expectedSplits": [["a"], ["1"], [None]],
             "onReturn": "catch_up",
-            "whenIdle": "advance",
+            "whenAll": "advance",
             "maxAheadMs": 86_400_000,
-            "joinIdle": "follow",
+            "atJoin": "follow",
         }
     )
 

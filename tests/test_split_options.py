@@ -120,8 +120,8 @@ def test_the_short_and_the_long_form_put_the_same_on_the_column(feed: Feeds) -> 
     assert json.loads(short["tidemark.options"]) == {"idleAfterMs": 60_000, "maxAheadMs": DAY}
     assert told(split_by=F.col("device")) == told(split_by=SplitBy("device")) == told()
     assert json.loads(told(idle=Idle(when_all="rise", at_join="follow"))["tidemark.options"]) == {
-        "whenIdle": "rise",
-        "joinIdle": "follow",
+        "whenAll": "rise",
+        "atJoin": "follow",
     }
 
 

@@ -25,9 +25,9 @@ class Options(TypedDict, total=False):
     idleAfterMs: int | Literal["none"]
     expectedSplits: list[list[str | None]]
     onReturn: OnReturn
-    whenIdle: WhenAll
+    whenAll: WhenAll
     maxAheadMs: int | Literal["none"]
-    joinIdle: AtJoin
+    atJoin: AtJoin
 
 
 def read_options(
@@ -59,11 +59,11 @@ def read_options(
     if given.on_return is not None:
         options["onReturn"] = given.on_return
     if given.when_all is not None:
-        options["whenIdle"] = given.when_all
+        options["whenAll"] = given.when_all
     if max_ahead is not None:
         options["maxAheadMs"] = _max_ahead(max_ahead, session)
     if given.at_join is not None:
-        options["joinIdle"] = given.at_join
+        options["atJoin"] = given.at_join
     return options
 
 

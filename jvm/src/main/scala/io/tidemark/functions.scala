@@ -64,9 +64,9 @@ object functions {
     put("idleAfterMs", options.idle.after.map(millis("idle_after", _)))
     put("expectedSplits", Option.when(options.splitBy.expected.nonEmpty)(expected(options.splitBy)))
     put("onReturn", options.idle.onReturn)
-    put("whenIdle", options.idle.whenAll)
+    put("whenAll", options.idle.whenAll)
     put("maxAheadMs", options.maxAhead.map(millis("max_ahead", _)))
-    put("joinIdle", options.idle.atJoin)
+    put("atJoin", options.idle.atJoin)
     all
   }
 

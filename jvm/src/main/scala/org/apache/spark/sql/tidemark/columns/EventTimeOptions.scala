@@ -125,7 +125,7 @@ private[tidemark] object EventTimeOptions {
         case NonFatal(e) => throw invalid(s"has options that are not JSON (${e.getMessage.linesIterator.next()})")
       }
     if (!fields.isObject) throw invalid("has options that are not a JSON object")
-    val known = Set("key", "idleAfterMs", "expectedSplits", "onReturn", "whenIdle", "maxAheadMs", "joinIdle")
+    val known = Set("key", "idleAfterMs", "expectedSplits", "onReturn", "whenAll", "maxAheadMs", "atJoin")
     fields.fieldNames().asScala.find(!known(_)).foreach(name => throw invalid(s"has an unknown option '$name'"))
     EventTimeOptions(
       text(fields, "key").map(requireName),
@@ -133,9 +133,9 @@ private[tidemark] object EventTimeOptions {
       Option(fields.get("expectedSplits")).filterNot(_.isNull).toSeq.flatMap(names),
       length(fields, "idleAfterMs"),
       text(fields, "onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
-      text(fields, "whenIdle").map(choice("when_all", _, TidemarkConf.WhenAllIdle)),
+      text(fields, "whenAll").map(choice("when_all", _, TidemarkConf.WhenAllIdle)),
       length(fields, "maxAheadMs"),
-      text(fields, "joinIdle").map(choice("at_join", _, TidemarkConf.JoinIdleFollows)))
+      text(fields, "atJoin").map(choice("at_join", _, TidemarkConf.JoinIdleFollows)))
   }
 
   private def text(fields: JsonNode, name: String): Option[String] =
