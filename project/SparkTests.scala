@@ -22,6 +22,8 @@ object SparkTests {
     "-Dspark.testing=1",
     "-Dspark.ui.enabled=false",
     "-Dspark.ui.showConsoleProgress=false",
+    // A suite that stops while Spark maintains its state would wait for five minutes.
+    "-Dspark.sql.streaming.stateStore.maintenanceShutdownTimeout=5",
     s"-Dspark.test.home=${target / "work"}",
     // The usual one starts a process for every file that it renames.
     "-Dspark.sql.streaming.checkpointFileManagerClass=" +

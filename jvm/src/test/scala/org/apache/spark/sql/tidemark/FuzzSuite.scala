@@ -13,7 +13,7 @@ class FuzzSuite extends OracleComparison {
 
   compared(seed, told("n", 6), told("carried", 4))(test(_)(_))
   // `make fuzz` says how many there are.
-  if (!sys.props.contains("tidemark.fuzz.n")) compared(seed + 1000, 24, 12)(testMore(_)(_))
+  if (!sys.props.contains("tidemark.fuzz.n")) compared(seed + 1000, 12, 6)(testMore(_)(_))
 
   private def compared(seed: Int, cases: Int, carried: Int)(in: (String, => Any) => Unit): Unit = {
     each(seed, cases, "queries", "rows, the batches they come in, and late rows are the oracle's", in) { (from, many) =>
