@@ -140,3 +140,12 @@ def one_partition(spark: SparkSession) -> Iterator[None]:
     spark.conf.set("spark.sql.shuffle.partitions", "1")
     yield
     spark.conf.set("spark.sql.shuffle.partitions", str(before))
+
+
+@pytest.fixture(scope="module")
+def without_generated_code(spark: SparkSession) -> Iterator[None]:
+    """For tests that run many small queries: compiling each takes longer than running it."""
+    key = "spark.sql.codegen.wholeStage"
+    spark.conf.set(key, "false")
+    yield
+    spark.conf.unset(key)

@@ -74,7 +74,7 @@ def left_semi_join(impressions: DataFrame, clicks: DataFrame) -> DataFrame:
     return ads(impressions, clicks, "leftSemi")
 
 
-@case("variant", APART)
+@case("variant", APART, differs=UNMATCHED, same_rows=True)
 def left_outer_join_far_ahead(impressions: DataFrame, clicks: DataFrame) -> DataFrame:
     """Left outer join, with clicks that are ahead of the impressions."""
     return ads(impressions, clicks, "leftOuter")

@@ -1,4 +1,4 @@
-"""Runs a case, and says what came out of it."""
+"""Runs a case by stock Spark and by Tidemark, and compares what came out."""
 
 from __future__ import annotations
 
@@ -8,18 +8,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyspark
+import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from support.feeds import Feed
-from support.streams import Row
+from support.streams import Row, stock
 
+from corpus import CASES
 from corpus.cases import Case
+from corpus.page import KINDS
 
 FRAME = "terminated with exception: "
 COLUMN_ID = re.compile(r"#\d+\S*")
 
 # The name by which a case observes.
 OBSERVED = "corpus"
+
+# Three files of tests take a part each, as a file is what pytest runs beside others.
+JOINS = ["joins", "several"]
+WINDOWS = ["windows", "sessions", "deduplication"]
+OTHERS = [kind for kind in KINDS if kind not in JOINS + WINDOWS]
 
 
 @dataclass
@@ -34,6 +43,40 @@ class Outcome:
     @property
     def rows(self) -> list[Row]:
         return sorted((row for batch in self.batches for row in batch), key=repr)
+
+
+def cases(kinds: list[str]) -> pytest.MarkDecorator:
+    """A test of each case of these kinds; the quick ones are also in `make test`."""
+    found = [
+        pytest.param(case, id=case.name, marks=[] if case.quick else [pytest.mark.more])
+        for case in CASES
+        if case.kind in kinds
+    ]
+    return pytest.mark.parametrize("case", found)
+
+
+def compare(case: Case, spark: SparkSession, folder: Path) -> None:
+    """The same rows in the same batches, or the difference that the case names."""
+    if version(pyspark.__version__) < version(case.since):
+        pytest.skip(f"needs Spark {case.since}")
+    with stock(spark):
+        expected = outcome(case, spark, folder / "stock")
+    found = outcome(case, spark, folder / "tidemark")
+    if case.refused:
+        assert case.refused in expected.refused
+    else:
+        assert not expected.refused
+        assert expected.batches, "nothing has come out"
+    if not case.differs:
+        assert found == expected
+        return
+    assert not found.refused
+    assert (found.rows == expected.rows) == case.same_rows
+    assert found.batches != expected.batches, "it no longer differs"
+
+
+def version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2])
 
 
 def outcome(case: Case, spark: SparkSession, folder: Path) -> Outcome:
@@ -68,6 +111,10 @@ def drive(case: Case, feeds: list[Feed], folder: Path, take: object) -> list[Row
     query = None
     try:
         for step in case.inputs.steps:
+            if query and len(feeds) > 1:
+                # A query that runs could take the rows of one input before those of the other are there.
+                query.stop()
+                query = None
             for feed, rows in zip(feeds, step, strict=True):
                 if rows:
                     feed.add(*rows)

@@ -1,0 +1,22 @@
+"""Windows, sessions, and deduplication give the same rows in the same batches as by stock Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from corpus.cases import Case
+from corpus.side_by_side import WINDOWS, cases, compare
+from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.classic,
+    pytest.mark.usefixtures("one_partition", "without_generated_code"),
+]
+
+
+@cases(WINDOWS)
+def test_a_query_runs_as_by_stock_or_differs_as_it_says(
+    case: Case, spark: SparkSession, tmp_path: Path
+) -> None:
+    compare(case, spark, tmp_path)
