@@ -65,38 +65,23 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
             aggregate.groupingExpressions.map(_.transform { case a: AttributeReference => marks.getOrElse(a, a) })
           aggregate.copy(groupingExpressions = grouping, child = in)
         case dedup: Deduplicate if dedup.isStreaming && severalOrUnmarked(dedup.child, below.head) =>
-          val in = passed(
-            dedup.child,
-            below.head,
-            ActiveColumns.ofKeys(dedup.keys, below.head),
-            LateRowFilter.Deduplication)
+          val in = deduplicated(dedup.child, below.head, dedup.keys)
           dedup.copy(keys = remark(dedup.keys, in), child = in)
         case dedup: DeduplicateWithinWatermark if severalOrUnmarked(dedup.child, below.head) =>
-          val in = passed(
-            dedup.child,
-            below.head,
-            ActiveColumns.ofKeys(dedup.keys, below.head),
-            LateRowFilter.Deduplication)
+          val in = deduplicated(dedup.child, below.head, dedup.keys)
           dedup.copy(keys = remark(dedup.keys, in), child = in)
         case groups if isGroupsWithState(groups) && severalOrUnmarked(groups.children.head, below.head) =>
-          val in = passed(
-            groups.children.head,
-            below.head,
-            ActiveColumns.declaredLast(below.head),
-            LateRowFilter.EventTimeFunction)
+          val (child, columns) = (groups.children.head, below.head)
+          val in = input(child, columns, ActiveColumns.declaredLast(columns), Nil, LateRowFilter.EventTimeFunction)
           groups.withNewChildren(in +: groups.children.tail)
         case other => other
       }
       marked -> tracked.out(marked, all)
     }
 
-    /** The input of an operator that emits each row in the batch in which it arrived, or never. */
-    private def passed(
-        child: LogicalPlan,
-        columns: Columns,
-        active: Option[ExprId],
-        filter: LateRowFilter): OperatorInput =
-      input(child, columns, active, Nil, filter)
+    /** A row is emitted in the batch in which it arrived, or never, so nothing is carried. */
+    private def deduplicated(child: LogicalPlan, columns: Columns, keys: Seq[Attribute]): OperatorInput =
+      input(child, columns, ActiveColumns.ofKeys(keys, columns), Nil, LateRowFilter.Deduplication)
 
     private def input(
         child: LogicalPlan,

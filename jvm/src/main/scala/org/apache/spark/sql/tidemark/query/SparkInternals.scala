@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark.query
 
+import java.lang.reflect.AccessibleObject
+
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.streaming.{ReadLimit, SparkDataStream}
 import org.apache.spark.sql.execution.streaming.runtime._
@@ -39,22 +41,15 @@ private[tidemark] object SparkInternals {
       case (source, limit) if source eq stream => limit
     }
 
-  private lazy val sessions = method("sparkSessionForStream")
-  private lazy val limits = method("uniqueSources")
-
-  private def method(name: String) = {
-    val found = classOf[StreamExecution].getDeclaredMethod(name)
-    found.setAccessible(true)
-    found
-  }
+  private lazy val sessions = accessible(classOf[StreamExecution].getDeclaredMethod("sparkSessionForStream"))
+  private lazy val limits = accessible(classOf[StreamExecution].getDeclaredMethod("uniqueSources"))
 
   // The fields are declared in MicroBatchExecution, but the execution may be of a subclass.
-  private lazy val propagatorField = field("watermarkPropagator")
-  private lazy val trackerField = field("watermarkTracker")
+  private lazy val propagatorField = accessible(classOf[MicroBatchExecution].getDeclaredField("watermarkPropagator"))
+  private lazy val trackerField = accessible(classOf[MicroBatchExecution].getDeclaredField("watermarkTracker"))
 
-  private def field(name: String) = {
-    val found = classOf[MicroBatchExecution].getDeclaredField(name)
-    found.setAccessible(true)
-    found
+  private def accessible[A <: AccessibleObject](member: A): A = {
+    member.setAccessible(true)
+    member
   }
 }
