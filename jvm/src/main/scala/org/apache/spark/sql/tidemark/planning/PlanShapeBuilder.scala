@@ -4,12 +4,11 @@ import java.util.UUID
 
 import scala.collection.mutable
 
-import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.{ColumnId, OperatorId, OriginName, Side}
+import io.tidemark.{TidemarkConf, TidemarkError}
+import io.tidemark.core.{ColumnId, OriginName}
 import io.tidemark.core.plan.PlanShape
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
@@ -17,40 +16,29 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter, PlanOrigins}
-import org.apache.spark.sql.tidemark.exec.OperatorInputExec
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, PlanOrigins}
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
 /** Translates a physical plan, operator ids filled in, into the [[PlanShape]] that `core` computes watermarks from. */
 private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: TidemarkConf.Unbounded) {
   import PlanShapeBuilder._
+  import columns.{id, name}
 
-  private val columnNames = mutable.HashMap.empty[ColumnId, String]
-  private val notes = mutable.LinkedHashSet.empty[TidemarkError]
+  private val columns = new PlanColumns
+  private val stateful = new StatefulShapes(origins, unbounded, columns)
   private val readings = mutable.HashMap.empty[UUID, Reading]
   private var unions = 0
   private var marks = FirstMark
 
   def build(plan: SparkPlan): Translated = {
     val shape = visit(plan).shape
-    Translated(shape, columnNames.toMap, origins.notes ++ notes, readings.toMap)
+    Translated(shape, columns.names, origins.notes ++ stateful.notes, readings.toMap)
   }
 
-  /** @param columns the event-time columns in the node's output
-    * @param begun whether an origin is below
-    * @param marked the columns of which only the mark is known
-    */
-  private case class Built(shape: PlanShape, columns: Set[ExprId], begun: Boolean, marked: Set[ExprId] = Set.empty) {
-    def has(attribute: NamedExpression): Boolean = columns.contains(attribute.exprId)
-
-    /** Whether the column comes from below an origin, so that it has a watermark. */
-    def hasWatermark(attribute: NamedExpression): Boolean = begun && has(attribute)
-  }
-
-  private def visit(plan: SparkPlan): Built = withMarked(plan, withoutMarked(plan))
+  private def visit(plan: SparkPlan): BuiltShape = withMarked(plan, withoutMarked(plan))
 
   /** Adds the columns of which only Spark's mark is known: those of a Python map or of a table. */
-  private def withMarked(plan: SparkPlan, built: Built): Built = {
+  private def withMarked(plan: SparkPlan, built: BuiltShape): BuiltShape = {
     val more = plan.output.filter { a =>
       EventTimeColumns.isMarked(a) && !built.has(a) && !origins.computed(a.exprId)
     }.distinctBy(_.exprId)
@@ -72,7 +60,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     }
   }
 
-  private def withoutMarked(plan: SparkPlan): Built = plan match {
+  private def withoutMarked(plan: SparkPlan): BuiltShape = plan match {
     case scan: InMemoryTableScanExec => visit(scan.relation.cachedPlan)
     case adaptive: AdaptiveSparkPlanExec => visit(adaptive.executedPlan)
     case stage: QueryStageExec => visit(stage.plan)
@@ -80,23 +68,23 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     case origin: EventTimeWatermarkExec =>
       val below = visit(origin.child)
       val column = origin.eventTime.exprId
-      Built(
+      BuiltShape(
         PlanShape.Origin("withWatermark", origins.name(origin.nodeId), name(origin.eventTime), below.shape),
         // Spark removes the mark from the other columns, so a column that had nothing but its mark is no longer event
         // time.
         below.columns -- below.marked + column,
         begun = true)
     case union: UnionExec => ofUnion(union, union.children.map(visit))
-    case join: StreamingSymmetricHashJoinExec => ofJoin(join, visit(join.left), visit(join.right))
+    case join: StreamingSymmetricHashJoinExec => stateful.ofJoin(join, visit(join.left), visit(join.right))
     case update: UpdateEventTimeColumnExec =>
       val below = visit(update.child)
       val shape = PlanShape.Declared("event time of state", name(update.eventTime), below.shape)
-      Built(shape, Set(update.eventTime.exprId), below.begun)
-    case writer: StateStoreWriter => ofStateful(writer, visit(writer.children.head))
+      BuiltShape(shape, Set(update.eventTime.exprId), below.begun)
+    case writer: StateStoreWriter => stateful.of(writer, visit(writer.children.head))
     case other => ofStateless(other, other.children.map(visit))
   }
 
-  private def ofStateless(plan: SparkPlan, below: Seq[Built]): Built = {
+  private def ofStateless(plan: SparkPlan, below: Seq[BuiltShape]): BuiltShape = {
     val begun = below.exists(_.begun)
     // A marked column of a table beside an origin has the minimum of all that flows in here.
     val known = below.filter(_.begun == begun).flatMap(_.columns).toSet
@@ -120,11 +108,11 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     plan.output.filter(a => columns.exists(_._1 == a.exprId)).foreach(name)
     WatermarkExpression.in(plan).foreach(read(_, plan, below))
     val marked = below.iterator.flatMap(_.marked).toSet
-    Built(shape, columns.map(_._1).toSet, begun, columns.collect { case (to, from) if marked(from) => to }.toSet)
+    BuiltShape(shape, columns.map(_._1).toSet, begun, columns.collect { case (to, from) if marked(from) => to }.toSet)
   }
 
   /** An expression in a node reads the watermark of what flows into that node. */
-  private def read(reading: WatermarkExpression, node: SparkPlan, below: Seq[Built]): Unit = {
+  private def read(reading: WatermarkExpression, node: SparkPlan, below: Seq[BuiltShape]): Unit = {
     val found = reading.key match {
       case Some(key) => origins.names.find(_.toString == key).map(Reading.OfOrigin)
       case None =>
@@ -140,17 +128,17 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
   }
 
   /** A plan that has run reads one shuffle twice, the second time with other column ids. */
-  private def ofReused(reused: ReusedExchangeExec, below: Built): Built = {
+  private def ofReused(reused: ReusedExchangeExec, below: BuiltShape): BuiltShape = {
     val columns = reused.child.output.zip(reused.output).filter { case (from, _) => below.has(from) }
     val shape = PlanShape.Stateless(
       reused.nodeName,
       Seq(below.shape),
       columns.map { case (from, to) => name(to) -> id(from.exprId) })
     val marked = columns.collect { case (from, to) if below.marked(from.exprId) => to.exprId }
-    Built(if (below.begun) shape else below.shape, columns.map(_._2.exprId).toSet, below.begun, marked.toSet)
+    BuiltShape(if (below.begun) shape else below.shape, columns.map(_._2.exprId).toSet, below.begun, marked.toSet)
   }
 
-  private def ofUnion(union: UnionExec, below: Seq[Built]): Built = {
+  private def ofUnion(union: UnionExec, below: Seq[BuiltShape]): BuiltShape = {
     // Spark removes an input without event time from the plan of a batch in which it is empty, and with it a union that
     // has one input left. Such a union needs no floor. If it were counted, the floors of other unions would move.
     val number = if (below.count(_.begun) > 1) Some(unions) else None
@@ -167,122 +155,12 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     val marked = columns.collect {
       case (out, column) if below.head.marked(union.children.head.output(column.position).exprId) => out.exprId
     }
-    Built(shape, columns.map(_._1.exprId).toSet, below.exists(_.begun), marked.toSet)
-  }
-
-  private def ofJoin(join: StreamingSymmetricHashJoinExec, left: Built, right: Built): Built = {
-    val bounds = new JoinBounds(join)
-    def side(at: Side, built: Built, child: SparkPlan): PlanShape.JoinSide = {
-      val active = bounds.active(at)
-      val comesOut = at == Side.Left || join.joinType != LeftSemi
-      val bound = bounds.bound(at)
-      val out =
-        if (bound.nonEmpty && bounds.boundsActive(at)) PlanShape.ActiveOut.Bounded
-        else unboundedOut(join, at, active.nonEmpty && comesOut)
-      val carried = carriedIn(child)
-      PlanShape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut, follows(built.shape))
-    }
-    val untold = Seq(left -> join.left, right -> join.right).flatMap { case (built, child) =>
-      child.output.filter(a => built.has(a) && !EventTimeColumns.hasTime(a))
-    }
-    untold.foreach(a => notes += TidemarkError.TimeInsideState(a.name, "join"))
-    val shape = PlanShape.Join(
-      s"join (${join.joinType.sql.toLowerCase(java.util.Locale.ROOT)})",
-      operator(join),
-      side(Side.Left, left, join.left),
-      side(Side.Right, right, join.right))
-    val columns = join.output.map(_.exprId).toSet -- untold.map(_.exprId)
-    val active = Seq(bounds.left, bounds.right).flatten.map(_.exprId)
-    Built(
-      shape,
-      (left.columns ++ right.columns ++ active).intersect(columns),
-      left.begun || right.begun,
-      (left.marked ++ right.marked).intersect(columns))
-  }
-
-  /** Whether all inputs of a join side follow the other side while they are idle. */
-  private def follows(side: PlanShape): Boolean = {
-    val below = PlanShape.postOrder(side).collect { case origin: PlanShape.Origin => origin.name }
-    below.nonEmpty && below.forall(origins.rules(_).followsInJoins)
-  }
-
-  private def unboundedOut(join: StreamingSymmetricHashJoinExec, side: Side, matters: Boolean): PlanShape.ActiveOut = {
-    if (matters) {
-      val error = TidemarkError.UnboundedJoinSide(
-        join.leftKeys.zip(join.rightKeys).map { case (l, r) => s"${l.sql} = ${r.sql}" }.mkString("on ", " and ", ""),
-        side.name)(unbounded)
-      if (unbounded == TidemarkConf.Unbounded.Refuse) throw new TidemarkException(error)
-      notes += error
-    }
-    if (unbounded == TidemarkConf.Unbounded.Hold) PlanShape.ActiveOut.Withheld else PlanShape.ActiveOut.Unbounded
-  }
-
-  private def ofStateful(writer: StateStoreWriter, below: Built): Built = {
-    val input = writer.children.head
-    // A limit uses no event time; every row passes.
-    val active =
-      if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
-    if (active.nonEmpty && LateRowFilters.of(writer) == LateRowFilter.CompleteAggregation)
-      notes += TidemarkError.CompleteMode(s"${label(writer)} #${operator(writer).value}")
-    val known = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
-    val inside = if (isAggregation(writer)) carriedIn(input) else Nil
-    val keeps = isAggregation(writer) && active.nonEmpty
-    val (passes, carried) =
-      if (keeps) (known.filter(a => active.exists(_.exprId == a.exprId)), inside) else (known, Nil)
-    if (!keeps)
-      for (a <- inside if !known.exists(_.exprId == a.exprId))
-        notes += TidemarkError.TimeInsideState(a.name, label(writer))
-    val shape = PlanShape.Stateful(
-      label(writer),
-      operator(writer),
-      below.shape,
-      active.map(name),
-      passes.map(name),
-      carried.map(name))
-    // A column whose time cannot be read leaves the state as any other value.
-    val out = known.map(_.exprId).filter(id => (passes ++ carried).exists(_.exprId == id))
-    withBuffers(writer, Built(shape, out.toSet, below.begun, below.marked), carried)
-  }
-
-  private def isAggregation(writer: StateStoreWriter): Boolean =
-    writer.isInstanceOf[StateStoreSaveExec] || writer.isInstanceOf[SessionWindowStateStoreSaveExec]
-
-  /** The carried columns of an operator's input, in the order in which it records them: those in the operator's state,
-    * and those inside a value in its state.
-    */
-  private def carriedIn(input: SparkPlan): Seq[Attribute] =
-    LateRowFilters.path(input).collectFirst { case noting: OperatorInputExec => noting.carried }.getOrElse(Nil)
-
-  /** A value with event time inside it leaves the state in the buffer of the function that keeps it. */
-  private def withBuffers(writer: StateStoreWriter, built: Built, carried: Seq[Attribute]): Built = {
-    val functions = LateRowFilters.path(writer.children.head).collectFirst { case step: BaseAggregateExec =>
-      step.aggregateExpressions
-    }
-    val times = carried.map(_.exprId).toSet
-    val buffers = EventTimeColumns.buffered(functions.getOrElse(Nil), times)
-    if (buffers.isEmpty) built
-    else {
-      val columns = built.columns.toSeq.map(c => id(c) -> id(c)) ++ buffers.map { case (to, from) =>
-        name(to) -> id(from)
-      }
-      built.copy(
-        shape = PlanShape.Stateless("values", Seq(built.shape), columns),
-        columns = built.columns ++ buffers.map(_._1.exprId))
-    }
+    BuiltShape(shape, columns.map(_._1.exprId).toSet, below.exists(_.begun), marked.toSet)
   }
 
   private def isInside(plan: SparkPlan, column: ExprId): Boolean =
     plan.output.exists(a => a.exprId == column && EventTimeColumns.isInside(a.dataType))
 
-  private def operator(writer: StateStoreWriter): OperatorId = OperatorId(writer.stateInfo.get.operatorId)
-
-  private def name(attribute: NamedExpression): ColumnId = {
-    val column = id(attribute.exprId)
-    columnNames.getOrElseUpdate(column, attribute.name)
-    column
-  }
-
-  private def id(expression: ExprId): ColumnId = ColumnId(expression.id)
 }
 
 private[tidemark] object PlanShapeBuilder {
@@ -306,13 +184,5 @@ private[tidemark] object PlanShapeBuilder {
 
     /** The watermark of a column in the output of that part of the plan. */
     final case class OfColumn(from: PlanShape, column: ColumnId) extends Reading
-  }
-
-  private def label(writer: StateStoreWriter): String = writer.shortName match {
-    case "stateStoreSave" => "aggregation"
-    case "sessionWindowStateStoreSaveExec" => "session aggregation"
-    case "dedupe" => "dropDuplicates"
-    case "dedupeWithinWatermark" => "dropDuplicatesWithinWatermark"
-    case other => other
   }
 }
