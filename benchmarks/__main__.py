@@ -14,6 +14,7 @@ from nexmark_data import Sizes
 from pyspark.sql import SparkSession
 from rows import rows
 from splits import splits
+from state import states
 from triggers import triggers
 
 import tidemark
@@ -27,11 +28,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer rows and inputs")
     parser.add_argument(
         "--only",
-        choices=("rows", "splits", "triggers", "nexmark"),
-        help="one of the four; else all of them",
+        choices=("rows", "splits", "triggers", "state", "nexmark"),
+        help="one of the five; else all of them",
     )
     parser.add_argument(
-        "--stores", nargs="+", choices=STORES, default=list(STORES), help="for Nexmark's queries"
+        "--stores", nargs="+", choices=STORES, default=list(STORES), help="for state and Nexmark"
     )
     options = parser.parse_args()
     builder = SparkSession.builder.master("local[1]").appName("tidemark benchmarks")
@@ -58,6 +59,12 @@ def main() -> None:
         ),
         "triggers": lambda: triggers(
             spark, options.rounds, (1, 2) if options.quick else (1, 2, 8, 32)
+        ),
+        "state": lambda: states(
+            spark,
+            options.rounds,
+            (50_000, 500_000) if options.quick else (50_000, 500_000, 5_000_000),
+            options.stores[:1] if options.quick else options.stores,
         ),
         "nexmark": lambda: (
             nexmark(spark, options.rounds, Sizes(2, 80_000), options.stores[:1])

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -67,6 +68,44 @@ def whole(
     took = sum(cpu for stage, cpu in _stages(spark).items() if stage > before)
     peak = max(_in_state(p) for p in running.recentProgress)
     return Whole(wall, took / 1e9, peak)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A query that gets one input after the other: ms, and seconds of CPU, after the first one."""
+
+    triggers: list[float]
+    inputs: list[float]
+    task_cpu: float
+
+
+def stepwise(
+    spark: SparkSession, engine: str, build: Callable[[Path], DataFrame], inputs: list[Path]
+) -> Steps:
+    """Runs a query on a folder into which the inputs come one by one, each when the one before has been worked off."""
+    folder = Path(tempfile.mkdtemp(prefix="tidemark-bench-in-"))
+    triggers: list[float] = []
+    per_input: list[float] = []
+    try:
+        with _running(spark, engine, lambda: build(folder), _nowhere) as running:
+            last = stage = -1
+            for number, path in enumerate(inputs):
+                for file in path.glob("*.parquet"):
+                    shutil.copy(file, folder / f".{number}")
+                    (folder / f".{number}").rename(folder / f"{number:03}.parquet")
+                running.processAllAvailable()
+                done = [p for p in running.recentProgress if p["batchId"] > last]
+                last = max((p["batchId"] for p in done), default=last)
+                if number == 0:
+                    stage = max(_stages(spark), default=-1)
+                    continue
+                times = [float(p["durationMs"]["triggerExecution"]) for p in done]
+                triggers += times
+                per_input.append(sum(times))
+        cpu = sum(cpu for at, cpu in _stages(spark).items() if at > stage)
+        return Steps(triggers, per_input, cpu / 1e9)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _in_state(one: Any) -> int:
