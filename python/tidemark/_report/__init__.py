@@ -36,6 +36,9 @@ class Report:
     An operator that drops late rows, or each side of a join, has `late` once a batch has ended. It
     has what `late_rows` returns, with lengths of time in ms (`most_ms`, `last_ms`). Its `key` names
     the watermark that judges rows there, and its `held_by` what currently holds that back.
+
+    An aggregation by windows has `next_due_ms`, the watermark at which its next window ends, and
+    `skipped_scans`: how many batches of this run did not scan its state, as no window was due.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:

@@ -129,6 +129,10 @@ def _bounds(node: _Node, show_holder: bool) -> Iterator[str]:
         yield f"{side.get('side')} side: {_late_and_eviction(side, show_holder)}"
     if not node.get("sides") and (node.get("late_ms"), node.get("eviction_ms")) != (None, None):
         yield _late_and_eviction(node, show_holder)
+    if node.get("next_due_ms") is not None:
+        skipped = node.get("skipped_scans") or 0
+        scans = f", {skipped} state scan{'' if skipped == 1 else 's'} skipped" if skipped else ""
+        yield f"next window due at {instant(node['next_due_ms'])}{scans}"
 
 
 def _late_and_eviction(node: _Node, show_holder: bool) -> str:

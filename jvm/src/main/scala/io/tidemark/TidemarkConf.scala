@@ -120,6 +120,12 @@ object TidemarkConf {
     since = "0.1.0",
     Seq("2000000", "another number above zero"))(_.toIntOption.filter(_ > 0))
 
+  val Grain: TidemarkConf[Boolean] = choice(
+    "spark.tidemark.grain",
+    "Whether an aggregation by windows scans its state, and asks for a no-data batch, only if a window may have ended. " +
+      "With off it does both whenever the watermark has advanced, as in stock Spark. The rows are the same.",
+    default = true)("on" -> true, "off" -> false)
+
   val all: Seq[TidemarkConf[_]] =
     Seq(
       Enabled,
@@ -130,7 +136,8 @@ object TidemarkConf {
       MaxAhead,
       JoinIdleFollows,
       DowntimeIsSilence,
-      MaxSplits)
+      MaxSplits,
+      Grain)
 
   private val Prefix = "spark.tidemark."
 

@@ -50,6 +50,9 @@ package execution.streaming {
       type EventTimeWatermarkExec = flat.EventTimeWatermarkExec
       type SessionWindowStateStoreRestoreExec = flat.SessionWindowStateStoreRestoreExec
       type SessionWindowStateStoreSaveExec = flat.SessionWindowStateStoreSaveExec
+      type StatefulOperatorCustomMetric = flat.StatefulOperatorCustomMetric
+      type StatefulOperatorCustomSumMetric = flat.StatefulOperatorCustomSumMetric
+      type StatefulOperatorStateInfo = flat.StatefulOperatorStateInfo
       type StateStoreSaveExec = flat.StateStoreSaveExec
       type StateStoreWriter = flat.StateStoreWriter
       type StreamingDeduplicateExec = flat.StreamingDeduplicateExec
@@ -57,6 +60,8 @@ package execution.streaming {
       type StreamingGlobalLimitExec = flat.StreamingGlobalLimitExec
       type UpdateEventTimeColumnExec = flat.UpdateEventTimeColumnExec
       val EventTimeStats: flat.EventTimeStats.type = flat.EventTimeStats
+      val StatefulOperatorCustomSumMetric: flat.StatefulOperatorCustomSumMetric.type =
+        flat.StatefulOperatorCustomSumMetric
       val WatermarkSupport: flat.WatermarkSupport.type = flat.WatermarkSupport
     }
 

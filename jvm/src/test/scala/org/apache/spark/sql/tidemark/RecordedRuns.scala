@@ -19,7 +19,12 @@ final case class BatchRun(
     step: Int,
     rows: Seq[String],
     eventTime: Map[String, String],
-    operators: Seq[BatchRun.Operator])
+    operators: Seq[BatchRun.Operator]) {
+
+  /** Whether it read no rows, emitted none, and changed no state: stock Spark runs such batches, Tidemark may not. */
+  def didNothing: Boolean =
+    rows.isEmpty && !eventTime.contains("max") && operators.forall(o => o.updated + o.removed + o.late == 0)
+}
 
 object BatchRun {
   final case class Operator(name: String, rows: Long, updated: Long, removed: Long, late: Long)
@@ -103,10 +108,13 @@ trait RecordedRuns extends KeyedWatermarkTest {
     batches
   }
 
-  /** Fails at the first batch in which two runs differ. */
+  /** Fails at the first batch in which two runs differ. Batches that did nothing do not count. */
   protected def assertSameBatches(actual: Seq[BatchRun], expected: Seq[BatchRun]): Unit = {
-    actual.zip(expected).foreach { case (a, e) => assert(a === e, s"(batch ${e.id})") }
-    assert(actual.size === expected.size)
+    def counted(batches: Seq[BatchRun]) = batches.filterNot(_.didNothing)
+    counted(actual).zip(counted(expected)).foreach { case (a, e) =>
+      assert(a.copy(id = e.id) === e, s"(batch ${e.id})")
+    }
+    assert(counted(actual).size === counted(expected).size)
     ()
   }
 

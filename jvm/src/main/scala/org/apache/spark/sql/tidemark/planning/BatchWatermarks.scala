@@ -6,56 +6,64 @@ import io.tidemark.core.{Input, OperatorId, Side, Watermark}
 import io.tidemark.core.plan.OperatorWatermarks
 
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
-import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec, WindowGrid}
 import org.apache.spark.sql.tidemark.exec.clocks.ClockLimits
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
 /** What one batch writes into its plan: late watermarks of the batch before, eviction watermarks of its own.
   *
   * @param label the query's name, for messages
-  * @param own the watermarks of this batch
-  * @param previous those of the batch before
+  * @param late the watermarks of the batch before, by which rows are late
+  * @param eviction the watermarks of this batch, by which state is evicted
   * @param hasRunPrevious whether this run has executed the batch before: stock Spark, which evicts less, may have
   * @param readings what expressions of the plan read, by their ids
+  * @param scansWhenDue whether an aggregation by windows scans its state only if a window is due
+  * @param windows when the windows end that this run may have in state, for aggregations that have run in it; `None` for
+  *   one that may also have others
   * @param latestMillis event times after it move no clock (ms), by the id of the clocks; any does where there is none
   */
 private[tidemark] final case class BatchWatermarks(
     label: String,
-    own: OperatorWatermarks,
-    previous: OperatorWatermarks,
+    late: OperatorWatermarks,
+    eviction: OperatorWatermarks,
     hasRunPrevious: Boolean,
     readings: Map[UUID, Watermark],
+    scansWhenDue: Boolean,
+    windows: Map[OperatorId, Option[WindowGrid]],
     latestMillis: Map[UUID, Long],
     maxSplits: Int) {
 
-  def knows(writer: StateStoreWriter, side: Side): Boolean = own.inputs.contains(input(writer, side))
+  def knows(writer: StateStoreWriter, side: Side): Boolean = eviction.inputs.contains(input(writer, side))
 
-  def progress(writer: StateStoreWriter): Long = own.progress(operator(writer)).getOrElse(0L)
+  def progress(writer: StateStoreWriter): Long = eviction.progress(operator(writer)).getOrElse(0L)
 
   /** Rows at or before it are late (ms). Undefined is 0, as in Spark: event time begins with the epoch. */
   def lateMillis(writer: StateStoreWriter, side: Side): Long =
-    previous.inputs.get(input(writer, side)).fold(0L)(_.input.watermark.sparkMillis)
+    late.inputs.get(input(writer, side)).fold(0L)(_.input.watermark.sparkMillis)
 
   /** The state of that side is evicted up to here (ms); `None` if it never is. */
-  def evictedMillis(writer: StateStoreWriter, side: Side): Option[Long] = evicted(own, writer, side).map(_.sparkMillis)
+  def evictedMillis(writer: StateStoreWriter, side: Side): Option[Long] =
+    evicted(eviction, writer, side).map(_.sparkMillis)
 
   /** The same by the watermarks of the batch before. */
   def lateEvictedMillis(writer: StateStoreWriter, side: Side): Option[Long] =
-    evicted(previous, writer, side).map(_.sparkMillis)
+    evicted(late, writer, side).map(_.sparkMillis)
 
   /** Up to where the batch before has evicted it; `None` where that is not known. */
   def evictedBeforeMillis(writer: StateStoreWriter, side: Side): Option[Long] =
     if (!hasRunPrevious) None
-    else evicted(previous, writer, side).flatMap(_.millis)
+    else evicted(late, writer, side).flatMap(_.millis)
 
   private def evicted(in: OperatorWatermarks, writer: StateStoreWriter, side: Side): Option[Watermark] =
     in.inputs.get(input(writer, side)).flatMap(_.evicted).map(_.watermark)
 
   def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): OperatorInputExec = {
     val at = input(writer, side)
-    val late =
-      if (exec.active.isDefined && LateRowFilters.haveLateRows(writer, exec)) Some(lateMillis(writer, side)) else None
-    val levels = OperatorInputExec.Watermarks(Some(at), late, notes = own.inputs.get(at).exists(_.keepsLedger))
+    val lateMillis =
+      if (exec.active.isDefined && LateRowFilters.haveLateRows(writer, exec)) Some(this.lateMillis(writer, side))
+      else None
+    val levels =
+      OperatorInputExec.Watermarks(Some(at), lateMillis, notes = eviction.inputs.get(at).exists(_.keepsLedger))
     if (exec.levels == levels) exec else exec.copy(levels = levels)
   }
 

@@ -51,7 +51,8 @@ private[tidemark] object ClockSteps {
         val next = for {
           from <- evicted(standing)
           to <- evicted(now)
-          end <- save.keyExpressions.flatMap(WindowEnds.next(plan, _, from * 1000L)).minOption
+          end <- save.keyExpressions.flatMap(key => WindowEnds.of(save.child, key.exprId)).flatMap(_.next(from *
+            1000L)).minOption
         } yield end <= to * 1000L
         next.getOrElse(true)
       // Timers, sessions and single rows may be due at any time.

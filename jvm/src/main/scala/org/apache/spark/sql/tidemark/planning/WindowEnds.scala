@@ -1,44 +1,42 @@
 package org.apache.spark.sql.tidemark.planning
 
-import scala.util.Try
-
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.{ExpandExec, SparkPlan, UnionExec}
-import org.apache.spark.sql.types.{LongType, TimestampType}
+import org.apache.spark.sql.tidemark.exec.WindowGrid
 
-/** When windows end, computed from the expressions of Spark's `window(...)` column. Times are µs since the epoch. */
+/** Finds the `window(...)` that makes a column of a plan. */
 private[tidemark] object WindowEnds {
 
-  /** The first end of a window after that time; `None` if the column is no such window, or if its expressions are not
-    * in the plan.
+  /** When the windows of a column end; `None` if the column is no window, or if not all of its expressions are in the plan.
+    *
+    * @param plan has the column in its output
     */
-  def next(plan: SparkPlan, column: Expression, afterMicros: Long): Option[Long] = column match {
-    case window: Attribute =>
-      val ends = made(plan, window.exprId).map(end(_, afterMicros))
-      // A time is in several sliding windows.
-      if (ends.isEmpty || ends.exists(_.isEmpty)) None else ends.flatten.filter(_ > afterMicros).minOption
-    case _ => None
+  def of(plan: SparkPlan, column: ExprId): Option[WindowGrid] = plan match {
+    case union: UnionExec if union.output.exists(_.exprId == column) =>
+      val at = union.output.indexWhere(_.exprId == column)
+      together(union.children.map(input => of(input, input.output(at).exprId)))
+    case expand: ExpandExec if expand.output.exists(_.exprId == column) =>
+      val at = expand.output.indexWhere(_.exprId == column)
+      // One for each sliding window that a time is in.
+      together(expand.projections.map(_(at)).distinct.map(made(expand, _)))
+    case node =>
+      node.expressions.flatMap(_.collect {
+        case alias: Alias if alias.exprId == column => alias.child
+      }).distinct match {
+        case Seq() => below(node, column)
+        case Seq(expression) => made(node, expression)
+        case _ => None
+      }
   }
 
-  private def made(plan: SparkPlan, id: ExprId): Seq[Expression] = plan.collect { case node => node }.flatMap {
-    case union: UnionExec if union.output.exists(_.exprId == id) =>
-      val at = union.output.indexWhere(_.exprId == id)
-      union.children.flatMap(input => made(input, input.output(at).exprId))
-    case expand: ExpandExec if expand.output.exists(_.exprId == id) =>
-      val at = expand.output.indexWhere(_.exprId == id)
-      expand.projections.map(_(at)).filterNot(_.isInstanceOf[Attribute])
-    case node => node.expressions.collect { case made: Alias if made.exprId == id => made.child }
-  }.distinct
-
-  private def end(made: Expression, timeMicros: Long): Option[Long] = {
-    val ends = made.collect { case window: CreateNamedStruct => window }.headOption.flatMap { window =>
-      window.dataType.fieldNames.zip(window.valExprs).collectFirst { case ("end", end) => end }
-    }
-    val atThatTime = ends.map(_.transform {
-      case PreciseTimestampConversion(_, TimestampType, LongType) => Literal(timeMicros, LongType)
-    })
-    atThatTime.filter(end => end.references.isEmpty && end.deterministic)
-      .flatMap(end => Try(end.eval()).toOption)
-      .collect { case micros: Long => micros }
+  private def made(node: SparkPlan, expression: Expression): Option[WindowGrid] = expression match {
+    case renamed: Attribute => below(node, renamed.exprId)
+    case window => WindowGrid.of(window)
   }
+
+  private def below(node: SparkPlan, column: ExprId): Option[WindowGrid] =
+    node.children.find(_.output.exists(_.exprId == column)).flatMap(of(_, column))
+
+  private def together(inputs: Seq[Option[WindowGrid]]): Option[WindowGrid] =
+    if (inputs.forall(_.nonEmpty)) inputs.flatten.reduceOption(_ ++ _) else None
 }

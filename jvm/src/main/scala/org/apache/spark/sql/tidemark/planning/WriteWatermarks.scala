@@ -17,7 +17,10 @@ import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 private[tidemark] object WriteWatermarks {
 
   def apply(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan =
-    LateRowsMetricsExec.over(write(plan, watermarks))
+    LateRowsMetricsExec.over(scanning(write(plan, watermarks), watermarks))
+
+  private def scanning(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan =
+    if (watermarks.scansWhenDue) DueWindows.in(plan, watermarks) else plan
 
   /** The plan with the watermarks that its expressions read. */
   def readIn(plan: SparkPlan)(read: WatermarkExpression => WatermarkExpression): SparkPlan = plan.transformUp {

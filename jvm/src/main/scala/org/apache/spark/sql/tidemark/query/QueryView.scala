@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.query
 import java.util.UUID
 
 import io.tidemark.TidemarkError
-import io.tidemark.core.{Input, OriginName}
+import io.tidemark.core.{Input, OperatorId, OriginName}
 import io.tidemark.core.memory.{BatchStart, OriginRules, WatermarkEntry}
 import io.tidemark.core.plan.Decision
 import io.tidemark.core.splits.Splits
@@ -24,17 +24,24 @@ private[tidemark] object QueryView {
   final case class Waiting(recalled: Recalled) extends State
 
   /** @param lateRows rows of each operator's inputs that were late since this run began
+    * @param windows the aggregations that have run since this run began
     * @param notes what a user should know of the query, though it runs
     */
   final case class Planned(
       snapshot: Snapshot,
       origins: PlanOrigins,
       lateRows: Map[Input, LateRows.Total],
+      windows: Map[OperatorId, WindowState],
       notes: Seq[TidemarkError])
       extends State {
 
     /** The same after a batch has ended, with the late rows of that batch. */
-    def after(batch: Long, entry: WatermarkEntry, late: Map[Input, LateRows]): Planned = copy(
+    def after(
+        batch: Long,
+        entry: WatermarkEntry,
+        late: Map[Input, LateRows],
+        windows: Map[OperatorId, WindowState]): Planned = copy(
+      windows = windows,
       snapshot = snapshot.copy(entry = entry, decision = entry.standing, decidedAt = None),
       lateRows = lateRows ++ late.collect {
         case (input, more) if more.rows > 0 || !lateRows.contains(input) =>

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.query
 import java.util.UUID
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{Input, OriginName, Watermark}
+import io.tidemark.core.{Input, OperatorId, OriginName, Watermark}
 import io.tidemark.core.memory.{BatchStart, Observation, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, Propagation, WentBack}
 import io.tidemark.core.splits.SplitNameTable
@@ -46,6 +46,9 @@ private[tidemark] final class QueryWatermarks(
   // The last batch of this run that has ended, and the one after it as far as it is decided.
   private var ended = Option.empty[PlannedBatch]
   private var planned = Option.empty[PlannedBatch]
+
+  // The aggregations by windows that have run in this run.
+  private var windows = Map.empty[OperatorId, WindowState]
 
   @volatile private var published: Option[QueryView.State] = waiting
 
@@ -132,7 +135,7 @@ private[tidemark] final class QueryWatermarks(
     val more = plan.notes.distinct.filterNot(notes.contains)
     more.foreach(note => logWarning(s"$label: ${note.message}"))
     val snapshot = QueryView.Snapshot(plan, entry, decision, Some(start), origins.rules)
-    published = Some(QueryView.Planned(snapshot, origins, lateRows, notes ++ more))
+    published = Some(QueryView.Planned(snapshot, origins, lateRows, windows, notes ++ more))
   }
 
   /** A batch that is being decided, or the last one that has ended. */
@@ -145,10 +148,12 @@ private[tidemark] final class QueryWatermarks(
       TidemarkError.TakeoverFailed(label, s"the watermarks of batch $id were never computed")))
     BatchWatermarks(
       label,
-      at.eviction,
       at.late,
+      at.eviction,
       resumed.hasRun(id - 1),
       at.readings,
+      settings.scansWhenDue,
+      windows.view.mapValues(_.grid).toMap,
       latestMillis(at.start),
       settings.maxSplits)
   }
@@ -166,8 +171,15 @@ private[tidemark] final class QueryWatermarks(
   /** What Spark's own logs keep as the watermark of the query: the minimum of the origins. Spark can continue from it. */
   def sparkMillis: Long = entry.standing.least(origins.names).sparkMillis
 
-  /** Takes in what a batch has seen, and makes it durable. */
-  def batchEnded(id: Long, endMillis: Long, seen: Observation, lateRows: Map[Input, LateRows]): Unit = {
+  /** Takes in what a batch has seen, and makes it durable.
+    * @param aggregations each aggregation in the batch's plan
+    */
+  def batchEnded(
+      id: Long,
+      endMillis: Long,
+      seen: Observation,
+      lateRows: Map[Input, LateRows],
+      aggregations: Map[OperatorId, WindowState]): Unit = {
     val batch = planned.filter(_.batch == id).getOrElse(
       throw new IllegalStateException(s"batch $id ended but was never planned"))
     val downtime = resumed.downtimeIn(id)
@@ -178,7 +190,8 @@ private[tidemark] final class QueryWatermarks(
     log.write(entry)
     ended = Some(batch.copy(plan = None))
     planned = None
-    published = view.map(_.after(id, entry, lateRows))
+    windows = windows ++ aggregations.map { case (id, now) => id -> windows.get(id).fold(now)(_.and(now)) }
+    published = view.map(_.after(id, entry, lateRows, windows))
   }
 
   private def observe(batch: PlannedBatch, endMillis: Long, seen: Observation): WatermarkEntry = {

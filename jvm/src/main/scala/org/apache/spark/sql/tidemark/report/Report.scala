@@ -135,7 +135,7 @@ private[tidemark] object Report {
           PlanShape.postOrder(in).exists(_.isInstanceOf[PlanShape.Origin])
         }
         Seq("inputs_without_event_time" -> list(leftOut.map { case (_, index) => Int.box(index) }))
-      case one: PlanShape.Stateful => operator(one.id) ++ levels(one, Input(one.id, Side.Left))
+      case one: PlanShape.Stateful => operator(one.id) ++ levels(one, Input(one.id, Side.Left)) ++ windows(one.id)
       case join: PlanShape.Join =>
         val sides = Seq[Side](Side.Left, Side.Right).map { side =>
           obj(("side" -> side.name) +: levels(join, Input(join.id, side)): _*)
@@ -148,6 +148,14 @@ private[tidemark] object Report {
       Seq(
         "id" -> id.value,
         "late_rows" -> lateRows.collect { case (input, rows) if input.operator == id => rows.all.rows }.sum)
+
+    /** Only for aggregations of which it is known when their windows end. */
+    private def windows(id: OperatorId): Seq[(String, Any)] =
+      for {
+        state <- query.windows.get(id).toSeq
+        next <- state.nextMillis.toSeq
+        field <- Seq("next_due_ms" -> next, "skipped_scans" -> state.skippedScans)
+      } yield field
 
     private def levels(operator: PlanShape, input: Input): Seq[(String, Any)] = {
       val (judged, now) = (late.inputs.get(input), eviction.inputs.get(input))

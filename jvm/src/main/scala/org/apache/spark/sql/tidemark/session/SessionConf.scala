@@ -16,6 +16,7 @@ private[tidemark] object SessionConf {
   def joinIdleFollows(conf: SQLConf): Boolean = read(conf, TidemarkConf.JoinIdleFollows)
   def downtimeIsSilence(conf: SQLConf): Boolean = read(conf, TidemarkConf.DowntimeIsSilence)
   def maxSplits(conf: SQLConf): Int = read(conf, TidemarkConf.MaxSplits)
+  def grain(conf: SQLConf): Boolean = read(conf, TidemarkConf.Grain)
   def unboundedJoin(conf: SQLConf): TidemarkConf.Unbounded = read(conf, TidemarkConf.UnboundedJoin)
 
   /** The setting of Spark's own because of which queries are left to Spark, if there is one. */
@@ -48,4 +49,7 @@ private[tidemark] object SessionConf {
 }
 
 /** The settings of one query, as they were when its first batch was planned. */
-private[tidemark] final case class QuerySettings(unboundedJoin: TidemarkConf.Unbounded, maxSplits: Int)
+private[tidemark] final case class QuerySettings(
+    unboundedJoin: TidemarkConf.Unbounded,
+    maxSplits: Int,
+    scansWhenDue: Boolean)

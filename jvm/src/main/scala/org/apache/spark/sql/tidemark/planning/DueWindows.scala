@@ -1,0 +1,70 @@
+package org.apache.spark.sql.tidemark.planning
+
+import io.tidemark.core.OperatorId
+
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreSaveExec, StateStoreWriter}
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter}
+import org.apache.spark.sql.tidemark.exec.{DueAggregationExec, WindowsDue}
+import org.apache.spark.sql.tidemark.functions.WatermarkExpression
+
+/** Lets aggregations by windows scan their state only if a window may have ended, and ask for a no-data batch only then.
+  *
+  * No row differs. A window is due in a batch if it ends after the watermark of the batch before and not after this
+  * batch's. Windows that end earlier have left the state: this run has scanned it since, and their later rows are late.
+  */
+private[tidemark] object DueWindows {
+
+  def in(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan = {
+    val windows = plan.collect { case save: StateStoreSaveExec => id(save) -> due(save, watermarks) }
+      .collect { case (operator, Some(due)) => operator -> due }.toMap
+    if (windows.isEmpty) plan
+    else {
+      val asksOnlyWhenDue = !plan.exists(needsEachAdvance(_, windows.keySet))
+      plan.transformUp {
+        case save: StateStoreSaveExec if windows.contains(id(save)) =>
+          val due = windows(id(save)).copy(asksOnlyWhenDue = asksOnlyWhenDue)
+          save match {
+            case same: DueAggregationExec if same.due == due => same
+            case _ => DueAggregationExec.of(save, save.child, due)
+          }
+      }
+    }
+  }
+
+  /** `None` for an aggregation that goes by something else than windows that the plan makes. */
+  private def due(save: StateStoreSaveExec, watermarks: BatchWatermarks): Option[WindowsDue] = {
+    val known = watermarks.windows.get(OperatorId(id(save)))
+    for {
+      before <- save.eventTimeWatermarkForLateEvents
+      now <- save.eventTimeWatermarkForEviction
+      if LateRowFilters.of(save) == LateRowFilter.Aggregation && known.forall(_.nonEmpty)
+      column <- save.keyExpressions.find(EventTimeColumns.isMarked)
+      if save.child.output.find(EventTimeColumns.isMarked).exists(_.exprId == column.exprId)
+      // Spark leaves empty inputs of a union out of a batch. Their windows stay in state.
+      grid <- WindowEnds.of(save.child, column.exprId).map(made => known.flatten.fold(made)(_ ++ made))
+      first <- grid.next(before * 1000L)
+      isDue = first <= now * 1000L
+      next <- if (isDue) grid.next(now * 1000L) else Some(first)
+    } yield {
+      val scan = if (known.isEmpty) WindowsDue.First else if (isDue) WindowsDue.Whole else WindowsDue.Skipped
+      WindowsDue(save.keyExpressions.indexOf(column), grid, next, scan, asksOnlyWhenDue = false)
+    }
+  }
+
+  /** Whether something in the plan goes by each advance of the watermark without asking for a no-data batch itself: an
+    * operator that drops late rows, or an expression that reads a watermark.
+    */
+  private def needsEachAdvance(node: SparkPlan, windows: Set[Long]): Boolean = node match {
+    case writer: StateStoreWriter if windows(id(writer)) => false
+    case writer: StateStoreWriter => dropsLateRows(writer) && !writer.shouldRunAnotherBatch(Long.MaxValue)
+    case other => WatermarkExpression.isIn(other)
+  }
+
+  private def dropsLateRows(writer: StateStoreWriter): Boolean = {
+    val filter = LateRowFilters.of(writer)
+    Seq(filter.withInput, filter.withoutInput).exists(_ != LateRowFilter.Dropper.Nothing)
+  }
+
+  private def id(writer: StateStoreWriter): Long = writer.stateInfo.get.operatorId
+}

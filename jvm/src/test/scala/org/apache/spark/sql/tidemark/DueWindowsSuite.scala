@@ -1,0 +1,123 @@
+package org.apache.spark.sql.tidemark
+
+import java.time.Instant
+
+import scala.util.Random
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.Histories._
+import org.apache.spark.sql.tidemark.exec.DueAggregationExec
+
+/** State of windows is scanned, and a no-data batch runs, only if a window may have ended. */
+class DueWindowsSuite extends StockComparison {
+  import testImplicits._
+
+  private def hourly(events: DataFrame): DataFrame =
+    events.groupBy(window($"t", "1 hour")).count().select(date_format($"window.end", "HH:mm"), $"count")
+
+  /** For each batch so far whether it skipped the scan of the state of the last operator. */
+  private def skipped(expected: Boolean*) = Execute { (query: StreamExecution) =>
+    val batches = query.recentProgress.filter(_.stateOperators.nonEmpty).map { batch =>
+      batch.batchId -> (batch.stateOperators.head.customMetrics.get(DueAggregationExec.SkippedScans) == 1L)
+    }
+    assert(batches.toSeq.distinct === expected.zipWithIndex.map { case (skip, batch) => batch.toLong -> skip })
+  }
+
+  for (store <- Seq("HDFS", "RocksDB"))
+    test(s"between two ends of windows no state is scanned and no batch without data runs, $store") {
+      val conf = if (store == "HDFS") Nil
+      else Seq(SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName)
+      withSQLConf(conf: _*) {
+        val (stream, df) = timed("t", "0 seconds")
+        val toTheFirstWatermark = Seq(false, false)
+        testStream(hourly(df))(
+          AddData(stream, 1 -> at("10:00")),
+          CheckNewAnswer(),
+          skipped(toTheFirstWatermark: _*),
+          AddData(stream, 1 -> at("10:30")),
+          CheckNewAnswer(),
+          AddData(stream, 1 -> at("10:59")),
+          CheckNewAnswer(),
+          skipped(toTheFirstWatermark ++ Seq(true, true): _*),
+          AddData(stream, 1 -> at("11:00")),
+          CheckNewAnswer("11:00" -> 3L),
+          skipped(toTheFirstWatermark ++ Seq(true, true, true, false): _*),
+          AddData(stream, 1 -> at("10:59"), 1 -> at("11:59")),
+          CheckNewAnswer(),
+          skipped(toTheFirstWatermark ++ Seq(true, true, true, false, true): _*))
+      }
+    }
+
+  test("the plan says when the next window is due") {
+    val (stream, df) = timed("t", "0 seconds")
+    def plan(words: String) = Execute { query =>
+      assert(query.lastExecution.executedPlan.toString.contains(words))
+    }
+    testStream(hourly(df))(
+      AddData(stream, 1 -> at("10:00")),
+      CheckNewAnswer(),
+      plan("next window due at 2024-03-01T11:00:00Z"),
+      AddData(stream, 1 -> at("10:30")),
+      CheckNewAnswer(),
+      plan("no window due until 2024-03-01T11:00:00Z"))
+  }
+
+  /** Runs a query with the setting on, with it off and on stock Spark: the batches that do something are the same. */
+  private def same(name: String, mode: String = "append", history: History = wandering(1), saves: Boolean = true)(
+      query: DataFrame => DataFrame): Unit =
+    test(s"the rows are the same: $name, in $mode mode") {
+      val off = withGrain("off")(run(mode, history, query))
+      val on = run(mode, history, query)
+      assertSameBatches(on, off)
+      assertSameBatches(on, stock(run(mode, history, query)))
+      assert(on.exists(_.rows.nonEmpty))
+      if (saves) assert(on.size < off.size) else assert(on.size === off.size)
+    }
+
+  private def withGrain[A](grain: String)(body: => A): A = {
+    var result = Option.empty[A]
+    withSQLConf("spark.tidemark.grain" -> grain) { result = Some(body) }
+    result.get
+  }
+
+  for (mode <- Seq("append", "update")) {
+    same("hours", mode)(_.groupBy(window($"t", "1 hour"), $"id").count())
+    same("overlapping windows", mode)(_.groupBy(window($"t", "1 hour", "25 minutes", "7 minutes")).agg(sum("id")))
+    same("a window that is renamed", mode)(
+      _.select($"id", window($"t", "1 hour").as("hour")).select($"hour".as("h"), $"id").groupBy("h").count())
+    same("before 1970", mode, wandering(1, Instant.parse("1970-01-01T00:10:00Z")))(
+      _.groupBy(window($"t", "20 minutes")).count())
+  }
+
+  same("windows of microseconds")(_.groupBy(window($"t", "1800 seconds 1 microsecond", "900 seconds")).count())
+  same("windows of windows")(
+    _.groupBy(window($"t", "20 minutes"), $"id").count().groupBy(window($"window", "1 hour")).agg(sum("count")))
+  same("a union of windows of two lengths") { events =>
+    val halves = events.groupBy(window($"t", "30 minutes").as("w")).agg(max("id").as("most"))
+    halves.groupBy(window($"w", "1 hour").as("w")).agg(max("most")).select($"w.end", lit(1))
+  }
+  same("windows behind a deduplication", saves = false)(
+    _.dropDuplicates("id", "t").groupBy(window($"t", "1 hour")).count())
+  same("times, not windows", saves = false)(_.groupBy($"t").count())
+
+  testMore("random windows") {
+    val random = new Random(5)
+    for (_ <- 1 to 12) {
+      val size = 1 + random.nextInt(2400000)
+      val slide = 1 + random.nextInt(size)
+      val start = random.nextInt(slide)
+      val (mode, seed) = (Seq("append", "update")(random.nextInt(2)), random.nextInt(100))
+      // In milliseconds, so that few windows overlap and the state stays small.
+      val windows = if (size / slide > 20) window($"t", s"$size milliseconds")
+      else window($"t", s"$size milliseconds", s"$slide milliseconds", s"$start milliseconds")
+      def query(events: DataFrame) = events.groupBy(windows).count()
+      withClue(s"size $size, slide $slide, start $start, $mode, history $seed: ") {
+        assertSameBatches(run(mode, wandering(seed), query), stock(run(mode, wandering(seed), query)))
+      }
+    }
+  }
+}
