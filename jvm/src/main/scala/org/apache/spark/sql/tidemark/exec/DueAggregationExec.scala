@@ -9,7 +9,6 @@ import org.apache.spark.sql.execution.metric.SQLMetrics
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.util.LongAccumulator
 
 /** Spark's aggregation by windows, which scans its state only if a window in it may have ended.
   *
@@ -27,7 +26,9 @@ final class DueAggregationExec private[tidemark] (
     eventTimeWatermarkForEviction: Option[Long],
     stateFormatVersion: Int,
     child: SparkPlan,
-    val due: WindowsDue)
+    val due: WindowsDue,
+    // A parameter, because Spark's constructor may use it.
+    override private[sql] val stateManager: DueAggregationExec.Manager)
     extends StateStoreSaveExec(
       keyExpressions,
       stateInfo,
@@ -38,15 +39,29 @@ final class DueAggregationExec private[tidemark] (
       child) {
   import DueAggregationExec._
 
-  /** How many windows in state do not end when they should by the plan; counted in the first batch of a run. */
-  val strangers: LongAccumulator = sparkContext.longAccumulator
+  /** As Spark copies a node. */
+  def this(
+      keyExpressions: Seq[Attribute],
+      stateInfo: Option[StatefulOperatorStateInfo],
+      outputMode: Option[OutputMode],
+      eventTimeWatermarkForLateEvents: Option[Long],
+      eventTimeWatermarkForEviction: Option[Long],
+      stateFormatVersion: Int,
+      child: SparkPlan,
+      due: WindowsDue) =
+    this(
+      keyExpressions,
+      stateInfo,
+      outputMode,
+      eventTimeWatermarkForLateEvents,
+      eventTimeWatermarkForEviction,
+      stateFormatVersion,
+      child,
+      due,
+      DueAggregationExec.manager(keyExpressions, child.output, stateFormatVersion, due))
 
-  // Spark opens one iterator over the state in append mode, and another in update mode, only to find what is due.
-  override private[sql] val stateManager: StreamingAggregationStateManager = {
-    val scan = StateScan.of(due, keyExpressions, strangers)
-    if (stateFormatVersion == 1) new ScannedV1(keyExpressions, child.output, scan)
-    else new ScannedV2(keyExpressions, child.output, scan)
-  }
+  /** Whether the first scan of a run has found windows that do not end when those of the plan do. */
+  def hasStrangers: Boolean = stateManager.scan.hasStrangers
 
   override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] =
     StatefulOperatorCustomSumMetric(SkippedScans, "number of state scans skipped, as no window was due") +:
@@ -62,7 +77,7 @@ final class DueAggregationExec private[tidemark] (
   }
 
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
-    super.shouldRunAnotherBatch(newInputWatermark) && (due.isAskedFor(newInputWatermark) || !strangers.isZero)
+    super.shouldRunAnotherBatch(newInputWatermark) && (due.isAskedFor(newInputWatermark) || hasStrangers)
 
   override def nodeName: String = "StateStoreSave"
 
@@ -101,14 +116,28 @@ private[tidemark] object DueAggregationExec {
       child,
       due)
 
-  private final class ScannedV1(keys: Seq[Attribute], input: Seq[Attribute], scan: StateScan)
-      extends StreamingAggregationStateManagerImplV1(keys, input) {
+  /** What the operator does with state. Spark opens an iterator over all of it only to find what is due. */
+  sealed trait Scanned {
+    def scan: StateScan
+  }
+  type Manager = StreamingAggregationStateManagerBaseImpl with Scanned
+
+  private def manager(keys: Seq[Attribute], input: Seq[Attribute], version: Int, due: WindowsDue): Manager = {
+    val scan = StateScan.of(due, keys)
+    if (version == 1) new ManagerV1(keys, input, scan) else new ManagerV2(keys, input, scan)
+  }
+
+  // In append mode Spark scans the pairs, in update mode the keys.
+  private final class ManagerV1(keys: Seq[Attribute], input: Seq[Attribute], val scan: StateScan)
+      extends StreamingAggregationStateManagerImplV1(keys, input)
+      with Scanned {
     override def iterator(store: ReadStateStore): Iterator[UnsafeRowPair] = scan.over(super.iterator(store))(_.key)
     override def keys(store: ReadStateStore): Iterator[UnsafeRow] = scan.over(super.keys(store))(identity)
   }
 
-  private final class ScannedV2(keys: Seq[Attribute], input: Seq[Attribute], scan: StateScan)
-      extends StreamingAggregationStateManagerImplV2(keys, input) {
+  private final class ManagerV2(keys: Seq[Attribute], input: Seq[Attribute], val scan: StateScan)
+      extends StreamingAggregationStateManagerImplV2(keys, input)
+      with Scanned {
     override def iterator(store: ReadStateStore): Iterator[UnsafeRowPair] = scan.over(super.iterator(store))(_.key)
     override def keys(store: ReadStateStore): Iterator[UnsafeRow] = scan.over(super.keys(store))(identity)
   }

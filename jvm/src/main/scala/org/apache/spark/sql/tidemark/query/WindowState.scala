@@ -22,7 +22,7 @@ private[tidemark] object WindowState {
 
   /** After one batch, from its plan. */
   def of(save: StateStoreSaveExec): WindowState = save match {
-    case node: DueAggregationExec if node.strangers.isZero =>
+    case node: DueAggregationExec if !node.hasStrangers =>
       val skipped = if (node.due.scan == WindowsDue.Skipped) 1L else 0L
       WindowState(Some(node.due.grid), Some(node.due.nextMillis), skipped)
     case _ => WindowState(None, None, 0L)
