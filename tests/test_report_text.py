@@ -25,6 +25,19 @@ def test_a_report_reads_as_its_golden_text(name: str) -> None:
     assert str(Report(data(name))) + "\n" == (GOLDEN / f"{name}.txt").read_text()
 
 
+def test_an_aggregation_says_when_its_next_window_is_due() -> None:
+    windows = {"operator": "aggregation", "id": 0, "late_ms": 0, "eviction_ms": 0, "columns": []}
+    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "origins": []}
+
+    def said(**fields: int) -> str:
+        return str(Report({**query, "plan": {**windows, **fields}}))
+
+    assert "next window" not in said()
+    assert said(next_due_ms=3_600_000).endswith("next window due at 1970-01-01T01:00:00Z")
+    assert said(next_due_ms=0, skipped_scans=1).endswith("Z, 1 state scan skipped")
+    assert said(next_due_ms=0, skipped_scans=12).endswith("Z, 12 state scans skipped")
+
+
 def test_a_query_left_to_spark_says_why() -> None:
     left = {
         "query": {"id": "5f1c", "runId": "a2b0", "name": None},

@@ -123,7 +123,7 @@ private[tidemark] object DueAggregationExec {
   type Manager = StreamingAggregationStateManagerBaseImpl with Scanned
 
   private def manager(keys: Seq[Attribute], input: Seq[Attribute], version: Int, due: WindowsDue): Manager = {
-    val scan = StateScan.of(due, keys)
+    val scan = StateScan.of(due)
     if (version == 1) new ManagerV1(keys, input, scan) else new ManagerV2(keys, input, scan)
   }
 

@@ -1,7 +1,9 @@
 package org.apache.spark.sql.tidemark.exec
 
+import scala.collection.mutable
+
 import org.apache.spark.SparkContext
-import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression, Predicate, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.util.LongAccumulator
 
 /** How a task scans the state of an aggregation by windows. */
@@ -16,12 +18,10 @@ private[tidemark] sealed trait StateScan extends Serializable {
 
 private[tidemark] object StateScan {
 
-  def of(due: WindowsDue, keys: Seq[Attribute]): StateScan = due.scan match {
+  def of(due: WindowsDue): StateScan = due.scan match {
     case WindowsDue.Skipped => Nothing
     case WindowsDue.Whole => Whole
-    case WindowsDue.First =>
-      val window = keys(due.keyOrdinal)
-      new Checked(due.grid.excludes(BoundReference(due.keyOrdinal, window.dataType, window.nullable)), keys)
+    case WindowsDue.First => new Checked(due.grid, due.keyOrdinal)
   }
 
   private case object Nothing extends StateScan {
@@ -32,18 +32,27 @@ private[tidemark] object StateScan {
     override def over[A](state: => Iterator[A])(key: A => UnsafeRow): Iterator[A] = state
   }
 
-  /** Counts the keys for which the predicate is true. */
-  private final class Checked(predicate: Expression, keys: Seq[Attribute]) extends StateScan {
+  /** Counts the keys whose window does not end on the grid. */
+  private final class Checked(grid: WindowGrid, keyOrdinal: Int) extends StateScan {
     private val strangers: LongAccumulator = SparkContext.getActive.get.longAccumulator
 
     override def hasStrangers: Boolean = !strangers.isZero
 
     override def over[A](state: => Iterator[A])(key: A => UnsafeRow): Iterator[A] = {
-      val isStranger = Predicate.create(predicate, keys)
+      // Many keys have the same few windows.
+      val isOnGrid = mutable.LongMap.empty[Boolean]
       state.map { row =>
-        if (isStranger.eval(key(row))) strangers.add(1)
+        val keys = key(row)
+        if (!keys.isNullAt(keyOrdinal)) {
+          val end = keys.getStruct(keyOrdinal, WindowFields).getLong(EndOrdinal)
+          if (!isOnGrid.getOrElseUpdate(end, grid.has(end))) strangers.add(1)
+        }
         row
       }
     }
   }
+
+  // A window is its start and its end. Spark evicts by the second field of a struct.
+  private val WindowFields = 2
+  private val EndOrdinal = 1
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvider, RocksDBStateStoreProvider}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.columns.EventTimeColumns
 
 /** Whether a watermark that advanced by the wall clock alone is worth a no-data batch: only if it may close something.
   *
@@ -51,8 +52,8 @@ private[tidemark] object ClockSteps {
         val next = for {
           from <- evicted(standing)
           to <- evicted(now)
-          end <- save.keyExpressions.flatMap(key => WindowEnds.of(save.child, key.exprId)).flatMap(_.next(from *
-            1000L)).minOption
+          window <- save.keyExpressions.find(EventTimeColumns.isMarked)
+          end <- WindowEnds.of(save.child, window.exprId).flatMap(_.next(from * 1000L))
         } yield end <= to * 1000L
         next.getOrElse(true)
       // Timers, sessions and single rows may be due at any time.

@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreSa
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter}
 import org.apache.spark.sql.tidemark.exec.{DueAggregationExec, WindowsDue}
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
+import org.apache.spark.sql.types.StructType
 
 /** Lets aggregations by windows scan their state only if a window may have ended, and ask for a no-data batch only then.
   *
@@ -16,8 +17,8 @@ import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 private[tidemark] object DueWindows {
 
   def in(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan = {
-    val windows = plan.collect { case save: StateStoreSaveExec => id(save) -> due(save, watermarks) }
-      .collect { case (operator, Some(due)) => operator -> due }.toMap
+    val found = plan.collect { case save: StateStoreSaveExec => due(save, watermarks).map(id(save) -> _) }
+    val windows = found.flatten.toMap
     if (windows.isEmpty) plan
     else {
       val asksOnlyWhenDue = !plan.exists(needsEachAdvance(_, windows.keySet))
@@ -39,7 +40,7 @@ private[tidemark] object DueWindows {
       before <- save.eventTimeWatermarkForLateEvents
       now <- save.eventTimeWatermarkForEviction
       if LateRowFilters.of(save) == LateRowFilter.Aggregation && known.forall(_.nonEmpty)
-      column <- save.keyExpressions.find(EventTimeColumns.isMarked)
+      column <- save.keyExpressions.find(a => EventTimeColumns.isMarked(a) && a.dataType.isInstanceOf[StructType])
       if save.child.output.find(EventTimeColumns.isMarked).exists(_.exprId == column.exprId)
       // Spark leaves empty inputs of a union out of a batch. Their windows stay in state.
       grid <- WindowEnds.of(save.child, column.exprId).map(made => known.flatten.fold(made)(_ ++ made))

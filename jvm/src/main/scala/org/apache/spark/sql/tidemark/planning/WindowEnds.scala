@@ -18,20 +18,19 @@ private[tidemark] object WindowEnds {
     case expand: ExpandExec if expand.output.exists(_.exprId == column) =>
       val at = expand.output.indexWhere(_.exprId == column)
       // One for each sliding window that a time is in.
-      together(expand.projections.map(_(at)).distinct.map(made(expand, _)))
+      made(expand, expand.projections.map(_(at)).distinct)
     case node =>
       node.expressions.flatMap(_.collect {
         case alias: Alias if alias.exprId == column => alias.child
       }).distinct match {
         case Seq() => below(node, column)
-        case Seq(expression) => made(node, expression)
-        case _ => None
+        case expressions => made(node, expressions)
       }
   }
 
-  private def made(node: SparkPlan, expression: Expression): Option[WindowGrid] = expression match {
-    case renamed: Attribute => below(node, renamed.exprId)
-    case window => WindowGrid.of(window)
+  private def made(node: SparkPlan, expressions: Seq[Expression]): Option[WindowGrid] = expressions match {
+    case Seq(renamed: Attribute) => below(node, renamed.exprId)
+    case windows => WindowGrid.of(windows)
   }
 
   private def below(node: SparkPlan, column: ExprId): Option[WindowGrid] =

@@ -24,7 +24,7 @@ private[tidemark] object QueryView {
   final case class Waiting(recalled: Recalled) extends State
 
   /** @param lateRows rows of each operator's inputs that were late since this run began
-    * @param windows the aggregations that have run since this run began
+    * @param windows what this run knows of the windows in the state of each aggregation
     * @param notes what a user should know of the query, though it runs
     */
   final case class Planned(

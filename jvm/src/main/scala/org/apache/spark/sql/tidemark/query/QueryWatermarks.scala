@@ -47,7 +47,7 @@ private[tidemark] final class QueryWatermarks(
   private var ended = Option.empty[PlannedBatch]
   private var planned = Option.empty[PlannedBatch]
 
-  // The aggregations by windows that have run in this run.
+  // What this run knows of the windows in the state of each aggregation.
   private var windows = Map.empty[OperatorId, WindowState]
 
   @volatile private var published: Option[QueryView.State] = waiting
