@@ -15,7 +15,7 @@ NOBODY = cast(SparkSession, object())
 
 
 @pytest.mark.parametrize("text", ["1 minute", " Interval  1 DAY\t2 Hours\n", "soon", "-1 minute"])
-def test_any_text_is_for_spark_to_read(text: str) -> None:
+def test_interval_text_reaches_spark_unchanged(text: str) -> None:
     assert interval_text(text) == text
 
 
@@ -42,6 +42,8 @@ def test_a_timedelta_becomes_an_interval(value: timedelta, text: str) -> None:
         (None, "is of type NoneType, neither text nor a timedelta"),
     ],
 )
-def test_what_is_no_length_of_time_is_not_given_to_spark(value: object, problem: str) -> None:
+def test_invalid_durations_are_rejected_before_spark_parses_them(
+    value: object, problem: str
+) -> None:
     with pytest.raises(DurationError, match=problem):
         positive_millis(value, NOBODY)

@@ -22,7 +22,9 @@ Feeds = Callable[..., Feed]
 Run = Callable[..., Stepper]
 
 
-def test_a_silent_split_is_left_out_when_its_time_has_passed(feed: Feeds, run: Run) -> None:
+def test_a_silent_split_stops_holding_the_watermark_after_its_idle_timeout(
+    feed: Feeds, run: Run
+) -> None:
     events = feed("events", SCHEMA)
     stepper = run(
         per_ten_minutes(
@@ -46,7 +48,7 @@ def test_a_silent_split_is_left_out_when_its_time_has_passed(feed: Feeds, run: R
     assert 'split "b", clock 2024-01-01T10:00:00Z' in str(tidemark.report(stepper.query))
 
 
-def test_without_an_idle_time_silence_holds(feed: Feeds, run: Run) -> None:
+def test_a_silent_split_holds_the_watermark_without_an_idle_timeout(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     stepper = run(with_watermark(events.stream(), "time", "0 seconds", split_by="device"))
     events.add(reading("a", "12:00"), reading("b", "10:00"))
@@ -60,7 +62,7 @@ def test_without_an_idle_time_silence_holds(feed: Feeds, run: Run) -> None:
     )
 
 
-def test_an_expected_split_that_never_speaks_is_left_out_too(feed: Feeds, run: Run) -> None:
+def test_an_expected_split_without_rows_becomes_idle(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     stepper = run(
         per_ten_minutes(
@@ -86,7 +88,7 @@ def test_an_expected_split_that_never_speaks_is_left_out_too(feed: Feeds, run: R
     assert stepper.step_until(something_is_out) == [("a", "10:00", 1)]
 
 
-def test_when_nothing_is_heard_the_input_is_idle_and_its_watermark_stands(
+def test_an_input_without_new_rows_becomes_idle_and_keeps_its_watermark(
     feed: Feeds, run: Run
 ) -> None:
     events = feed("events", SCHEMA)
@@ -102,7 +104,7 @@ def test_when_nothing_is_heard_the_input_is_idle_and_its_watermark_stands(
     )
 
 
-def test_a_silent_input_does_not_hold_a_union(feed: Feeds, run: Run) -> None:
+def test_an_idle_input_does_not_hold_back_a_union(feed: Feeds, run: Run) -> None:
     loud, silent = feed("loud", SCHEMA), feed("silent", SCHEMA)
     both = with_watermark(loud.stream(), "time", "0 seconds", key="loud").union(
         with_watermark(silent.stream(), "time", "0 seconds", key="silent", idle_after=SOON)
@@ -114,7 +116,7 @@ def test_a_silent_input_does_not_hold_a_union(feed: Feeds, run: Run) -> None:
     assert stepper.origins()["silent"]["idle"]
 
 
-def test_an_idle_input_can_follow_the_wall_clock(feed: Feeds, run: Run) -> None:
+def test_the_watermark_of_an_idle_input_can_follow_the_wall_clock(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     stepper = run(
         per_ten_minutes(
@@ -128,7 +130,7 @@ def test_an_idle_input_can_follow_the_wall_clock(feed: Feeds, run: Run) -> None:
     assert stepper.step_until(len) == [("a", "10:00", 1)]
 
 
-def test_a_join_can_follow_its_idle_side(feed: Feeds, run: Run) -> None:
+def test_an_idle_join_side_can_follow_the_active_side(feed: Feeds, run: Run) -> None:
     shown = feed("shown", "ad LONG, shown TIMESTAMP")
     clicked = feed("clicked", "cad LONG, clicked TIMESTAMP")
     joined = with_watermark(shown.stream(), "shown", "0 seconds", key="impressions").join(
@@ -148,7 +150,7 @@ def test_a_join_can_follow_its_idle_side(feed: Feeds, run: Run) -> None:
     assert stepper.step_until(len) == [(1, None)]
 
 
-def test_an_event_time_too_far_ahead_moves_no_watermark(feed: Feeds, run: Run) -> None:
+def test_an_event_time_too_far_ahead_does_not_advance_the_watermark(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     stepper = run(with_watermark(events.stream(), "time", "0 seconds", max_ahead="1 day"))
     events.add(reading("a", "10:00"), reading("a", "2100-01-01T00:00:00Z"))

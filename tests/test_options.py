@@ -47,11 +47,11 @@ def sentence(error: TidemarkError) -> str:
     return f"{error.code}: {error.message}"
 
 
-def test_what_is_left_out_is_absent() -> None:
+def test_options_that_are_not_set_are_absent_from_the_json() -> None:
     assert json.loads(as_json(read(split_by=SplitBy(["a", "b"]), idle=Idle()))) == {}
 
 
-def test_each_option_has_the_engines_name_and_unit() -> None:
+def test_each_option_is_written_with_the_engines_name_and_unit() -> None:
     options = read(
         key="orders",
         split_by=SplitBy("device", expected=["a", 1, None]),
@@ -71,23 +71,23 @@ def test_each_option_has_the_engines_name_and_unit() -> None:
     )
 
 
-def test_the_short_form_says_what_the_long_form_says() -> None:
+def test_idle_after_equals_an_idle_object_with_the_same_duration() -> None:
     assert read(idle_after="1 minute") == read(idle=Idle("1 minute")) == {"idleAfterMs": 60_000}
 
 
-def test_none_is_said_to_the_engine_and_is_not_the_setting() -> None:
+def test_the_value_none_is_sent_to_the_engine_explicitly() -> None:
     options = read(idle_after="none", max_ahead="none")
     assert json.loads(as_json(options)) == {"idleAfterMs": "none", "maxAheadMs": "none"}
     assert read(idle=Idle("none")) == {"idleAfterMs": "none"}
 
 
-def test_the_text_is_ascii_whatever_a_key_is_made_of() -> None:
+def test_the_options_json_is_ascii_for_any_key() -> None:
     odd = 'ö"\\\n\u2028`'
     assert as_json(read(key=odd)).isascii()
     assert json.loads(as_json(read(key=odd))) == {"key": odd}
 
 
-def test_times_are_refused_under_the_option_they_were_given_for() -> None:
+def test_the_error_for_an_invalid_duration_names_its_option() -> None:
     wrong = "is none of these two"
     assert refusal(idle_after="soon") == f"INVALID_IDLE_AFTER: idle_after 'soon' {wrong}"
     assert refusal(idle=Idle("soon")) == f"INVALID_IDLE_AFTER: Idle.after 'soon' {wrong}"
@@ -96,21 +96,21 @@ def test_times_are_refused_under_the_option_they_were_given_for() -> None:
     )
 
 
-def test_the_short_and_the_long_form_at_once_are_refused_by_name() -> None:
+def test_setting_both_idle_after_and_idle_is_refused() -> None:
     assert refusal(idle_after="1 minute", idle=Idle("1 minute")) == (
         "INVALID_OPTION: idle_after and idle are both given, but idle_after is the short form of idle"
     )
 
 
 @pytest.mark.parametrize("value", ["1 minute", timedelta(minutes=1), {"after": "1 minute"}])
-def test_idle_is_an_idle(value: object) -> None:
+def test_the_idle_option_rejects_other_types(value: object) -> None:
     assert refusal(idle=value).startswith("INVALID_OPTION: idle is ")
     assert "it must be a tidemark.Idle" in refusal(idle=value)
 
 
 @pytest.mark.parametrize("option", ["on_return", "when_all", "at_join"])
 @pytest.mark.parametrize("value", ["HOLD", "", "stop", 1, ["hold"]])
-def test_a_choice_is_one_of_its_values(option: str, value: object) -> None:
+def test_an_idle_object_rejects_unknown_option_values(option: str, value: object) -> None:
     given: dict[str, Any] = {option: value}
     with pytest.raises(TidemarkError) as caught:
         Idle("1 minute", **given)
@@ -126,7 +126,7 @@ def test_a_choice_is_one_of_its_values(option: str, value: object) -> None:
         ("join_idle", "idle=tidemark.Idle(..., at_join=...)"),
     ],
 )
-def test_a_keyword_that_moved_names_its_new_place(keyword: str, now: str) -> None:
+def test_the_error_for_a_moved_keyword_names_the_new_option(keyword: str, now: str) -> None:
     given: dict[str, Any] = {keyword: None}
     with pytest.raises(TidemarkError) as caught:
         with_watermark(cast(DataFrame, object()), "time", "1 minute", **given)
@@ -134,20 +134,22 @@ def test_a_keyword_that_moved_names_its_new_place(keyword: str, now: str) -> Non
     assert caught.value.fix == f"giving {now}"
 
 
-def test_a_keyword_that_never_was_is_a_type_error() -> None:
+def test_an_unknown_keyword_raises_a_type_error() -> None:
     given: dict[str, Any] = {"idle_afer": "1 minute"}
     with pytest.raises(TypeError, match="unexpected keyword argument 'idle_afer'"):
         with_watermark(cast(DataFrame, object()), "time", "1 minute", **given)
 
 
 @pytest.mark.parametrize(("by", "expected"), [("a", [("a", "b")]), (["a", "b"], ["a"])])
-def test_an_expected_split_has_a_value_for_each_expression(by: Any, expected: Any) -> None:
+def test_an_expected_split_needs_one_value_for_each_split_expression(
+    by: Any, expected: Any
+) -> None:
     with pytest.raises(TidemarkError) as caught:
         SplitBy(by, expected=expected)
     assert sentence(caught.value).startswith("INVALID_SPLITS: The expected split")
 
 
-def test_expected_splits_are_a_list() -> None:
+def test_expected_splits_given_as_a_string_are_rejected() -> None:
     wrong: Any = "abc"
     with pytest.raises(TidemarkError) as caught:
         SplitBy("device", expected=wrong)
@@ -157,13 +159,13 @@ def test_expected_splits_are_a_list() -> None:
 
 
 @pytest.mark.parametrize("expected", [[0, 1, 2], range(3), (n for n in range(3))])
-def test_expected_splits_may_be_used_again(expected: Iterable[int]) -> None:
+def test_expected_splits_from_any_iterable_can_be_read_twice(expected: Iterable[int]) -> None:
     split_by = SplitBy("device", expected=expected)
     assert read(split_by=split_by) == read(split_by=split_by)
     assert read(split_by=split_by) == {"expectedSplits": [["0"], ["1"], ["2"]]}
 
 
-def test_no_split_may_be_expected() -> None:
+def test_the_list_of_expected_splits_can_be_empty() -> None:
     assert read(split_by=SplitBy("device", expected=[])) == {"expectedSplits": []}
 
 
@@ -172,19 +174,19 @@ def test_no_split_may_be_expected() -> None:
     [([], "empty list"), ((), "empty list"), (3, "of type int"), ([None], "None"),
      ([SplitBy("a")], "of type SplitBy")],
 )  # fmt: skip
-def test_split_by_is_names_and_columns(split_by: Any, said: str) -> None:
+def test_split_by_accepts_only_column_names_and_columns(split_by: Any, said: str) -> None:
     for make in (as_split_by, SplitBy):
         with pytest.raises(TidemarkError, match=said) as caught:
             make(split_by)
         assert caught.value.code == "INVALID_SPLITS"
 
 
-def test_without_split_by_there_are_no_splits() -> None:
+def test_an_input_without_split_by_has_no_splits() -> None:
     assert as_split_by(None) is None
     assert split_columns(cast(DataFrame, object()), None) == []
 
 
-def test_the_long_forms_cannot_be_changed() -> None:
+def test_split_by_and_idle_objects_are_immutable() -> None:
     names = ["site", "line"]
     split_by, idle = SplitBy(names), Idle("1 minute")
     names.append("other")
@@ -195,6 +197,6 @@ def test_the_long_forms_cannot_be_changed() -> None:
         idle.after = "2 minutes"  # type: ignore[misc]
 
 
-def test_one_idle_serves_many_inputs() -> None:
+def test_equal_idle_objects_have_equal_hashes() -> None:
     assert Idle("1 minute") == Idle(after="1 minute")
     assert len({Idle("1 minute"), Idle("1 minute"), Idle("2 minutes")}) == 2

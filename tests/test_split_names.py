@@ -48,7 +48,9 @@ class Number(IntEnum):
         (datetime(99, 5, 1, tzinfo=timezone.utc), "0099-05-01 00:00:00"),
     ],
 )
-def test_a_value_becomes_sparks_text(value: Any, text: str | None) -> None:
+def test_an_expected_split_value_is_written_like_sparks_cast_to_string(
+    value: Any, text: str | None
+) -> None:
     assert expected_names([value], width=1) == [[text]]
 
 
@@ -57,18 +59,18 @@ def test_a_value_becomes_sparks_text(value: Any, text: str | None) -> None:
     [1.0, Decimal("1.50"), b"a", {"a": 1}, object(), datetime(2024, 5, 1), "\ud800",
      datetime(1, 1, 1, tzinfo=CET)],
 )  # fmt: skip
-def test_a_value_without_one_text_is_refused(value: Any) -> None:
+def test_an_expected_split_value_without_a_unique_text_form_is_refused(value: Any) -> None:
     with pytest.raises(TidemarkError, match="Fix this by giving it as text") as caught:
         expected_names([value], width=1)
     assert caught.value.code == "INVALID_SPLITS"
 
 
-def test_several_expressions_take_a_tuple_or_a_list_for_each_split() -> None:
+def test_several_split_expressions_take_a_tuple_or_a_list_for_each_split() -> None:
     expected = [("orders", 0), ["orders", None]]
     assert expected_names(expected, width=2) == [["orders", "0"], ["orders", None]]
 
 
-def test_any_iterable_will_do_and_each_split_counts_once() -> None:
+def test_expected_splits_accept_any_iterable_and_drop_duplicates() -> None:
     assert expected_names(range(3), width=1) == [["0"], ["1"], ["2"]]
     assert expected_names((one for one in ("b", "a", "b")), width=1) == [["b"], ["a"]]
     assert expected_names([1, "1", ("1",)], width=1) == [["1"]]
@@ -88,7 +90,9 @@ def test_any_iterable_will_do_and_each_split_counts_once() -> None:
         (3, 1, "is of type int"),
     ],
 )
-def test_another_shape_is_refused(expected: Any, width: int, said: str) -> None:
+def test_expected_splits_with_the_wrong_shape_are_refused(
+    expected: Any, width: int, said: str
+) -> None:
     with pytest.raises(TidemarkError, match=said) as caught:
         expected_names(expected, width)
     assert caught.value.code == "INVALID_SPLITS"

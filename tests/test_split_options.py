@@ -30,7 +30,7 @@ def code_of(df: DataFrame, **options: Any) -> str:
     return caught.value.code
 
 
-def test_bad_options_are_refused_in_words(feed: Feeds) -> None:
+def test_invalid_split_and_idle_options_are_refused(feed: Feeds) -> None:
     df = feed("events", SCHEMA).stream()
     assert code_of(df, split_by="devise") == "UNKNOWN_COLUMN"
     assert code_of(df, split_by="*") == "UNKNOWN_COLUMN"
@@ -45,7 +45,7 @@ def test_bad_options_are_refused_in_words(feed: Feeds) -> None:
     assert code_of(df, on_return="hold") == "INVALID_OPTION"
 
 
-def test_splits_need_one_column_of_that_name(feed: Feeds) -> None:
+def test_an_ambiguous_event_time_column_with_split_by_is_refused(feed: Feeds) -> None:
     df = feed("events", SCHEMA).stream()
     twice = df.alias("a").crossJoin(df.alias("b"))
     with pytest.raises(TidemarkError, match="Several columns are called 'time'"):
@@ -69,7 +69,7 @@ def test_splits_need_one_column_of_that_name(feed: Feeds) -> None:
         (timedelta(milliseconds=1, microseconds=999), 1),
     ],
 )
-def test_spark_reads_a_length_of_time(
+def test_spark_parses_durations_to_milliseconds(
     spark: SparkSession, value: str | timedelta, found: int
 ) -> None:
     assert positive_millis(value, spark) == found
@@ -90,7 +90,7 @@ def test_spark_reads_a_length_of_time(
         (timedelta.max, "too long|no.*interval"),
     ],
 )
-def test_spark_says_what_is_wrong_with_a_length_of_time(
+def test_invalid_durations_are_refused_with_a_reason(
     spark: SparkSession, value: str | timedelta, problem: str
 ) -> None:
     with pytest.raises(DurationError, match=problem):
@@ -98,7 +98,7 @@ def test_spark_says_what_is_wrong_with_a_length_of_time(
 
 
 @pytest.mark.classic
-def test_the_short_and_the_long_form_put_the_same_on_the_column(feed: Feeds) -> None:
+def test_short_and_long_option_forms_write_the_same_column_metadata(feed: Feeds) -> None:
     df = feed("events", SCHEMA).stream()
 
     def told(**options: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def test_the_short_and_the_long_form_put_the_same_on_the_column(feed: Feeds) -> 
     }
 
 
-def test_a_split_by_of_columns_is_equal_to_itself_alone(spark: SparkSession) -> None:
+def test_a_split_by_with_columns_equals_only_itself(spark: SparkSession) -> None:
     # The == of two Columns is a third one, neither true nor false.
     one, other = SplitBy(F.col("device")), SplitBy(F.col("device"))
     assert one != other
@@ -144,12 +144,16 @@ def test_a_split_by_of_columns_is_equal_to_itself_alone(spark: SparkSession) -> 
         datetime(2024, 5, 1, 0, 30, tzinfo=timezone(timedelta(hours=1))),
     ],
 )
-def test_an_expected_value_is_named_as_spark_casts_it(spark: SparkSession, value: Any) -> None:
+def test_an_expected_split_value_matches_sparks_cast_to_string(
+    spark: SparkSession, value: Any
+) -> None:
     (row,) = spark.range(1).select(F.lit(value).cast("string")).collect()
     assert expected_names([value], width=1) == [[row[0]]]
 
 
-def test_columns_types_and_values_stay_as_they_are(spark: SparkSession, feed: Feeds) -> None:
+def test_watermark_options_do_not_change_columns_types_or_values(
+    spark: SparkSession, feed: Feeds
+) -> None:
     events = feed("events", SCHEMA)
     events.add(reading("a", "10:00"), reading(None, "10:01"))
     options: dict[str, Any] = {
@@ -164,9 +168,7 @@ def test_columns_types_and_values_stay_as_they_are(spark: SparkSession, feed: Fe
     assert sorted(marked.collect(), key=repr) == sorted(table.collect(), key=repr)
 
 
-def test_what_a_watermark_further_up_was_told_is_not_told_to_this_one(
-    feed: Feeds, run: Run
-) -> None:
+def test_a_second_watermark_does_not_inherit_options_from_the_first(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     upper = with_watermark(events.stream(), "time", "0 seconds", key="up", split_by="device")
     stepper = run(with_watermark(upper.withColumnRenamed("time", "later"), "later", "0 seconds"))

@@ -19,7 +19,7 @@ Feeds = Callable[..., Feed]
 Run = Callable[..., Stepper]
 
 
-def test_a_split_that_lags_behind_loses_no_rows(feed: Feeds, run: Run) -> None:
+def test_a_lagging_split_loses_no_rows(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     with_splits = run(
         per_ten_minutes(with_watermark(events.stream(), "time", "0 seconds", split_by="device"))
@@ -45,7 +45,7 @@ def test_a_split_that_lags_behind_loses_no_rows(feed: Feeds, run: Run) -> None:
     "split_by",
     ["device", "DEVICE", "device.id", "`device.id`", "device id", "odd`name", "tags.site"],
 )
-def test_splits_are_named_by_a_column_or_a_field_whatever_it_is_called(
+def test_split_by_accepts_columns_and_fields_with_any_name(
     feed: Feeds, run: Run, split_by: str
 ) -> None:
     events = feed("events", SCHEMA)
@@ -64,7 +64,7 @@ def test_splits_are_named_by_a_column_or_a_field_whatever_it_is_called(
     assert {one["name"] for one in origin["splits"]["worst"]} == {"a", "b"}
 
 
-def test_splits_are_named_by_expressions_one_or_several(feed: Feeds, run: Run) -> None:
+def test_split_by_accepts_one_or_several_expressions(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     df = events.stream().alias("e")
     by: dict[str, Any] = {
@@ -94,7 +94,7 @@ def test_splits_are_named_by_expressions_one_or_several(feed: Feeds, run: Run) -
     }
 
 
-def test_a_null_names_a_split_like_any_other(feed: Feeds, run: Run) -> None:
+def test_a_null_value_forms_its_own_split(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     stepper = run(with_watermark(events.stream(), "time", "0 seconds", split_by="device"))
     events.add(reading("null", "12:00"), reading(None, "10:00"), reading("", "13:00"))
@@ -103,7 +103,7 @@ def test_a_null_names_a_split_like_any_other(feed: Feeds, run: Run) -> None:
     assert stepper.origins()["time"]["splits"]["total"] == 3
 
 
-def test_odd_names_of_splits_are_told_as_they_are_and_shown_on_one_line(
+def test_unusual_split_names_are_reported_exactly_and_shown_on_one_line(
     feed: Feeds, run: Run
 ) -> None:
     names = ['say "x"', "two\nlines", "x" * 300, "ü, [b]; {c: 1}", "tick`'s"]
@@ -129,7 +129,7 @@ def test_odd_names_of_splits_are_told_as_they_are_and_shown_on_one_line(
     ],
     ids=["text", "numbers", "both", "null"],
 )
-def test_expected_splits_hold_until_they_are_heard_of(
+def test_expected_splits_hold_the_watermark_until_their_first_row(
     feed: Feeds, run: Run, split_by: Any, expected: Any
 ) -> None:
     events = feed("events", f"{SCHEMA}, missing STRING")
@@ -156,7 +156,9 @@ def connected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.more
-def test_on_connect_bad_options_have_the_same_codes(connected: dict[str, Any]) -> None:
+def test_invalid_split_options_raise_the_same_error_codes_on_spark_connect(
+    connected: dict[str, Any],
+) -> None:
     assert connected["codes"] == [
         "UNKNOWN_COLUMN", "INVALID_SPLITS", "INVALID_IDLE_AFTER", "INVALID_IDLE_AFTER",
         "INVALID_MAX_AHEAD", "INVALID_OPTION", None,
@@ -164,7 +166,7 @@ def test_on_connect_bad_options_have_the_same_codes(connected: dict[str, Any]) -
 
 
 @pytest.mark.more
-def test_on_connect_the_slowest_split_holds(connected: dict[str, Any]) -> None:
+def test_the_slowest_split_holds_the_watermark_on_spark_connect(connected: dict[str, Any]) -> None:
     expected, heard = connected["origins"]
     assert expected["watermark_ms"] is None
     assert expected["splits"]["without_clock"] == 1
@@ -176,7 +178,9 @@ def test_on_connect_the_slowest_split_holds(connected: dict[str, Any]) -> None:
 
 
 @pytest.mark.more
-def test_on_connect_the_log_is_there_when_the_query_is_gone(connected: dict[str, Any]) -> None:
+def test_the_log_can_be_read_after_the_query_ends_on_spark_connect(
+    connected: dict[str, Any],
+) -> None:
     # Nobody has heard of the second one in the first batch.
     assert connected["log"] == [
         ["readings", "[a, A]", "[b, B]"],
