@@ -16,7 +16,7 @@ pytestmark = [
 
 
 @cases(OTHERS)
-def test_a_query_runs_as_by_stock_or_differs_as_it_says(
+def test_a_query_matches_stock_spark_or_differs_as_documented(
     case: Case, spark: SparkSession, tmp_path: Path
 ) -> None:
     compare(case, spark, tmp_path)

@@ -12,7 +12,7 @@ from tidemark import with_watermark
 SCHEMA = "id LONG, time TIMESTAMP"
 
 
-def test_duplicates_and_late_rows_are_dropped_and_old_ones_forgotten(
+def test_deduplication_drops_duplicates_and_late_rows_and_evicts_old_state(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     events = feed("events", SCHEMA)
@@ -25,7 +25,7 @@ def test_duplicates_and_late_rows_are_dropped_and_old_ones_forgotten(
     assert stepper.step() == [(3, clock("10:10:01"))]
 
 
-def test_deduplication_within_the_watermark(
+def test_drop_duplicates_within_watermark_emits_a_key_again_after_it_expires(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     events = feed("events", SCHEMA)
@@ -40,7 +40,7 @@ def test_deduplication_within_the_watermark(
     assert stepper.step() == [(1, clock("10:25"))]
 
 
-def test_two_deduplicated_inputs_forget_by_their_own_time(
+def test_two_deduplicated_inputs_evict_state_by_their_own_watermarks(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     fast, slow = feed("fast", SCHEMA), feed("slow", SCHEMA)

@@ -61,7 +61,7 @@ def distinct(df: DataFrame) -> DataFrame:
 @pytest.mark.usefixtures("one_partition")
 @pytest.mark.parametrize("query", [counted, distinct])
 @pytest.mark.parametrize("edge", EDGES)
-def test_odd_event_times_come_out_batch_for_batch_as_in_stock_spark(
+def test_unusual_event_times_give_the_same_batches_as_stock_spark(
     spark: SparkSession,
     tmp_path: Path,
     run: Callable[..., Stepper],
@@ -87,7 +87,7 @@ def test_odd_event_times_come_out_batch_for_batch_as_in_stock_spark(
     assert batches("tidemark") == stock
 
 
-def test_a_timestamp_ntz_column_works_once_converted(
+def test_a_timestamp_ntz_column_works_after_a_cast_to_timestamp(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     # Stock Spark refuses it as event time; test_with_watermark.py has our refusal.

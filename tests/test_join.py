@@ -24,7 +24,7 @@ def joined(impressions: Feed, clicks: Feed, how: str) -> DataFrame:
     return left.join(right, F.expr(WITHIN_TWO_MINUTES), how)
 
 
-def test_an_unmatched_row_comes_out_when_the_other_side_has_passed_it(
+def test_an_unmatched_row_is_emitted_once_the_other_sides_watermark_passes_it(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     impressions, clicks = feed("impressions", SHOWN), feed("clicks", CLICKED)
@@ -38,7 +38,7 @@ def test_an_unmatched_row_comes_out_when_the_other_side_has_passed_it(
     ]
 
 
-def test_an_unmatched_row_waits_for_the_side_that_may_still_match_it(
+def test_an_unmatched_row_stays_in_state_while_the_other_side_can_match_it(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     impressions, clicks = feed("impressions", SHOWN), feed("clicks", CLICKED)
@@ -50,7 +50,7 @@ def test_an_unmatched_row_waits_for_the_side_that_may_still_match_it(
     assert stepper.step() == [(1, clock("10:00"), 1, clock("10:02"))]
 
 
-def test_a_row_late_by_its_own_sides_watermark_is_dropped(
+def test_a_join_drops_a_row_behind_the_watermark_of_its_own_side(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     impressions, clicks = feed("impressions", SHOWN), feed("clicks", CLICKED)
@@ -66,7 +66,7 @@ def test_a_row_late_by_its_own_sides_watermark_is_dropped(
     assert stepper.step() == [(2, clock("10:29"), 2, clock("10:31"))]
 
 
-def test_joined_rows_can_be_counted_by_both_their_times(
+def test_joined_rows_can_be_counted_by_both_event_times(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     impressions, clicks = feed("impressions", SHOWN), feed("clicks", CLICKED)
@@ -92,7 +92,9 @@ def test_joined_rows_can_be_counted_by_both_their_times(
     ]
 
 
-def test_a_three_way_join_runs(feed: Callable[..., Feed], run: Callable[..., Stepper]) -> None:
+def test_a_three_way_join_emits_matching_rows(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
     impressions, clicks = feed("impressions", SHOWN), feed("clicks", CLICKED)
     sales = feed("sales", "sold_ad LONG, sold TIMESTAMP")
     third = with_watermark(sales.stream(), "sold", "0 seconds", key="sales")

@@ -35,7 +35,7 @@ def batches(spark: SparkSession, house: Path, stream: str) -> list[list[Row]]:
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_rows_are_the_same_each_time(
+def test_generated_nexmark_rows_are_the_same_each_time(
     spark: SparkSession, house: Path, stream: str, tmp_path: Path
 ) -> None:
     again = written(spark, SIZES, tmp_path)
@@ -43,14 +43,14 @@ def test_rows_are_the_same_each_time(
     assert batches(spark, again, stream) == batches(spark, house, stream)
 
 
-def test_files_that_are_there_are_not_written_again(spark: SparkSession, house: Path) -> None:
+def test_existing_nexmark_files_are_not_rewritten(spark: SparkSession, house: Path) -> None:
     before = (house / "READY").stat().st_mtime_ns
     assert written(spark, SIZES, house.parent) == house
     assert (house / "READY").stat().st_mtime_ns == before
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_no_row_is_behind_its_time_by_more_than_it_may(
+def test_no_nexmark_row_exceeds_the_allowed_lateness(
     spark: SparkSession, house: Path, stream: str
 ) -> None:
     *full, ending = [
@@ -64,7 +64,7 @@ def test_no_row_is_behind_its_time_by_more_than_it_may(
     assert min(ending) - max(second) > timedelta(seconds=ENDING - 1)
 
 
-def test_bids_are_made_while_their_auction_is_open_or_after_it(
+def test_most_bids_fall_within_their_auction_and_some_after_it_expires(
     spark: SparkSession, house: Path
 ) -> None:
     bids, auctions = (spark.read.parquet(str(house / name)) for name in ("bids", "auctions"))
@@ -77,7 +77,7 @@ def test_bids_are_made_while_their_auction_is_open_or_after_it(
 
 @pytest.mark.classic
 @pytest.mark.parametrize("name", QUERIES)
-def test_the_rows_are_those_of_stock(
+def test_nexmark_queries_emit_the_same_rows_as_stock_spark(
     spark: SparkSession, house: Path, name: str, both_engines: None
 ) -> None:
     refused = agree(spark, QUERIES[name], house)

@@ -43,7 +43,7 @@ def same() -> Callable[[Iterator[Any]], Iterator[Any]]:
         (2, through_arrow),
     ],
 )
-def test_an_outer_join_of_a_mapped_input_is_that_of_stock_spark(
+def test_an_outer_join_after_a_python_map_matches_stock_spark(
     spark: SparkSession,
     tmp_path: Path,
     run: Callable[..., Stepper],
@@ -74,7 +74,7 @@ def test_an_outer_join_of_a_mapped_input_is_that_of_stock_spark(
 
 
 @pytest.mark.usefixtures("one_partition")
-def test_a_mapped_input_may_be_silent_in_a_union(
+def test_an_idle_input_after_a_python_map_does_not_hold_back_a_union(
     spark: SparkSession, tmp_path: Path, run: Callable[..., Stepper]
 ) -> None:
     silent, loud = (Feed(spark, tmp_path / name, "k LONG, t TIMESTAMP") for name in "ab")

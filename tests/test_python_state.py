@@ -133,7 +133,7 @@ def by_timers_of_rows(df: DataFrame) -> DataFrame:
 
 
 @pytest.mark.parametrize("keeping", [by_groups, by_timers, by_timers_of_rows])
-def test_a_function_reads_the_watermark_of_its_own_input(
+def test_a_stateful_python_function_reads_the_watermark_of_its_own_input(
     keeping: Callable[[DataFrame], DataFrame], feed: Feeds, run: Run, rocksdb: None
 ) -> None:
     fast, slow = feed("fast", SCHEMA), feed("slow", SCHEMA)
@@ -177,7 +177,9 @@ def latest(marked: DataFrame) -> DataFrame:
     )
 
 
-def test_what_comes_out_as_event_time_closes_windows(feed: Feeds, run: Run, rocksdb: None) -> None:
+def test_event_times_emitted_by_a_python_function_close_windows(
+    feed: Feeds, run: Run, rocksdb: None
+) -> None:
     events = feed("events", SCHEMA)
     marked = with_watermark(events.stream(), "time", "0 seconds")
     counts = latest(marked).groupBy(F.window("at", "10 minutes").alias("w")).count()
@@ -188,7 +190,7 @@ def test_what_comes_out_as_event_time_closes_windows(feed: Feeds, run: Run, rock
     assert stepper.step() == [("10:00", 2)]
 
 
-def test_a_function_after_a_function_has_timers_by_what_the_first_gives_out(
+def test_timers_of_a_second_python_function_follow_event_times_emitted_by_the_first(
     feed: Feeds, run: Run, rocksdb: None
 ) -> None:
     fast, slow = feed("fast", SCHEMA), feed("slow", SCHEMA)
@@ -210,7 +212,7 @@ def test_a_function_after_a_function_has_timers_by_what_the_first_gives_out(
     assert stepper.step() == [(1, "silent", millis("12:30")), (2, "row", millis("12:00"))]
 
 
-def test_state_that_was_there_before_has_timers_too(
+def test_initial_state_can_register_timers(
     feed: Feeds, run: Run, spark: SparkSession, rocksdb: None
 ) -> None:
     events = feed("events", SCHEMA)
@@ -255,7 +257,7 @@ def only_data(spark: SparkSession) -> Iterator[None]:
     spark.conf.unset(key)
 
 
-def test_state_that_is_forgotten_by_processing_time_is_beside_a_watermark(
+def test_state_with_a_processing_time_ttl_works_in_a_query_with_watermarks(
     feed: Feeds, run: Run, rocksdb: None, only_data: None
 ) -> None:
     fast, slow = feed("fast", SCHEMA), feed("slow", SCHEMA)

@@ -13,7 +13,9 @@ from tidemark import with_watermark
 SCHEMA = "id LONG, time TIMESTAMP"
 
 
-def test_after_a_window_aggregation(feed: Callable[..., Feed], run: Callable[..., Stepper]) -> None:
+def test_a_watermark_can_be_redefined_after_a_window_aggregation(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
     events = feed("events", SCHEMA)
     per_ten_minutes = (
         with_watermark(events.stream(), "time", "0 seconds", key="events")
@@ -37,7 +39,9 @@ def test_after_a_window_aggregation(feed: Callable[..., Feed], run: Callable[...
     assert stepper.step() == [(clock("10:00"), 2)]
 
 
-def test_after_a_join(feed: Callable[..., Feed], run: Callable[..., Stepper]) -> None:
+def test_a_watermark_can_be_redefined_after_a_join(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
     left, right = feed("left", SCHEMA), feed("right", "rid LONG, rtime TIMESTAMP")
     joined = with_watermark(left.stream(), "time", "0 seconds", key="left").join(
         with_watermark(right.stream(), "rtime", "0 seconds", key="right"),
@@ -59,7 +63,9 @@ def test_after_a_join(feed: Callable[..., Feed], run: Callable[..., Stepper]) ->
     assert stepper.step() == [(clock("10:00"), 1)]
 
 
-def test_after_a_union(feed: Callable[..., Feed], run: Callable[..., Stepper]) -> None:
+def test_a_watermark_can_be_redefined_after_a_union(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
     one, two = feed("one", SCHEMA), feed("two", SCHEMA)
     both = with_watermark(one.stream(), "time", "1 hour", key="one").union(
         with_watermark(two.stream(), "time", "1 hour", key="two")

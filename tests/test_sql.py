@@ -19,7 +19,7 @@ needs_the_clause = pytest.mark.skipif(
 
 
 @needs_the_clause
-def test_the_watermark_clause_gives_each_input_its_own(
+def test_the_sql_watermark_clause_gives_each_input_its_own_watermark(
     spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     fast, slow = (feed(name, SCHEMA.format(column=f"{name}_time")) for name in ("fast", "slow"))
@@ -42,7 +42,7 @@ def test_the_watermark_clause_gives_each_input_its_own(
     assert set(stepper.watermarks()) == {"fast_time", "slow_time"}
 
 
-def test_plain_with_watermark_is_keyed_too(
+def test_sparks_own_with_watermark_uses_the_column_name_as_key(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     parts = []
@@ -64,7 +64,7 @@ def test_plain_with_watermark_is_keyed_too(
 
 
 @needs_the_clause
-def test_settings_reach_the_watermark_clause(
+def test_settings_apply_to_the_sql_watermark_clause(
     spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")
@@ -86,7 +86,7 @@ def test_settings_reach_the_watermark_clause(
     assert stepper.origins()["time"]["far_ahead_rows"] == 1
 
 
-def test_the_function_gives_a_watermark_its_splits(
+def test_the_tidemark_event_time_sql_function_sets_splits(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")

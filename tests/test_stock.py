@@ -63,7 +63,7 @@ CASES = [
 
 @pytest.mark.usefixtures("one_partition")
 @pytest.mark.parametrize(("mode", "query"), CASES)
-def test_one_watermark_is_batch_for_batch_as_stock(
+def test_a_query_with_one_watermark_emits_the_same_batches_as_stock_spark(
     spark: SparkSession,
     tmp_path: Path,
     run: Callable[..., Stepper],

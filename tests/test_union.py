@@ -23,7 +23,7 @@ def counts(df: DataFrame, name: str) -> DataFrame:
     )
 
 
-def test_the_fast_one_of_two_dashboards_is_not_held(
+def test_a_slow_input_does_not_hold_back_the_windows_of_a_fast_input(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     fast, slow = feed("fast", SCHEMA), feed("slow", SCHEMA)
@@ -51,7 +51,7 @@ def test_the_fast_one_of_two_dashboards_is_not_held(
     assert stepper.step() == [("slow", clock("10:00"), 2)]
 
 
-def test_one_aggregation_over_a_union_waits_for_both(
+def test_one_aggregation_over_a_union_waits_for_both_inputs(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     left, right = feed("left", SCHEMA), feed("right", SCHEMA)
