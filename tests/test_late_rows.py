@@ -24,7 +24,7 @@ def _counted(feed: Feed, key: str | None = None) -> DataFrame:
     return marked.groupBy(F.window("time", "10 minutes")).count()
 
 
-def test_rows_of_one_window_count_one_by_one_with_the_lateness_of_the_latest(
+def test_each_late_row_of_a_window_is_counted_and_the_maximum_lateness_reported(
     feed: Feeds, run: Run
 ) -> None:
     events = feed("events", SCHEMA)
@@ -53,7 +53,7 @@ def test_rows_of_one_window_count_one_by_one_with_the_lateness_of_the_latest(
     ]
 
 
-def test_each_side_of_a_join_has_its_own(feed: Feeds, run: Run) -> None:
+def test_each_side_of_a_join_has_its_own_late_row_count(feed: Feeds, run: Run) -> None:
     left, right = feed("left", SCHEMA), feed("right", SCHEMA)
     a = with_watermark(left.stream(), "time", "0 seconds", key="a").toDF("a", "ta")
     b = with_watermark(right.stream(), "time", "0 seconds", key="b").toDF("b", "tb")
@@ -74,7 +74,9 @@ def test_each_side_of_a_join_has_its_own(feed: Feeds, run: Run) -> None:
     }
 
 
-def test_the_key_is_that_of_the_column_whoever_holds_it(feed: Feeds, run: Run) -> None:
+def test_late_rows_report_the_key_of_the_column_and_the_key_holding_it_back(
+    feed: Feeds, run: Run
+) -> None:
     left, right = feed("left", SCHEMA), feed("right", SCHEMA)
     a = with_watermark(left.stream(), "time", "0 seconds", key="a").toDF("a", "ta")
     b = with_watermark(right.stream(), "time", "0 seconds", key="b").toDF("b", "tb")
@@ -93,7 +95,9 @@ def test_the_key_is_that_of_the_column_whoever_holds_it(feed: Feeds, run: Run) -
             assert (late.key, late.held_by) == ("a", holder)
 
 
-def test_a_new_run_counts_anew(feed: Feeds, run: Run, tmp_path: Path) -> None:
+def test_the_late_row_count_starts_at_zero_after_a_restart(
+    feed: Feeds, run: Run, tmp_path: Path
+) -> None:
     events = feed("events", SCHEMA)
     first = Stepper(_counted(events), "append", tmp_path / "checkpoint")
     events.add({"id": 1, "time": "12:00"})
@@ -109,12 +113,12 @@ def test_a_new_run_counts_anew(feed: Feeds, run: Run, tmp_path: Path) -> None:
     again.stop()
 
 
-def test_a_query_without_a_watermark_has_none(feed: Feeds, run: Run) -> None:
+def test_a_query_without_a_watermark_has_no_late_rows(feed: Feeds, run: Run) -> None:
     stepper = run(feed("events", SCHEMA).stream())
     assert tidemark.late_rows(stepper.query) == []
 
 
-def test_they_are_in_the_progress(feed: Feeds, run: Run) -> None:
+def test_late_row_counts_appear_in_the_query_progress(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     stepper = run(_counted(events))
     events.add({"id": 1, "time": "12:00"})

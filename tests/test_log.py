@@ -20,7 +20,7 @@ SCHEMA = "device STRING, time TIMESTAMP"
 Feeds = Callable[..., Feed]
 
 
-def test_who_held_the_watermark_is_there_when_the_query_is_gone(
+def test_the_log_shows_which_split_held_the_watermark_after_the_query_ends(
     feed: Feeds, tmp_path: Path, spark: SparkSession
 ) -> None:
     events = feed("events", SCHEMA)
@@ -44,18 +44,20 @@ def test_who_held_the_watermark_is_there_when_the_query_is_gone(
     assert tidemark.log(str(checkpoint), spark=spark).count() == log.count()
 
 
-def test_a_place_without_a_log_is_refused(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_folder_without_a_log_is_refused(tmp_path: Path, spark: SparkSession) -> None:
     code, text = refusal(lambda: tidemark.log(tmp_path))
     assert code == "NO_LOG"
     assert str(tmp_path) in text
 
 
 @pytest.mark.parametrize("name", ["it's", "a b"])
-def test_a_location_is_taken_as_it_is(name: str, tmp_path: Path, spark: SparkSession) -> None:
+def test_the_log_accepts_a_location_with_a_quote_or_a_space(
+    name: str, tmp_path: Path, spark: SparkSession
+) -> None:
     assert f"{tmp_path}/{name}" in refusal(lambda: tidemark.log(tmp_path / name))[1]
 
 
-def test_it_needs_no_parameters_which_other_parsers_lose(
+def test_the_log_query_does_not_depend_on_sql_parameters(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     class WithoutParameters:

@@ -24,7 +24,7 @@ Feeds = Callable[..., Feed]
 Run = Callable[..., Stepper]
 
 
-def test_late_rows_are_those_that_the_operator_drops(feed: Feeds, run: Run) -> None:
+def test_is_late_marks_the_rows_that_the_aggregation_drops(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     marked = with_watermark(events.stream(), "time", "0 seconds", key="events")
     # On Spark Connect `withColumn` would take the mark of its event time off the window.
@@ -46,7 +46,9 @@ def test_late_rows_are_those_that_the_operator_drops(feed: Feeds, run: Run) -> N
     assert [one.rows for one in tidemark.late_rows(stepper.query)] == [1]
 
 
-def test_the_page_s_example_finds_what_the_aggregation_drops(feed: Feeds, run: Run) -> None:
+def test_the_docs_example_collects_the_rows_that_the_aggregation_drops(
+    feed: Feeds, run: Run
+) -> None:
     page = Path(__file__).parent.parent / "docs" / "late.md"
     (example,) = re.findall(r"<!-- tested -->\n```python\n(.*?)```", page.read_text(), re.DOTALL)
     events = feed("events", SCHEMA)
@@ -76,7 +78,7 @@ OPERATORS: dict[str, tuple[str, Callable[[DataFrame], DataFrame], int]] = {
 
 @pytest.mark.usefixtures("one_partition")
 @pytest.mark.parametrize("what", list(OPERATORS))
-def test_each_operator_drops_what_is_late_by_the_column_to_ask(
+def test_is_late_marks_the_rows_that_each_stateful_operator_drops(
     feed: Feeds, run: Run, what: str
 ) -> None:
     asked, operator, late = OPERATORS[what]
@@ -97,14 +99,18 @@ def test_each_operator_drops_what_is_late_by_the_column_to_ask(
     assert [one.rows for one in tidemark.late_rows(stepper.query)] == [late]
 
 
-def test_what_reads_can_be_explained(feed: Feeds, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_works_on_a_query_with_is_late(
+    feed: Feeds, capsys: pytest.CaptureFixture[str]
+) -> None:
     marked = with_watermark(feed("events", SCHEMA).stream(), "time", "0 seconds")
     windows = marked.withColumn("late", is_late("time")).groupBy(F.window("time", "10 minutes"))
     windows.agg(F.count_if("late")).explain()
     assert "is_late" in capsys.readouterr().out
 
 
-def test_in_sql(feed: Feeds, run: Run, spark: SparkSession) -> None:
+def test_is_late_and_current_watermark_work_in_sql(
+    feed: Feeds, run: Run, spark: SparkSession
+) -> None:
     events = feed("events", SCHEMA)
     events.stream().withWatermark("time", "0 seconds").createOrReplaceTempView("told")
     read = spark.sql(
@@ -123,7 +129,9 @@ def columns(df: DataFrame, *selected: Column) -> list[str]:
     return df.select(*selected).columns
 
 
-def test_what_is_wrong_is_said_by_code(feed: Feeds, spark: SparkSession) -> None:
+def test_invalid_calls_of_is_late_and_current_watermark_are_refused(
+    feed: Feeds, spark: SparkSession
+) -> None:
     unmarked = feed("events", SCHEMA).stream()
     for column in (is_late("time"), current_watermark("time"), current_watermark()):
         code, _ = refusal(partial(columns, unmarked, column))

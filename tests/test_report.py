@@ -21,7 +21,7 @@ def operators(node: dict[str, Any]) -> list[dict[str, Any]]:
     return [node, *below]
 
 
-def test_a_join_and_a_count_show_who_holds_what(
+def test_the_report_shows_which_input_holds_the_watermark_of_a_join(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     shown, clicked = (
@@ -51,7 +51,7 @@ def test_a_join_and_a_count_show_who_holds_what(
     assert aggregation["eviction_ms"] == millis("09:40")
 
 
-def test_the_text_names_every_input_and_operator(
+def test_the_report_text_names_every_input_and_operator(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")
@@ -65,7 +65,7 @@ def test_the_text_names_every_input_and_operator(
     assert "└─ withWatermark [events]" in text
 
 
-def test_late_rows_are_counted_where_they_are_dropped(
+def test_the_report_shows_late_rows_at_the_operator_that_drops_them(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")
@@ -79,7 +79,7 @@ def test_late_rows_are_counted_where_they_are_dropped(
 
 
 @pytest.mark.classic
-def test_during_the_first_batch_no_batch_has_ended_yet(
+def test_the_report_shows_no_finished_batch_during_the_first_batch(
     spark: SparkSession, feed: Callable[..., Feed], tmp_path: Path
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")
@@ -103,7 +103,7 @@ def test_during_the_first_batch_no_batch_has_ended_yet(
     assert tidemark.report(query).to_dict()["batch"] == 0
 
 
-def test_a_query_without_a_watermark_has_a_report_that_says_so(
+def test_the_report_states_that_a_query_has_no_watermark(
     spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     stepper = run(feed("events", "id LONG").stream())
@@ -112,7 +112,7 @@ def test_a_query_without_a_watermark_has_a_report_that_says_so(
     assert "it has no watermark" in str(told)
 
 
-def test_a_stopped_query_can_still_be_asked(
+def test_a_stopped_query_still_has_a_report(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")
@@ -123,7 +123,7 @@ def test_a_stopped_query_can_still_be_asked(
     assert stepper.watermarks() == {"time": millis("10:00")}
 
 
-def test_another_session_can_be_asked(
+def test_the_report_can_be_read_from_another_session(
     spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")
@@ -135,7 +135,7 @@ def test_another_session_can_be_asked(
     assert repr(tidemark.report(stepper.query)).startswith("<tidemark.Report of ")
 
 
-def test_after_a_restart_it_says_what_the_checkpoint_knows_until_a_row_comes(
+def test_the_report_shows_checkpointed_watermarks_after_a_restart_until_rows_arrive(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")

@@ -21,11 +21,11 @@ def data(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["report_join", "report_union", "report_splits"])
-def test_a_report_reads_as_its_golden_text(name: str) -> None:
+def test_a_report_matches_its_golden_text(name: str) -> None:
     assert str(Report(data(name))) + "\n" == (GOLDEN / f"{name}.txt").read_text()
 
 
-def test_an_aggregation_says_when_its_next_window_is_due() -> None:
+def test_the_report_shows_when_the_next_window_closes() -> None:
     windows = {"operator": "aggregation", "id": 0, "late_ms": 0, "eviction_ms": 0, "columns": []}
     query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "origins": []}
 
@@ -38,7 +38,7 @@ def test_an_aggregation_says_when_its_next_window_is_due() -> None:
     assert said(next_due_ms=0, skipped_scans=12).endswith("Z, 12 state scans skipped")
 
 
-def test_a_query_left_to_spark_says_why() -> None:
+def test_the_report_gives_the_reason_for_a_query_left_to_stock_spark() -> None:
     left = {
         "query": {"id": "5f1c", "runId": "a2b0", "name": None},
         "batch": None,
@@ -49,20 +49,20 @@ def test_a_query_left_to_spark_says_why() -> None:
     assert str(Report(left)) == ("query 5f1c: left to Spark (multipleWatermarkPolicy=max)")
 
 
-def test_before_any_batch_has_ended_it_says_so() -> None:
+def test_the_report_states_that_no_batch_has_ended() -> None:
     early = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": None}
     assert str(Report(early)) == (
         "query 5f1c, no batch has ended yet: one watermark per event-time column"
     )
 
 
-def test_plain_data_is_a_copy() -> None:
+def test_to_dict_returns_a_copy_of_the_report_data() -> None:
     report = Report(data("report_join"))
     report.to_dict()["plan"]["children"].clear()
     assert report.to_dict() == data("report_join")
 
 
-def test_an_empty_document_still_reads() -> None:
+def test_an_empty_report_still_has_readable_text() -> None:
     assert str(Report({})) == ("query ?: left to Spark (no reason given)")
 
 
@@ -77,7 +77,7 @@ def test_an_empty_document_still_reads() -> None:
         (8210266876799000, "8210266876799000 ms"),
     ],
 )
-def test_times_are_utc_with_milliseconds_only_where_there_are_any(
+def test_times_are_shown_in_utc_with_milliseconds_only_if_present(
     millis: int | None, text: str
 ) -> None:
     assert instant(millis) == text
@@ -94,7 +94,7 @@ def test_times_are_utc_with_milliseconds_only_where_there_are_any(
         (86_400_000 + 1500, "1 day 1.5 seconds"),
     ],
 )
-def test_delays_read_as_people_write_them(millis: int, text: str) -> None:
+def test_delays_are_shown_in_readable_units(millis: int, text: str) -> None:
     assert duration(millis) == text
 
 
@@ -115,16 +115,16 @@ def test_delays_read_as_people_write_them(millis: int, text: str) -> None:
         ("x" * 57 + "\n\n", '"' + "x" * 57 + r'\n"...'),
     ],
 )
-def test_a_splits_name_is_one_short_line_whatever_it_is_made_of(name: str, text: str) -> None:
+def test_a_split_name_is_shown_on_one_short_escaped_line(name: str, text: str) -> None:
     assert shown(name) == text
 
 
-def test_an_input_without_splits_and_idle_setting_has_nothing_more_to_say() -> None:
+def test_an_input_without_splits_or_idle_timeout_has_no_detail_lines() -> None:
     for name in ("report_join", "report_union"):
         assert [line for origin in data(name)["origins"] for line in details(origin)] == []
 
 
-def test_what_is_absent_or_null_is_left_out() -> None:
+def test_the_report_text_handles_absent_and_null_fields() -> None:
     assert list(details({"idle_after_ms": 1000})) == ["idle_after 1 second"]
     assert list(details({"split_by": ["device"]})) == ["split_by device"]
     bare = {"split_by": ["device"], "splits": {"worst": [{"name": None}], "idle_ones": [{}]}}
@@ -136,7 +136,7 @@ def test_what_is_absent_or_null_is_left_out() -> None:
     ]
 
 
-def test_nothing_that_moves_a_cursor_reaches_the_terminal() -> None:
+def test_the_report_text_escapes_control_characters() -> None:
     key = "orders\x1b[2J\nquery fake, batch 9"
     column = {"name": "a\tb", "in_ms": None, "out_ms": 0, "held_by": key}
     odd = {
