@@ -36,7 +36,7 @@ def of_tomorrow(data: bytes) -> bytes:
         (of_tomorrow, "CHECKPOINT_ENTRY_NEWER"),
     ],
 )
-def test_an_unreadable_entry_stops_the_restart(
+def test_an_unreadable_checkpoint_entry_stops_the_restart(
     feed: Callable[..., Feed], tmp_path: Path, spoil: Callable[[bytes], bytes], code: str
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")

@@ -16,7 +16,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return run_script("cluster.py", str(tmp_path_factory.mktemp("cluster")), TZ="UTC")
 
 
-def test_executors_of_their_own_get_the_jar_through_spark_jars_alone(found: dict[str, Any]) -> None:
+def test_cluster_executors_get_the_jar_from_spark_jars_alone(found: dict[str, Any]) -> None:
     assert found["problems"] == ""
     assert found["executors"] == 2
     assert found["out"] == [
@@ -26,7 +26,7 @@ def test_executors_of_their_own_get_the_jar_through_spark_jars_alone(found: dict
     ]
 
 
-def test_what_a_task_saw_counts_once_when_it_failed_and_was_tried_again(
+def test_rows_seen_by_a_failed_and_retried_task_count_once(
     found: dict[str, Any],
 ) -> None:
     assert found["failed"]

@@ -10,7 +10,7 @@ from support.processes import run_script
 pytestmark = pytest.mark.more
 
 
-def test_rows_and_late_rows_are_those_of_a_run_in_which_nobody_dies(tmp_path: Path) -> None:
+def test_killed_executors_do_not_change_results_or_late_row_counts(tmp_path: Path) -> None:
     found = run_script("cluster_kill.py", str(tmp_path), TZ="UTC")
     straight = found["straight"]
     assert len(straight["rows"]) > 2
@@ -24,7 +24,7 @@ def test_rows_and_late_rows_are_those_of_a_run_in_which_nobody_dies(tmp_path: Pa
     assert found["counting"]["again"]
 
 
-def test_a_task_that_hangs_and_is_run_once_more_elsewhere_counts_once(tmp_path: Path) -> None:
+def test_a_hanging_task_with_a_speculative_copy_counts_once(tmp_path: Path) -> None:
     found = run_script("cluster_speculation.py", str(tmp_path), TZ="UTC")
     (straight, is_again), (hanging, is_again_then) = found["straight"], found["hanging"]
     assert (is_again, is_again_then) == (False, True)

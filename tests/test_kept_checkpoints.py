@@ -55,13 +55,13 @@ def some(names: list[str]) -> list[tuple[str, str]]:
 STOCK = [(name, query) for name, query in some(readable("stock")) if query not in kept.KEYED_ONLY]
 
 
-def test_checkpoints_of_every_spark_are_kept() -> None:
+def test_the_repository_has_a_stock_checkpoint_from_every_supported_spark() -> None:
     minors = [(4, 0), (4, 1), (4, 2), (4, 3)]
     assert [kept.last_spark(name) for name in kept.made_by("stock")] == minors
 
 
 @pytest.mark.parametrize(("name", "query"), STOCK)
-def test_what_spark_alone_has_begun_loses_nothing(
+def test_tidemark_continues_a_stock_spark_checkpoint_without_losing_rows(
     spark: SparkSession, going: Callable[..., list[list[Row]]], name: str, query: str
 ) -> None:
     ours = going("ours", query, kept.by_spark, kept.AFTER, name)
@@ -73,7 +73,7 @@ def test_what_spark_alone_has_begun_loses_nothing(
 
 
 @pytest.mark.parametrize(("name", "query"), some(kept.made_by("tidemark")))
-def test_what_tidemark_has_begun_goes_on_as_if_nothing_had_been(
+def test_a_restart_from_a_stored_tidemark_checkpoint_emits_the_same_batches(
     going: Callable[..., list[list[Row]]], name: str, query: str
 ) -> None:
     if kept.last_spark(name) > SPARK and SPARK < (4, 2):

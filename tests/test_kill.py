@@ -42,7 +42,7 @@ def killed_once_there_is(sign: Path, *arguments: str) -> None:
         program.communicate()
 
 
-def test_a_query_killed_twice_puts_out_every_closed_window_once(
+def test_a_query_killed_twice_emits_every_closed_window_once(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     for hour in range(HOURS):

@@ -30,7 +30,7 @@ def killing(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.more
-def test_killed_again_and_again_it_puts_out_what_it_would_have() -> None:
+def test_repeated_kills_do_not_change_the_emitted_rows() -> None:
     """With so many splits that the log has only what has changed."""
     done = killing("--kills", "3", "--plans", "many")
     assert done.returncode == 0, done.stderr[-6000:]
@@ -38,7 +38,7 @@ def test_killed_again_and_again_it_puts_out_what_it_would_have() -> None:
 
 
 @pytest.mark.more
-def test_who_forgets_what_each_input_has_reached_puts_out_other_rows() -> None:
+def test_the_kill_check_detects_rows_lost_when_restarts_forget_watermarks() -> None:
     done = killing("--kills", "8", "--plans", "windows", "--forget")
     assert done.returncode != 0, done.stdout
     assert "windows, Parquet, seed 1: lost {" in done.stderr, done.stderr[-6000:]
@@ -63,7 +63,7 @@ class Pretended(kills.Case):
 @pytest.mark.parametrize(
     ("killed", "said"), [(["a"], "lost {'b': 1}"), (["a", "b", "b"], "changed {'b': 1}")]
 )
-def test_a_row_that_is_lost_or_doubled_ends_the_program(
+def test_the_kill_check_fails_on_a_lost_or_duplicated_row(
     killed: list[str], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SystemExit, match=said):
@@ -72,7 +72,7 @@ def test_a_row_that_is_lost_or_doubled_ends_the_program(
     assert (places.total(), rows) == (0, 1)
 
 
-def test_where_a_query_was_is_told_by_what_it_has_left(tmp_path: Path) -> None:
+def test_checkpoint_files_show_where_a_killed_query_stopped(tmp_path: Path) -> None:
     def leave(log: str, name: str) -> None:
         (tmp_path / log).mkdir(exist_ok=True)
         (tmp_path / log / name).write_bytes(b"12345678")
@@ -97,7 +97,7 @@ def test_where_a_query_was_is_told_by_what_it_has_left(tmp_path: Path) -> None:
     assert not cut_entry(tmp_path)
 
 
-def test_moments_are_of_the_next_few_batches_and_a_run_that_ends_has_none(tmp_path: Path) -> None:
+def test_kill_moments_target_the_next_three_batches_of_a_live_run(tmp_path: Path) -> None:
     drawn = [Moment.draw(random.Random(seed), tmp_path) for seed in range(60)]
     assert {one.batch for one in drawn} == {0, 1, 2}
     assert len({one.name for one in drawn}) == 7

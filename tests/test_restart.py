@@ -28,7 +28,7 @@ def per_hour_of(feeds: dict[str, Feed]) -> DataFrame:
     return counted.select("name", "window.start", "count")
 
 
-def test_each_run_sees_two_of_three_inputs_and_none_is_forgotten(
+def test_restarts_keep_the_watermark_of_an_input_without_new_rows(
     feed: Callable[..., Feed], tmp_path: Path
 ) -> None:
     # Stock Spark, which keeps only the global watermark, has put out nothing after these six runs.
@@ -50,7 +50,7 @@ def test_each_run_sees_two_of_three_inputs_and_none_is_forgotten(
     )
 
 
-def test_a_restart_between_any_two_steps_changes_nothing(
+def test_restarts_between_steps_do_not_change_the_results(
     feed: Callable[..., Feed], run: Callable[..., Stepper], tmp_path: Path
 ) -> None:
     steps: list[tuple[str, str]] = [
@@ -77,7 +77,9 @@ def test_a_restart_between_any_two_steps_changes_nothing(
         assert run_once(dashboards(parted), tmp_path / "parted.cp") == stepper.step(), (name, time)
 
 
-def test_a_restart_keeps_what_was_seen_of_a_join(feed: Callable[..., Feed], tmp_path: Path) -> None:
+def test_a_restart_keeps_the_watermarks_of_both_join_sides(
+    feed: Callable[..., Feed], tmp_path: Path
+) -> None:
     left, right = feed("left", SCHEMA), feed("right", "rid LONG, rtime TIMESTAMP")
 
     def joined() -> DataFrame:
@@ -97,7 +99,7 @@ def test_a_restart_keeps_what_was_seen_of_a_join(feed: Callable[..., Feed], tmp_
     assert run_once(joined(), tmp_path / "cp") == [(2, clock("10:20"), None, None)]
 
 
-def test_tidemark_can_begin_on_a_checkpoint_of_spark_alone_and_leave_it_again(
+def test_a_query_can_switch_between_stock_spark_and_tidemark_at_a_restart(
     feed: Callable[..., Feed], tmp_path: Path, spark: SparkSession
 ) -> None:
     events = feed("events", SCHEMA)
