@@ -43,7 +43,7 @@ def told(df: DataFrame, column: Any = "time", delay: Any = "1 minute", **options
     return str(caught.value)
 
 
-def test_a_column_that_is_a_plain_name_is_taken_as_one(events: DataFrame) -> None:
+def test_with_watermark_accepts_a_column_object_for_a_plain_column(events: DataFrame) -> None:
     odd = events.withColumn("event.time", F.col("time"))
     for column in (F.col("time"), odd["time"], F.col("`event.time`"), odd["`event.time`"]):
         df = with_watermark(odd, column, "1 minute")
@@ -51,7 +51,7 @@ def test_a_column_that_is_a_plain_name_is_taken_as_one(events: DataFrame) -> Non
         assert marked in str(column)
 
 
-def test_any_other_column_is_refused_by_name(events: DataFrame) -> None:
+def test_with_watermark_refuses_column_expressions_and_other_types(events: DataFrame) -> None:
     for column in (
         F.col("time") + F.expr("INTERVAL 1 HOUR"),
         F.col("time").alias("t"),
@@ -68,20 +68,20 @@ def test_any_other_column_is_refused_by_name(events: DataFrame) -> None:
 
 
 @pytest.mark.parametrize(("delay", "kind"), [(None, "NoneType"), (10, "int"), (True, "bool")])
-def test_a_delay_of_another_type(events: DataFrame, delay: object, kind: str) -> None:
+def test_a_delay_of_the_wrong_type_is_refused(events: DataFrame, delay: object, kind: str) -> None:
     said = told(events, delay=delay)
     assert said.startswith("[TIDEMARK.INVALID_DELAY] ")
     assert f"of type {kind}" in said and "timedelta(minutes=10)" in said
 
 
 @pytest.mark.parametrize("key", [5, "", "  ", ["orders"], F])
-def test_a_key_that_is_no_name(events: DataFrame, key: object) -> None:
+def test_a_key_that_is_not_a_name_is_refused(events: DataFrame, key: object) -> None:
     said = told(events, key=key)
     assert said.startswith("[TIDEMARK.INVALID_OPTION] key is ")
     assert 'such as "orders"' in said
 
 
-def test_a_split_that_is_no_one_value_of_a_row(events: DataFrame) -> None:
+def test_a_split_without_exactly_one_value_per_row_is_refused(events: DataFrame) -> None:
     for split in (F.explode("kinds"), F.count("*"), F.explode("kinds").cast("string")):
         split_by = split
         code, text = refusal(
@@ -91,7 +91,7 @@ def test_a_split_that_is_no_one_value_of_a_row(events: DataFrame) -> None:
         assert "one value for each row" in text
 
 
-def test_something_else_than_a_query(spark: SparkSession) -> None:
+def test_report_and_late_rows_refuse_an_object_that_is_not_a_query(spark: SparkSession) -> None:
     for other in (None, "orders", 7):
         with pytest.raises(TidemarkError, match="start.. returns") as caught:
             tidemark.report(cast(Any, other))
@@ -101,13 +101,13 @@ def test_something_else_than_a_query(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("place", ["", " ", "no:such:place", "nosuchscheme://x/y", None, 7])
-def test_a_log_is_in_a_place_that_can_be_read(spark: SparkSession, place: Any) -> None:
+def test_the_log_refuses_an_unreadable_location(spark: SparkSession, place: Any) -> None:
     code, text = refusal(lambda: tidemark.log(place))
     assert code == "NO_LOG", text
     assert text.startswith("[TIDEMARK.NO_LOG] ")
 
 
-def test_a_location_is_taken_as_it_is_whatever_is_in_it(
+def test_the_log_accepts_a_location_with_special_characters(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     for name in ("it's", 'a "b"', "back\\slash", "\N{SNOWMAN}"):
@@ -115,7 +115,7 @@ def test_a_location_is_taken_as_it_is_whatever_is_in_it(
             assert f"{tmp_path}/{name}" in refusal(lambda: tidemark.log(tmp_path / name))[1]  # noqa: B023
 
 
-def test_what_the_engine_refuses_is_one_of_pysparks_errors_and_says_it_first(
+def test_engine_refusals_are_pyspark_errors_that_start_with_the_reason(
     events: DataFrame, tmp_path: Path, spark: SparkSession
 ) -> None:
     refusals: list[Callable[[], object]] = [
@@ -134,7 +134,7 @@ def test_what_the_engine_refuses_is_one_of_pysparks_errors_and_says_it_first(
         assert len(said) < 5 or is_connect(spark)
 
 
-def test_the_parameters_of_what_the_engine_refuses_can_be_read(
+def test_engine_refusals_have_readable_error_parameters(
     events: DataFrame, feed: Feeds, tmp_path: Path, spark: SparkSession
 ) -> None:
     def parameters(action: Callable[[], object]) -> dict[str, str]:
@@ -158,7 +158,7 @@ def test_the_parameters_of_what_the_engine_refuses_can_be_read(
     }
 
 
-def test_an_error_of_python_has_its_parameters(events: DataFrame) -> None:
+def test_a_python_refusal_has_error_parameters(events: DataFrame) -> None:
     with pytest.raises(TidemarkError) as caught:
         with_watermark(events, "tme", "1 minute")
     assert caught.value.parameters == {"column": "tme"}
@@ -166,7 +166,7 @@ def test_an_error_of_python_has_its_parameters(events: DataFrame) -> None:
 
 
 @pytest.mark.classic
-def test_a_wrong_name_to_split_by_is_told_in_words_alone(
+def test_an_unknown_split_column_is_refused_without_spark_error_output(
     events: DataFrame, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert "such as 'kinds'" in told(events, split_by="kids")
@@ -175,7 +175,9 @@ def test_a_wrong_name_to_split_by_is_told_in_words_alone(
     assert "UNRESOLVED_COLUMN" not in written.out + written.err
 
 
-def test_a_number_is_not_told_to_be_cast(events: DataFrame) -> None:
+def test_the_error_for_a_numeric_column_suggests_timestamp_functions_instead_of_a_cast(
+    events: DataFrame,
+) -> None:
     said = told(events, "id")
     assert said.startswith("[TIDEMARK.COLUMN_NOT_TIMESTAMP] ")
     assert 'F.timestamp_millis(F.col("`id`"))' in said
@@ -183,7 +185,7 @@ def test_a_number_is_not_told_to_be_cast(events: DataFrame) -> None:
     assert "cast" not in said
 
 
-def test_a_mistyped_setting_is_refused_by_name_with_the_nearest_one(
+def test_a_misspelled_setting_is_refused_with_the_nearest_setting_name(
     feed: Feeds, tmp_path: Path, spark: SparkSession
 ) -> None:
     other = feed("other", SCHEMA)
@@ -198,7 +200,7 @@ def test_a_mistyped_setting_is_refused_by_name_with_the_nearest_one(
     assert "spark.tidemark.idle.after" in str(problem.fix)
 
 
-def test_a_setting_that_is_none_of_its_values_is_told_in_a_sentence(
+def test_an_invalid_setting_value_is_refused_with_the_allowed_values(
     feed: Feeds, tmp_path: Path, spark: SparkSession
 ) -> None:
     other = feed("other", SCHEMA)
@@ -213,9 +215,7 @@ def test_a_setting_that_is_none_of_its_values_is_told_in_a_sentence(
     assert said.rstrip(".") in problem.found
 
 
-def test_what_a_user_observes_as_tidemark_is_there_and_so_are_the_late_rows(
-    feed: Feeds, run: Run
-) -> None:
+def test_late_row_metrics_coexist_with_user_metrics_named_tidemark(feed: Feeds, run: Run) -> None:
     events = feed("other", SCHEMA)
     marked = with_watermark(events.stream(), "time", "0 seconds")
     seen = marked.observe("tidemark", F.count("*").alias("mine"))

@@ -18,26 +18,26 @@ from tidemark import TidemarkError, error_code, error_parameters
 PACKAGE = Path(tidemark.__file__).parent
 
 
-def test_importing_tidemark_imports_no_pyspark() -> None:
+def test_importing_tidemark_does_not_import_pyspark() -> None:
     code = "import sys, tidemark; print([m for m in sys.modules if m.startswith('py')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pyspark" not in done.stdout
     assert "py4j" not in done.stdout
 
 
-def test_the_version_is_the_one_pip_knows() -> None:
+def test_the_package_version_matches_the_installed_distribution() -> None:
     assert tidemark.__version__ == version("tidemark")
 
 
-def test_nothing_but_pyspark_is_needed() -> None:
+def test_pyspark_is_the_only_required_dependency() -> None:
     assert [re.split(r"[<>=~!; ]", one)[0] for one in requires("tidemark") or []] == ["pyspark"]
 
 
-def test_the_package_says_it_is_typed() -> None:
+def test_the_package_has_a_py_typed_marker() -> None:
     assert (PACKAGE / "py.typed").exists()
 
 
-def test_only_the_bridge_touches_py4j_and_sql() -> None:
+def test_only_the_bridge_module_uses_py4j_and_sql() -> None:
     crossing = re.compile(r"_jvm\b|_jsq|_jdf|_jsparkSession|\.sql\(|_gateway|py4j|_instantiated")
     guilty = [
         path.name
@@ -47,7 +47,7 @@ def test_only_the_bridge_touches_py4j_and_sql() -> None:
     assert guilty == []
 
 
-def test_an_error_reads_as_code_sentence_and_way_out() -> None:
+def test_an_error_message_contains_a_code_a_sentence_and_a_fix() -> None:
     error = TidemarkError("JAR_MISSING", "The package has no jar", "installing the wheel")
     assert str(error) == (
         "[TIDEMARK.JAR_MISSING] The package has no jar. Fix this by installing the wheel."
@@ -62,31 +62,31 @@ def test_an_error_survives_pickling() -> None:
     assert again.parameters == {"jar": "x"}
 
 
-def test_the_parameters_of_an_error_are_text_and_read_only() -> None:
+def test_error_parameters_are_read_only_strings() -> None:
     error = TidemarkError("JAVA_TOO_OLD", "Java 8 was found", "setting JAVA_HOME", javaVersion=8)
     assert error.parameters == {"javaVersion": "8"}
     with pytest.raises(TypeError):
         error.parameters["javaVersion"] = "17"  # type: ignore[index]
 
 
-def test_the_code_of_a_jvm_error_is_read_from_its_text() -> None:
+def test_the_error_code_of_a_jvm_error_is_read_from_its_message() -> None:
     text = "Job aborted.\n\tat x.Y\nCaused by: z: [TIDEMARK.DUPLICATE_KEY] The key. Fix this by ..."
     assert error_code(RuntimeError(text)) == "DUPLICATE_KEY"
 
 
-def test_the_code_is_found_in_a_cause() -> None:
+def test_the_error_code_is_found_in_the_cause_of_an_error() -> None:
     error = RuntimeError("wrapped")
     error.__cause__ = TidemarkError("INVALID_DELAY", "The delay is negative", "giving another")
     assert error_code(error) == "INVALID_DELAY"
 
 
-def test_the_parameters_are_found_in_a_cause() -> None:
+def test_error_parameters_are_found_in_the_cause_of_an_error() -> None:
     error = RuntimeError("wrapped")
     error.__cause__ = TidemarkError("INVALID_DELAY", "The delay is negative", "-", value="-1 day")
     assert error_parameters(error) == {"value": "-1 day"}
 
 
-def test_the_parameters_of_pysparks_errors_are_read_where_the_condition_is_ours() -> None:
+def test_error_parameters_of_pyspark_errors_are_read_for_tidemark_conditions_only() -> None:
     ours = PySparkException("text", "TIDEMARK.DUPLICATE_KEY", {"key": "k"})
     sparks = PySparkException("text", "STREAM_FAILED", {"id": "7", "message": "text"})
     assert error_parameters(ours) == {"key": "k"}
@@ -95,6 +95,6 @@ def test_the_parameters_of_pysparks_errors_are_read_where_the_condition_is_ours(
     assert error_parameters(sparks) == {"key": "k"}
 
 
-def test_other_errors_have_no_code_and_no_parameters() -> None:
+def test_errors_from_other_sources_have_no_tidemark_code_or_parameters() -> None:
     assert error_code(ValueError("[SOMETHING.ELSE] not ours")) is None
     assert error_parameters(ValueError("[SOMETHING.ELSE] not ours")) == {}

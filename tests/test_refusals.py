@@ -33,7 +33,7 @@ def started(df: DataFrame, folder: Path) -> tuple[str | None, str]:
     return refusal(lambda: run_once(df, folder / "checkpoint"))
 
 
-def test_one_key_on_two_columns(inputs: tuple[Feed, Feed], tmp_path: Path) -> None:
+def test_one_key_on_two_columns_is_refused(inputs: tuple[Feed, Feed], tmp_path: Path) -> None:
     left, right = inputs
     joined = marked(left, "time", "k").join(
         marked(right, "rtime", "k"), F.expr("id = rid AND rtime >= time")
@@ -43,7 +43,7 @@ def test_one_key_on_two_columns(inputs: tuple[Feed, Feed], tmp_path: Path) -> No
     assert "'k'" in text and "time, rtime" in text
 
 
-def test_one_key_on_two_inputs_whose_columns_have_one_name(
+def test_one_key_on_two_inputs_with_the_same_column_name_is_refused(
     inputs: tuple[Feed, Feed], tmp_path: Path
 ) -> None:
     left, right = inputs
@@ -56,7 +56,7 @@ def test_one_key_on_two_inputs_whose_columns_have_one_name(
     assert "'k'" in text and "2 watermarks" in text and "'time'" in text
 
 
-def test_one_input_that_is_used_twice_has_one_key(
+def test_one_input_can_be_used_twice_with_the_same_key(
     inputs: tuple[Feed, Feed], tmp_path: Path
 ) -> None:
     # Spark Connect may analyze a DataFrame anew wherever it is used; so does who writes it twice.
@@ -69,7 +69,7 @@ def test_one_input_that_is_used_twice_has_one_key(
     assert run_once(both, tmp_path / "both") == [(1,), (1,)]
 
 
-def test_a_union_whose_inputs_have_event_time_in_different_places(
+def test_a_union_with_event_time_in_different_positions_is_refused(
     inputs: tuple[Feed, Feed], tmp_path: Path
 ) -> None:
     left, right = inputs
@@ -83,7 +83,7 @@ def test_a_union_whose_inputs_have_event_time_in_different_places(
     assert "'time'" in text and "'rtime'" in text
 
 
-def test_a_key_in_a_query_that_is_left_to_spark(
+def test_a_key_in_a_query_left_to_stock_spark_is_refused(
     spark: SparkSession, inputs: tuple[Feed, Feed], tmp_path: Path
 ) -> None:
     spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")
@@ -102,7 +102,7 @@ def test_a_key_in_a_query_that_is_left_to_spark(
         ("spark.sql.streaming.statefulOperator.allowMultiple", "false"),
     ],
 )
-def test_a_query_left_to_spark_runs_and_its_report_says_why(
+def test_a_query_left_to_stock_spark_runs_and_its_report_gives_the_reason(
     spark: SparkSession, inputs: tuple[Feed, Feed], run: Callable[..., object],
     setting: str, value: str,
 ) -> None:  # fmt: skip
@@ -117,7 +117,7 @@ def test_a_query_left_to_spark_runs_and_its_report_says_why(
     assert f"left to Spark ({setting}={value})" in str(told)
 
 
-def test_an_input_of_a_union_without_event_time_is_told_in_the_report(
+def test_the_report_names_union_inputs_without_event_time(
     inputs: tuple[Feed, Feed], run: Callable[..., Stepper]
 ) -> None:
     left, right = inputs
@@ -131,7 +131,7 @@ def test_an_input_of_a_union_without_event_time_is_told_in_the_report(
     assert "input 1 has no event time and is left out" in str(told)
 
 
-def test_a_join_side_without_a_bound_is_told_or_refused(
+def test_an_unbounded_join_side_is_reported_or_refused(
     spark: SparkSession, inputs: tuple[Feed, Feed], run: Callable[..., object], tmp_path: Path
 ) -> None:
     left, right = inputs
@@ -151,7 +151,7 @@ def test_a_join_side_without_a_bound_is_told_or_refused(
     assert code == "UNBOUNDED_JOIN_SIDE"
 
 
-def test_a_setting_that_cannot_be_read(
+def test_an_invalid_setting_value_is_refused(
     spark: SparkSession, inputs: tuple[Feed, Feed], tmp_path: Path
 ) -> None:
     spark.conf.set("spark.tidemark.enabled", "perhaps")

@@ -18,7 +18,7 @@ from support.streams import Stepper
 import tidemark
 
 
-def test_importing_all_of_tidemark_gives_no_warning() -> None:
+def test_importing_all_tidemark_modules_gives_no_warning() -> None:
     code = (
         "import importlib, pkgutil, tidemark\n"
         "for module in pkgutil.iter_modules(tidemark.__path__):\n"
@@ -31,7 +31,7 @@ def test_importing_all_of_tidemark_gives_no_warning() -> None:
 
 
 @pytest.mark.classic
-def test_a_query_and_all_that_is_asked_of_it_gives_no_warning(
+def test_a_query_with_a_report_and_late_rows_gives_no_warning(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     orders = feed("orders", "id LONG, t TIMESTAMP")

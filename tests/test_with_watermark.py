@@ -72,7 +72,7 @@ def code_of(df: DataFrame, column: str, delay: str | timedelta = "1 minute") -> 
         ("window", "window"),
     ],
 )
-def test_a_column_is_found_by_its_name_or_in_backticks(
+def test_a_column_is_found_by_its_name_with_or_without_backticks(
     events: DataFrame, column: str, found: str
 ) -> None:
     assert marked(with_watermark(events, column, "1 minute")) == {found: 60_000}
@@ -80,7 +80,7 @@ def test_a_column_is_found_by_its_name_or_in_backticks(
     assert (marked(with_key), keys(with_key)) == ({found: 60_000}, {found: "k"})
 
 
-def test_a_column_of_an_alias_is_found_as_in_spark(events: DataFrame) -> None:
+def test_a_column_of_an_aliased_dataframe_is_found(events: DataFrame) -> None:
     aliased = events.alias("e")
     assert marked(with_watermark(aliased, "e.time", "1 minute")) == {"time": 60_000}
     assert keys(with_watermark(aliased, "e.time", "1 minute", key="k")) == {"time": "k"}
@@ -99,33 +99,33 @@ def test_a_column_of_an_alias_is_found_as_in_spark(events: DataFrame) -> None:
         (timedelta(weeks=5000), 5000 * 7 * 86_400_000),
     ],
 )
-def test_a_delay_is_text_or_a_timedelta(
+def test_the_delay_can_be_text_or_a_timedelta(
     events: DataFrame, delay: str | timedelta, millis: int
 ) -> None:
     assert marked(with_watermark(events, "time", delay)) == {"time": millis}
 
 
-def test_without_a_key_only_the_watermark_is_added(events: DataFrame) -> None:
+def test_a_watermark_without_a_key_adds_only_the_delay_to_the_metadata(events: DataFrame) -> None:
     df = with_watermark(events, "noted", "1 minute")
     assert df.schema["noted"].metadata == {"unit": "s", DELAY: 60_000}
     assert df.columns == events.columns
 
 
-def test_a_key_joins_the_metadata_that_is_there(events: DataFrame) -> None:
+def test_a_key_does_not_replace_existing_column_metadata(events: DataFrame) -> None:
     df = with_watermark(events, "noted", "1 minute", key="k")
     assert df.schema["noted"].metadata == {"unit": "s", DELAY: 60_000}
     assert keys(df) == {"noted": "k"}
     assert df.columns == events.columns
 
 
-def test_unknown_column(events: DataFrame) -> None:
+def test_an_unknown_column_is_refused(events: DataFrame) -> None:
     with pytest.raises(TidemarkError, match="'tmie'.*such as 'time'") as caught:
         with_watermark(events, "tmie", "1 minute")
     assert caught.value.code == "UNKNOWN_COLUMN"
     assert code_of(events, "nobody.time") == "UNKNOWN_COLUMN"
 
 
-def test_nested_column(events: DataFrame) -> None:
+def test_a_nested_column_is_refused(events: DataFrame) -> None:
     with pytest.raises(TidemarkError, match='withColumn."start"') as caught:
         with_watermark(events, "span.start", "1 minute")
     assert caught.value.code == "NESTED_COLUMN"
@@ -133,7 +133,7 @@ def test_nested_column(events: DataFrame) -> None:
 
 
 @pytest.mark.parametrize("column", ["id", "day", "span", "local_time"])
-def test_column_not_a_timestamp(events: DataFrame, column: str) -> None:
+def test_a_column_that_is_not_a_timestamp_is_refused(events: DataFrame, column: str) -> None:
     assert code_of(events, column) == "COLUMN_NOT_TIMESTAMP"
 
 
@@ -142,11 +142,13 @@ def test_column_not_a_timestamp(events: DataFrame, column: str) -> None:
     ["-1 minute", "1 minute -2 minutes", timedelta(microseconds=-1), "soon", "10", "", " ",
      "999999999 days"],
 )  # fmt: skip
-def test_invalid_delay(events: DataFrame, delay: str | timedelta) -> None:
+def test_an_invalid_delay_is_refused(events: DataFrame, delay: str | timedelta) -> None:
     assert code_of(events, "time", delay) == "INVALID_DELAY"
 
 
-def test_case_counts_where_the_session_says_so(spark: SparkSession, events: DataFrame) -> None:
+def test_column_names_are_case_sensitive_if_the_session_is(
+    spark: SparkSession, events: DataFrame
+) -> None:
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
         assert code_of(events, "TIME") == "UNKNOWN_COLUMN"
@@ -154,31 +156,33 @@ def test_case_counts_where_the_session_says_so(spark: SparkSession, events: Data
         spark.conf.unset("spark.sql.caseSensitive")
 
 
-def test_a_key_needs_a_column_name_of_its_own(events: DataFrame) -> None:
+def test_a_key_on_an_ambiguous_column_name_is_refused(events: DataFrame) -> None:
     twice = events.alias("a").crossJoin(events.alias("b"))
     with pytest.raises(TidemarkError, match="Several columns are called 'time'"):
         with_watermark(twice, "a.time", "1 minute", key="k")
 
 
-def test_errors_of_spark_stay_errors_of_spark(events: DataFrame) -> None:
+def test_spark_errors_are_raised_unchanged(events: DataFrame) -> None:
     twice = events.alias("a").crossJoin(events.alias("b"))
     with pytest.raises(Exception, match="AMBIGUOUS_REFERENCE"):
         with_watermark(twice, "time", "1 minute")
 
 
-def test_a_batch_dataframe_is_checked_and_passes_through(spark: SparkSession) -> None:
+def test_a_batch_dataframe_is_checked_and_passed_through(spark: SparkSession) -> None:
     batch = spark.sql("SELECT timestamp'2024-01-01 00:00:00' AS time")
     assert with_watermark(batch, "time", "1 minute", key="k").count() == 1
     assert code_of(batch, "nope") == "UNKNOWN_COLUMN"
 
 
-def test_the_session_is_asked_once(events: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_session_is_checked_for_the_engine_only_once(
+    events: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with_watermark(events, "time", "1 minute")
     monkeypatch.setattr(tidemark._bridge, "tidemark_version", lambda _: pytest.fail("asked again"))
     with_watermark(events, "time", "1 minute")
 
 
-def test_a_key_from_further_up_is_not_taken_for_this_watermarks(events: DataFrame) -> None:
+def test_a_second_watermark_does_not_inherit_the_key_of_the_first(events: DataFrame) -> None:
     upstream = with_watermark(events, "time", "1 minute", key="up")
     renamed = upstream.withColumnRenamed("time", "later")
     assert keys(with_watermark(renamed, "later", "2 minutes")) == {}
