@@ -29,8 +29,8 @@ MATRIX_READY := $(MATRIX:%=$(VENV)/pyspark/%/.ready)
 JAVA_21 := $(VENV)/java-21
 # Three JVMs: a session made by configure, one with the jar of another Spark, and one for all other tests.
 STARTS := tests/test_session_starts.py
-SMOKE := $(STARTS)::test_configure_keeps_what_the_environment_sets \
-  $(STARTS)::test_a_jar_for_another_spark_stops_the_session tests/test_union.py tests/test_join.py tests/test_restart.py
+SMOKE := $(STARTS)::test_configure_keeps_settings_from_the_environment \
+  $(STARTS)::test_a_jar_for_another_spark_version_stops_the_session tests/test_union.py tests/test_join.py tests/test_restart.py
 # Three processes, each with its own Spark, because one keeps hardly more than one processor busy.
 SIDE_BY_SIDE := -n 3 --dist loadfile
 FLIGHTS := target/flights/flights-3m.parquet

@@ -33,38 +33,38 @@ def configured(*settings: tuple[str, str]) -> dict[str, str]:
     return _bridge.builder_options(builder)
 
 
-def test_an_empty_builder_gets_the_jar_and_the_extension() -> None:
+def test_configure_adds_the_jar_and_the_extension_to_an_empty_builder() -> None:
     assert configured() == {"spark.jars": OURS, "spark.sql.extensions": EXTENSION}
 
 
-def test_jars_set_before_stay() -> None:
+def test_configure_keeps_jars_that_are_already_set() -> None:
     assert configured(("spark.jars", "/a.jar, /b.jar"))["spark.jars"] == f"/a.jar,/b.jar,{OURS}"
 
 
-def test_extensions_set_before_stay() -> None:
+def test_configure_keeps_extensions_that_are_already_set() -> None:
     options = configured(("spark.sql.extensions", "io.delta.Delta"))
     assert options["spark.sql.extensions"] == f"io.delta.Delta,{EXTENSION}"
 
 
-def test_twice_is_as_once() -> None:
+def test_a_second_call_to_configure_changes_nothing() -> None:
     builder = tidemark.configure(SparkSession.builder.config("spark.jars", "/a.jar"))
     once = _bridge.builder_options(builder)
     assert _bridge.builder_options(tidemark.configure(builder)) == once
 
 
-def test_a_tidemark_jar_the_user_named_is_not_doubled() -> None:
+def test_configure_does_not_add_a_second_tidemark_jar() -> None:
     theirs = "hdfs://nn/jars/tidemark-spark-4.3_2.13-0.1.0.jar"
     assert configured(("spark.jars", theirs))["spark.jars"] == theirs
 
 
-def test_a_jar_for_another_spark_is_refused() -> None:
+def test_configure_refuses_a_jar_built_for_another_spark_version() -> None:
     theirs = "/opt/tidemark-spark-4.2_2.13-0.1.0.jar"
     with pytest.raises(TidemarkError, match=r"built for Spark 4\.2, but this is 4\.3") as caught:
         configured(("spark.jars", theirs))
     assert caught.value.code == "SPARK_VERSION_MISMATCH"
 
 
-def test_defaults_of_the_spark_folder_are_kept(nothing_started: Path) -> None:
+def test_configure_keeps_settings_from_spark_defaults_conf(nothing_started: Path) -> None:
     (nothing_started / "spark-defaults.conf").write_text(
         "# site settings\n"
         "spark.jars            /site.jar\n"
@@ -77,12 +77,12 @@ def test_defaults_of_the_spark_folder_are_kept(nothing_started: Path) -> None:
     }
 
 
-def test_the_builder_overrides_the_defaults_as_in_spark(nothing_started: Path) -> None:
+def test_builder_settings_override_spark_defaults_conf(nothing_started: Path) -> None:
     (nothing_started / "spark-defaults.conf").write_text("spark.jars /site.jar\n")
     assert configured(("spark.jars", "/a.jar"))["spark.jars"] == f"/a.jar,{OURS}"
 
 
-def test_a_properties_file_stands_in_for_the_defaults(
+def test_a_properties_file_replaces_spark_defaults_conf(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "my.conf").write_text("spark.jars /mine.jar\n")
@@ -90,7 +90,9 @@ def test_a_properties_file_stands_in_for_the_defaults(
     assert configured()["spark.jars"] == f"/mine.jar,{OURS}"
 
 
-def test_jars_in_the_submit_arguments_get_ours_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configure_adds_the_tidemark_jar_to_jars_in_submit_arguments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     # --jars there wins over the builder's setting: without this the driver would miss our jar.
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--jars /a.jar,/b.jar --verbose pyspark-shell")
     assert configured(("spark.jars", "/c.jar"))["spark.jars"] == f"/c.jar,/a.jar,/b.jar,{OURS}"
@@ -99,7 +101,7 @@ def test_jars_in_the_submit_arguments_get_ours_beside_them(monkeypatch: pytest.M
     )
 
 
-def test_settings_in_the_submit_arguments_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configure_keeps_settings_from_submit_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "PYSPARK_SUBMIT_ARGS",
         "--conf spark.jars=/a.jar --conf 'spark.sql.extensions=site.One, site.Two' pyspark-shell",
@@ -111,31 +113,37 @@ def test_settings_in_the_submit_arguments_are_kept(monkeypatch: pytest.MonkeyPat
     assert f"spark.jars=/a.jar,{OURS} " in os.environ["PYSPARK_SUBMIT_ARGS"]
 
 
-def test_submit_arguments_without_jars_stay_untouched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configure_leaves_submit_arguments_without_jars_unchanged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--driver-memory 1g   pyspark-shell")
     configured()
     assert os.environ["PYSPARK_SUBMIT_ARGS"] == "--driver-memory 1g   pyspark-shell"
 
 
-def test_a_server_elsewhere_cannot_be_given_a_jar() -> None:
+def test_configure_refuses_a_remote_spark_connect_server() -> None:
     with pytest.raises(TidemarkError, match="starting the server with `--jars`") as caught:
         tidemark.configure(SparkSession.builder.remote("sc://spark.example:15002"))
     assert caught.value.code == "UNSUPPORTED_ON_CONNECT"
 
 
-def test_a_server_in_this_process_can() -> None:
+def test_configure_adds_the_jar_to_a_local_spark_connect_server() -> None:
     builder = tidemark.configure(SparkSession.builder.remote("local[2]"))
     assert _bridge.builder_options(builder)["spark.jars"] == OURS
 
 
-def test_an_old_java_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configure_refuses_an_old_java_before_the_jvm_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("tidemark._java.java_major", lambda: 11)
     with pytest.raises(TidemarkError) as caught:
         configured()
     assert caught.value.code == "JAVA_TOO_OLD"
 
 
-def test_a_package_without_jars_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configure_refuses_a_package_without_jars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tidemark._config.jar_path", tidemark.jar_path)
     monkeypatch.setattr(_jars, "jar_directory", lambda: tmp_path)
     with pytest.raises(TidemarkError) as caught:

@@ -17,23 +17,29 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return run_script("connect.py", folder, SPARK_TESTING="1", TZ="UTC")
 
 
-def test_the_session_is_one_of_connect_and_healthy(found: dict[str, Any]) -> None:
+def test_the_doctor_finds_no_problems_in_a_spark_connect_session(found: dict[str, Any]) -> None:
     assert found["session"].startswith("pyspark.sql.connect")
     assert found["problems"] == ""
 
 
-def test_bad_arguments_have_the_same_codes(found: dict[str, Any]) -> None:
+def test_invalid_arguments_raise_the_same_error_codes_on_spark_connect(
+    found: dict[str, Any],
+) -> None:
     assert found["codes"] == [
         "UNKNOWN_COLUMN", "NESTED_COLUMN", "COLUMN_NOT_TIMESTAMP", "INVALID_DELAY",
         "INVALID_DELAY", None, None,
     ]  # fmt: skip
 
 
-def test_a_schema_has_no_key(found: dict[str, Any]) -> None:
+def test_a_watermark_key_does_not_appear_in_the_schema_on_spark_connect(
+    found: dict[str, Any],
+) -> None:
     assert found["metadata"] == [{"spark.watermarkDelayMs": 60_000}] * 2
 
 
-def test_the_fast_input_is_not_held(found: dict[str, Any]) -> None:
+def test_a_slow_input_does_not_hold_back_a_fast_input_on_spark_connect(
+    found: dict[str, Any],
+) -> None:
     hours = [["fast", "2024-01-01 06:00:00", 1], ["fast", "2024-01-01 07:00:00", 1]]
     assert found["keyed"] == [[], hours[:1], hours]
     assert found["keyed origins"] == ["fast", "slow"]
@@ -41,6 +47,8 @@ def test_the_fast_input_is_not_held(found: dict[str, Any]) -> None:
     assert found["keyed late"] == [["aggregation", 0], ["aggregation", 0]]
 
 
-def test_plain_with_watermark_is_keyed_too(found: dict[str, Any]) -> None:
+def test_sparks_own_with_watermark_uses_the_column_name_as_key_on_spark_connect(
+    found: dict[str, Any],
+) -> None:
     assert found["plain"] == found["keyed"][-1]
     assert found["plain origins"] == ["fast_time", "slow_time"]

@@ -25,11 +25,11 @@ def test_a_healthy_session_has_no_problems(spark: SparkSession) -> None:
     ]
 
 
-def test_the_running_session_is_found(spark: SparkSession) -> None:
+def test_the_doctor_finds_the_running_session(spark: SparkSession) -> None:
     assert tidemark.doctor() == tidemark.doctor(spark)
 
 
-def test_a_check_that_fails_is_a_finding(
+def test_the_doctor_reports_a_failed_check_as_a_finding(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(_: object) -> str:
@@ -41,7 +41,7 @@ def test_a_check_that_fails_is_a_finding(
     assert diagnosis.problems[0].found == "this check failed: RuntimeError: the JVM is gone"
 
 
-def test_without_pyspark_nothing_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_raises_nothing_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent() -> None:
         raise ImportError("No module named 'pyspark'")
 
@@ -51,7 +51,7 @@ def test_without_pyspark_nothing_is_raised(monkeypatch: pytest.MonkeyPatch) -> N
     assert ("pyspark", "CHECK_FAILED") in [(p.check, p.code) for p in problems]
 
 
-def test_a_problem_is_printed_with_its_code_and_its_fix(
+def test_the_doctor_prints_each_problem_with_its_code_and_fix(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     minor = ".".join(spark.version.split(".")[:2])
@@ -65,7 +65,7 @@ def test_a_problem_is_printed_with_its_code_and_its_fix(
     assert text[-2].strip() == "Fix this by giving Spark the jar that tidemark.jar_path() names."
 
 
-def test_a_jar_of_another_release_than_the_package_is_told(
+def test_the_doctor_reports_a_jar_from_another_release(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     minor = ".".join(spark.version.split(".")[:2])

@@ -23,13 +23,13 @@ def name(minor: str, version: str = OURS) -> str:
 
 
 @pytest.mark.parametrize("spark", ["4.3", "4.3.0", "4.3.7.dev0"])
-def test_the_jar_is_chosen_by_sparks_minor(folder: Path, spark: str) -> None:
+def test_jar_path_selects_the_jar_for_the_spark_minor_version(folder: Path, spark: str) -> None:
     for minor in ("4.2", "4.3"):
         (folder / name(minor)).touch()
     assert tidemark.jar_path(spark) == str(folder / name("4.3"))
 
 
-def test_without_a_version_pysparks_own_counts(
+def test_jar_path_uses_the_pyspark_version_by_default(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / name("4.2")).touch()
@@ -37,20 +37,22 @@ def test_without_a_version_pysparks_own_counts(
     assert tidemark.jar_path() == str(folder / name("4.2"))
 
 
-def test_no_jar_at_all_is_jar_missing(folder: Path) -> None:
+def test_jar_path_raises_jar_missing_without_any_jar(folder: Path) -> None:
     with pytest.raises(TidemarkError, match="there: none") as caught:
         tidemark.jar_path("4.3")
     assert caught.value.code == "JAR_MISSING"
 
 
-def test_a_jar_of_another_release_is_jar_missing(folder: Path) -> None:
+def test_jar_path_raises_jar_missing_for_a_jar_from_another_release(folder: Path) -> None:
     (folder / name("4.3", "0.0.9")).touch()
     with pytest.raises(TidemarkError, match="0.0.9") as caught:
         tidemark.jar_path("4.3")
     assert caught.value.code == "JAR_MISSING"
 
 
-def test_jars_for_other_minors_only_is_a_version_mismatch(folder: Path) -> None:
+def test_jar_path_raises_a_version_mismatch_with_jars_for_other_spark_versions_only(
+    folder: Path,
+) -> None:
     (folder / name("4.2")).touch()
     (folder / name("4.3")).touch()
     with pytest.raises(TidemarkError, match="no jar for Spark 5.0, only for 4.2, 4.3") as caught:
@@ -68,10 +70,10 @@ def test_jars_for_other_minors_only_is_a_version_mismatch(folder: Path) -> None:
         ("/opt/tidemark-spark-4.3_2.13-0.1.0.jar/other.jar", None),
     ],
 )
-def test_a_tidemark_jar_is_known_by_its_file_name(path: str, minor: str | None) -> None:
+def test_a_tidemark_jar_is_recognized_by_its_file_name(path: str, minor: str | None) -> None:
     assert _jars.jar_minor(path) == minor
 
 
 @pytest.mark.engine
-def test_the_installed_package_carries_a_jar_for_the_installed_spark() -> None:
+def test_the_installed_package_contains_a_jar_for_the_installed_spark() -> None:
     assert Path(tidemark.jar_path()).stat().st_size > 0

@@ -21,28 +21,30 @@ def java_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_version_comes_from_the_command(java_home: Path) -> None:
+def test_the_java_version_comes_from_the_java_command(java_home: Path) -> None:
     assert _java.java_major() == 11
 
 
-def test_the_release_file_spares_the_command(java_home: Path) -> None:
+def test_the_java_version_comes_from_the_release_file_if_present(java_home: Path) -> None:
     (java_home / "release").write_text('IMPLEMENTOR="x"\nJAVA_VERSION="21.0.4"\n')
     assert _java.java_major() == 21
 
 
-def test_an_old_java_is_refused_in_words(java_home: Path) -> None:
+def test_an_old_java_is_refused_with_a_clear_error(java_home: Path) -> None:
     with pytest.raises(TidemarkError, match="Java 11 was found") as caught:
         _java.require_java()
     assert caught.value.code == "JAVA_TOO_OLD"
 
 
-def test_the_doctor_sees_an_old_java(java_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_reports_an_old_java(java_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidemark._bridge.running_session", lambda: None)
     problems = tidemark.doctor().problems
     assert ("java", "JAVA_TOO_OLD") in [(found.check, found.code) for found in problems]
 
 
-def test_no_java_at_all_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_java_is_left_for_spark_to_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert _java.java_major() is None
     _java.require_java()
@@ -51,5 +53,5 @@ def test_no_java_at_all_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("text", "major"), [("17.0.15", 17), ("21", 21), ("1.8.0_392", 8), ("25-ea", 25), ("?", None)]
 )
-def test_both_styles_of_version_are_read(text: str, major: int | None) -> None:
+def test_old_and_new_java_version_formats_are_parsed(text: str, major: int | None) -> None:
     assert _java.parse_major(text) == major

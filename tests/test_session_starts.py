@@ -54,22 +54,22 @@ def other_jar(tmp_path: Path) -> str:
                                                 ["extension", "SESSION_BEFORE_JAR"]]),
     ],
 )  # fmt: skip
-def test_a_session_without_the_engine_is_noticed_and_told_apart(
+def test_a_session_without_the_engine_is_refused_with_a_specific_code(
     no_jar: dict[str, Any], session: str, code: str, problems: list[list[str]]
 ) -> None:
     assert no_jar[session] == {"refused": code, "problems": problems}
 
 
-def test_configure_refuses_a_jvm_that_began_without_the_jar(no_jar: dict[str, Any]) -> None:
+def test_configure_refuses_a_jvm_started_without_the_jar(no_jar: dict[str, Any]) -> None:
     assert no_jar["configure with a session"] == "SESSION_BEFORE_JAR"
     assert no_jar["configure after stop"] == "SESSION_BEFORE_JAR"
 
 
-def test_the_doctor_looks_at_a_stopped_session_without_raising(no_jar: dict[str, Any]) -> None:
+def test_the_doctor_checks_a_stopped_session_without_raising(no_jar: dict[str, Any]) -> None:
     assert "CHECK_FAILED" in no_jar["doctor after stop"]
 
 
-def test_configure_keeps_what_the_environment_sets(tmp_path: Path, other_jar: str) -> None:
+def test_configure_keeps_settings_from_the_environment(tmp_path: Path, other_jar: str) -> None:
     (tmp_path / "spark-defaults.conf").write_text(
         "spark.sql.extensions org.apache.spark.sql.NoSuchExtension\n"
     )
@@ -89,14 +89,14 @@ def test_configure_keeps_what_the_environment_sets(tmp_path: Path, other_jar: st
 
 
 @pytest.mark.more
-def test_spark_submit_with_jars() -> None:
+def test_spark_submit_with_jars_works_with_configure() -> None:
     found = run_script("with_jar.py", "configure", launcher=submit())
     assert (found["version"], found["problems"], found["again"]) == (ACTIVE, "", True)
     assert found["jars"].count("tidemark-spark") == 1
 
 
 @pytest.mark.more
-def test_spark_submit_with_the_jar_and_the_setting_needs_no_configure() -> None:
+def test_spark_submit_with_the_jar_and_the_extension_needs_no_configure() -> None:
     setting = f"spark.sql.extensions={tidemark.EXTENSION}"
     found = run_script("with_jar.py", "as it is", launcher=[*submit(), "--conf", setting])
     assert (found["version"], found["problems"], found["again"]) == (ACTIVE, "", True)
@@ -112,7 +112,7 @@ def test_configure_refuses_a_session_that_runs_without_the_extension() -> None:
 
 
 @pytest.mark.more
-def test_a_jar_for_another_spark_stops_the_session() -> None:
+def test_a_jar_for_another_spark_version_stops_the_session() -> None:
     jars = Path(tidemark.jar_path()).parent.glob("tidemark-spark-*.jar")
     others = [str(jar) for jar in jars if f"spark-{MINOR}_" not in jar.name]
     assert others, "this build of the package carries a jar for one Spark minor only"
