@@ -33,7 +33,7 @@ def shuffled(seed: int) -> files_per_airport.Files:
 
 @pytest.mark.classic
 @pytest.mark.usefixtures("one_partition")
-def test_splits_come_out_line_for_line_as_their_rule_says(
+def test_a_query_with_splits_emits_exactly_the_rows_the_reference_model_predicts(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files_per_airport, "AIRPORTS", len(PACE))

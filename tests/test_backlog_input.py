@@ -15,7 +15,7 @@ FLIGHTS = sorted(
 )
 
 
-def test_the_busiest_airports_have_as_many_files_as_the_busiest_needs() -> None:
+def test_every_selected_airport_gets_as_many_files_as_the_busiest_airport() -> None:
     files = files_per_airport.files_of(FLIGHTS, airports=2, rows=2)
     assert {origin: [len(file) for file in of] for origin, of in files.items()} == {
         MANY: [2, 2, 2, 1],
@@ -23,7 +23,7 @@ def test_the_busiest_airports_have_as_many_files_as_the_busiest_needs() -> None:
     }
 
 
-def test_a_batch_reads_the_next_file_of_each() -> None:
+def test_each_batch_reads_the_next_file_of_every_airport() -> None:
     files = files_per_airport.files_of(FLIGHTS, airports=2, rows=2)
     batches = files_per_airport.in_batches(files)
     assert [{origin: len(rows) for origin, rows in batch.items()} for batch in batches] == [
@@ -34,7 +34,7 @@ def test_a_batch_reads_the_next_file_of_each() -> None:
     ]
 
 
-def test_the_files_are_dated_in_the_order_of_the_batches(tmp_path: Path) -> None:
+def test_file_modification_times_follow_the_batch_order(tmp_path: Path) -> None:
     files = files_per_airport.files_of(FLIGHTS, airports=2, rows=4)
     folder = files_per_airport.prepare(files, tmp_path / "files")
     dated = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)
@@ -48,7 +48,7 @@ def test_the_files_are_dated_in_the_order_of_the_batches(tmp_path: Path) -> None
     assert [len(file.read_text().splitlines()) for file in dated] == [4, 3, 3, 0]
 
 
-def test_the_busiest_partition_has_a_month_and_the_others_a_week() -> None:
+def test_the_busiest_partition_holds_a_month_of_rows_and_the_others_hold_a_week() -> None:
     month = timedelta(days=30) // timedelta(hours=1)
     flights = sorted([*flights_from(MANY, month, FIRST), *flights_from(FEW, month - 1, FIRST)])
     partitions = lagging_partition.partitions_of(flights)
@@ -60,7 +60,7 @@ def test_the_busiest_partition_has_a_month_and_the_others_a_week() -> None:
     assert partitions[other][0].time == lagging_partition.LAST_WEEK
 
 
-def test_a_batch_reads_each_partition_in_its_order() -> None:
+def test_each_batch_reads_every_partition_in_time_order() -> None:
     partitions = [flights_from(MANY, 6000, FIRST), flights_from(FEW, 3000, FIRST)]
     batches = lagging_partition.in_batches(partitions)
     assert [[len(batch[0]), len(batch[1])] for batch in batches] == [[3333, 1666], [2667, 1334]]
@@ -69,13 +69,13 @@ def test_a_batch_reads_each_partition_in_its_order() -> None:
         assert times == sorted(times)
 
 
-def test_the_share_of_a_partition_is_its_share_of_what_waits() -> None:
+def test_each_partition_gets_a_quota_in_proportion_to_its_backlog() -> None:
     assert quota.shares([400, 100, 0], 50) == [40, 10, 0]
     assert quota.shares([5, 3], 50) == [5, 3]
 
 
 @pytest.mark.parametrize("waiting", [[1, 1, 10_000], [0, 0], [7], [999, 1001, 1]])
-def test_all_is_read_in_the_end(waiting: list[int]) -> None:
+def test_all_batches_together_read_the_whole_backlog(waiting: list[int]) -> None:
     taken = list(quota.batches(waiting, 100))
     assert [sum(of) for of in zip(*taken, strict=True)] == (waiting if taken else [])
     assert all(any(batch) for batch in taken)

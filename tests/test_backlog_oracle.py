@@ -19,57 +19,57 @@ def lost(batches: list[oracle.Batch], rule: oracle.Rule) -> dict[told.Split, int
     return oracle.tell(batches, rule).lost(show.rows_of(batches))
 
 
-def test_a_row_is_late_by_what_was_read_two_batches_before() -> None:
+def test_the_lateness_of_a_row_depends_on_rows_read_two_batches_earlier() -> None:
     # The delay is an hour: 5:00 ends the hours up to 3:00.
     far, late = {"a": at(5)}, {"a": at(2)}
     assert lost([far, late], oracle.by_the_newest) == {"a": 0}
     assert lost([far, {"a": at(5)}, late], oracle.by_the_newest) == {"a": 1}
 
 
-def test_an_hour_that_ends_at_the_watermark_is_over() -> None:
+def test_an_hour_that_ends_at_the_watermark_is_closed() -> None:
     batches = [{"a": at(5)}, {"a": at(5)}, {"a": at(3, 3.99, 4)}]
     assert lost(batches, oracle.by_the_newest) == {"a": 2}
 
 
-def test_an_hour_is_given_out_with_the_rows_that_the_batch_itself_brings() -> None:
+def test_a_closing_hour_includes_rows_from_the_batch_that_emits_it() -> None:
     said = oracle.tell([{"a": at(1, 4)}, {"a": at(1)}], oracle.by_the_newest)
     assert said.given == [told.Given(1, HOUR, "a", 2)]
     assert said.left == [("a", 1)]
 
 
-def test_when_all_is_read_one_more_batch_gives_out_what_has_ended() -> None:
+def test_a_final_no_data_batch_emits_the_hours_that_have_closed() -> None:
     said = oracle.tell([{"a": at(1, 4)}], oracle.by_the_newest)
     assert said.given == [told.Given(1, HOUR, "a", 1)]
     assert said.batches == 2
 
 
-def test_there_is_no_such_batch_if_nothing_has_moved() -> None:
+def test_the_final_no_data_batch_is_skipped_if_the_watermark_has_not_advanced() -> None:
     assert oracle.tell([{"a": at(4)}, {"a": at(4)}], oracle.by_the_newest).batches == 2
 
 
-def test_one_clock_goes_by_the_part_ahead_a_clock_each_by_the_part_behind() -> None:
+def test_a_shared_clock_drops_rows_of_a_slow_split_and_split_clocks_do_not() -> None:
     batches = [{"a": at(n), "b": at(10 + n)} for n in range(4)]
     assert lost(batches, oracle.by_the_newest) == {"a": 2, "b": 0}
     assert lost(batches, oracle.by_the_oldest) == {"a": 0, "b": 0}
 
 
-def test_a_part_out_of_order_loses_rows_by_its_own_clock_too() -> None:
+def test_a_split_with_out_of_order_rows_still_loses_late_rows() -> None:
     batches = [{"a": at(9), "b": at(9)}, {"a": at(9), "b": at(9)}, {"a": at(1), "b": at(9)}]
     assert lost(batches, oracle.by_the_oldest) == {"a": 1, "b": 0}
 
 
-def test_a_part_without_rows_yet_is_waited_for() -> None:
+def test_the_watermark_waits_for_a_split_without_rows() -> None:
     batches: list[oracle.Batch] = [{"a": at(9), "b": []}, {"a": at(9), "b": []}, {"a": at(1)}]
     assert lost(batches, oracle.by_the_oldest) == {"a": 0, "b": 0}
 
 
 @pytest.mark.parametrize("rule", BOTH)
-def test_a_watermark_never_goes_back(rule: oracle.Rule) -> None:
+def test_a_watermark_never_moves_backward(rule: oracle.Rule) -> None:
     batches = [{"a": at(9)}, {"a": at(0)}, {"a": at(0)}, {"a": at(0)}]
     assert lost(batches, rule) == {"a": 2}
 
 
-def test_the_peak_is_what_a_batch_leaves_behind() -> None:
+def test_peak_state_counts_the_open_hours_after_each_batch() -> None:
     said = oracle.tell([{"a": at(1, 2, 9)}, {"a": at(9)}], oracle.by_the_newest)
     # Three open hours after the first batch, one after the second: 1:00 and 2:00 are out.
     assert said.peak_state == 3
@@ -77,7 +77,9 @@ def test_the_peak_is_what_a_batch_leaves_behind() -> None:
 
 @pytest.mark.parametrize("rule", BOTH)
 @pytest.mark.parametrize("seed", range(5))
-def test_every_row_comes_out_once_or_waits_or_is_late(rule: oracle.Rule, seed: int) -> None:
+def test_every_row_is_emitted_once_kept_in_state_or_dropped_as_late(
+    rule: oracle.Rule, seed: int
+) -> None:
     chance = random.Random(seed)
     batches: list[oracle.Batch] = [
         {split: at(*(chance.uniform(n, n + 9) for _ in range(7))) for split in "abc"}

@@ -18,11 +18,11 @@ STOCK = told.Told(
 )
 
 
-def test_lost_is_what_neither_came_out_nor_waits() -> None:
+def test_lost_rows_are_rows_neither_emitted_nor_left_in_open_hours() -> None:
     assert STOCK.lost(READ) == {0: 0, 1: 21}
 
 
-def test_a_line_has_the_losses_and_the_price() -> None:
+def test_a_table_line_shows_lost_rows_and_reported_late_rows() -> None:
     heading, rule, line = table.table([("stock", STOCK)], READ).splitlines()[:3]
     assert line.split()[-1] == "3"
     for figure in ("21 of 40", "52.5 %", "1 of 2", " 1: 70.0 %"):
@@ -30,18 +30,18 @@ def test_a_line_has_the_losses_and_the_price() -> None:
     assert len(heading) == len(rule) == len(line)
 
 
-def test_nothing_lost_has_no_worst() -> None:
+def test_a_run_without_lost_rows_shows_no_worst_split() -> None:
     whole = replace(STOCK, left=[(0, 2), (1, 26)], said_late=None)
     line = table.table([("Tidemark", whole)], READ).splitlines()[2]
     assert "0 of 40" in line
     assert ":" not in line
 
 
-def test_it_survives_its_way_between_processes() -> None:
+def test_a_backlog_result_survives_a_json_round_trip() -> None:
     assert told.Told.from_json(json.loads(json.dumps(STOCK.to_json()))) == STOCK
 
 
-def test_what_the_rule_says_in_any_order_keeps_the_promise() -> None:
+def test_the_backlog_check_accepts_expected_results_in_any_order() -> None:
     other = replace(STOCK, given=STOCK.given[::-1], said_late=None)
     assert list(promise.differences("stock", STOCK, other)) == []
 
@@ -57,11 +57,13 @@ def test_what_the_rule_says_in_any_order_keeps_the_promise() -> None:
         ({"batches": 5}, "batches is 5; it should be 4"),
     ],
 )
-def test_each_difference_breaks_it(change: dict[str, object], words: str) -> None:
+def test_the_backlog_check_reports_each_difference_from_the_expected_results(
+    change: dict[str, object], words: str
+) -> None:
     (said,) = promise.differences("stock", replace(STOCK, **change), STOCK)
     assert words in said
 
 
-def test_to_give_out_nothing_breaks_it() -> None:
+def test_the_backlog_check_rejects_a_run_that_emits_nothing() -> None:
     nothing = told.Told()
     assert list(promise.differences("stock", nothing, nothing)) == ["stock gave out nothing."]

@@ -28,20 +28,20 @@ def departure(line: dict[str, str]) -> str | None:
     return row and row["departure"]
 
 
-def test_a_departure_is_its_schedule_and_its_delay() -> None:
+def test_a_departure_time_is_the_scheduled_time_plus_the_delay() -> None:
     assert departure(flight(2, 4, 55, "-2.0")) == "2013-11-02T04:53:00"
 
 
-def test_a_flight_of_the_evening_may_depart_after_midnight() -> None:
+def test_a_delayed_evening_flight_departs_after_midnight() -> None:
     assert departure(flight(1, 23, 30, "65")) == "2013-11-02T00:35:00"
 
 
 @pytest.mark.parametrize("delay", ["", "NA"])
-def test_a_cancelled_flight_never_departs(delay: str) -> None:
+def test_a_canceled_flight_has_no_departure(delay: str) -> None:
     assert departure(flight(2, 9, 0, delay)) is None
 
 
-def test_weather_goes_by_the_clock_on_the_wall_not_by_utc() -> None:
+def test_weather_times_use_local_time_instead_of_utc() -> None:
     line = {
         **flight(3, 1, 0, ""),
         "time_hour": "2013-11-03T06:00:00Z",
@@ -60,7 +60,7 @@ def test_a_row_arrives_in_the_hour_of_its_event_time() -> None:
     }
 
 
-def test_rows_outside_the_replay_stay_out() -> None:
+def test_rows_outside_the_replay_period_are_excluded() -> None:
     lines = [
         flight(1, 23, 59, "0"),
         flight(3, 12, 0, "0"),
@@ -70,14 +70,14 @@ def test_rows_outside_the_replay_stay_out() -> None:
     assert list(data.by_step(lines, data.departure_row, "departure")) == [clock.STEPS - 1]
 
 
-def test_the_night_has_a_hole_in_the_weather_and_hours_without_departures() -> None:
+def test_the_demo_data_has_hours_without_weather_and_hours_without_departures() -> None:
     # What the demo shows comes from these: without them no input would ever wait for the other.
     steps = set(range(clock.STEPS))
     assert steps - data.weather().keys() == {20, 21, 22, 23, 24}
     assert steps - data.departures().keys() == {1, 2, 3, 24, 25, 26, 27, 28}
 
 
-def test_files_wait_until_they_arrive(tmp_path: Path) -> None:
+def test_an_input_file_appears_only_at_its_arrival_step(tmp_path: Path) -> None:
     prepared, run = tmp_path / "data", tmp_path / "run"
     for stream in files.STREAMS:
         (prepared / stream).mkdir(parents=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from support.demo import files, held, outcome, picture, runs, table, watching
 
 
-def test_a_png_is_written(tmp_path: Path) -> None:
+def test_the_demo_writes_a_png_picture(tmp_path: Path) -> None:
     prepared = files.prepare(tmp_path / "data")
     figures = held.Held(0, 28, None, None, None, 0)
     keys: dict[runs.Engine, tuple[str, ...]] = {

@@ -23,7 +23,7 @@ GOING_ON = result("tidemark", "flights_with_weather_or_silence", True, HOUR_5, H
 JOINED = [WAITING, GOING_ON]
 
 
-def test_departures_that_come_out_as_if_alone_keep_the_promise() -> None:
+def test_the_demo_check_accepts_departures_that_match_the_departures_only_run() -> None:
     # What stock makes of part 1 is no matter here.
     stock = result("stock", "two_dashboards", True, HOUR_5)
     assert promise.broken([ALONE, stock, LIVE, SILENT, *JOINED]) == []
@@ -38,7 +38,7 @@ def test_departures_that_come_out_as_if_alone_keep_the_promise() -> None:
         (False, [HOUR_5, (8, HOUR_6[1], 8)]),
     ],
 )
-def test_a_missing_a_later_or_another_hour_breaks_it(
+def test_the_demo_check_rejects_a_missing_delayed_or_changed_hour(
     silent: bool, given: list[tuple[int, str, int]]
 ) -> None:
     other = result("tidemark", "two_dashboards", silent, *given)
@@ -46,18 +46,18 @@ def test_a_missing_a_later_or_another_hour_breaks_it(
     assert f"weather {'silent' if silent else 'live'}" in said
 
 
-def test_a_failed_or_a_missing_run_breaks_it() -> None:
+def test_the_demo_check_rejects_a_failed_or_missing_run() -> None:
     failed = result("tidemark", "two_dashboards", True, HOUR_5, HOUR_6, error="WENT_BACK")
     assert len(promise.broken([ALONE, failed, *JOINED])) == 2
 
 
-def test_nothing_to_compare_with_breaks_it() -> None:
+def test_the_demo_check_requires_results_from_the_departures_only_run() -> None:
     none = result("stock", "departures_alone", False)
     assert len(promise.broken([none, LIVE, SILENT])) == 1
     assert len(promise.broken([LIVE, SILENT])) == 1
 
 
-def test_flights_that_wait_for_a_silent_weather_break_it() -> None:
+def test_the_demo_check_rejects_flights_that_wait_for_an_idle_weather_input() -> None:
     (said,) = promise.broken([ALONE, LIVE, SILENT, WAITING, WAITING])
     assert "Part 2 was not run" in said
     held_up = result("tidemark", "flights_with_weather_or_silence", True, HOUR_5)

@@ -21,7 +21,7 @@ def render(*outcomes: outcome.Outcome) -> str:
     return table.render(table.results("stock", outcomes, DEPARTED))
 
 
-def test_a_run_has_one_line_of_figures() -> None:
+def test_each_demo_run_has_one_line_in_the_table() -> None:
     alone = outcome.Outcome("departures_alone", False, peak_state=6, late=1, batches=56)
     alone.given = [(7, "2013-11-02 05:00:00", 15)]
     words = line_of(render(alone), "departures alone").split()
@@ -42,7 +42,7 @@ def test_a_run_has_one_line_of_figures() -> None:
     ]
 
 
-def test_a_refusal_stands_in_the_table_with_the_batches_before_it() -> None:
+def test_the_demo_table_shows_a_refusal_and_the_batches_before_it() -> None:
     refused = outcome.Outcome("by_both_times", False, error="MULTIPLE_EVENT_TIME_COLUMNS")
     stopped = outcome.Outcome("second_watermark", False, batches=1, error="Redefining")
     text = render(refused, stopped)
@@ -50,21 +50,21 @@ def test_a_refusal_stands_in_the_table_with_the_batches_before_it() -> None:
     assert "Redefining, after 1 batch" in text
 
 
-def test_nothing_out_is_shown_as_such() -> None:
+def test_the_demo_table_shows_dashes_for_a_run_without_results() -> None:
     words = line_of(render(outcome.Outcome("flights_with_weather", True)), "weather silent").split()
     assert words[-10:] == ["0", "of", "1", "-", "-", "-", "1", "0", "0", "0"]
 
 
-def test_an_outcome_survives_its_way_between_processes() -> None:
+def test_a_demo_outcome_survives_a_json_round_trip() -> None:
     told = outcome.Outcome("two_dashboards", True, given=[(7, "2013-11-02 05:00:00", 15)])
     told.watermarks[""] = [None, "2013-11-02T04:50:00"]
     assert outcome.Outcome.from_json(json.loads(json.dumps(told.to_json()))) == told
 
 
-def test_every_run_is_in_the_table_and_the_table_has_no_other() -> None:
+def test_the_demo_table_contains_exactly_the_planned_runs() -> None:
     shown = {(name, silent) for part in table.PARTS for name, silent, _ in part.cases}
     assert shown == {(run.part, run.silent) for run in runs.RUNS}
 
 
-def test_steps_and_their_hours_agree() -> None:
+def test_demo_steps_convert_to_hours_and_back() -> None:
     assert [clock.step_of(clock.start_of(step)) for step in range(clock.STEPS)] == list(range(36))

@@ -26,13 +26,13 @@ def explained() -> set[str]:
     return set(re.findall(r"^### ([A-Z_]+)$", text, flags=re.MULTILINE))
 
 
-def test_every_code_python_raises_is_explained() -> None:
+def test_the_errors_page_explains_every_code_raised_by_python() -> None:
     raised = codes("python/tidemark", ".py")
     assert len(raised) > 5
     assert raised - explained() == set()
 
 
-def test_every_code_explained_is_raised_somewhere() -> None:
+def test_every_code_on_the_errors_page_is_raised_somewhere() -> None:
     assert explained() - codes("python/tidemark", ".py") - codes("jvm/src/main", ".scala") == set()
 
 
@@ -56,7 +56,7 @@ def raised_by_the_engine() -> Iterator[tuple[str, set[str]]]:
         yield code, set(re.findall(r"(\w+): ", fields))
 
 
-def test_the_parameters_of_each_code_are_those_that_the_page_lists() -> None:
+def test_the_errors_page_lists_the_parameters_of_each_code() -> None:
     raised: dict[str, set[str]] = {}
     for code, names in (
         *((code, names) for _, code, names in raised_by_python()),
@@ -75,7 +75,7 @@ def test_the_parameters_of_each_code_are_those_that_the_page_lists() -> None:
     }
 
 
-def test_an_error_of_python_with_a_value_in_its_sentence_has_it_as_a_parameter() -> None:
+def test_python_errors_with_a_formatted_message_have_parameters() -> None:
     calls = list(raised_by_python())
     assert len(calls) > 20
     for call, code, names in calls:
@@ -83,7 +83,7 @@ def test_an_error_of_python_with_a_value_in_its_sentence_has_it_as_a_parameter()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_relative_links_lead_somewhere(page: Path) -> None:
+def test_relative_links_resolve_to_existing_pages_and_headings(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" in target:

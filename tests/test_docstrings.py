@@ -27,11 +27,11 @@ MODULES = [
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_in_docstrings_run(name: str) -> None:
+def test_docstring_examples_run(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def test_there_are_examples_that_are_not_skipped() -> None:
+def test_some_docstring_examples_are_not_skipped() -> None:
     found = {}
     for name in MODULES:
         tests = doctest.DocTestFinder().find(importlib.import_module(name))

@@ -17,7 +17,7 @@ with fast_folder("ending-") as folder:
 """
 
 
-def test_a_fast_folder_is_gone_when_its_program_is_terminated() -> None:
+def test_a_terminated_program_removes_its_temporary_folder() -> None:
     command = [sys.executable, "-c", WAITS]
     with subprocess.Popen(command, cwd=EXAMPLES, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None

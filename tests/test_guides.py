@@ -91,14 +91,14 @@ PREPARED: dict[str, Callable[[SparkSession, Feeds, Path], dict[str, Any]]] = {
 }
 
 
-def test_every_guide_is_run_here_or_has_tests_of_its_own() -> None:
+def test_every_guide_is_run_or_has_its_own_tests() -> None:
     assert {page.stem for page in GUIDES} - PREPARED.keys() == {"kafka-job"}
 
 
 @pytest.mark.classic
 @pytest.mark.usefixtures("one_partition")
 @pytest.mark.parametrize("guide", list(PREPARED))
-def test_its_code_runs_and_prints_what_the_page_says(
+def test_guide_code_runs_and_prints_the_output_shown(
     spark: SparkSession,
     feed: Feeds,
     guide: str,

@@ -43,7 +43,7 @@ def payment(name: str, at: str) -> dict[str, Any]:
 @pytest.mark.more
 @pytest.mark.classic
 @pytest.mark.usefixtures("one_partition")
-def test_it_appends_each_hour_once_over_two_runs(
+def test_the_kafka_job_appends_each_hour_once_over_two_runs(
     spark: SparkSession, feed: Callable[..., Feed], job: ModuleType, tmp_path: Path
 ) -> None:
     orders, payments = feed("orders", RECORD), feed("payments", RECORD)

@@ -45,12 +45,14 @@ def metadata(built: Path, request: pytest.FixtureRequest) -> Message:
     return Parser().parsestr(text)
 
 
-def test_the_page_of_the_package_is_its_readme(metadata: Message) -> None:
+def test_the_package_description_is_its_readme(metadata: Message) -> None:
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert metadata.get_payload() == (ROOT / "python" / "README.md").read_text()
 
 
-def test_the_package_says_what_it_is_and_for_whom(metadata: Message) -> None:
+def test_the_package_metadata_names_its_license_audience_and_python_version(
+    metadata: Message,
+) -> None:
     assert metadata["Summary"]
     assert metadata["Author"] == "The Tidemark maintainers"
     assert metadata["License-Expression"] == "Apache-2.0"
@@ -61,19 +63,19 @@ def test_the_package_says_what_it_is_and_for_whom(metadata: Message) -> None:
     assert {"Intended Audience :: Developers", "Typing :: Typed"} <= set(classifiers)
 
 
-def test_the_package_says_where_things_are(metadata: Message) -> None:
+def test_the_package_metadata_links_to_the_project_pages(metadata: Message) -> None:
     urls = dict(one.split(", ", 1) for one in metadata.get_all("Project-URL") or ())
     assert set(urls) == {"Homepage", "Documentation", "Repository", "Issues", "Changelog"}
     assert all(url.startswith("https://") for url in urls.values())
 
 
-def test_the_readme_of_the_package_has_links_that_work_elsewhere() -> None:
+def test_the_package_readme_has_only_absolute_links() -> None:
     # A package's page has no folder that a relative link could begin in.
     text = (ROOT / "python" / "README.md").read_text()
     assert [line for line in text.splitlines() if "](" in line and "](https://" not in line] == []
 
 
-def test_the_jars_are_in_the_wheel_and_in_the_sdist(built: Path) -> None:
+def test_the_wheel_and_the_sdist_contain_the_jars(built: Path) -> None:
     with zipfile.ZipFile(built / f"{NAME}-py3-none-any.whl") as wheel:
         assert "tidemark/jars/some.jar" in wheel.namelist()
     with tarfile.open(built / f"{NAME}.tar.gz") as sdist:

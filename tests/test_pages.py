@@ -18,34 +18,34 @@ SHOWN = [README, DOCS / "index.md", *GUIDES]
 MADE_FOR_THE_SITE = {"changelog.md"}
 
 
-def test_the_site_s_navigation_names_every_page_once() -> None:
+def test_the_site_navigation_lists_every_page_once() -> None:
     (nav,) = re.findall(r"^nav:\n(.*?)^\S", (ROOT / "mkdocs.yml").read_text(), re.M | re.S)
     named = re.findall(r"[\w/.-]+\.md$", nav, re.MULTILINE)
     pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
     assert sorted(named) == sorted(pages | MADE_FOR_THE_SITE)
 
 
-def test_the_start_page_and_the_readme_lead_to_every_guide() -> None:
+def test_the_start_page_and_the_readme_link_to_every_guide() -> None:
     for start, folder in ((README, "docs/guides"), (DOCS / "index.md", "guides")):
         missing = [page for page in GUIDES if f"]({folder}/{page.name}" not in start.read_text()]
         assert missing == [], name_of(start)
 
 
 @pytest.mark.parametrize("page", SHOWN, ids=name_of)
-def test_python_compiles(page: Path) -> None:
+def test_python_code_on_each_page_compiles(page: Path) -> None:
     for block in blocks(page, "python"):
         compile(block.text, name_of(page), "exec")
 
 
 @pytest.mark.parametrize("page", SHOWN, ids=name_of)
-def test_what_is_for_a_shell_or_a_platform_can_be_parsed(page: Path) -> None:
+def test_shell_and_json_blocks_on_each_page_can_be_parsed(page: Path) -> None:
     for block in blocks(page, "bash"):
         subprocess.run(["bash", "-n"], input=block.text, text=True, check=True)
     for block in blocks(page, "json"):
         json.loads(block.text)
 
 
-def test_the_readme_s_code_compiles_before_the_change_and_after_it() -> None:
+def test_the_readme_code_compiles_before_and_after_the_change_it_shows() -> None:
     (change,) = blocks(README, "diff")
     for left_out in "+-":
         lines = [line for line in change.text.splitlines() if not line.startswith(left_out)]
@@ -53,7 +53,7 @@ def test_the_readme_s_code_compiles_before_the_change_and_after_it() -> None:
 
 
 @pytest.mark.parametrize("page", SHOWN, ids=name_of)
-def test_settings_classes_and_versions_are_those_there_are(page: Path) -> None:
+def test_settings_classes_and_versions_named_on_a_page_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     settings = (DOCS / "settings.md").read_text(encoding="utf-8")
     assert [key for key in re.findall(r"spark\.tidemark\.\w+", text) if key not in settings] == []
@@ -62,7 +62,7 @@ def test_settings_classes_and_versions_are_those_there_are(page: Path) -> None:
     assert set(versions) <= {__version__}
 
 
-def test_the_log_lines_of_troubleshooting_are_those_of_the_engine() -> None:
+def test_the_troubleshooting_guide_quotes_log_lines_of_the_engine() -> None:
     page = (DOCS / "guides" / "troubleshooting.md").read_text(encoding="utf-8")
     table = page.split("| line at WARN |")[1].split("\n## ")[0]
     lines = re.findall(r'^\| "([^"]+)"', table, flags=re.MULTILINE)
@@ -74,12 +74,12 @@ def test_the_log_lines_of_troubleshooting_are_those_of_the_engine() -> None:
     assert [line for line in lines if line not in sources] == []
 
 
-def test_the_page_of_the_kafka_job_shows_the_job() -> None:
+def test_the_kafka_guide_shows_the_example_job() -> None:
     job = (ROOT / "examples" / "kafka_to_table.py").read_text(encoding="utf-8")
     assert job in [block.text for block in blocks(DOCS / "guides" / "kafka-job.md", "python")]
 
 
-def test_the_picture_of_the_backlogs_shows_what_was_measured() -> None:
+def test_the_rows_lost_picture_shows_the_measured_figures() -> None:
     measured = (DOCS / "real-input.md").read_text(encoding="utf-8")
     picture = (DOCS / "pictures" / "rows-lost.svg").read_text(encoding="utf-8")
     drawn = re.sub(r"<desc.*?</desc>", "", picture, flags=re.DOTALL)

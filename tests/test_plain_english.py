@@ -58,17 +58,17 @@ def test_no_sentence_is_longer_than_30_words(page: Path) -> None:
     assert not found, "\n".join(found)
 
 
-def test_a_long_sentence_is_found_in_a_paragraph_and_in_a_list() -> None:
+def test_long_sentences_are_found_in_paragraphs_and_lists() -> None:
     long = " ".join(["word"] * 31)
     assert len(too_long(f"Short one. {long}.\n\n- {long}\n- short\n")) == 2
 
 
-def test_code_tables_headings_and_link_targets_do_not_count() -> None:
+def test_code_tables_headings_and_link_targets_do_not_count_as_prose() -> None:
     long = " ".join(["word"] * 31)
     page = f"# {long}\n\n| {long} |\n\n```\n{long}\n```\n\n    {long}\n\n<!-- {long} -->\n`{long}` too.\n"
     assert too_long(page) == []
     assert words(sentences("[a link](https://example.org/a b c) to it")[0]) == 4
 
 
-def test_a_sentence_ends_where_the_next_one_begins() -> None:
+def test_sentences_are_split_at_their_final_punctuation() -> None:
     assert len(sentences("One (of two). `code` is two! Then (three.) Four at 1.5 e.g. here.")) == 4

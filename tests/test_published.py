@@ -28,7 +28,7 @@ pytestmark = [
 ]
 
 
-def test_the_pom_has_all_that_maven_central_asks_for() -> None:
+def test_the_pom_has_every_field_required_by_maven_central() -> None:
     pom = ElementTree.parse(FOLDER / f"{ARTIFACT}-{VERSION}.pom").getroot()
     assert pom.findtext(f"{POM}groupId") == "io.tidemark"
     assert pom.findtext(f"{POM}artifactId") == ARTIFACT
@@ -40,12 +40,12 @@ def test_the_pom_has_all_that_maven_central_asks_for() -> None:
         assert pom.findtext("/".join(POM + part for part in path.split("/"))), path
 
 
-def test_the_pom_asks_for_nothing_that_spark_brings() -> None:
+def test_the_pom_declares_no_dependencies() -> None:
     pom = ElementTree.parse(FOLDER / f"{ARTIFACT}-{VERSION}.pom").getroot()
     assert pom.findall(f".//{POM}dependency") == []
 
 
-def test_the_jar_has_the_engine_and_its_core_and_none_of_spark() -> None:
+def test_the_jar_contains_only_tidemark_classes() -> None:
     with ZipFile(FOLDER / f"{ARTIFACT}-{VERSION}.jar") as jar:
         names = [name for name in jar.namelist() if name.endswith(".class")]
     assert "io/tidemark/TidemarkExtension.class" in names
@@ -55,7 +55,7 @@ def test_the_jar_has_the_engine_and_its_core_and_none_of_spark() -> None:
 
 
 @pytest.mark.parametrize("kind", ["sources", "javadoc"])
-def test_sources_and_documentation_are_published_too(kind: str) -> None:
+def test_source_and_documentation_jars_are_published(kind: str) -> None:
     with ZipFile(FOLDER / f"{ARTIFACT}-{VERSION}-{kind}.jar") as jar:
         names = jar.namelist()
     if kind == "sources":
@@ -67,7 +67,7 @@ def test_sources_and_documentation_are_published_too(kind: str) -> None:
                        for name in names)  # fmt: skip
 
 
-def test_spark_finds_the_jar_by_packages(tmp_path: Path) -> None:
+def test_spark_submit_resolves_the_jar_with_the_packages_option(tmp_path: Path) -> None:
     submit = [
         str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
         *("--packages", f"io.tidemark:{ARTIFACT}:{VERSION}"),

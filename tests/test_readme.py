@@ -25,7 +25,7 @@ def plain(text: str) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_the_examples_run_and_print_what_the_page_says(
+def test_readme_examples_run_and_print_the_output_shown(
     spark: SparkSession,
     page: Path,
     tmp_path: Path,

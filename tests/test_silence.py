@@ -11,19 +11,19 @@ from support.silence import measure, outcome, promise, rules, steps, table
 WINDOW = steps.window_of
 
 
-def test_nothing_is_left_out_and_nothing_comes_twice() -> None:
+def test_every_input_row_arrives_exactly_once() -> None:
     for source, last in (("live", steps.BACK_IN), ("quiet", steps.STEPS)):
         rows = [s for step in range(steps.BACK_IN + 1) for s in steps.arrives(source, step)]
         assert sorted(rows) == steps.rows_of(range(last))
 
 
-def test_the_rules_differ_in_what_is_out_and_in_what_is_lost() -> None:
+def test_watermark_rules_differ_in_emitted_windows_and_lost_rows() -> None:
     assert rules.expected("min") == (9, 0, 0)
     assert rules.expected("max") == (39, 40, 600)
     assert rules.expected("idle") == (39, 0, 600)
 
 
-def test_what_is_missing_of_the_quiet_input_was_lost() -> None:
+def test_missing_rows_of_the_quiet_input_count_as_lost() -> None:
     quiet = [(WINDOW(step), "quiet", steps.ROWS) for step in range(steps.STEPS)]
     assert measure.figures(39, quiet) == (39, 0, 0)
     # One line of the pause is missing, and a half of one of the silence.
@@ -31,7 +31,7 @@ def test_what_is_missing_of_the_quiet_input_was_lost() -> None:
     assert measure.figures(9, less) == (9, 20, 10)
 
 
-def test_only_whole_windows_of_the_live_input_are_out() -> None:
+def test_only_complete_windows_of_the_live_input_count_as_emitted() -> None:
     given = [
         measure.Given(1, WINDOW(0), "live", 20),
         measure.Given(1, WINDOW(0), "quiet", 20),
@@ -40,7 +40,7 @@ def test_only_whole_windows_of_the_live_input_are_out() -> None:
     assert measure.windows_out(given) == 1
 
 
-def test_a_window_is_held_from_when_it_could_be_out_to_when_it_was() -> None:
+def test_window_hold_time_runs_from_possible_emission_to_actual_emission() -> None:
     newest = float(WINDOW(1) + steps.DELAY)
     batches = [
         measure.Batch(0, 0.0, 1.0, newest - 1),
@@ -53,7 +53,7 @@ def test_a_window_is_held_from_when_it_could_be_out_to_when_it_was() -> None:
     assert measure.held([at_once._replace(batch=3)], batches) == [pytest.approx(5.0)]
 
 
-def test_the_longest_batch_is_one_of_the_silence() -> None:
+def test_the_longest_batch_is_measured_only_during_the_silence() -> None:
     silent = float(WINDOW(steps.SILENCE.start))
     batches = [
         measure.Batch(0, 0.0, 9.0, silent - 1),
@@ -63,7 +63,7 @@ def test_the_longest_batch_is_one_of_the_silence() -> None:
     assert measure.longest_batch(batches) == 0.75
 
 
-def test_batches_are_read_from_progress() -> None:
+def test_batch_times_are_read_from_the_query_progress() -> None:
     ran = {
         "batchId": 4,
         "timestamp": "1970-01-01T00:00:10.500Z",
@@ -81,7 +81,7 @@ def test_batches_are_read_from_progress() -> None:
 KEPT = outcome.Outcome("idle", rules.expected("idle"), [0.1, 7.9], 0.5, 31, 80, 600)
 
 
-def test_the_promise_is_kept() -> None:
+def test_the_silence_check_accepts_the_expected_outcomes() -> None:
     assert list(promise.broken(KEPT)) == []
     stock = outcome.Outcome("min", rules.expected("min"), [0.1, 31.0], 0.5, 61, 80, 0)
     assert list(promise.broken(stock)) == []
@@ -96,15 +96,15 @@ def test_the_promise_is_kept() -> None:
         {"said_late": 40},
     ],
 )
-def test_each_difference_breaks_it(change: dict[str, object]) -> None:
+def test_the_silence_check_rejects_each_difference(change: dict[str, object]) -> None:
     assert len(list(promise.broken(replace(KEPT, **change)))) == 1
 
 
-def test_an_outcome_survives_its_way_between_processes() -> None:
+def test_a_silence_outcome_survives_a_json_round_trip() -> None:
     assert outcome.Outcome.from_json(json.loads(json.dumps(KEPT.to_json()))) == KEPT
 
 
-def test_every_replay_has_a_line() -> None:
+def test_every_silence_replay_has_a_line_in_the_table() -> None:
     line = table.table([KEPT]).splitlines()[2]
     assert "idle_after 8 seconds" in line
     assert line.split()[4:] == [

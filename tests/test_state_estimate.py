@@ -13,7 +13,7 @@ from support.pages import ROOT, blocks
 @pytest.mark.more
 @pytest.mark.classic
 @pytest.mark.usefixtures("one_partition")
-def test_the_estimate_is_that_of_the_model(spark: SparkSession) -> None:
+def test_the_sql_state_estimate_matches_the_reference_model(spark: SparkSession) -> None:
     statements = blocks(ROOT / "docs" / "guides" / "state-size.md", "sql")
     *views, lost, peak = [spark.sql(block.text) for block in statements]
     try:

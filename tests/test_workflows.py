@@ -49,38 +49,38 @@ ALL = [
 ]
 
 
-def test_there_are_workflows() -> None:
+def test_the_nightly_and_test_workflows_exist() -> None:
     assert [path.stem for path in WORKFLOWS] == ["nightly", "test"]
 
 
 @pytest.mark.parametrize("command", ALL)
-def test_a_workflow_runs_a_target_of_the_makefile_and_nothing_else(command: str) -> None:
+def test_workflows_run_only_makefile_targets(command: str) -> None:
     words = command.split(maxsplit=2)
     assert words[0] == "make"
     assert words[1] in TARGETS
 
 
-def test_the_workflows_run_what_every_change_has_to_pass() -> None:
+def test_the_workflows_run_the_checks_required_for_every_change() -> None:
     assert {"make lint", "make test", "make test-more"} <= set(ALL)
 
 
-def test_the_workflows_test_every_spark_of_the_matrix() -> None:
+def test_the_workflows_test_every_spark_version_in_the_matrix() -> None:
     found = {match.group(1) for c in ALL if (match := re.match(r"make test-pyspark-(\S+)", c))}
     assert SPARKS
     assert found == set(SPARKS)
 
 
-def test_the_workflows_test_both_javas() -> None:
+def test_the_workflows_test_both_java_versions() -> None:
     matrix = read(GITHUB / "workflows" / "test.yml")["jobs"]["test"]["strategy"]["matrix"]
     assert matrix == {"java": ["17", "21"]}
 
 
-def test_a_workflow_may_only_read_the_repository() -> None:
+def test_workflows_have_read_only_permissions() -> None:
     for workflow in WORKFLOWS:
         assert read(workflow)["permissions"] == {"contents": "read"}, workflow.name
 
 
-def test_every_job_sets_up_its_machine_in_the_same_way() -> None:
+def test_every_workflow_job_uses_the_shared_setup() -> None:
     action = read(GITHUB / "actions" / "setup" / "action.yml")
     assert action["runs"]["using"] == "composite"
     for workflow in WORKFLOWS:
@@ -90,7 +90,7 @@ def test_every_job_sets_up_its_machine_in_the_same_way() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.stem)
-def test_a_form_asks_for_something(form: Path) -> None:
+def test_every_issue_form_has_a_required_field(form: Path) -> None:
     page = read(form)
     assert page["name"]
     assert page["description"]
