@@ -1,9 +1,9 @@
-"""One Spark session with Tidemark for the whole run, and what the tests build on.
+"""One Spark session with Tidemark for the whole run, and the fixtures that tests share.
 
-Tests that need a Spark started in some other way start a process of their own (`scripts/`).
+Tests that need a differently configured Spark start their own process (`scripts/`).
 
-With `TIDEMARK_TEST_REMOTE=local[2]` the session is one of Spark Connect, on a server of its own. Tests
-marked `classic` need the JVM within reach, and are left out then.
+With `TIDEMARK_TEST_REMOTE=local[2]` the session uses Spark Connect with its own server. Tests marked
+`classic` need direct access to the JVM and are deselected in that case.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "more: not in `make test`, but in `make test-more`")
     config.addinivalue_line("markers", "engine: needs the jar, so it is not in `make check`")
     config.addinivalue_line("markers", "classic: has no meaning on Spark Connect")
-    # Python shows Spark's timestamps in the machine's zone; the tests think in UTC.
+    # Python shows Spark's timestamps in the machine's time zone; the tests expect UTC.
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # Functions in Python run where pandas is.
+    # Run Python functions with the interpreter that has pandas.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # These JVMs are short-lived: the second, slower compiler only takes processor time from them. By default the
-    # first one has too little room for its code when it is alone, so that code is compiled again and again.
+    # These JVMs are short-lived: the second, slower compiler would only cost processor time. With the first compiler
+    # alone, the default code cache is too small, so code would be compiled again and again.
     options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"
     os.environ.setdefault("SPARK_SUBMIT_OPTS", options)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On Spark Connect only what is about the session: all else is the same as without."""
+    """On Spark Connect, runs only the tests that use the session: the others do not depend on it."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("engine")
@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The files that took longest: what to look at when a run becomes slow."""
+    """Lists the slowest test files: the place to look when a run becomes slow."""
     seconds: Counter[str] = Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:
@@ -75,10 +75,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A filter that loses tests is noticed."""
+    """Fails the run if a filter has dropped tests."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     least = session.config.getoption("--at-least")
-    # Of processes side by side only the first one has all results.
+    # With parallel worker processes, only the controlling process has all results.
     if reporter and not hasattr(session.config, "workerinput"):
         passed = len(reporter.stats.get("passed", ()))
         if passed < least:
@@ -97,7 +97,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-        # Only to be quick: the tests never wait for a poll or for old state to be cleaned up.
+        # For speed only: tests do not wait for a poll or for old files to be compacted.
         .config("spark.sql.streaming.pollingDelay", "10ms")
         .config("spark.sql.streaming.fileSource.log.compactInterval", "1000")
     )

@@ -1,4 +1,4 @@
-"""The engine against the rule alone: rows out of order, each part at a pace of its own."""
+"""Compares the engine with the reference model: out-of-order rows, each split at its own pace."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.more
 
 FIRST = datetime(2001, 1, 1)
 PACE = {"ORD": 12, "ATL": 9, "MCO": 2}
-"""Flights an hour, all in files of the same size: the smaller the airport, the further ahead."""
+"""Flights per hour. All files have the same number of flights, so small airports run ahead."""
 
 
 def shuffled(seed: int) -> files_per_airport.Files:
-    """Flights in the order in which they are told, most of them soon and some hours later."""
+    """Flights in the order in which they are reported: most of them promptly, some hours later."""
     chance = random.Random(seed)
     told = [
         (time + timedelta(hours=chance.expovariate(1 / 3)), flights.Flight(time, origin, "SFO", 0))
@@ -40,7 +40,7 @@ def test_a_query_with_splits_emits_exactly_the_rows_the_reference_model_predicts
     case, files = files_per_airport.CASE, shuffled(1)
     batches = files_per_airport.in_batches(files)
     rule, read = oracle.tell(batches, oracle.by_the_oldest), show.rows_of(batches)
-    # Otherwise there would be nothing to be wrong about.
+    # The comparison proves something only if the reference model loses rows.
     assert sum(rule.lost(read).values()) > 10
 
     folder = files_per_airport.prepare(files, tmp_path / "files")

@@ -1,4 +1,4 @@
-"""What a batch of either backlog reads."""
+"""The input that each batch reads in the two backlog examples."""
 
 from __future__ import annotations
 

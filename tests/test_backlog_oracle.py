@@ -1,4 +1,4 @@
-"""What has to come out of an hourly count, by the rule of its watermark alone."""
+"""The reference model: the results that an hourly count must emit under each watermark rule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lost(batches: list[oracle.Batch], rule: oracle.Rule) -> dict[told.Split, int
 
 
 def test_the_lateness_of_a_row_depends_on_rows_read_two_batches_earlier() -> None:
-    # The delay is an hour: 5:00 ends the hours up to 3:00.
+    # The delay is an hour: a row at 5:00 closes the hours up to the one that starts at 3:00.
     far, late = {"a": at(5)}, {"a": at(2)}
     assert lost([far, late], oracle.by_the_newest) == {"a": 0}
     assert lost([far, {"a": at(5)}, late], oracle.by_the_newest) == {"a": 1}
@@ -71,7 +71,7 @@ def test_a_watermark_never_moves_backward(rule: oracle.Rule) -> None:
 
 def test_peak_state_counts_the_open_hours_after_each_batch() -> None:
     said = oracle.tell([{"a": at(1, 2, 9)}, {"a": at(9)}], oracle.by_the_newest)
-    # Three open hours after the first batch, one after the second: 1:00 and 2:00 are out.
+    # Three open hours after the first batch, one after the second: 1:00 and 2:00 are closed.
     assert said.peak_state == 3
 
 

@@ -1,4 +1,4 @@
-"""What is printed of a backlog, and what is not let pass."""
+"""The table of a backlog run, and the check that compares a run with the reference model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An entry of the checkpoint that cannot be read is an error that names the file."""
+"""An unreadable checkpoint entry raises an error that names the file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def turned(data: bytes) -> bytes:
 
 
 def of_tomorrow(data: bytes) -> bytes:
-    # After the eight letters of the format's name comes its version.
+    # The version follows the eight letters of the format's name.
     return data[:8] + bytes([99]) + data[9:]
 
 
@@ -46,7 +46,7 @@ def test_an_unreadable_checkpoint_entry_stops_the_restart(
 
     newest = max((tmp_path / "cp" / "tidemark").glob("[0-9]*"), key=lambda path: int(path.name))
     newest.write_bytes(spoil(newest.read_bytes()))
-    # The file system's own checksum would complain first.
+    # Otherwise the file system's own checksum would fail first.
     (newest.parent / f".{newest.name}.crc").unlink(missing_ok=True)
 
     events.add({"id": 2, "time": "10:05"})

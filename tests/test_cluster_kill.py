@@ -1,4 +1,4 @@
-"""Executors that are killed with `kill -9`, and tasks that run twice, in the middle of queries on a cluster."""
+"""Executors killed with `kill -9`, and tasks that run twice, while queries run on a cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_killed_executors_do_not_change_results_or_late_row_counts(tmp_path: Pat
         assert found[where]["died"]
         assert found[where]["rows"] == straight["rows"], where
         assert found[where]["late"] == straight["late"], where
-    # What it had made for others was gone with it: a fetch failure.
+    # The shuffle files were lost with their executors: a fetch failure, and the stage ran again.
     assert found["counting"]["again"]
 
 

@@ -1,4 +1,4 @@
-"""`configure` before any JVM runs: what it adds, and what it leaves as it was."""
+"""`configure` before any JVM runs: the settings it adds and the settings it keeps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OURS = "/wheel/tidemark-spark-4.3_2.13-0.1.0.jar"
 
 @pytest.fixture(autouse=True)
 def nothing_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """As in a fresh Python with pyspark 4.3: no JVM, nothing in the environment."""
+    """A fresh Python process with PySpark 4.3: no JVM, and no Spark settings in the environment."""
     monkeypatch.setattr(_bridge, "jvm_is_running", lambda: False)
     monkeypatch.setattr(_bridge, "pyspark_version", lambda: "4.3.0")
     monkeypatch.setattr("tidemark._config.jar_path", lambda: OURS)
@@ -93,7 +93,7 @@ def test_a_properties_file_replaces_spark_defaults_conf(
 def test_configure_adds_the_tidemark_jar_to_jars_in_submit_arguments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # --jars there wins over the builder's setting: without this the driver would miss our jar.
+    # This --jars overrides the builder's setting: without the change the driver would miss our jar.
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--jars /a.jar,/b.jar --verbose pyspark-shell")
     assert configured(("spark.jars", "/c.jar"))["spark.jars"] == f"/c.jar,/a.jar,/b.jar,{OURS}"
     assert (

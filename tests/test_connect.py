@@ -1,4 +1,4 @@
-"""Spark Connect: the same calls, the same answers, no JVM within reach."""
+"""Spark Connect: the same calls and the same results, without direct access to a JVM."""
 
 from __future__ import annotations
 

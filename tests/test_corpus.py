@@ -1,4 +1,4 @@
-"""The page of the queries that nobody here wrote; the tests of the queries are in files of their own."""
+"""The page about queries from other sources; `test_corpus_*.py` run the queries themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins, and queries of several inputs, give the same rows in the same batches as by stock Spark."""
+"""Joins, and queries of several inputs, give the same rows in the same batches as stock Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL, Python maps, code with state and the rest give the same rows in the same batches as by stock Spark."""
+"""SQL, Python maps, code with state and the rest give the same rows in the same batches as stock Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows, sessions, and deduplication give the same rows in the same batches as by stock Spark."""
+"""Windows, sessions, and deduplication give the same rows in the same batches as stock Spark."""
 
 from __future__ import annotations
 

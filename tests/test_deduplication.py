@@ -35,7 +35,7 @@ def test_drop_duplicates_within_watermark_emits_a_key_again_after_it_expires(
     assert [row[0] for row in stepper.step()] == [1]
     events.add({"id": 2, "time": "10:30"})
     assert stepper.step() == [(2, clock("10:30"))]
-    # Known until 10:10; the watermark is at 10:20.
+    # The key expired at 10:10; the watermark is at 10:20.
     events.add({"id": 1, "time": "10:25"})
     assert stepper.step() == [(1, clock("10:25"))]
 
@@ -53,5 +53,5 @@ def test_two_deduplicated_inputs_evict_state_by_their_own_watermarks(
     for minute in (10, 20, 30):
         fast.add({"id": minute, "time": f"10:{minute}"})
         stepper.step()
-        # A row as old as the watermark is forgotten, so each input keeps none of its past.
+        # The state of a row at the watermark is evicted, so neither input keeps past rows.
         assert stepper.state_rows() == 0

@@ -1,4 +1,4 @@
-"""The demo's rows: event times from the data's own columns, each in its step."""
+"""The demo's rows: event times come from the data, and each row arrives in its step."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_rows_outside_the_replay_period_are_excluded() -> None:
 
 
 def test_the_demo_data_has_hours_without_weather_and_hours_without_departures() -> None:
-    # What the demo shows comes from these: without them no input would ever wait for the other.
+    # The demo depends on these gaps: without them neither input would wait for the other.
     steps = set(range(clock.STEPS))
     assert steps - data.weather().keys() == {20, 21, 22, 23, 24}
     assert steps - data.departures().keys() == {1, 2, 3, 24, 25, 26, 27, 28}

@@ -1,4 +1,4 @@
-"""The demo's yardstick: when an hour could be out, when it is, and what lies between."""
+"""The demo's measure: when an hour can be emitted, when it is emitted, and the time between."""
 
 from __future__ import annotations
 

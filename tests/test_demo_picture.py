@@ -1,4 +1,4 @@
-"""The demo's picture is drawn, from watermarks made up here and the real rows."""
+"""The demo's picture, drawn from invented watermarks and the real rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo fails where Tidemark's departures differ from the departures alone."""
+"""The demo fails if Tidemark's departure results differ from those of a departures-only run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JOINED = [WAITING, GOING_ON]
 
 
 def test_the_demo_check_accepts_departures_that_match_the_departures_only_run() -> None:
-    # What stock makes of part 1 is no matter here.
+    # The check ignores stock Spark's results for part 1.
     stock = result("stock", "two_dashboards", True, HOUR_5)
     assert promise.broken([ALONE, stock, LIVE, SILENT, *JOINED]) == []
 

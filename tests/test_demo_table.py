@@ -1,4 +1,4 @@
-"""The demo's table, from outcomes made up here."""
+"""The demo's table, made from invented outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents: every code is explained, every code explained is raised, and links lead somewhere."""
+"""The documentation: it explains every error code and no others, and its links resolve."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
-# A refusal is made as TidemarkError("CODE", ...); the doctor may name a code in a finding as well.
+# Errors are created as TidemarkError("CODE", ...); the doctor can name a code in a finding as well.
 CODE = re.compile(r'(?:TidemarkError|Finding)\([^()]*?"([A-Z]+(?:_[A-Z]+)+)"')
 
 
@@ -96,6 +96,6 @@ def test_relative_links_resolve_to_existing_pages_and_headings(page: Path) -> No
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as they are made where Markdown is shown."""
+    """The anchors of a page's headings, as Markdown renderers create them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", one).strip().lower().replace(" ", "-") for one in headings}

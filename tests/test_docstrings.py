@@ -1,4 +1,4 @@
-"""The examples in docstrings run, of the installed package and of the examples."""
+"""Runs the docstring examples of the installed package and of `examples/`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import tidemark
 
 def modules(package: ModuleType) -> list[str]:
     found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    # A __main__ is for running.
+    # Importing a __main__ module would run its program.
     names = [module.name for module in found if not module.name.endswith(".__main__")]
     return [package.__name__, *names]
 

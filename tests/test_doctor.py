@@ -1,4 +1,4 @@
-"""`doctor` on a healthy session; `test_session_starts.py` has the sick ones."""
+"""`doctor` on a healthy session; `test_session_starts.py` covers broken sessions."""
 
 from __future__ import annotations
 

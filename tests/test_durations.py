@@ -1,4 +1,4 @@
-"""Lengths of time as users give them, before Spark reads them."""
+"""Durations as users give them, before Spark parses them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from tidemark._durations import DurationError, interval_text, positive_millis
 
-# Asking it anything is an error.
+# Stands for a session; any use of it is an error.
 NOBODY = cast(SparkSession, object())
 
 

@@ -1,4 +1,4 @@
-"""A program that is told to end takes along what it has made."""
+"""A terminated program removes its temporary files."""
 
 from __future__ import annotations
 

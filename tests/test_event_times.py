@@ -1,4 +1,4 @@
-"""Event times at the edges: as in stock Spark, and no crash."""
+"""Extreme event times: the same results as stock Spark, and no crash."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EDGES: dict[str, list[list[dict[str, Any]]]] = {
 }
 
 
-# Two hours of the next day: they move the watermark past most of the above, so that it comes out.
+# Two hours of the next day: they advance the watermark past most rows above, so results are emitted.
 ORDINARY = [
     [{"id": 8, "time": "2024-01-02T10:00:00Z"}],
     [{"id": 9, "time": "2024-01-02T12:00:00Z"}],
@@ -71,7 +71,7 @@ def test_unusual_event_times_give_the_same_batches_as_stock_spark(
     def batches(name: str) -> list[list[Row]]:
         feed = Feed(spark, tmp_path / name, SCHEMA)
         df = query(with_watermark(feed.stream(), "time", "0 seconds"))
-        # Times as text: Python's datetime cannot hold every one of Spark's.
+        # Times as text: Python's datetime cannot hold every Spark timestamp.
         stepper = run(
             df.select([F.col(c).cast("string") for c in df.columns]), checkpoint=f"{name}.cp"
         )
@@ -90,7 +90,7 @@ def test_unusual_event_times_give_the_same_batches_as_stock_spark(
 def test_a_timestamp_ntz_column_works_after_a_cast_to_timestamp(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
-    # Stock Spark refuses it as event time; test_with_watermark.py has our refusal.
+    # Stock Spark refuses this type as event time; test_with_watermark.py tests Tidemark's refusal.
     events = feed("events", "id LONG, local TIMESTAMP_NTZ")
     converted = events.stream().select("id", F.col("local").cast("timestamp").alias("time"))
     stepper = run(counted(with_watermark(converted, "time", "0 seconds")))

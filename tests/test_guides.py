@@ -1,6 +1,6 @@
-"""The code of the guides runs: Python and SQL block by block, and prints what the page says.
+"""Runs the guides' Python and SQL block by block and compares the printed output with the page.
 
-A DataFrame that a block calls `result` is run as a query, and has to emit something.
+A DataFrame that a block names `result` is run as a query and must emit rows.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.more
 Feeds = Callable[..., Feed]
 
 SOURCE = "topic STRING, partition INT"
-# The third day closes all windows of the first, those of a day as well; its own last hour closes the one before.
+# The third day closes all windows of the first day, daily ones included; its last hour closes its earlier hour.
 HOURS = ("2024-01-01T10", "2024-01-03T10", "2024-01-03T13")
 
 
 def inputs(feed: Feeds) -> dict[str, DataFrame]:
-    """The three streams that the cookbook tells of, each with rows of three hours."""
+    """The three streams that the cookbook uses, each with rows from three hours."""
     orders = feed("orders", f"order_id STRING, order_time TIMESTAMP, amount DOUBLE, {SOURCE}")
     payments = feed("payments", f"paid_id STRING, payment_time TIMESTAMP, {SOURCE}")
     readings = feed("readings", "device STRING, at TIMESTAMP, value DOUBLE")
@@ -114,7 +114,7 @@ def test_guide_code_runs_and_prints_the_output_shown(
                 assert printed.strip() == block.text.strip()
             if block.kind == "sql" and block.runs:
                 rows = spark.sql(block.text)
-                # A view made gives no rows to show.
+                # CREATE VIEW returns no rows to show.
                 if rows.columns:
                     rows.show(truncate=False)
             if block.kind == "python" and block.runs:

@@ -1,7 +1,7 @@
-"""Silence, end to end: who is left out of a watermark, and when.
+"""Idle splits and inputs, end to end: when a watermark stops waiting for them.
 
-Nothing here is judged by how long it takes. Where the wall clock decides, the idle time is short
-and the test waits for what has to come; where it must not, there is no idle time or a very long one.
+No test here depends on how long something takes. If the wall clock decides, the idle timeout is short and
+the test waits for the result. If it must not decide, there is no idle timeout or a very long one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def test_a_silent_split_stops_holding_the_watermark_after_its_idle_timeout(
     seconds = 0
 
     def b_is_out(out: list[Row]) -> bool:
-        # The other one goes on speaking.
+        # Split a keeps sending rows.
         nonlocal seconds
         seconds += 1
         events.add(reading("a", f"12:{seconds // 60:02}:{seconds % 60:02}"))
@@ -79,7 +79,7 @@ def test_an_expected_split_without_rows_becomes_idle(feed: Feeds, run: Run) -> N
     seconds = 0
 
     def something_is_out(out: list[Row]) -> bool:
-        # Silence of one counts while another speaks.
+        # A split becomes idle only while another split sends rows.
         nonlocal seconds
         seconds += 1
         events.add(reading("a", f"12:{seconds // 60:02}:{seconds % 60:02}"))
@@ -125,7 +125,7 @@ def test_the_watermark_of_an_idle_input_can_follow_the_wall_clock(feed: Feeds, r
             )
         )
     )
-    # The window of the last row closes with no row behind it.
+    # The window of the last row closes without any later row.
     events.add(reading("a", "10:05"))
     assert stepper.step_until(len) == [("a", "10:00", 1)]
 

@@ -1,4 +1,4 @@
-"""Which jar goes with which Spark."""
+"""The choice of the jar for a Spark version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Java Spark would start with, and the refusal of one that is too old."""
+"""The Java version that Spark would use, and the refusal of a version that is too old."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidemark import TidemarkError, _java
 
 @pytest.fixture
 def java_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A JDK folder whose `java` says it is version 11, and which has no `release` file."""
+    """A JDK folder whose `java` reports version 11 and that has no `release` file."""
     (tmp_path / "bin").mkdir()
     java = tmp_path / "bin" / "java"
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.22\" 2024-01-16' >&2\n")

@@ -1,4 +1,4 @@
-"""Two streams joined on a time range: each side is bounded by the other's own watermark."""
+"""Two streams joined on a time range: the state of each side is bounded by the other side's watermark."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_an_unmatched_row_is_emitted_once_the_other_sides_watermark_passes_it(
     stepper = run(joined(impressions, clicks, "left_outer"))
     impressions.add({"ad": 1, "shown": "10:00"}, {"ad": 2, "shown": "10:03"})
     clicks.add({"clicked_ad": 1, "clicked": "10:01"}, {"clicked_ad": 9, "clicked": "10:10"})
-    # Impressions are at 10:03 only; that the clicks are at 10:10 is what decides about ad 2.
+    # The impressions' watermark is only at 10:03; the clicks' watermark at 10:10 decides about ad 2.
     assert stepper.step() == [
         (1, clock("10:00"), 1, clock("10:01")),
         (2, clock("10:03"), None, None),
@@ -58,7 +58,7 @@ def test_a_join_drops_a_row_behind_the_watermark_of_its_own_side(
     impressions.add({"ad": 1, "shown": "10:00"})
     clicks.add({"clicked_ad": 9, "clicked": "10:30"})
     assert stepper.step() == []
-    # Late by the clicks' watermark, though impressions are at 10:00 still.
+    # Late by the clicks' watermark, although the impressions' watermark is still at 10:00.
     clicks.add({"clicked_ad": 1, "clicked": "10:01"})
     impressions.add({"ad": 2, "shown": "10:29"})
     assert stepper.step() == []
@@ -109,7 +109,7 @@ def test_a_three_way_join_emits_matching_rows(
     impressions.add({"ad": 1, "shown": "10:00"})
     clicks.add({"clicked_ad": 1, "clicked": "10:01"})
     sales.add({"sold_ad": 1, "sold": "10:30"})
-    # A join passes its matches on in the batch they meet in.
+    # A join emits a match in the batch in which its rows meet.
     assert stepper.step() == [(1, clock("10:00"), clock("10:01"), clock("10:30"))]
     sales.add({"sold_ad": 1, "sold": "10:45"})
     assert stepper.step() == [(1, clock("10:00"), clock("10:01"), clock("10:45"))]

@@ -1,4 +1,4 @@
-"""The broker's settings, and what is said of one that does not start."""
+"""The Kafka broker's settings, and the error for a broker that does not start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job of the page on Kafka, on records from files instead of a broker."""
+"""The job from the Kafka guide, with records from files instead of a broker."""
 
 from __future__ import annotations
 

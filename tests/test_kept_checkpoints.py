@@ -1,4 +1,4 @@
-"""Queries go on with checkpoints that other versions of Spark made, alone or with Tidemark."""
+"""Queries continue from stored checkpoints of other Spark versions, with and without Tidemark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPARK = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
 def going(
     spark: SparkSession, run: Callable[..., Stepper], tmp_path: Path
 ) -> Callable[..., list[list[Row]]]:
-    """What comes out of each step, of a query that goes on with a kept checkpoint or begins anew."""
+    """The rows of each step, emitted by a query with a stored checkpoint or with a new one."""
 
     def go(
         who: str, query: str, mark: kept.Mark, steps: kept.Steps, name: str | None = None
@@ -43,7 +43,7 @@ def readable(whom: str) -> list[str]:
 
 
 def some(names: list[str]) -> list[tuple[str, str]]:
-    """All queries with the oldest checkpoint, one with every other: they take minutes as it is."""
+    """All queries with the oldest checkpoint, one query with each other: more would take too long."""
     return [
         (name, query)
         for name in names

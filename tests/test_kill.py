@@ -1,4 +1,4 @@
-"""`kill -9` of Python and JVM in the middle of a batch: nothing is lost, nothing comes twice."""
+"""`kill -9` of Python and JVM in the middle of a batch: no row is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 120
 
 
 def killed_once_there_is(sign: Path, *arguments: str) -> None:
-    """Starts the endless program and kills it as soon as its checkpoint has a file with something in it."""
+    """Starts the endless program and kills it as soon as the file `sign` exists and is not empty."""
     program = subprocess.Popen(
         [sys.executable, str(SCRIPTS / "endless.py"), *arguments],
         env=clean_environment(),
@@ -37,7 +37,7 @@ def killed_once_there_is(sign: Path, *arguments: str) -> None:
             assert time.monotonic() < give_up, f"{sign} never came"
             time.sleep(0.005)
     finally:
-        # Python and the JVM it started are one process group, of which it is the leader.
+        # Python and the JVM that it started form one process group, led by Python.
         os.killpg(program.pid, signal.SIGKILL)
         program.communicate()
 
@@ -52,7 +52,7 @@ def test_a_query_killed_twice_emits_every_closed_window_once(
                 feed.add({"id": hour, "time": f"{hour - behind:02}:30"})
     paths = [str(tmp_path / name) for name in ("in", "cp", "out")]
 
-    # Written, but batch 2 is not committed; then planned, but batch 4 has not run.
+    # First, batch 2 has written its entry but is not committed; then, batch 4 is planned but has not run.
     killed_once_there_is(tmp_path / "cp" / "tidemark" / "2", *paths)
     killed_once_there_is(tmp_path / "cp" / "offsets" / "4", *paths)
 
@@ -60,7 +60,7 @@ def test_a_query_killed_twice_emits_every_closed_window_once(
     query = query.option("checkpointLocation", paths[1]).trigger(availableNow=True)
     query.start(paths[2]).awaitTermination()
 
-    # All but the last hour of each input is closed: the last row less ten minutes is past its end.
+    # The watermark is ten minutes behind the last row, so every hour except the last is closed.
     closed = [("fast", hour) for hour in range(HOURS - 1)]
     closed += [("slow", hour) for hour in range(HOURS - BEHIND - 1)]
     expected = spark.createDataFrame(

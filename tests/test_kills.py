@@ -1,4 +1,4 @@
-"""`make kill`: a share of it, and that it would say so if a row were lost."""
+"""A small share of `make kill`, and a check that the program would notice a lost row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def killing(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.more
 def test_repeated_kills_do_not_change_the_emitted_rows() -> None:
-    """With so many splits that the log has only what has changed."""
+    """Uses so many splits that checkpoint entries contain only the changes."""
     done = killing("--kills", "3", "--plans", "many")
     assert done.returncode == 0, done.stderr[-6000:]
     assert "3 kills of 1 queries: none of" in done.stdout
@@ -45,7 +45,7 @@ def test_the_kill_check_detects_rows_lost_when_restarts_forget_watermarks() -> N
 
 
 class Pretended(kills.Case):
-    """A case whose runs have put out what they are told to."""
+    """A case whose runs emit the given rows."""
 
     def __init__(self, folder: Path, straight: list[str], killed: list[str]) -> None:
         self.name = "pretended"
@@ -80,7 +80,7 @@ def test_checkpoint_files_show_where_a_killed_query_stopped(tmp_path: Path) -> N
     assert last(tmp_path, "offsets") == -1
     leave("offsets", "0")
     assert found(tmp_path) == "in a batch, before its entry"
-    # Made before there is something to write into it.
+    # The file exists before anything is written to it.
     (tmp_path / "tidemark").mkdir()
     (tmp_path / "tidemark" / "0.changes").touch()
     assert found(tmp_path) == "in a batch, before its entry"
@@ -93,7 +93,7 @@ def test_checkpoint_files_show_where_a_killed_query_stopped(tmp_path: Path) -> N
     assert (tmp_path / "tidemark" / "0.changes").read_bytes() == b"1234"
     leave("commits", "0")
     assert found(tmp_path) == "between two batches"
-    # One that counts is left alone.
+    # The entry of a committed batch is left alone.
     assert not cut_entry(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""`late_rows`: each late row counts once, where it comes in."""
+"""`late_rows`: each late row counts once, at the operator that receives it."""
 
 from __future__ import annotations
 

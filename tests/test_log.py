@@ -1,4 +1,4 @@
-"""`log`: a checkpoint's watermarks, batch by batch, without the query."""
+"""`log`: the watermarks of each batch, read from a checkpoint without the query."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_log_query_does_not_depend_on_sql_parameters(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     class WithoutParameters:
-        """As where Delta's parser stands before Spark's, on Spark 4.1."""
+        """A session that drops SQL parameters, as Delta's parser does on Spark 4.1."""
 
         def sql(self, text: str, args: object = None) -> DataFrame:
             return spark.sql(text)

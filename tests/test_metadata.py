@@ -1,4 +1,4 @@
-"""What pip and a package's page are told: the wheel and the sdist that `python/pyproject.toml` makes."""
+"""The metadata for pip and the package's page, in the wheel and the sdist of `python/pyproject.toml`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = f"tidemark-{tidemark.__version__}"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a wheel and an sdist, with an empty file for a jar."""
+    """The folder with a wheel and an sdist, both built with an empty file as a jar."""
     source = tmp_path_factory.mktemp("package")
     leave_out = shutil.ignore_patterns("__pycache__", "jars")
     shutil.copytree(ROOT / "python", source, ignore=leave_out, dirs_exist_ok=True)
@@ -70,7 +70,7 @@ def test_the_package_metadata_links_to_the_project_pages(metadata: Message) -> N
 
 
 def test_the_package_readme_has_only_absolute_links() -> None:
-    # A package's page has no folder that a relative link could begin in.
+    # A package page has no folder that a relative link could start from.
     text = (ROOT / "python" / "README.md").read_text()
     assert [line for line in text.splitlines() if "](" in line and "](https://" not in line] == []
 

@@ -1,4 +1,4 @@
-"""Mistakes that people make: each is told by name, in one sentence first, with the way out."""
+"""Common mistakes: each error has a code, one sentence that describes the problem, and a fix."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_engine_refusals_are_pyspark_errors_that_start_with_the_reason(
         said = str(caught.value).splitlines()
         assert said[0].startswith("[TIDEMARK.")
         assert "Fix this by " in said[0]
-        # What a Spark Connect server sends of its stack comes after any error, Spark's own too.
+        # A Spark Connect server appends part of its stack trace to every error, Spark's own included.
         assert len(said) < 5 or is_connect(spark)
 
 
@@ -150,7 +150,7 @@ def test_engine_refusals_have_readable_error_parameters(
         one.add({"id": 1, "time": "10:00"})
     a, b = (with_watermark(one.stream(), "time", "1 minute", key="k") for one in feeds)
     failed = parameters(lambda: run_once(a.union(b), tmp_path / "checkpoint"))
-    # Spark Connect sends only the text of what has ended a query.
+    # Spark Connect sends only the text of the error that ended a query.
     assert failed == ({} if is_connect(spark) else {"key": "k", "columns": "time, time"})
     assert parameters(lambda: spark.sql("SELECT * FROM tidemark_log('')").columns).keys() == {
         "checkpoint",

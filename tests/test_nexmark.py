@@ -1,4 +1,4 @@
-"""The benchmark's auction house: the same rows each time, and from every query those of stock."""
+"""The Nexmark benchmark: the same input rows each time, and the same results as stock Spark."""
 
 from __future__ import annotations
 
@@ -82,6 +82,6 @@ def test_nexmark_queries_emit_the_same_rows_as_stock_spark(
 ) -> None:
     refused = agree(spark, QUERIES[name], house)
     if not spark.version.startswith("4.3.") and "More than one event time column" in str(refused):
-        # Spark had no name for that before.
+        # Earlier versions of Spark have no error condition for this.
         refused = "MULTIPLE_EVENT_TIME_COLUMNS"
     assert refused == REFUSED.get(name)

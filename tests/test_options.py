@@ -1,4 +1,4 @@
-"""The options of a watermark: what the engine is told, and what is refused before it is."""
+"""The options of a watermark: the JSON for the engine, and the values that Python refuses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MILLIS = {"1 minute": 60_000, "1 day": 86_400_000}
 
 @pytest.fixture(autouse=True)
 def lengths_without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In Spark's place: it knows two lengths of time."""
+    """Replaces Spark's parser with one that knows two durations."""
 
     def read(value: object, session: SparkSession) -> int:
         if value in MILLIS:

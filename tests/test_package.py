@@ -1,4 +1,4 @@
-"""The package itself: what an import costs, the error all refusals share, the private borders."""
+"""The package itself: its imports, its common error class, and its internal module boundaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guides: their code compiles, and what they name is there."""
+"""The guides: their code compiles, and the settings, classes and versions they name exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents are readable in one pass: no sentence of their prose is longer than 30 words."""
+"""The documentation can be read in one pass: no sentence of its prose is longer than 30 words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORT_FORM = re.compile(r"\b(e\.g|i\.e|vs|etc)\.")
 
 
 def paragraphs(text: str) -> list[str]:
-    """The prose of a page: no code, tables, headings or comments; each list item by itself."""
+    """The prose of a page, without code, tables, headings or comments; each list item is separate."""
     found: list[str] = []
     begins = True
     for line in _NO_PROSE.sub("\n", text).splitlines():
@@ -36,7 +36,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def sentences(paragraph: str) -> list[str]:
-    """Sentences as a reader counts their words: links by their text, code as one word."""
+    """The sentences of a paragraph; a link counts as its text, and code as one word."""
     plain = re.sub(r"\]\([^)]*\)", "]", paragraph)
     plain = re.sub(r"``.+?``|`[^`]*`", "`code`", plain)
     plain = _SHORT_FORM.sub(r"\1", plain)

@@ -1,4 +1,4 @@
-"""The jar as a Maven repository has it: `make repository` makes one in `target`."""
+"""The published jar in a Maven repository, which `make repository` creates in `target`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_spark_submit_resolves_the_jar_with_the_packages_option(tmp_path: Path) 
         "with_jar.py",
         "as it is",
         launcher=submit,
-        # Spark would ask Maven Central as well, which a test must not need.
+        # Otherwise Spark would contact Maven Central too, and a test must not depend on it.
         DEFAULT_ARTIFACT_REPOSITORY=f"{REPOSITORY.as_uri()}/",
     )
     assert (found["version"], found["problems"]) == (f"{VERSION} spark-{MINOR}", "")

@@ -1,4 +1,4 @@
-"""Event time through functions in Python: what stock Spark takes for event time is event time."""
+"""Event time after Python map functions: Tidemark and stock Spark agree on the event-time column."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def through_arrow(df: DataFrame) -> DataFrame:
 
 
 def same() -> Callable[[Iterator[Any]], Iterator[Any]]:
-    # Inside a function, so that it goes to the workers as it is: they cannot import a test.
+    # A nested function is sent to the workers by value: they cannot import a test module.
     def pieces_as_they_are(pieces: Iterator[Any]) -> Iterator[Any]:
         yield from pieces
 

@@ -1,6 +1,6 @@
-"""State of one's own in Python: what a function reads as watermark, and when its timers are due, is its operator's."""
+"""Stateful Python functions: the watermark they read and their timers follow their own operator."""
 
-# ruff: noqa: N802, N803 - Spark wants these names.
+# ruff: noqa: N802, N803 - Spark requires these names.
 from __future__ import annotations
 
 import sys
@@ -25,7 +25,7 @@ SCHEMA = "id LONG, time TIMESTAMP"
 TEN_MINUTES = 600_000
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
-# Python workers do not have this module.
+# Python workers cannot import this module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 Feeds = Callable[..., Feed]
@@ -34,7 +34,7 @@ Run = Callable[..., Stepper]
 
 @pytest.fixture
 def rocksdb(spark: SparkSession) -> Iterator[None]:
-    """What `transformWithState` needs."""
+    """The RocksDB state store, which `transformWithState` requires."""
     key = "spark.sql.streaming.stateStore.providerClass"
     before = spark.conf.get(key)
     spark.conf.set(key, ROCKSDB)
@@ -45,7 +45,7 @@ def rocksdb(spark: SparkSession) -> Iterator[None]:
 def until_silent(
     key: tuple[int], pieces: Iterator[pd.DataFrame], state: GroupState
 ) -> Iterator[pd.DataFrame]:
-    """Gives out a row for each row, and another when nothing has come for ten minutes."""
+    """Emits one row per call with input, and another row after ten minutes without input."""
     what, watermark = "row", state.getCurrentWatermarkMs()
     if state.hasTimedOut:
         what = "silent"
@@ -58,7 +58,7 @@ def until_silent(
 
 
 class UntilSilent(StatefulProcessor):
-    """The same, by a timer; a key that was there before the first batch is silent from a time on."""
+    """The same with a timer; for a key of the initial state the timer is set to its `since` time."""
 
     def __init__(self, time: str = "time") -> None:
         self._time = time
@@ -92,7 +92,7 @@ class UntilSilent(StatefulProcessor):
 
 
 class UntilSilentByRow(UntilSilent):
-    """The same of rows, and not of data frames of them."""
+    """The same, with rows instead of pandas data frames."""
 
     def _newest(self, piece: Any) -> Any:
         return piece[self._time]
@@ -138,7 +138,8 @@ def test_a_stateful_python_function_reads_the_watermark_of_its_own_input(
 ) -> None:
     fast, slow = feed("fast", SCHEMA), feed("slow", SCHEMA)
     kept = keeping(with_watermark(fast.stream(), "time", "0 seconds", key="fast"))
-    # Spark allows no second one of some in a query; this one is behind, and holds nobody but itself.
+    # Spark allows only one of some of these operators in a query, so the second input has an aggregation. That input
+    # is slow, and holds back only itself.
     behind = with_watermark(slow.stream(), "time", "0 seconds", key="slow")
     counts = behind.groupBy(F.window("time", "10 minutes")).count()
     stepper = run(kept.union(counts.select("count", F.lit("count"), F.lit(0))))
@@ -147,7 +148,7 @@ def test_a_stateful_python_function_reads_the_watermark_of_its_own_input(
     assert [row[:2] for row in stepper.step()] == [(1, "row")]
     fast.add({"id": 2, "time": "12:30"})
     assert stepper.step() == [(1, "silent", millis("12:30")), (2, "row", millis("12:00"))]
-    # One is late, and one that would be for no time but its own is not.
+    # The row at 12:20 is late, and the row at 12:31 is not.
     fast.add({"id": 3, "time": "12:20"}, {"id": 3, "time": "12:31"})
     slow.add({"id": 1, "time": "10:05"})
     assert stepper.step() == [(3, "row", millis("12:30"))]
@@ -155,7 +156,7 @@ def test_a_stateful_python_function_reads_the_watermark_of_its_own_input(
 
 
 class Latest(StatefulProcessor):
-    """Gives out the newest time of each batch's rows."""
+    """Emits the newest event time of a key in each batch."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         pass
@@ -207,7 +208,7 @@ def test_timers_of_a_second_python_function_follow_event_times_emitted_by_the_fi
     slow.add({"id": 1, "time": "10:00"})
     fast.add({"id": 1, "time": "12:00"}, {"id": 1, "time": "11:50"})
     assert [row[:2] for row in stepper.step()] == [(1, "row")]
-    # What the first has given out is behind by nothing: both have one watermark.
+    # The first function adds no delay: both functions have the same watermark.
     fast.add({"id": 2, "time": "12:30"})
     assert stepper.step() == [(1, "silent", millis("12:30")), (2, "row", millis("12:00"))]
 
@@ -233,7 +234,7 @@ def test_initial_state_can_register_timers(
 
 
 class Counting(StatefulProcessor):
-    """Counts the rows of a key, and forgets it after a day of processing time."""
+    """Counts the rows of a key; its state expires after a day of processing time."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._count = handle.getValueState("count", "n LONG", ttlDurationMs=86_400_000)
@@ -250,7 +251,7 @@ class Counting(StatefulProcessor):
 
 @pytest.fixture
 def only_data(spark: SparkSession) -> Iterator[None]:
-    """No batches without data: with state that goes by processing time they would never end."""
+    """Turns off no-data batches: with processing-time state they would never end."""
     key = "spark.sql.streaming.noDataMicroBatches.enabled"
     spark.conf.set(key, "false")
     yield

@@ -1,4 +1,4 @@
-"""`current_watermark` and `is_late`: what is late at a place of a query, as columns."""
+"""`current_watermark` and `is_late`: columns that show lateness at a point of a query."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Run = Callable[..., Stepper]
 def test_is_late_marks_the_rows_that_the_aggregation_drops(feed: Feeds, run: Run) -> None:
     events = feed("events", SCHEMA)
     marked = with_watermark(events.stream(), "time", "0 seconds", key="events")
-    # On Spark Connect `withColumn` would take the mark of its event time off the window.
+    # On Spark Connect `withColumn` would drop the event-time mark of the window column.
     windows = marked.select("*", F.window("time", "10 minutes").alias("window"))
     told = windows.observe(
         "told",
@@ -38,7 +38,7 @@ def test_is_late_marks_the_rows_that_the_aggregation_drops(feed: Feeds, run: Run
     stepper = run(told.groupBy("window").count())
     events.add({"id": 1, "time": "12:05"})
     stepper.step()
-    # The window of 11:59 is over; that of 12:01 is not, though the watermark has passed it.
+    # The window of 11:59 is closed; that of 12:01 is open, although the watermark has passed 12:01.
     events.add(*({"id": n, "time": at} for n, at in ((2, "11:59"), (3, "12:01"), (4, "12:07"))))
     stepper.step()
     assert stepper.observed("told") == {"dropped": 1, "behind": 2, "at": "12:05"}
@@ -125,7 +125,7 @@ def test_is_late_and_current_watermark_work_in_sql(
 
 
 def columns(df: DataFrame, *selected: Column) -> list[str]:
-    # Spark Connect analyses what is asked for, and no sooner.
+    # Spark Connect analyzes a query only when its schema or its rows are requested.
     return df.select(*selected).columns
 
 

@@ -1,7 +1,7 @@
-"""The examples of the READMEs run, and print what the pages say.
+"""The README examples run and print the output shown.
 
-Every block marked `python` is run, in order, in one namespace. A block marked `text` is what the
-block before it prints.
+Every block marked `python` is run, in order, in one namespace. A block marked `text` is the output
+of the block before it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
 def plain(text: str) -> str:
-    """Without what differs from run to run, and without empty lines around it."""
+    """The text without IDs that differ between runs, and without empty lines around it."""
     return ID.sub("<id>", text).strip()
 
 

@@ -1,4 +1,4 @@
-"""A second watermark further down: after a window, a join, a union."""
+"""A second watermark later in a query: after a window, a join, or a union."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_watermark_can_be_redefined_after_a_window_aggregation(
     assert stepper.step() == []
     events.add({"id": 3, "time": "11:05"})
     assert stepper.step() == []
-    # At 11:15 the window that starts at 11:00 is put out, and that is what ends the hour before.
+    # At 11:15 the window that starts at 11:00 is emitted, which closes the hour before it.
     events.add({"id": 4, "time": "11:15"})
     assert stepper.step() == [(clock("10:00"), 2)]
 
@@ -79,6 +79,6 @@ def test_a_watermark_can_be_redefined_after_a_union(
     stepper = run(counted)
     one.add({"id": 1, "time": "10:01"})
     assert stepper.step() == []
-    # The new watermark follows the rows of either input; what was declared below is replaced.
+    # The new watermark follows the rows of both inputs and replaces the two earlier watermarks.
     two.add({"id": 2, "time": "10:11"})
     assert stepper.step() == [(clock("10:00"), 1)]

@@ -1,4 +1,4 @@
-"""What the engine refuses when a query starts, each with its code, as Python sees it."""
+"""Queries that the engine refuses at their start, and the error codes that Python sees."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_one_key_on_two_inputs_with_the_same_column_name_is_refused(
 def test_one_input_can_be_used_twice_with_the_same_key(
     inputs: tuple[Feed, Feed], tmp_path: Path
 ) -> None:
-    # Spark Connect may analyze a DataFrame anew wherever it is used; so does who writes it twice.
+    # Spark Connect may analyze a DataFrame again at each use; writing it twice has the same effect.
     def again() -> DataFrame:
         return with_watermark(inputs[0].stream(), "time", "1 minute", key="k", split_by="id")
 

@@ -1,4 +1,4 @@
-"""`report` on running queries: what each operator has reached, and who holds it."""
+"""`report` on running queries: the watermark of each operator, and the input that holds it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_report_shows_which_input_holds_the_watermark_of_a_join(
     assert [node["key"] for node in nodes if "key" in node] == ["impressions", "clicks"]
     aggregation, join = (node for node in nodes if "id" in node)
     columns = {column["name"]: column for column in join["columns"]}
-    # Impressions have reached 9:40; by the clicks alone theirs could be at 10:17:59.999.
+    # The impressions are at 9:40; the clicks alone would allow 10:17:59.999.
     assert columns["shown"]["in_ms"] == columns["shown"]["out_ms"] == millis("09:40")
     assert columns["shown"]["held_by"] == "impressions"
     assert aggregation["eviction_ms"] == millis("09:40")

@@ -1,4 +1,4 @@
-"""How a report reads, without Spark: the golden text is what a user sees."""
+"""The text of a report, without Spark: the golden files contain the text that users see."""
 
 from __future__ import annotations
 

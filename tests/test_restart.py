@@ -1,4 +1,4 @@
-"""A restarted query goes on with exactly the watermarks it would have had."""
+"""A restarted query continues with exactly the watermarks it would have without the restart."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def per_hour_of(feeds: dict[str, Feed]) -> DataFrame:
 def test_restarts_keep_the_watermark_of_an_input_without_new_rows(
     feed: Callable[..., Feed], tmp_path: Path
 ) -> None:
-    # Stock Spark, which keeps only the global watermark, has put out nothing after these six runs.
+    # Stock Spark keeps only the global watermark and emits nothing in these six runs.
     feeds = {name: feed(name, SCHEMA) for name in ("a", "b", "c")}
     out: list[Row] = []
     for hour in range(6):
@@ -40,7 +40,7 @@ def test_restarts_keep_the_watermark_of_an_input_without_new_rows(
             if name != silent:
                 one.add({"id": hour, "time": f"{hour:02}:30"})
         out += run_once(per_hour_of(feeds), tmp_path / "checkpoint")
-    # c was last heard at 04:30, so all three have passed 04:20: the hours 0 to 3 are closed, with
+    # The last row of c is at 04:30, so all three watermarks have reached 04:20: hours 0 to 3 are closed, with
     # two inputs each. Four windows are open: two of hour 4 and two of hour 5.
     assert sorted(out) == sorted(
         (name, clock(f"{hour:02}:00"), 1)
@@ -92,7 +92,7 @@ def test_a_restart_keeps_the_watermarks_of_both_join_sides(
     left.add({"id": 1, "time": "10:00"}, {"id": 2, "time": "10:20"})
     right.add({"rid": 9, "rtime": "10:01"})
     assert run_once(joined(), tmp_path / "cp") == []
-    # In this run the left input says nothing: what it has reached is known from the checkpoint.
+    # In this run the left input has no new rows: its watermark comes from the checkpoint.
     right.add({"rid": 1, "rtime": "10:02"}, {"rid": 9, "rtime": "10:10"})
     assert run_once(joined(), tmp_path / "cp") == [(1, clock("10:00"), 1, clock("10:02"))]
     right.add({"rid": 9, "rtime": "10:30"})

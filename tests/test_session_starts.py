@@ -1,4 +1,4 @@
-"""Every way a session can start, right and wrong, each in a Python of its own."""
+"""Correct and incorrect ways to start a session, each in its own Python process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def no_jar() -> dict[str, Any]:
 
 @pytest.fixture
 def other_jar(tmp_path: Path) -> str:
-    """Some jar of somebody else's."""
+    """A jar that does not belong to Tidemark."""
     jar = tmp_path / "other.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("other/marker.txt", "here")
@@ -107,7 +107,7 @@ def test_spark_submit_with_the_jar_and_the_extension_needs_no_configure() -> Non
 def test_configure_refuses_a_session_that_runs_without_the_extension() -> None:
     found = run_script("with_jar.py", "jar only", tidemark.jar_path())
     assert found["configure"] == "EXTENSION_NOT_SET"
-    # What the refusal says helps: without that session the jar is of use.
+    # The fix from the error message works: after that session is stopped, the jar can be used.
     assert found["again"] is True
 
 
@@ -119,5 +119,5 @@ def test_a_jar_for_another_spark_version_stops_the_session() -> None:
     found = run_script("with_jar.py", "other minor", others[0])
     assert found.get("code") == "SPARK_VERSION_MISMATCH", found
     assert "[TIDEMARK.SPARK_VERSION_MISMATCH] This Tidemark jar is for " in found["text"]
-    # PySpark shortens the JVM's errors from the first session on. There is none yet, so the engine leaves out its own.
+    # PySpark shortens JVM errors once it has a session. There is none yet, so the engine omits its own stack trace.
     assert len(found["text"].strip().splitlines()) <= 2, found["text"]

@@ -1,4 +1,4 @@
-"""The input that falls silent: what arrives, what has to come out, and how it is measured."""
+"""The example of an input that falls silent: its rows, the expected results, and the measurements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_watermark_rules_differ_in_emitted_windows_and_lost_rows() -> None:
 def test_missing_rows_of_the_quiet_input_count_as_lost() -> None:
     quiet = [(WINDOW(step), "quiet", steps.ROWS) for step in range(steps.STEPS)]
     assert measure.figures(39, quiet) == (39, 0, 0)
-    # One line of the pause is missing, and a half of one of the silence.
+    # One result line from the pause is missing, and half of a line from the silence.
     less = [*quiet[:5], *quiet[6:20], (WINDOW(20), "quiet", 10), *quiet[21:]]
     assert measure.figures(9, less) == (9, 20, 10)
 

@@ -1,4 +1,4 @@
-"""Expected splits: each value as the text that Spark's cast to STRING gives it, or a refusal."""
+"""Expected splits: each value becomes the text of Spark's cast to STRING, or is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a watermark may be told of its splits and of silence, and what it is told is wrong."""
+"""The options of a watermark for splits and idle inputs, and the values that are refused."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_short_and_long_option_forms_write_the_same_column_metadata(feed: Feeds)
         while node.nodeName() != "EventTimeWatermark":
             node = node.children().head()
         metadata: dict[str, Any] = json.loads(node.eventTime().metadata().json())
-        # The only thing that is new each time.
+        # The only part that differs in each call.
         assert ("tidemark.split" in metadata) == ("split_by" in options)
         metadata.pop("tidemark.split", None)
         return metadata
@@ -126,7 +126,7 @@ def test_short_and_long_option_forms_write_the_same_column_metadata(feed: Feeds)
 
 
 def test_a_split_by_with_columns_equals_only_itself(spark: SparkSession) -> None:
-    # The == of two Columns is a third one, neither true nor false.
+    # Comparing two Columns with == gives a third Column, which is neither true nor false.
     one, other = SplitBy(F.col("device")), SplitBy(F.col("device"))
     assert one != other
     assert len({one, other, one}) == 2

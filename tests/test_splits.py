@@ -1,4 +1,4 @@
-"""Splits, end to end: who holds a watermark, on classic and on Spark Connect."""
+"""Splits, end to end: which split holds a watermark, on classic Spark and on Spark Connect."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_the_slowest_split_holds_the_watermark_on_spark_connect(connected: dict[
 def test_the_log_can_be_read_after_the_query_ends_on_spark_connect(
     connected: dict[str, Any],
 ) -> None:
-    # Nobody has heard of the second one in the first batch.
+    # Split b has no rows yet in the first batch.
     assert connected["log"] == [
         ["readings", "[a, A]", "[b, B]"],
         ["readings", "[b, B]", "[b, B]"],

@@ -1,4 +1,4 @@
-"""Plain `withWatermark` and SQL's WATERMARK clause are keyed as well, under the column's name."""
+"""Spark's own `withWatermark` and the SQL WATERMARK clause use the column's name as their key."""
 
 from __future__ import annotations
 

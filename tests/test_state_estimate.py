@@ -1,4 +1,4 @@
-"""The SQL by which a page estimates state and lost rows says what the model of both engines says."""
+"""The SQL estimates of state and lost rows in a guide match the reference model."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def test_the_sql_state_estimate_matches_the_reference_model(spark: SparkSession)
         expected[f"lost_{name}"] = total - kept
         expected[f"peak_{name}"] = told.peak_state
     assert estimated == expected
-    # Enough is late and waits for the two to differ.
+    # Enough rows are late, or kept in state, for the two rules to differ.
     assert estimated["lost_with_one_clock"] > 1000
     assert estimated["peak_by_split"] > 5 * estimated["peak_with_one_clock"]

@@ -1,4 +1,4 @@
-"""A query with one watermark gives the same rows in the same batches as Spark alone."""
+"""A query with one watermark gives the same rows in the same batches as stock Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs side by side: the one that is ahead does not wait for the one behind."""
+"""Unions of inputs: an input that is ahead does not wait for an input that is behind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA = "id LONG, time TIMESTAMP"
 
 
 def counts(df: DataFrame, name: str) -> DataFrame:
-    """Rows per ten minutes, labelled with the input they come from."""
+    """Rows per ten minutes, labeled with the input they come from."""
     return (
         df.groupBy(F.window("time", "10 minutes"))
         .count()
@@ -37,7 +37,7 @@ def test_a_slow_input_does_not_hold_back_the_windows_of_a_fast_input(
     for minute in (0, 10, 20, 30):
         fast.add({"id": minute, "time": f"10:{minute:02}"})
         out.append(stepper.step())
-        # One open window of each input: nothing of the fast one's past is kept.
+        # One open window of each input: the state of the fast input's closed windows is evicted.
         assert stepper.state_rows() == 2
     assert out == [
         [],
@@ -46,7 +46,7 @@ def test_a_slow_input_does_not_hold_back_the_windows_of_a_fast_input(
         [("fast", clock("10:20"), 1)],
     ]
 
-    # The slow one comes out by its own time, and its old rows are not late.
+    # The slow input's windows close by its own watermark, and its old rows are not late.
     slow.add({"id": 1, "time": "10:05"}, {"id": 2, "time": "10:11"})
     assert stepper.step() == [("slow", clock("10:00"), 2)]
 

@@ -1,6 +1,6 @@
-"""Tidemark itself gives no cause for a warning, whatever pandas is installed.
+"""Tidemark causes no Python warnings, with any version of pandas.
 
-PySpark 4.3 itself warns of pandas 3 when a session starts, with Tidemark or without it. Nothing is added to that.
+PySpark 4.3 itself warns about pandas 3 when a session starts, with or without Tidemark. Tidemark adds no warning.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`with_watermark`: what it accepts, what it puts on the column, and its refusals."""
+"""`with_watermark`: the arguments it accepts, the metadata it adds, and the errors it raises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = "tidemark.key"
 
 @pytest.fixture(scope="module")
 def events(spark: SparkSession) -> DataFrame:
-    """A stream with columns of every kind that matters here."""
+    """A stream with every kind of column that these tests need."""
     ts = F.col("timestamp")
     return (
         spark.readStream.format("rate")
@@ -43,7 +43,7 @@ def marked(df: DataFrame) -> dict[str, object]:
 
 
 def keys(df: DataFrame) -> dict[str, object]:
-    """The key of the newest watermark, in the plan: a schema has none, as tables are written by it."""
+    """The key of the newest watermark, from the plan: a schema must not have it, as tables would store it."""
     assert not any(KEY in field.metadata for field in df.schema.fields)
     node = df._jdf.queryExecution().analyzed()  # type: ignore[operator]
     while node.nodeName() != "EventTimeWatermark":

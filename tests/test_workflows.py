@@ -1,4 +1,4 @@
-"""The workflows and forms in `.github`: they parse, and they run targets that the Makefile has."""
+"""The workflows and forms in `.github`: they parse, and the workflows run existing Makefile targets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(path: Path) -> Any:
 
 
 def commands(job: dict[str, Any]) -> list[str]:
-    """What a job runs, once for each cell of its matrix."""
+    """The commands of a job, once for each cell of its matrix."""
     matrix = job.get("strategy", {}).get("matrix", {})
     steps = [step["run"] for step in job["steps"] if "run" in step]
     found = []
