@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from corpus.inputs import Inputs
 
-# Where the queries come from: a word for the case, and what it stands for.
+# The sources of the queries: a short name for each, and its description.
 SOURCES = {
     "guide": "apache/spark, `docs/streaming`: the Structured Streaming programming guide",
     "examples": "apache/spark, `examples/src/main`: `sql/streaming` and `sql/arrow.py`, Python and Scala",
@@ -32,21 +32,21 @@ class Case:
     source: str
     inputs: Inputs
     mode: str
-    # Why stock and Tidemark differ; empty where they do not.
+    # Why stock Spark and Tidemark differ; empty if they do not.
     differs: str
-    # The same rows in the end, in other batches; else other rows.
+    # If they differ: whether the rows are the same in the end, but in other batches.
     same_rows: bool
-    # A part of the error in which stock ends, and Tidemark too if nothing differs.
+    # Part of the error that ends stock Spark's query, and Tidemark's too if they do not differ.
     refused: str
-    # The first Spark that can run it.
+    # The first version of Spark that can run the query.
     since: str
     # The order of the rows in a batch counts as well.
     ordered: bool
     # Also in `make test`.
     quick: bool
-    # Each step is a run of its own with `Trigger.AvailableNow`.
+    # Each step is a separate run with `Trigger.AvailableNow`.
     available_now: bool
-    # What `foreachBatch` makes of a batch.
+    # What `foreachBatch` does with a batch.
     in_batch: Rows | None
     # Options of the source.
     options: Mapping[str, Any] = field(default_factory=dict)

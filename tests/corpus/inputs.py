@@ -13,7 +13,7 @@ Rows = list[dict[str, Any]]
 class Inputs:
     # Each feed's name and its schema.
     schemas: Mapping[str, str]
-    # For each step, what comes into each feed.
+    # For each step, the rows added to each feed.
     steps: Sequence[Sequence[Rows]]
 
 
@@ -37,7 +37,7 @@ WORDS = inputs(
     [[("10:02", "oak"), ("10:07", "elm"), ("10:08", "oak")]],
     [[("10:14", "oak"), ("10:09", "fir"), (None, "fir")]],
     [[("10:31", "elm"), ("10:06", "oak"), ("10:27", "fir")]],
-    # Too late by now, and one that is not.
+    # One row that is late by now, and two that are not.
     [[("10:03", "ash"), ("10:22", "oak"), ("11:45", "oak")]],
     [[("14:00", "elm")]],
 )
@@ -101,7 +101,7 @@ ADS = {
     "clicks": "clickAdId LONG, clickTime TIMESTAMP",
 }
 
-# Both inputs are as far as each other at the end of every step.
+# Both inputs have reached the same time at the end of every step.
 IN_STEP = inputs(
     ADS,
     [[(1, "10:00"), (2, "10:05"), (3, "10:10")], [(1, "10:10"), (9, "10:02")]],
@@ -111,7 +111,7 @@ IN_STEP = inputs(
     [[(8, "23:00")], [(8, "23:00")]],
 )
 
-# And then a day on, for what comes out of joins and waits for a window.
+# A day later, to close the windows of joined rows.
 THE_NEXT_DAY = inputs(ADS, [[(9, "2024-01-02T12:00:00Z")], [(9, "2024-01-02T12:00:00Z")]])
 IN_STEP_AND_ON = Inputs(ADS, [*IN_STEP.steps, *THE_NEXT_DAY.steps])
 

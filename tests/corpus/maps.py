@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from corpus.cases import case
 from corpus.inputs import READINGS, TWICE, WORDS
 
-# Python workers do not have this module.
+# Python workers cannot import this module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 

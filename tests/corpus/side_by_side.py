@@ -22,10 +22,10 @@ from corpus.page import KINDS
 FRAME = "terminated with exception: "
 COLUMN_ID = re.compile(r"#\d+\S*")
 
-# The name by which a case observes.
+# The name that cases use with `observe`.
 OBSERVED = "corpus"
 
-# Three files of tests take a part each, as a file is what pytest runs beside others.
+# Three test files take a part each, because pytest distributes whole files to its processes.
 JOINS = ["joins", "several"]
 WINDOWS = ["windows", "sessions", "deduplication"]
 OTHERS = [kind for kind in KINDS if kind not in JOINS + WINDOWS]
@@ -37,7 +37,7 @@ class Outcome:
 
     batches: list[list[Row]] = field(default_factory=list)
     refused: str = ""
-    # What `observe` has found in each batch with rows.
+    # The metrics of `observe` in each batch with rows.
     observed: list[Row] = field(default_factory=list)
 
     @property
@@ -112,7 +112,7 @@ def drive(case: Case, feeds: list[Feed], folder: Path, take: object) -> list[Row
     try:
         for step in case.inputs.steps:
             if query and len(feeds) > 1:
-                # A query that runs could take the rows of one input before those of the other are there.
+                # A running query could read the rows of one input before those of the other have arrived.
                 query.stop()
                 query = None
             for feed, rows in zip(feeds, step, strict=True):

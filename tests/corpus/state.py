@@ -1,6 +1,6 @@
 """State that functions keep themselves."""
 
-# ruff: noqa: N802, N803 - Spark wants these names.
+# ruff: noqa: N802, N803 - Spark requires these names.
 from __future__ import annotations
 
 import sys
@@ -17,7 +17,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from corpus.cases import case
 from corpus.inputs import CALLS, LINES, READINGS, VISITS
 
-# Python workers do not have this module.
+# Python workers cannot import this module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 ROCKSDB = {
@@ -47,7 +47,7 @@ def count_sessions(
         start = min(start, millis(piece["timestamp"].min()))
         end = max(end, millis(piece["timestamp"].max()))
     state.update((count, start, end))
-    # A session that is over by now is over when the watermark moves on.
+    # A timeout must be after the watermark: a session that has ended times out when the watermark advances.
     state.setTimeoutTimestamp(max(end + 5 * MINUTE, state.getCurrentWatermarkMs() + 1))
 
 

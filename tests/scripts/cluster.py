@@ -1,6 +1,6 @@
-"""Queries on executors that are processes of their own; the jar by `spark.jars` alone.
+"""Queries on executors in separate processes, which get the jar through `spark.jars` alone.
 
-The dashboards, and a query whose input is split, of which one task fails and is tried again.
+The dashboards, and a query with splits in which one task fails and is retried.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ failed = folder / "failed"
 
 @F.udf("long")
 def shaky(number: int) -> int:
-    """Fails once, when its task has read its rows."""
+    """Fails once, after its task has read its rows."""
     if number == 3 and TaskContext.get().attemptNumber() == 0:
         failed.touch()
         raise RuntimeError("a task that fails")

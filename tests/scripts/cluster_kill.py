@@ -1,7 +1,7 @@
-"""A join and an aggregation behind it, on a cluster of which executors are killed in the middle of a task.
+"""A join followed by an aggregation, on a cluster whose executors are killed in the middle of a task.
 
-The task is one that reads input, and its executor dies; or one behind the shuffle, and all die: what is to be fetched
-is gone, and the stage that has made it runs again.
+Either a task that reads input kills its own executor, or a task after the shuffle kills all executors: then the
+shuffle files are gone, and the stage that wrote them runs again.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ spark = on_a_cluster(folder)
 
 
 def executor() -> int:
-    """The process in which the task of this Python worker runs."""
-    # The worker's parent is Python's daemon, and its parent the executor.
+    """The process ID of the executor that runs this Python worker's task."""
+    # The worker's parent is Python's daemon, and the daemon's parent is the executor.
     daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
     return int(daemon.rpartition(")")[2].split()[1])
 
 
 def executors(application: str) -> list[int]:
-    """The processes of all executors of an application, this one's last."""
+    """The process IDs of all executors of an application, with this task's executor last."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -49,7 +49,7 @@ def executors(application: str) -> list[int]:
 
 
 def mortal(column: F.Column, deed: Path, victim: int, *, everyone: bool) -> F.Column:
-    """The column as it is; the first task that has this number in it takes its executor with it, or everyone's."""
+    """The unchanged column; the first task that sees the number `victim` kills its executor, or all executors."""
     application = spark.sparkContext.applicationId
 
     @F.udf("long")
@@ -64,26 +64,26 @@ def mortal(column: F.Column, deed: Path, victim: int, *, everyone: bool) -> F.Co
 
 
 class Found(NamedTuple):
-    """Of a query in several steps."""
+    """The outcome of a query in several steps."""
 
     rows: list[list[str]]
     late: list[tuple[str, int]]
-    """Of each side."""
+    """Late rows of each side."""
     died: bool
-    """Whether an executor did."""
+    """Whether an executor was killed."""
     again: bool
     """Whether a stage ran again."""
 
 
 def again() -> int:
-    """How many stages had to run again so far."""
+    """The number of stages that had to run again so far."""
     tracker = spark.sparkContext.statusTracker()
     found = (tracker.getStageInfo(stage) for stage in range(1000))
     return sum(1 for stage in found if stage and stage.currentAttemptId > 0)
 
 
 def joined(name: str, *, id: int = -1, minute: int = -1) -> Found:
-    """Kills who reads this id, or everyone when one counts what began at this minute."""
+    """Kills the executor that reads `id`, or all executors at the window that starts at `minute`."""
     here = folder / name
     feeds = [Feed(spark, here / side, SCHEMA) for side in ("left", "right")]
     deed = here / "deed"
@@ -104,7 +104,7 @@ def joined(name: str, *, id: int = -1, minute: int = -1) -> Found:
     for step in range(STEPS):
         for number, feed in enumerate(feeds):
             rows = [(10 * step + n, 10 * step + n + 2 * number) for n in range(6)]
-            # One of an hour before: late, but for the first step.
+            # One row from an hour before: late, except in the first step.
             rows += [(10 * step + 7, 10 * step - 60)]
             feed.add(*({"id": i, "time": f"{12 + m // 60:02}:{m % 60:02}"} for i, m in rows))
         stepper.step()

@@ -1,4 +1,4 @@
-"""A query of which one task hangs, so that Spark runs it once more on another machine."""
+"""A query with one hanging task, of which Spark runs a speculative copy on another machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ folder = Path(sys.argv[1])
 
 
 def hanging(victim: int, deed: Path) -> F.Column:
-    """An id as it is; the first attempt of the task that has this one among its rows does not go on."""
+    """The unchanged id; the first attempt of the task that reads the id `victim` hangs."""
 
     @F.udf("long")
     def hang(number: int) -> int:
@@ -45,7 +45,7 @@ def hanging(victim: int, deed: Path) -> F.Column:
 
 
 def counted(name: str, victim: int) -> tuple[dict[str, Any], bool]:
-    """What a query finds in two runs of a batch each, and whether the task of the victim ran a second time."""
+    """The results of a query in two runs of one batch each, and whether the victim's task ran a second time."""
     here = folder / name
     feed = Feed(spark, here / "in", "id LONG, time TIMESTAMP")
     deed = here / "deed"
@@ -56,7 +56,7 @@ def counted(name: str, victim: int) -> tuple[dict[str, Any], bool]:
     sums = windows.agg(F.sum(hanging(victim, deed)).alias("sum")).select("window.start", "sum")
     found: dict[str, Any] = {"rows": [], "late": []}
     for hour in (12, 13):
-        # A file is one task's. In the second run a row is late, and one too far ahead.
+        # Each file is read by one task. In the second run, one row is late and one is too far ahead.
         for number in range(TASKS):
             rows = [{"id": number, "time": f"{hour}:0{number}"}]
             if hour == 13 and number == 1:

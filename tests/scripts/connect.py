@@ -49,7 +49,7 @@ found["metadata"] = [
 
 
 def steps(df: DataFrame, name: str) -> list[list[list[object]]]:
-    """What a query has put out after each of three steps of input."""
+    """The rows that a query has emitted after each of three steps of input."""
     query = (
         df.writeStream.format("memory")
         .queryName(name)

@@ -1,4 +1,4 @@
-"""Runs the dashboards into Parquet until somebody kills it: folder, checkpoint, output."""
+"""Writes the dashboards to Parquet until it is killed. Arguments: folder, checkpoint, output."""
 
 from __future__ import annotations
 

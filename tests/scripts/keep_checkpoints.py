@@ -1,10 +1,10 @@
-"""Makes the checkpoints that are kept in `tests/checkpoints`, with the Spark of this environment.
+"""Creates the checkpoints stored in `tests/checkpoints`, with the Spark of this environment.
 
     PYTHONPATH=tests .venv/matrix/4.0.5/bin/python tests/scripts/keep_checkpoints.py stock
     PYTHONPATH=tests .venv/matrix/4.2.1/bin/python tests/scripts/keep_checkpoints.py tidemark
 
-`stock`: by Spark alone. `tidemark`: by Tidemark, in the format that it writes now. `again NAME`: goes
-on with a kept one, so that it has been run by two versions of Spark.
+`stock`: with stock Spark. `tidemark`: with Tidemark, in the format that it writes now. `again NAME`: continues
+a stored checkpoint, so that two versions of Spark have run it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One JVM that begins without the jar, and the sessions people start in it."""
+"""One JVM that starts without the jar, and the sessions that users may start in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def builder() -> SparkSession.Builder:
 
 
 def look(name: str, spark: SparkSession) -> None:
-    """What with_watermark and the doctor say in a session."""
+    """Records the results of with_watermark and the doctor in a session."""
     stream: DataFrame = spark.readStream.format("rate").load()
     problems = tidemark.doctor(spark).problems
     try:
@@ -56,7 +56,7 @@ spark = named.config("spark.jars", tidemark.jar_path()).getOrCreate()
 look("jar too late", spark)
 spark.stop()
 
-# What was asked first is asked again when there is nobody left to answer.
+# The doctor runs again after the session has stopped.
 found["doctor after stop"] = [p.code for p in tidemark.doctor(spark).problems]
 result(**found)
 sys.exit(0)

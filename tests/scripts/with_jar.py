@@ -1,4 +1,4 @@
-"""Starts a session in the way the arguments say, and tells what it got."""
+"""Starts a session as the arguments specify, and reports its settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ jars, extensions = spark.conf.get("spark.jars"), spark.conf.get("spark.sql.exten
 diagnosis = tidemark.doctor(spark)
 version = spark.sql("SELECT tidemark_version()").head()
 spark.stop()
-# The JVM lives on with its jar: a second session in it is as good as the first.
+# The JVM keeps running with its jar: a second session in it works like the first.
 builder = SparkSession.builder.master("local[1]")
 again = (builder if how == "as it is" else tidemark.configure(builder)).getOrCreate()
 result(

@@ -1,1 +1,1 @@
-"""What the end-to-end tests share."""
+"""Helpers that the tests share."""

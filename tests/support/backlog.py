@@ -1,4 +1,4 @@
-"""The pure pieces of the two backlogs, and flights that are made up."""
+"""The parts of the two backlog examples that need no Spark, and invented flights."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ __all__ = [
 
 
 def flights_from(origin: str, many: int, first: datetime) -> list[flights.Flight]:
-    """As many flights from an airport, one an hour."""
+    """Creates `many` flights from an airport, one per hour."""
     hour = timedelta(hours=1)
     return [flights.Flight(first + n * hour, origin, "SFO", 0) for n in range(many)]

@@ -1,4 +1,4 @@
-"""Sessions on executors that are processes of their own; the jar by `spark.jars` alone."""
+"""Sessions with executors in separate processes, which get the jar through `spark.jars` alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 120
 def on_a_cluster(
     folder: Path, master: str = "local-cluster[2,1,1024]", **more: str
 ) -> SparkSession:
-    """A session with two executors. Whatever a cluster writes goes into `folder`."""
+    """A session with two executors. All files that a cluster writes go into `folder`."""
     os.environ["SPARK_HOME"] = str(_home(folder))
     return (
         SparkSession.builder.master(master)
@@ -40,7 +40,7 @@ def on_a_cluster(
 
 @contextmanager
 def two_machines(folder: Path) -> Iterator[str]:
-    """The address of a master with a worker on each of two addresses, which Spark takes for two machines."""
+    """The URL of a master with workers on two addresses, which Spark treats as two machines."""
     home = _home(folder)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -61,7 +61,7 @@ def _daemon(home: Path, host: str, name: str, *arguments: str) -> Iterator[None]
     command += ["--host", host, "--webui-port", "0", *arguments]
     environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": host}
     with (home / "logs" / f"{host}.log").open("wb") as log:
-        # The script runs the JVM in its own place.
+        # The script replaces its own process with the JVM.
         daemon = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
         yield
@@ -84,7 +84,7 @@ def _wait_for(host: str, port: int) -> None:
 
 
 def _home(folder: Path) -> Path:
-    """A cluster writes into SPARK_HOME, and pip's is not ours to write into."""
+    """A SPARK_HOME that a cluster can write to: the one that pip installed must not change."""
     home = folder / "home"
     if not home.exists():
         for name in ("conf", "work", "logs"):

@@ -1,4 +1,4 @@
-"""The query that is run in several places: hourly counts of two inputs, side by side."""
+"""The query that several tests run: a union of the hourly counts of two inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCHEMA = "id LONG, time TIMESTAMP"
 
 
 def dashboards(spark: SparkSession, folder: str, files_per_batch: int = 1000) -> DataFrame:
-    """Rows per hour of the inputs `folder`/fast and `folder`/slow, each closed by its own time."""
+    """Rows per hour of `folder`/fast and `folder`/slow; each input's windows close by its own watermark."""
     parts = []
     for name in ("fast", "slow"):
         events = (

@@ -1,4 +1,4 @@
-"""The demo's pure pieces."""
+"""The parts of the demo that need no Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of JSON files as a streaming source: each file added is one more piece of input."""
+"""A folder of JSON files as a streaming source: each added file is new input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DAY = "2024-01-01"
 
 
 def clock(text: str) -> datetime:
-    """`"10:05"` or `"10:05:30"` on the day all tests play on."""
+    """`"10:05"` or `"10:05:30"` on the day that all tests use."""
     return datetime.fromisoformat(f"{DAY}T{text}")
 
 
@@ -25,7 +25,7 @@ def millis(text: str) -> int:
 
 
 class Feed:
-    """An input whose rows arrive when the test says so."""
+    """An input whose rows arrive when the test adds them."""
 
     def __init__(self, spark: SparkSession, folder: Path, schema: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,15 +51,15 @@ class Feed:
         number = len(before)
         draft = self._folder / f".{number:05}.draft"
         draft.write_text("".join(json.dumps(row) + "\n" for row in written))
-        # Spark reads files in the order of their times, which the clock of the file system is too
-        # coarse to tell apart.
+        # Spark reads files in the order of their modification times, and the file system's clock is
+        # too coarse to tell them apart.
         written_at = before[-1].stat().st_mtime + 1 if before else time.time() - 3600
         os.utime(draft, (written_at, written_at))
-        # Spark lists the folder at any time: a file has to be there as a whole, or not at all.
+        # Spark can list the folder at any time: a file must be there completely, or not at all.
         draft.rename(self._folder / f"{number:05}.json")
 
 
 def _in_full(value: Any) -> Any:
     is_clock = isinstance(value, str) and value[2:3] == ":" and value[:2].isdigit()
-    # Spark's reader wants the seconds too.
+    # Spark's reader requires the seconds too.
     return f"{clock(value).isoformat()}Z" if is_clock else value

@@ -1,7 +1,7 @@
-"""Queries whose checkpoints are kept in `tests/checkpoints`, and their input before and after.
+"""Queries whose checkpoints are stored in `tests/checkpoints`, and their input before and after.
 
-A kept checkpoint is of the queries and the input as they are here: who changes them has to make all
-of them anew, and then nothing shows any more that old ones can be read. So add, and do not change.
+The stored checkpoints belong to exactly these queries and this input. After a change to them, all checkpoints
+must be created again, and no test shows any longer that old ones can be read. So add, and do not change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BEFORE: Steps = [
     {"a": [(1, "10:00"), (1, "10:00"), (2, "10:40"), (3, "12:00")], "b": [(1, "10:10")]},
     {"a": [(4, "12:05")], "b": [(2, "10:20"), (2, "10:20"), (9, "10:30")]},
 ]
-# In order, but for what an input that has its own watermark may still bring.
+# In order, except for rows that are on time only if each input has its own watermark.
 AFTER: Steps = [
     {"a": [(5, "12:20")], "b": [(2, "10:50"), (5, "11:00")]},
     {"b": [(3, "12:10"), (5, "12:25")]},
@@ -52,7 +52,7 @@ class Inputs:
             self._feeds[name].add(*({name: number, f"t{name}": time} for number, time in rows))
 
     def make_old(self) -> None:
-        """Spark leaves out files that are much older than those it has seen: these were first."""
+        """Makes these files the oldest: Spark skips files that are much older than those it has seen."""
         for file in self._folder.glob("*/*.json"):
             os.utime(file, (0, int(file.stem)))
 
@@ -101,9 +101,9 @@ def sessions(inputs: Inputs, mark: Mark) -> DataFrame:
 
 
 def carried(inputs: Inputs, mark: Mark) -> DataFrame:
-    """Stock Spark refuses it: it takes one event-time column into an aggregation, not two."""
+    """Stock Spark refuses this query: an aggregation can have only one event-time column."""
     a, b = (mark(inputs.plain(name), name) for name in "ab")
-    # No sum of counts: Spark 4.3 makes one aggregation of these, and finds other state.
+    # No sum of counts: Spark 4.3 merges the two into one aggregation, and the stored state does not fit.
     by_both = (
         a.join(b, _near()).groupBy(F.window("ta", "20 minutes"), "tb").agg(F.sum("a").alias("n"))
     )
@@ -131,12 +131,12 @@ KEYED_ONLY = {"carried"}
 
 
 def made_by(whom: str) -> list[str]:
-    """Names of the kept checkpoints of `stock` or `tidemark`."""
+    """Names of the stored checkpoints of `stock` or `tidemark`."""
     return sorted(file.name.removesuffix(".tar.xz") for file in FOLDER.glob(f"{whom}-*.tar.xz"))
 
 
 def last_spark(name: str) -> tuple[int, ...]:
-    """The Spark minor that has run a kept checkpoint last."""
+    """The minor version of Spark that ran a stored checkpoint last."""
     return tuple(int(part) for part in name.rsplit("-", 1)[1].split("."))
 
 

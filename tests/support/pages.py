@@ -1,4 +1,4 @@
-"""The blocks of code on the pages of the documentation."""
+"""The code blocks on the pages of the documentation."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent.parent
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 
-# A block in a list is indented. The comment above a block says that it needs more than a test has.
+# A block in a list is indented. The comment marks a block that a test cannot run.
 _BLOCK = re.compile(
     r"(<!-- compiled, not run -->\n)?^( *)```([a-z]+)\n(.*?)^\2```$", re.DOTALL | re.MULTILINE
 )
 
 
 class Block(NamedTuple):
-    """A block of code: its language, its text, and whether it can be run by a test."""
+    """A code block: its language, its text, and whether a test can run it."""
 
     kind: str
     text: str
@@ -25,7 +25,7 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path, *kinds: str) -> list[Block]:
-    """The blocks of a page in these languages, or in any, from the first to the last."""
+    """The blocks of a page in these languages, or all of its blocks, from the first to the last."""
     found = (
         Block(kind, dedent(text), not skipped)
         for skipped, _, kind, text in _BLOCK.findall(page.read_text(encoding="utf-8"))
@@ -34,5 +34,5 @@ def blocks(page: Path, *kinds: str) -> list[Block]:
 
 
 def name_of(page: Path) -> str:
-    """What a test calls a page."""
+    """The name of a page in test IDs."""
     return str(page.relative_to(ROOT))

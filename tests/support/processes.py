@@ -1,4 +1,4 @@
-"""Programs that start a Spark of their own and print what they found as one line of JSON."""
+"""Programs that start their own Spark and print their findings as one line of JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RESULT = "RESULT "
 
 
 def clean_environment(**changes: str) -> dict[str, str]:
-    """The environment without what a session of this process left in it."""
+    """The environment without variables that a Spark session of this process has set."""
     ours = ("PYSPARK_", "SPARK_")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     path = os.pathsep.join([str(SCRIPTS.parent), os.environ.get("PYTHONPATH", "")])
@@ -31,8 +31,8 @@ def clean_environment(**changes: str) -> dict[str, str]:
 def run_script(
     name: str, *arguments: str, launcher: list[str] | None = None, **environment: str
 ) -> dict[str, Any]:
-    """Runs `scripts/<name>` and gives back what it passed to `result`."""
-    # A session leaves a warehouse folder where it was started.
+    """Runs `scripts/<name>` and returns the findings that it passed to `result`."""
+    # A session leaves a warehouse folder in its working directory.
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [*(launcher or [sys.executable]), str(SCRIPTS / name), *arguments],
@@ -51,5 +51,5 @@ def run_script(
 
 
 def result(**findings: object) -> None:
-    """Called by a script: hands its findings to `run_script`."""
+    """Called by a script: passes its findings to `run_script`."""
     print(_RESULT + json.dumps(findings), flush=True)

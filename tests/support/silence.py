@@ -1,4 +1,4 @@
-"""The pure pieces of the example in which an input falls silent."""
+"""The parts of the silent-input example that need no Spark."""
 
 from __future__ import annotations
 

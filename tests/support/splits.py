@@ -1,4 +1,4 @@
-"""Devices that are splits: their readings, and counts of them."""
+"""Readings of devices, each of which is a split, and counts of the readings."""
 
 from __future__ import annotations
 

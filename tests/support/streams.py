@@ -1,4 +1,4 @@
-"""Queries driven step by step, and what they say when they fail."""
+"""Queries driven step by step, and the errors they end with."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Batches:
     def __init__(self, df: DataFrame) -> None:
         self._collected: dict[int, list[Row]] = {}
         self._spark = df.sparkSession
-        # On Spark Connect the batches are with the server, in another process: it leaves them in files.
+        # On Spark Connect the batches run in the server's process, which writes their rows to files.
         is_connect = type(df).__module__.startswith("pyspark.sql.connect")
-        # It goes with this object.
+        # Deleted together with this object.
         self._temporary = tempfile.TemporaryDirectory() if is_connect else None
         self._folder = Path(self._temporary.name) if self._temporary else None
 
@@ -44,7 +44,7 @@ class Batches:
         return leave if folder else collect
 
     def get(self) -> dict[int, list[Row]]:
-        """All so far, in order."""
+        """All batches so far, in order."""
         if self._folder:
             for path in self._folder.glob("*/_SUCCESS"):
                 batch = int(path.parent.name)
@@ -55,7 +55,7 @@ class Batches:
 
 
 class Stepper:
-    """A running query; each `step` works off what is waiting, no-data batches included."""
+    """A running query; each `step` processes all available input, no-data batches included."""
 
     def __init__(self, df: DataFrame, mode: str, checkpoint: Path) -> None:
         self._batches = Batches(df)
@@ -68,7 +68,7 @@ class Stepper:
         )
 
     def step(self) -> list[Row]:
-        """The rows that came out since the last step, sorted."""
+        """The rows emitted since the last step, sorted."""
         self.query.processAllAvailable()
         out = [row for rows in self._batches.get().values() for row in rows]
         fresh, self._seen = out[self._seen :], len(out)
@@ -80,9 +80,9 @@ class Stepper:
         return [sorted(rows, key=repr) for rows in self._batches.get().values()]
 
     def step_until(self, done: Callable[[list[Row]], object]) -> list[Row]:
-        """The rows that came out until `done` was content with them; for what the wall clock does.
+        """Steps until `done` accepts the rows emitted so far, and returns them; for wall-clock effects.
 
-        What `done` waits for has to come, sooner or later: how long that takes is not judged.
+        The result that `done` waits for must come eventually: how long it takes is not checked.
         """
         give_up = time.monotonic() + PATIENCE_SECONDS
         out = self.step()
@@ -93,23 +93,23 @@ class Stepper:
         return out
 
     def observed(self, name: str) -> dict[str, Any]:
-        """What the last batch that read rows has observed by that name."""
+        """The metrics observed under this name in the last batch with input rows."""
         batches = [batch for batch in self.query.recentProgress if batch.numInputRows]
         found: dict[str, Any] = batches[-1].observedMetrics[name].asDict()
-        # Spark Connect gives a row in which the row is.
+        # Spark Connect wraps the row in another row.
         if found.keys() == {"schema", "values"}:
             names = [field["name"] for field in found["schema"]["fields"]]
             return dict(zip(names, found["values"], strict=True))
         return found
 
     def state_rows(self) -> int:
-        """How many rows the operators of the query keep after the last batch."""
+        """The number of rows that the query's operators keep in state after the last batch."""
         progress = self.query.lastProgress
         assert progress is not None
         return sum(operator.numRowsTotal for operator in progress.stateOperators)
 
     def origins(self) -> dict[str, dict[str, Any]]:
-        """What the report says of each origin, by its key."""
+        """The report's entry for each origin, by its key."""
         found = tidemark.report(self.query).to_dict()["origins"]
         return {origin["key"]: origin for origin in found}
 
@@ -122,7 +122,7 @@ class Stepper:
 
 
 def run_once(df: DataFrame, checkpoint: Path, *, mode: str = "append") -> list[Row]:
-    """Runs a query over what is there (`availableNow`) and gives back the rows it put out."""
+    """Runs a query over the available input (`availableNow`) and returns the emitted rows."""
     batches = Batches(df)
     query = (
         df.writeStream.outputMode(mode)
@@ -136,7 +136,7 @@ def run_once(df: DataFrame, checkpoint: Path, *, mode: str = "append") -> list[R
 
 
 def refusal(action: Callable[[], object]) -> tuple[str | None, str]:
-    """The Tidemark code and the text of the error an action ends in."""
+    """The Tidemark code and the text of the error that an action raises."""
     try:
         action()
     except Exception as error:  # noqa: BLE001
@@ -146,7 +146,7 @@ def refusal(action: Callable[[], object]) -> tuple[str | None, str]:
 
 @contextmanager
 def stock(spark: SparkSession) -> Iterator[None]:
-    """Tidemark is switched off for queries started inside."""
+    """Switches Tidemark off for queries started inside."""
     spark.conf.set("spark.tidemark.enabled", "false")
     try:
         yield
@@ -159,7 +159,7 @@ def left_to_spark(spark: SparkSession) -> Iterator[None]:
     """Queries started inside run as stock Spark does.
 
     Tidemark leaves queries with this policy alone. With one watermark it is the same as `min`, so
-    what comes out is stock Spark's answer, from the same session.
+    the results are those of stock Spark, from the same session.
     """
     spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")
     try:
