@@ -77,6 +77,7 @@ class Steps:
     triggers: list[float]
     inputs: list[float]
     task_cpu: float
+    peak_state: int
 
 
 def stepwise(
@@ -103,7 +104,8 @@ def stepwise(
                 triggers += times
                 per_input.append(sum(times))
         cpu = sum(cpu for at, cpu in _stages(spark).items() if at > stage)
-        return Steps(triggers, per_input, cpu / 1e9)
+        peak = max(_in_state(p) for p in running.recentProgress)
+        return Steps(triggers, per_input, cpu / 1e9, peak)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
