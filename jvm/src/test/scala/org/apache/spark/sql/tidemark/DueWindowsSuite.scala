@@ -68,15 +68,19 @@ class DueWindowsSuite extends StockComparison {
 
   /** Runs a query with the setting on, with it off and on stock Spark: the batches that do something are the same. */
   private def same(name: String, mode: String = "append", history: History = wandering(1), saves: Boolean = true)(
-      query: DataFrame => DataFrame): Unit =
-    test(s"the rows are the same: $name, in $mode mode") {
+      query: DataFrame => DataFrame): Unit = {
+    val title = s"the rows are the same: $name, in $mode mode"
+    def compared(): Unit = {
       val off = withGrain("off")(run(mode, history, query))
       val on = run(mode, history, query)
       assertSameBatches(on, off)
       assertSameBatches(on, stock(run(mode, history, query)))
       assert(on.exists(_.rows.nonEmpty))
       if (saves) assert(on.size < off.size) else assert(on.size === off.size)
+      ()
     }
+    if (mode == "append") test(title)(compared()) else testMore(title)(compared())
+  }
 
   private def withGrain[A](grain: String)(body: => A): A = {
     var result = Option.empty[A]

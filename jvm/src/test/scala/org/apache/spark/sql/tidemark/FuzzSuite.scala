@@ -13,8 +13,8 @@ class FuzzSuite extends OracleComparison {
   // `make fuzz` says how many cases there are.
   private val fuzzing = sys.props.contains("tidemark.fuzz.n")
 
-  compared(seed, told("n", 6), told("carried", 4))(test(_)(_))
-  if (!fuzzing) compared(seed + 1000, 12, 6)(testMore(_)(_))
+  compared(seed, told("n", 4), told("carried", 2))(test(_)(_))
+  if (!fuzzing) compared(seed + 1000, 14, 8)(testMore(_)(_))
 
   private def compared(seed: Int, cases: Int, carried: Int)(in: (String, => Any) => Unit): Unit = {
     each(seed, cases, "queries", "rows, the batches they come in, and late rows are the oracle's", in) { (from, many) =>
