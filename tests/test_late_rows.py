@@ -46,8 +46,10 @@ def test_each_late_row_of_a_window_is_counted_and_the_maximum_lateness_reported(
             rows=4,
             most_late=timedelta(minutes=110),
             last_rows=1,
-            last_late=timedelta(minutes=5),
-            last_batch=4,
+            # The window has ended at 12:00, and so has the batch before: no window was due, so
+            # there was no no-data batch at 12:05.
+            last_late=timedelta(0),
+            last_batch=3,
             held_by=None,
         )
     ]
