@@ -126,6 +126,15 @@ object TidemarkConf {
       "With off it does both whenever the watermark has advanced, as in stock Spark. The rows are the same.",
     default = true)("on" -> true, "off" -> false)
 
+  val EvictionSlack: TidemarkConf[Double] = TidemarkConf(
+    "spark.tidemark.evictionSlack",
+    "Which share of an operator's state may have expired before a batch evicts it, where no row can tell: in dropDuplicates " +
+      "with an event-time column among its keys, and in inner stream-stream joins. It applies from 10,000 rows in state on. " +
+      "With 0 each batch evicts, as in stock Spark. The rows are the same.",
+    default = 0.125,
+    since = "0.1.0",
+    Seq("0.125", "another number from 0 to 1"))(_.toDoubleOption.filter(share => share >= 0 && share <= 1))
+
   val all: Seq[TidemarkConf[_]] =
     Seq(
       Enabled,
@@ -137,7 +146,8 @@ object TidemarkConf {
       JoinIdleFollows,
       DowntimeIsSilence,
       MaxSplits,
-      Grain)
+      Grain,
+      EvictionSlack)
 
   private val Prefix = "spark.tidemark."
 

@@ -5,7 +5,9 @@ import java.util.UUID
 import io.tidemark.core.{Input, OperatorId, Side, Watermark}
 import io.tidemark.core.plan.OperatorWatermarks
 
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
+import org.apache.spark.sql.tidemark.columns.EventTimeColumns
 import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec, WindowGrid}
 import org.apache.spark.sql.tidemark.exec.clocks.ClockLimits
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
@@ -20,6 +22,7 @@ import org.apache.spark.sql.tidemark.functions.WatermarkExpression
   * @param scansWhenDue whether an aggregation by windows scans its state only if a window is due
   * @param windows when the windows end that this run may have in state, for aggregations that have run in it; `None` for
   *   one that may also have others
+  * @param slack whether expired state may wait for a later batch
   * @param latestMillis event times after it move no clock (ms), by the id of the clocks; any does where there is none
   */
 private[tidemark] final case class BatchWatermarks(
@@ -30,6 +33,7 @@ private[tidemark] final case class BatchWatermarks(
     readings: Map[UUID, Watermark],
     scansWhenDue: Boolean,
     windows: Map[OperatorId, Option[WindowGrid]],
+    slack: EvictionSlack,
     latestMillis: Map[UUID, Long],
     maxSplits: Int) {
 
@@ -75,6 +79,12 @@ private[tidemark] final case class BatchWatermarks(
     val limits = ClockLimits(latestMillis.getOrElse(clocks.clocksId, Long.MaxValue), maxSplits)
     if (clocks.limits.contains(limits)) clocks else clocks.copy(limits = Some(limits))
   }
+
+  /** Whether the state of that side may be left as it is in this batch, where no row can tell.
+    * @param time the event-time column by which the side is evicted
+    */
+  def mayWait(writer: StateStoreWriter, side: Side, time: Attribute): Boolean =
+    slack.mayWait(input(writer, side), eviction, EventTimeColumns.delayMillis(time))
 
   private def operator(writer: StateStoreWriter) = OperatorId(writer.stateInfo.get.operatorId)
   private def input(writer: StateStoreWriter, side: Side) = Input(operator(writer), side)

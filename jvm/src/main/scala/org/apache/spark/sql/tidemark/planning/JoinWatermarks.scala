@@ -4,7 +4,7 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.Side
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.streaming.operators.stateful.{
@@ -14,24 +14,50 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
 }
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
-import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, PatientJoinExec, SplitClocksExec}
 
 /** Gives each side of a stream-stream join its own watermarks. */
 private[tidemark] object JoinWatermarks {
 
-  def write(join: StreamingSymmetricHashJoinExec, watermarks: BatchWatermarks): StreamingSymmetricHashJoinExec = {
+  /** @param left the join's left input, with its watermarks
+    * @param right its right input, likewise. Each copy of a join costs a broadcast, so few are made
+    */
+  def write(
+      join: StreamingSymmetricHashJoinExec,
+      left: SparkPlan,
+      right: SparkPlan,
+      watermarks: BatchWatermarks): StreamingSymmetricHashJoinExec = {
     val bounds = new JoinBounds(join)
-    requireFilter(join, join.left, bounds.left, watermarks)
-    requireFilter(join, join.right, bounds.right, watermarks)
-    join.copy(
+    requireFilter(join, left, bounds.left, watermarks)
+    requireFilter(join, right, bounds.right, watermarks)
+    val all = JoinStateWatermarkPredicates(
+      left = predicate(join, bounds, Side.Left, watermarks),
+      right = predicate(join, bounds, Side.Right, watermarks))
+    val due = JoinStateWatermarkPredicates(
+      left = all.left.filterNot(_ => mayWait(join, bounds, Side.Left, watermarks)),
+      right = all.right.filterNot(_ => mayWait(join, bounds, Side.Right, watermarks)))
+    val written = join.copy(
       condition = scanned(join, bounds),
       // A filter below the shuffle already drops each side's late rows, by that side's own watermark.
       eventTimeWatermarkForLateEvents = None,
       eventTimeWatermarkForEviction = Some(watermarks.progress(join)),
-      stateWatermarkPredicates = JoinStateWatermarkPredicates(
-        left = predicate(join, bounds, Side.Left, watermarks),
-        right = predicate(join, bounds, Side.Right, watermarks)))
+      stateWatermarkPredicates = due,
+      left = left,
+      right = right)
+    if (due == all) written else PatientJoinExec(written)
   }
+
+  /** Whether a side's expired rows may stay for now: none of the other side's rows that are on time matches them. From state
+    * format 4 on, Spark finds expired rows without a scan.
+    */
+  private def mayWait(
+      join: StreamingSymmetricHashJoinExec,
+      bounds: JoinBounds,
+      side: Side,
+      watermarks: BatchWatermarks): Boolean =
+    join.joinType == Inner && join.stateFormatVersion < 4 &&
+      Seq(Side.Left, Side.Right).forall(at => bounds.active(at).nonEmpty && bounds.boundsActive(at)) &&
+      bounds.active(side).exists(watermarks.mayWait(join, side, _))
 
   /** From state format 4 on, Spark looks for matches in a range of the active column only, and derives that range from
     * the whole condition, even from parts about other columns.

@@ -3,9 +3,15 @@ package org.apache.spark.sql.tidemark.planning
 import io.tidemark.core.Side
 
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
+import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreWriter, StreamingDeduplicateExec}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
-import org.apache.spark.sql.tidemark.exec.{LateRowsMetricsExec, OperatorInputExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.exec.{
+  LateRowsMetricsExec,
+  OperatorInputExec,
+  PatientDeduplicateExec,
+  SplitClocksExec
+}
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
 /** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
@@ -17,10 +23,22 @@ import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 private[tidemark] object WriteWatermarks {
 
   def apply(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan =
-    LateRowsMetricsExec.over(scanning(write(plan, watermarks), watermarks))
+    LateRowsMetricsExec.over(waiting(write(plan, watermarks), watermarks))
 
-  private def scanning(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan =
-    if (watermarks.scansWhenDue) DueWindows.in(plan, watermarks) else plan
+  /** With operators that leave their state alone in this batch, where that makes no difference. */
+  private def waiting(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan = {
+    val patient = plan.transformUp {
+      case dedup: StreamingDeduplicateExec if mayWait(dedup, watermarks) =>
+        PatientDeduplicateExec.of(dedup, dedup.child)
+    }
+    if (watermarks.scansWhenDue) DueWindows.in(patient, watermarks) else patient
+  }
+
+  /** A row with an expired key is late, so the key may stay in state. */
+  private def mayWait(dedup: StreamingDeduplicateExec, watermarks: BatchWatermarks): Boolean =
+    dedup.child.output.find(EventTimeColumns.isMarked).exists { time =>
+      dedup.keyExpressions.exists(_.exprId == time.exprId) && watermarks.mayWait(dedup, Side.Left, time)
+    }
 
   /** The plan with the watermarks that its expressions read. */
   def readIn(plan: SparkPlan)(read: WatermarkExpression => WatermarkExpression): SparkPlan = plan.transformUp {
@@ -35,7 +53,7 @@ private[tidemark] object WriteWatermarks {
           if watermarks.knows(join, Side.Left) || watermarks.knows(join, Side.Right) =>
         val left = filled(join.left, join, Side.Left, watermarks)
         val right = filled(join.right, join, Side.Right, watermarks)
-        JoinWatermarks.write(join.copy(left = left, right = right), watermarks)
+        JoinWatermarks.write(join, left, right, watermarks)
       case writer: StateStoreWriter if watermarks.knows(writer, Side.Left) && writer.children.nonEmpty =>
         val input = filledOrCounted(writer.children.head, writer, watermarks)
         if (input eq writer.children.head) writer else writer.withNewChildren(input +: writer.children.tail)

@@ -71,11 +71,8 @@ private[tidemark] final class QueryTracker(
     val noted =
       inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
     val seen = Observation(observed(executedPlan), noted.toMap)
-    val aggregations = collect(executedPlan) { case save: StateStoreSaveExec =>
-      OperatorId(save.stateInfo.get.operatorId) -> WindowState.of(save)
-    }
-    val endMillis = execution.triggerClock.getTimeMillis()
-    query.batchEnded(sources.batch, endMillis, seen, lateRows(inputs), aggregations.toMap)
+    val ofState = KnownState.ofBatch(writers(executedPlan))
+    query.batchEnded(sources.batch, execution.triggerClock.getTimeMillis(), seen, lateRows(inputs), ofState)
     addDropped(executedPlan, inputs)
   }
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.query
 import java.util.UUID
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{Input, OperatorId, OriginName, Watermark}
+import io.tidemark.core.{Input, OriginName, Watermark}
 import io.tidemark.core.memory.{BatchStart, Observation, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, Propagation, WentBack}
 import io.tidemark.core.splits.SplitNameTable
@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWri
 import org.apache.spark.sql.tidemark.columns.PlanOrigins
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.log.EntryWriter
-import org.apache.spark.sql.tidemark.planning.{BatchWatermarks, PlanShapeBuilder}
+import org.apache.spark.sql.tidemark.planning.{BatchWatermarks, EvictionSlack, PlanShapeBuilder}
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
 import org.apache.spark.sql.tidemark.session.QuerySettings
 
@@ -47,8 +47,7 @@ private[tidemark] final class QueryWatermarks(
   private var ended = Option.empty[PlannedBatch]
   private var planned = Option.empty[PlannedBatch]
 
-  // What this run knows of the windows in the state of each aggregation.
-  private var windows = Map.empty[OperatorId, WindowState]
+  private var known = KnownState.atStart
 
   @volatile private var published: Option[QueryView.State] = waiting
 
@@ -135,7 +134,7 @@ private[tidemark] final class QueryWatermarks(
     val more = plan.notes.distinct.filterNot(notes.contains)
     more.foreach(note => logWarning(s"$label: ${note.message}"))
     val snapshot = QueryView.Snapshot(plan, entry, decision, Some(start), origins.rules)
-    published = Some(QueryView.Planned(snapshot, origins, lateRows, windows, notes ++ more))
+    published = Some(QueryView.Planned(snapshot, origins, lateRows, known.windows, notes ++ more))
   }
 
   /** A batch that is being decided, or the last one that has ended. */
@@ -153,7 +152,8 @@ private[tidemark] final class QueryWatermarks(
       resumed.hasRun(id - 1),
       at.readings,
       settings.scansWhenDue,
-      windows.view.mapValues(_.grid).toMap,
+      known.windows.view.mapValues(_.grid).toMap,
+      EvictionSlack(settings.evictionSlack, known.rows, known.evictedMillis),
       latestMillis(at.start),
       settings.maxSplits)
   }
@@ -172,14 +172,14 @@ private[tidemark] final class QueryWatermarks(
   def sparkMillis: Long = entry.standing.least(origins.names).sparkMillis
 
   /** Takes in what a batch has seen, and makes it durable.
-    * @param aggregations each aggregation in the batch's plan
+    * @param ofState what the batch has found of its operators' state
     */
   def batchEnded(
       id: Long,
       endMillis: Long,
       seen: Observation,
       lateRows: Map[Input, LateRows],
-      aggregations: Map[OperatorId, WindowState]): Unit = {
+      ofState: KnownState.OfBatch): Unit = {
     val batch = planned.filter(_.batch == id).getOrElse(
       throw new IllegalStateException(s"batch $id ended but was never planned"))
     val downtime = resumed.downtimeIn(id)
@@ -190,8 +190,8 @@ private[tidemark] final class QueryWatermarks(
     log.write(entry)
     ended = Some(batch.copy(plan = None))
     planned = None
-    windows = windows ++ aggregations.map { case (id, now) => id -> windows.get(id).fold(now)(_.and(now)) }
-    published = view.map(_.after(id, entry, lateRows, windows))
+    known = known.after(ofState, batch.eviction)
+    published = view.map(_.after(id, entry, lateRows, known.windows))
   }
 
   private def observe(batch: PlannedBatch, endMillis: Long, seen: Observation): WatermarkEntry = {

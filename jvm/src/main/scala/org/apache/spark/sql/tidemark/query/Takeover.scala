@@ -71,7 +71,11 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
 
   private def run(start: RunStart, origins: PlanOrigins, recalled: Option[QueryView.Recalled]): Running = {
     val conf = confOf(execution)
-    val settings = QuerySettings(SessionConf.unboundedJoin(conf), SessionConf.maxSplits(conf), SessionConf.grain(conf))
+    val settings = QuerySettings(
+      SessionConf.unboundedJoin(conf),
+      SessionConf.maxSplits(conf),
+      SessionConf.grain(conf),
+      SessionConf.evictionSlack(conf))
     val (first, resumed) = resume(start, origins)
     val watermarks =
       new QueryWatermarks(label, origins, settings, start.entries, first, resumed, recalled.map(QueryView.Waiting(_)))

@@ -17,6 +17,7 @@ private[tidemark] object SessionConf {
   def downtimeIsSilence(conf: SQLConf): Boolean = read(conf, TidemarkConf.DowntimeIsSilence)
   def maxSplits(conf: SQLConf): Int = read(conf, TidemarkConf.MaxSplits)
   def grain(conf: SQLConf): Boolean = read(conf, TidemarkConf.Grain)
+  def evictionSlack(conf: SQLConf): Double = read(conf, TidemarkConf.EvictionSlack)
   def unboundedJoin(conf: SQLConf): TidemarkConf.Unbounded = read(conf, TidemarkConf.UnboundedJoin)
 
   /** The setting of Spark's own because of which queries are left to Spark, if there is one. */
@@ -52,4 +53,5 @@ private[tidemark] object SessionConf {
 private[tidemark] final case class QuerySettings(
     unboundedJoin: TidemarkConf.Unbounded,
     maxSplits: Int,
-    scansWhenDue: Boolean)
+    scansWhenDue: Boolean,
+    evictionSlack: Double)
