@@ -64,11 +64,14 @@ object Tiers {
       "a batch with data that its sink passes over is not lost: a union of aggregations",
       "while its entry was written",
       "eight windows are over and out"),
-    "CheckpointDamageSuite" -> Seq("cut off", "of another batch", "goes on from Spark's watermark"),
+    "CheckpointDamageSuite" -> Seq("cut off", "of another batch", "resumes from Spark's watermark"),
     "CheckpointTroubleSuite" -> Nil,
     "ManySplitsRestartSuite" -> Nil,
-    "EntryFilesSuite" -> Seq("one file a batch", "old entries go", "left to Spark"),
-    "LeavingSuite" -> Seq("what Spark has begun goes on", "Spark goes on from the least", "who leaves after a batch"),
+    "EntryFilesSuite" -> Seq("one entry file", "old entries are deleted", "left to Spark"),
+    "LeavingSuite" -> Seq(
+      "that stock Spark began resumes",
+      "stock Spark resumes from the minimum",
+      "leaves Tidemark after a batch and returns resumes"),
     "PlanChangesSuite" -> Seq("an origin that is added", "taken out", "change places: Spark", "split otherwise"),
     // Splits and silence.
     "SplitsSuite" -> Seq(

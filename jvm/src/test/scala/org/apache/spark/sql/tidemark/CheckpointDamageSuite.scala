@@ -11,32 +11,32 @@ import io.tidemark.core.format.SectionFormat
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.streaming.StreamingQueryException
 
-/** An entry that cannot be trusted stops the query in words; nothing is guessed, and Spark's files stay what they are. */
+/** A damaged entry stops the query with a clear error. Tidemark guesses nothing, and Spark's files do not change. */
 class CheckpointDamageSuite extends TwoStreams {
 
-  refused("an empty entry", "CHECKPOINT_ENTRY_EMPTY")((_, _) => Array.empty)
+  refused("an empty checkpoint entry", "CHECKPOINT_ENTRY_EMPTY")((_, _) => Array.empty)
 
-  refused("an entry that is cut off", "CHECKPOINT_ENTRY_DAMAGED")((entry, _) => entry.take(entry.length / 2))
+  refused("a checkpoint entry that is cut off", "CHECKPOINT_ENTRY_DAMAGED")((entry, _) => entry.take(entry.length / 2))
 
-  refused("an entry with a wrong byte", "CHECKPOINT_ENTRY_DAMAGED")((entry, _) =>
+  refused("a checkpoint entry with a wrong byte", "CHECKPOINT_ENTRY_DAMAGED")((entry, _) =>
     entry.updated(entry.length / 2, (entry(entry.length / 2) ^ 4).toByte))
 
-  refused("an entry of a newer version", "CHECKPOINT_ENTRY_NEWER")((entry, _) =>
+  refused("a checkpoint entry of a newer format version", "CHECKPOINT_ENTRY_NEWER")((entry, _) =>
     entry.updated("TIDEMARK".length, (SectionFormat.Version + 1).toByte))
 
-  refused("an entry of another batch", "CHECKPOINT_ENTRY_DAMAGED")((_, before) => before)
+  refused("a checkpoint entry of another batch", "CHECKPOINT_ENTRY_DAMAGED")((_, before) => before)
 
-  // As if the batch had worked with watermarks that its origins did not reach.
-  refused("an entry by which watermarks would go back", "WATERMARK_WENT_BACK", namesFile = false) { (bytes, _) =>
+  // This entry says that its batch used watermarks which its origins had not reached.
+  refused("an entry that would move watermarks backward", "WATERMARK_WENT_BACK", namesFile = false) { (bytes, _) =>
     val entry = WholeEntry.decode(bytes)
     val ahead = entry.decision.origins.map { case (name, at) => name -> at.plus(3600000L) }
     WholeEntry.encode(entry.copy(decision = entry.decision.copy(origins = ahead)))
   }
 
-  /** @param damage makes the bytes of the last entry into others; the second argument is the entry before it */
+  /** @param damage changes the bytes of the last entry; its second argument is the entry before it */
   private def refused(name: String, code: String, namesFile: Boolean = true)(
       damage: (Array[Byte], Array[Byte]) => Array[Byte]): Unit =
-    test(s"$name is refused, by name") {
+    test(s"a restart refuses $name with the error $code") {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)
@@ -52,7 +52,7 @@ class CheckpointDamageSuite extends TwoStreams {
         val refused = refusal(recorder.run(query)(after.head))
         assert(refused.getCondition === s"TIDEMARK.$code")
         assert(refused.getMessage.contains(file.getCanonicalPath) === namesFile)
-        // All that Spark has done is to note which rows the next batch is to read.
+        // Spark has only written which rows the next batch reads.
         val now = files(checkpoint)
         assert((now.keySet -- spark.keySet).map(_.stripPrefix(".").stripSuffix(".crc")).filterNot(_.contains(".")) ===
           Set(s"offsets/${last + 1}"))
@@ -64,7 +64,7 @@ class CheckpointDamageSuite extends TwoStreams {
       }
     }
 
-  test("an entry that its checksum file does not fit is refused, by name") {
+  test("a restart refuses a checkpoint entry that does not match its checksum file, and the error names the file") {
     keptBy(classOf[FileSystemBasedCheckpointFileManager]) {
       withTempDir { checkpoint =>
         val inputs = new Inputs
@@ -81,7 +81,7 @@ class CheckpointDamageSuite extends TwoStreams {
     }
   }
 
-  test("without the tidemark folder a query goes on from Spark's watermark") {
+  test("a query without a tidemark folder in its checkpoint resumes from Spark's watermark") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -89,7 +89,7 @@ class CheckpointDamageSuite extends TwoStreams {
       new File(checkpoint, "tidemark").listFiles().foreach(_.delete())
       new File(checkpoint, "tidemark").delete()
       recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.step(1 -> "10:31")(1 -> "10:15"))
-      // Both origins were at the least, 10:00: 10:15 of `tb` is on time again.
+      // Both origins resumed from the minimum, 10:00, so 10:15 of `tb` is on time again.
       assert(rows(recorder.batches) === Seq("[ta,10:00,1]"))
       assert(entry(checkpoint, recorder.batches.last.id).origins.values.flatMap(_.watermark.millis).toSet ===
         Set(millis("10:31"), millis("10:15")))
@@ -97,7 +97,7 @@ class CheckpointDamageSuite extends TwoStreams {
   }
 
   test(
-    "without the tidemark folder a query with a carried column is refused: nothing else knows how old its state is") {
+    "a restart refuses a query with a carried column if the tidemark folder is missing from its checkpoint") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -110,7 +110,7 @@ class CheckpointDamageSuite extends TwoStreams {
     }
   }
 
-  /** The files of the checkpoint that are Spark's, and what is in them. */
+  /** Spark's files in the checkpoint, and their contents. */
   private def files(checkpoint: File): Map[String, Seq[Byte]] = {
     val root: Path = checkpoint.toPath
     val all = Files.walk(root)

@@ -13,20 +13,20 @@ import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.TroubledFileSystem._
 
-/** Disks that are full or may not be written to, file systems whose rename is not atomic, two drivers at once. */
+/** Full and read-only disks, file systems whose rename is not atomic, and two drivers on one checkpoint. */
 class CheckpointTroubleSuite extends TwoStreams {
 
   override protected def sparkConf: SparkConf =
     super.sparkConf
       .set("spark.hadoop.fs.file.impl", classOf[TroubledFileSystem].getName)
-      // Hadoop remembers the one that another suite had.
+      // Otherwise Hadoop's cache returns the file system of another suite.
       .set("spark.hadoop.fs.file.impl.disable.cache", "true")
 
-  // From the second batch of a run on, the file has been made beside the batch.
+  // From the second batch of a run on, the entry's file is created while the batch runs.
   for ((name, trouble) <- Seq("full" -> Full, "read-only" -> ReadOnly); isFirst <- Seq(true, false))
     test(
-      s"a disk that is $name in the ${if (isFirst) "first" else "second"} batch of a run stops the query in words, " +
-        "and it goes on as if nothing had been when that is mended") {
+      s"a query fails if the disk is $name in the ${if (isFirst) "first" else "second"} batch of a run, " +
+        "and resumes without loss when the disk works again") {
       val straight = new Inputs
       val expected = record("append", unionOfCounts(straight.a, straight.b), straight.wandering)
       withTempDir { checkpoint =>
@@ -50,13 +50,13 @@ class CheckpointTroubleSuite extends TwoStreams {
       }
     }
 
-  // An entry that counts is replaced in one case only: after a time in which nobody listened.
+  // The entry of a committed batch is replaced in one case only: at a restart, to skip the downtime.
   private def mayFallSilent(inputs: Inputs): DataFrame = {
     val a = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(idle = Idle("1 hour")))
     counted(a, "ta").union(counted(inputs.b, "tb"))
   }
 
-  test("an entry is replaced where a file system does not rename onto a file that is there, and does not say so") {
+  test("a checkpoint entry is replaced on a file system whose rename silently keeps an existing file") {
     keptBy(classOf[FileSystemBasedCheckpointFileManager]) {
       withTempDir { checkpoint =>
         val inputs = new Inputs
@@ -66,14 +66,14 @@ class CheckpointTroubleSuite extends TwoStreams {
         val before = entry(checkpoint, last)
         during(NeverReplaces)(recorder.run(mayFallSilent(inputs))())
         assert(entry(checkpoint, last).endMillis > before.endMillis)
-        // Nothing is left lying about.
+        // No temporary file is left.
         assert(batchesIn(checkpoint, "tidemark") === (0L to last))
       }
     }
   }
 
-  for ((name, half) <- Seq("gone" -> false, "half there" -> true))
-    test(s"a driver ends in the middle of a rename, and the entry is $name") {
+  for ((name, half) <- Seq("loses nothing if the entry is gone" -> false, "refuses a half-written entry" -> true))
+    test(s"a restart after a driver stopped in the middle of a rename $name") {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)
@@ -90,7 +90,7 @@ class CheckpointTroubleSuite extends TwoStreams {
         } else {
           assert(!file.exists())
           recorder.run(query)(inputs.step(3 -> "12:00")(3 -> "12:00"))
-          // Both began at Spark's 10:31 again. Nothing is lost.
+          // Both inputs resumed from Spark's 10:31, and no row is lost.
           assert(rows(recorder.batches) === Seq("[ta,11:00,1]", "[ta,11:30,1]", "[tb,10:30,1]", "[tb,10:40,1]"))
         }
       }
@@ -100,8 +100,8 @@ class CheckpointTroubleSuite extends TwoStreams {
       Seq(true, false);
     (ofWhich, kind) <- Seq("" -> "", " of changes" -> ".changes"))
     test(
-      s"a driver that another one has overtaken in the ${if (isFirst) "first" else "second"} batch of its run leaves " +
-        s"that one's entry$ofWhich as it is, and is stopped by Spark") {
+      s"Spark stops a driver that another driver overtakes in its ${if (isFirst) "first" else "second"} batch, " +
+        s"and keeps the other driver's entry$ofWhich") {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)
@@ -127,7 +127,7 @@ class CheckpointTroubleSuite extends TwoStreams {
       }
     }
 
-  test("a file of more than 2 GB is no entry, and is not read") {
+  test("a restart refuses an entry file of more than 2 GB without reading it") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -146,7 +146,7 @@ class CheckpointTroubleSuite extends TwoStreams {
 private object CheckpointTroubleSuite {
   @volatile var meanwhile: () => Unit = () => ()
 
-  /** Something happens once, while a batch is running. */
+  /** Calls `meanwhile` once, while a batch is running. */
   def overtake(time: Long): Boolean = {
     val once = meanwhile
     meanwhile = () => ()

@@ -19,7 +19,7 @@ import org.apache.spark.sql.tidemark.log.EntryFiles
 /** The files in the checkpoint's `tidemark` folder. */
 class EntryFilesSuite extends TwoStreams {
 
-  test("there is one file a batch, and it is there before the batch counts as done") {
+  test("each batch writes one entry file before Spark commits the batch") {
     ObservedFiles.begun.clear()
     keptBy(classOf[ObservedFiles]) {
       withTempDir { checkpoint =>
@@ -29,7 +29,7 @@ class EntryFilesSuite extends TwoStreams {
         val batches = recorder.batches.map(_.id)
         assert(batchesIn(checkpoint, "tidemark") === batches)
         assert(batchesIn(checkpoint, "commits") === batches)
-        // When a batch's commit entry was begun, that is what the folder had.
+        // The folder had these entries when Spark began the commit entry of each batch.
         val atCommit = ObservedFiles.begun.asScala.toSeq
         assert(atCommit.map(_._1) === batches)
         for ((batch, entries) <- atCommit) assert(entries === (0L to batch))
@@ -37,7 +37,7 @@ class EntryFilesSuite extends TwoStreams {
     }
   }
 
-  test("a file that is called like no batch is let alone, whatever is in its name") {
+  test("a file whose name is not a batch number is left unchanged in the tidemark folder") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -53,12 +53,12 @@ class EntryFilesSuite extends TwoStreams {
 
   private def entryFile(checkpoint: File, name: String) = new File(checkpoint, s"tidemark/$name")
 
-  test("old entries go with Spark's own") {
+  test("old entries are deleted together with those of Spark") {
     withSQLConf(SQLConf.MIN_BATCHES_TO_RETAIN.key -> "2") {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)
-        // In two runs: what is left from the run before goes too.
+        // The second of two runs also deletes what the first has left.
         for (steps <- inputs.wandering.grouped(3)) recorder.run(unionOfCounts(inputs.a, inputs.b))(steps: _*)
         val last = recorder.batches.last.id
         assert(last > 5)
@@ -68,7 +68,7 @@ class EntryFilesSuite extends TwoStreams {
     }
   }
 
-  test("where a file can only be made whole it is, also when its batch is run again") {
+  test("checkpoint entries are written whole on a file system without rename, also for a rerun batch") {
     keptBy(classOf[WholeFiles]) {
       val straight = new Inputs
       val expected = record("append", carriedColumn(straight.a, straight.b), straight.wandering)
@@ -95,7 +95,7 @@ class EntryFilesSuite extends TwoStreams {
     ("with Tidemark switched off", "spark.tidemark.enabled" -> "false", true))
 
   for ((which, setting, hasWatermarks) <- unwritten)
-    test(s"nothing is written for a query $which") {
+    test(s"no Tidemark entry is written for a query $which") {
       withSQLConf(setting)(withTempDir { checkpoint =>
         val inputs = new Inputs
         val query = if (hasWatermarks) unionOfCounts(inputs.a, inputs.b) else inputs.plain.dropDuplicates("a")
@@ -107,7 +107,7 @@ class EntryFilesSuite extends TwoStreams {
     }
 }
 
-/** Notes which entries of Tidemark have been written whenever a commit entry is begun. */
+/** Records which entries Tidemark has written whenever Spark begins a commit entry. */
 final class ObservedFiles(path: Path, conf: Configuration) extends FileContextBasedCheckpointFileManager(path, conf) {
 
   override def createAtomic(file: Path, overwriteIfPossible: Boolean): CancellableFSDataOutputStream = {
@@ -124,7 +124,7 @@ object ObservedFiles {
   val begun = new ConcurrentLinkedQueue[(Long, Seq[Long])]
 }
 
-/** As an object store's: it knows no renaming, and a file is there when it is closed. */
+/** A file manager like that of an object store: it cannot rename, and a file exists once it is closed. */
 final class WholeFiles(path: Path, conf: Configuration) extends CheckpointFileManager {
   private val files = new FileContextBasedCheckpointFileManager(path, conf)
 

@@ -17,7 +17,7 @@ import org.scalatest.time.SpanSugar._
 import org.apache.spark.SparkFunSuite
 import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryReader, EntryWriter}
 
-/** The log of a query with many splits: entries have what has changed, and what is needed to read them is there. */
+/** The log of a query with many splits. Entries hold only what has changed, and all files to read them exist. */
 class EntryLogSuite extends SparkFunSuite with Eventually {
   private val Many = EntryCodec.MostWhole * 2
 
@@ -34,7 +34,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
 
   private def file(checkpoint: File, name: String): File = new File(checkpoint, s"tidemark/$name")
 
-  /** Batches of a query in which some splits speak; each entry as it was written. */
+  /** Runs batches in which some splits have rows, and returns each entry as it was written. */
   private def batches(log: EntryWriter, query: ManySplits, many: Int): Seq[WatermarkEntry] = (0 until many).map { _ =>
     val entry = query.next(if (query.entry.batch < 0) 0 until Many else query.some(0.02, Many))
     log.write(entry)
@@ -43,7 +43,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
 
   private def refusal(read: => Any): TidemarkException = intercept[TidemarkException](read)
 
-  test("what was written is read back by another run, which goes on with changes") {
+  test("a restart reads the last checkpoint entry back, and continues with entries that hold only changes") {
     withTempDir { checkpoint =>
       val query = new ManySplits(1)
       for (run <- 0 until 6) {
@@ -56,26 +56,26 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     }
   }
 
-  test("snapshots shorten the way back, and what nobody needs is deleted") {
+  test("snapshots limit how many files a restart reads, and unneeded files are deleted") {
     withTempDir { checkpoint =>
       val query = new ManySplits(2)
       val log = open(checkpoint, retain = 20)
       var entries = Seq.empty[WatermarkEntry]
-      // They are written on another thread: as many batches as it takes.
+      // Another thread writes the snapshots, so this runs as many batches as it takes.
       eventually(timeout(60.seconds)) {
         entries ++= batches(log, query, 20)
         val kinds = files(checkpoint).groupBy(_.dropWhile(_.isDigit)).view.mapValues(_.size).toMap.withDefaultValue(0)
         assert(!files(checkpoint).contains("0") && kinds(".splits") >= 1 && kinds(".names") === 1)
       }
       assert(files(checkpoint).size < 200)
-      // What is there can be read, the batch of the oldest snapshot too if it is.
+      // Every batch in the folder can be read, also that of the oldest snapshot if it is there.
       for (batch <- reader(checkpoint).parts.flatten) assert(open(checkpoint).read(batch).map(_.batch) === Some(batch))
-      // All that Spark could go back to can be read, and no more is promised.
+      // Every batch that Spark may rerun can be read. Older ones need not be readable.
       for (entry <- entries.takeRight(20)) assert(open(checkpoint).read(entry.batch) === Some(entry))
     }
   }
 
-  test("a chain of entries that is read at once has the same entries as those that are read one by one") {
+  test("entries that are read as one chain equal the entries that are read one by one") {
     withSnapshot { (checkpoint, last) =>
       val parts = reader(checkpoint).parts
       assert(parts.size > 1 && parts.size < parts.flatten.size && parts.flatten.last === last)
@@ -86,12 +86,12 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     }
   }
 
-  test("a batch that is run again replaces its entry, whichever kind it was") {
+  test("a rerun batch replaces its checkpoint entry, whether that was whole or held only changes") {
     withTempDir { checkpoint =>
       val query = new ManySplits(3)
       val entries = batches(open(checkpoint), query, 3)
       assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
-      // Without the entry before it in mind, all is written.
+      // A newly opened log does not know the entry before, so it writes a whole one.
       open(checkpoint).write(entries(2))
       assert(files(checkpoint) === Seq("0", "1.changes", "2"))
       val log = open(checkpoint)
@@ -102,7 +102,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     }
   }
 
-  test("a file that is made before there is an entry is filled by it, or goes if the entry is of the other kind") {
+  test("a file that is created ahead of its entry is filled, or deleted if the entry is of the other kind") {
     withTempDir { checkpoint =>
       val query = new ManySplits(8)
       val log = open(checkpoint)
@@ -122,7 +122,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
       // The run ends in the middle of batch 4.
       log.abandon()
       eventually(timeout(60.seconds))(assert(!files(checkpoint).contains("4")))
-      // And so does the next one, which lets go of its file when that after it has written the batch's entry.
+      // So does the next run, which abandons its file only after a third run has written the batch's entry.
       val next4 = open(checkpoint)
       assert(next4.read(3) === Some(query.entry))
       next4.write(query.next(Seq(3)))
@@ -138,7 +138,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     }
   }
 
-  test("what a checkpoint that was set back had later on is forgotten") {
+  test("checkpoint entries of later batches are deleted when a checkpoint is set back and runs again") {
     withTempDir { checkpoint =>
       val (query, other) = (new ManySplits(4), new ManySplits(5))
       batches(open(checkpoint), query, 8)
@@ -148,7 +148,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     }
   }
 
-  test("the newest entry is the one that can be read") {
+  test("a lookup of the newest entry skips an entry that cannot be read") {
     withTempDir { checkpoint =>
       val entries = batches(open(checkpoint), new ManySplits(6), 4)
       assert(open(checkpoint).newestBefore(9) === Some(entries(3)))
@@ -161,14 +161,14 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
   private val damages = Seq(
     "empty" -> ((_: Array[Byte]) => Array.empty[Byte], "CHECKPOINT_ENTRY_EMPTY"),
     "cut off" -> ((b: Array[Byte]) => b.take(b.length / 2), "CHECKPOINT_ENTRY_DAMAGED"),
-    "changed" ->
+    "changed in one bit" ->
       ((b: Array[Byte]) => b.updated(b.length / 2, (b(b.length / 2) ^ 4).toByte), "CHECKPOINT_ENTRY_DAMAGED"),
-    "newer" -> (
+    "of a newer format version" -> (
       (b: Array[Byte]) => b.updated("TIDEMARK".length, (SectionFormat.Version + 1).toByte),
       "CHECKPOINT_ENTRY_NEWER"))
 
   for ((what, (damage, code)) <- damages)
-    test(s"a file on the way back that is $what is refused, by its name") {
+    test(s"a read of the last entry refuses a file that is $what, and the error names the file") {
       withSnapshot { (checkpoint, last) =>
         for (name <- files(checkpoint).filter(isOnTheWay(_, checkpoint, last))) {
           val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
@@ -182,10 +182,10 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
       }
     }
 
-  test("a file on the way back that is missing is refused, by its name") {
+  test("a read of the last entry fails if a needed file is missing, and the error names the file") {
     withSnapshot { (checkpoint, last) =>
       val way = files(checkpoint).filter(isOnTheWay(_, checkpoint, last)).filterNot(_ == s"$last.changes")
-      // Without a snapshot, what is before it is read.
+      // A missing snapshot is no error: the entries before it are read instead.
       for (name <- way if !name.endsWith(".splits")) {
         val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
         Files.delete(file(checkpoint, name).toPath)
@@ -217,7 +217,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     }
     batches(log, query, 3)
     withTempDir { copy =>
-      // Another snapshot may just be on its way, and its draft be gone.
+      // Another snapshot may be in progress, so its temporary file can disappear during the copy.
       eventually(timeout(60.seconds))(FileUtils.copyDirectory(checkpoint, copy))
       test(copy, query.entry.batch)
     }

@@ -16,11 +16,11 @@ import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.SparkFunSuite
 import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryWriter}
 
-/** Logs of a query with many splits, of every format version, kept in `jvm/src/test/resources/format`: they are read for
-  * ever. (Those of small queries: `EntryCodecSuite`.)
+/** Logs of a query with many splits, one for each format version, kept in `jvm/src/test/resources/format`. Every later
+  * release must read them. (`EntryCodecSuite` has those of small queries.)
   *
-  * That of a new version is written with `build/sbt -Dtidemark.golden=write "spark42/testOnly *KeptFormatSuite"`. One that
-  * is there is never written again, nor is the history changed that it is of.
+  * Write the log of a new version with `build/sbt -Dtidemark.golden=write "spark42/testOnly *KeptFormatSuite"`. Never
+  * write an existing log again, and never change the history that it holds.
   */
 class KeptFormatSuite extends SparkFunSuite {
 
@@ -30,11 +30,11 @@ class KeptFormatSuite extends SparkFunSuite {
   private val history: Seq[WatermarkEntry] = {
     val query = new ManySplits(seed = 1, idleAfter = Some(6500L))
     val many = EntryCodec.MostWhole + 1
-    // Splits speak, are silent, come back, and are new; never more than half of them at once.
+    // Splits have rows, are silent, return, and are new; after the first batch never more than half of them at once.
     Seq[Seq[Int]](0 until many, 0 until many by 3, 1 until many by 3, Seq(5, many, many + 1)).map(query.next(_))
   }
 
-  /** The entry of batch 2 is the last that a snapshot was made of. */
+  /** All files of the log. Its last snapshot is of the entry of batch 2. */
   private def written: Map[String, Array[Byte]] = {
     val entries = history.scanLeft(Option.empty[(Written, EntryCodec.Encoded)]) { (before, entry) =>
       val encoded = EntryCodec.encode(entry, before.map(_._1))
@@ -59,7 +59,7 @@ class KeptFormatSuite extends SparkFunSuite {
     written.foreach { case (name, bytes) => Files.write(now.resolve(name), bytes) }
   }
 
-  test("a log of each format version is read") {
+  test("a log of each format version can be read") {
     assert(list(versions).map(_.getFileName.toString.toInt).sorted === (1 to SectionFormat.Version))
     for (version <- list(versions)) withTempDir { checkpoint =>
       FileUtils.copyDirectory(version.toFile, checkpoint.toPath.resolve(EntryFiles.Folder).toFile)
@@ -69,8 +69,8 @@ class KeptFormatSuite extends SparkFunSuite {
     }
   }
 
-  // What is written otherwise is of another version, which those who are older have to refuse.
-  test("the present version is as it was when it was first written") {
+  // Different bytes need another format version, which older releases refuse.
+  test("the current format version writes the same bytes as when it was introduced") {
     val files = written
     assert(list(now).map(_.getFileName.toString).toSet === files.keySet)
     assert(files.keySet === Set("0", "1.changes", "2.changes", "2.names", "2.splits", "3.changes"))

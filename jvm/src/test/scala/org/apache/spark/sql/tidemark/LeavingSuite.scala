@@ -9,12 +9,12 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamingQueryException
 
-/** A query may come to Tidemark with a checkpoint of Spark's, leave it again, and come back. */
+/** A query may begin on stock Spark, continue with Tidemark, leave Tidemark again, and return. */
 class LeavingSuite extends TwoStreams {
 
   private def sparkWatermark(recorder: Recorder): String = recorder.batches.last.eventTime("watermark")
 
-  test("what Spark has begun goes on from Spark's watermark, and no row is lost that Spark would have kept") {
+  test("a query that stock Spark began resumes from Spark's watermark, and loses no row that Spark would have kept") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -22,7 +22,7 @@ class LeavingSuite extends TwoStreams {
       stock(recorder.run(query)(inputs.step(1 -> "10:00", 1 -> "12:00")(1 -> "10:05")))
       assert(sparkWatermark(recorder) === "2024-03-01T10:05:00.000Z")
       assert(rows(recorder.batches) === Nil)
-      // Spark has not kept that `ta` was at 12:00 before: 10:35 is on time.
+      // Spark's checkpoint does not record that `ta` was at 12:00 before, so 10:35 is on time.
       assert(newRows(recorder)(recorder.run(query)(inputs.step(1 -> "10:35")(1 -> "10:20"))) ===
         Seq("[ta,10:00,1]", "[tb,10:00,1]"))
       assert(watermarks(recorder) === Map("ta" -> Some(millis("10:35")), "tb" -> Some(millis("10:20"))))
@@ -31,7 +31,7 @@ class LeavingSuite extends TwoStreams {
     }
   }
 
-  test("what Spark has begun, and nothing has come since on one input: its watermark is Spark's") {
+  test("an input without new rows has Spark's watermark in a query that stock Spark began") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -44,7 +44,7 @@ class LeavingSuite extends TwoStreams {
     }
   }
 
-  test("Spark goes on from the least of the watermarks") {
+  test("stock Spark resumes from the minimum of Tidemark's watermarks") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -63,12 +63,12 @@ class LeavingSuite extends TwoStreams {
 
   private val leavings = Seq[(String, Recorder => Unit)](
     "after a batch" -> (_ => ()),
-    "in the middle of an entry" -> (recorder => cutEntry(recorder.checkpoint, recorder.batches.last.id)),
-    "between an entry and Spark's" -> (recorder => forget(recorder.checkpoint, "commits", recorder.batches.last.id)))
+    "while an entry is written" -> (recorder => cutEntry(recorder.checkpoint, recorder.batches.last.id)),
+    "before the commit of a batch" -> (recorder => forget(recorder.checkpoint, "commits", recorder.batches.last.id)))
 
   for ((when, leave) <- leavings)
     test(
-      s"who leaves $when and comes back goes on from what its origins had reached, or from Spark's watermark if later") {
+      s"a query that leaves Tidemark $when and returns resumes from its own watermarks, or from Spark's if later") {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)
@@ -85,7 +85,7 @@ class LeavingSuite extends TwoStreams {
       }
     }
 
-  test("entries of a checkpoint that was set back, and that Spark alone has gone on with, are passed over") {
+  test("checkpoint entries are ignored if their checkpoint was set back and then continued by stock Spark alone") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -96,13 +96,13 @@ class LeavingSuite extends TwoStreams {
         stock(recorder.run(query)())
         assert(batchesIn(checkpoint, "commits") === batchesIn(checkpoint, "tidemark"))
         recorder.run(query)(inputs.step()(1 -> "10:55"))
-        // In the life that is gone `ta` was at 12:00.
+        // `ta` was at 12:00 only before the checkpoint was set back.
         assert(watermarks(recorder) === Map("ta" -> Some(millis("10:31")), "tb" -> Some(millis("10:55"))))
       }
     }
   }
 
-  test("an entry of another query is passed over: it has begun its batch at another time") {
+  test("a checkpoint entry of another query is ignored, because its batch began at another time") {
     withTempDir { other =>
       val inputs = new Inputs
       val recorder = new Recorder("append", other)
@@ -121,7 +121,7 @@ class LeavingSuite extends TwoStreams {
     }
   }
 
-  test("an entry of a newer format is refused, also where Spark has run batches since") {
+  test("a checkpoint entry of a newer format is refused even if stock Spark has run batches since") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -136,7 +136,7 @@ class LeavingSuite extends TwoStreams {
     }
   }
 
-  test("an entry that is missing is made up for by the one before and Spark's watermark") {
+  test("a query with a missing checkpoint entry resumes from the entry before and Spark's watermark") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -149,9 +149,9 @@ class LeavingSuite extends TwoStreams {
     }
   }
 
-  // Left rows stay in state until `tb` is 15 minutes further, right ones until `ta` is: in Spark, until the slower is.
+  // Left rows stay in state until `tb` is 15 minutes ahead, and right rows until `ta` is. In stock Spark both must be.
   for ((when, leave) <- leavings) test(
-    s"a join that has left $when and come back gives out every row once") {
+    s"a join query that leaves Tidemark $when and returns emits every row once") {
     val formats = Map(
       SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName,
       SQLConf.STREAMING_JOIN_STATE_FORMAT_VERSION.key -> "4")

@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCh
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryWriter}
 
-/** What a checkpoint says of its query, without the query. */
+/** The function `tidemark_log` reads a query's log from its checkpoint, without the query. */
 class LogTableSuite extends TwoStreams {
   import testImplicits._
 
@@ -44,7 +44,7 @@ class LogTableSuite extends TwoStreams {
       inputs.step(1 -> "10:30")())
   }
 
-  test("each batch has a row for every split, and one for an input that is not split") {
+  test("tidemark_log returns one row per batch and split, and one per batch for an input without splits") {
     withTempDir { checkpoint =>
       run(checkpoint)
       val all = clocks(checkpoint)
@@ -53,18 +53,18 @@ class LogTableSuite extends TwoStreams {
         Row(0L, "a", "0", "11:00", "10:00", false, "1"),
         Row(0L, "a", "1", "10:00", "10:00", false, "1"),
         Row(0L, "tb", null, "12:00", "12:00", false, null)))
-      // The first in which the second step was read.
+      // This is the first batch that read the second step.
       val next = all.find(_.getString(3) == "10:30").get.getLong(0)
       assert(of(next) === Seq(
         Row(next, "a", "0", "11:00", "10:30", false, "1"),
         Row(next, "a", "1", "10:30", "10:30", false, "1"),
         Row(next, "tb", null, "12:00", "12:00", false, null)))
-      // Nothing but reading: the log is what it was.
+      // Reading does not change the log.
       assert(clocks(checkpoint) === all)
     }
   }
 
-  test("while the query runs it says what the batches before the one that is running have left") {
+  test("tidemark_log of a running query returns all batches before the current one") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -78,7 +78,7 @@ class LogTableSuite extends TwoStreams {
     }
   }
 
-  test("when a batch was begun, and who was idle in it") {
+  test("tidemark_log shows when a batch began, and which splits were idle in it") {
     withTempDir { checkpoint =>
       val query = new ManySplits(1, idleAfter = Some(30000L))
       val entries = new EntryWriter(new Path(checkpoint.toURI), new Configuration, 10)
@@ -95,7 +95,7 @@ class LogTableSuite extends TwoStreams {
     }
   }
 
-  test("entries that have only what has changed are whole in it") {
+  test("tidemark_log returns all splits even for entries that hold only changes") {
     withTempDir { checkpoint =>
       val many = EntryCodec.MostWhole + 10
       val inputs = new Inputs
@@ -111,7 +111,7 @@ class LogTableSuite extends TwoStreams {
     }
   }
 
-  test("of a query that is just writing its newest entry, all others are there; any other that is damaged is refused") {
+  test("tidemark_log skips an entry that is being written, and refuses any other damaged entry") {
     withTempDir { checkpoint =>
       run(checkpoint)
       val batches = batchesIn(checkpoint, "tidemark")
@@ -122,10 +122,10 @@ class LogTableSuite extends TwoStreams {
       def refused() = intercept[TidemarkException](clocks(checkpoint)).getCondition
       cut(batches.last)
       assert(refused() === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
-      // Until its batch counts it may be that the query is not done with it.
+      // Until Spark commits its batch, the query may still be writing the entry.
       forget(checkpoint, "commits", batches.last)
       assert(clocks(checkpoint).map(_.getLong(0)).distinct === batches.init)
-      // Tidemark was stopped in the middle of it, and Spark alone has ended it.
+      // Tidemark was stopped while it wrote entry 0, and Spark alone has finished the batch.
       write(entryFile(checkpoint, 0L), Array.empty)
       assert(clocks(checkpoint).map(_.getLong(0)).distinct === batches.init.tail)
       cut(1L)
@@ -133,7 +133,7 @@ class LogTableSuite extends TwoStreams {
     }
   }
 
-  test("a place without a log is refused, and stays as it is") {
+  test("tidemark_log refuses a folder without a log, and does not change it") {
     withTempDir { checkpoint =>
       val error = intercept[TidemarkException](log(checkpoint))
       assert(error.getCondition === "TIDEMARK.NO_LOG")
@@ -142,7 +142,7 @@ class LogTableSuite extends TwoStreams {
     }
   }
 
-  test("a null split and one that is called null are told apart") {
+  test("tidemark_log distinguishes a null split from a split named null") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val device = when($"a" === 1, lit("null")).when($"a" === 2, lit("\"null\"")).when($"a" === 3, lit("x"))
@@ -154,7 +154,7 @@ class LogTableSuite extends TwoStreams {
     }
   }
 
-  test("its folder is listed once, however many batches there are") {
+  test("tidemark_log lists its folder once, however many batches there are") {
     withTempDir { checkpoint =>
       run(checkpoint)
       keptBy(classOf[CountedListings]) {
@@ -165,14 +165,14 @@ class LogTableSuite extends TwoStreams {
     }
   }
 
-  test("a place that is none is refused in words") {
+  test("tidemark_log refuses an invalid path with a clear error") {
     for (place <- Seq("", " ", "no:such:place", "nosuchscheme://x/y")) {
       val error = intercept[TidemarkException](spark.sql(s"SELECT * FROM tidemark_log('$place')"))
       assert(error.getCondition === "TIDEMARK.NO_LOG", place)
     }
   }
 
-  test("it takes one constant text") {
+  test("tidemark_log accepts exactly one argument, a constant string") {
     for (arguments <- Seq("", "'a', 'b'", "7", "null", "upper(id)")) {
       val error = intercept[Throwable](spark.sql(s"SELECT * FROM tidemark_log($arguments)"))
       assert(causes(error).exists(e => e.getMessage.contains("WRONG_ARGUMENTS") || arguments == "upper(id)"), arguments)
