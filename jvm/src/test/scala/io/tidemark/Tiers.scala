@@ -50,7 +50,11 @@ object Tiers {
       "a mark that a table has brought along",
       "a table that a stream has written"),
     "ClockStepsSuite" ->
-      Seq("of a window one runs", "of windows that overlap", "of single rows", "of what is available"),
+      Seq(
+        "when a window ends",
+        "several overlapping windows",
+        "while deduplication has rows in state",
+        "an AvailableNow query ends"),
     "StatelessOperatorsSuite" ->
       Seq("sliding windows of one time", "windows and their time, through a union"),
     "RedefinitionSuite" -> Seq("after a join", "two watermarks on one stream"),
@@ -83,7 +87,7 @@ object Tiers {
       "outlives pruning",
       "more splits than are allowed",
       "too far ahead"),
-    "KafkaSplitsSuite" -> Seq("known before their first row", "falls idle", "is never idle"),
+    "KafkaSplitsSuite" -> Seq("known before their first row", "becomes idle", "is never idle"),
     "SplitCostSuite" -> Seq("generated code around it", "no Spark job"),
     "SilenceChangesSuite" -> Seq("for the first time", "while Spark alone ran"),
     "SilenceRunAgainSuite" -> Seq("in which a split fell silent"),

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.Trigger
 
-/** Batches without data of inputs that follow the clock: they run for what they close, and come to an end. */
+/** No-data batches of inputs whose watermark advances with the clock: they run only if they close something. */
 class ClockStepsSuite extends SilenceTest {
   import testImplicits._
 
@@ -23,11 +23,11 @@ class ClockStepsSuite extends SilenceTest {
   private def since(expected: Long) = Execute(query => assert(last(query) - batches === expected))
   private def last(query: StreamExecution): Long = keyed(query).view.get.snapshot.entry.batch
 
-  // Event times near the clock, which begins at 0.
+  // Event times are near the clock, which begins at 0.
   private def early(seconds: Long) = new Timestamp(seconds * 1000)
   private def quarterMinutes(count: Int) = Seq.fill(count)(AdvanceManualClock(15000))
 
-  test("of a window one runs when it ends, none before, and none after") {
+  test("a no-data batch runs when a window ends, and not before or after") {
     val (stream, df) = readings
     run(counted(withWatermark(df, "time", "0 seconds", advancing)))(
       Seq(AddData(stream, "a" -> early(5)), second, second, remember) ++ quarterMinutes(38) ++ Seq(
@@ -36,7 +36,7 @@ class ClockStepsSuite extends SilenceTest {
         quarterMinutes(40) ++ Seq(since(1)): _*)
   }
 
-  test("of windows that overlap one runs for each") {
+  test("a no-data batch runs for each of several overlapping windows") {
     val (stream, df) = readings
     val by = window($"time", "10 minutes", "5 minutes", "1 minute").as("w")
     val counts = withWatermark(df, "time", "0 seconds", advancing).groupBy(by).count()
@@ -47,7 +47,7 @@ class ClockStepsSuite extends SilenceTest {
         quarterMinutes(20) ++ Seq(since(2)): _*)
   }
 
-  test("of windows behind a carried column one runs when they end") {
+  test("a no-data batch runs when windows by a carried column end") {
     val (stream, df) = readings
     val first = withWatermark(df, "time", "0 seconds", advancing)
       .groupBy(window($"time", "10 minutes").as("w"), $"time".as("t")).count()
@@ -57,7 +57,7 @@ class ClockStepsSuite extends SilenceTest {
         quarterMinutes(6) ++ Seq(CheckNewAnswer(("00:00", 1L))): _*)
   }
 
-  test("of single rows one runs at each step as long as there are any") {
+  test("no-data batches run while deduplication has rows in state, and not after") {
     val (stream, df) = readings
     val distinct = withWatermark(df, "time", "1 minute", advancing).dropDuplicates("device", "time").select("device")
     run(distinct)(
@@ -82,13 +82,13 @@ class ClockStepsSuite extends SilenceTest {
   // Every batch takes longer than the idle time.
   private val soon = WatermarkOptions(idle = Idle(after = Some("1 millisecond"), whenAll = Some("advance")))
 
-  test("a query of what is available ends, also with a window that is open") {
+  test("an AvailableNow query ends even if a window is still open") {
     val (stream, df) = readings
     stream.addData("a" -> Timestamp.from(Instant.now), "b" -> Timestamp.from(Instant.now.plusSeconds(3600)))
     assert(all(counted(withWatermark(df, "time", "0 seconds", soon))) <= 4)
   }
 
-  test("a query of what is available ends, also with rows in state that nobody can tell the end of") {
+  test("an AvailableNow query ends even if deduplication has rows in state") {
     val (stream, df) = readings
     stream.addData("a" -> Timestamp.from(Instant.now), "b" -> Timestamp.from(Instant.now.plusSeconds(3600)))
     assert(all(withWatermark(df, "time", "0 seconds", soon).dropDuplicates("device", "time")) <= 4)

@@ -6,7 +6,7 @@ import io.tidemark.functions.withWatermark
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 
-/** Who is idle while a source of Spark's newer kind holds files back, and while it shows where it stands in other words. */
+/** Which splits are idle while a Data Source V2 limits its files, for each form of its reported latest offset. */
 class HeldBackSuite extends ManualClockTest {
   import testImplicits._
 
@@ -20,7 +20,7 @@ class HeldBackSuite extends ManualClockTest {
       .select($"device", date_format($"w.start", "HH:mm"), $"count")
   }
 
-  /** For the next trigger. */
+  /** Adds rows for the next trigger. */
   private def add(rows: (String, String)*): StreamAction = Execute { _ =>
     triggered()
     rows.foreach { case (device, time) => LimitedLog.add(device, millis(time)) }
@@ -29,13 +29,13 @@ class HeldBackSuite extends ManualClockTest {
   private def after(millis: Long): StreamAction = AdvanceManualClock(millis)
 
   for (shows <- Seq("nothing", "other words", "compared"))
-    test(s"rows that wait behind a limit of files are waited for, from a source that shows $shows") {
+    test(s"a split is not idle while a file limit holds its rows back (latest offset: $shows)") {
       LimitedLog.begin()
       run(counted(files = 1, shows))(
         add("a" -> "10:00", "b" -> "10:00"),
         after(1000),
         after(1000),
-        // A file a minute: six times the idle time.
+        // Each batch reads one file and takes a minute, six times the idle time.
         add("a" -> "12:00", "a" -> "12:10", "a" -> "12:20", "b" -> "10:05"),
         after(60000),
         after(60000),
@@ -50,7 +50,7 @@ class HeldBackSuite extends ManualClockTest {
     }
 
   for ((files, shows) <- Seq(Int.MaxValue -> "other words", Int.MaxValue -> "compared", 2 -> "compared"))
-    test(s"a steady trickle lets who is silent fall idle, $files files a batch, from a source that shows $shows") {
+    test(s"a silent split becomes idle while another trickles ($files files per batch, latest offset: $shows)") {
       LimitedLog.begin()
       run(counted(files, shows))(
         add("a" -> "10:00", "b" -> "10:00"),

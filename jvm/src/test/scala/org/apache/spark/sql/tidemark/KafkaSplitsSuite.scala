@@ -8,7 +8,7 @@ import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.kafka010.PartitionedLog
 
-/** What Kafka's offsets say of its partitions: which are there, and which have rows to be read. By a clock of the test. */
+/** Kafka's offsets show which partitions exist, and which have rows to read. The clock is the test's own. */
 class KafkaSplitsSuite extends ManualClockTest {
   import testImplicits._
 
@@ -26,7 +26,7 @@ class KafkaSplitsSuite extends ManualClockTest {
       .select($"partition", date_format($"w.start", "HH:mm"), $"count")
   }
 
-  /** For the next trigger. */
+  /** Adds rows for the next trigger. */
   private def add(partition: Int, times: String*): StreamAction = Execute { _ =>
     triggered()
     PartitionedLog.add(partition, times.map(millis): _*)
@@ -41,7 +41,7 @@ class KafkaSplitsSuite extends ManualClockTest {
 
   private val byPartition = Seq(col("topic"), col("partition"))
 
-  test("partitions are known before their first row, and hold the watermark") {
+  test("Kafka partitions are known before their first row, and hold the watermark back") {
     PartitionedLog.begin(partitions = 2)
     run(counted(byPartition))(
       add(0, "10:00", "10:30"),
@@ -51,7 +51,7 @@ class KafkaSplitsSuite extends ManualClockTest {
       add(1, "10:05"),
       after(1000),
       originsAre("time" -> Some(millis("10:05"))),
-      // One that appears later is known by the end of the batch that finds it.
+      // A partition that appears later is known at the end of the batch that finds it.
       add(2, "10:12"),
       add(1, "10:40"),
       after(1000),
@@ -61,7 +61,7 @@ class KafkaSplitsSuite extends ManualClockTest {
       CheckNewAnswer((0, "10:00", 1L), (1, "10:00", 1L)))
   }
 
-  test("the names are the same whichever column comes first, and renamed columns are found") {
+  test("Kafka partitions are known for any order of the split columns, and for renamed columns") {
     PartitionedLog.begin(partitions = 1)
     val topic = spark.readStream.format(classOf[PartitionedLog].getName).load().toDF("of", "number", "time")
     val marked = withWatermark(topic, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"number", $"of")))
@@ -72,7 +72,7 @@ class KafkaSplitsSuite extends ManualClockTest {
       originsAre("time" -> Some(millis("10:00"))))
   }
 
-  test("a partition that is silent falls idle, one that has never had a row too") {
+  test("a silent Kafka partition becomes idle, even if it has never had a row") {
     PartitionedLog.begin(partitions = 3)
     run(counted(byPartition))(
       add(0, "10:00"),
@@ -88,10 +88,10 @@ class KafkaSplitsSuite extends ManualClockTest {
       CheckNewAnswer((0, "10:00", 1L), (1, "10:00", 1L)))
   }
 
-  test("a partition with rows to be read is never idle, whatever the clock says") {
+  test("a Kafka partition with unread rows is never idle, however much time passes") {
     PartitionedLog.begin(partitions = 2)
     run(counted(byPartition, limit = 1, whenIdle = "rise"))(
-      // A row of each partition in a batch, a minute apart: six times the idle time.
+      // A batch reads one row of each partition. Batches are a minute apart, six times the idle time.
       add(0, "12:00", "12:10"),
       add(1, "10:00", "10:01", "10:02", "10:03"),
       after(1000),
@@ -104,7 +104,7 @@ class KafkaSplitsSuite extends ManualClockTest {
       CheckNewAnswer((0, "12:00", 1L), (1, "10:00", 4L)))
   }
 
-  test("split by anything else, nobody is idle while a limit holds rows back") {
+  test("a split that is not a Kafka partition is not idle while a limit holds rows back") {
     PartitionedLog.begin(partitions = 2)
     run(counted(Seq(concat_ws("-", $"topic", $"partition")), limit = 1, whenIdle = "rise"))(
       add(0, "12:00"),
@@ -113,7 +113,7 @@ class KafkaSplitsSuite extends ManualClockTest {
       after(60000),
       after(60000),
       after(60000),
-      // The one has been silent for three minutes, and might have been among the rows that were held back.
+      // Split t-0 has had no rows for three minutes, but the rows that were held back might have been its own.
       partitionsAre("t-0", "t-1"),
       originsAre("time" -> Some(millis("10:03"))),
       CheckNewAnswer(),
@@ -121,7 +121,7 @@ class KafkaSplitsSuite extends ManualClockTest {
       CheckNewAnswer((1, "10:00", 4L)))
   }
 
-  test("after a pause of all partitions, which the first that returns ends, none has fallen idle") {
+  test("no Kafka partition is idle after a pause of all partitions, which ends when the first has rows again") {
     PartitionedLog.begin(partitions = 3)
     run(counted(byPartition))(
       add(0, "12:00"),
@@ -142,7 +142,7 @@ class KafkaSplitsSuite extends ManualClockTest {
       CheckNewAnswer((1, "10:00", 2L)))
   }
 
-  test("rows that come to an idle partition are waited for from the batch on that reads them") {
+  test("an idle Kafka partition is active again from the batch that reads its first new row") {
     PartitionedLog.begin(partitions = 2)
     run(counted(byPartition, limit = 1))(
       add(0, "10:00"),

@@ -13,7 +13,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Files in memory, of one row each, read by a source of Spark's newer kind. For tests in which the clock is the test's own. */
+/** Files in memory, of one row each, for a Data Source V2. Tests with a manual clock use it. */
 object LimitedLog {
   private var rows = Vector.empty[(String, Long)]
 
@@ -23,9 +23,9 @@ object LimitedLog {
   def slice(from: Int, until: Int): Seq[(String, Long)] = synchronized { rows.slice(from, until) }
 }
 
-/** The format: its class is what `spark.readStream.format` is given. Options: `files`, how many a batch may take, and `shows`,
-  * what it reports as its latest offset: "nothing", or the place as the text "other words" or something that is
-  * "compared".
+/** The format; `spark.readStream.format` takes the name of its class. The option `files` limits the files of a batch.
+  * The option `shows` sets what it reports as its latest offset: "nothing", an offset whose JSON has "other words", or
+  * an offset that can be "compared".
   */
 class LimitedLog extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = LimitedTable.struct
