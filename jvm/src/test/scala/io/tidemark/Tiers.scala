@@ -29,8 +29,8 @@ object Tiers {
       "a state for each group"),
     "StockRunsSuite" -> Seq("Trigger.AvailableNow, windows in append mode"),
     "EqualWatermarksJoinSuite" -> Seq(
-      "left_outer of two streams, by a time range",
-      "left_semi of two streams, by windows, in append mode"),
+      "two streams joined by a time range (left_outer)",
+      "two streams joined by windows (left_semi) match stock Spark, in append mode"),
     "OneWatermarkJoinSuite" -> Nil,
     "StockOddTimesSuite" -> Nil,
     "StockRocksDbSuite" -> Nil,
@@ -40,8 +40,8 @@ object Tiers {
     // Operators, one after the other.
     "ChainsSuite" -> Seq(
       "a union of aggregations",
-      "deduplication of each, then a join",
-      "a carried time, by which"),
+      "a full outer join of two deduplicated streams",
+      "windows by a carried time match"),
     "MarkedColumnsSuite" -> Seq(
       "outer join of a mapped side",
       "inner join of a mapped side",
@@ -58,7 +58,7 @@ object Tiers {
     "StatelessOperatorsSuite" ->
       Seq("sliding windows of one time", "windows and their time, through a union"),
     "RedefinitionSuite" -> Seq("after a join", "two watermarks on one stream"),
-    "GroupStatesSuite" -> Seq("what is late, what is silent", "its timers do not wait"),
+    "GroupStatesSuite" -> Seq("for late rows, timeouts and reads", "timers of transformWithState do not wait"),
     // Restarts and kills.
     "RestartSuite" -> Seq(
       "what each origin has reached survives",

@@ -8,18 +8,18 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 
-/** Runs a query as a stream and as a batch over the same rows: the same rows come out in the end.
+/** Runs a query as a stream and as a batch over the same rows, and expects the same rows in the end.
   *
-  * Three streams, each in order and each at a pace of its own, so that they are far apart. No row is late, so nothing may
-  * be missing and nothing may come twice. In the end all of them jump to years with 203 in them, and everything before
-  * has to come out.
+  * Each of the three streams is in order and advances at its own speed, so that they are far apart. No row is late, so
+  * none may be missing, and none may be emitted twice. In the end all streams jump to years that contain 203, so that
+  * all earlier rows must be emitted.
   */
 trait BatchComparison extends RecordedRuns {
   import BatchComparison._
   import testImplicits._
 
-  /** @param query from the streams `a, ta`, `b, tb` and `c, tc`; its rows must bear a time wherever they come from
-    * @param neverLater whether stock Spark runs it too, and its rows come no earlier than ours
+  /** @param query from the streams `a, ta`, `b, tb` and `c, tc`; each of its rows must contain a time
+    * @param neverLater whether stock Spark can run the query too, and must emit no row earlier than Tidemark
     */
   protected def sameAsBatch(name: String, neverLater: Boolean = false, delay: String = "0 seconds")(
       query: (DataFrame, DataFrame, DataFrame) => DataFrame): Unit =
@@ -59,16 +59,16 @@ object BatchComparison {
   private val MinutesPerStep = Seq(20, 7, 13)
   private val Steps = 4
 
-  /** What each step brings to each stream. */
+  /** The rows that each step adds to each stream. */
   private val steps: Seq[Seq[Seq[(Int, Long)]]] = {
     val random = new Random(11)
     val ordinary = Seq.tabulate(Steps) { step =>
       MinutesPerStep.map { minutes =>
-        // Later than all before: times of a step are within its own minutes.
+        // Times of a step are within its own minutes, so they are later than all earlier ones.
         Seq.fill(6)((random.nextInt(3), seconds(2024) + step * minutes * 60L + 1 + random.nextInt(minutes * 60 - 1)))
       }
     }
-    // An id of their own, so that the ends of the streams match one another only.
+    // The last rows have an id of their own, so that they match one another only.
     val ends = Seq(2030, 2033, 2036).map(year => Names.map(_ => Seq((-1, seconds(year)))))
     ordinary ++ ends
   }

@@ -7,13 +7,13 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.tidemark.Histories._
 
-/** Windows that are due, beside other operators and over restarts. */
+/** Due windows beside other operators and across restarts. */
 class DueWindowsInPlansSuite extends StockComparison {
   import testImplicits._
 
   private val history = wandering(4, steps = 6)
 
-  /** Runs one after the other on one checkpoint; each takes its part of the history, with its settings and its query. */
+  /** Runs on one checkpoint, one after the other. Each has its own settings, part of the history, and query. */
   private def runs(parts: (Seq[(String, String)], History, DataFrame => DataFrame)*): Seq[BatchRun] = {
     val stream = MemoryStream[Event]
     var batches = Seq.empty[BatchRun]
@@ -44,7 +44,7 @@ class DueWindowsInPlansSuite extends StockComparison {
       (conf.filterNot(_._1.endsWith("grain")) ++ stockOnly, steps, query)
     }: _*)
 
-  test("windows that stock Spark has left overdue are emitted in the first batch of a run, once") {
+  test("windows that stock Spark has left overdue are emitted once, in the first batch of a run") {
     val (before, after) = history.splitAt(3)
     val left = (stockOnly ++ noNoDataBatches, before, by("10 minutes") _)
     val found = runs(left, (Nil, after, by("10 minutes") _))
@@ -52,14 +52,14 @@ class DueWindowsInPlansSuite extends StockComparison {
     assert(rows(found).distinct.size === rows(found).size && rows(found).nonEmpty)
   }
 
-  test("the setting may change at each restart") {
+  test("spark.tidemark.grain may change at each restart") {
     val parts = history.zipWithIndex.map { case (step, run) =>
       (grain(if (run % 2 == 0) "on" else "off"), Seq(step), by("25 minutes") _)
     }
     assertSameBatches(runs(parts: _*), onStock(parts: _*))
   }
 
-  test("windows of another size, from an earlier run, are emitted as soon as they have ended") {
+  test("windows of another size from an earlier run are emitted when they end") {
     val inOrder = Seq.tabulate(8, 5)((step, row) => (row, Option(Noon.getEpochSecond + step * 660L + row * 120L)))
     val parts = Seq((Nil, inOrder.take(3), by("7 minutes") _), (Nil, inOrder.drop(3), by("1 hour") _))
     val expected = onStock(parts: _*)
@@ -72,7 +72,7 @@ class DueWindowsInPlansSuite extends StockComparison {
     val (first, second) = (MemoryStream[Event], MemoryStream[Event])
     val steps = history.zip(wandering(8, steps = 6)).zipWithIndex.map { case ((one, other), step) =>
       () => {
-        // Each stream is silent now and then.
+        // Each stream has no rows in some steps.
         if (step % 3 != 2) first.addData(one)
         if (step % 2 == 1) second.addData(other)
         ()
@@ -81,7 +81,7 @@ class DueWindowsInPlansSuite extends StockComparison {
     record("append", query(timed(first).withWatermark("t", Delay), timed(second)), steps)
   }
 
-  test("windows of an input that Spark leaves out of a batch, while it is empty, are emitted when they end") {
+  test("windows are emitted when they end even if Spark omits their empty input from a batch") {
     def query(first: DataFrame, second: DataFrame) =
       first.select(window($"t", "1 hour").as("w")).union(second.select(window($"t", "4 minutes").as("w")))
         .groupBy("w").count()
@@ -90,7 +90,7 @@ class DueWindowsInPlansSuite extends StockComparison {
     assertSameBatches(two(query), expected)
   }
 
-  test("a join without a bound in time, below windows, drops the same late rows") {
+  test("a join without a time bound below windows drops the same late rows for each value of spark.tidemark.grain") {
     def query(first: DataFrame, second: DataFrame) =
       first.join(second.withColumnRenamed("t", "u").withWatermark("u", Delay), "id")
         .groupBy(window($"t", "30 minutes")).count()
@@ -103,7 +103,7 @@ class DueWindowsInPlansSuite extends StockComparison {
     }))
   }
 
-  test("where a query reads its watermark, each advance brings a no-data batch") {
+  test("a query that reads its watermark runs a no-data batch for each advance of the watermark") {
     def query(events: DataFrame) = events.where(!isLate($"t")).groupBy(window($"t", "30 minutes")).count()
     val on = run("append", history, query)
     withSQLConf(grain("off"): _*) { assert(run("append", history, query) === on) }

@@ -12,14 +12,14 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.Histories._
 import org.apache.spark.sql.tidemark.exec.DueAggregationExec
 
-/** State of windows is scanned, and a no-data batch runs, only if a window may have ended. */
+/** The state of windows is scanned, and a no-data batch runs, only if a window may have ended. */
 class DueWindowsSuite extends StockComparison {
   import testImplicits._
 
   private def hourly(events: DataFrame): DataFrame =
     events.groupBy(window($"t", "1 hour")).count().select(date_format($"window.end", "HH:mm"), $"count")
 
-  /** For each batch so far whether it skipped the scan of the state of the last operator. */
+  /** Whether each batch so far has skipped the scan of the last operator's state. */
   private def skipped(expected: Boolean*) = Execute { (query: StreamExecution) =>
     val batches = query.recentProgress.filter(_.stateOperators.nonEmpty).map { batch =>
       batch.batchId -> (batch.stateOperators.head.customMetrics.get(DueAggregationExec.SkippedScans) == 1L)
@@ -28,7 +28,7 @@ class DueWindowsSuite extends StockComparison {
   }
 
   for (store <- Seq("HDFS", "RocksDB"))
-    test(s"between two ends of windows no state is scanned and no batch without data runs, $store") {
+    test(s"neither a state scan nor a no-data batch runs until a window ends, with the $store state store") {
       val conf = if (store == "HDFS") Nil
       else Seq(SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName)
       withSQLConf(conf: _*) {
@@ -52,7 +52,7 @@ class DueWindowsSuite extends StockComparison {
       }
     }
 
-  test("the plan says when the next window is due") {
+  test("the plan shows when the next window is due") {
     val (stream, df) = timed("t", "0 seconds")
     def plan(words: String) = Execute { query =>
       assert(query.lastExecution.executedPlan.toString.contains(words))
@@ -66,10 +66,10 @@ class DueWindowsSuite extends StockComparison {
       plan("no window due until 2024-03-01T11:00:00Z"))
   }
 
-  /** Runs a query with the setting on, with it off and on stock Spark: the batches that do something are the same. */
+  /** Runs a query with the setting on, with it off, and on stock Spark. Batches that do something must be the same. */
   private def same(name: String, mode: String = "append", history: History = wandering(1), saves: Boolean = true)(
       query: DataFrame => DataFrame): Unit = {
-    val title = s"the rows are the same: $name, in $mode mode"
+    val title = s"$name are emitted in the same batches as on stock Spark, in $mode mode"
     def compared(): Unit = {
       val off = withGrain("off")(run(mode, history, query))
       val on = run(mode, history, query)
@@ -89,33 +89,34 @@ class DueWindowsSuite extends StockComparison {
   }
 
   for (mode <- Seq("append", "update")) {
-    same("hours", mode)(_.groupBy(window($"t", "1 hour"), $"id").count())
+    same("hourly windows", mode)(_.groupBy(window($"t", "1 hour"), $"id").count())
     same("overlapping windows", mode)(_.groupBy(window($"t", "1 hour", "25 minutes", "7 minutes")).agg(sum("id")))
-    same("a window that is renamed", mode)(
+    same("windows with another name", mode)(
       _.select($"id", window($"t", "1 hour").as("hour")).select($"hour".as("h"), $"id").groupBy("h").count())
-    same("before 1970", mode, wandering(1, Instant.parse("1970-01-01T00:10:00Z")))(
+    same("windows before 1970", mode, wandering(1, Instant.parse("1970-01-01T00:10:00Z")))(
       _.groupBy(window($"t", "20 minutes")).count())
   }
 
-  same("windows of microseconds")(_.groupBy(window($"t", "1800 seconds 1 microsecond", "900 seconds")).count())
+  same("windows that do not end on a whole millisecond")(
+    _.groupBy(window($"t", "1800 seconds 1 microsecond", "900 seconds")).count())
   same("windows of windows")(
     _.groupBy(window($"t", "20 minutes"), $"id").count().groupBy(window($"window", "1 hour")).agg(sum("count")))
-  same("a union of windows of two lengths") { events =>
+  same("hourly windows of half-hour windows") { events =>
     val halves = events.groupBy(window($"t", "30 minutes").as("w")).agg(max("id").as("most"))
     halves.groupBy(window($"w", "1 hour").as("w")).agg(max("most")).select($"w.end", lit(1))
   }
-  same("windows behind a deduplication", saves = false)(
+  same("windows after deduplication", saves = false)(
     _.dropDuplicates("id", "t").groupBy(window($"t", "1 hour")).count())
-  same("times, not windows", saves = false)(_.groupBy($"t").count())
+  same("groups by a time without a window", saves = false)(_.groupBy($"t").count())
 
-  testMore("random windows") {
+  testMore("windows of random sizes, slides and starts are emitted in the same batches as on stock Spark") {
     val random = new Random(5)
     for (_ <- 1 to 12) {
       val size = 1 + random.nextInt(2400000)
       val slide = 1 + random.nextInt(size)
       val start = random.nextInt(slide)
       val (mode, seed) = (Seq("append", "update")(random.nextInt(2)), random.nextInt(100))
-      // In milliseconds, so that few windows overlap and the state stays small.
+      // Sizes are in milliseconds. Few windows overlap, so that the state stays small.
       val windows = if (size / slide > 20) window($"t", s"$size milliseconds")
       else window($"t", s"$size milliseconds", s"$slide milliseconds", s"$start milliseconds")
       def query(events: DataFrame) = events.groupBy(windows).count()

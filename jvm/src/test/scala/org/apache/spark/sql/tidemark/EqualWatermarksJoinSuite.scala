@@ -2,27 +2,27 @@ package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.tidemark.Histories._
 
-/** Stock stays stock: joins of two streams whose watermarks are always the same, and of a stream with itself. */
+/** Joins of two streams whose watermarks are always equal, and of a stream with itself, run as on stock Spark. */
 class EqualWatermarksJoinSuite extends StockJoinComparison {
   import testImplicits._
 
-  /** In each step both bring what is latest of it. */
+  /** In each step both streams contain the latest row of that step. */
   private val histories: (History, History) =
     wandering(6, steps = 5).zip(wandering(7, steps = 5, rows = 4)).map { case (left, right) =>
       val latest = (left ++ right).maxBy(_._2)
       (left :+ latest, right :+ latest)
     }.unzip
 
-  // In update mode Spark has no outer joins.
+  // Spark has no outer joins in update mode.
   private val modes = kinds.map(_ -> "append") ++ Seq("inner", "left_semi").map(_ -> "update")
 
   for ((kind, mode) <- modes; (how, join) <- Seq("windows" -> byWindows(kind), "a time range" -> byRange(kind))) {
-    sameJoin(s"$kind of two streams, by $how", histories, mode, unmatched(kind))((a, b) =>
+    sameJoin(s"two streams joined by $how ($kind) match stock Spark", histories, mode, unmatched(kind))((a, b) =>
       join(a.withWatermark("t", Delay), b.withWatermark("t2", Delay)))
 
-    // Each window of a stream has a match in itself.
+    // A join on windows of a stream with itself leaves no row unmatched.
     sameJoin(
-      s"$kind of a stream with itself, by $how",
+      s"a stream joined with itself by $how ($kind) matches stock Spark",
       histories,
       mode,
       saying = if (how == "windows") Nil else unmatched(kind)) { (a, _) =>

@@ -11,12 +11,12 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming._
 
-/** A state of the user's own goes by its own input's watermark: of several columns, by that of the one declared last. */
+/** A user's state function uses its own input's watermark, and of several columns that of the one declared last. */
 class GroupStatesSuite extends ManualClockTest {
   import GroupStatesSuite._
   import testImplicits._
 
-  // The only one that transformWithState has.
+  // transformWithState supports no other state store.
   override protected def sparkConf: SparkConf =
     super.sparkConf.set(SQLConf.STATE_STORE_PROVIDER_CLASS.key, classOf[RocksDBStateStoreProvider].getName)
 
@@ -27,7 +27,7 @@ class GroupStatesSuite extends ManualClockTest {
     (stream, events)
   }
 
-  test("flatMapGroupsWithState: rows are late, and groups time out, by the column that was declared last") {
+  test("flatMapGroupsWithState uses the last declared watermark for late rows and timeouts") {
     val (stream, events) = twoTimes()
     val ends = events.groupByKey(_._1)
       .flatMapGroupsWithState(OutputMode.Append, GroupStateTimeout.EventTimeTimeout)(untilSilent)
@@ -36,13 +36,13 @@ class GroupStatesSuite extends ManualClockTest {
       AddData(stream, (1, at("12:00"), at("10:00"))),
       ProcessAllAvailable(),
       CheckNewAnswer((1, "row")),
-      // Late by `tx`, and late by `ta`.
+      // The first row is late by `tx`, and the second by `ta`.
       AddData(stream, (2, at("12:01"), at("9:50")), (3, at("9:00"), at("10:30"))),
       ProcessAllAvailable(),
       CheckNewAnswer((3, "row"), (1, "silent")))
   }
 
-  test("transformWithState: what it declares as event time goes by the column that was declared last") {
+  test("the event-time column that transformWithState declares advances with the last declared watermark") {
     val (stream, events) = twoTimes()
     val windows = events.groupByKey(_._1)
       .transformWithState(new Latest, "at", OutputMode.Append)
@@ -58,7 +58,7 @@ class GroupStatesSuite extends ManualClockTest {
       CheckNewAnswer(("10:00", 1L)))
   }
 
-  /** In a union with windows of a stream that is behind. */
+  /** A union with windows of a stream that is behind. */
   private def besideSlow(said: Dataset[Said]): (MemoryStream[(Int, Timestamp)], DataFrame) = {
     val (slow, behind) = timed("slow", "0 seconds")
     val windows = behind.groupBy(window($"slow", "10 minutes")).count()
@@ -76,7 +76,7 @@ class GroupStatesSuite extends ManualClockTest {
 
   for ((name, keep) <- keepings)
     test(
-      s"$name: what is late, what is silent and the watermark that is read go by its own input, not by a slower one") {
+      s"$name uses the watermark of its own input, not of a slower one, for late rows, timeouts and reads") {
       val (fast, a) = timed("fast", "0 seconds")
       val (slow, all) = besideSlow(keep(a.as[Timed]))
       testStream(all)(
@@ -86,11 +86,11 @@ class GroupStatesSuite extends ManualClockTest {
         AddData(fast, 2 -> at("12:30")),
         ProcessAllAvailable(),
         CheckNewAnswer((2, "row", 1L, at("12:00")), (1, "silent", 1L, at("12:30"))),
-        // The first one is late.
+        // The first row is late.
         MultiAddData(fast, 3 -> at("12:20"), 3 -> at("12:31"))(slow, 1 -> at("10:05")),
         ProcessAllAvailable(),
         CheckNewAnswer((3, "row", 1L, at("12:30"))),
-        // Nor by one that is ahead.
+        // An input that is ahead has no effect either.
         AddData(slow, 2 -> at("13:00")),
         ProcessAllAvailable(),
         CheckNewAnswer((-1, "count", 2L, at("10:10"))),
@@ -99,7 +99,7 @@ class GroupStatesSuite extends ManualClockTest {
         CheckNewAnswer((3, "row", 2L, at("12:31"))))
     }
 
-  test("transformWithState, joined with a slower input: its timers do not wait for that") {
+  test("timers of transformWithState do not wait for a slower input that joins its output") {
     val (fast, a) = timed("fast", "0 seconds")
     val (slow, b) = timed("slow", "0 seconds", "of")
     val said = a.as[Timed].groupByKey(_._1).transformWithState(new CountedUntil, "until", OutputMode.Append)
@@ -115,13 +115,13 @@ class GroupStatesSuite extends ManualClockTest {
       AddData(slow, 1 -> at("12:05")),
       ProcessAllAvailable(),
       CheckNewAnswer((1, "row", 1L, none, "12:05"), (1, "silent", 1L, at("12:30"), "12:05")),
-      // The first one is late.
+      // The first row is late.
       MultiAddData(fast, 3 -> at("12:20"), 3 -> at("12:36"))(slow, 3 -> at("12:45")),
       ProcessAllAvailable(),
       CheckNewAnswer((3, "row", 1L, at("12:30"), "12:45")))
   }
 
-  test("transformWithState: state that was there before has timers too, by its own input's watermark") {
+  test("timers of the initial state of transformWithState use the watermark of its own input") {
     val (fast, a) = timed("fast", "0 seconds")
     val before = Seq(7 -> at("10:00")).toDS().groupByKey(_._1)
     val (slow, all) = besideSlow(a.as[Timed].groupByKey(_._1)
@@ -138,14 +138,14 @@ class GroupStatesSuite extends ManualClockTest {
   private def remembered(events: DataFrame): Dataset[Said] =
     events.as[Timed].groupByKey(_._1).transformWithState(new Remembered, TimeMode.ProcessingTime(), OutputMode.Append)
 
-  /** A trigger each second, at any of which a row may come. */
+  /** A trigger runs each second, and any of them may read a row. */
   private def forgottenAfterThreeSeconds(stream: MemoryStream[Timed], query: DataFrame): Unit =
     run(query)(
       AddData(stream, 1 -> at("10:00")),
       AdvanceManualClock(1000),
       CheckNewAnswer((1, "row", 1L, none)),
       AdvanceManualClock(1000),
-      // Late by event time, which is nothing here.
+      // The row would be late by event time, which has no effect here.
       AddData(stream, 1 -> at("9:00")),
       AdvanceManualClock(1000),
       CheckNewAnswer((1, "row", 2L, at("10:00"))),
@@ -158,7 +158,7 @@ class GroupStatesSuite extends ManualClockTest {
       AdvanceManualClock(1000),
       CheckNewAnswer((1, "row", 2L, at("10:05"))))
 
-  test("transformWithState: state is forgotten by processing time, as in stock, whatever the watermark") {
+  test("state of transformWithState expires by processing time, whatever the watermark is, as in stock Spark") {
     def alone(): Unit = {
       val (stream, events) = timed("t", "0 seconds")
       forgottenAfterThreeSeconds(stream, remembered(events).select("id", "what", "rows", "watermark"))
@@ -167,7 +167,7 @@ class GroupStatesSuite extends ManualClockTest {
     stock(alone())
   }
 
-  test("transformWithState: state is forgotten by processing time, and the watermark that is read is its own input's") {
+  test("state of transformWithState expires by processing time, and its function reads its own input's watermark") {
     val (fast, a) = timed("fast", "0 seconds")
     val (slow, all) = besideSlow(remembered(a))
     slow.addData(1 -> at("8:00"))
@@ -180,7 +180,7 @@ object GroupStatesSuite {
 
   private val TenMinutes = 600000L
 
-  /** Gives out a row for each row, and another when nothing has come for ten minutes. */
+  /** Emits a row for each row, and another one after ten minutes without rows. */
   private val untilSilent: (Int, Iterator[Event], GroupState[Int]) => Iterator[(Int, String)] =
     (id, events, state) =>
       if (state.hasTimedOut) {
@@ -195,16 +195,16 @@ object GroupStatesSuite {
 
   type Timed = (Int, Timestamp)
 
-  /** @param rows how many have come so far
-    * @param until when nothing has come for ten minutes
-    * @param watermark the one that was read
+  /** @param rows how many rows the group has had so far
+    * @param until when ten minutes without rows end
+    * @param watermark the watermark that the function has read
     */
   final case class Said(id: Int, what: String, rows: Long, until: Timestamp, watermark: Timestamp)
 
   private def said(id: Int, what: String, rows: Long, until: Long, watermark: Long) =
     Iterator(Said(id, what, rows, new Timestamp(until), new Timestamp(watermark)))
 
-  /** Counts the rows of a group until nothing has come for ten minutes. */
+  /** Counts the rows of a group until ten minutes pass without rows. */
   val countedUntil: (Int, Iterator[Timed], GroupState[(Long, Long)]) => Iterator[Said] = (id, events, state) => {
     val (before, last) = state.getOption.getOrElse((0L, 0L))
     if (state.hasTimedOut) {
@@ -219,7 +219,7 @@ object GroupStatesSuite {
     }
   }
 
-  /** The same by a timer; a row may have been there before. */
+  /** Counts in the same way with a timer. The initial state may have one row. */
   final class CountedUntil extends StatefulProcessorWithInitialState[Int, Timed, Said, Timed] {
     @transient private var rows: ValueState[Long] = _
 
@@ -247,7 +247,7 @@ object GroupStatesSuite {
     }
   }
 
-  /** Counts the rows of a group until nothing has come for three seconds of processing time. */
+  /** Counts the rows of a group until three seconds of processing time pass without rows. */
   private final class Remembered extends StatefulProcessor[Int, Timed, Said] {
     @transient private var rows: ValueState[Long] = _
 
@@ -262,7 +262,7 @@ object GroupStatesSuite {
 
   final case class Out(id: Int, at: Timestamp)
 
-  /** Gives out the latest time of the rows of a batch. */
+  /** Emits the latest time of the rows of a batch. */
   private final class Latest extends StatefulProcessor[Int, Event, Out] {
     override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = ()
     override def handleInputRows(id: Int, events: Iterator[Event], timers: TimerValues): Iterator[Out] =

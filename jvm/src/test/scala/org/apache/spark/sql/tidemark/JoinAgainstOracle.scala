@@ -8,14 +8,16 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.JoinOracle.{Row, Step}
 
-/** Runs joins on histories in which each side wanders at its own pace, and asks the oracle about every step. */
+/** Runs joins on histories in which each side advances at its own speed, and compares every step with the oracle. */
 trait JoinAgainstOracle extends RecordedRuns {
   import testImplicits._
 
-  /** @param conf settings beside the usual ones */
+  /** @param name seeds the history too
+    * @param conf settings beside the usual ones
+    */
   protected def asTheOracleSays(name: String, kind: String, oracle: JoinOracle, conf: (String, String)*)(
       condition: => Column): Unit =
-    test(name)(withSQLConf(conf: _*) {
+    test(s"a join matches the oracle: $name")(withSQLConf(conf: _*) {
       val steps = Iterator.from(name.hashCode).map(history).find(isTelling(kind, oracle)).get
       val (expected, late) = oracle.run(kind, steps)
       val batches = run(kind, condition, steps)
@@ -30,7 +32,7 @@ trait JoinAgainstOracle extends RecordedRuns {
       assert(batches.map(_.operators.head.late).sum === late)
     })
 
-  /** How many rows that is to Spark: from state format 4 on, those of one key and one time are counted as one. */
+  /** How many rows Spark counts: from state format 4 on, rows with the same key and time count as one. */
   private def counted(kept: Seq[(Int, Long)]): Int =
     if (spark.sessionState.conf.getConf(SQLConf.STREAMING_JOIN_STATE_FORMAT_VERSION) < 4) kept.size
     else kept.distinct.size
@@ -58,7 +60,7 @@ trait JoinAgainstOracle extends RecordedRuns {
       })
   }
 
-  /** Whether there are matches in a history, rows without any, and late rows. */
+  /** Whether a history has matches, rows without a match, and late rows. */
   private def isTelling(kind: String, oracle: JoinOracle)(steps: Seq[(Seq[Row], Seq[Row])]): Boolean = {
     val (ran, late) = oracle.run(kind, steps)
     val (alone, joined) = ran.flatMap(_.out).partition(row => row.contains("-]") || row.startsWith("[-"))
@@ -67,7 +69,7 @@ trait JoinAgainstOracle extends RecordedRuns {
 
   private def onWindows(condition: Column): Boolean = condition.toString.contains("w2")
 
-  /** Each side goes on by some minutes of its own in every step, and some of its rows are far behind. */
+  /** Each side advances by a random number of minutes in every step, and some of its rows are far behind. */
   private def history(seed: Int): Seq[(Seq[Row], Seq[Row])] = {
     val random = new Random(seed)
     var (left, right) = (600, 600)

@@ -2,14 +2,14 @@ package org.apache.spark.sql.tidemark
 
 import scala.collection.mutable
 
-/** What a stream-stream join has to give out in each step, said without Spark.
+/** The rows that a stream-stream join must emit in each step, computed without Spark.
   *
-  * Each side has a clock of its own. A row that is at or before its own clock (as it was when the step began) is late and
-  * is never joined. A pair comes out in the step of its later row. A row that found no match comes out alone in the step
-  * in which the other side's clock has left behind everything that could match it. Times are minutes.
+  * Each side has its own clock. A row that is at or before its own clock (as it was when the step began) is late and is
+  * never joined. A pair is emitted in the step of its later row. A row without a match is emitted alone in the step in
+  * which the other side's clock passes everything that could match it. Times are minutes.
   *
   * @param matches whether a time of the left fits a time of the right (ids must be equal as well)
-  * @param judged the time by which a row is late or leaves the state: its own, or the end of its window
+  * @param judged the time by which a row is late or is evicted: its own, or the end of its window
   * @param leftClosed up to which judged time the left side has no matches to come, given the right clock in ms
   * @param rightClosed the same for the right side
   */
@@ -20,7 +20,7 @@ final case class JoinOracle(
     rightClosed: Long => Long) {
   import JoinOracle._
 
-  /** What comes of each step, and how many rows were late altogether. */
+  /** The result of each step, and the number of late rows in all steps. */
   def run(kind: String, steps: Seq[(Seq[Row], Seq[Row])]): (Seq[Step], Int) = {
     val left = mutable.ArrayBuffer.empty[Kept]
     val right = mutable.ArrayBuffer.empty[Kept]
@@ -74,7 +74,7 @@ object JoinOracle {
   /** An id, and a minute of the day of the tests. */
   type Row = (Int, Int)
 
-  /** @param out rows that come out
+  /** @param out rows that are emitted
     * @param kept id and judged time of every row that is in state when the step has ended, for each side
     */
   final case class Step(out: Seq[String], kept: Seq[Seq[(Int, Long)]])

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.functions._
 
-/** Joins give out what the oracle says, in the step it says, on histories in which each side wanders at its own pace. */
+/** Joins emit the oracle's rows in the oracle's steps, on histories in which each side advances at its own speed. */
 class JoinOracleSuite extends JoinAgainstOracle {
   import testImplicits._
 

@@ -15,9 +15,9 @@ class JoinSuite extends KeyedWatermarkTest {
   private def within(minutes: Int) =
     expr(s"a = b AND tb >= ta AND tb <= ta + INTERVAL $minutes MINUTES")
 
-  // Outer joins Spark has in append mode only.
+  // Spark has outer joins in append mode only.
   for (mode <- Seq(OutputMode.Append, OutputMode.Update))
-    test(s"a row that is on time by its own column joins, however far the other input is, in $mode mode") {
+    test(s"a row that is on time by its own watermark joins even if the other input is far ahead, in $mode mode") {
       val (left, a) = timed("ta", "0 seconds", "a")
       val (right, b) = timed("tb", "0 seconds", "b")
       val joined = a.join(b, within(120)).select($"a", clock("ta"), clock("tb"))
@@ -35,7 +35,7 @@ class JoinSuite extends KeyedWatermarkTest {
         CheckNewAnswer((2, "10:30", "12:20")))
     }
 
-  test("unmatched rows of an outer side come out when the other input has passed their bound") {
+  test("an outer join emits an unmatched row when the other input's watermark passes the row's time bound") {
     val (left, a) = timed("ta", "0 seconds", "a")
     val (right, b) = timed("tb", "0 seconds", "b")
     val joined = a.join(b, within(10), "left_outer").select($"a", clock("ta"), clock("tb"))
@@ -62,7 +62,7 @@ class JoinSuite extends KeyedWatermarkTest {
     (out, left, right)
   }
 
-  test("equality of windows: each side is evicted by the other's windows") {
+  test("a join on equal windows evicts each side by the windows of the other side") {
     val (df, left, right) = windowed("full_outer")
     testStream(df)(
       MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:01")),
@@ -73,7 +73,7 @@ class JoinSuite extends KeyedWatermarkTest {
       CheckNewAnswer((2, "10:30", null)))
   }
 
-  for (mode <- Seq(OutputMode.Append, OutputMode.Update)) test(s"left semi, in $mode mode") {
+  for (mode <- Seq(OutputMode.Append, OutputMode.Update)) test(s"a left semi join emits matched rows, in $mode mode") {
     val (df, left, right) = windowed("left_semi")
     testStream(df, mode)(
       MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:01")),
@@ -84,7 +84,7 @@ class JoinSuite extends KeyedWatermarkTest {
       CheckNewAnswer((2, "10:30")))
   }
 
-  test("left semi: once nothing comes any more, no more is in state than in stock Spark") {
+  test("a left semi join keeps no more rows in state than stock Spark once no more rows arrive") {
     def rowsInState(): Long = {
       var rows = -1L
       val (df, left, right) = windowed("left_semi")
@@ -101,7 +101,7 @@ class JoinSuite extends KeyedWatermarkTest {
   }
 
   for ((provider, format) <- Seq(classOf[HDFSBackedStateStoreProvider] -> 2, classOf[RocksDBStateStoreProvider] -> 4))
-    test(s"left semi: a batch without rows on the left evicts what those before it have left, state format $format") {
+    test(s"a batch without left rows still evicts rows of a left semi join, in state format $format") {
       def rowsInState(): Long = {
         var rows = -1L
         val (df, left, right) = windowed("left_semi")
@@ -110,7 +110,7 @@ class JoinSuite extends KeyedWatermarkTest {
           CheckNewAnswer(),
           MultiAddData(left, 5 -> at("10:30"))(right, 6 -> at("10:31")),
           CheckNewAnswer(),
-          // Here the left side goes as far as the right one's 10:31, and the right one a batch less.
+          // This batch evicts the left side up to the right side's 10:31, and the right side up to one batch earlier.
           MultiAddData(left, 7 -> at("10:32"))(right, 8 -> at("10:33")),
           CheckNewAnswer(),
           AddData(right, 9 -> at("10:34")),
@@ -127,7 +127,7 @@ class JoinSuite extends KeyedWatermarkTest {
       }
     }
 
-  // Where the right input has no rows Spark would move the join below the aggregation, for this one batch.
+  // If the right input has no rows, Spark moves the join below the aggregation for this one batch.
   private def semiJoinOfWindows(): Unit = {
     val (left, a) = timed("ta", "0 seconds", "a")
     val (right, b) = timed("tb", "0 seconds", "b")
@@ -146,13 +146,13 @@ class JoinSuite extends KeyedWatermarkTest {
       CheckNewAnswer((2, "10:10", 2L)))
   }
 
-  test("a left semi join of an aggregation runs where Spark does not move it, and fails in words where it does") {
+  test("a left semi join of an aggregation runs, and fails with an error if Spark moves it below the aggregation") {
     withSQLConf(SQLConf.OPTIMIZER_EXCLUDED_RULES.key -> PushDownLeftSemiAntiJoin.ruleName)(semiJoinOfWindows())
     val failed = intercept[Throwable](semiJoinOfWindows())
     assert(failed.getMessage.contains("CANNOT_LOAD_STATE_STORE"))
   }
 
-  test("a three-way interval join runs, the second join by a column that the first has carried") {
+  test("a three-way interval join runs with its second join by a column that the first join carried") {
     val (sa, a) = timed("ta", "0 seconds", "a")
     val (sb, b) = timed("tb", "0 seconds", "b")
     val (sc, c) = timed("tc", "0 seconds", "c")

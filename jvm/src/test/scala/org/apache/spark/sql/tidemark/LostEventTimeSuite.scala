@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.types.{Metadata, StructType}
 
-/** A join of which one side has lost its event time, in a Python map that is told a schema without the mark. */
+/** A join where one side lost its event time in a Python map, whose declared schema has no mark. */
 class LostEventTimeSuite extends OracleComparison {
   import testImplicits._
 
@@ -26,7 +26,7 @@ class LostEventTimeSuite extends OracleComparison {
     ()
   }
 
-  test("regression: rows of the other side wait for a side without event time, as in stock Spark") {
+  test("regression: a join keeps its rows in state for a side without event time, as in stock Spark") {
     stock(comesOut())
     comesOut()
   }
