@@ -92,7 +92,7 @@ object Tiers {
     "SilenceChangesSuite" -> Seq("for the first time", "while Spark alone ran"),
     "SilenceRunAgainSuite" -> Seq("in which a split fell silent"),
     // Edges.
-    "LateRowsSuite" -> Seq("before they are aggregated", "of deduplication", "each side of a join", "one partition"),
+    "LateRowsSuite" -> Seq("before it aggregates them", "deduplication counts", "each side by", "one partition"),
     "RealTimeSuite" -> Nil,
     "ContinuousModeSuite" -> Nil)
 

@@ -22,7 +22,7 @@ import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.planning.LateRowFilters
 import org.apache.spark.sql.types.TimestampType
 
-/** Late rows are counted where they come in, one by one, with how late they were. */
+/** Late rows are counted one by one at an operator's input, with how late they were. */
 class LateRowsSuite extends KeyedWatermarkTest {
   import testImplicits._
 
@@ -52,14 +52,14 @@ class LateRowsSuite extends KeyedWatermarkTest {
     df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
 
   for (mode <- generated)
-    test(s"of a window aggregation each row counts, before they are aggregated ($mode)") {
+    test(s"a window aggregation counts late rows one by one, before it aggregates them ($mode)") {
       withCode(mode) {
         val (stream, df) = readings
         testStream(windows(df))(
           AddData(stream, "a" -> at("12:00")),
           ProcessAllAvailable(),
           noneAreLate,
-          // Three rows of one window, which has ended 110 minutes before the watermark; and one of another.
+          // Three rows are in a window that ended 110 minutes before the watermark, and one is in another window.
           AddData(
             stream,
             "a" -> at("10:01"),
@@ -69,9 +69,9 @@ class LateRowsSuite extends KeyedWatermarkTest {
             "a" -> at("12:05")),
           ProcessAllAvailable(),
           lateAre(Side.Left, rows = 4, mostMinutes = 110, lastRows = 4, lastMinutes = 110),
-          // Spark counts windows of a partition.
+          // Spark counts the late windows of each partition, not the rows.
           sparkSays(2),
-          // The window has ended at 12:00. So has the batch before: with nothing due, no no-data batch brought 12:05.
+          // The window ended at 12:00, and so far the watermark is 12:00: nothing was due, so no no-data batch ran.
           AddData(stream, "a" -> at("11:58")),
           ProcessAllAvailable(),
           lateAre(Side.Left, rows = 5, mostMinutes = 110, lastRows = 1, lastMinutes = 0),
@@ -81,13 +81,13 @@ class LateRowsSuite extends KeyedWatermarkTest {
       }
     }
 
-  test("of sliding windows a row counts once for each that is closed") {
+  test("an aggregation by sliding windows counts a late row once for each closed window") {
     val (stream, df) = readings
     val counts = df.groupBy(window($"time", "10 minutes", "5 minutes").as("w")).count()
     testStream(counts.select(date_format($"w.start", "HH:mm"), $"count"))(
       AddData(stream, "a" -> at("12:00")),
       ProcessAllAvailable(),
-      // Late for both of its windows, for one of two, and for none.
+      // The rows are late for both of their windows, for one of two, and for none.
       AddData(stream, "a" -> at("11:00"), "b" -> at("11:58"), "c" -> at("12:01")),
       ProcessAllAvailable(),
       lateAre(Side.Left, rows = 3, mostMinutes = 55, lastRows = 3, lastMinutes = 55),
@@ -96,7 +96,7 @@ class LateRowsSuite extends KeyedWatermarkTest {
       CheckNewAnswer(("11:55", 3L), ("12:00", 2L)))
   }
 
-  /** One row late by 30 minutes, twice, and one by 90; all others are on time. */
+  /** Two equal rows are late by 30 minutes, and one by 90. All others are on time. */
   private def history(df: DataFrame, stream: MemoryStream[(String, Timestamp)], mode: OutputMode = OutputMode.Append)(
       checks: StreamAction*): Unit =
     testStream(df, mode)(
@@ -110,19 +110,19 @@ class LateRowsSuite extends KeyedWatermarkTest {
     lateAre(Side.Left, rows = 3, mostMinutes = 90, lastRows = 3, lastMinutes = 90),
     sparkSays(3))
 
-  test("of an aggregation by the time itself, whatever it is called there") {
+  test("an aggregation by a renamed event-time column counts its late rows") {
     val (stream, df) = readings
     history(df.groupBy($"time".as("t"), $"device").count(), stream)(
       lateAre(Side.Left, rows = 3, mostMinutes = 90, lastRows = 3, lastMinutes = 90))
   }
 
-  test("of a session window by its end") {
+  test("a session-window aggregation counts late rows by the end of their sessions") {
     val (stream, df) = readings
     history(df.groupBy(session_window($"time", "10 minutes"), $"device").count(), stream)(
       lateAre(Side.Left, rows = 3, mostMinutes = 80, lastRows = 3, lastMinutes = 80))
   }
 
-  test("of session windows in complete mode none is late either") {
+  test("a session-window aggregation has no late rows in complete mode") {
     val (stream, df) = readings
     val sessions = df.groupBy(session_window($"time", "10 minutes"), $"device").count()
     history(sessions.select("device", "count"), stream, OutputMode.Complete)(
@@ -132,9 +132,9 @@ class LateRowsSuite extends KeyedWatermarkTest {
   }
 
   for ((what, between, each) <- Seq[(String, DataFrame => DataFrame, Int)](
-      ("above another one", identity, 1),
-      ("above another one and a generator", _.withColumn("copy", explode(array(lit("x"), lit("y")))), 2)))
-    test(s"of an aggregation $what, before its own first step") {
+      ("above another aggregation", identity, 1),
+      ("above another aggregation and a generator", _.withColumn("copy", explode(array(lit("x"), lit("y")))), 2)))
+    test(s"an aggregation $what counts late rows before its own partial aggregation") {
       withSQLConf(SQLConf.SHUFFLE_PARTITIONS.key -> "1") {
         val (stream, df) = readings
         val counts = df.groupBy(window($"time", "10 minutes").as("w"), $"device").count()
@@ -143,24 +143,24 @@ class LateRowsSuite extends KeyedWatermarkTest {
         testStream(again.groupBy(window($"t", "1 hour").as("w")).count().select(date_format($"w.start", "HH:mm")))(
           AddData(stream, "a" -> at("10:00")),
           ProcessAllAvailable(),
-          // Closes the window from 10:00, which is as far as the second watermark comes.
+          // This closes the window from 10:00, and the second watermark advances to 10:00 only.
           AddData(stream, "a" -> at("12:00")),
           ProcessAllAvailable(),
           noneAreLate,
-          // Closes two windows that are moved to 08:00, whose hour has ended at 09:00.
+          // This closes two windows that are moved to 08:00, whose hour ended at 09:00.
           AddData(stream, "late 1" -> at("12:01"), "late 2" -> at("12:02"), "a" -> at("13:00")),
           ProcessAllAvailable(),
           Execute { query =>
             val totals = keyed(query).view.get.lateRows.values.map(_.all)
             assert(totals.toSet === Set(LateRows.none, LateRows(2L * each, 60 * minute)))
           },
-          // One hour is left of them after the first step.
+          // The partial aggregation merges them into one hour.
           sparkSays(1),
           CheckNewAnswer("10:00"))
       }
     }
 
-  test("of an aggregation above another one that has none they are told of, too") {
+  test("late rows are reported for two stacked aggregations, even if one of them has none") {
     val (stream, df) = readings
     val counts = df.groupBy(window($"time", "10 minutes").as("w")).count()
     testStream(counts.groupBy(window(window_time($"w"), "1 hour")).count().select("count"))(
@@ -174,7 +174,7 @@ class LateRowsSuite extends KeyedWatermarkTest {
       })
   }
 
-  test("of an aggregation whose first step does not name the column, where Spark counts them") {
+  test("late rows are counted where Spark drops them if the partial aggregation lacks the event-time column") {
     for (by <- Seq(window($"time", "10 minutes"), session_window($"time", "10 minutes"))) {
       val (stream, df) = readings
       testStream(df.groupBy(by.as("w"), $"device").count())(
@@ -199,7 +199,7 @@ class LateRowsSuite extends KeyedWatermarkTest {
     }
   }
 
-  test("of deduplication, by keys with the time, by others and within the watermark") {
+  test("deduplication counts late rows with and without a time key, and within the watermark") {
     for (dedup <- Seq[DataFrame => DataFrame](
         _.dropDuplicates("device", "time"),
         _.dropDuplicates("device"),
@@ -218,14 +218,14 @@ class LateRowsSuite extends KeyedWatermarkTest {
       }
       .toDF()
 
-  test("of groups with an event-time timeout; without one nothing is dropped there") {
+  test("mapGroupsWithState counts late rows with an event-time timeout, and drops none without a timeout") {
     val (stream, df) = readings
     history(grouped(df, GroupStateTimeout.EventTimeTimeout), stream, OutputMode.Update)(threeAreLate: _*)
     val (other, more) = readings
     history(grouped(more, GroupStateTimeout.NoTimeout), other, OutputMode.Update)(noneAreLate, sparkSays(0))
   }
 
-  test("of transformWithState in event-time mode; in another nothing is dropped there") {
+  test("transformWithState counts late rows in event-time mode, and drops none in TimeMode.None") {
     withSQLConf(SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName) {
       def transformed(df: DataFrame, mode: TimeMode) = df
         .as[(String, Timestamp)]
@@ -239,7 +239,7 @@ class LateRowsSuite extends KeyedWatermarkTest {
     }
   }
 
-  test("in complete mode no row is late, and in update mode as in append mode") {
+  test("a window aggregation has no late rows in complete mode, and counts them in update mode as in append mode") {
     val (stream, df) = readings
     history(windows(df), stream, OutputMode.Complete)(noneAreLate)
     val (other, more) = readings
@@ -247,7 +247,7 @@ class LateRowsSuite extends KeyedWatermarkTest {
       lateAre(Side.Left, rows = 3, mostMinutes = 80, lastRows = 3, lastMinutes = 80))
   }
 
-  test("of each side of a join by its own watermark") {
+  test("a join counts the late rows of each side by that side's watermark") {
     val (left, a) = timed("ta", "0 seconds", "a")
     val (right, b) = timed("tb", "0 seconds", "b")
     testStream(a.join(b, expr("a = b AND tb >= ta AND tb <= ta + INTERVAL 15 MINUTES")))(
@@ -260,19 +260,19 @@ class LateRowsSuite extends KeyedWatermarkTest {
       sparkSays(3))
   }
 
-  test("what is counted in one partition counts once, however often its task runs") {
+  test("late rows of one partition count once, however often its task runs") {
     val driver = new LateRows.Accumulator
     val (first, again) = (driver.copy(), driver.copy())
     Seq(first, again).foreach(_.add(3 -> LateRows(5, 70)))
     val other = driver.copy()
-    // One task may have several partitions of what is below.
+    // One task may read several partitions of the plan below.
     other.add(4 -> LateRows(1, 90))
     other.add(4 -> LateRows(2, 10))
     Seq(first, again, other, other.copy()).foreach(driver.merge)
     assert(driver.value === LateRows(8, 90))
   }
 
-  test("they are in the progress of each batch") {
+  test("the progress of each batch contains its late rows") {
     val (left, a) = timed("a", "0 seconds", "l")
     val (right, b) = timed("b", "0 seconds", "r")
     val joined = a.join(b, expr("l = r AND b BETWEEN a AND a + INTERVAL 5 MINUTES"))

@@ -5,11 +5,11 @@ import io.tidemark.functions.isLate
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 
-/** Marks that a table brings along, as one that a stream has written: beside a watermark of the query they say nothing. */
+/** Event-time marks in a table, for example one that a stream wrote, have no effect beside a watermark of the query. */
 class LeftoverMarksSuite extends RecordedRuns with MarkedColumns {
   import testImplicits._
 
-  /** A table that is no stream: for each id a time, under this name, that bears a mark. */
+  /** A static table. It has for each id a time in a column of this name, which has an event-time mark. */
   private def table(name: String): DataFrame = {
     val (_, of) = keyedRows("k", name)
     val mark = of.withWatermark(name, "0 seconds").schema(name).metadata
@@ -30,21 +30,21 @@ class LeftoverMarksSuite extends RecordedRuns with MarkedColumns {
   private val onTime = Seq("[10:00]", "[10:30]", "[11:00]", "[11:30]")
   private val clock = date_format($"t", "HH:mm")
 
-  test("of two times among the keys of a deduplication the one with a watermark says what is late") {
+  test("deduplication by two times decides which rows are late by the time that has a watermark") {
     for (keys <- Seq(Seq("at", "t"), Seq("t", "at")))
       assert(rows(run(_.dropDuplicates(keys).select(clock))) === onTime)
   }
 
-  test("of two times that are grouped by the one with a watermark says what is late") {
+  test("an aggregation by two times decides which rows are late by the time that has a watermark") {
     for (keys <- Seq(Seq($"at", $"t"), Seq($"t", $"at")))
       assert(rows(run(_.groupBy(keys: _*).count().select(clock))) === onTime)
   }
 
-  test("a window of a leftover time does not say what is late where a time with a watermark is grouped by") {
+  test("a window on a time with a leftover mark does not decide which rows are late if another key has a watermark") {
     assert(rows(run(_.groupBy(window($"at", "10 minutes"), $"t").count().select(clock))) === onTime)
   }
 
-  test("a leftover time of a table, where no other time is left, is as far as the stream is: as in stock Spark") {
+  test("a time with a leftover mark advances with the stream if it is the only time, as in stock Spark") {
     def windows = run(_.select($"k", $"at").groupBy(window($"at", "10 minutes"), $"k").count().select($"k", $"count"))
     val ours = windows
     assert(ours.flatMap(_.rows).nonEmpty)
@@ -56,7 +56,7 @@ class LeftoverMarksSuite extends RecordedRuns with MarkedColumns {
     causes(error).map(_.toString).mkString
   }
 
-  test("is_late of a leftover time, with a watermark only elsewhere in the query, is refused by name") {
+  test("is_late refuses a time with a leftover mark if the watermark is elsewhere in the query") {
     val (events, df) = keyedRows("k", "t")
     val (_, other) = keyedRows("k", "t")
     events.addData(1 -> at("10:00"))
