@@ -12,7 +12,7 @@ import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.tidemark.columns.OperatorInput
 import org.apache.spark.sql.tidemark.query.RunningQueries
 
-/** What else goes on in a session with keyed queries. */
+/** Other work in a session with Tidemark: queries in foreachBatch, other sessions, `explain`, and SQL functions. */
 class AroundQueriesSuite extends TwoStreams {
   import testImplicits._
 
@@ -21,7 +21,7 @@ class AroundQueriesSuite extends TwoStreams {
 
   private val readAll: (Dataset[Row], Long) => Unit = (batch, _) => { batch.collect(); () }
 
-  test("queries inside foreachBatch pass through untouched") {
+  test("Tidemark does not change queries inside foreachBatch") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val seen = new ConcurrentLinkedQueue[String]
@@ -30,7 +30,7 @@ class AroundQueriesSuite extends TwoStreams {
         val other =
           spark.range(20).groupBy(($"id" % 2).as("m")).count().join(spark.range(2).toDF("n"), $"n" === $"m", "left")
         assert(other.count() === 2)
-        // The plan of another stream, made on this stream's thread.
+        // The plan of another streaming query, made on this query's thread.
         assert(explained(outerJoinAndCounts(inputs.a, inputs.b)).contains("StreamingSymmetricHashJoin"))
         sums.foreach(sum => seen.add(s"$id $sum"))
       }
@@ -46,7 +46,7 @@ class AroundQueriesSuite extends TwoStreams {
 
   private def explained(df: DataFrame): String = df.queryExecution.explainString(SimpleMode)
 
-  test("a query of a new session is taken over, by that session's settings") {
+  test("the settings of a new session decide whether Tidemark runs its queries") {
     val other = spark.newSession()
     val stream = MemoryStream[(Int, java.sql.Timestamp)](other)
     def query =
@@ -64,10 +64,11 @@ class AroundQueriesSuite extends TwoStreams {
   }
 
   for ((how, settings) <- Seq(
-      "of its own" -> Nil,
-      "that Spark knows, as it is switched off for it" -> Seq("spark.tidemark.enabled" -> "false"),
-      "that Spark knows, as it is left to Spark" -> Seq("spark.sql.streaming.multipleWatermarkPolicy" -> "max")))
-    test(s"a query that is started in foreachBatch goes by the watermarks $how") {
+      "its own watermarks" -> Nil,
+      "Spark's watermark if Tidemark is disabled in its session" -> Seq("spark.tidemark.enabled" -> "false"),
+      "Spark's watermark if multipleWatermarkPolicy is max" ->
+        Seq("spark.sql.streaming.multipleWatermarkPolicy" -> "max")))
+    test(s"a streaming query that starts in foreachBatch uses $how") {
       val (stream, events) = timed("t", "0 seconds")
       var seen = Seq.empty[Row]
       withTempDir { checkpoint =>
@@ -76,7 +77,7 @@ class AroundQueriesSuite extends TwoStreams {
           settings.foreach { case (key, value) => session.conf.set(key, value) }
           val inner = MemoryStream[(Int, java.sql.Timestamp)](session)
           val times = inner.toDF().toDF("id", "t").withWatermark("t", "0 seconds")
-          // It is the user's, and no event time, though the optimizer finds out what it is.
+          // `same` is a plain column and no event time, although the optimizer finds that it equals `t`.
           val counts = times.withColumn("same", when(lit(true), $"t")).groupBy(window($"t", "10 minutes"), $"same")
           val running = counts.count().select(date_format($"same", "HH:mm"), $"count").writeStream.foreachBatch {
             (batch: DataFrame, _: Long) => seen ++= batch.collect()
@@ -115,7 +116,7 @@ class AroundQueriesSuite extends TwoStreams {
     }
   }
 
-  test("SQL's functions tell the version and the report") {
+  test("tidemark_version returns the version, and tidemark_report the report of a query") {
     val Array(version) = spark.sql("SELECT tidemark_version()").as[String].collect(): @unchecked
     assert(version.matches("""\d+\.\d+\.\d+\S* spark-4\.2"""))
     val (stream, events) = timed("t", "0 seconds")

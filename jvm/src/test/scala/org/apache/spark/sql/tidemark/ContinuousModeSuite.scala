@@ -14,7 +14,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
 
-/** In continuous mode Spark refuses watermarks, and with them all that Tidemark adds to them; what has none runs as ever. */
+/** In continuous mode Spark refuses watermarks and their options. A query without one runs as without Tidemark. */
 class ContinuousModeSuite extends KeyedWatermarkTest {
   import testImplicits._
 
@@ -25,7 +25,7 @@ class ContinuousModeSuite extends KeyedWatermarkTest {
     stream -> stream.toDF().toDF("time")
   }
 
-  /** Runs, and nobody of ours has to do with it. */
+  /** Runs a query, and checks that Tidemark does not take part in it. */
   private def leftAlone(query: DataFrame => DataFrame): Unit = {
     val (stream, times) = events
     testStream(query(times).select(date_format($"time", "HH:mm")))(
@@ -39,20 +39,20 @@ class ContinuousModeSuite extends KeyedWatermarkTest {
       StopStream)
   }
 
-  test("a query without a watermark runs, and nobody takes it over")(leftAlone(identity))
+  test("stock Spark runs a continuous query without a watermark")(leftAlone(identity))
 
   private def split = WatermarkOptions(splitBy = SplitBy($"time"))
 
   private val refused = Seq[(String, DataFrame => DataFrame)](
     "a watermark" -> (_.withWatermark("time", "1 minute")),
-    "a watermark that is read" -> (_.withWatermark("time", "1 minute").where(!isLate($"time"))),
+    "a watermark that is_late reads" -> (_.withWatermark("time", "1 minute").where(!isLate($"time"))),
     "a watermark with a key" -> (withWatermark(_, "time", "1 minute", WatermarkOptions(key = Some("k")))),
     "a watermark with splits" -> (withWatermark(_, "time", "1 minute", split)),
     "a watermark with an idle time" ->
       (withWatermark(_, "time", "1 minute", WatermarkOptions(idle = Idle("1 minute")))))
 
   for ((what, query) <- refused)
-    test(s"$what is refused by Spark when the query is started") {
+    test(s"Spark refuses $what when a continuous query starts") {
       def refusal = {
         val start = intercept[AnalysisException](testStream(query(events._2))(continuous))
         start.getMessage.linesIterator.next()
@@ -60,7 +60,7 @@ class ContinuousModeSuite extends KeyedWatermarkTest {
       assert(refusal.matches("Continuous processing does not support (EventTimeWatermark|SplitBy) operations.*"))
     }
 
-  test("where Spark is told not to look, a query with a watermark runs, and nobody takes it over either") {
+  test("stock Spark runs a continuous query with a watermark if the check for unsupported operations is disabled") {
     withSQLConf(SQLConf.UNSUPPORTED_OPERATION_CHECK_ENABLED.key -> "false") {
       def marked() = leftAlone(_.withWatermark("time", "1 minute"))
       marked()

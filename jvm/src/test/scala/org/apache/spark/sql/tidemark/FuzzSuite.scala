@@ -3,37 +3,37 @@ package org.apache.spark.sql.tidemark
 import io.tidemark.oracle.{Carrier, Case, Oracle, Query, RandomCase, Shrink, Step}
 import io.tidemark.oracle.Query.{Distinct, Input, Join, SelfJoin, Through, Union, Windows}
 
-/** The engine against the oracle, on random queries with random histories; `make fuzz N=1000 SEED=7` runs more of them. */
+/** Compares the engine with the oracle on random queries and histories. `make fuzz N=1000 SEED=7` runs more of them. */
 class FuzzSuite extends OracleComparison {
   private def told(name: String, otherwise: Int): Int = sys.props.get(s"tidemark.fuzz.$name").fold(otherwise)(_.toInt)
 
   private val seed = told("seed", 1)
   private val shrinks = told("shrink", 60)
   private val MostAtOnce = 50
-  // `make fuzz` says how many cases there are.
+  // `make fuzz` sets the number of cases.
   private val fuzzing = sys.props.contains("tidemark.fuzz.n")
 
   compared(seed, told("n", 4), told("carried", 2))(test(_)(_))
   if (!fuzzing) compared(seed + 1000, 14, 8)(testMore(_)(_))
 
   private def compared(seed: Int, cases: Int, carried: Int)(in: (String, => Any) => Unit): Unit = {
-    each(seed, cases, "queries", "rows, the batches they come in, and late rows are the oracle's", in) { (from, many) =>
+    each(seed, cases, "random queries", "rows, batches and late rows match the oracle", in) { (from, many) =>
       val seen = check(from, many, RandomCase(_))(engine, Oracle.run)
       assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
     }
-    each(seed, cases / 4, "queries of one watermark", "the rows are stock Spark's, batch by batch", in) {
+    each(seed, cases / 4, "random queries with one watermark", "rows of each batch match stock Spark", in) {
       (from, many) =>
         val seen = check(from, many, RandomCase.ofOneWatermark)(
           one => rowsOf(engine(one)),
           one => stock(rowsOf(engine(one))))
         assert(seen.exists(_.rows.nonEmpty))
     }
-    each(seed, carried, "queries with carriers", "rows, their batches, and late rows are the oracle's", in) {
+    each(seed, carried, "random queries with mapped columns", "rows, batches and late rows match the oracle", in) {
       (from, many) =>
         val seen = check(from, many, RandomCase.carried)(engine, Oracle.run)
         assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
     }
-    each(seed, carried / 2, "queries with carriers of one watermark", "the rows are stock Spark's", in) {
+    each(seed, carried / 2, "random queries with mapped columns and one watermark", "rows match stock Spark", in) {
       (from, many) =>
         val seen = check(from, many, RandomCase.carriedOfOneWatermark)(
           one => rowsOf(Oracle.run(one)),
@@ -42,7 +42,7 @@ class FuzzSuite extends OracleComparison {
     }
   }
 
-  /** In tests of at most 50 cases, as a test may take 20 minutes. */
+  /** Splits the cases into tests of at most 50, because a test may take 20 minutes. */
   private def each(seed: Int, cases: Int, what: String, promise: String, in: (String, => Any) => Unit)(
       body: (Int, Int) => Any): Unit =
     for (from <- 0 until cases by MostAtOnce; many = math.min(MostAtOnce, cases - from))
@@ -50,7 +50,7 @@ class FuzzSuite extends OracleComparison {
 
   private def rowsOf(batches: Seq[Option[Oracle.Batch]]) = batches.map(_.map(_.copy(late = 0)))
 
-  test("stock Spark is not what the oracle says, so a difference is seen") {
+  test("the comparison detects that stock Spark differs from the oracle") {
     val apart = Case(
       Union(
         Windows(Input(0, 0), 0, 10, Vector.empty, byId = false),
@@ -62,7 +62,7 @@ class FuzzSuite extends OracleComparison {
     assert(stock(engine(apart)) !== expected)
   }
 
-  test("found: rows of both sides of a left semi join that come and are closed in one batch") {
+  test("regression: a left semi join matches the oracle if rows of both sides arrive and are evicted in one batch") {
     def windows(input: Int) = Windows(Input(input, 0), 0, 5, Vector.empty, byId = true)
     def both(time: Int) = Step(1, Map(0 -> Seq(0 -> time), 1 -> Seq(0 -> time)))
     val steps = Seq(both(1200), both(1400), Step(1, Map.empty))
@@ -74,7 +74,7 @@ class FuzzSuite extends OracleComparison {
   private def quiet(seconds: Int*) = seconds.map(Step(_, Map.empty))
 
   for (restarts <- Seq(false, true))
-    test(s"a pause of all splits, of which one is behind and another does not return; a restart in it: $restarts") {
+    test(s"no row is late after a pause of all splits, one behind and one never active again; restart: $restarts") {
       val input = Input(0, 0, idleAfter = Some(4), splits = Some(Set.empty))
       val steps = Seq(says(0 -> 1010, 1 -> 1003, 2 -> 1008), says(0 -> 1012, 2 -> 1010)) ++ quiet(3) ++
         Seq(Step(3, Map.empty, restarts)) ++ quiet(3) ++ Seq(says(0 -> 1014), says(0 -> 1016), says(1 -> 1005)) ++
@@ -85,19 +85,19 @@ class FuzzSuite extends OracleComparison {
       assert(Oracle.run(one).flatten.map(_.late).sum === 0)
     }
 
-  test("inputs that follow the clock: a batch without data where something may be due") {
+  test("a query whose watermark advances with the clock runs a no-data batch only if something may be due") {
     val input = Input(0, 3, idleAfter = Some(2), advances = true)
     val steps = Seq(says(0 -> 1001, 1 -> 1003)) ++ quiet(Seq.fill(14)(1): _*) ++ Seq(says(0 -> 1030)) ++
       quiet(Seq.fill(8)(3): _*) ++ Seq(says(0 -> 1016), says(1 -> 1070)) ++ quiet(1, 1, 1)
     for (query <- Seq(Windows(input, 0, 5, Vector.empty, byId = true), Distinct(input, 0))) {
       val one = Case(query, steps)
       assert(difference(one)(engine, Oracle.run) === None)
-      // Fewer than the clock has steps.
+      // Many steps of the clock run no batch.
       assert(Oracle.run(one).count(_.isEmpty) > 8)
     }
   }
 
-  /** On the left two rows of which one finds a match; then both sides go on far enough, and on the right a row is late. */
+  /** One of two left rows finds a match. Then both sides advance far enough, and a row on the right is late. */
   private val oneWithoutMatch = Seq(
     Step(1, Map(0 -> Seq(0 -> 1000, 1 -> 1001), 1 -> Seq(0 -> 1000))),
     Step(1, Map(0 -> Seq(0 -> 1200), 1 -> Seq(0 -> 1200))),
@@ -109,20 +109,20 @@ class FuzzSuite extends OracleComparison {
     Case(Join("left_outer", left, right, 0, 0, least = 0, most = 10), oneWithoutMatch)
 
   for (carrier <- Carrier.all)
-    test(s"regression: an outer join through $carrier on either side evicts, emits and drops as without") {
+    test(s"regression: an outer join evicts, emits and drops the same rows if its columns pass through $carrier") {
       val (left, right) = (Input(0, 0), Input(1, 0))
       val wanted = Oracle.run(outer(left, right))
       assert(wanted.flatten.exists(_.rows.exists(_.startsWith("1@"))) && wanted.flatten.exists(_.late > 0))
       assert(engine(outer(Through(left, carrier), Through(right, carrier))) === wanted)
     }
 
-  test("regression: a join side with a leftover mark goes by the watermark of the other, as in stock Spark") {
+  test("regression: a join side with a leftover mark uses the watermark of the other side, as in stock Spark") {
     val one = outer(Input(0, 0), Input(1, 0, leftover = true))
     assert(difference(one)(engine, Oracle.run) === None)
     assert(stock(engine(one)).map(_.map(_.rows)) === Oracle.run(one).map(_.map(_.rows)))
   }
 
-  test("regression: a table that is joined with itself has one watermark, as in stock Spark") {
+  test("regression: a common table expression joined with itself has one watermark, as in stock Spark") {
     val one = Case(SelfJoin("left_outer", Input(0, 0), 0, 0, least = 1, most = 10), oneWithoutMatch)
     assert(difference(one)(engine, Oracle.run) === None)
     assert(stock(engine(one)).map(_.map(_.rows)) === Oracle.run(one).map(_.map(_.rows)))
@@ -132,7 +132,7 @@ class FuzzSuite extends OracleComparison {
       actual: Case => Seq[Option[Oracle.Batch]],
       expected: Case => Seq[Option[Oracle.Batch]]): Seq[Oracle.Batch] = {
     val seen = seeds(seed, many, draw).map { from =>
-      // Code is generated for some: it is slow to compile, and has tests of its own.
+      // Only some cases run generated code: it is slow to compile, and has tests of its own.
       from -> withCode(if (from % 8 == 0) "CODEGEN_ONLY" else "NO_CODEGEN")(agreed(from, draw(from), actual, expected))
     }
     val batches = seen.flatMap(_._2).flatten
@@ -143,7 +143,7 @@ class FuzzSuite extends OracleComparison {
     batches
   }
 
-  /** Seeds from `seed` on; the few of a fixed seed are of cases that both emit rows and drop late ones, a fourth of all. */
+  /** Seeds from `seed` on. With a fixed seed only cases count that emit rows and drop late ones: a fourth of all. */
   private def seeds(seed: Int, many: Int, draw: Long => Case): Seq[Long] = {
     def telling(from: Long): Boolean = {
       val batches = Oracle.run(draw(from)).flatten
@@ -152,7 +152,7 @@ class FuzzSuite extends OracleComparison {
     Iterator.iterate(seed.toLong)(_ + 1).filter(fuzzing || telling(_)).take(many).toSeq
   }
 
-  /** The batches, if both have the same. */
+  /** The expected batches, if the actual ones are the same. */
   private def agreed(
       from: Long,
       drawn: Case,
@@ -160,7 +160,7 @@ class FuzzSuite extends OracleComparison {
       expected: Case => Seq[Option[Oracle.Batch]]): Option[Seq[Oracle.Batch]] = {
     val first = difference(drawn)(actual, expected)
     first.foreach { found =>
-      // At once, and not when the last case has been run.
+      // Printed at once, and not after the last case.
       println(s"seed $from: $found")
       val smallest = Shrink(drawn, shrinks)(difference(_)(actual, expected).nonEmpty)
       println(s"the smallest like it: ${difference(smallest)(actual, expected).getOrElse("comes and goes")}")

@@ -7,9 +7,9 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 import org.apache.spark.sql.functions._
 
-/** What the rule makes of a plan, kept as text in `jvm/src/test/resources/golden`.
+/** Plans as Tidemark's rule changes them, kept as text in `jvm/src/test/resources/golden`.
   *
-  * Written anew with `build/sbt -Dtidemark.golden=write "spark42/testOnly *GoldenPlanSuite"`.
+  * Write them again with `build/sbt -Dtidemark.golden=write "spark42/testOnly *GoldenPlanSuite"`.
   */
 class GoldenPlanSuite extends KeyedWatermarkTest {
   import testImplicits._
@@ -20,7 +20,7 @@ class GoldenPlanSuite extends KeyedWatermarkTest {
 
   private def near = expr("a = b AND tb >= ta AND tb <= ta + INTERVAL 15 MINUTES")
 
-  /** The plan of the last batch of a query, after both streams have come to `10:00` and then to `10:30` and `10:40`. */
+  /** The plan of a query's last batch, after both streams have reached `10:00`, and then `10:30` and `10:40`. */
   private def plan(query: (DataFrame, DataFrame) => DataFrame): SparkPlan = {
     val (left, a) = timed("ta", "0 seconds", "a")
     val (right, b) = timed("tb", "0 seconds", "b")
@@ -34,25 +34,25 @@ class GoldenPlanSuite extends KeyedWatermarkTest {
     last.get
   }
 
-  test("an outer join") {
+  test("the plan of an outer join matches its golden file") {
     check("outer_join", plan((a, b) => a.join(b, near, "left_outer")))
   }
 
-  test("an aggregation with a carried column") {
+  test("the plan of an aggregation with a carried column matches its golden file") {
     check(
       "carried_column",
       plan((a, b) => a.join(b, near).groupBy(window($"ta", "10 minutes"), $"tb").count()))
   }
 
-  test("an aggregation of one time, and deduplication by one of two") {
+  test("the plan of deduplication by one of two times matches its golden file") {
     check("deduplication", plan((a, b) => a.join(b, near).dropDuplicates("tb", "a")))
   }
 
-  test("a union of aggregations is what stock Spark makes of it") {
+  test("the plan of a union of aggregations differs from stock Spark's only in Tidemark's additions") {
     def counts(df: DataFrame, time: String) = df.groupBy(window(col(time), "10 minutes")).count()
     def text = normalized(plan((a, b) => counts(a, "ta").union(counts(b, "tb"))))
-    // What differs are the nodes that count late rows, the numbers (each aggregation has the watermark of its own input),
-    // when the next window is due, and that the watermark's operator does not cut the generated code.
+    // The differences are the nodes that count late rows, the watermarks (each aggregation has that of its own input),
+    // the time of the next due window, and that the operator of the watermark does not split the generated code.
     val (counting, others) = text.linesIterator.toSeq.partition(_.matches(".*(OperatorInput|LateRowsMetrics) .*"))
     assert(counting.size === 3)
     val ours = others.mkString("\n")
@@ -60,7 +60,7 @@ class GoldenPlanSuite extends KeyedWatermarkTest {
       .replaceAll("(Some\\()?\\d{13}\\)?", "MILLIS")
       .replaceAll("\\*\\(\\d+\\) ", "")
       .replaceAll(", (no|next) window due .*", "")
-      // Numbered from the top, where the node of the progress has some.
+      // Expression ids are numbered from the top, where the node for the progress takes some.
       .replaceAll("#\\d+", "#ID")
       .replaceAll("(?m)^[ :+-]+", "")
       .trim
@@ -80,7 +80,7 @@ class GoldenPlanSuite extends KeyedWatermarkTest {
 
   private def folder: Path = Paths.get(sys.props("tidemark.root"), "jvm/src/test/resources/golden")
 
-  /** Without what is another in every run: expression ids are counted from 1, and paths, ids and times of day are left out. */
+  /** Removes what differs in every run: expression ids are counted from 1, and paths, ids and hashes are replaced. */
   private def normalized(plan: SparkPlan): String = {
     val ids = collection.mutable.HashMap.empty[String, Int]
     val text = plan.treeString(verbose = true, addSuffix = false)

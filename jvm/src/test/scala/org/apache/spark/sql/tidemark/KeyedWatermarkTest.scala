@@ -18,11 +18,11 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamTest
 import org.apache.spark.sql.tidemark.query.{QueryLife, QueryWatermarks, RunningQueries}
 
-/** A session with Tidemark, and the words that its tests are written in. */
+/** A session with Tidemark, and helpers for its tests. */
 trait KeyedWatermarkTest extends StreamTest with Tiered {
 
-  /** Whether Spark generates code for plans. To compile it takes longer than most tests need it for, so only those that
-    * are about it ask for it; others run with both, by `withCode`.
+  /** Whether Spark generates code for plans. Compiling it takes longer than most tests do, so only a suite about it
+    * asks for it. Others run with both, by `withCode`.
     */
   protected def generatesCode: Boolean = false
 
@@ -71,19 +71,19 @@ trait KeyedWatermarkTest extends StreamTest with Tiered {
   protected def entry(checkpoint: File, batch: Long): WatermarkEntry =
     WholeEntry.decode(Files.readAllBytes(entryFile(checkpoint, batch).toPath))
 
-  /** Has checkpoints kept by the file manager of that class. */
+  /** Keeps checkpoints with a file manager of this class. */
   protected def keptBy(files: Class[_ <: CheckpointFileManager])(body: => Unit): Unit =
     withSQLConf(SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key -> files.getName)(body)
 
-  /** What the last batch that read rows has observed by that name. */
+  /** The observed metrics with this name of the last batch that read rows. */
   protected def observed(query: StreamExecution, name: String): Row =
     query.recentProgress.filter(_.numInputRows > 0).last.observedMetrics.get(name)
 
-  /** An error with what caused it, and what caused that. */
+  /** An error, its cause, the cause of that, and so on. */
   protected def causes(error: Throwable): Iterator[Throwable] =
     Iterator.iterate(error)(_.getCause).takeWhile(_ != null)
 
-  /** What stock Spark makes of it. */
+  /** The result of the body on stock Spark. */
   protected def stock[A](body: => A): A = {
     var result: Option[A] = None
     withSQLConf("spark.tidemark.enabled" -> "false") { result = Some(body) }
@@ -92,7 +92,7 @@ trait KeyedWatermarkTest extends StreamTest with Tiered {
 
   protected val generated = Seq("CODEGEN_ONLY", "NO_CODEGEN")
 
-  /** With code that is generated as a whole, or with none. */
+  /** Runs the body with whole-stage generated code, or with no generated code. */
   protected def withCode[A](mode: String)(body: => A): A = {
     var result = Option.empty[A]
     withSQLConf(

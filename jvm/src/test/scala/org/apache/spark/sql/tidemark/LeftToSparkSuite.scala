@@ -18,7 +18,7 @@ import org.apache.spark.sql.tidemark.query.{QueryLife, RunningQueries, Takeover,
 import org.apache.spark.sql.tidemark.report.Report
 import org.apache.spark.sql.tidemark.session.Compatibility
 
-/** What Tidemark leaves to Spark, and what must not run on as if it had. */
+/** Queries that Tidemark leaves to stock Spark, and queries that must fail instead. */
 class LeftToSparkSuite extends RefusalsTest {
   import testImplicits._
 
@@ -32,7 +32,7 @@ class LeftToSparkSuite extends RefusalsTest {
     SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE.key -> "false")
 
   for ((setting, value) <- leavesToSpark) {
-    test(s"$setting=$value leaves a query to Spark, which says so") {
+    test(s"$setting=$value leaves a query to stock Spark and logs a warning") {
       withSQLConf(setting -> value) {
         val ((left, a), (right, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
         val log = new LogAppender
@@ -40,7 +40,7 @@ class LeftToSparkSuite extends RefusalsTest {
           testStream(counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count"))(
             MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:15")),
             ProcessAllAvailable(),
-            // The greater of both watermarks, or the lesser.
+            // Results depend on the greater of both watermarks, or on the lesser.
             if (value == "max") CheckNewAnswer(("10:00", 1L), ("10:10", 1L)) else CheckNewAnswer(("10:00", 1L)),
             leftToSpark(setting, value)))
         val said = log.loggingEvents.filter(_.getMessage.getFormattedMessage.contains("left to Spark"))
@@ -49,9 +49,9 @@ class LeftToSparkSuite extends RefusalsTest {
       }
     }
 
-    test(s"$setting=$value, and a query is analysed as by Spark") {
+    test(s"$setting=$value makes the analysis of a query the same as on stock Spark") {
       val (_, events) = bare("ta")
-      // A second watermark, and a window on the column of the first.
+      // The query has a second watermark, and a window on the column of the first.
       def twice = {
         val times = events.withColumn("tb", $"ta").withWatermark("ta", "1 minute").withWatermark("tb", "1 minute")
         counted(times, "ta").queryExecution.analyzed.treeString.replaceAll("#\\d+L?|[0-9a-f-]{36}", "#")
@@ -64,7 +64,7 @@ class LeftToSparkSuite extends RefusalsTest {
       }
     }
 
-    test(s"$setting=$value, and a key that asks for more") {
+    test(s"$setting=$value rejects a watermark with a key") {
       withSQLConf(setting -> value) {
         val (stream, events) = bare("t")
         testStream(counted(keyed(events, "t", "orders").withWatermark("t", "1 minute"), "t"))(
@@ -74,7 +74,7 @@ class LeftToSparkSuite extends RefusalsTest {
     }
   }
 
-  test("a query with asynchronous progress tracking is left to Spark, and one that asks for more is refused") {
+  test("a query with asynchronous progress tracking is left to stock Spark, or refused if its watermark has a key") {
     withTempDir { checkpoint =>
       def start(df: DataFrame) = df.writeStream
         .format("noop")
@@ -98,7 +98,7 @@ class LeftToSparkSuite extends RefusalsTest {
     }
   }
 
-  test("a query that began with multipleWatermarkPolicy=max is left to Spark for ever: its checkpoint says so") {
+  test("a query that began with multipleWatermarkPolicy=max is left to stock Spark after a restart with min") {
     val policy = SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key
     val ((left, a), (right, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
     val counts = counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count")
@@ -118,7 +118,7 @@ class LeftToSparkSuite extends RefusalsTest {
     }
   }
 
-  test("with Tidemark switched off, Spark runs the query and nobody has a report") {
+  test("stock Spark runs a query without a report if Tidemark is disabled") {
     withSQLConf(TidemarkConf.Enabled.key -> "false") {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t").select($"count"))(
@@ -130,7 +130,7 @@ class LeftToSparkSuite extends RefusalsTest {
     }
   }
 
-  test("a setting that is none of its values") {
+  test("a setting with an unknown value is rejected") {
     withSQLConf(TidemarkConf.UnboundedJoin.key -> "sometimes") {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(
@@ -143,7 +143,7 @@ class LeftToSparkSuite extends RefusalsTest {
     assert(refused.getCondition === "TIDEMARK.INVALID_SETTING")
   }
 
-  test("a query without a watermark has nothing to do with the settings") {
+  test("a query without a watermark ignores invalid settings of Tidemark") {
     for (setting <- TidemarkConf.all) withSQLConf(setting.key -> "sometimes") {
       val (stream, events) = bare("t")
       testStream(events.dropDuplicates("id").select($"id"))(
@@ -153,7 +153,7 @@ class LeftToSparkSuite extends RefusalsTest {
     }
   }
 
-  test("a query that could not be taken over fails when it is planned") {
+  test("a query that Tidemark could not take over fails when it is planned") {
     val failure = new TidemarkException(TidemarkError.TakeoverFailed("q", "it was not to be"))
     def fail(run: UUID) = spark.sharedState.activeStreamingQueries.values.asScala.foreach {
       case query: MicroBatchExecution if query.runId == run =>
@@ -168,14 +168,14 @@ class LeftToSparkSuite extends RefusalsTest {
     }
   }
 
-  test("a query whose start nobody has seen fails when it is planned") {
+  test("a query whose start Tidemark did not see fails when it is planned") {
     afterTakeover(RunningQueries.finished(_, Report.json)) {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(AddData(stream, 1 -> at("10:00")), refusal("TAKEOVER_FAILED", "did not see"))
     }
   }
 
-  /** Does something to each run that starts in `body`, after Tidemark's own listener. */
+  /** Applies `change` to each run that starts in `body`, after Tidemark's own listener. */
   private def afterTakeover(change: UUID => Unit)(body: => Unit): Unit = {
     if (!spark.streams.listListeners().exists(_.isInstanceOf[TakeoverListener]))
       spark.streams.addListener(new TakeoverListener(spark, Report.json))
@@ -189,7 +189,7 @@ class LeftToSparkSuite extends RefusalsTest {
     finally spark.streams.removeListener(listener)
   }
 
-  test("a jar runs on its own Spark minor only, and on Java 17 or later") {
+  test("a jar runs only on its own Spark minor version, and on Java 17 or later") {
     val minor = BuildInfo.sparkMinor
     assert(Compatibility.problem(s"$minor.7", 17) === None)
     assert(Compatibility.problem(s"$minor.0-SNAPSHOT", 21) === None)
