@@ -21,13 +21,13 @@ object Tiers {
     // A query of one watermark stays as it was. Spark's own suites say so as well.
     "StockAggregationsSuite" -> Seq("tumbling windows", "session windows, in append", "windows of windows, directly"),
     "StockOperatorsSuite" -> Seq(
-      "deduplication by the time",
+      "deduplication by event time",
       "deduplication within the watermark",
       "a limit,",
-      "windows of a stream in union with itself",
-      "groups with a state and event-time timeouts",
-      "a state for each group"),
-    "StockRunsSuite" -> Seq("Trigger.AvailableNow, windows in append mode"),
+      "windows of a union of a stream with itself",
+      "flatMapGroupsWithState",
+      "mapGroupsWithState"),
+    "StockRunsSuite" -> Seq("windows in append mode with Trigger.AvailableNow"),
     "EqualWatermarksJoinSuite" -> Seq(
       "two streams joined by a time range (left_outer)",
       "two streams joined by windows (left_semi) match stock Spark, in append mode"),

@@ -12,32 +12,32 @@ class StockAggregationsSuite extends StockComparison {
     sameAsStock("sliding windows", mode)(_.groupBy(window($"t", "10 minutes", "4 minutes")).agg(sum("id")))
   }
 
-  sameAsStock("grouping by the time itself")(_.groupBy($"t").count())
+  sameAsStock("grouping by the event time itself")(_.groupBy($"t").count())
 
   for (mode <- Seq("append", "complete"))
     sameAsStock("session windows", mode)(_.groupBy(session_window($"t", "3 minutes"), $"id").count())
 
-  sameAsStock("session windows of various gaps")(
+  sameAsStock("session windows with different gaps")(
     _.groupBy(session_window($"t", when($"id" === 1, "5 minutes").otherwise("1 minute")), $"id").count())
 
-  sameAsStock("grouping by something that is not time", "update")(_.groupBy($"id").agg(max("t")))
+  sameAsStock("grouping by a column that is not event time", "update")(_.groupBy($"id").agg(max("t")))
 
-  sameAsStock("one group of all", "complete")(_.agg(count("*"), max("t")))
+  sameAsStock("one group of all rows", "complete")(_.agg(count("*"), max("t")))
 
-  sameAsStock("windows of a time that is not event time", "update")(
+  sameAsStock("windows of a time column that is not event time", "update")(
     _.withColumn("later", $"t" + expr("INTERVAL 1 HOUR")).groupBy(window($"later", "10 minutes")).count())
 
   sameAsStock("distinct rows")(_.select(date_trunc("minute", $"t").as("minute"), $"t").distinct())
 
-  sameAsStock("windows and a filter behind them")(
+  sameAsStock("a filter after windows")(
     _.groupBy(window($"t", "10 minutes")).count().where($"count" > 2).select($"window.start", $"count"))
 
-  sameAsStock("rollup of windows", "update")(_.rollup(window($"t", "10 minutes"), $"id").count())
+  sameAsStock("a rollup of windows", "update")(_.rollup(window($"t", "10 minutes"), $"id").count())
 
   sameAsStock("sorted and limited windows", "complete")(
     _.groupBy(window($"t", "10 minutes")).count().orderBy($"count".desc, $"window.start").limit(3))
 
-  sameAsStock("windows of windows, by the time of a window")(
+  sameAsStock("windows of windows, by window_time")(
     _.groupBy(window($"t", "5 minutes"), $"id")
       .count()
       .groupBy(window(window_time($"window"), "15 minutes"))
@@ -46,7 +46,7 @@ class StockAggregationsSuite extends StockComparison {
   sameAsStock("windows of windows, directly")(
     _.groupBy(window($"t", "5 minutes"), $"id").count().groupBy(window($"window", "15 minutes")).agg(sum("count")))
 
-  sameAsStock("three aggregations one after the other")(
+  sameAsStock("three chained aggregations")(
     _.groupBy(window($"t", "1 minute"), $"id")
       .count()
       .groupBy(window($"window", "5 minutes"), $"id")

@@ -24,7 +24,7 @@ trait StockComparison extends RecordedRuns {
       history: History = wandering(1),
       conf: Seq[(String, String)] = Nil,
       saying: Seq[String] = Nil)(query: DataFrame => DataFrame): Unit =
-    test(s"$name, in $mode mode")(withSQLConf(conf: _*) {
+    test(s"stock Spark and Tidemark agree on $name, in $mode mode")(withSQLConf(conf: _*) {
       val expected = stock(run(mode, history, query))
       // Nothing is compared where nothing happens.
       assert(expected.exists(batch => batch.rows.nonEmpty || batch.operators.exists(_.late > 0)))

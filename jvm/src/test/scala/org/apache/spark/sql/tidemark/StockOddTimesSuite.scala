@@ -20,20 +20,20 @@ class StockOddTimesSuite extends StockComparison {
   private val around1970 = newYear(1969)
   private val year9999 = newYear(9998)
 
-  for ((times, history) <- Seq("some null" -> someNull, "before 1970" -> before1970, "around 1970" -> around1970))
+  for ((times, history) <- Seq("with nulls" -> someNull, "before 1970" -> before1970, "around 1970" -> around1970))
     sameAsStock(s"windows of times $times", "update", history)(_.groupBy(window($"t", "10 minutes"), $"id").count())
 
-  for ((times, history) <- Seq("some null" -> someNull, "around 1970" -> around1970, "in 9999" -> year9999))
+  for ((times, history) <- Seq("with nulls" -> someNull, "around 1970" -> around1970, "in 9999" -> year9999))
     sameAsStock(s"windows of times $times", "append", history)(_.groupBy(window($"t", "10 minutes")).count())
 
-  for ((times, history) <- Seq("all null" -> allNull, "some null before 1970" -> withNulls(before1970)))
+  for ((times, history) <- Seq("that are all null" -> allNull, "with nulls before 1970" -> withNulls(before1970)))
     sameAsStock(s"deduplication by times $times", "append", history)(_.dropDuplicates("id", "t"))
 
-  for ((times, history) <- Seq("some null" -> someNull, "around 1970" -> around1970, "in 9999" -> year9999))
+  for ((times, history) <- Seq("with nulls" -> someNull, "around 1970" -> around1970, "in 9999" -> year9999))
     sameAsStock(s"deduplication within the watermark of times $times", "append", history)(
       _.dropDuplicatesWithinWatermark("id"))
 
-  test("a timestamp without time zone is refused in Spark's own words") {
+  test("a watermark on a timestamp without time zone is refused with Spark's own error") {
     def refusal: (String, String) = {
       val events = timed(MemoryStream[Event]).withColumn("t", $"t".cast("timestamp_ntz"))
       val refused = intercept[AnalysisException](events.withWatermark("t", Delay).queryExecution.assertAnalyzed())
@@ -43,6 +43,6 @@ class StockOddTimesSuite extends StockComparison {
     assert(refusal._1 === "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE")
   }
 
-  sameAsStock("a timestamp without time zone beside the event time")(
+  sameAsStock("grouping by a timestamp without time zone beside the event time")(
     _.withColumn("local", $"t".cast("timestamp_ntz")).groupBy(window($"t", "10 minutes"), $"local").count())
 }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.tidemark.Histories._
 class StockRunsSuite extends StockComparison {
   import testImplicits._
 
-  // In one of them nothing is new.
+  // One run has no new rows.
   private val history = wandering(9, steps = 6).patch(3, Seq(Nil), 0)
 
   private def runs(mode: String, trigger: Trigger, query: DataFrame => DataFrame): Seq[BatchRun] = {
@@ -29,7 +29,7 @@ class StockRunsSuite extends StockComparison {
     batches
   }
 
-  // Deprecated, and there.
+  // Trigger.Once is deprecated, but still there.
   @nowarn("cat=deprecation")
   private val once = Trigger.Once()
 
@@ -39,7 +39,7 @@ class StockRunsSuite extends StockComparison {
     ("deduplication", "append", _.dropDuplicates("id", "t")))
 
   for ((name, trigger) <- Seq("Once" -> once, "AvailableNow" -> Trigger.AvailableNow()); (what, mode, query) <- queries)
-    test(s"Trigger.$name, $what in $mode mode") {
+    test(s"stock Spark and Tidemark agree on $what in $mode mode with Trigger.$name") {
       val expected = stock(runs(mode, trigger, query))
       assert(expected.flatMap(_.eventTime.get("watermark")).distinct.size > 4)
       assert(expected.exists(_.rows.nonEmpty) && expected.exists(_.operators.exists(_.late > 0)))
