@@ -10,7 +10,7 @@ class NoDataBatchSuite extends TwoStreams {
   import testImplicits._
 
   test(
-    "what is new on either side of a join alone lets a batch without data run at the next trigger, and no further one") {
+    "new rows on only one side of a join cause one no-data batch at the next trigger, and no further batch") {
     val (left, a) = timed("ta", "0 seconds", "a")
     val (right, b) = timed("tb", "0 seconds", "b")
     def clockTime(column: String) = date_format(col(column), "HH:mm")

@@ -47,29 +47,29 @@ class PauseOfAllSuite extends SilenceTest {
   }
 
   private val moments = Seq[(String, Seq[StreamAction])](
-    "a pause of all" -> seconds(18),
-    "a pause of all with a restart in it" ->
+    "a pause of all devices" -> seconds(18),
+    "a pause of all devices with a restart in it" ->
       (seconds(9) ++ Seq(StopStream, Execute(_ => moveWithin(3600000)), StartStream()) ++ seconds(18)))
 
   for {
     (name, pause) <- moments
     onReturn <- Seq("hold", "catch_up")
-  } test(s"$name loses no rows of who lags: on_return $onReturn") {
+  } test(s"$name loses no row of a device that lags, with on_return=$onReturn") {
     val (stream, df) = perMinute(twelveSeconds.copy(idle = twelveSeconds.idle.copy(onReturn = Some(onReturn))))
     run(df)(allSay(stream, 0 to 9) ++ pause ++ returning(stream) ++ Seq(
       lost(0),
       originsAre("time" -> Some(millis("10:24")))): _*)
   }
 
-  // The watermark is at 11:09 before the first of them returns.
+  // The watermark is at 11:09 before the first device returns.
   for ((onReturn, rows) <- Seq("hold" -> 15, "catch_up" -> 15))
-    test(s"with when_all rise they are late, as the watermark has risen to the largest clock: on_return $onReturn") {
+    test(s"a pause of all devices with when_all=rise makes rows of returning devices late, with on_return=$onReturn") {
       val (stream, df) =
         perMinute(twelveSeconds.copy(idle = twelveSeconds.idle.copy(whenAll = Some("rise"), onReturn = Some(onReturn))))
       run(df)(allSay(stream, 0 to 9) ++ seconds(18) ++ returning(stream) :+ lost(rows.toLong): _*)
     }
 
-  test("a batch that ends a pause and is run again after a kill ends it again") {
+  test("after a kill, the rerun batch ends the pause of all devices again") {
     withTempDir { checkpoint =>
       val (stream, df) = perMinute(twelveSeconds)
       val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
@@ -89,7 +89,7 @@ class PauseOfAllSuite extends SilenceTest {
     }
   }
 
-  test("in a union the other input goes on, and after the pause nobody has fallen idle") {
+  test("a union advances with its other input during a pause, and no device is idle after the pause") {
     val (stream, df) = readings
     val (other, loud) = readings
     val both = withWatermark(df, "time", "0 seconds", twelveSeconds.copy(key = Some("devices")))
@@ -111,7 +111,7 @@ class PauseOfAllSuite extends SilenceTest {
             "loud" -> Some(millis("10:45")))): _*)
   }
 
-  test("triggers that are further apart than the idle time do not keep a dead device alive") {
+  test("a device without rows becomes idle even when triggers are farther apart than the idle time") {
     val (stream, df) = perMinute(twelveSeconds)
     val slowly = (1 to 5).flatMap(minute =>
       Seq(AddData(stream, (0 until 4).map(row(_, minute)): _*), AdvanceManualClock(20000)))

@@ -15,7 +15,7 @@ import org.apache.spark.sql.functions._
 class SilenceChangesSuite extends SilenceTest {
   import testImplicits._
 
-  // What a test's second start has found set it leaves set.
+  // Settings of a test's second start stay set, and are removed here.
   override protected def afterEach(): Unit = {
     TidemarkConf.all.foreach(conf => spark.conf.unset(conf.key))
     super.afterEach()
@@ -33,7 +33,7 @@ class SilenceChangesSuite extends SilenceTest {
 
   private def reached(time: String): StreamAction = originsAre("time" -> Some(millis(time)))
 
-  test("idle_after for the first time: silence of before counts, as the query was running") {
+  test("idle_after that is set for the first time also counts the time without rows before the restart") {
     val (stream, query) = splitByDevice
     run(query)(
       more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 24) ++
@@ -41,7 +41,7 @@ class SilenceChangesSuite extends SilenceTest {
         minutes(stream, 25 to 26) ++ Seq(reached("10:26")): _*)
   }
 
-  test("a shorter idle_after, and then none: all are waited for, and the watermark stays where it is") {
+  test("after idle_after is shortened and then removed, the watermark waits for all splits and does not go back") {
     val (stream, query) = splitByDevice
     run(query)(
       Seq(startWith(TidemarkConf.IdleAfter -> "1 hour")) ++ more(stream, "a" -> "10:00", "b" -> "10:05") ++
@@ -54,7 +54,7 @@ class SilenceChangesSuite extends SilenceTest {
   }
 
   test(
-    "on_return: a split that is left out until it has caught up stays so; the next one that comes back is waited for") {
+    "a change of on_return to hold applies to splits that return later, not to a split that is catching up") {
     val (stream, query) = splitByDevice
     run(query)(
       Seq(startWith(idle, TidemarkConf.OnReturnOfSplit -> "catch_up")) ++
@@ -62,14 +62,14 @@ class SilenceChangesSuite extends SilenceTest {
         more(stream, "b" -> "10:12") ++
         Seq(StopStream, startWith(idle, TidemarkConf.OnReturnOfSplit -> "hold")) ++
         minutes(stream, 25 to 26) ++ Seq(reached("10:26")) ++
-        // Now it has caught up, falls silent, and comes back behind.
+        // Split "b" has now caught up, becomes idle, and returns behind the watermark.
         more(stream, "b" -> "10:27") ++ minutes(stream, 28 to 40) ++ Seq(reached("10:40")) ++
         more(stream, "b" -> "10:30") ++ minutes(stream, 41 to 43) ++ Seq(reached("10:40")): _*)
   }
 
-  test("when_all: the last windows of an idle input close by the clock") {
+  test("the last windows of an idle input close by the clock after when_all is set to advance") {
     val (stream, df) = readings
-    // Near the clock, which begins at 0.
+    // The event time is near the clock, which begins at 0.
     val early = new Timestamp(5000)
     run(counted(df.withWatermark("time", "0 seconds")))(
       startWith(idle),
@@ -89,7 +89,7 @@ class SilenceChangesSuite extends SilenceTest {
       CheckNewAnswer(("00:00", 2L)))
   }
 
-  test("max_ahead: what has moved the watermark has moved it, the next row does not") {
+  test("max_ahead does not undo an earlier advance of the watermark, but ignores the next row too far ahead") {
     val (stream, df) = readings
     def ahead(minutes: Long) = new Timestamp(minutes * 60000)
     def comes(minutes: Long, reached: Long) =
@@ -102,7 +102,7 @@ class SilenceChangesSuite extends SilenceTest {
         comes(120, reached = 120): _*)
   }
 
-  test("at_join: an idle side that was waited for follows the other") {
+  test("an idle join side follows the other side after at_join is set to follow") {
     val (shown, a) = readings
     val (clicked, b) = readings
     val left = a.toDF("ad", "shown").withWatermark("shown", "0 seconds")
@@ -125,7 +125,7 @@ class SilenceChangesSuite extends SilenceTest {
 
   private def hourLater: StreamAction = Execute(_ => moveWithin(3600000))
 
-  test("while Spark alone ran nobody listened: none is idle for that when Tidemark is back") {
+  test("the time while Spark alone ran makes no input idle when Tidemark is enabled again") {
     val (loud, silent, query) = union
     run(query)(
       Seq(startWith(TidemarkConf.Enabled -> "true", idle), AddData(silent, "b" -> at("10:05"))) ++
@@ -136,7 +136,7 @@ class SilenceChangesSuite extends SilenceTest {
         Seq(second, CheckNewAnswer(("10:00", 2L), ("10:30", 5L))): _*)
   }
 
-  test("a run that ends before it has planned its first batch does not make silence of the time before it") {
+  test("a run that fails before its first batch does not turn the time before it into idle time") {
     val (loud, silent, query) = union
     run(query)(
       Seq(startWith(idle), AddData(silent, "b" -> at("10:05"))) ++ more(loud, "a" -> "10:00", "a" -> "10:35") ++ Seq(

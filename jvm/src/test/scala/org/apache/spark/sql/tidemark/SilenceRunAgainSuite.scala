@@ -63,14 +63,14 @@ class SilenceRunAgainSuite extends SilenceTest {
     stream -> counted(withWatermark(df, "time", "0 seconds", options.copy(splitBy = SplitBy($"device"))))
   }
 
-  sameAgain("a batch in which a split fell silent", ofDevices(tenSeconds)) { stream =>
+  sameAgain("a rerun batch in which a split became idle makes the same decision", ofDevices(tenSeconds)) { stream =>
     more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 21)
   }(entry => watermarks(entry) === Set(Watermark.At(millis("10:20"))) && entry.origins.head._2.splits.idle == 1) {
     stream =>
       more(stream, "a" -> "10:22") ++ Seq(CheckNewAnswer(("10:00", 2L), ("10:10", 9L)))
   }
 
-  sameAgain("a batch before a split falls silent", ofDevices(tenSeconds)) { stream =>
+  sameAgain("a rerun batch before a split becomes idle makes the same decision", ofDevices(tenSeconds)) { stream =>
     more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 15)
   }(entry => watermarks(entry) === Set(Watermark.At(millis("10:05"))) && entry.origins.head._2.splits.idle == 0) {
     stream =>
@@ -78,7 +78,7 @@ class SilenceRunAgainSuite extends SilenceTest {
   }
 
   sameAgain(
-    "a batch without data, as all had fallen silent",
+    "a rerun no-data batch after all splits became idle makes the same decision",
     ofDevices(tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("rise"))))) { stream =>
     more(stream, "a" -> "10:00", "a" -> "10:35", "b" -> "10:05") ++ seconds(10)
   }(entry => watermarks(entry) === Set(Watermark.Idle(Some(millis("10:35"))))) { stream =>
@@ -94,13 +94,13 @@ class SilenceRunAgainSuite extends SilenceTest {
 
   // Event times near the clock, which begins at 0.
   sameAgain(
-    "a batch in which an idle input advances by the clock",
+    "a rerun batch in which an idle input advances by the clock makes the same decision",
     whole(tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("advance"))))) {
     stream => Seq(AddData(stream, "a" -> early(0)), second, AdvanceManualClock(300000), AdvanceManualClock(310000))
   }(entry => watermarks(entry).head.millis.exists(reached => reached > 600000 && reached <= 611000)) { _ => Nil }
 
   sameAgain(
-    "a batch with a row that is too far ahead of the clock",
+    "a rerun batch with a row too far ahead of the clock makes the same decision",
     whole(WatermarkOptions(maxAhead = Some("90 minutes")))) {
     stream =>
       Seq(AddData(stream, "a" -> early(60)), second, AddData(stream, "a" -> early(70), "a" -> early(120)), second)

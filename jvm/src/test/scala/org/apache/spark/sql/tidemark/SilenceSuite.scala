@@ -20,12 +20,12 @@ class SilenceSuite extends SilenceTest {
     (loud, silent, a.withWatermark("time", "0 seconds").union(withWatermark(b, "time", "0 seconds", tenSeconds)))
   }
 
-  test("an input that is silent as a whole is left out of a union; what it says then is not late without need") {
+  test("a union leaves out an idle input, and waits for the input again when it returns") {
     val (loud, silent, both) = united
     isLeftOutWhileSilent(both, loud, silent)
   }
 
-  test("an operator without an event time does not go back when an idle input returns") {
+  test("the watermark of an operator without event time does not go back when an idle input returns") {
     val (loud, silent, both) = united
     run(both.select("device").limit(100))(
       Seq(AddData(loud, "a" -> at("10:35")), AddData(silent, "b" -> at("10:05")), second) ++ seconds(8) ++ Seq(
@@ -44,7 +44,7 @@ class SilenceSuite extends SilenceTest {
         CheckNewAnswer("b", "a", "b")): _*)
   }
 
-  test("an input that has never spoken is left out when its time has passed since the first batch") {
+  test("an input that never had a row is left out when its idle time has passed since the first batch") {
     val (loud, _, both) = united
     run(counted(both))(
       Seq(AddData(loud, "a" -> at("10:00"), "a" -> at("10:35")), second) ++ seconds(9) ++ Seq(
@@ -53,7 +53,7 @@ class SilenceSuite extends SilenceTest {
         CheckNewAnswer(("10:00", 1L))): _*)
   }
 
-  test("a session's setting reaches plain watermarks") {
+  test("a session's idle.after setting applies to plain watermarks") {
     withSQLConf("spark.tidemark.idle.after" -> "10 seconds") {
       val (loud, a) = readings
       val (silent, b) = readings
@@ -84,7 +84,7 @@ class SilenceSuite extends SilenceTest {
         seconds(8) ++ Seq(AddData(shown, "y" -> at("12:01")), second) ++ seconds(5) :+ CheckNewAnswer(): _*)
   }
 
-  test("with follow an idle side is as far as the other; when it returns it does not go back") {
+  test("an idle join side with at_join=follow has the other side's watermark, and does not go back when it returns") {
     val (shown, clicked, join) = joined(tenSeconds.copy(idle = tenSeconds.idle.copy(atJoin = Some("follow"))))
     run(join)(
       Seq(AddData(shown, "x" -> at("10:00"), "y" -> at("12:00")), AddData(clicked, "z" -> at("10:00")), second) ++
@@ -94,7 +94,7 @@ class SilenceSuite extends SilenceTest {
           CheckNewAnswer(),
           second,
           CheckNewAnswer(("x", null)),
-          // Late by what the side has followed to, and still late a batch later: the floor is kept.
+          // The row is late by the watermark that the side follows, and still late a batch later: the floor is kept.
           AddData(clicked, "y" -> at("11:59"), "y" -> at("12:02")),
           second,
           CheckNewAnswer(("y", "y")),
@@ -103,7 +103,7 @@ class SilenceSuite extends SilenceTest {
           CheckNewAnswer()): _*)
   }
 
-  test("an idle input that advances closes its last windows by the clock") {
+  test("the last windows of an idle input close by the clock with when_all=advance") {
     val (stream, df) = readings
     val options = tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("advance")))
     // Event times near the clock, which begins at 0.
@@ -117,7 +117,7 @@ class SilenceSuite extends SilenceTest {
       CheckNewAnswer(("00:00", 1L)))
   }
 
-  test("an input of nothing but null times falls silent") {
+  test("an input with only null event times becomes idle") {
     val (loud, nulls, both) = united
     def more(time: String) = Seq(AddData(loud, "a" -> at(time)), AddData(nulls, "b" -> null), second)
     run(counted(both))(

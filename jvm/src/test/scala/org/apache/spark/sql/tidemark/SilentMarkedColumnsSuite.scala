@@ -6,14 +6,14 @@ import io.tidemark.functions.withWatermark
 class SilentMarkedColumnsSuite extends SilenceTest with MarkedColumns {
   import testImplicits._
 
-  test("an input that is mapped may fall silent beside another one, and come back") {
+  test("a mapped input may become idle in a union and return") {
     val (silent, a) = readings
     val (loud, b) = readings
     val both = mapped(withWatermark(a, "time", "0 seconds", tenSeconds)).union(b.withWatermark("time", "0 seconds"))
     isLeftOutWhileSilent(both, loud, silent)
   }
 
-  test("a map over inputs of which one falls silent and comes back has a watermark that never goes back") {
+  test("the watermark of a map over a union never goes back when an input becomes idle and returns") {
     val (silent, a) = readings
     val (loud, b) = readings
     val both = withWatermark(a, "time", "0 seconds", tenSeconds).union(b.withWatermark("time", "0 seconds"))

@@ -23,7 +23,7 @@ class SilentSplitsSuite extends SilenceTest {
   private val rising =
     tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some("rise")))
 
-  test("a time-out alone closes windows, at the next trigger") {
+  test("an idle timeout alone closes windows at the next trigger") {
     val (stream, df) = readings
     run(counted(withWatermark(df, "time", "0 seconds", rising)))(
       more(stream, "a" -> "10:00", "a" -> "10:35", "b" -> "10:05") ++
@@ -34,7 +34,7 @@ class SilentSplitsSuite extends SilenceTest {
           Execute(query => assert(keyed(query).view.get.snapshot.decision.origins.values.forall(_.isIdle)))): _*)
   }
 
-  test("a silent split no longer holds the others back") {
+  test("an idle split no longer holds the watermark back") {
     val (stream, df) = readings
     run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))))(
       more(stream, "a" -> "10:00", "b" -> "10:05") ++
@@ -42,7 +42,7 @@ class SilentSplitsSuite extends SilenceTest {
         more(stream, "a" -> "10:25") ++ Seq(second, CheckNewAnswer(("10:00", 2L), ("10:10", 9L))): _*)
   }
 
-  test("a batch that takes longer than the idle time is no silence: it counts from the batch's end") {
+  test("idle time counts from the end of a batch, even if the batch takes longer than the idle time") {
     val (stream, df) = readings
     val slow = udf { (device: String) =>
       SilentSplitsSuite.within.getAndSet(() => ())()
@@ -66,7 +66,7 @@ class SilentSplitsSuite extends SilenceTest {
       allAreIdle(true))
   }
 
-  test("who is idle stays idle over a restart, and who was not has not become it") {
+  test("idle splits stay idle over a restart, and active splits stay active") {
     val (stream, df) = readings
     def idleAre(names: String*) = Execute { query =>
       val splits = keyed(query).view.get.snapshot.entry.origins.values.head.splits
@@ -82,7 +82,7 @@ class SilentSplitsSuite extends SilenceTest {
   }
 
   for ((setting, idle) <- Seq("false" -> 0, "true" -> 1))
-    test(s"the time in which a query was not running, also before a batch is run again; downtimeIsSilence=$setting") {
+    test(s"downtimeIsSilence=$setting decides whether downtime makes a split idle, also before a rerun batch") {
       withSQLConf(TidemarkConf.DowntimeIsSilence.key -> setting)(withTempDir { checkpoint =>
         val (stream, df) = readings
         val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
@@ -95,32 +95,32 @@ class SilentSplitsSuite extends SilenceTest {
         run(counted(marked))(
           Seq(start, AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second, second) ++
             Seq(Execute(query => first = keyed(query).view.get.snapshot.entry.batch + 1), StopStream) ++ later ++
-            // Nobody can tell whose rows wait in the first batch; in the second it is known that "b" had none.
+            // The splits of unread rows are unknown in the first batch; in the second, "b" is known to have had none.
             more(stream, "a" -> "10:30") ++ more(stream, "a" -> "10:31") ++ Seq(idleAre(idle), StopStream) ++
-            // As if it had been killed in its first batch.
+            // The checkpoint is as if the query had been killed in its first batch.
             Seq(Execute(_ => setBack(checkpoint, first))) ++ later ++ more(stream, "a" -> "10:32") ++
             more(stream, "a" -> "10:32") ++ Seq(idleAre(idle)) ++
-            // Now it has been silent while the query ran.
+            // Split "b" has now had no rows while the query ran.
             minutes(stream, 33 to 43) ++ Seq(idleAre(1)): _*)
       })
     }
 
   for ((rule, reached) <- Seq("hold" -> "10:26", "catch_up" -> "10:46"))
-    test(s"a split that comes back behind the watermark: $rule") {
+    test(s"a split that returns behind the watermark is treated by on_return=$rule") {
       val (stream, df) = readings
       val options = tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(onReturn = Some(rule)))
       run(counted(withWatermark(df, "time", "0 seconds", options)))(
         more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 22) ++
           more(stream, "a" -> "10:26") ++ Seq(originsAre("time" -> Some(millis("10:26")))) ++
-          // Late, and behind; the other goes on.
+          // The row of "b" is late and behind; "a" advances.
           more(stream, "b" -> "10:12") ++ more(stream, "a" -> "10:46") ++
           Seq(originsAre("time" -> Some(millis(reached)))) ++
-          // It has caught up, and holds in both cases.
+          // Split "b" has caught up, and holds the watermark in both cases.
           more(stream, "b" -> "10:50") ++ more(stream, "a" -> "11:00") ++ Seq(
             originsAre("time" -> Some(millis("10:50")))): _*)
     }
 
-  test("when all of an input is idle the report says so of each split") {
+  test("the report shows every split as idle when the whole input is idle") {
     val (stream, df) = readings
     val options = tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some("rise")))
     var told = Seq.empty[(Boolean, Int, Int)]
@@ -136,7 +136,7 @@ class SilentSplitsSuite extends SilenceTest {
     assert(told.filter(_._1).map { case (_, active, idle) => (active, idle) }.distinct === Seq((0, 2)))
   }
 
-  test("a watermark may have no time-out where the session's setting gives it one") {
+  test("a watermark with an idle time of none overrides the session's idle.after setting") {
     val (stream, df) = readings
     val never = WatermarkOptions(splitBy = SplitBy($"device"), idle = Idle("none"))
     withSQLConf("spark.tidemark.idle.after" -> "10 seconds") {
@@ -158,7 +158,7 @@ class SilentSplitsSuite extends SilenceTest {
     ()
   }
 
-  test("what is left of a listing is read before files that have come since, whose splits are waited for") {
+  test("the rest of a file listing is read before newer files, and the watermark waits for splits in newer files") {
     withTempDir { folder =>
       val files = folder.toPath
       addFile(files, 0, "b" -> "10:00")
@@ -173,7 +173,7 @@ class SilentSplitsSuite extends SilenceTest {
           triggered()
           addFile(files, 3, "b" -> "10:05")
         },
-        // One file, though two would be allowed and there are two.
+        // Spark reads one file, though two are allowed and two are there.
         AdvanceManualClock(60000),
         AdvanceManualClock(60000),
         originsAre("time" -> Some(millis("10:05"))),
@@ -183,14 +183,14 @@ class SilentSplitsSuite extends SilenceTest {
     }
   }
 
-  test("a backlog that an admission limit holds back is no silence") {
+  test("no split becomes idle while an admission limit holds back a backlog") {
     withTempDir { folder =>
       val files = folder.toPath
       val df = readFiles(files, most = 1)
       addFile(files, 0, "b" -> "10:00")
       for (number <- 1 to 5) addFile(files, number, "a" -> s"11:0$number")
       run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))))(
-        // Six batches a minute apart: the silent split is idle only when all has been read.
+        // Six batches run a minute apart: split "b" is idle only when all files have been read.
         Seq.fill(5)(AdvanceManualClock(60000)) ++ Seq(
           CheckNewAnswer(),
           originsAre("time" -> Some(millis("10:00"))),

@@ -11,7 +11,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /** What tasks bring to the driver. */
 class SplitAccumulatorSuite extends AnyFunSuite {
 
-  test("a task that runs twice changes nothing") {
+  test("a task that runs twice is counted once") {
     val times = MaxEventTimes.whole(50)
     val total = new SplitAccumulator(10)
     val (first, again) = (total.copy(), total.copy())
@@ -26,7 +26,7 @@ class SplitAccumulatorSuite extends AnyFunSuite {
     assert((total.value.size, total.value(0)) === ((1, 50L)))
   }
 
-  test("names that tasks write are those that the core reads, of any length") {
+  test("the core reads the split names that tasks write, whatever their length") {
     val buffer = new NameBuffer
     for (length <- Seq(0, 1, 126, 127, 128, 5000, 10000000)) {
       val text = "\u00e9" * (length / 2) + "x" * (length % 2)
@@ -39,7 +39,7 @@ class SplitAccumulatorSuite extends AnyFunSuite {
     }
   }
 
-  test("names that are too long together are told of, by name, wherever it was noticed") {
+  test("split names that are too long together are refused with the column's name, in a task or on the driver") {
     def named(name: String) = {
       val times = new MaxEventTimes(new SplitNameTable(most = 8))
       times.note(SplitNameTable.encode(Seq(Some(name))), 1L)
@@ -58,7 +58,7 @@ class SplitAccumulatorSuite extends AnyFunSuite {
       total.reset()
       assert(total.isZero && total.whole("time").isEmpty)
     }
-    // Too long only with what other tasks have brought.
+    // The names are too long only together with those of other tasks.
     driver.merge(task(named("efgh")))
     intercept[TidemarkException](driver.whole("time"))
   }

@@ -24,7 +24,7 @@ class SplitCostSuite extends SplitInputs {
 
   override protected def generatesCode: Boolean = true
 
-  test("100,000 splits in the first batch") {
+  test("a query may have 100,000 splits in its first batch") {
     val stream = MemoryStream[Int]
     val df = stream.toDF().select($"value".as("device"), timestamp_seconds($"value" % 1000 + 1000000).as("time"))
     testStream(counted(split(df, $"device")))(
@@ -41,7 +41,7 @@ class SplitCostSuite extends SplitInputs {
       })
   }
 
-  test("the watermark's operator is part of the generated code around it, with splits and without") {
+  test("the watermark operator is part of the generated code around it, with and without splits") {
     val (stream, df) = readings
     for ((marked, expected) <- Seq(
         df.withWatermark("time", "0 seconds") -> Seq("CodegenEventTimeWatermarkExec"),
@@ -56,7 +56,7 @@ class SplitCostSuite extends SplitInputs {
         })
   }
 
-  test("splits cost no Spark job") {
+  test("splits run no Spark job of their own") {
     def jobs(run: => Unit): Int = {
       val begun = new AtomicInteger
       val listener = new SparkListener {
@@ -77,12 +77,12 @@ class SplitCostSuite extends SplitInputs {
       ()
     }
     val theirs = jobs(stock(once(_.withWatermark("time", "0 seconds"))))
-    // The same batches, as both splits are heard in the same one.
+    // The batches are the same, because both devices have rows in the same batch.
     assert(theirs > 0 && jobs(once(_.withWatermark("time", "0 seconds"))) === theirs)
     assert(jobs(once(split(_, lit("all")))) === theirs)
   }
 
-  test("a batch's event times are told as Spark tells them: with splits and without, in generated code and in none") {
+  test("query progress has the same event times as in stock Spark, with and without splits or generated code") {
     val times = Seq("10:00", "10:07", "09:13", "11:59", "10:01").map(at)
     val rows = times.zipWithIndex.map { case (time, i) => ("a", new Timestamp(time.getTime + i * 17), i) } :+
       (("a", null, 9))
@@ -99,7 +99,7 @@ class SplitCostSuite extends SplitInputs {
     for (mode <- generated; mark <- marks) withCode(mode)(assert(told(mark) === theirs))
   }
 
-  test("a million splits take less than 64 MiB, with their names") {
+  test("a million splits and their names take less than 64 MiB") {
     val times = new MaxEventTimes
     for (number <- 0 until 1000000) times.note(SplitNameTable.encode(Seq(Some(s"device-$number"))), number.toLong)
     val splits = Splits.none.heard(times, 0L, 0L, OnReturn.Hold)

@@ -39,7 +39,7 @@ class SplitsSuite extends SplitInputs {
       }
     }
 
-  test("many splits in one batch, in several tasks, are each as far as their own rows") {
+  test("each of many splits in one batch, in several tasks, advances by its own rows only") {
     val (stream, df) = readings
     val rows = (0 until 5000).map(i => (s"d${i % 1000}", new Timestamp(millis("10:00") + i), i))
     testStream(counted(split(df.repartition(4), $"device")))(
@@ -51,7 +51,7 @@ class SplitsSuite extends SplitInputs {
       })
   }
 
-  test("a null event time is no event: it registers no split, and moves none") {
+  test("a row with a null event time adds no split and advances no split") {
     val (stream, df) = readings
     testStream(counted(split(df, $"device")))(
       AddData(stream, ("a", at("10:00"), 1), ("b", null, 1)),
@@ -62,10 +62,10 @@ class SplitsSuite extends SplitInputs {
       splitsAre("a" -> "10:00"))
   }
 
-  test("times before 1970 and in year 9999 are times, whatever the delay") {
+  test("event times before 1970 and in the year 9999 are kept, even with a very long delay") {
     val stream = MemoryStream[(String, String)]
     val df = stream.toDF().toDF("device", "text").select($"device", to_timestamp($"text").as("time"))
-    // Near the longest delay that Spark takes.
+    // The delay is near the longest that Spark accepts.
     val marked = withWatermark(df, "time", "286000 years", WatermarkOptions(splitBy = SplitBy($"device")))
     testStream(counted(marked))(
       AddData(stream, "old" -> "0001-01-01 00:00:00", "new" -> "9999-12-31 23:59:59"),
@@ -77,24 +77,24 @@ class SplitsSuite extends SplitInputs {
       })
   }
 
-  // What is asked for, and the names of the splits that come of it.
+  // Each has a kind of split, its expression, and the names of the resulting splits.
   private val keys = Seq[(String, Column, Set[String])](
     ("text", $"device", Set("a", "b", "null")),
-    ("a number", $"n", Set("1", "2")),
-    ("a long number", $"n".cast("long"), Set("1", "2")),
-    ("a short number", $"n".cast("short"), Set("1", "2")),
+    ("an integer", $"n", Set("1", "2")),
+    ("a long", $"n".cast("long"), Set("1", "2")),
+    ("a short", $"n".cast("short"), Set("1", "2")),
     ("a byte", $"n".cast("byte"), Set("1", "2")),
-    ("a fraction", -($"n" - 2).cast("double"), Set("1.0", "-0.0")),
+    ("a double", -($"n" - 2).cast("double"), Set("1.0", "-0.0")),
     ("a date", to_date($"time"), Set("2024-03-01")),
     (
-      "a time without a zone",
+      "a timestamp without time zone",
       date_trunc("hour", $"time".cast("timestamp_ntz")).cast("timestamp_ntz"),
       Set("2024-03-01 10:00:00", "2024-03-01 11:00:00")),
-    ("a length of time", expr("make_dt_interval(0, n)"), Set(1, 2).map(h => s"INTERVAL '0 0$h:00:00' DAY TO SECOND")),
+    ("an interval", expr("make_dt_interval(0, n)"), Set(1, 2).map(h => s"INTERVAL '0 0$h:00:00' DAY TO SECOND")),
     ("a decimal", ($"n" / 2).cast("decimal(10,2)"), Set("0.50", "1.00")),
-    ("a truth value", $"n" === 1, Set("true", "false")),
-    ("a time", date_trunc("hour", $"time"), Set("2024-03-01 10:00:00", "2024-03-01 11:00:00")),
-    ("bytes", $"device".cast("binary"), Set("61", "62", "null")),
+    ("a boolean", $"n" === 1, Set("true", "false")),
+    ("a timestamp", date_trunc("hour", $"time"), Set("2024-03-01 10:00:00", "2024-03-01 11:00:00")),
+    ("binary", $"device".cast("binary"), Set("61", "62", "null")),
     (
       "a struct",
       struct($"device", $"n"),
@@ -112,7 +112,7 @@ class SplitsSuite extends SplitInputs {
       }
     }
 
-  test("names of 10 MB, with line breaks, quotes and paths, are splits like any other, in a later run too") {
+  test("split names of 10 MB, with line breaks, quotes or paths, work like other names, also after a restart") {
     val names = Seq("\n\"'../%s\u0000".padTo(10000000, 'x'), "\u00e9" * 5000000, "")
     val (stream, df) = readings
     testStream(counted(split(df, $"device")))(
@@ -126,7 +126,7 @@ class SplitsSuite extends SplitInputs {
       originsAre("time" -> Some(millis("10:00"))))
   }
 
-  test("an expected split that no row can be of is refused where it is written") {
+  test("an expected split that no row can belong to is refused when the watermark is defined") {
     val (_, df) = readings
     def expecting(by: Column, text: String) =
       withWatermark(
@@ -156,14 +156,14 @@ class SplitsSuite extends SplitInputs {
       assert(expecting(by, text).isStreaming)
   }
 
-  test("a split without an order is refused where it is written") {
+  test("a split column of a type without an order is refused when the watermark is defined") {
     val (_, df) = readings
     val refused = intercept[TidemarkException](split(df, map($"device", $"n")))
     assert(refused.error.code === "INVALID_SPLITS")
     assert(refused.getMessage.contains("'time'") && refused.getMessage.contains("map<string,int>"))
   }
 
-  test("the function means something as a whole column only") {
+  test("the function tidemark_event_time is refused unless it is a whole column with valid options") {
     val (_, df) = readings
     for (wrong <- Seq(
         "year(tidemark_event_time(time, '{}')) AS y",
@@ -179,18 +179,18 @@ class SplitsSuite extends SplitInputs {
     }
   }
 
-  test("the split outlives pruning, filters on either side, and columns with odd names") {
+  test("the split column survives column pruning, filters before and after it, and unusual column names") {
     val (stream, df) = readings
     val odd = df.withColumnRenamed("device", "a device.`b`").filter($"n" > 0)
     val marked = withWatermark(odd, "time", "0 seconds", WatermarkOptions(splitBy = SplitBy(col("`a device.``b```"))))
     testStream(counted(marked.filter($"n" < 10).select("time")))(
       AddData(stream, ("a", at("12:00"), 1), ("b", at("10:00"), 1), ("c", at("09:00"), 20), ("d", at("08:00"), -1)),
       ProcessAllAvailable(),
-      // Of those that a later filter drops the split is heard, of those that an earlier one drops it is not.
+      // A split counts if a later filter drops its rows, and does not if an earlier filter drops them.
       splitsAre("a" -> "12:00", "b" -> "10:00", "c" -> "09:00"))
   }
 
-  test("both sides of a self-join go by the clocks of the one input") {
+  test("both sides of a self-join use the split clocks of the same input") {
     val (stream, df) = readings
     val marked = split(df, $"device")
     val twice = marked.as("l").join(marked.as("r"), expr("l.n = r.n AND l.time = r.time")).select("l.n")
@@ -201,7 +201,7 @@ class SplitsSuite extends SplitInputs {
       originsAre("time" -> Some(millis("10:00"))))
   }
 
-  test("more splits than are allowed are an error that names the column") {
+  test("more splits than are allowed cause an error that names the column") {
     withSQLConf("spark.tidemark.maxSplits" -> "3") {
       val (stream, df) = readings
       testStream(counted(split(df, $"device")))(
@@ -217,7 +217,7 @@ class SplitsSuite extends SplitInputs {
     }
   }
 
-  test("a query that is left to Spark cannot have splits") {
+  test("a query with splits that is left to Spark is refused") {
     withSQLConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max") {
       val (stream, df) = readings
       testStream(counted(split(df, $"device")))(
@@ -226,7 +226,7 @@ class SplitsSuite extends SplitInputs {
     }
   }
 
-  test("a watermark further down has the session's guard, whatever the one above it was told") {
+  test("a second watermark has the session's maxAhead setting, whatever max_ahead the first watermark has") {
     withSQLConf("spark.tidemark.maxAhead" -> "1 day") {
       val (stream, df) = readings
       val options = WatermarkOptions(splitBy = SplitBy($"device"), maxAhead = Some("none"))
@@ -241,7 +241,7 @@ class SplitsSuite extends SplitInputs {
     }
   }
 
-  test("an event time too far ahead moves no clock, and is counted; with the setting, of a plain watermark too") {
+  test("an event time too far ahead advances no clock and is counted, also for a plain watermark") {
     withSQLConf("spark.tidemark.maxAhead" -> "1 day") {
       val (stream, df) = readings
       for (marked <- Seq(df.withWatermark("time", "0 seconds"), split(df, $"device")))

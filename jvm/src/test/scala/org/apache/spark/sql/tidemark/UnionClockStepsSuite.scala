@@ -34,7 +34,7 @@ class UnionClockStepsSuite extends SilenceTest {
 
   private val tenMinutes = window($"time", "10 minutes")
 
-  test("of a window above a union one batch runs when the window ends") {
+  test("one no-data batch runs when a window after a union ends") {
     val ((left, a), (right, b)) = (readings, readings)
     val both = withWatermark(a, "time", "0 seconds", advancing).union(withWatermark(b, "time", "0 seconds", advancing))
     run(counted(both))(
@@ -43,7 +43,7 @@ class UnionClockStepsSuite extends SilenceTest {
         Seq(since(1), CheckNewAnswer(("00:00", 2L))) ++ quarterMinutes(40) ++ Seq(since(1)): _*)
   }
 
-  test("of a window that each input of a union has made one batch runs when the window ends") {
+  test("one no-data batch runs at the end of a window that each input of a union computes") {
     val ((left, a), (right, b)) = (readings, readings)
     run(windows(tenMinutes, tenMinutes)(a, b).groupBy("w").count().select(start, $"count"))(
       Seq(AddData(left, "a" -> early(5)), AddData(right, "b" -> early(5)), second, second, remember) ++
@@ -51,7 +51,7 @@ class UnionClockStepsSuite extends SilenceTest {
         Seq(since(1), CheckNewAnswer(("00:00", 2L))) ++ quarterMinutes(40) ++ Seq(since(1)): _*)
   }
 
-  test("where windows of two lengths meet, one batch runs when either ends") {
+  test("one no-data batch runs at the end of each window when a union has windows of two lengths") {
     val ((left, a), (right, b)) = (readings, readings)
     val both = windows(tenMinutes, window($"time", "4 minutes"))(a, b)
     run(both.groupBy("w").count().select(start, $"count"))(
