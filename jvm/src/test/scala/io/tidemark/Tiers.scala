@@ -61,13 +61,13 @@ object Tiers {
     "GroupStatesSuite" -> Seq("for late rows, timeouts and reads", "timers of transformWithState do not wait"),
     // Restarts and kills.
     "RestartSuite" -> Seq(
-      "what each origin has reached survives",
+      "the watermark of each input survives",
       "restarting before every step",
-      "that is run again does the same: an aggregation by a carried column",
-      "a batch with data that is run again does the same: splits",
-      "a batch with data that its sink passes over is not lost: a union of aggregations",
+      "gives the same result in an aggregation by a carried column",
+      "a batch with data gives the same result in a query with splits",
+      "a batch with data that the sink skips still takes effect in a union of aggregations",
       "while its entry was written",
-      "eight windows are over and out"),
+      "eight windows that have closed"),
     "CheckpointDamageSuite" -> Seq("cut off", "of another batch", "resumes from Spark's watermark"),
     "CheckpointTroubleSuite" -> Nil,
     "ManySplitsRestartSuite" -> Nil,
@@ -76,7 +76,7 @@ object Tiers {
       "that stock Spark began resumes",
       "stock Spark resumes from the minimum",
       "leaves Tidemark after a batch and returns resumes"),
-    "PlanChangesSuite" -> Seq("an origin that is added", "taken out", "change places: Spark", "split otherwise"),
+    "PlanChangesSuite" -> Seq("a watermark that is added", "is removed", "change places, Spark", "split differently"),
     // Splits and silence.
     "SplitsSuite" -> Seq(
       "lags behind",

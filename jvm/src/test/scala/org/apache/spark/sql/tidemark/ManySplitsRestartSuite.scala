@@ -45,7 +45,7 @@ class ManySplitsRestartSuite extends TwoStreams {
   }
 
   for ((what, share) <- Seq("before" -> 0, "while" -> 2))
-    test(s"killed $what the changes of a batch were written, it goes on as if nothing had been") {
+    test(s"a query that is killed $what it writes the changes of a batch continues as if it had not been killed") {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)

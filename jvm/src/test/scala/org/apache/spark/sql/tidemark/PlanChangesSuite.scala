@@ -26,7 +26,7 @@ class PlanChangesSuite extends TwoStreams {
     check(recorder)
   }
 
-  test("a new key is a new origin, which begins at the least that the others had reached") {
+  test("a watermark with a new key starts at the lowest of the other watermarks") {
     def query(key: String)(in: Inputs) = counted(marked(in.plain, key), "ta").union(counted(in.b, "tb"))
     changed(query("x"), query("y"))(_.step(1 -> "12:00")(1 -> "10:31"))(_.step(1 -> "11:00")(1 -> "10:35")) { run =>
       // That `x` was at 12:00 is not forgotten: it may get its name back.
@@ -35,7 +35,7 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
-  test("and gets back what it had reached with its old name") {
+  test("a watermark that gets its old key back resumes where it was under that key") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -56,7 +56,7 @@ class PlanChangesSuite extends TwoStreams {
   private def above(keys: (String, String)*)(in: Inputs): DataFrame =
     counted(keys.foldLeft(in.plain) { case (df, (key, delay)) => marked(df, key, delay) }, "ta")
 
-  test("an origin that is added begins at the least that the others had reached") {
+  test("a watermark that is added to a query starts at the lowest of the other watermarks") {
     changed(above("x" -> "0 seconds"), above("x" -> "0 seconds", "y" -> "1 hour"))(_.step(1 -> "10:31")())(
       _.step(1 -> "10:50")(),
       _.step(1 -> "12:01")()) { run =>
@@ -65,7 +65,7 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
-  test("an origin that is taken out is waited for no more") {
+  test("a watermark that is removed from a query no longer holds the other watermarks back") {
     changed(above("x" -> "0 seconds", "y" -> "1 hour"), above("x" -> "0 seconds"))(_.step(1 -> "11:00")())(
       _.step(1 -> "11:11")()) { run =>
       assert(minutes(watermarks(run)) === Map("x" -> "11:11", "y" -> "10:00"))
@@ -74,14 +74,14 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
-  test("origins with keys of their own may change places") {
+  test("watermarks with keys keep their values when they change places") {
     val (x, y) = ("x" -> "0 seconds", "y" -> "1 hour")
     changed(twice(x, y), twice(y, x))(_.step(1 -> "11:00")())(_.step(1 -> "11:30")()) { run =>
       assert(minutes(watermarks(run)) === Map("x" -> "11:30", "y" -> "10:30"))
     }
   }
 
-  test("those of the same name are told apart by their places") {
+  test("watermarks with the same name are told apart by their positions in the query") {
     def query(delays: String*)(in: Inputs) =
       counted(delays.map(delay => in.plain.withWatermark("ta", delay)).reduce(_ union _), "ta")
     changed(query("0 seconds", "1 hour"), query("1 hour", "0 seconds"))(_.step(1 -> "11:00")())(
@@ -91,7 +91,7 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
-  test("inputs that change places: Spark takes their state and offsets by place, Tidemark their watermarks by key") {
+  test("when inputs change places, Spark assigns state and offsets by position, and Tidemark watermarks by key") {
     def counts(in: Inputs) = Seq(counted(marked(in.plain, "x"), "ta"), counted(in.b, "tb"))
     changed(counts(_).reduce(_ union _), counts(_).reverse.reduce(_ union _))(_.step(1 -> "11:00")(1 -> "10:31"))(
       _.step(1 -> "11:11")(1 -> "10:41")) { run =>
@@ -104,7 +104,7 @@ class PlanChangesSuite extends TwoStreams {
 
   private def delayed(delay: String)(in: Inputs): DataFrame = counted(in.plain.withWatermark("ta", delay), "ta")
 
-  test("a longer delay holds the watermark where it is until rows have come that far") {
+  test("a longer delay holds the watermark where it is until event times exceed it by that delay") {
     changed(delayed("0 seconds"), delayed("1 hour"))(_.step(1 -> "11:00")())(
       _.step(1 -> "11:30", 1 -> "10:50", 1 -> "11:00")()) { run =>
       assert(minutes(watermarks(run)) === Map("ta" -> "11:00"))
@@ -112,7 +112,7 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
-  test("a shorter delay counts from the next row on") {
+  test("a shorter delay takes effect with the next row") {
     changed(delayed("1 hour"), delayed("0 seconds"))(_.step(1 -> "11:00")())(_.step()(), _.step(1 -> "10:30")()) {
       run =>
         assert(minutes(watermarks(run)) === Map("ta" -> "10:30"))
@@ -125,20 +125,20 @@ class PlanChangesSuite extends TwoStreams {
       withWatermark(in.plain, "ta", "0 seconds", WatermarkOptions(splitBy = SplitBy(by.map(col("a") % _)))),
       "ta")
 
-  test("split otherwise, an input keeps what it had reached and waits for none of its old splits") {
+  test("an input that is split differently keeps its watermark and waits for none of its old splits") {
     for (by <- Seq(Seq(3), Nil))
       changed(split(2), split(by: _*))(_.step(0 -> "11:00", 1 -> "10:31")())(_.step(0 -> "11:30")()) { run =>
         assert(minutes(watermarks(run)) === Map("ta" -> "11:30"), s"split by $by")
       }
   }
 
-  test("split for the first time, it keeps what it had reached") {
+  test("an input that is split for the first time keeps its watermark") {
     changed(split(), split(2))(_.step(0 -> "11:00")())(_.step(1 -> "10:31", 0 -> "11:30")(), _.step(1 -> "11:10")()) {
       run => assert(minutes(watermarks(run)) === Map("ta" -> "11:10"))
     }
   }
 
-  test("an expected split holds from now on, and one that is expected no more is still a split") {
+  test("a newly expected split holds the watermark, and a split that is no longer expected still counts as one") {
     def query(expected: Int*)(in: Inputs) = counted(
       withWatermark(
         in.plain,
@@ -154,7 +154,7 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
-  test("Spark refuses another number of inputs, and other keys of its state") {
+  test("Spark refuses a restart with a different number of inputs or different grouping keys") {
     for (after <- Seq[Inputs => DataFrame](
         in => counted(in.a, "ta").union(counted(in.b, "tb")),
         in => in.a.groupBy(window(col("ta"), "10 minutes").as("w"), col("a")).count().select("a", "w.start", "count")))

@@ -17,10 +17,10 @@ class RestartSuite extends TwoStreams {
     "a union of aggregations" -> unionOfCounts,
     "an outer join and an aggregation" -> outerJoinAndCounts,
     "an aggregation by a carried column" -> carriedColumn,
-    "a watermark after a join" -> redefinition,
-    "splits" -> splitInput)
+    "a query with a watermark after a join" -> redefinition,
+    "a query with splits" -> splitInput)
 
-  test("what each origin has reached survives") {
+  test("the watermark of each input survives a restart") {
     val (fast, a) = timed("fast", "0 seconds")
     val (slow, b) = timed("slow", "10 minutes")
     testStream(counted(a, "fast").union(counted(b, "slow")))(
@@ -30,7 +30,7 @@ class RestartSuite extends TwoStreams {
       originsAre("fast" -> Some(millis("12:00")), "slow" -> Some(millis("9:50"))),
       StopStream,
       StartStream(),
-      // Late by what `fast` had reached before the restart; `slow` moves on its own.
+      // The row of `fast` is late by the watermark before the restart; `slow` advances on its own.
       MultiAddData(fast, 2 -> at("11:30"))(slow, 2 -> at("10:20")),
       ProcessAllAvailable(),
       originsAre("fast" -> Some(millis("12:00")), "slow" -> Some(millis("10:10"))),
@@ -38,7 +38,7 @@ class RestartSuite extends TwoStreams {
   }
 
   for ((name, query) <- queries)
-    test(s"restarting before every step changes no batch: $name") {
+    test(s"restarting before every step changes no batch of $name") {
       val straight = new Inputs
       val expected = record("append", query(straight.a, straight.b), straight.wandering)
       assert(expected.exists(_.rows.nonEmpty))
@@ -77,16 +77,16 @@ class RestartSuite extends TwoStreams {
     }
 
   for ((name, query) <- queries; withoutData <- Seq(true, false)) {
-    val which = s"a batch ${if (withoutData) "without" else "with"} data"
+    val which = s"a ${if (withoutData) "no-data batch" else "batch with data"}"
 
-    test(s"$which that is run again does the same: $name") {
+    test(s"a rerun of $which gives the same result in $name") {
       runAgain(query, withoutData, firstSteps = 3)((_, _) => ()) { runs =>
         val Seq(first, again) = runs: @unchecked
         assert(again === first)
       }
     }
 
-    test(s"$which that its sink passes over is not lost: $name") {
+    test(s"$which that the sink skips still takes effect in $name") {
       runAgain(query, withoutData, firstSteps = 4) { (recorder, last) =>
         forget(recorder.checkpoint, "tidemark", last)
         recorder.passesOver = Set(last)
@@ -94,7 +94,7 @@ class RestartSuite extends TwoStreams {
     }
   }
 
-  test("sessions in complete mode do not tell of their state: a batch of theirs that is run again is run once") {
+  test("a rerun batch of session windows in complete mode runs only once") {
     withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false")(withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("complete", checkpoint)
@@ -118,7 +118,7 @@ class RestartSuite extends TwoStreams {
     "while its entry was written" -> cutEntry)
 
   for ((moment, kill) <- kills)
-    test(s"a batch that was killed $moment does the same again") {
+    test(s"a batch that was killed $moment gives the same result when it runs again") {
       withTempDir { checkpoint =>
         val inputs = new Inputs
         val recorder = new Recorder("append", checkpoint)
@@ -132,7 +132,7 @@ class RestartSuite extends TwoStreams {
     }
 
   for (withoutData <- Seq(true, false))
-    test(s"Spark's file sink, killed when it had taken a batch, with batches without data: $withoutData") {
+    test(s"Spark's file sink has the same rows after kills as without kills, with no-data batches: $withoutData") {
       withTempDir { folder =>
         def write(df: DataFrame, to: String)(history: Step*): File = {
           val checkpoint = new File(folder, s"$to-checkpoint")
@@ -149,7 +149,7 @@ class RestartSuite extends TwoStreams {
         def written(to: String) =
           spark.read.parquet(new File(folder, to).getCanonicalPath).collect().map(_.toString).sorted.toSeq
         withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> withoutData.toString) {
-          // At the end something later, twice, so that all that was before is out.
+          // Later rows come at the end, twice, so that all earlier windows are emitted.
           def steps(inputs: Inputs) = inputs.wandering ++ Seq("20:00", "21:00").map(t => inputs.step(0 -> t)(0 -> t))
           val straight = new Inputs
           write(carriedColumn(straight.a, straight.b), "straight")(steps(straight): _*)
@@ -167,9 +167,9 @@ class RestartSuite extends TwoStreams {
       }
     }
 
-  // With data, so that its tasks have rows to fail at.
+  // The batch has data, so that its tasks have rows to fail at.
   for (where <- Seq("a task", "the sink"))
-    test(s"a batch that fails in $where does the same when it is run again") {
+    test(s"a batch that fails in $where gives the same result when it runs again") {
       val straight = new Inputs
       val expected = record("append", carriedColumn(straight.a, straight.b), straight.wandering)
       assert(expected.flatMap(_.operators).map(_.late).sum > 0)
@@ -193,8 +193,9 @@ class RestartSuite extends TwoStreams {
       }
     }
 
-  // Hour by hour, `x` marks an input with data. The slowest input, 1, has reached 5:30 - 10 min after six runs, so of
-  // its hours 1, 2 and 4 are over, of the second's 1, 3 and 4, of the third's 2 and 3: eight of twelve.
+  // The table marks an input with data by `x`, hour by hour. The watermark of the slowest input, 1, is 5:30 - 10 min
+  // after six runs. Eight of twelve windows have closed: 1, 2 and 4 of the first input, 1, 3 and 4 of the second, and
+  // 2 and 3 of the third.
   //   run    1 2 3 4 5 6
   //   first  x x   x x
   //   second x   x x   x
@@ -225,13 +226,13 @@ class RestartSuite extends TwoStreams {
     batches
   }
 
-  test("runs of what is available, each with data on two of three inputs: eight windows are over and out") {
+  test("Trigger.AvailableNow runs, each with data on two of three inputs, emit the eight windows that have closed") {
     assert(
       rows(availableNow()) ===
         Seq("[0,1]", "[0,2]", "[0,4]", "[1,1]", "[1,3]", "[1,4]", "[2,2]", "[2,3]"))
   }
 
-  test("stock: runs of what is available, each with data on two of three inputs: no window is out") {
+  test("Trigger.AvailableNow runs, each with data on two of three inputs, emit no window in stock Spark") {
     val batches = stock(availableNow())
     assert(rows(batches) === Nil)
     assert(batches.last.eventTime("watermark") === "1970-01-01T00:00:00.000Z")

@@ -26,11 +26,11 @@ class RetriedTasksSuite extends KeyedWatermarkTest {
   }
 
   private val cases = Seq[(String, Column => Column, Column => Column)](
-    ("is tried again", RetriedTasksSuite.failingTask(_), identity),
+    ("is retried", RetriedTasksSuite.failingTask(_), identity),
     ("belongs to a stage that runs again", identity, RetriedTasksSuite.losingItsInput(_)))
 
   for ((which, read, add) <- cases)
-    test(s"what a task saw is counted once when it $which") {
+    test(s"the rows of a task are counted once when the task $which") {
       RetriedTasksSuite.disturbed.set(0)
       val stream = MemoryStream[(String, Timestamp, Int)]
       val marked = withWatermark(

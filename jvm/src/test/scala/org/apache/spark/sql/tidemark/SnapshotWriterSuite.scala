@@ -17,7 +17,7 @@ import org.apache.spark.sql.tidemark.log.{EntryFiles, SnapshotWriter}
 /** Snapshots that are written beside the queries' own threads. */
 class SnapshotWriterSuite extends KeyedWatermarkTest {
 
-  test("no query waits for the snapshot of another") {
+  test("no query waits for the snapshot of another query") {
     withTempDir { folder =>
       val conf = new Configuration
       conf.set(SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key, classOf[HangingFiles].getName)
