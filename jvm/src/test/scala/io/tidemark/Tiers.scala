@@ -43,11 +43,11 @@ object Tiers {
       "a full outer join of two deduplicated streams",
       "windows by a carried time match"),
     "MarkedColumnsSuite" -> Seq(
-      "outer join of a mapped side",
-      "inner join of a mapped side",
+      "outer join matches stock Spark with mapped rows",
+      "inner join with a mapped side",
       "rows are late on a mapped side",
       "a common table expression that is read twice",
-      "a mark that a table has brought along",
+      "mark that a table brings along",
       "a table that a stream has written"),
     "ClockStepsSuite" ->
       Seq(
@@ -56,7 +56,7 @@ object Tiers {
         "while deduplication has rows in state",
         "an AvailableNow query ends"),
     "StatelessOperatorsSuite" ->
-      Seq("sliding windows of one time", "windows and their time, through a union"),
+      Seq("sliding windows of one time", "a union of windows and window_time"),
     "RedefinitionSuite" -> Seq("after a join", "two watermarks on one stream"),
     "GroupStatesSuite" -> Seq("for late rows, timeouts and reads", "timers of transformWithState do not wait"),
     // Restarts and kills.

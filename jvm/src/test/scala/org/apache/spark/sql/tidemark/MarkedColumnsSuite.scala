@@ -14,12 +14,12 @@ class MarkedColumnsSuite extends RecordedRuns with MarkedColumns {
   private type Carrier = DataFrame => DataFrame
 
   private val carriers: Seq[(String, Carrier)] = Seq(
-    "a mapped side" -> mapped,
-    "a side out of exploded structs" -> { df =>
+    "mapped rows" -> mapped,
+    "exploded structs" -> { df =>
       val (id, time) = (df.columns.head, df.columns.last)
       df.selectExpr(s"explode(transform(array(1), i -> struct($time, $id, i))) AS e").select(s"e.$id", s"e.$time")
     },
-    "a side out of inlined structs" -> { df =>
+    "inlined structs" -> { df =>
       val (id, time) = (df.columns.head, df.columns.last)
       df.selectExpr(s"inline(array(struct($id, $time)))")
     })
@@ -55,21 +55,21 @@ class MarkedColumnsSuite extends RecordedRuns with MarkedColumns {
   private def timed(time: String): Carrier = _.withWatermark(time, "0 seconds")
 
   for ((name, carrier) <- carriers)
-    test(s"a left outer join of $name is that of stock Spark, of one and of two") {
+    test(s"a left outer join matches stock Spark with $name on one side or on both") {
       sameAsStock(joined("left_outer")(timed("ta").andThen(carrier), timed("tb")))
       sameAsStock(joined("left_outer")(timed("ta").andThen(carrier), timed("tb").andThen(carrier)))
     }
 
-  test("an inner join of a mapped side evicts as that of stock Spark") {
+  test("an inner join with a mapped side evicts the same state as stock Spark") {
     sameAsStock(joined("inner")(timed("ta").andThen(mapped), timed("tb")))
   }
 
-  test("a join of a stream that has only the schema of one with a watermark is that of stock Spark") {
+  test("a join matches stock Spark when one stream has only the schema of a stream with a watermark") {
     sameAsStock(joined("left_outer")(timed("ta"), df => marked(df, "tb")))
     sameAsStock(joined("left_outer")(df => marked(df, "ta"), timed("tb")))
   }
 
-  test("rows are late on a mapped side as on one that is not mapped") {
+  test("the same rows are late on a mapped side as on a side that is not mapped") {
     def late(left: Carrier) = {
       val (a, as) = keyedRows("a", "ta")
       val (b, bs) = keyedRows("b", "tb")
@@ -101,7 +101,7 @@ class MarkedColumnsSuite extends RecordedRuns with MarkedColumns {
     }
   }
 
-  test("a mark that a table has brought along is taken off by the watermark of another column, as in stock Spark") {
+  test("a watermark on another column removes the event-time mark that a table brings along, as in stock Spark") {
     sameAsStock {
       val events = MemoryStream[(Int, Timestamp, Timestamp)]
       val df = marked(events.toDF().toDF("k", "at", "seen"), "at").withWatermark("seen", "0 seconds")
@@ -111,7 +111,7 @@ class MarkedColumnsSuite extends RecordedRuns with MarkedColumns {
     }
   }
 
-  test("a table that a stream has written is united with a live input, whatever marks it brings along") {
+  test("a union of a table that a stream has written and a live input matches stock Spark, whatever marks are there") {
     sameAsStock {
       val (old, table) = keyedRows("k", "at")
       val (live, df) = keyedRows("k", "at")

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 class OptionsInTablesSuite extends MarkedColumns {
   import testImplicits._
 
-  test("options of a watermark are not in what a stream writes, and not taken from a table") {
+  test("a streaming or batch query writes no watermark options into a table") {
     withTempDir { folder =>
       val (events, df) = keyedRows("k", "t")
       val options = WatermarkOptions(key = Some("mine"), idle = Idle("1 hour"), maxAhead = Some("1 hour"))
@@ -29,7 +29,7 @@ class OptionsInTablesSuite extends MarkedColumns {
     }
   }
 
-  test("a plain watermark on a table that bears the options of another query has none of them") {
+  test("a plain watermark ignores the options of another query that are in the table's schema") {
     val left = new MetadataBuilder().putString(EventTimeOptions.KeyMetadata, "other").build()
     val schema = new StructType().add("t", "timestamp", nullable = true, left)
     withTempDir { folder =>

@@ -32,7 +32,7 @@ class RealTimeSuite extends StreamRealTimeModeSuiteBase with Tiered {
   private def run(df: DataFrame)(actions: StreamAction*): Unit =
     testStream(df, OutputMode.Update, Map.empty, new ContinuousMemorySink())(actions: _*)
 
-  test("a query with a watermark is left to Spark, and runs") {
+  test("a real-time query with a plain watermark is left to Spark and runs") {
     val (stream, times) = events
     run(times.withWatermark("time", "1 minute").select(date_format($"time", "HH")))(
       AddData(stream, at(0)),
@@ -44,7 +44,7 @@ class RealTimeSuite extends StreamRealTimeModeSuiteBase with Tiered {
       StopStream)
   }
 
-  test("one that asks for a watermark of its own is refused") {
+  test("a real-time query whose watermark has a key or splits is refused") {
     val (stream, times) = events
     val keyed = withWatermark(times, "time", "1 minute", WatermarkOptions(key = Some("k")))
     val split = withWatermark(times, "time", "1 minute", WatermarkOptions(splitBy = SplitBy(lit(1))))

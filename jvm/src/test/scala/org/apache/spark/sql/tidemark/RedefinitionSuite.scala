@@ -9,11 +9,11 @@ class RedefinitionSuite extends BatchComparison {
 
   private def near = expr("a = b AND tb >= ta - INTERVAL 15 MINUTES AND tb <= ta + INTERVAL 15 MINUTES")
 
-  // Rows come out of a join in an order of their own, none of them more than two hours behind.
+  // Rows of a join are emitted out of order, but none is more than two hours behind.
   private val Enough = "2 hours"
 
-  // An inner join gives out nothing when the streams have ended, and so nothing that moves a clock behind it.
-  sameAsBatch("after a join")((a, b, _) =>
+  // An inner join emits no row when the streams have ended, and so no row that advances a clock after the join.
+  sameAsBatch("a watermark may be set again after a join")((a, b, _) =>
     a.join(b, near, "full_outer")
       .select(coalesce($"ta", $"tb").as("t"))
       .withWatermark("t", Enough)
@@ -21,7 +21,7 @@ class RedefinitionSuite extends BatchComparison {
       .count()
       .select($"w.start", $"count"))
 
-  sameAsBatch("after a union")((a, b, c) =>
+  sameAsBatch("a watermark may be set again after a union")((a, b, c) =>
     a.union(b)
       .union(c)
       .select(($"ta" + expr("INTERVAL 1 MINUTE")).as("t"))
@@ -30,7 +30,7 @@ class RedefinitionSuite extends BatchComparison {
       .count()
       .select($"w.start", $"count"))
 
-  sameAsBatch("after windows")((a, _, _) =>
+  sameAsBatch("a watermark may be set again after windows")((a, _, _) =>
     a.groupBy(window($"ta", "5 minutes"), $"a")
       .count()
       .select($"window.start".as("t"), $"count")
@@ -39,7 +39,7 @@ class RedefinitionSuite extends BatchComparison {
       .agg(sum("count"))
       .select($"w.start", $"sum(count)"))
 
-  sameAsBatch("after windows, then a join with another stream")((a, b, _) =>
+  sameAsBatch("a watermark may be set again after windows and before a join with another stream")((a, b, _) =>
     a.groupBy(window($"ta", "5 minutes"), $"a")
       .count()
       .select($"window.end".as("t"), $"a")
@@ -47,7 +47,7 @@ class RedefinitionSuite extends BatchComparison {
       .join(b, expr("a = b AND tb >= t - INTERVAL 15 MINUTES AND tb <= t + INTERVAL 15 MINUTES"), "left_outer"))
 
   // ta: 10:00 and 10:30. tx: 11:00 and 10:10.
-  test("two watermarks on one stream: both columns stay event time") {
+  test("two watermarks on one stream keep both columns as event time") {
     val stream = MemoryStream[(Int, java.sql.Timestamp, java.sql.Timestamp)]
     val both = stream.toDF().toDF("id", "ta", "tx").withWatermark("ta", "0 seconds").withWatermark("tx", "5 minutes")
     def counts(time: String) =
@@ -66,12 +66,12 @@ class RedefinitionSuite extends BatchComparison {
       CheckNewAnswer(("ta", "10:30", 1L), ("tx", "11:00", 1L)))
   }
 
-  test("the watermark of a column may be taken back to a smaller delay") {
+  test("a second watermark on the same column may have a shorter delay") {
     val (stream, a) = timed("ta", "1 hour")
     testStream(a.withWatermark("ta", "0 seconds").groupBy(window($"ta", "10 minutes")).count().select($"count"))(
       AddData(stream, 1 -> at("10:00"), 2 -> at("10:30")),
       ProcessAllAvailable(),
-      // Counted from the output: the second one comes first.
+      // Watermarks are numbered from the output, so that the second one comes first.
       originsAre("ta" -> Some(millis("10:30")), "ta#1" -> Some(millis("9:30"))),
       CheckNewAnswer(1L))
   }

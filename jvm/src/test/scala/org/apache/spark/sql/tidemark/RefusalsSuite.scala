@@ -15,7 +15,7 @@ import org.apache.spark.sql.streaming.OutputMode
 class RefusalsSuite extends RefusalsTest {
   import testImplicits._
 
-  test("one key on two columns") {
+  test("a query that uses one key on two columns is refused") {
     val ((left, a), (_, b)) = (bare("ta"), bare("tb"))
     val union = counted(keyed(a, "ta", "orders").withWatermark("ta", "1 minute"), "ta")
       .union(counted(keyed(b, "tb", "orders").withWatermark("tb", "1 minute"), "tb"))
@@ -25,7 +25,7 @@ class RefusalsSuite extends RefusalsTest {
   private def countedBy(key: String)(df: DataFrame, delay: String = "0 seconds") =
     counted(keyed(df, "t", key).withWatermark("t", delay), "t").select($"count")
 
-  test("one key on two inputs with columns of one name") {
+  test("a query that uses one key on two inputs with the same column name is refused") {
     for (delay <- Seq("0 seconds", "1 minute")) {
       val ((left, a), (_, b)) = (bare("t"), bare("t"))
       val of = countedBy("orders") _
@@ -36,7 +36,7 @@ class RefusalsSuite extends RefusalsTest {
   }
 
   test(
-    "without a key columns of one name are two watermarks, and so is one input that is analyzed twice with its key") {
+    "two inputs with one column name have two watermarks, and so has a keyed input that is analyzed twice") {
     val ((left, a), (right, b)) = (bare("t"), bare("t"))
     def plain(df: DataFrame) = counted(df.withWatermark("t", "0 seconds"), "t").select($"count")
     testStream(plain(a).union(plain(b)))(
@@ -50,7 +50,7 @@ class RefusalsSuite extends RefusalsTest {
       originsAre("orders" -> Some(millis("10:00")), "orders#1" -> Some(millis("10:00"))))
   }
 
-  test("a key that reads like the name of another watermark") {
+  test("a key that equals the generated name of another watermark is refused") {
     val ((left, a), (_, b), (_, c)) = (bare("t"), bare("t"), bare("t"))
     val plain = Seq(a, b).map(df => counted(df.withWatermark("t", "0 seconds"), "t").select($"count"))
     testStream(plain.reduce(_.union(_)).union(countedBy("t#1")(c)))(
@@ -58,7 +58,7 @@ class RefusalsSuite extends RefusalsTest {
       refusal("DUPLICATE_KEY", "'t#1'", "column 't'"))
   }
 
-  test("a key that is no name") {
+  test("a blank key is refused") {
     val (_, a) = bare("t")
     for (key <- Seq("", " ")) {
       val error = intercept[TidemarkException](withWatermark(a, "t", "0 seconds", WatermarkOptions(key = Some(key))))
@@ -67,7 +67,7 @@ class RefusalsSuite extends RefusalsTest {
     }
   }
 
-  test("a split that is not one value of a row") {
+  test("a split expression that does not give one value for each row is refused") {
     val (_, a) = bare("t")
     for (split <- Seq(explode(array($"id")), explode(array($"id")).cast("string"), count("*"), max($"id").over())) {
       val error =
@@ -77,7 +77,7 @@ class RefusalsSuite extends RefusalsTest {
     }
   }
 
-  test("complete mode drops nothing and closes nothing, and the report says so") {
+  test("the report notes that complete mode drops no row and closes no window") {
     val (stream, df) = timed("t", "0 seconds")
     def notes(mode: OutputMode, codes: String*) = testStream(counted(df, "t").select($"count"), mode)(
       AddData(stream, 1 -> at("10:00")),
@@ -91,7 +91,7 @@ class RefusalsSuite extends RefusalsTest {
     notes(OutputMode.Update)
   }
 
-  test("a setting that there is not: the nearest is named, and the query does not start") {
+  test("a query with an unknown setting does not start, and the error names the nearest setting") {
     for ((key, nearest) <- Seq("spark.tidemark.idelAfter" -> "idle.after", "Spark.tidemark.maxsplits" -> "maxSplits")) {
       val (stream, df) = timed("t", "0 seconds")
       spark.conf.set(key, "1 minute")
@@ -102,7 +102,7 @@ class RefusalsSuite extends RefusalsTest {
     }
   }
 
-  test("a setting that reads like one in other words: that one is the nearest") {
+  test("an unknown setting is matched with the known setting that has similar words") {
     for ((key, nearest) <- Seq(
         "idleAfter" -> "idle.after",
         "idleafter" -> "idle.after",
@@ -116,7 +116,7 @@ class RefusalsSuite extends RefusalsTest {
           Some(s"spark.tidemark.$key" -> s"spark.tidemark.$nearest"))
   }
 
-  test("a value that a setting cannot have") {
+  test("a setting with an invalid value is reported with the values that it may have") {
     for ((key, value, said) <- Seq(
         ("idle.after", "soon", "is 'soon', but it must be none or a length of time above zero, such as 1 minute."),
         ("unboundedJoin", "no", "is 'no', but it must be spark, hold or refuse.")))
@@ -127,17 +127,17 @@ class RefusalsSuite extends RefusalsTest {
     assert(spark.sql("SELECT tidemark_settings()").head().isNullAt(0))
   }
 
-  test("a union whose inputs have their event time at different positions") {
+  test("a union whose inputs have event time at different column positions is refused") {
     val ((left, a), (_, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
     val times = a.select($"ta", ($"ta" + expr("INTERVAL 1 HOUR")).as("x")).union(b.select(lit(at("10:00")), $"tb"))
-    // Also where nobody uses the other time, so that it is not in the plan of a batch.
+    // The refusal also covers a query that does not use the other time, so that the time is not in a batch's plan.
     for (df <- Seq(times, counted(times, "ta")))
       testStream(df)(
         AddData(left, 1 -> at("10:00")),
         refusal("UNION_WATERMARK_POSITION", "'ta' at position 0", "input 1", "'tb'"))
   }
 
-  test("an input of a union without any event time is left out, and the report says so") {
+  test("a union leaves out an input without event time, and the report notes it") {
     val ((left, a), (right, b)) = (timed("ta", "0 seconds"), bare("tb"))
     testStream(counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count"))(
       MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:01")),
@@ -152,7 +152,7 @@ class RefusalsSuite extends RefusalsTest {
       })
   }
 
-  test("a union whose first input has no event time has none, as in Spark, and the report says so") {
+  test("a union has no event time if its first input has none, as in Spark, and the report notes it") {
     for (enabled <- Seq(true, false)) withSQLConf(TidemarkConf.Enabled.key -> enabled.toString) {
       val ((left, a), (right, b)) = (bare("ta"), timed("tb", "0 seconds"))
       val windows = counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count")
@@ -182,22 +182,22 @@ class RefusalsSuite extends RefusalsTest {
     (left, right, windows)
   }
 
-  test("a join side that is never closed: as in Spark, with a note") {
+  test("a join side that never evicts state runs as in Spark, and the report notes it") {
     val (left, right, windows) = unbounded()
     testStream(windows)(
       MultiAddData(left, 1 -> at("10:00"), 2 -> at("11:00"))(right, 1 -> at("9:00")),
       ProcessAllAvailable(),
       report { json =>
         val notes = json.get("notes")
-        // The right side's time goes nowhere behind the join.
+        // The right side's time is not used after the join.
         assert(notes.size === 1)
         assert(notes.get(0).get("code").asText === "UNBOUNDED_JOIN_SIDE")
         val message = notes.get(0).get("message").asText
         assert(message.contains("The left side of the join on a = b"))
-        // What is set already is no way out.
+        // The value that is already set is not offered as a fix.
         assert(message.endsWith(s"${TidemarkConf.UnboundedJoin.key} to hold or refuse."))
       },
-      // As in Spark the left side's time waits for the right input, though that closes nothing.
+      // The left side's time waits for the right input, as in Spark, although that evicts no state.
       CheckNewAnswer(),
       AddData(right, 1 -> at("9:30"), 2 -> at("9:30")),
       ProcessAllAvailable(),
@@ -205,7 +205,7 @@ class RefusalsSuite extends RefusalsTest {
       AddData(right, 9 -> at("10:30")),
       ProcessAllAvailable(),
       CheckNewAnswer(("10:00", 2L)),
-      // Row 1 comes out of the state once more, and is late behind the join: that is what the note is about.
+      // Row 1 is emitted from the state once more and is late after the join, which is what the note warns about.
       AddData(right, 1 -> at("10:45")),
       ProcessAllAvailable(),
       MultiAddData(left, 3 -> at("12:00"))(right, 9 -> at("12:00")),
@@ -213,7 +213,7 @@ class RefusalsSuite extends RefusalsTest {
       CheckNewAnswer(("11:00", 1L)))
   }
 
-  test("a join side that is never closed: what is behind it waits") {
+  test("windows after a join side that never evicts state do not close with unboundedJoin=hold") {
     withSQLConf(TidemarkConf.UnboundedJoin.key -> "hold") {
       val (left, right, windows) = unbounded()
       testStream(windows)(
@@ -226,7 +226,7 @@ class RefusalsSuite extends RefusalsTest {
     }
   }
 
-  test("a join side that is never closed: refused") {
+  test("a join side that never evicts state is refused with unboundedJoin=refuse") {
     withSQLConf(TidemarkConf.UnboundedJoin.key -> "refuse") {
       val (left, _, windows) = unbounded()
       testStream(windows)(

@@ -32,7 +32,7 @@ class SameEventTimeSuite extends OracleComparison {
   private val plans = told("plans", 100)
   private val shrinks = told("shrink", 60)
 
-  test(s"$plans plans from seed $seed: what is event time to stock Spark's operators is event time here") {
+  test(s"operators of $plans plans from seed $seed use the same event-time columns as in stock Spark") {
     val taken = (seed until seed + plans).flatMap { from =>
       val one = RandomCase.carried(from.toLong)
       val found = different(one.query)

@@ -36,7 +36,7 @@ class SameInputTwiceSuite extends RefusalsTest {
     counted(withWatermark(topic, "time", "0 seconds", WatermarkOptions(key = Some("orders"))), "time").select($"count")
   }
 
-  test("one topic that is loaded twice with one key is one input") {
+  test("a topic that is loaded twice with the same key and options counts as one input") {
     PartitionedLog.begin(partitions = 1)
     PartitionedLog.add(0, millis("10:00"))
     testStream(orders(5).union(orders(5)))(
@@ -45,7 +45,7 @@ class SameInputTwiceSuite extends RefusalsTest {
       originsAre("orders" -> Some(millis("10:00")), "orders#1" -> Some(millis("10:00"))))
   }
 
-  test("one topic that is loaded with other options under one key is two inputs, which is refused") {
+  test("a topic that is loaded twice with the same key and different options is refused as two inputs") {
     PartitionedLog.begin(partitions = 1)
     PartitionedLog.add(0, millis("10:00"))
     testStream(orders(5).union(orders(6)))(StartStream(), refusal("DUPLICATE_KEY", "'orders'", "2 watermarks"))

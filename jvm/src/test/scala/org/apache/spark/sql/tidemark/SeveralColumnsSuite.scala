@@ -13,7 +13,7 @@ class SeveralColumnsSuite extends KeyedWatermarkTest {
     (sa, sb, a.join(b, expr("a = b AND tb >= ta AND tb <= ta + INTERVAL 10 MINUTES")))
   }
 
-  test("joined rows are grouped by the window of one column and the time of the other") {
+  test("joined rows can be grouped by the window of one column and the time of the other") {
     val (sa, sb, df) = joined()
     val counts =
       df.groupBy(window($"ta", "10 minutes").as("w"), $"tb").count().select(start("w"), $"tb".cast("string"), $"count")
@@ -26,7 +26,7 @@ class SeveralColumnsSuite extends KeyedWatermarkTest {
       CheckNewAnswer(("10:00", "2024-03-01 10:05:00", 2L)))
   }
 
-  test("a window aggregation carries a second event-time column, by which the next one groups") {
+  test("a window aggregation carries a second event-time column, and the next aggregation groups by it") {
     val (sa, sb, df) = joined()
     val counts = df
       .groupBy(window($"ta", "10 minutes").as("wa"), $"tb")
@@ -43,7 +43,7 @@ class SeveralColumnsSuite extends KeyedWatermarkTest {
       CheckNewAnswer(("10:00", 1L), ("10:10", 1L)))
   }
 
-  test("a second watermark after a join") {
+  test("a second watermark after a join closes windows") {
     val (sa, sb, df) = joined()
     val counts = df
       .select($"a", $"tb".as("t"))
@@ -60,7 +60,7 @@ class SeveralColumnsSuite extends KeyedWatermarkTest {
       CheckNewAnswer(("10:00", 1L)))
   }
 
-  test("a second watermark after a window aggregation, where stock Spark emits nothing for ever") {
+  test("a second watermark after a window aggregation closes windows, where stock Spark never emits a row") {
     val (sa, a) = timed("ta", "0 seconds", "a")
     val counts = a
       .groupBy(window($"ta", "10 minutes"))
@@ -79,7 +79,7 @@ class SeveralColumnsSuite extends KeyedWatermarkTest {
       CheckNewAnswer(("10:00", 2L)))
   }
 
-  test("deduplication by one of two event-time columns") {
+  test("deduplication by one of two event-time columns drops the duplicates") {
     // No row is late.
     val (sa, sb, df) = joined(delay = "1 hour")
     testStream(df.dropDuplicates("tb").select(date_format($"tb", "HH:mm")))(
@@ -95,7 +95,7 @@ class SeveralColumnsSuite extends KeyedWatermarkTest {
       CheckNewAnswer("10:07"))
   }
 
-  test("several event-time columns through a limit") {
+  test("a limit keeps several event-time columns") {
     val (sa, sb, df) = joined()
     val counts = df
       .limit(3)
@@ -115,7 +115,7 @@ class SeveralColumnsSuite extends KeyedWatermarkTest {
       CheckNewAnswer(("10:40", "10:45", 1L)))
   }
 
-  test("deduplication within the watermark of the column that was declared last") {
+  test("deduplication within the watermark uses the column whose watermark was set last") {
     val (sa, sb, df) = joined()
     testStream(df.dropDuplicatesWithinWatermark("a").select($"a"))(
       MultiAddData(sa, 1 -> at("10:00"))(sb, 1 -> at("10:05"), 1 -> at("10:06")),

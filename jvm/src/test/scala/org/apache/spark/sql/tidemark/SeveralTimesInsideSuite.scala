@@ -31,7 +31,7 @@ class SeveralTimesInsideSuite extends RecordedRuns {
   private val all = Seq("[0]", "[1]", "[2]", "[3]")
 
   for ((earlier, later) <- Seq("t" -> "u", "u" -> "t"); fields <- Seq("t, u", "u, t"))
-    test(s"a struct is as old as its earliest event time: struct($fields), $earlier before $later") {
+    test(s"a struct is as old as its earliest event time, for struct($fields) with $earlier before $later") {
       assert(emitted(earlier, later) { df =>
         df.selectExpr("k", "t", s"struct($fields) AS s")
           .groupBy(window($"t", "10 minutes"), $"k", $"s").count()
@@ -41,7 +41,7 @@ class SeveralTimesInsideSuite extends RecordedRuns {
     }
 
   for (mode <- generated)
-    test(s"a struct inside a struct is as old as its event time ($mode)") {
+    test(s"a nested struct is as old as its earliest event time ($mode)") {
       withCode(mode) {
         assert(emitted("u", "t") { df =>
           df.selectExpr("k", "t", "struct(struct(u, k) AS a, t) AS s")
@@ -52,7 +52,7 @@ class SeveralTimesInsideSuite extends RecordedRuns {
       }
     }
 
-  test("a null beside a time in a struct does not make the struct young or old") {
+  test("a null beside an event time in a struct does not change the age of the struct") {
     val events = MemoryStream[(Int, Timestamp, Timestamp)]
     val df = events.toDF().toDF("k", "t", "u").withWatermark("t", "0 seconds").withWatermark("u", "0 seconds")
       .selectExpr("k", "t", "struct(u, t) AS s")
@@ -66,7 +66,7 @@ class SeveralTimesInsideSuite extends RecordedRuns {
   }
 
   for (earlier <- Seq("t", "u"); later = if (earlier == "t") "u" else "t")
-    test(s"an array of times is grouped by beside a time, which is carried at its own place: $earlier first") {
+    test(s"an aggregation that groups by an array of times and by a time carries both, with $earlier first") {
       assert(emitted(earlier, later) { df =>
         df.selectExpr("k", "t", "u", "array(struct(t)) AS times")
           .groupBy(window($"t", "10 minutes"), $"k", $"times", $"u").count()
@@ -81,7 +81,7 @@ class SeveralTimesInsideSuite extends RecordedRuns {
       if (earlier == "t") "u" else "t";
     by <- Seq("t", "u"))
     test(
-      s"a time inside a collected value and one that is grouped by are carried each as itself: $earlier first, by $by") {
+      s"a time in a collected value and a grouping time are carried separately, with $earlier first, by $by") {
       assert(emitted(earlier, later) { df =>
         df.groupBy(window($"t", "10 minutes"), $"u").agg(expr("collect_list(struct(t, k)) AS values"))
           .selectExpr("u", "inline(values)")

@@ -30,7 +30,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def largest[K](rows: Seq[(K, Long)]): Map[K, Long] = rows.groupMapReduce(_._1)(_._2)(math.max)
 
-  test("numbers keep the largest time of each") {
+  test("a table of numeric keys keeps the largest time of each key") {
     forAll(rows(number), minSuccessful(20)) { rows =>
       val clocks = new LongKeyMaxima(ClockLimits.Unlimited, "time")
       rows.foreach { case (key, millis) => clocks.note(key, millis) }
@@ -41,7 +41,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("texts keep the largest time of each") {
+  test("a table of text keys keeps the largest time of each key") {
     forAll(rows(text), minSuccessful(20)) { rows =>
       val clocks = new BytesKeyMaxima(ClockLimits.Unlimited, "time")
       rows.foreach { case (key, millis) => clocks.note(UTF8String.fromString(key), millis) }
@@ -58,13 +58,13 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private def places(hashes: Seq[Int]): Int = hashes.map(_ >>> 15).distinct.size
 
   test("numbers that collide in Fibonacci hashing are spread over the table") {
-    // Times the multiplier, which is odd, they are the smallest numbers.
+    // Each number times the multiplier, which is odd, is one of the smallest numbers.
     val inverse = BigInt(0x9e3779b97f4a7c15L).modInverse(BigInt(1) << 64).toLong
     val hashes = (0 until many).map(n => (KeyedHash.of(n * inverse) >>> 32).toInt)
     assert(places(hashes) > 0.7 * many)
   }
 
-  test("keys of which one word undoes the other in a hash without a key are spread over the table") {
+  test("keys whose words cancel each other out in an unkeyed hash are spread over the table") {
     val multiplier = 0x9e3779b97f4a7c15L
     val keys = (0 until many).map { n =>
       val known = 16L ^ n

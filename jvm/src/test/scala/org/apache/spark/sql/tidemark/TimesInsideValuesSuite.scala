@@ -7,7 +7,7 @@ class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
   import testImplicits._
 
   for ((name, value) <- Seq("max(struct(t, k))" -> "m.*", "collect_list(struct(t, k))" -> "inline(m)"))
-    test(s"a row that is on time is not lost further on where its time is inside a value: $name") {
+    test(s"a row that is on time is not dropped by a later operator when its event time is inside $name") {
       val (events, df) = keyedRows("k", "t")
       val latest = df.withWatermark("t", "0 seconds")
         .groupBy(window($"t", "10 minutes"), $"k").agg(expr(name).as("m"))
@@ -21,7 +21,7 @@ class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
       assert(rows(stock(record("append", latest.select($"k"), steps))).isEmpty)
     }
 
-  test("a time inside a struct that a join keeps is carried") {
+  test("an event time inside a struct is carried through a join") {
     val (left, a) = keyedRows("a", "ta")
     val (right, b) = keyedRows("b", "tb")
     val whole = a.withWatermark("ta", "0 seconds").select($"a", $"ta", struct($"a", $"ta").as("s"))
@@ -40,7 +40,7 @@ class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
     assert(rows(batches).filter(_ != "[9]") === Seq("[1]", "[2]", "[3]"))
   }
 
-  test("a time inside a value of which nobody can tell the age is noted at the start") {
+  test("a query gets a note when it keeps an event time inside a value of unknown age") {
     val (left, a) = keyedRows("a", "ta")
     val (_, b) = keyedRows("b", "tb")
     val whole = a.withWatermark("ta", "0 seconds").select($"a", $"ta", array(struct($"a", $"ta")).as("all"))
@@ -52,7 +52,7 @@ class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
       Execute(query => assert(keyed(query).view.get.notes.map(_.code) === Seq("TIME_INSIDE_STATE"))))
   }
 
-  test("a time inside what is grouped by, or one of several inside a struct, is followed too") {
+  test("an event time inside a grouping struct is carried to the next operator") {
     val (events, df) = keyedRows("k", "t")
     val grouped = df.withWatermark("t", "0 seconds").selectExpr("t", "struct(t, k) AS s")
       .groupBy(window($"t", "10 minutes"), $"s").count()
@@ -63,7 +63,7 @@ class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
     assert(rows(record("append", grouped, steps)) === Seq("[0]", "[1]", "[2]", "[3]"))
   }
 
-  test("the latest value, of which nobody takes the time out again, runs on a checkpoint of stock Spark") {
+  test("the largest struct whose event time no operator reads runs on a checkpoint of stock Spark") {
     withTempDir { checkpoint =>
       val (events, df) = keyedRows("k", "t")
       val latest = df.withWatermark("t", "0 seconds")

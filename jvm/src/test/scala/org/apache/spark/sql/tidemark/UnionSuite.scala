@@ -13,7 +13,7 @@ class UnionSuite extends RecordedRuns {
       .count()
       .select(lit(time), date_format($"window.start", "HH:mm"), $"count")
 
-  test("a fast stream does not wait for a slow one that it only shares a union with") {
+  test("a fast stream does not wait for a slow stream when both only share a union after aggregation") {
     val (fast, a) = timed("fast", "0 seconds")
     val (slow, b) = timed("slow", "0 seconds")
     testStream(counts(a, "fast").union(counts(b, "slow")))(
@@ -49,8 +49,8 @@ class UnionSuite extends RecordedRuns {
     (firstSteps(batches).filter(_._1.startsWith("[fast")), batches.map(_.operators.head.rows).max)
   }
 
-  test("a fast stream beside a slow one has the state and the latency that it has alone") {
-    // Quicker, and the same for all: a result comes out with the data of the step after.
+  test("a fast stream has the same state size and latency beside a slow stream as alone") {
+    // These settings are faster and the same for all runs: a result is emitted with the data of the next step.
     val quick =
       Seq(SQLConf.SHUFFLE_PARTITIONS.key -> "1", SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false")
     withSQLConf(quick: _*) {
@@ -65,7 +65,7 @@ class UnionSuite extends RecordedRuns {
     }
   }
 
-  test("behind a union a column is as far as its slowest input") {
+  test("the watermark after a union is that of the slowest input") {
     val (one, a) = timed("one", "0 seconds")
     val (two, b) = timed("two", "0 seconds")
     testStream(counts(a.union(b), "one"))(
@@ -78,7 +78,7 @@ class UnionSuite extends RecordedRuns {
   }
 
   // Where `plain` is empty, Spark takes it out of the plan of the batch, and the union of `ahead` and `plain` with it.
-  test("an input without event time that comes and goes does not move the watermark of another union") {
+  test("an input without event time that comes and goes does not change the watermark of another union") {
     val (ahead, a) = timed("ahead", "0 seconds")
     val (plain, _) = timed("plain", "0 seconds")
     val (one, b) = timed("one", "0 seconds")

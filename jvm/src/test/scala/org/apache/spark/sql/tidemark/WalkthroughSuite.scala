@@ -26,7 +26,7 @@ class WalkthroughSuite extends KeyedWatermarkTest {
 
   // Spark has one watermark, the minimum of both inputs: 9:40 after the first batch, 10:40 after the second. The
   // aggregation's is that of the join less the 2 minutes and 1 ms for which impressions wait.
-  test("stock: the join and all behind it go by one watermark") {
+  test("in stock Spark, a join and the operators after it use one watermark") {
     withSQLConf("spark.tidemark.enabled" -> "false") {
       val (impressions, clicks, df) = query()
       testStream(df)(
@@ -59,7 +59,7 @@ class WalkthroughSuite extends KeyedWatermarkTest {
   //   hands on 10:40.
   // Batch 3: impressions 11:30 - 20 min = 11:10; clicks 11:13 - 10 min = 11:03, closed impressions 11:00:59.999; the join
   //   hands on 11:00:59.999, and the hour from 10:00 is over: it had one impression.
-  test("keyed: each side of the join goes by its own watermark") {
+  test("in Tidemark, each side of a join uses its own watermark") {
     val (impressions, clicks, df) = query()
     def sides(left: String, leftClosed: Long, right: String, rightClosed: Long, out: Long) = Execute { q =>
       val levels = keyed(q).plannedBatch(q.lastExecution.currentBatchId).get.eviction

@@ -34,7 +34,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
   private def clock(time: Column) = date_format(time, "HH:mm")
 
   for (mode <- generated)
-    test(s"the watermark of the batch before, and what is late by it ($mode)") {
+    test(s"current_watermark and is_late use the watermark of the previous batch ($mode)") {
       withCode(mode) {
         val (stream, df) = timed("time", "10 minutes")
         testStream(df.select($"id", clock(expr("current_watermark()")), isLate($"time")))(
@@ -58,7 +58,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
       }
     }
 
-  test("each column has its own, at its place: behind a join not as far as the state is closed") {
+  test("current_watermark differs by column, and a join holds it back by its time range") {
     val (left, a) = timed("a", "0 seconds", "l")
     val (right, b) = timed("b", "0 seconds", "r")
     val within = expr("l = r AND b BETWEEN a - INTERVAL 5 MINUTES AND a + INTERVAL 5 MINUTES")
@@ -73,7 +73,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
       CheckNewAnswer(Row(2, "12:00", "12:00", "11:54")))
   }
 
-  test("by key, wherever the origin is") {
+  test("current_watermark with a key works on every input of the query") {
     val (left, a) = timed("a", "0 seconds")
     val (right, b) = timed("b", "0 seconds")
     val marked = b.withColumn("other", clock(currentWatermark("b")))
@@ -86,7 +86,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
       CheckNewAnswer(Row(3, "09:00")))
   }
 
-  test("of a window, its end") {
+  test("is_late and current_watermark of a window use the window's end") {
     val (stream, df) = timed("time", "0 seconds")
     val counted = df.groupBy(window($"time", "10 minutes").as("w")).count()
     testStream(counted.select($"count", isLate($"w"), clock(currentWatermark($"w"))), OutputMode.Update)(
@@ -96,7 +96,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
       CheckNewAnswer(Row(2, false, "12:00")))
   }
 
-  test("late rows go elsewhere, on time ones into the windows: the same as an operator there would drop") {
+  test("is_late selects the rows that an operator at the same place would drop") {
     val (stream, df) = timed("time", "0 seconds")
     testStream(df.filter(isLate($"time")).select($"id"))(
       AddData(stream, 1 -> at("12:00")),
@@ -107,7 +107,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
       CheckNewAnswer(2, 3))
   }
 
-  test("inside an aggregation, in SELECT and GROUP BY") {
+  test("is_late works inside an aggregation, in SELECT and in GROUP BY") {
     val (stream, df) = timed("time", "0 seconds")
     df.createOrReplaceTempView("readings")
     val counted =
@@ -119,7 +119,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
       CheckNewAnswer(Row(true, 2, 2)))
   }
 
-  test("counted by observe") {
+  test("observe counts late rows with is_late") {
     val (stream, df) = timed("time", "0 seconds")
     val counted = df.observe("late", count_if(isLate($"time")).as("rows"), max(currentWatermark()).as("at"))
     testStream(counted.select("id"))(
@@ -134,7 +134,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
       })
   }
 
-  test("generated code is the same for every batch") {
+  test("the generated code of is_late and current_watermark is the same for every batch") {
     val (stream, df) = timed("time", "0 seconds")
     val read = df.select($"id", isLate($"time"), currentWatermark($"time"))
     def code(query: StreamExecution) =
@@ -153,13 +153,13 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
       Execute(query => assert(code(query) === first)))
   }
 
-  test("in a batch query there is no watermark, and nothing is late") {
+  test("a batch query has no current_watermark and no late rows") {
     val df = Seq(at("12:00")).toDF("time").withWatermark("time", "0 seconds")
     checkAnswer(df.select(currentWatermark(), currentWatermark($"time"), isLate($"time")), Row(null, null, false))
     checkAnswer(df.agg(count_if(isLate($"time"))), Row(0))
   }
 
-  test("in foreachBatch it is read of the stream, and not of what is made of it there") {
+  test("is_late is computed in the stream, and is false for the DataFrame inside foreachBatch") {
     val (stream, df) = timed("time", "0 seconds")
     var seen = Seq.empty[Row]
     val query = df.withColumn("late", isLate($"time")).writeStream.foreachBatch { (batch: DataFrame, _: Long) =>
@@ -195,7 +195,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
     seen
   }
 
-  test("what foreachBatch does to its thread's job group changes nothing") {
+  test("a job group that foreachBatch sets on its thread does not change is_late or current_watermark") {
     val (stream, df) = timed("time", "0 seconds")
     val read = df.select(clock($"time"), isLate($"time"), clock(currentWatermark()))
     assert(batchesOf(read, stream, "12:00", "12:30", "11:00", "13:00")(_ => ()) === Seq(
@@ -205,7 +205,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
       Row("13:00", false, "12:30")))
   }
 
-  test("what foreachBatch does to its thread's job group does not let a row of the future through") {
+  test("a job group that foreachBatch sets on its thread does not disable max_ahead") {
     val stream = MemoryStream[(Int, Timestamp)]
     val shifted = stream.toDF().toDF("id", "time").withColumn("time", $"time" + expr("INTERVAL 100 YEARS") * $"id")
     val df = withWatermark(shifted.where("id >= 0"), "time", "0 seconds", WatermarkOptions(maxAhead = Some("1 hour")))
@@ -217,7 +217,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
     }
   }
 
-  test("what nobody has filled in fails, and answers nothing") {
+  test("is_late and current_watermark fail when no watermark has been filled in") {
     val time = Literal.create(at("12:00"), TimestampType)
     for (reading <-
         Seq[WatermarkExpression](IsLate(time, UUID.randomUUID()), CurrentWatermark(Nil, UUID.randomUUID()))) {
@@ -242,7 +242,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
     } finally query.stop()
   }
 
-  test("without a watermark at that place it is refused, by name") {
+  test("is_late and current_watermark are refused by name where there is no watermark") {
     val (stream, df) = timed("time", "0 seconds")
     val before = stream.toDF().toDF("id", "time")
     refused("NO_WATERMARK", "is_late(time)")(before.select($"time", isLate($"time")).withWatermark("time", "1 hour"))
@@ -258,7 +258,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
     assert(error.getMessage.contains("is_late takes an event-time column"))
   }
 
-  test("a query that is left to Spark has nothing to read") {
+  test("is_late is refused in a query that is left to Spark") {
     val (stream, df) = timed("time", "0 seconds")
     for ((key, value) <-
         Seq("spark.tidemark.enabled" -> "false", "spark.sql.streaming.multipleWatermarkPolicy" -> "max"))

@@ -38,13 +38,13 @@ class WatermarkOptionsSuite extends SilenceTest {
     maxAheadMillis = Some(86400000L),
     followsInJoins = true)
 
-  test("every option reaches the watermark that it is given to, and every setting those that have none") {
+  test("every option applies to its watermark, and every setting applies to watermarks without options") {
     def has(df: DataFrame)(check: OriginRules => Unit): Unit =
       run(counted(df))(
         second,
         Execute { query =>
           RunningQueries.get(query.runId).map(_.life) match {
-            // It has no rows, and so no batch.
+            // The query has no rows, and so no batch.
             case Some(QueryLife.Started(start, _)) => check(start.origins.get.all.head.rules)
             case other => fail(s"the query has not just started: $other")
           }
@@ -59,7 +59,7 @@ class WatermarkOptionsSuite extends SilenceTest {
     }
   }
 
-  test("lengths of time are Spark's intervals, in options and in settings: a month has 31 days") {
+  test("options and settings accept Spark's intervals as lengths of time, and a month has 31 days") {
     def idleAfter(text: String): Option[Option[Long]] = {
       val marked = withWatermark(readings._2, "time", "0 seconds", WatermarkOptions(idle = Idle(text)))
       marked.queryExecution.analyzed.collectFirst { case origin: EventTimeWatermark =>
@@ -75,7 +75,7 @@ class WatermarkOptionsSuite extends SilenceTest {
       assert(withClue(text)(TidemarkConf.IdleAfter.read(text)) === None)
   }
 
-  test("options that mean nothing are refused, by name") {
+  test("an option with an invalid value is refused by name") {
     val df = readings._2
     def refusal(options: WatermarkOptions): TidemarkError =
       intercept[TidemarkException](withWatermark(df, "time", "0 seconds", options)).error

@@ -21,7 +21,7 @@ class WindowEndsSuite extends KeyedWatermarkTest {
 
   private def grid(window: Column): Option[WindowGrid] = grid(times.select(window.as("w")))
 
-  test("the next end after any time is that of windows of any size, slide and start") {
+  test("the next window end after any time is found for windows of any size, slide and start") {
     val random = new Random(3)
     for (_ <- 1 to 40) {
       val slide = 1 + random.nextInt(1000).toLong
@@ -40,12 +40,12 @@ class WindowEndsSuite extends KeyedWatermarkTest {
     }
   }
 
-  test("a day that slides by a minute") {
+  test("a window of one day that slides by a minute ends every minute") {
     val found = grid(window($"t", "1 day", "1 minute")).get
     assert(found.next(5L) === Some(60000000L))
   }
 
-  test("windows that were renamed, and windows of windows") {
+  test("the ends of renamed windows and of windows of windows are known") {
     val hours = times.select(window($"t", "1 hour").as("a")).select($"a".as("b")).select($"b".as("c"))
     assert(grid(hours).flatMap(_.next(0L)) === Some(3600000000L))
     val ofHours = times.select(window($"t", "1 hour").as("a")).groupBy("a").count()
@@ -53,7 +53,7 @@ class WindowEndsSuite extends KeyedWatermarkTest {
     assert(grid(ofHours).flatMap(_.next(0L)) === Some(7200000000L))
   }
 
-  test("a union has the windows of all its inputs") {
+  test("a union has the window ends of all its inputs") {
     val both = grid(times.select(window($"t", "10 minutes").as("w")).union(times.select(window($"t", "15 minutes"))))
     assert(Seq(0L, 600L, 900L).map(_ * 1000000L).map(both.get.next) ===
       Seq(600L, 900L, 1200L).map(s => Some(s * 1000000L)))
@@ -62,13 +62,13 @@ class WindowEndsSuite extends KeyedWatermarkTest {
   private val hour = window($"t", "1 hour")
 
   for ((what, column) <- Seq(
-      "a window that is moved" -> struct($"w.start".as("start"), ($"w.end" + expr("INTERVAL 30 MINUTES")).as("end")),
-      "a window of another day" -> struct($"w.start".as("start"), ($"w.end" + expr("INTERVAL 1 DAY")).as("end")),
+      "a window with a moved end" -> struct($"w.start".as("start"), ($"w.end" + expr("INTERVAL 30 MINUTES")).as("end")),
+      "a window that ends a day later" -> struct($"w.start".as("start"), ($"w.end" + expr("INTERVAL 1 DAY")).as("end")),
       "a struct of two times" -> struct($"t".as("start"), $"t".as("end")),
-      "one window or another" -> when(minute($"t") > 5, $"w").otherwise(window($"t", "7 minutes")),
-      "a session" -> session_window($"t", "5 minutes"),
+      "a choice of two windows" -> when(minute($"t") > 5, $"w").otherwise(window($"t", "7 minutes")),
+      "a session window" -> session_window($"t", "5 minutes"),
       "a time" -> $"t"))
-    test(s"$what has no ends that are known, nor has a union with it") {
+    test(s"$what has no known window ends, and neither has a union with it") {
       val made = times.select($"t", hour.as("w")).select(column.as("w"))
       assert(grid(made) === None)
       if (what != "a time") assert(grid(times.select(hour.as("w")).union(made)) === None)
