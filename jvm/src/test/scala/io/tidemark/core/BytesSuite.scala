@@ -16,7 +16,7 @@ class BytesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     value
   }
 
-  test("every number is read back") {
+  test("every number is read back as it was written") {
     forAll { (number: Long, whole: Int) =>
       assert(roundTrip(_.signed(number))(_.signed()) == number)
       assert(roundTrip(_.unsigned(number))(_.unsigned()) == number)
@@ -24,14 +24,14 @@ class BytesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("the ends of the numbers are read back") {
+  test("the smallest and largest numbers are read back as they were written") {
     for (number <- Seq(Long.MinValue, -1L, 0L, 1L, Long.MaxValue)) {
       assert(roundTrip(_.signed(number))(_.signed()) == number)
       assert(roundTrip(_.unsigned(number))(_.unsigned()) == number)
     }
   }
 
-  test("small numbers take a byte") {
+  test("a small number takes one byte") {
     for (number <- Seq(-64L, 0L, 63L)) {
       val out = new ByteWriter
       out.signed(number)
@@ -39,7 +39,7 @@ class BytesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("what is more than may be is refused, and what was there stays") {
+  test("a write beyond the size limit is refused and keeps the earlier bytes") {
     val out = new ByteWriter(most = 100)
     out.raw(Array.fill[Byte](98)(7))
     intercept[ByteWriter.TooLong](out.raw(Array[Byte](1, 2, 3)))
@@ -48,7 +48,7 @@ class BytesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(out.bytes.toSeq === Seq.fill(98)(7) ++ Seq(1, 2))
   }
 
-  test("texts, options and sequences are read back") {
+  test("texts, options and sequences are read back as they were written") {
     assert(roundTrip(_.text("a 时间"))(_.text()) == "a 时间")
     forAll { (option: Option[Long], all: Vector[Long]) =>
       assert(roundTrip(_.option(option))(_.option()) == option)

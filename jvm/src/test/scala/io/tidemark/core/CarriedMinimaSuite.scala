@@ -17,7 +17,7 @@ class CarriedMinimaSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def ledger(width: Long, buckets: (Long, Vector[Option[Long]])*) = CarriedMinima(width, TreeMap.from(buckets))
 
-  test("the oldest value is found per column, over all buckets") {
+  test("the oldest value of a column is found over all buckets") {
     val both = ledger(1, 10L -> Vector(Some(5L), None), 20L -> Vector(Some(3L), Some(9L)))
     assert(both.oldest(0).contains(3L))
     assert(both.oldest(1).contains(9L))
@@ -25,32 +25,32 @@ class CarriedMinimaSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(CarriedMinima.empty.oldest(0).isEmpty)
   }
 
-  test("adding keeps the smallest of each bucket and column") {
+  test("adding a ledger keeps the smallest value of each bucket and column") {
     val before = ledger(1, 10L -> Vector(Some(5L), None))
     val more = ledger(1, 10L -> Vector(Some(7L), Some(1L)), 30L -> Vector(None, Some(2L)))
     assert(before.add(more) == ledger(1, 10L -> Vector(Some(5L), Some(1L)), 30L -> Vector(None, Some(2L))))
   }
 
-  test("adding nothing changes nothing") {
+  test("adding an empty ledger changes nothing") {
     val some = ledger(1000, 2000L -> Vector(Some(5L)))
     assert(some.add(CarriedMinima.empty) == some)
     assert(CarriedMinima.empty.add(some) == some)
   }
 
-  test("a bucket is forgotten when eviction has reached its end, not before") {
+  test("a bucket is removed when eviction has reached its end, and not before") {
     val some = ledger(10, 20L -> Vector(Some(5L)), 30L -> Vector(Some(6L)))
     assert(some.evict(At(19)) == some)
     assert(some.evict(At(20)) == ledger(10, 30L -> Vector(Some(6L))))
     assert(some.evict(At(30)).buckets.isEmpty)
   }
 
-  test("nothing is forgotten by a watermark that is no time") {
+  test("a watermark without a time removes no bucket") {
     val some = ledger(10, 20L -> Vector(Some(5L)))
     assert(some.evict(Unknown) == some)
     assert(some.evict(Idle(None)) == some)
   }
 
-  test("a time belongs to the bucket that ends at it or next after it") {
+  test("a time belongs to the bucket that ends at that time or next after it") {
     assert(Seq(-11L, -10L, -9L, 0L, 1L, 10L, 11L).map(CarriedMinima.bucketEnd(_, 10)) ==
       Seq(-10, -10, 0, 0, 10, 10, 20))
     forAll { (time: Int, width: Byte) =>
@@ -60,14 +60,14 @@ class CarriedMinimaSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("ledgers of different widths go by the wider") {
+  test("adding ledgers of different bucket widths uses the larger width") {
     val fine = ledger(1, 11L -> Vector(Some(5L)), 19L -> Vector(Some(4L)), 20L -> Vector(Some(6L)))
     val coarse = ledger(10, 20L -> Vector(Some(7L)))
     assert(fine.add(coarse) == ledger(10, 20L -> Vector(Some(4L))))
     assert(coarse.add(fine) == fine.add(coarse))
   }
 
-  test("past the largest number of buckets neighbours are merged, and no value is lost") {
+  test("neighboring buckets are merged above the maximum number of buckets, and no value is lost") {
     val many = ledger(1, (1L to CarriedMinima.MaxBuckets + 1L).map(t => t -> Vector(Option(t))): _*)
     val bounded = CarriedMinima.empty.add(many)
     assert(bounded.widthMillis == 2)
@@ -77,7 +77,7 @@ class CarriedMinimaSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(bounded.evict(At(4)).oldest(0).contains(5L))
   }
 
-  test("buckets far apart are merged until they fit") {
+  test("buckets that are far apart are merged until their number is within the maximum") {
     val ends = (0L to CarriedMinima.MaxBuckets.toLong).map(_ * 86400000L)
     val bounded = CarriedMinima.empty.add(ledger(1, ends.map(t => t -> Vector(Option(t))): _*))
     assert(bounded.buckets.size <= CarriedMinima.MaxBuckets)
@@ -105,13 +105,13 @@ class CarriedMinimaSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     states.map { case (ledger, rows) => (ledger.oldest(0), rows.flatMap(_._2).minOption) }
   }
 
-  test("with buckets of one millisecond the ledger knows the oldest value in state exactly") {
+  test("a ledger with buckets of one millisecond has the exact oldest value in state") {
     forAll(batches) { all =>
       oldest(all, _ => 1L).foreach { case (ledger, rows) => assert(ledger == rows) }
     }
   }
 
-  test("whatever the widths, the ledger is never later than the oldest value in state") {
+  test("the ledger is never later than the oldest value in state, whatever the bucket widths") {
     forAll(batches, Gen.listOfN(8, Gen.oneOf(1L, 2L, 7L, 10L, 64L))) { (all, widths) =>
       oldest(all, n => widths(n % widths.size)).foreach { case (ledger, rows) =>
         rows.foreach(oldest => assert(ledger.exists(_ <= oldest)))

@@ -78,7 +78,7 @@ class CoalescerSuite extends AnyFunSuite {
   }
 
   for (onReturn <- policies; (most, seeds) <- Seq(3 -> 4, 40 -> 1))
-    test(s"as the plain rule says, on return $onReturn, up to $most inputs, $Steps steps") {
+    test(s"the coalescer agrees with a simple model in $Steps steps, with onReturn=$onReturn and up to $most inputs") {
       for (seed <- 1 to seeds) {
         val pair = new Pair(onReturn, seed, most)
         for (_ <- 1 to Steps) pair.step()
@@ -86,7 +86,7 @@ class CoalescerSuite extends AnyFunSuite {
     }
 
   for (onReturn <- policies)
-    test(s"the value when all are idle does not depend on their order, on return $onReturn") {
+    test(s"the watermark of inputs that are all idle does not depend on their order, with onReturn=$onReturn") {
       val clocks = Seq(30L, 10L, 50L, 20L)
       val values = clocks.indices.permutations.map { order =>
         val c = new MessageCoalescer(onReturn)
@@ -98,7 +98,7 @@ class CoalescerSuite extends AnyFunSuite {
       assert(values.toSet === Set(50L))
     }
 
-  test("inputs under other numbers give the same watermark") {
+  test("renumbering the inputs does not change the watermark") {
     val random = new Random(3)
     val history = Seq.fill(Steps)((random.nextInt(20), random.nextInt(10), random.nextInt(100000).toLong))
     def watermarks(number: Int => Int): Seq[Long] = {
@@ -113,7 +113,7 @@ class CoalescerSuite extends AnyFunSuite {
     assert(watermarks(renumbered) === watermarks(identity))
   }
 
-  test("in two levels as in one") {
+  test("coalescing in two levels gives the same watermark as in one level") {
     val random = new Random(4)
     val one = new MessageCoalescer
     val parts = Seq.fill(4)(new MessageCoalescer)
@@ -128,7 +128,7 @@ class CoalescerSuite extends AnyFunSuite {
     }
   }
 
-  test("an input that was never heard holds the others until it is idle") {
+  test("an input that never had an event holds the watermark back until it is idle") {
     val c = new MessageCoalescer
     c.add(0L)
     c.add(100L)
@@ -141,7 +141,7 @@ class CoalescerSuite extends AnyFunSuite {
     assert(!c.isIdle)
   }
 
-  test("an ended input cannot speak, fall silent or end again") {
+  test("an ended input cannot have events, become idle or end again") {
     val c = new MessageCoalescer
     c.add(0L)
     c.end(0)
@@ -151,7 +151,7 @@ class CoalescerSuite extends AnyFunSuite {
   }
 
   for (onReturn <- policies)
-    test(s"what is restored goes on as if nothing had been, on return $onReturn") {
+    test(s"a restored coalescer continues as the original does, with onReturn=$onReturn") {
       val random = new Random(9)
       val inputs = 12
       val c = new MessageCoalescer(onReturn)
@@ -174,7 +174,7 @@ class CoalescerSuite extends AnyFunSuite {
       }
     }
 
-  test("an update allocates nothing") {
+  test("an update allocates no memory") {
     val threads = ManagementFactory.getThreadMXBean.asInstanceOf[ThreadMXBean]
     val coalescer = new Coalescer()
     for (_ <- 0 until 1000) coalescer.add(0L)

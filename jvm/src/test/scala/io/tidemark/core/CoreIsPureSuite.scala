@@ -44,7 +44,7 @@ class CoreIsPureSuite extends AnyFunSuite {
   }
   private def core = sources.filter(_.path.startsWith("io/tidemark/core/"))
 
-  test("the sources are found") {
+  test("the source files of core and of the engine are found") {
     assert(core.size >= 10)
     assert(sources.exists(_.inPackage(engine)))
   }
@@ -67,7 +67,7 @@ class CoreIsPureSuite extends AnyFunSuite {
     assert(names.filter(name => Try(Class.forName(name)).isSuccess) === Nil)
   }
 
-  test("core never asks what time it is") {
+  test("core never reads the system clock") {
     val clocks = "currentTimeMillis|nanoTime|Instant\\.now|Clock\\.".r
     assert(core.filter(source => clocks.findFirstIn(source.code).nonEmpty).map(_.path).isEmpty)
   }

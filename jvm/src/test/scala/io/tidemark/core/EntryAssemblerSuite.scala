@@ -42,18 +42,18 @@ class EntryAssemblerSuite extends AnyFunSuite {
     read.entry
   }
 
-  for ((what, idleAfter) <- Seq("" -> None, ", some of which fall silent and come back" -> Some(20000L)))
-    test(s"an entry is put together from a whole one and the changes after it$what") {
+  for ((what, idleAfter) <- Seq("" -> None, ", with splits that become idle and return" -> Some(20000L)))
+    test(s"an entry is rebuilt from a whole entry and the changes after it$what") {
       for (seed <- 1 to 10) {
         val all = written(seed.toLong, 20, idleAfter)
-        // When most of them fall silent at once, all are written.
+        // Splits are all written when most of them become idle at once.
         assert(all.head._2.isWhole && all.count(_._2.isWhole) < 5)
         for (upTo <- all.indices) assert(read(all.take(upTo + 1).map(_._2.data): _*) === all(upTo)._1)
         if (idleAfter.nonEmpty) assert(all.exists(_._1.origins.values.exists(_.splits.idle > 0)))
       }
     }
 
-  test("or from a snapshot, its names and the changes after it") {
+  test("an entry is rebuilt from a snapshot, its names and the changes after it") {
     for (seed <- 1 to 10) {
       val all = written(seed.toLong, 12, Some(20000L))
       for (from <- all.indices.init; upTo <- from + 1 until all.size) {
@@ -63,7 +63,7 @@ class EntryAssemblerSuite extends AnyFunSuite {
     }
   }
 
-  test("few splits are always written whole, and so are those of an input that is split anew") {
+  test("an entry is written whole if it has few splits or if an input has been split anew") {
     val few = new ManySplits(1)
     val first = few.next(0 until EntryCodec.MostWhole)
     assert(EntryCodec.encode(few.next(Seq(1)), Some(Written(first, 1))).isWhole)
@@ -73,11 +73,11 @@ class EntryAssemblerSuite extends AnyFunSuite {
     assert(EntryCodec.encode(many.next(0 until Many), Some(Written(before, 1))).isWhole)
   }
 
-  test("changes cost little: 10,000 of a million splits less than 100 kB, all of them less than 8 MB") {
+  test("changes of 10,000 among a million splits take less than 100 kB, and a snapshot takes less than 8 MB") {
     val query = new ManySplits(7)
     val Million = 1000000
     val names = query.next(0 until Million)
-    // As after a while: each was heard in another batch.
+    // Splits have rows in different batches, as after a while.
     (1 to 20).foreach(part => query.next((0 until Million).filter(_ % 20 == part - 1)))
     val before = query.entry
     val whole = SplitsSnapshot.encode(Written(before, 0), 0L -> 0)
@@ -89,7 +89,7 @@ class EntryAssemblerSuite extends AnyFunSuite {
       s"${SplitsSnapshot.encodeNames(names).length} of names")
   }
 
-  test("changes of another entry than the one before are refused") {
+  test("changes that do not follow the entry before them are refused") {
     val (all, other) = (written(1, 4), written(2, 4))
     for (parts <- Seq(Seq(all(0), all(2)), Seq(all(0), other(1)), Seq(all(1)), Seq(all(0), all(1), all(1))))
       assert(whyNot(read(parts.map(_._2.data): _*)).contains("entry before it"), parts.map(p => all.indexOf(p)))
@@ -102,15 +102,15 @@ class EntryAssemblerSuite extends AnyFunSuite {
   private def whyNot(read: => WatermarkEntry): String =
     Try(read).fold({ case e: Damaged => e.why; case e => throw e }, _ => "")
 
-  test("every change of a single byte of changes, and every cut, is detected") {
+  test("every changed byte and every cut in a file of changes is detected") {
     val all = written(3, 2)
     detected(all(1)._2.data)(data => read(all(0)._2.data, data))
   }
 
-  test("every change of a single byte of a snapshot and of its names, and every cut, is detected") {
+  test("changed bytes and cuts in a snapshot or in its names are detected") {
     val all = written(3, 3)
     val (states, names) = snapshot(all(1)._1, all(1)._2)
-    // Every byte of a few, one after the other, and some of the many.
+    // Some of the many bytes are changed, one after the other.
     for ((bytes, read) <- Seq[(Array[Byte], Array[Byte] => WatermarkEntry)](
         states -> (data => read(data -> names, all(2)._2.data)),
         names -> (data => read(states -> data, all(2)._2.data)))) detected(bytes, step = 13)(read)

@@ -46,7 +46,7 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     "00" + "c9b62144"
   ) // end, checksum
 
-  test("format version 1 is these bytes") {
+  test("the bytes of format version 1 do not change") {
     assert(hex(small) == golden.mkString)
     assert(decode(bytesOf(golden.mkString)) == Entries.small)
   }
@@ -63,22 +63,22 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     small.indices.foreach(length => refused(small.take(length), s"cut to $length bytes"))
   }
 
-  test("bytes that follow are detected") {
+  test("extra bytes after an entry are detected") {
     Seq(Array[Byte](0), small, small.take(40)).foreach(more => refused(small ++ more, s"${more.length} more bytes"))
   }
 
-  test("an empty file and another file do not begin as an entry does") {
+  test("an empty file and an unrelated file are not read as entries") {
     for (text <- Seq("", "v1", "{\"batchWatermarkMs\":0}", "TIDEMARX and more"))
       assert(intercept[Damaged](decode(text.getBytes)).why == "it does not begin like an entry")
   }
 
-  test("a cut entry is called cut off, a changed one is known by its checksum") {
+  test("the error for a cut entry names the cut, and the error for a changed entry names the checksum") {
     assert(intercept[Damaged](decode(small.take(8))).why == "it is cut off")
     assert(intercept[Damaged](decode(small.take(12))).why == "it is cut off")
     assert(intercept[Damaged](decode(small.updated(20, 99.toByte))).why == "its checksum does not match")
   }
 
-  test("a newer format version is told apart from damage, whatever comes after it") {
+  test("a newer format version is distinguished from damage, whatever bytes follow") {
     for (version <- Seq(2, 127, 128, 70000)) {
       val out = new ByteWriter
       out.raw("TIDEMARK".getBytes)
@@ -87,16 +87,16 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("there is no format version 0") {
+  test("format version 0 is refused") {
     assert(intercept[Damaged](decode(sealing("TIDEMARK".getBytes :+ 0.toByte, end = true))).why.contains("version 0"))
   }
 
-  test("a section that may be ignored is skipped") {
+  test("an unknown section that is optional is skipped") {
     for (tag <- Seq(SectionFormat.FirstOptionalTag, SectionFormat.FirstOptionalTag + 1, 5000))
       assert(decode(withSection(tag, Array.fill[Byte](300)(0x7f))) == Entries.small)
   }
 
-  test("an unknown section that may not be ignored is refused") {
+  test("an unknown section that is required is refused") {
     for (tag <- Seq(9, SectionFormat.FirstOptionalTag - 1)) {
       val why = intercept[Damaged](decode(withSection(tag, Array[Byte](1)))).why
       assert(why == s"it has a section $tag that format version 1 does not have")
@@ -108,18 +108,18 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(intercept[Damaged](decode(bytes)).why == "it is cut off")
   }
 
-  test("a count that no file could hold is refused before memory is taken for it") {
+  test("a count that is too large for any file is refused before memory is allocated for it") {
     val unions = new ByteWriter
     unions.unsigned(Long.MaxValue)
     assert(intercept[Damaged](decode(withSection(4, unions.bytes))).why == "it has a count that is too large")
   }
 
-  test("a number without an end is refused") {
+  test("a number with too many bytes is refused") {
     val why = intercept[Damaged](decode(withSection(4, Array.fill[Byte](12)(-1)))).why
     assert(why == "it has a number that is too long")
   }
 
-  test("an entry that does not say its batch is refused") {
+  test("an entry without its batch number is refused") {
     val header = small.take(9)
     assert(intercept[Damaged](decode(sealing(header, end = true))).why == "it does not name its batch")
   }

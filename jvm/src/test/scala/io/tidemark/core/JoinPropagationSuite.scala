@@ -21,7 +21,7 @@ class JoinPropagationSuite extends AnyFunSuite {
   private val paymentsSide = side(origin("payments", 2), 2, Some(Bound(Side.Left, col(1), -10)), Bounded)
   private val join = Join("join", OperatorId(0), ordersSide, paymentsSide)
 
-  test("each side of a join is late by its own column and evicted by the other's") {
+  test("each join side judges late rows by its own watermark and evicts state by the other side's") {
     val inputs = Propagation.levels(join, decision).inputs
     assert(inputs(left(0)).input == AttributedWatermark(at(100), Some(named("orders"))))
     assert(inputs(left(0)).evicted.contains(AttributedWatermark(at(15), Some(named("payments")))))
@@ -29,18 +29,18 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(inputs(right(0)).evicted.contains(AttributedWatermark(at(90), Some(named("orders")))))
   }
 
-  test("a column leaves a join no further than its side is closed, and no further than it came") {
+  test("a column's watermark after a join passes neither its input watermark nor the eviction of its side") {
     assert(out(join, decision) == Map(1L -> at(15), 2L -> at(40)))
     val columns = Propagation.levels(join, decision).flow.out.columns
     assert(columns(col(1)).by.contains(named("payments")))
     assert(columns(col(2)).by.contains(named("payments")))
   }
 
-  test("behind a join the minimum is that of its columns") {
+  test("the minimum watermark after a join is the minimum of the join's columns") {
     assert(Propagation.levels(join, decision).flow.out.least.map(_.watermark).contains(at(15)))
   }
 
-  test("a side never heard of closes nothing on the other") {
+  test("a join side without a watermark yet evicts no state of the other side") {
     val onlyOrders = heard("orders" -> at(100))
     val inputs = Propagation.levels(join, onlyOrders).inputs
     assert(inputs(left(0)).evicted.map(_.watermark).contains(Unknown))
@@ -51,18 +51,18 @@ class JoinPropagationSuite extends AnyFunSuite {
   private val idlePayments = heard("orders" -> at(100), "payments" -> Watermark.Idle(Some(40)))
   private val following = join.copy(right = paymentsSide.copy(follows = true))
 
-  test("an idle side is waited for") {
+  test("a join waits for an idle side") {
     assert(out(join, idlePayments) == Map(1L -> at(15), 2L -> at(40)))
   }
 
-  test("an idle side that follows is as far as the other, and closes the other's state by that") {
+  test("an idle side that follows has the other side's watermark and evicts the other side's state by it") {
     val inputs = Propagation.levels(following, idlePayments).inputs
     assert(inputs(right(0)).input == AttributedWatermark(at(100), Some(named("orders"))))
     assert(inputs(left(0)).evicted.map(_.watermark).contains(at(75)))
     assert(out(following, idlePayments) == Map(1L -> at(75), 2L -> at(90)))
   }
 
-  test("one that is ahead does not go back to the other, and one that was never heard follows too") {
+  test("an idle side that follows does not go back if it is ahead, and follows even if it never had a row") {
     def own(payments: Watermark) =
       Propagation.levels(following, heard("orders" -> at(100), "payments" -> payments)).inputs(right(0)).input.watermark
     assert(own(Watermark.Idle(Some(400))) == at(400))
@@ -70,13 +70,13 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(own(Unknown) == Unknown)
   }
 
-  test("a side that has followed stays where it was when it returns with less, also after a restart") {
+  test("a side that has followed does not go back when it returns with older rows, also after a restart") {
     val rules = Map(
       named("orders") -> OriginRules(0),
       named("payments") -> OriginRules(0, idleAfterMillis = Some(1500), followsInJoins = true))
     def saw(times: (String, Long)*) =
       Observation(times.map { case (key, time) => named(key) -> Observation.OfOrigin.whole(time, 0) }.toMap, Map.empty)
-    // A batch a second: payments are idle from the third on.
+    // Batches run every second, and payments are idle from the third on.
     val start = Moment(following, WatermarkEntry.initial(names(following), -1L, 0L, 0L), rules)
     val silent = start.next(saw("orders" -> 50, "payments" -> 40)).next(saw("orders" -> 60)).next(saw("orders" -> 100))
     assert(silent.now.inputs(right(0)).input.watermark == at(100))
@@ -86,19 +86,19 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(back.next(saw("payments" -> 110)).now.inputs(right(0)).input.watermark == at(110))
   }
 
-  test("both sides idle: so is the join") {
+  test("a join is idle when both sides are idle") {
     val idle = heard("orders" -> Watermark.Idle(Some(100)), "payments" -> Watermark.Idle(Some(40)))
     for (shape <- Seq(join, following))
       assert(out(shape, idle) == Map(1L -> Watermark.Idle(Some(15)), 2L -> Watermark.Idle(Some(40))))
   }
 
-  test("a side without a bound goes on as far as both inputs, as in Spark") {
+  test("a join side without a bound has the minimum watermark of both inputs, as in Spark") {
     val shape = join.copy(left = ordersSide.copy(bound = None, activeOut = Unbounded))
     assert(Propagation.levels(shape, decision).inputs(left(0)).evicted.isEmpty)
     assert(out(shape, decision) == Map(1L -> at(40), 2L -> at(40)))
   }
 
-  test("what a side carries that is closed by another time is as one without a bound") {
+  test("the carried columns of a side that another time closes have the minimum watermark of both inputs") {
     val both = origin("orders", 1, origin("created", 3))
     val side = ordersSide.copy(input = both, activeOut = Unbounded, carried = Seq(col(3)))
     val decided = decision.copy(
@@ -109,7 +109,7 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(out(join.copy(left = side), decided) == Map(1L -> at(40), 2L -> at(40), 3L -> at(40)))
   }
 
-  test("a side that is to be held promises nothing for what it carries either") {
+  test("a side without a bound gives its carried columns no watermark with unboundedJoin=hold") {
     val side = ordersSide.copy(
       input = origin("orders", 1, origin("created", 3)),
       bound = None,
@@ -119,7 +119,7 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(out(join.copy(left = side), decided).get(3L).contains(Unknown))
   }
 
-  test("an idle side of a join is waited for, and both idle are idle") {
+  test("a join keeps its watermarks when one side or both sides become idle") {
     val one = heard("orders" -> at(100), "payments" -> Watermark.Idle(Some(40)))
     assert(out(join, one) == out(join, decision))
     val both = heard("orders" -> Watermark.Idle(Some(100)), "payments" -> Watermark.Idle(Some(40)))
@@ -127,7 +127,7 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(out(join, both).view.mapValues(_.millis).toMap == out(join, decision).view.mapValues(_.millis).toMap)
   }
 
-  test("a join of which all is idle is left out of a union, and waited for by a join, as an idle input is") {
+  test("a join with both sides idle is left out of a union and waited for by a join, like an idle input") {
     val idle = heard(
       "orders" -> Watermark.Idle(Some(100)),
       "payments" -> Watermark.Idle(Some(40)),
@@ -147,20 +147,20 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(out(onBills(follows = true), idle) == Map(1L -> at(300), 3L -> at(300)))
   }
 
-  test("a side without a bound that is to be held promises nothing") {
+  test("a side without a bound gives its column no watermark with unboundedJoin=hold") {
     val shape = join.copy(left = ordersSide.copy(bound = None, activeOut = ActiveOut.Withheld))
     assert(out(shape, decision) == Map(1L -> Unknown, 2L -> at(40)))
     assert(Propagation.levels(shape, decision).flow.out.least.map(_.watermark).contains(Unknown))
   }
 
-  test("an equal time key bounds both sides by the other's watermark as it is") {
+  test("a join on equal event times bounds each side by the other side's watermark") {
     val shape = join.copy(
       left = ordersSide.copy(bound = Some(Bound(Side.Right, col(2), 0))),
       right = paymentsSide.copy(bound = Some(Bound(Side.Left, col(1), 0))))
     assert(out(shape, decision) == Map(1L -> at(40), 2L -> at(40)))
   }
 
-  test("a side that joins a stream without event time is bounded by itself") {
+  test("a side that joins a stream without event time is bounded by its own watermark") {
     val shape = join.copy(
       left = ordersSide.copy(bound = Some(Bound(Side.Left, col(1), 0))),
       right = JoinSide(Source("files"), None, None, Unbounded, Nil, comesOut = true))
@@ -168,13 +168,13 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(Propagation.levels(shape, decision).inputs.keySet == Set(left(0)))
   }
 
-  test("a left semi join lets out its left side only, and still knows how far its right side is") {
+  test("a left semi join emits only its left side, and still evicts the state of its right side") {
     val shape = join.copy(right = paymentsSide.copy(comesOut = false))
     assert(out(shape, decision) == Map(1L -> at(15)))
     assert(Propagation.levels(shape, decision).inputs(right(0)).evicted.map(_.watermark).contains(at(90)))
   }
 
-  test("a side's other columns leave with what the memory says of them") {
+  test("a carried column of a join side leaves with the watermark that is remembered for it") {
     val bills = side(origin("bills", 3, origin("orders", 1)), 1, Some(Bound(Side.Right, col(2), -25)), Bounded, 3)
     val shape = join.copy(left = bills)
     assert(out(shape, decision)(3L) == Unknown)
@@ -184,7 +184,7 @@ class JoinPropagationSuite extends AnyFunSuite {
       Seq(AttributedWatermark(at(30), Some(named("bills")))))
   }
 
-  test("where no side has a column left, the minimum of both flows on") {
+  test("a join without an event-time column on either side passes on the minimum watermark of both") {
     def bare(input: PlanShape) = JoinSide(input, None, None, Unbounded, Nil, comesOut = true)
     val shape = Join("join", OperatorId(0), bare(project(origin("orders", 1))), bare(project(origin("payments", 2))))
     assert(Propagation.levels(shape, decision).flow.out ==
@@ -202,7 +202,7 @@ class JoinPropagationSuite extends AnyFunSuite {
   //   (Stock Spark has one watermark, 9:40, for all; it leaves the join as 9:37:59.999.)
   // After batch 2 (clicks 11:01, 11:03, 11:04, impression 11:00): impressions 10:40, clicks 10:54; impressions done up to
   //   10:51:59.999, clicks up to 10:39:59.999; the hours go by 10:40. (Stock: 10:40, and 10:37:59.999 behind the join.)
-  test("the walk-through: impressions and clicks") {
+  test("the walk-through of impressions and clicks gives the watermarks that were computed by hand") {
     val impressions = side(origin("impressions", 1), 1, Some(Bound(Side.Right, col(2), -minutes(2) - 1)), Bounded)
     val clicks = side(origin("clicks", 2), 2, Some(Bound(Side.Left, col(1), -1)), Bounded)
     val joined = Join("join (left outer)", OperatorId(1), impressions, clicks)
@@ -225,7 +225,7 @@ class JoinPropagationSuite extends AnyFunSuite {
     assert(start.now.inputs.values.forall(_.input.watermark == Unknown))
     assert(levels(after1.now) == times("9:40" -> "10:17:59.999", "10:20" -> "9:39:59.999", "9:40" -> "9:40"))
     assert(levels(after2.now) == times("10:40" -> "10:51:59.999", "10:54" -> "10:39:59.999", "10:40" -> "10:40"))
-    // Rows of batch 3 are late by what batch 2 worked with.
+    // Rows of batch 3 are late by the watermarks of batch 2.
     assert(after2.late.inputs == after1.now.inputs)
     assert(after2.now.inputs(left(0)).input.by.contains(named("impressions")))
     assert(after2.entry.standing.least(names(shape)) == at(time("10:40")))

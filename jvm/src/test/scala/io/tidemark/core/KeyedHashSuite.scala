@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class KeyedHashSuite extends AnyFunSuite {
 
-  test("the hash of no bytes is that of SipHash-1-3's published vectors") {
+  test("the hash of an empty message equals the published SipHash-1-3 vector") {
     val hash = new KeyedHash(0x0706050403020100L, 0x0f0e0d0c0b0a0908L)
     // The one word of an empty message is its size.
     hash.add(0L)
@@ -17,7 +17,7 @@ class KeyedHashSuite extends AnyFunSuite {
   }
 
   test("names that collide in Java's string hash are found as fast as any others") {
-    // "Aa" and "BB" have the same hash there, so have all that are put together from them: 65,536 of 32 letters.
+    // "Aa" and "BB" have the same hash in Java, and so have all strings made of them: 65,536 of 32 letters.
     val colliding = (0 until 1 << 16).map(bits =>
       (0 until 16).map(at => if ((bits >> at & 1) == 0) "Aa" else "BB").mkString)
     assert(colliding.map(_.hashCode).distinct.size === 1)

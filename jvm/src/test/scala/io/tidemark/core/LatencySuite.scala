@@ -24,7 +24,7 @@ class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     at.now.inputs.keys.exists(input => at.now.progress(input.operator) != at.late.progress(input.operator)) ||
       Observation.letsGoOn(at.shape, at.entry, BatchStart.at(0), Map.empty, at.now)
 
-  test("once all watermarks stand still they stay, however many batches follow") {
+  test("watermarks that have stopped do not change again, however many no-data batches follow") {
     forAll(Gen.long) { seed =>
       val shape = RandomPlan(seed)
       val history = RandomHistory(names(shape), seed + 1)
@@ -48,7 +48,7 @@ class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       named("second") -> Observation.OfOrigin.whole(second, 0)),
     Map.empty)
 
-  test("a carried column arrives at the next operator in the batch after it came in") {
+  test("the watermark of a carried column reaches the next operator one batch later") {
     val both = origin("second", 2, origin("first", 1))
     val shape = aggregation(30, aggregation(20, both, 1, carried = 2), active = 2)
     val moments = Seq(saw(100, 50), nothing, nothing).scanLeft(Moment.first(shape))(_ next _)
@@ -57,19 +57,19 @@ class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(moments.map(asksForAnother) == Seq(false, true, true, false))
   }
 
-  test("a carried column that came in further than it has left asks for another batch") {
+  test("a carried column that has advanced at an operator's input but not at its output requests another batch") {
     val both = origin("second", 2, origin("first", 1))
     val shape = aggregation(30, aggregation(20, both, 1, carried = 2), active = 2)
     val quiet = Seq(saw(100, 50), nothing, nothing).foldLeft(Moment.first(shape))(_ next _)
     assert(!asksForAnother(quiet))
-    // The second column alone has news.
+    // The second column alone has advanced.
     val news = quiet.next(saw(100, 80))
     assert(asksForAnother(news))
     assert(news.next(nothing).now.inputs(left(30)).input.watermark == at(80))
     assert(!asksForAnother(news.next(nothing).next(nothing)))
   }
 
-  test("without data, batches are asked for until nothing goes on, and no longer") {
+  test("no-data batches are requested until no watermark advances, and no longer") {
     forAll(Gen.long) { seed =>
       val shape = RandomPlan(seed)
       val history = RandomHistory(names(shape), seed + 1)

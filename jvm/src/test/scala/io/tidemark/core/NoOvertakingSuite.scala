@@ -29,29 +29,29 @@ class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       assert(run.overtaken.isEmpty)
     }
 
-  test("join, then aggregation by either side's column") {
+  test("no watermark overtakes a row in an aggregation by either side's column of a join") {
     neverOvertaken(aggregation(20, joined(orders, payments), active = 1))
     neverOvertaken(aggregation(20, joined(orders, payments), active = 2))
   }
 
-  test("aggregation that carries a second column, then aggregation by that column") {
+  test("no watermark overtakes a row in an aggregation by a column that an earlier aggregation carries") {
     val both = joined(orders, payments)
     neverOvertaken(aggregation(30, aggregation(20, both, 1, carried = 2), active = 2))
     neverOvertaken(aggregation(30, aggregation(20, both, 2, carried = 1), active = 1))
   }
 
-  test("a column that is carried twice, then aggregation by it") {
+  test("no watermark overtakes a row in an aggregation by a column that is carried twice") {
     val first = aggregation(20, joined(orders, payments), 1, carried = 2)
     val window = Stateless(RandomPlan.Window, Seq(first), Seq(col(1) -> col(1), col(2) -> col(2), col(5) -> col(1)))
     neverOvertaken(aggregation(40, aggregation(30, window, 5, 2, 1), active = 2))
   }
 
-  test("a column that a join carries beside its own, then aggregation by it") {
+  test("no watermark overtakes a row in an aggregation by a column that a join carries beside its own") {
     val declared = origin("shipped", 3, project(orders, 1L -> 1L, 3L -> 1L))
     neverOvertaken(aggregation(20, joined(declared, payments, carried = 3), active = 3))
   }
 
-  test("three streams, joined one after the other") {
+  test("no watermark overtakes a row when three streams are joined one after the other") {
     val second = Join(
       "join",
       OperatorId(20),
@@ -66,13 +66,13 @@ class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     for (by <- Seq(1L, 2L, 4L)) neverOvertaken(aggregation(30, second, active = by))
   }
 
-  test("a watermark that is declared again behind an aggregation") {
+  test("no watermark overtakes a row when a watermark is set again after an aggregation") {
     val again = origin("again", 1, aggregation(20, orders, active = 1))
     neverOvertaken(aggregation(30, again, active = 1))
   }
 
   // The opposite, so that the model is known to see it: rows leave a side without a bound at any age.
-  test("a side that is never closed lets rows out that are overtaken, unless it is held") {
+  test("a join side that never evicts state emits rows that a watermark has overtaken, unless it is held back") {
     def shape(out: ActiveOut) = {
       val both = joined(orders, payments)
       both.copy(left = both.left.copy(bound = None, activeOut = out))

@@ -26,7 +26,7 @@ class ObservationSuite extends AnyFunSuite {
     assert(after.standing.origin(orders) == at(70))
   }
 
-  test("an entry says which batch it is of, when that ran, and what it worked with") {
+  test("an entry records its batch, when the batch ran, and the decision that the batch used") {
     val first = start.next(saw(100, 30)).entry
     val ended = Observation.BatchEnd(1, BatchStart.at(4711), 4712)
     val decision = first.standing
@@ -39,35 +39,35 @@ class ObservationSuite extends AnyFunSuite {
     assert(reached(after) == ((at(70), Some(100))))
   }
 
-  test("a larger delay, after a restart, does not turn a clock back") {
+  test("a larger delay after a restart does not move a clock back") {
     val after = start.next(saw(100, 30)).next(saw(110, 90)).entry
     assert(reached(after) == ((at(70), Some(110))))
   }
 
-  test("a smaller delay lets a clock go on at once") {
+  test("a smaller delay advances a clock at once") {
     assert(start.next(saw(100, 30)).next(saw(100, 10)).entry.standing.origin(orders) == at(90))
   }
 
-  test("a silent origin keeps its clock") {
+  test("an origin without new rows keeps its clock") {
     val heard = start.next(saw(100, 30))
     assert(heard.next(nothing).entry.origins == heard.entry.origins)
   }
 
-  test("an origin without rows so far stays unknown") {
+  test("an origin that never had a row has an unknown watermark") {
     assert(start.next(nothing).entry.standing.origin(orders) == Watermark.Unknown)
   }
 
-  test("a clock before the epoch is a time as any other") {
+  test("a clock before 1970 is valid") {
     assert(start.next(saw(-100, 30)).entry.standing.origin(orders) == at(-130))
   }
 
-  test("rows are late by the batch before") {
+  test("rows are late by the watermark of the previous batch") {
     val second = start.next(saw(100, 30)).next(saw(200, 30))
     assert(second.late.flow.out.columns(col(1)).watermark == at(70))
     assert(second.now.flow.out.columns(col(1)).watermark == at(170))
   }
 
-  test("what a union has reached is kept, and not given up when an input returns with less") {
+  test("a union keeps its watermark when an input returns with older rows") {
     val both = union(origin("orders", 1) -> Some(1), origin("payments", 2) -> Some(2))
     def entry(payments: Watermark, floors: Map[UnionSlot, Watermark]) =
       WatermarkEntry.initial(Nil, 0, 0, 0).copy(
@@ -96,49 +96,49 @@ class ObservationSuite extends AnyFunSuite {
   private def carriedAfter(entry: WatermarkEntry, noted: (Long, Long)*): Watermark =
     Moment(carrying, entry).next(Observation(Map.empty, Map(left(3) -> ledger(noted: _*)))).entry.floors.carried(slot)
 
-  test("a carried column goes as far as it came in when nothing is in state") {
+  test("a carried column has its input watermark when the state is empty") {
     assert(carriedAfter(entry(payments = at(40), carried = at(10))) == at(40))
   }
 
-  test("a carried column does not pass the oldest value in state") {
+  test("the watermark of a carried column does not pass the oldest value in state") {
     assert(carriedAfter(entry(at(40), at(10), inState = 80L -> 25L, 90L -> 35L)) == at(24))
   }
 
-  test("a carried column does not pass a value that this batch took into the state") {
+  test("the watermark of a carried column does not pass a value that this batch added to the state") {
     assert(carriedAfter(entry(at(40), at(10)), noted = 75L -> 22L) == at(21))
   }
 
-  test("a value that this batch has evicted holds no longer") {
+  test("a value that this batch has evicted no longer holds a carried column back") {
     assert(carriedAfter(entry(at(40), at(10), inState = 70L -> 25L)) == at(40))
     assert(carriedAfter(entry(at(40), at(10)), noted = 60L -> 22L) == at(40))
     assert(carriedAfter(entry(at(40), at(10), inState = 71L -> 25L)) == at(24))
   }
 
-  test("a carried column is not behind a newer value in state") {
+  test("a newer value in state does not hold a carried column back") {
     assert(carriedAfter(entry(at(40), at(10), inState = 80L -> 99L)) == at(40))
   }
 
-  test("a carried column never goes back, even where a row came in late by it") {
+  test("the watermark of a carried column never goes back, even if a row is late by it") {
     assert(carriedAfter(entry(at(40), at(30), inState = 80L -> 5L)) == at(30))
   }
 
-  test("a carried column that was never heard of stays unknown") {
+  test("a carried column without an input watermark stays unknown") {
     assert(carriedAfter(entry(Watermark.Unknown, Watermark.Unknown, inState = 80L -> 5L)) == Watermark.Unknown)
   }
 
-  test("a batch works with what came in before it, so that a row on time in it is not overtaken") {
+  test("a batch uses the watermarks from before it, so that no on-time row of the batch is overtaken") {
     val before = entry(at(40), at(10))
     assert(Moment(carrying, before).now.flow.out.columns(col(2)).watermark == at(10))
     assert(Moment(carrying, before).next(nothing).now.flow.out.columns(col(2)).watermark == at(40))
   }
 
-  test("the ledger keeps what is still in state") {
+  test("the ledger keeps the values that are still in state") {
     val seen = Observation(Map.empty, Map(left(3) -> ledger(60L -> 1L, 90L -> 33L)))
     val after = Moment(carrying, entry(at(40), at(10), inState = 65L -> 2L, 90L -> 44L, 95L -> 55L)).next(seen).entry
     assert(after.ledgers == Map(left(3) -> ledger(90L -> 33L, 95L -> 55L)))
   }
 
-  test("no ledger is kept where nothing is carried") {
+  test("an operator without carried columns keeps no ledger") {
     val shape = aggregation(3, origin("orders", 1), active = 1)
     val seen = Observation(Map.empty, Map(left(3) -> ledger(60L -> 1L)))
     assert(Moment.first(shape).next(seen).entry.ledgers.isEmpty)

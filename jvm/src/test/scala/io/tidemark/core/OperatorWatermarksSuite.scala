@@ -25,7 +25,7 @@ class OperatorWatermarksSuite extends AnyFunSuite {
     assert(levels().progress(OperatorId(0)).isEmpty)
   }
 
-  test("a join's progress grows when either side's watermark does") {
+  test("a join's progress grows when either side's watermark advances") {
     def progress(l: Long, r: Long): Long =
       levels(left(3) -> input(at(l), None), right(3) -> input(at(r), None)).progress(OperatorId(3)).get
     assert(progress(10, 21) > progress(10, 20))
@@ -37,7 +37,7 @@ class OperatorWatermarksSuite extends AnyFunSuite {
     assert(levels(left(3) -> input(Watermark.Unknown, None)).progress(OperatorId(3)).contains(0L))
   }
 
-  test("an input that goes back is a defect that names operator, side and both times") {
+  test("an input watermark that goes back is an error that names the operator, the side and both times") {
     val before = levels(left(1) -> input(at(10), None), right(1) -> input(at(50), None))
     val after = levels(left(1) -> input(at(10), None), right(1) -> input(at(40), None))
     val error = intercept[WentBack](after.requireNotBefore(before))
@@ -46,13 +46,13 @@ class OperatorWatermarksSuite extends AnyFunSuite {
     assert(error.getMessage == "the input watermark of operator 1 (Right) would go back from 50 to 40")
   }
 
-  test("a state watermark that goes back is a defect too") {
+  test("a state watermark that goes back is an error") {
     val before = levels(left(1) -> input(at(10), Some(at(9))))
     val error = intercept[WentBack](levels(left(1) -> input(at(10), Some(at(8)))).requireNotBefore(before))
     assert(error.what == "state")
   }
 
-  test("standing still, going on and a first batch are not going back") {
+  test("a watermark that stands still, advances or is new is not an error") {
     val before = levels(left(1) -> input(at(10), Some(at(9))))
     before.requireNotBefore(before)
     levels(left(1) -> input(at(11), Some(at(12)))).requireNotBefore(before)
@@ -60,7 +60,7 @@ class OperatorWatermarksSuite extends AnyFunSuite {
     before.requireNotBefore(levels())
   }
 
-  test("a time before the epoch is not behind an unknown one, as Spark sees it") {
+  test("a watermark before 1970 is not behind an unknown watermark, because both are 0 in Spark") {
     levels(left(1) -> input(at(-5), None)).requireNotBefore(levels(left(1) -> input(Watermark.Unknown, None)))
   }
 

@@ -23,7 +23,7 @@ class OriginModelSuite extends AnyFunSuite {
     private var first: Option[Long] = None
     private var heldBack, isSilent, isDecidedIdle, speaks = false
     private val holds = rules.whenIdle == WhenIdle.Hold
-    // Up to when it has been found that nobody has said anything, and when anybody last had.
+    // `found` is until when no split is known to have had rows, and `last` is when any split last had some.
     private var found: Option[Long] = None
     private var last: Option[Long] = None
 
@@ -100,7 +100,8 @@ class OriginModelSuite extends AnyFunSuite {
     whenIdle <- Seq(WhenIdle.Hold, WhenIdle.Rise, WhenIdle.Advance)
     idleAfter <- Seq(None, Some(100L))
     expected <- Seq(Nil, Seq("c", "e"))
-  } test(s"10,000 batches: $onReturn, $whenIdle, idle after $idleAfter, expected ${expected.mkString("[", " ", "]")}") {
+  } test(
+    s"the model agrees on $onReturn, $whenIdle, idle after $idleAfter, expected ${expected.mkString("[", " ", "]")}") {
     val rules = OriginRules(10L, Seq("s"), expected.map(OneOrigin.name), idleAfter, onReturn, whenIdle)
     var advanced, fellIdle = 0
     for (seed <- 1 to 50) {
@@ -109,7 +110,7 @@ class OriginModelSuite extends AnyFunSuite {
       var engine = OneOrigin(named("o"), rules)
       var now = 1000L
       for (step <- 1 to 200) {
-        // Mostly near, sometimes long after, and now and then a clock that goes back.
+        // Batches are mostly near, sometimes far apart, and now and then the clock goes back.
         now +=
           (if (random.nextInt(12) == 0) -random.nextInt(50)
            else if (random.nextInt(6) == 0) 150 else random.nextInt(40))
@@ -146,7 +147,7 @@ class OriginModelSuite extends AnyFunSuite {
         if (decided.isIdle) fellIdle += 1
       }
     }
-    // Else the histories would say nothing.
+    // Histories in which nothing advances or becomes idle would prove nothing.
     assert(idleAfter.isEmpty || (advanced > 50 && fellIdle > 50), s"$advanced, $fellIdle")
   }
 }

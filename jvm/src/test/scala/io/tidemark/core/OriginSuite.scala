@@ -20,13 +20,13 @@ class OriginSuite extends AnyFunSuite {
   private def At(rules: OriginRules, entry: WatermarkEntry = WatermarkEntry.initial(Nil, -1, 0, 0)) =
     OneOrigin(origin, rules, entry)
 
-  test("the watermark is the least clock of the splits") {
+  test("the watermark is the smallest clock of the splits") {
     val at = At(rules).batch(0, 1, Seq("a" -> 500, "b" -> 200))
     assert(at.watermark(2) == Plans.at(190))
     assert(at.batch(2, 3, Seq("b" -> 700)).watermark(4) == Plans.at(490))
   }
 
-  test("a new split that is behind holds the watermark, and does not turn it back") {
+  test("a new split that is behind holds the watermark, but does not move it back") {
     val at = At(rules).batch(0, 1, Seq("a" -> 500)).batch(2, 3, Seq("a" -> 600, "b" -> 200))
     assert(at.watermark(4) == Plans.at(490))
     assert(at.batch(4, 5, Seq("b" -> 590)).watermark(6) == Plans.at(580))
@@ -36,13 +36,13 @@ class OriginSuite extends AnyFunSuite {
     assert(At(rules).batch(0, 1, Seq("null" -> 500, (null, 200))).watermark(2) == Plans.at(190))
   }
 
-  test("silence counts from the end of the batch that last had rows of the split") {
+  test("idle time counts from the end of the last batch with rows of the split") {
     val at = At(rules).batch(0, 50, Seq("a" -> 500, "b" -> 200)).batch(60, 60, Seq("a" -> 600))
     assert(at.watermark(149) == Plans.at(190))
     assert(at.watermark(150) == Plans.at(590))
   }
 
-  test("an idle split that speaks again is active at once and holds the watermark until it has caught up") {
+  test("an idle split with new rows is active at once and holds the watermark until it has caught up") {
     val silent = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
     assert(silent.standing == Plans.at(590))
     val back = silent.batch(110, 110, Seq("b" -> 300, "a" -> 700))
@@ -50,7 +50,7 @@ class OriginSuite extends AnyFunSuite {
     assert(back.batch(111, 111, Seq("b" -> 650)).standing == Plans.at(640))
   }
 
-  test("with catch_up it is left out until it has caught up") {
+  test("an idle split that returns with on_return=catch_up is left out until it has caught up") {
     val silent = At(rules.copy(onReturn = OnReturn.CatchUp))
       .batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
     val back = silent.batch(110, 110, Seq("b" -> 300, "a" -> 700))
@@ -58,21 +58,21 @@ class OriginSuite extends AnyFunSuite {
     assert(back.batch(111, 111, Seq("b" -> 720, "a" -> 900)).standing == Plans.at(710))
   }
 
-  test("all idle: the largest clock, whichever fell silent first, and the origin is idle") {
+  test("an origin whose splits are all idle is idle at the largest clock, whichever split became idle first") {
     val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200))
     assert(at.watermark(100) == Watermark.Idle(Some(490)))
     assert(at.batch(50, 50, Seq("b" -> 210)).batch(100, 100).watermark(150) == Watermark.Idle(Some(490)))
     assert(at.batch(50, 50, Seq("a" -> 510)).batch(100, 100).watermark(150) == Watermark.Idle(Some(500)))
   }
 
-  test("a split with rows to be read is not idle, whatever the clock says") {
+  test("a split with unread rows is not idle, whatever the clock shows") {
     val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200))
     assert(at.watermark(1000, Some(Unread.In(Seq(name("b"))))) == Plans.at(190))
     val after = at.batch(1000, 1001, Seq("a" -> 600), unread = Some(Unread.In(Seq(name("b")))))
     assert(after.watermark(1002) == Plans.at(190))
   }
 
-  test("one that was idle is waited for from the batch on that reads it") {
+  test("an idle split holds the watermark again from the batch that reads its rows") {
     val silent = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
     assert(silent.state.splits.idle == 1)
     val reading = silent.batch(120, 130, Seq("a" -> 900), unread = Some(Unread.In(Seq(name("b")))))
@@ -80,17 +80,17 @@ class OriginSuite extends AnyFunSuite {
     assert(reading.standing == Plans.at(590))
   }
 
-  test("splits that speak in every batch are not idle, however rarely a batch runs") {
+  test("splits with rows in every batch are not idle, however rarely a batch runs") {
     val reading = Some(Unread.Somewhere)
     val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200))
     assert(at.watermark(300, reading) == Plans.at(190))
     val slow = at.batch(300, 900, Seq("a" -> 900, "b" -> 210), unread = reading)
     assert(slow.watermark(1000, reading) == Plans.at(200))
-    // With nothing to read, or of nobody else, silence is what it seems.
+    // Splits are idle if no rows are unread.
     assert(slow.watermark(1000) == Watermark.Idle(Some(890)))
   }
 
-  test("a split that is silent beside others is left out a batch later: what this one reads is not known before") {
+  test("a split without rows is left out one batch late, because the rows of the current batch are not known yet") {
     val reading = Some(Unread.Somewhere)
     val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200), unread = reading)
       .batch(60, 60, Seq("a" -> 600), unread = reading).batch(110, 110, Seq("a" -> 700), unread = reading)
@@ -98,23 +98,23 @@ class OriginSuite extends AnyFunSuite {
     assert(at.watermark(120, reading) == Plans.at(690))
   }
 
-  test("while an admission limit holds rows back nobody falls silent") {
+  test("no split becomes idle while an admission limit holds rows back") {
     val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200), waiting = true)
     val reading = Some(Unread.Somewhere)
     assert(at.watermark(1000, reading) == Plans.at(190))
     assert(at.batch(1000, 1000, Seq("a" -> 600), unread = reading).watermark(1001, reading) == Plans.at(590))
-    // Nothing more to read: it has been caught up with, whatever the limit was.
+    // No rows are unread: the query is up to date, whatever the limit was.
     assert(at.watermark(1000) == Watermark.Idle(Some(490)))
   }
 
-  test("an input that is not split falls silent as a whole; while rows are to be read it is not silent yet") {
+  test("an input without splits becomes idle as a whole, but not while it has unread rows") {
     val at = At(whole).batch(0, 0, Seq("" -> 500))
     assert(at.watermark(99) == Plans.at(490))
     assert(at.watermark(100) == Watermark.Idle(Some(490)))
     assert(at.watermark(100, Some(Unread.Somewhere)) == Plans.at(490))
   }
 
-  test("rows that a filter drops are read in every batch and are nobody's: their input falls silent") {
+  test("an input becomes idle when a filter drops all its rows, although every batch reads rows") {
     val reading = Some(Unread.Somewhere)
     for (rule <- Seq(rules, whole)) {
       val filtered = At(rule).batch(0, 0, Seq("a" -> 500), unread = reading)
@@ -127,7 +127,7 @@ class OriginSuite extends AnyFunSuite {
     }
   }
 
-  test("an input that is never heard of is idle when its time has passed since the first batch") {
+  test("an input that never had a row is idle when the idle time has passed since the first batch") {
     for (rule <- Seq(rules, whole)) {
       val at = At(rule).batch(0, 10)
       assert(at.watermark(109) == Watermark.Unknown)
@@ -135,7 +135,7 @@ class OriginSuite extends AnyFunSuite {
     }
   }
 
-  test("expected splits hold until they are heard, or idle") {
+  test("expected splits hold the watermark until they have rows or are idle") {
     val at = At(rules.copy(expected = Seq("a", "b").map(name))).batch(0, 10, Seq("a" -> 500))
     assert(at.watermark(20) == Watermark.Unknown)
     assert(at.watermark(110) == Watermark.Idle(Some(490)))
@@ -143,13 +143,13 @@ class OriginSuite extends AnyFunSuite {
     assert(at.batch(60, 60, Seq("b" -> 100)).watermark(61) == Plans.at(90))
   }
 
-  test("splits that the source says are there hold before their first row") {
+  test("splits that the source lists hold the watermark before their first row") {
     val at = At(rules).batch(0, 0, Seq("a" -> 500), known = Seq("a", "b"))
     assert(at.watermark(1) == Watermark.Unknown)
     assert(at.state.splits.size == 2)
   }
 
-  test("an idle origin that advances follows the clock in steps of the idle time") {
+  test("an idle origin with when_all=advance follows the clock in steps of the idle time") {
     val at = At(rules.copy(whenIdle = WhenIdle.Advance)).batch(1000, 1000, Seq("a" -> 500))
     assert(at.watermark(1099) == Plans.at(490))
     assert(at.watermark(1100) == Watermark.Idle(Some(1090)))
@@ -159,14 +159,14 @@ class OriginSuite extends AnyFunSuite {
     assert(advanced.batch(1150, 1150, Seq("a" -> 600)).standing == Plans.at(1090))
   }
 
-  test("a clock of the machine that goes back makes nobody idle, and nobody young again") {
+  test("a system clock that goes back makes no split idle and does not reset the idle time") {
     val at = At(rules).batch(1000, 1000, Seq("a" -> 500, "b" -> 200)).batch(400, 300, Seq("a" -> 600))
     assert(at.watermark(500) == Plans.at(190))
     assert(at.watermark(1099) == Plans.at(190))
     assert(at.watermark(1100) == Watermark.Idle(Some(590)))
   }
 
-  test("a restarted query decides the same") {
+  test("a restarted query makes the same decision") {
     val at = At(rules.copy(onReturn = OnReturn.CatchUp))
       .batch(0, 0, Seq("a" -> 500, "b" -> 200, "c" -> 300)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
       .batch(110, 110, Seq("b" -> 300, "a" -> 700), waiting = true)
@@ -176,7 +176,7 @@ class OriginSuite extends AnyFunSuite {
     assert(at.restarted.entry == at.entry)
   }
 
-  test("an origin that is split otherwise from now on keeps what it had reached, and waits for no old split") {
+  test("an origin that is split differently after a restart keeps its watermark and waits for no old split") {
     val at = At(rules).batch(0, 1, Seq("a" -> 500, "b" -> 200))
     val other = At(whole, at.entry.fitting(Map(origin -> whole)))
     assert(other.standing == Plans.at(190))
@@ -188,7 +188,7 @@ class OriginSuite extends AnyFunSuite {
     assert(elsewhere.batch(5000, 5000, Seq("x" -> 900)).watermark(5001) == Plans.at(890))
   }
 
-  test("who is idle and may not fall silent any more is waited for from now on") {
+  test("an idle split holds the watermark again after idle_after is removed") {
     val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(100, 100, Seq("a" -> 600)).batch(150, 150, Seq())
     assert(at.standing == Plans.at(590))
     val waits = rules.copy(idleAfterMillis = None)
@@ -197,7 +197,7 @@ class OriginSuite extends AnyFunSuite {
     assert(awake.batch(151, 151, Seq("a" -> 900, "b" -> 700)).standing == Plans.at(690))
   }
 
-  test("without an idle time silence holds for ever") {
+  test("a split without rows holds the watermark forever if idle_after is not set") {
     val at = At(rules.copy(idleAfterMillis = None)).batch(0, 1, Seq("a" -> 500, "b" -> 200))
     assert(at.watermark(Long.MaxValue / 2) == Plans.at(190))
   }

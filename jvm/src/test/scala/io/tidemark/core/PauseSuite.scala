@@ -18,14 +18,14 @@ class PauseSuite extends AnyFunSuite {
   private def At(rules: OriginRules) = OneOrigin(origin, rules)
   private def holding(millis: Long): Watermark = Watermark.Idle(Some(millis))
 
-  test("a split is idle when its input was heard so long after it was, and not when the clock says so") {
+  test("a split becomes idle when other splits have rows that much later, and not by the clock alone") {
     val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(60, 60, Seq("a" -> 600))
     assert(at.watermark(159) == Plans.at(190))
     assert(at.batch(99, 99, Seq("a" -> 650)).watermark(150) == Plans.at(190))
     assert(at.batch(100, 100, Seq("a" -> 700)).watermark(101) == Plans.at(690))
   }
 
-  test("an input of which nothing is heard is idle as a whole: its splits and its watermark stand") {
+  test("an input without rows becomes idle as a whole, and its splits and its watermark do not change") {
     val at = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(60, 60, Seq("a" -> 600))
     assert(at.watermark(160) == holding(190))
     val silent = at.batch(160, 160)
@@ -33,7 +33,7 @@ class PauseSuite extends AnyFunSuite {
     assert(silent.watermark(100000) == holding(190))
   }
 
-  test("the only split is not idle by itself, only with its input") {
+  test("the only split of an input becomes idle only together with the input") {
     for (rule <- Seq(rules, rules.copy(splitBy = Nil))) {
       val at = At(rule).batch(0, 0, Seq("a" -> 500))
       assert(at.watermark(99) == Plans.at(490) && at.watermark(100) == holding(490))
@@ -41,7 +41,7 @@ class PauseSuite extends AnyFunSuite {
     }
   }
 
-  test("splits that fall silent one after the other are left out one by one, and who spoke last holds") {
+  test("splits that become idle are left out one by one, and the last split with rows holds the watermark") {
     val at = At(rules).batch(0, 0, Seq("a" -> 200, "b" -> 300, "c" -> 500))
       .batch(50, 50, Seq("b" -> 400, "c" -> 600)).batch(100, 100, Seq("c" -> 700))
     assert(at.watermark(101) == Plans.at(390))
@@ -52,34 +52,34 @@ class PauseSuite extends AnyFunSuite {
 
   private val lagging = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(10, 10, Seq("a" -> 510))
 
-  test("after a pause each split has the time that it had left, whichever returns first") {
+  test("after a pause, each split has its remaining idle time, whichever split returns first") {
     for (returns <- Seq[OneOrigin => OneOrigin](
         _.trigger(200).batch(1000, 1001, Seq("a" -> 900), unread = reading),
-        // The pause was found in a batch, of another input's rows.
+        // A batch with another input's rows found the pause.
         _.batch(200, 200).batch(1000, 1001, Seq("a" -> 900), unread = reading),
-        // The source says who is about to speak.
+        // The source names the splits with unread rows.
         _.trigger(200).batch(1000, 1001, Seq("a" -> 900), unread = Some(Unread.In(Seq(name("a"))))))) {
       val back = returns(lagging)
       assert(back.watermark(1002) == Plans.at(190))
-      // It had been silent for 10 ms when all were.
+      // Split "b" had been without rows for 10 ms when the pause began.
       assert(back.batch(1090, 1090, Seq("a" -> 950), unread = reading).watermark(1091) == Plans.at(190))
       assert(back.batch(1091, 1091, Seq("a" -> 950), unread = reading).watermark(1092) == Plans.at(940))
       assert(back.batch(1090, 1090, Seq("b" -> 300), unread = reading).watermark(1091) == Plans.at(290))
     }
   }
 
-  test("the one that is behind may return first") {
+  test("the split that is behind may return first after a pause") {
     val back = lagging.trigger(200).batch(1000, 1001, Seq("b" -> 210), unread = reading)
     assert(back.watermark(1002) == Plans.at(200))
     assert(back.batch(1100, 1100, Seq("a" -> 600), unread = reading).watermark(1101) == Plans.at(200))
   }
 
-  test("silence of all that is shorter than the idle time is silence of each") {
+  test("a pause of all splits that is shorter than the idle time counts for each split") {
     val back = lagging.trigger(109).batch(109, 109, Seq("a" -> 900), unread = reading)
     assert(back.watermark(110) == Plans.at(890))
   }
 
-  test("triggers that are further apart than the idle time, and find rows each time, are no pause") {
+  test("triggers that are farther apart than the idle time are no pause if each finds rows") {
     for (unread <- Seq(reading, Some(Unread.In(Seq(name("a")))))) {
       val apart = lagging.batch(1000, 1000, Seq("a" -> 600), unread = unread)
         .batch(2000, 2000, Seq("a" -> 700), unread = unread)
@@ -87,7 +87,7 @@ class PauseSuite extends AnyFunSuite {
     }
   }
 
-  test("a slow batch is no silence: what has come meanwhile is waited for") {
+  test("a slow batch makes no split idle, and the watermark waits for rows that arrive during the batch") {
     val slow = lagging.batch(20, 500, Seq("a" -> 900), unread = reading)
     assert(slow.watermark(500, reading) == Plans.at(190))
     assert(slow.batch(500, 510, Seq("a" -> 950), unread = reading).watermark(510, reading) == Plans.at(940))
@@ -95,13 +95,13 @@ class PauseSuite extends AnyFunSuite {
   }
 
   test(
-    "while an admission limit holds rows back nobody falls silent, and afterwards silence counts beside the others") {
+    "no split becomes idle while an admission limit holds rows back, and afterwards a split without rows does") {
     val held = lagging.batch(1000, 1000, Seq("a" -> 600), unread = reading, waiting = true)
     assert(held.watermark(1001, reading) == Plans.at(190))
     assert(held.watermark(1001) == Plans.at(590))
   }
 
-  test("a split that is expected, or that the source names, is idle beside others that speak, and waits in a pause") {
+  test("an expected split becomes idle while other splits have rows, and holds the watermark after a pause") {
     val expecting = At(rules.copy(expected = Seq("a", "b").map(name))).batch(0, 0, Seq("a" -> 500))
     assert(expecting.watermark(5000) == Watermark.Idle(None))
     val back = expecting.trigger(5000).batch(5000, 5000, Seq("a" -> 600), unread = reading)
@@ -109,7 +109,7 @@ class PauseSuite extends AnyFunSuite {
     assert(back.batch(5100, 5100, Seq("a" -> 700), unread = reading).watermark(5101) == Plans.at(690))
   }
 
-  test("a split that becomes known in a pause has said nothing: it is waited for, and the pause goes on") {
+  test("a split that is discovered during a pause holds the watermark and does not end the pause") {
     val known = lagging.trigger(150).batch(200, 200, known = Seq("c"))
     assert(known.watermark(201) == Plans.at(190))
     assert(known.watermark(300) == holding(190))
@@ -118,7 +118,7 @@ class PauseSuite extends AnyFunSuite {
     assert(back.state.splits.idle == 0)
   }
 
-  test("an input that has never spoken is idle as a whole, and its expected splits hold when it does") {
+  test("an input that never had a row is idle as a whole, and its expected splits hold after its first row") {
     val at = At(rules.copy(expected = Seq("a", "b").map(name))).batch(0, 10)
     assert(at.watermark(110) == Watermark.Idle(None))
     val heard = at.trigger(110).batch(500, 500, Seq("a" -> 500), unread = reading)
@@ -126,7 +126,7 @@ class PauseSuite extends AnyFunSuite {
     assert(heard.batch(510, 510, Seq("b" -> 200), unread = reading).watermark(511) == Plans.at(190))
   }
 
-  test("who was idle before a pause is so after it, and a return ends it for that split alone") {
+  test("a split that was idle before a pause stays idle after the pause until that split returns") {
     val at = lagging.batch(100, 100, Seq("a" -> 600)).batch(110, 110)
     assert(at.standing == Plans.at(590))
     val back = at.trigger(300).batch(1000, 1000, Seq("b" -> 300), unread = reading)
@@ -135,16 +135,16 @@ class PauseSuite extends AnyFunSuite {
     assert(back.batch(1010, 1010, Seq("a" -> 900, "b" -> 800)).standing == Plans.at(790))
   }
 
-  test("a run that begins in the pause finds it again: its first batch counts from when all was last heard") {
+  test("the first batch of a run that starts during a pause counts the pause from the last rows of the input") {
     def started(listening: Long) = lagging.copy(entry = lagging.entry.listeningFrom(listening)).restarted
-    // Spark asks nothing before the first batch of a run; what was there would have made one.
+    // Spark asks nothing before the first batch of a run; rows that were there would have caused one.
     val back = started(5000).trigger(5200).batch(5200, 5200, Seq("a" -> 900), unread = reading)
     assert(back.watermark(5201) == Plans.at(190))
     val soon = started(5000).trigger(5050).batch(5050, 5050, Seq("a" -> 900), unread = reading)
     assert(soon.watermark(5051) == Plans.at(190))
   }
 
-  test("an input that is idle as a whole is so after a restart, until it is heard, whatever the setting is then") {
+  test("an idle input stays idle after a restart until it has rows, unless idle_after is removed") {
     val silent = lagging.batch(200, 200).restarted
     assert(silent.standing == holding(190))
     val longer = silent.copy(rules = rules.copy(idleAfterMillis = Some(10000)))
@@ -154,14 +154,14 @@ class PauseSuite extends AnyFunSuite {
     assert(silent.entry.fitting(Map(origin -> never)).standing.origin(origin) == Plans.at(190))
   }
 
-  test("an entry of the rule by which all fall idle is read as it is: all are, and the watermark has risen") {
+  test("an entry that was written with when_all=rise keeps its idle splits and its watermark with when_all=hold") {
     val risen = At(rules.copy(whenIdle = WhenIdle.Rise)).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(100, 100)
     val held = risen.copy(rules = rules).restarted
     assert(held.standing == holding(490) && held.state.splits.idle == 2)
     assert(held.batch(200, 200, Seq("b" -> 300), unread = reading).standing == Plans.at(490))
   }
 
-  test("what was not late before a pause is not late after it, whichever split returns first") {
+  test("a row that was on time before a pause is on time after it, whichever split returns first") {
     for (seed <- 1 to 500) withClue(s"seed $seed: ") {
       val random = new Random(seed)
       val onReturn = if (random.nextBoolean()) OnReturn.Hold else OnReturn.CatchUp
@@ -177,14 +177,14 @@ class PauseSuite extends AnyFunSuite {
       }
       at = at.batch(now + 1, now + 1)
       val last = at.state.splits.lastSpoken.get
-      // Rows of it that were late before are so now.
+      // Rows that were late before the pause are late now.
       val before = at.standing.millis.get
       val clocks = (0 until at.state.splits.size).filter(at.state.splits.state(_) == Coalescer.Active).map { split =>
         at.state.splits.name(split).head.get ->
           (math.max(before, at.state.splits.clock(split).get), 100 - (last - at.state.splits.lastHeard(split)))
       }.toMap
 
-      // Found by a trigger, by a batch of another input, or by a run that has begun in it.
+      // The pause is found by a trigger, by a batch of another input, or by a run that began in it.
       val pause = 100 + random.nextInt(1000)
       now = last + pause
       at = random.nextInt(3) match {
@@ -196,7 +196,7 @@ class PauseSuite extends AnyFunSuite {
       }
       now += pause
 
-      // They return in any order, each in the time that it had left.
+      // Splits return in any order, each within its remaining idle time.
       val first = now
       var waited = clocks.keySet
       var reached = at.standing.millis.get

@@ -25,35 +25,35 @@ class PlanShapeSuite extends AnyFunSuite {
   private def judged(input: PlanShape, active: Long): Option[String] =
     PlanShape.judgedBy(aggregation(9, input, active), Side.Left).map(_.toString)
 
-  test("by the key of its column, under whatever name") {
+  test("an operator judges rows by the watermark of its column, whatever the column's name") {
     assert(judged(orders, 1).contains("orders"))
     assert(judged(project(project(orders, 5L -> 1L), 6L -> 5L), 6).contains("orders"))
     assert(judged(aggregation(0, payments, 2), 2).contains("payments"))
   }
 
-  test("each side of a join by its own, and what is above it by that of its column") {
+  test("each join side judges rows by its own watermark, and an operator after the join by that of its column") {
     assert(Seq[Side](Side.Left, Side.Right).flatMap(PlanShape.judgedBy(join, _)) ==
       Seq(named("orders"), named("payments")))
     assert(judged(join, 1).contains("orders"))
     assert(judged(join, 2).contains("payments"))
   }
 
-  test("by that of the first input of a union, whose column it is") {
+  test("an operator after a union judges rows by the watermark of the union's first input") {
     assert(judged(union(orders -> Some(1), payments -> Some(2)), 1).contains("orders"))
     assert(judged(union(payments -> Some(2), orders -> Some(1)), 2).contains("payments"))
   }
 
-  test("by the last watermark that was put on the column") {
+  test("an operator judges rows by the last watermark that was set on its column") {
     assert(judged(origin("again", 1, orders), 1).contains("again"))
     assert(judged(origin("payments", 2, orders), 1).contains("orders"))
   }
 
-  test("by that of the operator's own column where an operator begins a new one") {
+  test("a new event-time column of an operator is judged by the watermark of that operator's own column") {
     val groups = Stateful("transformWithState", OperatorId(0), join, Some(col(2)), Nil, Nil)
     assert(judged(Declared("event time of state", col(7), groups), 7).contains("payments"))
   }
 
-  test("by the only one there is, where nobody knows what a column comes from, else by none") {
+  test("a column of unknown origin is judged by the query's only watermark, or by none if there are several") {
     assert(judged(Stateless("map", Seq(orders), Nil), 7).contains("orders"))
     assert(judged(Stateless("map", Seq(join), Nil), 7).isEmpty)
     val limit = Stateful("limit", OperatorId(0), orders, None, Seq(col(1)), Nil)

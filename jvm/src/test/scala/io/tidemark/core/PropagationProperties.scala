@@ -45,7 +45,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("no watermark overtakes a row: what is on time where it begins is on time everywhere") {
+  test("no watermark overtakes a row: a row that is on time at its source is on time at every operator") {
     var judged, late = 0
     forAll(seeds, Gen.oneOf(1L, 4L, 10L)) { (seed, width) =>
       val shape = RandomPlan(seed)
@@ -58,7 +58,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(judged > 2000 && late > 200, s"$judged, $late")
   }
 
-  test("a batch that runs again decides as it did, from its entry alone") {
+  test("a rerun batch makes the same decision from its entry alone") {
     forAll(seeds) { seed =>
       val shape = RandomPlan(seed)
       val model = new RowModel(shape, history(shape, seed).delay, width = 4)
@@ -72,7 +72,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("rows are late by exactly what the batch before worked with, also after a restart") {
+  test("rows are late by exactly the watermarks of the previous batch, also after a restart") {
     forAll(seeds) { seed =>
       val shape = RandomPlan(seed)
       val moments = history(shape, seed).observations.scanLeft(Moment.first(shape))(_ next _)
@@ -119,7 +119,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
       join.copy(left = side(join.left), right = side(join.right))
   }
 
-  test("a union never goes back, whichever inputs fall idle and whenever they return") {
+  test("the watermark of a union never goes back, whichever inputs become idle and return") {
     forAll(Gen.choose(2, 5).flatMap(n => Gen.nonEmptyListOf(Gen.listOfN(n, anyWatermark)))) { batches =>
       val inputs = batches.head.indices.map(i => origin(s"o$i", i.toLong))
       val shape = aggregation(99, union(inputs.map(o => (o: PlanShape, Option(o.column.value))): _*), active = 0)
@@ -132,9 +132,9 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("no operator's watermark goes back, whichever inputs fall idle and whenever they return") {
+  test("the watermark of an operator never goes back, whichever inputs become idle and return") {
     val step = Gen.option(Gen.zip(Gen.choose(0L, 20L), Gen.oneOf(true, false)))
-    // Fewer steps would be origins that go back themselves.
+    // Shrinking the steps would make the origins themselves go back.
     implicit val asDrawn: Shrink[List[List[Option[(Long, Boolean)]]]] = Shrink.shrinkAny
     forAll(seeds, Gen.choose(2, 8).flatMap(Gen.listOfN(_, Gen.listOfN(12, step)))) { (seed, batches) =>
       val shape = RandomPlan(seed)
@@ -155,7 +155,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("what holds an operator is one of the origins below it, where it is held at all") {
+  test("an operator is held back only by an origin below it in the plan") {
     forAll(seeds) { seed =>
       val shape = RandomPlan(seed)
       val last = history(shape, seed).observations.foldLeft(Moment.first(shape))(_ next _)

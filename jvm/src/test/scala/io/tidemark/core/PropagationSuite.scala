@@ -19,24 +19,24 @@ class PropagationSuite extends AnyFunSuite {
     assert(flow(Source("files"), both) == Edge.empty)
   }
 
-  test("an origin gives its column its own watermark") {
+  test("an origin gives its watermark to its column") {
     assert(flow(orders, both) == {
       val own = AttributedWatermark(at(100), Some(named("orders")))
       Edge(Map(col(1) -> own), Some(own))
     })
   }
 
-  test("an origin that was never heard of is unknown") {
+  test("an origin that never had a row has an unknown watermark") {
     assert(out(orders, Decision.none) == Map(1L -> Unknown))
   }
 
-  test("a second origin on another column leaves the first one as it is") {
+  test("a second origin on another column does not change the watermark of the first column") {
     val shape = origin("payments", 2, orders)
     assert(out(shape, both) == Map(1L -> at(100), 2L -> at(40)))
     assert(flow(shape, both).least.map(_.watermark).contains(at(40)))
   }
 
-  test("a second origin on the same column redefines it, and is unknown until it has a row") {
+  test("a second origin on the same column replaces its watermark, which is unknown until a row arrives") {
     val shape = origin("again", 1, orders)
     assert(out(shape, both) == Map(1L -> Unknown))
     assert(out(shape, heard("orders" -> at(100), "again" -> at(70))) == Map(1L -> at(70)))
@@ -54,11 +54,11 @@ class PropagationSuite extends AnyFunSuite {
     assert(out(shape, both) == Map(7L -> at(100), 8L -> at(100)))
   }
 
-  test("a column that is computed from no event time is none") {
+  test("a column that is not computed from event time has no watermark") {
     assert(out(project(orders, 7L -> 99L), both).isEmpty)
   }
 
-  test("the minimum of all that flowed in stays when its column is dropped") {
+  test("the minimum input watermark stays when its column is dropped") {
     val shape = project(origin("payments", 2, orders), 1L -> 1L)
     assert(flow(shape, both).least.contains(AttributedWatermark(at(40), Some(named("payments")))))
   }
@@ -68,13 +68,13 @@ class PropagationSuite extends AnyFunSuite {
     assert(out(shape, both) == Map(1L -> at(100)))
   }
 
-  test("a union has the minimum of its inputs, under the first one's column, and says who holds it") {
+  test("a union has the minimum watermark of its inputs on the first input's column, and names the holder") {
     val shape = union(orders -> Some(1), payments -> Some(2))
     assert(flow(shape, both).columns == Map(col(1) -> AttributedWatermark(at(40), Some(named("payments")))))
     assert(Propagation.levels(shape, both).unions == Map(UnionSlot(0, 0) -> at(40)))
   }
 
-  test("a union takes the minimum per column position") {
+  test("a union takes the minimum watermark per column position") {
     val first = origin("b", 2, origin("a", 1))
     val second = origin("d", 4, origin("c", 3))
     val columns = Seq(
@@ -86,32 +86,32 @@ class PropagationSuite extends AnyFunSuite {
     assert(Propagation.levels(shape, decision).unions == Map(UnionSlot(5, 0) -> at(10), UnionSlot(5, 3) -> at(15)))
   }
 
-  test("a union leaves an input without any event time out") {
+  test("a union leaves out an input without event time") {
     assert(out(union(orders -> Some(1), Source("table") -> None), both) == Map(1L -> at(100)))
   }
 
-  test("a union with one input of event time keeps no floor, and heeds none") {
+  test("a union with one event-time input neither keeps nor uses a floor") {
     val shape = union(orders -> Some(1), Source("table") -> None).copy(id = None)
     assert(out(shape, both.copy(floors = Floors(Map(UnionSlot(0, 0) -> at(700)), Map.empty))) == Map(1L -> at(100)))
     assert(Propagation.levels(shape, both).unions.isEmpty)
   }
 
-  test("an input of a union whose event time was dropped is as far as what flowed in there") {
+  test("a union input whose event-time column was dropped counts with its minimum watermark") {
     assert(out(union(orders -> Some(1), project(payments) -> None), both) == Map(1L -> at(40)))
   }
 
-  test("an input of a union that was never heard of holds it") {
+  test("a union input without a watermark yet holds the union back") {
     val shape = union(orders -> Some(1), payments -> Some(2))
     assert(out(shape, heard("orders" -> at(100))) == Map(1L -> Unknown))
   }
 
-  test("an idle input does not hold a union") {
+  test("an idle input does not hold a union back") {
     val shape = union(orders -> Some(1), payments -> Some(2))
     assert(out(shape, heard("orders" -> at(100), "payments" -> Idle(Some(7)))) == Map(1L -> at(100)))
     assert(out(shape, heard("orders" -> Idle(None), "payments" -> at(40))) == Map(1L -> at(40)))
   }
 
-  test("a union whose inputs are all idle is as far as the one ahead, and does not hold the union above it") {
+  test("a union of idle inputs has the largest of their watermarks and does not hold a union after it back") {
     val inner = union(orders -> Some(1), payments -> Some(2))
     val column = UnionColumn(col(1), 0, Seq(Some(col(1)), Some(col(3))))
     val outer = Union("union", Some(1), Seq(inner, origin("bills", 3)), Seq(column))
@@ -121,14 +121,14 @@ class PropagationSuite extends AnyFunSuite {
     assert(out(outer, idle.copy(floors = Floors(Map(UnionSlot(0, 0) -> at(100)), Map.empty))) == Map(1L -> at(500)))
   }
 
-  test("a union does not turn back to an input that returns with an older clock") {
+  test("the watermark of a union does not go back when an input returns with an older clock") {
     val shape = union(orders -> Some(1), payments -> Some(2))
     val floor = both.copy(floors = Floors(Map(UnionSlot(0, 0) -> at(100)), Map.empty))
     assert(flow(shape, floor).columns == Map(col(1) -> AttributedWatermark(at(100), Some(named("payments")))))
     assert(out(shape, heard("orders" -> at(100)).copy(floors = floor.floors)) == Map(1L -> at(100)))
   }
 
-  test("a stateful operator judges and evicts by its active column, whatever the others are") {
+  test("a stateful operator judges rows and evicts state by its active column only") {
     val shape = aggregation(3, origin("payments", 2, orders), active = 1)
     val own = AttributedWatermark(at(100), Some(named("orders")))
     assert(Propagation.levels(shape, both).inputs ==
@@ -136,13 +136,13 @@ class PropagationSuite extends AnyFunSuite {
     assert(out(shape, both) == Map(1L -> at(100)))
   }
 
-  test("a deduplication lets every column pass with the watermark it has") {
+  test("a deduplication passes on every column with its own watermark") {
     val input = origin("payments", 2, orders)
     val shape = Stateful("dropDuplicates", OperatorId(3), input, Some(col(1)), Seq(col(1), col(2)), Nil)
     assert(out(shape, both) == Map(1L -> at(100), 2L -> at(40)))
   }
 
-  test("a carried column leaves with what the memory says of it, not with what came in") {
+  test("a carried column leaves an operator with its remembered watermark, not with its input watermark") {
     val shape = aggregation(3, origin("payments", 2, orders), 1, carried = 2)
     assert(out(shape, both) == Map(1L -> at(100), 2L -> Unknown))
     val remembered = both.copy(floors = Floors(Map.empty, Map(CarriedSlot(left(3), 0) -> at(35))))
@@ -152,20 +152,20 @@ class PropagationSuite extends AnyFunSuite {
     assert(levels.flow.out.columns(col(2)).by.contains(named("payments")))
   }
 
-  test("an operator without an active column goes by the minimum of what flowed in") {
+  test("an operator without an active column uses the minimum input watermark") {
     val shape = Stateful("groups", OperatorId(3), project(origin("payments", 2, orders)), None, Nil, Nil)
     assert(Propagation.levels(shape, both).inputs(left(3)).input.watermark == at(40))
     assert(flow(shape, both).least.map(_.watermark).contains(at(40)))
   }
 
-  test("an operator without any event time below is unknown, and so Spark's 0") {
+  test("an operator without event time in its input has an unknown watermark, which is 0 in Spark") {
     val shape = Stateful("aggregation", OperatorId(3), Source("files"), None, Nil, Nil)
     val levels = Propagation.levels(shape, both)
     assert(levels.progress(OperatorId(3)).contains(0L))
     assert(levels.flow.out == Edge.empty)
   }
 
-  test("a declared column has the watermark of the operator below") {
+  test("a declared column has the watermark of the operator below it") {
     val below = Stateful("transformWithState", OperatorId(3), origin("payments", 2, orders), Some(col(1)), Nil, Nil)
     assert(flow(Declared("event time of state", col(9), below), both) == {
       val own = AttributedWatermark(at(100), Some(named("orders")))
@@ -173,26 +173,26 @@ class PropagationSuite extends AnyFunSuite {
     })
   }
 
-  test("a chain of aggregations has one watermark all the way") {
+  test("all aggregations of a chain have the same watermark") {
     val shape = aggregation(1, project(aggregation(2, orders, active = 1), 5L -> 1L), active = 5)
     val levels = Propagation.levels(shape, both)
     assert(levels.inputs.values.map(_.input.watermark).toSet == Set(at(100)))
     assert(out(shape, both) == Map(5L -> at(100)))
   }
 
-  test("the flow tells of every node what leaves it") {
+  test("the flow lists the output watermark of every node") {
     val shape = union(aggregation(1, orders, active = 1) -> Some(1), payments -> Some(2))
     val flow = Propagation.levels(shape, both).flow
     assert(flow.inputs.map(_.shape) == shape.inputs)
     assert(flow.inputs.map(_.out.least.get.watermark) == Seq(at(100), at(40)))
   }
 
-  test("nodes are listed inputs first") {
+  test("every node is listed after its inputs") {
     val shape = aggregation(1, orders, active = 1)
     assert(postOrder(shape) == Seq(orders.input, orders, shape))
   }
 
-  test("the query as a whole is as far as its last origin") {
+  test("the watermark of the query is that of its slowest origin") {
     assert(both.least(Seq(named("orders"), named("payments"))) == at(40))
     assert(both.least(Seq(named("orders"), named("other"))) == Unknown)
     assert(both.least(Nil) == Unknown)

@@ -22,7 +22,7 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[A]
   }
 
-  test("names are numbered in the order in which they come, and found by what they are") {
+  test("split names are numbered in the order in which they arrive and are found by their values") {
     forAll(Gen.listOf(name.suchThat(isText))) { all =>
       val names = new SplitNameTable
       val numbers = all.map(one => names.add(SplitNameTable.encode(one)))
@@ -32,7 +32,7 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("names that look alike are different splits") {
+  test("split names that look alike are different splits") {
     val alike = Seq(
       Nil,
       Seq(None),
@@ -47,14 +47,14 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(alike.map(one => names.add(SplitNameTable.encode(one))) == alike.indices)
   }
 
-  test("one that is not there is not found, also when there are many") {
+  test("a missing split name is not found, even among many names") {
     val names = new SplitNameTable
     for (number <- 0 until 100000) assert(names.add(SplitNameTable.encode(Seq(Some(s"device-$number")))) == number)
     assert(names.find(SplitNameTable.encode(Seq(Some("device-100000")))) == -1)
     assert(names.find(SplitNameTable.encode(Seq(Some("device-99999")))) == 99999)
   }
 
-  test("a name of 10 MB is a name") {
+  test("a split name of 10 MB is stored") {
     val long = Seq(Some("x" * 10000000))
     val names = new SplitNameTable
     names.add(SplitNameTable.encode(long))
@@ -62,7 +62,7 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(names(0) == long && names(1) == Seq(Some("y")))
   }
 
-  test("names that take more bytes than they may are refused, and those that were there stay") {
+  test("split names beyond the byte limit are refused, and earlier names stay") {
     val names = new SplitNameTable(most = 12)
     def encode(text: String) = SplitNameTable.encode(Seq(Some(text)))
     names.add(encode("abcd"))
@@ -75,7 +75,7 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("a copy has a life of its own, and so has one that went to another process") {
+  test("a copied or deserialized table changes independently of the original") {
     val names = new SplitNameTable
     names.add(SplitNameTable.encode(Seq(Some("a"))))
     for (same <- Seq(names.copy(), copied(names))) {
@@ -85,7 +85,7 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(names.size == 1)
   }
 
-  test("times are the largest of each split, before 1970 too, and merging them twice changes nothing") {
+  test("the largest time of each split is kept, also before 1970, and merging the times twice changes nothing") {
     val times = new MaxEventTimes
     val (a, b) = (SplitNameTable.encode(Seq(Some("a"))), SplitNameTable.encode(Seq(None)))
     times.note(a, -50)
@@ -100,7 +100,7 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(all.max.contains(7L))
   }
 
-  test("no more splits are merged than are wanted") {
+  test("a merge stops at the first split beyond the requested number") {
     val (many, few) = (new MaxEventTimes, new MaxEventTimes)
     for (number <- 1 to 10) many.note(SplitNameTable.encode(Seq(Some(s"$number"))), number.toLong)
     few.merge(many, 3)

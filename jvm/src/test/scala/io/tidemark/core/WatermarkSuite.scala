@@ -30,13 +30,13 @@ class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     forAll((a: Watermark, reached: Option[Long]) => assert(a.isIdle || a.coalesce(Idle(reached)) == a))
   }
 
-  test("idle inputs are idle together, as far as the one that is ahead") {
+  test("idle inputs coalesce to an idle watermark at the largest of their times") {
     forAll { (a: Option[Long], b: Option[Long]) =>
       assert(Idle(a).coalesce(Idle(b)) == Idle((a ++ b).maxOption))
     }
   }
 
-  test("an input never heard of holds all others that are not idle") {
+  test("an unknown watermark coalesces with any other to an unknown watermark") {
     forAll((a: Watermark) => assert(a.coalesce(Unknown) == Unknown))
   }
 
@@ -51,7 +51,7 @@ class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("atLeast is the later of the two times, and as idle as the first") {
+  test("atLeast gives the later of the two times and is idle if the first watermark is") {
     forAll { (a: Watermark, b: Watermark) =>
       assert(a.atLeast(b).millis == (a.millis ++ b.millis).maxOption)
       assert(a.atLeast(b).isIdle == a.isIdle)
@@ -72,14 +72,14 @@ class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(Idle(Some(4)).plus(1) == Idle(Some(5)))
   }
 
-  test("moving inputs by a constant moves what they coalesce to") {
+  test("moving all inputs by a constant moves the coalesced watermark by that constant") {
     val near = Gen.oneOf[Watermark](Unknown, Idle(None), Idle(Some(3)), At(-5), At(0), At(7))
     forAll(near, near, Gen.choose(-9L, 9L)) { (a, b, offset) =>
       assert(a.coalesce(b).plus(offset) == a.plus(offset).coalesce(b.plus(offset)))
     }
   }
 
-  test("Spark is told 0 where nothing is known and before the epoch") {
+  test("Spark receives 0 for an unknown watermark and for a time before 1970") {
     assert(Unknown.sparkMillis == 0)
     assert(Idle(None).sparkMillis == 0)
     assert(Idle(Some(1)).sparkMillis == 1)
@@ -87,7 +87,7 @@ class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(At(1).sparkMillis == 1)
   }
 
-  test("an optional time is a watermark and back") {
+  test("an optional time is converted to a watermark and back") {
     assert(Watermark.of(None) == Unknown)
     assert(Watermark.of(Some(5)) == At(5))
     forAll((time: Option[Long]) => assert(Watermark.of(time).millis == time))
