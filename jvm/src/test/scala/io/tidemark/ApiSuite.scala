@@ -20,7 +20,7 @@ class ApiSuite extends AnyFunSuite {
         "in CHANGELOG.md.")
   }
 
-  test("the list has what users name, and nothing that is private") {
+  test("the listed API has the names that users need and no private names") {
     val names = PublicApi.text.linesIterator.toSet
     assert(names.exists(_.startsWith("class io.tidemark.TidemarkExtension extends ")))
     assert(names.contains("object io.tidemark.functions"))

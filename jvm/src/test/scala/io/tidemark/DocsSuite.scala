@@ -13,21 +13,21 @@ class DocsSuite extends AnyFunSuite {
   private val root: Path = Paths.get(sys.props.getOrElse("tidemark.root", fail("tidemark.root is not set")))
   private def read(path: String): String = Files.readString(root.resolve(path))
 
-  test("docs/settings.md is what the typed entries say; `make docs` writes it") {
+  test("docs/settings.md matches the settings in the code; `make docs` writes it") {
     assert(read("docs/settings.md") == GenerateDocs.settings)
   }
 
-  test("docs/stock.md names each of Spark's own tests that differ, and why; `make docs` writes the table") {
+  test("docs/stock.md lists each of Spark's own tests that differ and the reason; `make docs` writes the table") {
     val page = read("docs/stock.md")
     assert(page == GenerateDocs.withDifferences(page, GenerateDocs.differences(root)))
   }
 
-  test("docs/late.md has the table of who drops late rows; `make docs` writes it") {
+  test("docs/late.md has the table of operators that drop late rows; `make docs` writes it") {
     val page = read("docs/late.md")
     assert(page == GenerateDocs.withLateRows(page))
   }
 
-  test("every default is one of the setting's values") {
+  test("every default is one of the values of its setting") {
     TidemarkConf.all.foreach(setting => assert(setting.values.contains(GenerateDocs.default(setting)), setting.key))
   }
 
@@ -39,7 +39,7 @@ class DocsSuite extends AnyFunSuite {
     assert(codes.filterNot(code => explained.contains(s"### $code")).isEmpty)
   }
 
-  test("the example in docs/format.md is an entry") {
+  test("the example in docs/format.md is a valid entry") {
     val page = read("docs/format.md")
     val example = page.split("<!-- example")(1).split("```")(1)
     val pairs = "^ *((?:[0-9a-f]{2} )*[0-9a-f]{2})(?=  |$)".r

@@ -37,7 +37,7 @@ class RoomsSuite extends AnyFunSuite {
       assert(upwards.isEmpty)
     }
 
-    test(s"no more than three files of a room$of know each other in a circle") {
+    test(s"at most three files of a room$of depend on each other in a circle") {
       val circles = house.rooms.flatMap { room =>
         val inside = files.filter(_.room == room)
         val uses = inside.map { file =>
@@ -49,7 +49,7 @@ class RoomsSuite extends AnyFunSuite {
     }
   }
 
-  test("what plans need of core and what splits need of it do not know each other") {
+  test("the plan files and the splits files of core do not import each other") {
     val files = sources.flatMap(read(_, core))
     val (plan, splits) = (files.filter(_.room == "plan"), files.filter(_.room == "splits"))
     assert(plan.flatMap(_.imports).toSet.intersect(Set("bytes", "splits")).isEmpty)

@@ -50,18 +50,18 @@ class TidemarkErrorSuite extends AnyFunSuite {
     WatermarkNotRead("p1"),
     WrongArguments("p1", "p2", 901))
 
-  test("there is an example of each case") {
+  test("every error class has an example in this test") {
     val cases =
       """final case class (\w+)\(""".r.findAllMatchIn(read("jvm/src/main/scala/io/tidemark/TidemarkError.scala"))
     assert(cases.map(_.group(1)).toSet == examples.map(_.productPrefix).toSet)
   }
 
-  test("the values of all parameters appear in the sentence") {
+  test("every error message contains the values of all its parameters") {
     for (error <- examples; (name, text) <- error.parameters; value <- text.split(", "))
       assert(error.message.contains(value), s"$name of ${error.message}")
   }
 
-  test("Spark gets the code and the parameters, each as text") {
+  test("Spark receives the error code and the parameters as text") {
     val refused = new TidemarkException(UnionWatermarkPosition(901, "time", 902, Seq("shown", "clicked")))
     assert(refused.getCondition == "TIDEMARK.UNION_WATERMARK_POSITION")
     assert(

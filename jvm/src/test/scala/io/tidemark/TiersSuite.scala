@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class TiersSuite extends AnyFunSuite {
 
   for ((name, parts) <- Tiers.essential.toSeq.sortBy(_._1))
-    test(s"$name is a suite in tiers, and has the tests that are named") {
+    test(s"$name is a suite and has the tests that Tiers.scala names") {
       val suite = Try(Class.forName(s"org.apache.spark.sql.tidemark.$name").getDeclaredConstructor().newInstance())
         .getOrElse(fail(s"There is no suite named $name. Fix this in Tiers.scala."))
       val tests = suite.asInstanceOf[Tiered].testNames
