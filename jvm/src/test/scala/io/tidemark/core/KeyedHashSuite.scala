@@ -23,7 +23,7 @@ class KeyedHashSuite extends AnyFunSuite {
     assert(colliding.map(_.hashCode).distinct.size === 1)
     val hashes = colliding.map(name => SplitNameTable.encode(Seq(Some(name)))).map(name =>
       SplitNameTable.hash(name, 0, name.length))
-    // In a table that is half full at most, a name takes the first free place from its hash on: one and a half are expected.
+    // In a table that is half full at most, a name takes the first free place from its hash on: 1.5 looks are expected.
     val taken = new BitSet
     val looks = hashes.map { hash =>
       val at = hash & 2 * colliding.size - 1

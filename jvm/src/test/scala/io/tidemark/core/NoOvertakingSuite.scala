@@ -71,7 +71,7 @@ class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     neverOvertaken(aggregation(30, again, active = 1))
   }
 
-  // The opposite, so that the model is known to see it: rows leave a side without a bound at any age.
+  // The opposite case shows that the model detects overtaking: rows leave a side without a bound at any age.
   test("a join side that never evicts state emits rows that a watermark has overtaken, unless it is held back") {
     def shape(out: ActiveOut) = {
       val both = joined(orders, payments)
@@ -79,7 +79,7 @@ class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
     def overtaken(shape: PlanShape) = (1L to 200L).exists { seed =>
       val promised = shape match {
-        // As if the bound were there: the model then holds the plan to its promise.
+        // The plan is run as if the bound were there: the model then holds the plan to that bound.
         case join: Join if join.left.activeOut == ActiveOut.Unbounded =>
           join.copy(left = join.left.copy(activeOut = bounded))
         case other => other

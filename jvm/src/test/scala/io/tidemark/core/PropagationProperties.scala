@@ -17,7 +17,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
     PropertyCheckConfiguration(minSuccessful = 500)
 
   private val seeds = Gen.long
-  // A seed that is made smaller is another plan altogether.
+  // Shrinking a seed gives another plan altogether.
   implicit private val noShrinking: Shrink[Long] = Shrink.shrinkAny
 
   private def history(shape: PlanShape, seed: Long) = RandomHistory(names(shape), seed + 1)
@@ -54,7 +54,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
       judged += run.judged
       late += run.late
     }
-    // The property must not hold for want of rows.
+    // Rows must be judged and some must be late, or the property would hold for lack of rows.
     assert(judged > 2000 && late > 200, s"$judged, $late")
   }
 

@@ -12,7 +12,7 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val text = Gen.oneOf(Arbitrary.arbitrary[String], Gen.oneOf("", "null", "a\nb", "../etc", "\"", "⏰"))
   private val name = Gen.choose(0, 3).flatMap(Gen.listOfN(_, Gen.option(text)))
 
-  // A lone surrogate is no text, and is not the same after it was one.
+  // A lone surrogate is not text, and changes when it is encoded as text.
   private def isText(name: Seq[Option[String]]) =
     name.flatten.forall(t => new String(t.getBytes("UTF-8"), "UTF-8") == t)
 

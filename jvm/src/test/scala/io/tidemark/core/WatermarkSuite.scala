@@ -8,7 +8,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
-  // Small numbers meet each other often, the ends of time must not overflow into each other.
+  // Small numbers are often equal, and the smallest and largest times must not overflow.
   private val times = Gen.oneOf(Gen.choose(-3L, 3L), Arbitrary.arbitrary[Long], Gen.oneOf(Long.MinValue, Long.MaxValue))
   implicit private val anyWatermark: Arbitrary[Watermark] =
     Arbitrary(Gen.frequency(1 -> Gen.const(Unknown), 2 -> Gen.option(times).map(Idle(_)), 4 -> times.map(At(_))))

@@ -15,7 +15,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /** The tables behind a task's clocks, beside a map that is plainly right. */
 class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
-  // Few keys come often, many come once; some differ only in their upper bits, and some are an empty place's own values.
+  // Few keys occur often and many once; some differ only in their upper bits, and some equal an empty place's value.
   private val number = Gen.frequency(
     4 -> Gen.choose(-3L, 3L),
     4 -> Gen.choose(0L, 5000L),
