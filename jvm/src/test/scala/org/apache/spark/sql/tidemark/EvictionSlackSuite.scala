@@ -57,12 +57,12 @@ class EvictionSlackSuite extends StockComparison {
     assert(most <= theirs.map(_.operators.head.rows).max * 1.15)
   }
 
-  test("a deduplication with little state evicts as stock Spark does") {
+  testMore("a deduplication with little state evicts as stock Spark does") {
     val history = steady(1000)
     assertSameBatches(exact(run("append", history, distinct)), exact(stock(run("append", history, distinct))))
   }
 
-  test("with a share of 0 each batch evicts, as in stock Spark") {
+  testMore("with a share of 0 each batch evicts, as in stock Spark") {
     val history = steady(20000)
     withSlack("0") {
       assertSameBatches(exact(run("append", history, distinct)), exact(stock(run("append", history, distinct))))
