@@ -23,10 +23,11 @@ private[tidemark] final case class KnownState(
   def after(seen: KnownState.OfBatch, eviction: OperatorWatermarks): KnownState = KnownState(
     windows ++ seen.windows.map { case (id, now) => id -> windows.get(id).fold(now)(_.and(now)) },
     seen.rows,
-    evictedMillis ++ eviction.inputs.collect {
-      case (input, watermarks) if !seen.waiting(input) =>
-        input -> watermarks.evicted.fold(Long.MinValue)(_.watermark.sparkMillis)
-    })
+    evictedMillis ++
+      (for {
+        (input, watermarks) <- eviction.inputs if !seen.waiting(input)
+        evicted <- watermarks.evicted
+      } yield input -> evicted.watermark.sparkMillis))
 }
 
 private[tidemark] object KnownState {
