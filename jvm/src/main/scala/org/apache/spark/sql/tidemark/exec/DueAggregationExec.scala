@@ -39,27 +39,6 @@ final class DueAggregationExec private[tidemark] (
       child) {
   import DueAggregationExec._
 
-  /** As Spark copies a node. */
-  def this(
-      keyExpressions: Seq[Attribute],
-      stateInfo: Option[StatefulOperatorStateInfo],
-      outputMode: Option[OutputMode],
-      eventTimeWatermarkForLateEvents: Option[Long],
-      eventTimeWatermarkForEviction: Option[Long],
-      stateFormatVersion: Int,
-      child: SparkPlan,
-      due: WindowsDue) =
-    this(
-      keyExpressions,
-      stateInfo,
-      outputMode,
-      eventTimeWatermarkForLateEvents,
-      eventTimeWatermarkForEviction,
-      stateFormatVersion,
-      child,
-      due,
-      DueAggregationExec.manager(keyExpressions, child.output, stateFormatVersion, due))
-
   /** Whether the first scan of a run has found windows that do not end when those of the plan do. */
   def hasStrangers: Boolean = stateManager.scan.hasStrangers
 
@@ -93,7 +72,7 @@ final class DueAggregationExec private[tidemark] (
 
   override def hashCode: Int = super.hashCode
 
-  override protected def otherCopyArgs: Seq[AnyRef] = Seq(due)
+  override protected def otherCopyArgs: Seq[AnyRef] = Seq(due, stateManager)
 
   override protected def withNewChildInternal(newChild: SparkPlan): DueAggregationExec =
     DueAggregationExec.of(this, newChild, due)
@@ -114,7 +93,8 @@ private[tidemark] object DueAggregationExec {
       save.eventTimeWatermarkForEviction,
       save.stateFormatVersion,
       child,
-      due)
+      due,
+      manager(save.keyExpressions, child.output, save.stateFormatVersion, due))
 
   /** What the operator does with state. Spark opens an iterator over all of it only to find what is due. */
   sealed trait Scanned {
