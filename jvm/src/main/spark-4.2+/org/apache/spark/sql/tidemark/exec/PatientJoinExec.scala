@@ -8,13 +8,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
 import org.apache.spark.sql.streaming.OutputMode
 
-/** Spark's inner stream-stream join, in a batch that leaves expired rows of a side in state.
-  *
-  * Nobody can tell: such a row matches no row that is on time. A later batch evicts it. Code that looks for Spark's node
-  * finds this one.
-  *
-  * Spark 4.2 gave the operator one parameter more; else this file is the same for all minors.
-  */
+/** [[PatientJoin]] with the constructor of this minor: Spark 4.2 gave the operator one parameter more. */
 final class PatientJoinExec private[tidemark] (
     leftKeys: Seq[Expression],
     rightKeys: Seq[Expression],
@@ -40,22 +34,8 @@ final class PatientJoinExec private[tidemark] (
       stateFormatVersion,
       left,
       right,
-      outputMode) {
-
-  // As in Spark, for a join with a bound: the rows of the next batch are judged by the watermark that a no-data batch brings.
-  override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
-    eventTimeWatermarkForEviction.exists(newInputWatermark > _)
-
-  override def nodeName: String = "StreamingSymmetricHashJoin"
-
-  // Spark keeps a node that a rule replaces by an equal one, and its operator must not be equal to this one.
-  override def canEqual(that: Any): Boolean = that.isInstanceOf[PatientJoinExec]
-  override def equals(that: Any): Boolean = canEqual(that) && super.equals(that)
-  override def hashCode: Int = super.hashCode
-
-  override protected def withNewChildrenInternal(newLeft: SparkPlan, newRight: SparkPlan): PatientJoinExec =
-    PatientJoinExec(copy(left = newLeft, right = newRight))
-}
+      outputMode)
+    with PatientJoin
 
 private[tidemark] object PatientJoinExec {
 
