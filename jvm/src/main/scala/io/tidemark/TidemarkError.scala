@@ -109,6 +109,12 @@ object TidemarkError {
         s"There is no watermark log in '$checkpoint': $reason.",
         "giving the checkpoint location of a query that has completed a batch with Tidemark")
 
+  final case class NoCut(checkpoint: String, time: String, reason: String) extends TidemarkError(
+        "NO_CUT",
+        s"The log in '$checkpoint' has no batch for $time: $reason.",
+        "asking for a time that the log covers. The setting spark.sql.streaming.minBatchesToRetain says how many batches " +
+          "a query keeps")
+
   final case class InvalidSetting(setting: String, value: String, allowed: Seq[String]) extends TidemarkError(
         "INVALID_SETTING",
         s"The setting $setting is '$value', but it must be ${oneOf(allowed)}.",

@@ -16,6 +16,7 @@ import org.apache.spark.sql.tidemark.query.ApplyWatermarks
 import org.apache.spark.sql.tidemark.report.{
   ListenForQueries,
   LogTable,
+  OffsetsTable,
   ReportFunction,
   SettingsFunction,
   VersionFunction
@@ -49,6 +50,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectFunction(CurrentWatermark.description)
     extensions.injectFunction(IsLate.description)
     extensions.injectTableFunction(LogTable.description)
+    extensions.injectTableFunction(OffsetsTable.description)
     extensions.injectResolutionRule(new ResolveEventTimes(_))
     extensions.injectResolutionRule(_ => ResolveWatermarkExpressions)
     extensions.injectResolutionRule(new KeepMarksOfOtherColumns(_))

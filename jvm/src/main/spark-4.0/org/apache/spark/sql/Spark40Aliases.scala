@@ -26,6 +26,8 @@ package execution.streaming {
 
   package object checkpointing {
     type CheckpointFileManager = flat.CheckpointFileManager
+    type OffsetSeq = flat.OffsetSeq
+    type OffsetSeqLog = flat.OffsetSeqLog
     type FileSystemBasedCheckpointFileManager = flat.FileSystemBasedCheckpointFileManager
     val CheckpointFileManager: flat.CheckpointFileManager.type = flat.CheckpointFileManager
   }
@@ -33,6 +35,7 @@ package execution.streaming {
   package object runtime {
     type AvailableNowDataStreamWrapper = flat.AvailableNowDataStreamWrapper
     type FileStreamSource = flat.FileStreamSource
+    type FileStreamSourceLog = flat.FileStreamSourceLog
     type MicroBatchExecution = flat.MicroBatchExecution
     type PropagateWatermarkSimulator = flat.PropagateWatermarkSimulator
     type StreamExecution = flat.StreamExecution
@@ -40,6 +43,7 @@ package execution.streaming {
     type WatermarkPropagator = flat.WatermarkPropagator
     type WatermarkTracker = flat.WatermarkTracker
     val MicroBatchExecution: flat.MicroBatchExecution.type = flat.MicroBatchExecution
+    val FileStreamSourceLog: flat.FileStreamSourceLog.type = flat.FileStreamSourceLog
     val MinWatermark: flat.MinWatermark.type = flat.MinWatermark
   }
 

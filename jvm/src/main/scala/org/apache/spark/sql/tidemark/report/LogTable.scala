@@ -7,6 +7,7 @@ import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{OriginState, WatermarkEntry}
 import io.tidemark.core.splits.{Coalescer, SplitNameTable, Splits}
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.SparkException
@@ -53,15 +54,16 @@ object LogTable {
     }
     val session = SparkSession.active
     val conf = new SerializableConfiguration(session.sessionState.newHadoopConf())
-    val listing = found(location, conf)
+    val listing = this.listing(location, conf.value)
     val parts = reader(location, conf, listing).parts
     if (parts.isEmpty) throw new TidemarkException(TidemarkError.NoLog(location))
     val rows = session.sparkContext.parallelize(parts, parts.size).flatMap(read(location, conf, listing, _))
     session.internalCreateDataFrame(rows, schema).queryExecution.analyzed
   }
 
-  private def found(location: String, conf: SerializableConfiguration): EntryListing =
-    try files(location, conf).list()
+  /** The files of a query's log. Refused if the location is none that can be listed. */
+  private[report] def listing(location: String, conf: Configuration): EntryListing =
+    try new EntryFiles(new Path(location), conf).list()
     catch {
       case e: TidemarkException => throw e
       // No path, or on no file system that is there.

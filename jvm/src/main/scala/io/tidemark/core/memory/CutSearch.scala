@@ -1,0 +1,82 @@
+package io.tidemark.core.memory
+
+/** Finds the batch of a query at whose end a time divides the query's input, from the entries that are still there.
+  *
+  * Neither the watermark of an input nor its largest event time ever goes back, so a few entries are enough: the search
+  * halves the batches each time.
+  *
+  * @param batches the committed batches with an entry, in order
+  * @param read what an input had reached at the end of such a batch; `None` if its entry does not have the input
+  */
+final class CutSearch(batches: IndexedSeq[Long], read: Long => Option[CutSearch.Reached]) {
+  import CutSearch._
+
+  /** The first batch after which the watermark is at `timeMicros` or later: all rows up to that time have been read. */
+  def complete(timeMicros: Long): Either[Missing, Long] =
+    first(read(_).exists(_.isComplete(timeMicros))) match {
+      case None => Left(NotYet(batches.last, read(batches.last).flatMap(_.watermarkMillis)))
+      case Some(0) if batches.head > 0 => Left(Forgotten(batches.head, read(batches.head).flatMap(_.watermarkMillis)))
+      case Some(found) => Right(batches(found))
+    }
+
+  /** The last batch that has read no row later than `timeMicros`. Batches without an entry may have read any row. */
+  def before(timeMicros: Long): Either[Missing, Long] = {
+    val known = batches.indices.drop(1).find(at => batches(at) != batches(at - 1) + 1).fold(batches)(batches.take)
+    val later = new CutSearch(known, read).first(!read(_).exists(_.isBefore(timeMicros)))
+    later match {
+      case None => Right(known.last)
+      case Some(0) => Left(Forgotten(known.head, read(known.head).flatMap(_.latestMillis)))
+      case Some(found) => Right(known(found - 1))
+    }
+  }
+
+  /** The index of the first batch for which `isPast` is true, as it is for all batches after it. */
+  private def first(isPast: Long => Boolean): Option[Int] = {
+    var (from, until) = (0, batches.size)
+    while (from < until) {
+      val middle = (from + until) >>> 1
+      if (isPast(batches(middle))) until = middle else from = middle + 1
+    }
+    Option.when(from < batches.size)(from)
+  }
+}
+
+object CutSearch {
+
+  /** What an input had reached at the end of a batch.
+    *
+    * @param watermarkMillis its watermark, if it has one
+    * @param latestMillis the largest event time that was read, rounded down; `Long.MaxValue` if that is unknown
+    */
+  final case class Reached(watermarkMillis: Option[Long], latestMillis: Option[Long]) {
+
+    private[memory] def isComplete(timeMicros: Long): Boolean =
+      watermarkMillis.exists(_ >= -Math.floorDiv(-timeMicros, 1000L))
+
+    // A time of which only the ms are known may be up to 999 µs later.
+    private[memory] def isBefore(timeMicros: Long): Boolean =
+      latestMillis.forall(_ < Math.floorDiv(timeMicros + 1, 1000L))
+  }
+
+  object Reached {
+
+    /** What several inputs have reached together: the earliest watermark, idle or not, and the largest event time. */
+    def of(states: Seq[OriginState]): Option[Reached] = Option.when(states.nonEmpty) {
+      val watermarks = states.map(_.watermark.millis)
+      Reached(if (watermarks.contains(None)) None else watermarks.flatten.minOption, states.flatMap(latest).maxOption)
+    }
+
+    // An input that has a watermark and no event time continues from batches that ran without Tidemark.
+    private def latest(state: OriginState): Option[Long] =
+      state.maxEventTimeMillis.orElse(Option.when(state.watermark.millis.nonEmpty)(Long.MaxValue))
+  }
+
+  /** Why there is no such batch. */
+  sealed trait Missing
+
+  /** The watermark has not come that far: it is here after the last batch. */
+  final case class NotYet(batch: Long, watermarkMillis: Option[Long]) extends Missing
+
+  /** The oldest entry is past the time already: it has this watermark, or this largest event time. */
+  final case class Forgotten(batch: Long, reachedMillis: Option[Long]) extends Missing
+}

@@ -1,0 +1,134 @@
+package org.apache.spark.sql.tidemark.report
+
+import java.io.FileNotFoundException
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.OriginName
+import io.tidemark.core.memory.{CutSearch, OriginState, WatermarkEntry}
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils, TimestampFormatter}
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqLog
+import org.apache.spark.sql.execution.streaming.runtime.FileStreamSourceLog
+import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryReader}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Reads from a checkpoint how far its query had read its sources at an event time. */
+private[tidemark] final class CutReader(session: SparkSession, location: String, asked: CutReader.Asked) {
+  import CutReader._
+
+  private val checkpoint = new Path(location)
+  private val conf = session.sessionState.newHadoopConf()
+
+  /** A row for each source, in the schema of [[OffsetsTable]].
+    * @throws TidemarkException `NO_CUT` if the log does not tell, `NO_LOG` if there is none
+    */
+  def rows(): Seq[InternalRow] =
+    // A running query deletes entries while they are read. The second time, the search begins with a new list of them.
+    try sourcesOf(batch())
+    catch { case _: FileNotFoundException => sourcesOf(batch()) }
+
+  private def batch(): Long = {
+    val listing = LogTable.listing(location, conf)
+    val reader = new EntryReader(new EntryFiles(checkpoint, conf), listing)
+    val last = committed.lastOption.getOrElse(-1L)
+    // An entry counts once Spark has committed its batch.
+    val batches = listing.entries.filter(_ <= last).toIndexedSeq
+    if (batches.isEmpty) throw new TidemarkException(TidemarkError.NoLog(location))
+    def entry(batch: Long) = reader.read(batch).map(_.entry)
+    requireKey(entry(batches.last))
+    val search =
+      new CutSearch(batches, batch => entry(batch).flatMap(at => CutSearch.Reached.of(inputs(at).values.toSeq)))
+    val found = if (asked.edge == Complete) search.complete(asked.micros) else search.before(asked.micros)
+    found.fold(missing => refuse(why(missing, entry)), identity)
+  }
+
+  private def inputs(entry: WatermarkEntry): Map[OriginName, OriginState] =
+    entry.origins.filter { case (name, _) => asked.key.forall(_ == name.toString) }
+
+  private def requireKey(last: Option[WatermarkEntry]): Unit =
+    for (key <- asked.key; entry <- last if inputs(entry).isEmpty)
+      refuse(
+        s"no watermark has the key '$key'; there are ${entry.origins.keys.map(n => s"'$n'").toSeq.sorted.mkString(", ")}")
+
+  private def why(missing: CutSearch.Missing, entry: Long => Option[WatermarkEntry]): String = missing match {
+    case CutSearch.NotYet(batch, _) =>
+      val behind = entry(batch).toSeq.flatMap(inputs(_)).minBy(_._2.watermark.millis)
+      s"after batch $batch, the last one, the watermark '${behind._1}' is ${at(behind._2.watermark.millis)}"
+    case CutSearch.Forgotten(batch, Some(reached)) if asked.edge == Complete =>
+      s"after batch $batch, the oldest one in the log, the watermark is ${at(Some(reached))} already"
+    case CutSearch.Forgotten(0, Some(reached)) if reached < Long.MaxValue =>
+      s"batch 0 has read rows up to ${show(reached)} already, so nothing but the start of the sources is before them"
+    case CutSearch.Forgotten(batch, Some(reached)) if reached < Long.MaxValue =>
+      s"batch $batch, the oldest one in the log, or one before it has read rows up to ${show(reached)} already"
+    case CutSearch.Forgotten(batch, _) =>
+      s"batches up to $batch ran without Tidemark, or without this key, so what they have read is unknown"
+  }
+
+  private def at(millis: Option[Long]): String = millis.fold("not defined yet")(one => s"at ${show(one)}")
+
+  private def show(millis: Long): String = showMicros(DateTimeUtils.millisToMicros(millis))
+
+  private def showMicros(micros: Long): String = {
+    val zone = DateTimeUtils.getZoneId(session.sessionState.conf.sessionLocalTimeZone)
+    TimestampFormatter.getFractionFormatter(zone).format(micros)
+  }
+
+  private def refuse(reason: String): Nothing =
+    throw new TidemarkException(TidemarkError.NoCut(location, showMicros(asked.micros), reason))
+
+  private def committed: Seq[Long] = batchesIn("commits")
+
+  private def batchesIn(folder: String): Seq[Long] = {
+    val path = new Path(checkpoint, folder)
+    val fs = path.getFileSystem(conf)
+    val names = if (fs.exists(path)) fs.listStatus(path).toSeq.map(_.getPath.getName) else Nil
+    names.flatMap(_.toLongOption).sorted
+  }
+
+  private def sourcesOf(batch: Long): Seq[InternalRow] = {
+    val offsets = new OffsetSeqLog(session, new Path(checkpoint, "offsets").toString)
+    def of(one: Long) = offsets.get(one).fold(Map.empty[String, String])(BatchOffsets.of(_).collect {
+      case (source, Some(offset)) => source -> offset.json
+    }.toMap)
+    val newest = batchesIn("offsets").lastOption.fold(Map.empty[String, String])(of)
+    val at = of(batch)
+    if (at.isEmpty) refuse(s"Spark's log has no offsets of batch $batch any more")
+    at.toSeq.sortBy { case (source, _) => (source.toIntOption, source) }.map { case (source, json) =>
+      val cut = SourceCut.of(json, newest.getOrElse(source, json))
+      val files = cut.logOffset.map(filesOf(source, _))
+      InternalRow(
+        batch,
+        text(source),
+        text(cut.kind),
+        text(json),
+        cut.starting.map(text).orNull,
+        cut.ending.map(text).orNull,
+        files.map(all => ArrayData.toArrayData(all.map(text).toArray)).orNull)
+    }
+  }
+
+  /** The files that a source of files had read. */
+  private def filesOf(source: String, until: Long): Seq[String] = {
+    val log = new Path(new Path(checkpoint, "sources"), source)
+    if (!log.getFileSystem(conf).exists(log)) Nil
+    else
+      new FileStreamSourceLog(FileStreamSourceLog.VERSION, session, log.toString).allFiles().toSeq.collect {
+        case file if file.batchId <= until => file.path
+      }
+  }
+
+  private def text(value: String): UTF8String = UTF8String.fromString(value)
+}
+
+private[tidemark] object CutReader {
+  private val Complete = "complete"
+
+  val edges: Set[String] = Set(Complete, "before")
+
+  /** @param micros the event time (µs); @param key the watermark that is asked; `None` for all of the query */
+  final case class Asked(micros: Long, edge: String, key: Option[String])
+}
