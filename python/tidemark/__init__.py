@@ -19,6 +19,7 @@ from tidemark._idle import Idle
 from tidemark._jars import EXTENSION, jar_path
 from tidemark._late import LateRows, late_rows
 from tidemark._log import log
+from tidemark._offsets import SourceOffsets, offsets_at
 from tidemark._reading import current_watermark, is_late
 from tidemark._report import Report, report
 from tidemark._split_by import SplitBy
@@ -32,6 +33,7 @@ __all__ = [
     "Idle",
     "LateRows",
     "Report",
+    "SourceOffsets",
     "SplitBy",
     "TidemarkError",
     "__version__",
@@ -44,6 +46,7 @@ __all__ = [
     "jar_path",
     "late_rows",
     "log",
+    "offsets_at",
     "report",
     "with_watermark",
 ]

@@ -112,10 +112,27 @@ def report_json(query: StreamingQuery, session: SparkSession | None) -> str | No
 
 def log_table(session: SparkSession, checkpoint: str) -> DataFrame:
     """The log of a query, by where its checkpoint is."""
-    # As bytes: what a backslash means is a setting, and parsers of other extensions (Delta's on
-    # Spark 4.1) lose the parameters of a text.
-    location = checkpoint.encode(errors="surrogateescape").hex()
-    return session.sql(f"SELECT * FROM tidemark_log(CAST(X'{location}' AS STRING))")
+    return session.sql(f"SELECT * FROM tidemark_log({_text(checkpoint)})")
+
+
+def offsets_table(
+    session: SparkSession, checkpoint: str, time: str | int, edge: str, key: str | None
+) -> DataFrame:
+    """How far a query had read its sources at an event time: a text, or µs since the epoch."""
+    at = _text(time) if isinstance(time, str) else f"timestamp_micros({time}L)"
+    arguments = ", ".join([_text(checkpoint), at, _text(edge), _text(key)])
+    return session.sql(f"SELECT * FROM tidemark_offsets({arguments})")
+
+
+def _text(value: str | None) -> str:
+    """A text in SQL, as bytes.
+
+    What a backslash means is a setting, and parsers of other extensions (Delta's on Spark 4.1) lose
+    the parameters of a text.
+    """
+    if value is None:
+        return "CAST(NULL AS STRING)"
+    return f"CAST(X'{value.encode(errors='surrogateescape').hex()}' AS STRING)"
 
 
 def settings_problem(session: SparkSession) -> dict[str, str] | None:
