@@ -70,7 +70,7 @@ check: $(VENV_READY) ## On save: the tests that need no Spark and no jar
 	@build/timed $@
 
 .PHONY: test-more
-test-more: $(INSTALLED) $(MATRIX_READY) $(JAVA_21)/.ready ## All tests that `make test` leaves out, other versions of Spark and Java, Delta, Iceberg
+test-more: $(INSTALLED) $(KAFKA_READY) $(MATRIX_READY) $(JAVA_21)/.ready ## All tests that `make test` leaves out, other versions of Spark and Java, Delta, Iceberg
 	@rm -f target/minutes-$@.txt
 	@rm -rf target/sona-staging
 	build/timed $@ Scala $(SBT) spark43/publish "spark42/tier more"
@@ -94,6 +94,10 @@ lagging-partition: $(INSTALLED) $(KAFKA_READY) $(FLIGHTS) ## A real Kafka broker
 .PHONY: files-per-airport
 files-per-airport: $(INSTALLED) $(FLIGHTS) ## A backlog of files in which every airport has the same share of each batch
 	cd examples && $(CURDIR)/$(BIN)/python -m backlog.files_per_airport
+
+.PHONY: backfill
+backfill: $(INSTALLED) $(KAFKA_READY) ## Late hours counted again from a real Kafka broker, from where the query's log says
+	cd examples && $(CURDIR)/$(BIN)/python -m backfill
 
 .PHONY: silence
 silence: $(INSTALLED) ## Two inputs, one of which becomes silent and later returns with all its rows
