@@ -1,6 +1,6 @@
 """A session with Delta's and Iceberg's extensions beside Tidemark's, before them and after them.
 
-Only `make test-others` starts these tests: they want their jars, and a Spark that both support.
+Only `make test-others` runs these tests, because they need the jars of both and a Spark that both support.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def spark(
         .config("spark.databricks.delta.snapshotPartitions", "1")
         .config("spark.databricks.delta.stats.collect", "false")
         .config("spark.sql.session.timeZone", "UTC")
-        # Code is made and compiled for every little plan otherwise, which takes most of the time.
+        # For speed: compiling the code of every small plan takes longer than running it.
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.streaming.pollingDelay", "10ms")

@@ -1,4 +1,4 @@
-"""Tables of Delta and of Iceberg that grow by a file whenever the test says so."""
+"""Tables of Delta and Iceberg to which a test adds one file at a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Table:
-    """A table of readings, and how many of its files a batch may take."""
+    """A table of readings, and how many of its files a batch may read."""
 
     spark: SparkSession
     kind: str
@@ -55,7 +55,7 @@ class Table:
         return self
 
     def add(self, *readings: Reading) -> None:
-        """One file. By SQL, as a DataFrame of Python rows would start a Python worker for each."""
+        """Adds one file. It uses SQL, because a DataFrame of Python rows would start a Python worker for each row."""
         rows = ", ".join(f"('{device}', TIMESTAMP '{clock(time)}')" for device, time in readings)
         self.spark.sql(f"INSERT INTO {self.full_name} VALUES {rows}")
 
@@ -66,8 +66,7 @@ class Table:
         return self.spark.readStream.options(**options).table(self.full_name)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        # What `foreachBatch` writes, it writes in a session of its own; Iceberg's catalog in this one still knows the
-        # table as it was.
+        # `foreachBatch` writes in a session of its own, and Iceberg's catalog in this session has cached the old table.
         self.spark.sql(f"REFRESH TABLE {self.full_name}")
         return sorted((tuple(row) for row in self.spark.table(self.full_name).collect()), key=repr)
 

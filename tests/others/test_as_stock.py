@@ -1,4 +1,4 @@
-"""What Delta and Iceberg do in a query with a watermark they do with Tidemark as without, over a restart too."""
+"""Delta and Iceberg tables get the same rows from Tidemark and from stock Spark, also after a restart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tables import Table, windows
 Query = Callable[[Table, Table, Path], None]
 Rows = list[tuple[Any, ...]]
 
-# In two runs, the second of which finds rows that are late.
+# The rows of two runs; some rows of the second run are late.
 RUNS = [
     [("a", "10:00"), ("b", "10:20")],
     [("b", "10:02"), ("a", "10:40"), ("b", "11:30")],
@@ -90,13 +90,13 @@ def joined(table: Table, target: Table, checkpoint: Path) -> None:
 
 @pytest.fixture(scope="session")
 def stock_rows() -> dict[tuple[str, Query], Rows]:
-    """What stock Spark has left in each table: the order of the extensions makes no difference to it."""
+    """The rows that stock Spark has written to each table; they do not depend on the order of the extensions."""
     return {}
 
 
 @pytest.mark.parametrize("kind", ["delta", "delta change feed", "iceberg"])
 @pytest.mark.parametrize("query", [to_table, merged, deduplicated, joined])
-def test_the_same_is_in_the_table(
+def test_a_query_writes_the_same_rows_as_on_stock_spark(
     spark: SparkSession,
     tmp_path: Path,
     stock_rows: dict[tuple[str, Query], Rows],

@@ -1,4 +1,4 @@
-"""Splits of tables that a query reads a file at a time: who waits behind the limit is not idle."""
+"""Splits of tables that are read a file at a time: a split with rows behind the limit is not idle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tables import Table, windows
 
 Run = Callable[..., Stepper]
 
-# Shorter than any batch: whoever may fall idle does.
+# Shorter than any batch: every split that may become idle does.
 AT_ONCE = "1 millisecond"
 
 HELD_BACK = [
@@ -43,7 +43,7 @@ def backlog(table: Table) -> None:
 
 @pytest.mark.parametrize(("kind", "rule"), HELD_BACK)
 @pytest.mark.parametrize("before", [True, False], ids=["at the start", "later"])
-def test_rows_behind_a_limit_are_waited_for(
+def test_a_split_with_rows_behind_an_admission_limit_is_not_idle(
     spark: SparkSession, run: Run, kind: str, rule: str, before: bool
 ) -> None:
     table = Table(spark, kind, "readings", rule).create()
@@ -59,7 +59,7 @@ def test_rows_behind_a_limit_are_waited_for(
 
 
 @pytest.mark.parametrize(("kind", "rule"), HELD_BACK)
-def test_so_they_are_in_a_run_for_what_is_available(
+def test_an_available_now_run_emits_the_rows_behind_an_admission_limit(
     spark: SparkSession, tmp_path: Path, kind: str, rule: str
 ) -> None:
     table = Table(spark, kind, "readings", rule).create()
@@ -69,7 +69,7 @@ def test_so_they_are_in_a_run_for_what_is_available(
 
 @pytest.fixture
 def only_data(spark: SparkSession) -> Iterator[None]:
-    """No batch finds nothing, as where every trigger has rows."""
+    """Every batch has rows, because no-data batches are off."""
     name = "spark.sql.streaming.noDataMicroBatches.enabled"
     spark.conf.set(name, "false")
     yield
@@ -87,7 +87,7 @@ def only_data(spark: SparkSession) -> Iterator[None]:
         ("iceberg", "roomy files"),
     ],
 )
-def test_a_steady_trickle_lets_who_is_silent_fall_idle(
+def test_a_silent_split_becomes_idle_while_another_has_rows_in_each_batch(
     spark: SparkSession, run: Run, kind: str, rule: str
 ) -> None:
     table = Table(spark, kind, "readings", rule).create()
