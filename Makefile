@@ -206,7 +206,7 @@ docs-site: $(DOCS_READY) ## The documentation as a site with search, in target/s
 ##@ Quality
 
 .PHONY: lint
-lint: $(VENV_READY) ## Check formatting, compiler warnings, ruff and mypy
+lint: docs-site ## Check formatting, compiler warnings, ruff and mypy, and the links of the documentation
 	$(SBT) lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
