@@ -49,7 +49,7 @@ class CoalescerSuite extends AnyFunSuite {
           val expected = fast.ifIdleSince(limit)
           fast.idleSince(limit)
           plain.idleSince(limit)
-          assert(expected === Coalescer.Prospect(fast.watermark, fast.isIdle))
+          assert((expected.watermark, expected.idle) === ((fast.watermark, fast.isIdle)))
         case 4 =>
           val clocks = Seq.tabulate(plain.size) { i =>
             if (plain.state(i) == "ended" || random.nextBoolean()) Coalescer.NoClock else time(i)

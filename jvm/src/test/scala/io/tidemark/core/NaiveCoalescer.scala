@@ -44,6 +44,12 @@ final class NaiveCoalescer(onReturn: OnReturn) {
     settle()
   }
 
+  /** Those that are idle are active again, without having said anything. */
+  def wakeAll(): Unit = {
+    inputs.indices.filter(state(_) == "idle").foreach(input => hearOnly(input, None, inputs(input).heard))
+    settle()
+  }
+
   def raise(to: Long): Unit = reached = Some(reached.fold(to)(math.max(_, to)))
 
   def idle(input: Int): Unit = {

@@ -2,6 +2,7 @@ package io.tidemark.core.bytes
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Arrays
+import java.util.zip.CRC32C
 
 /** Writes numbers as varints (7 bits a byte, lowest first), signed ones zigzag.
   *
@@ -13,6 +14,14 @@ private[core] final class ByteWriter(most: Int = ByteWriter.Most) {
 
   def size: Int = length
   def bytes: Array[Byte] = Arrays.copyOf(data, length)
+
+  /** The checksum of all bytes so far. */
+  def crc32c: Int = {
+    val crc = new CRC32C
+    crc.update(data, 0, length)
+    crc.getValue.toInt
+  }
+
   def raw(more: Array[Byte]): Unit = raw(more, 0, more.length)
   def raw(more: ByteWriter): Unit = raw(more.data, 0, more.length)
   def int(value: Int): Unit = (24 to 0 by -8).foreach(shift => byte(value >>> shift))

@@ -45,7 +45,7 @@ object EntryCodec {
       for {
         (name, state) <- entry.origins if state.splits.size > 0
         was = before.entry.origins.getOrElse(name, OriginState.unheard).splits
-        changed <- state.splits.changedSince(was) if changed.length <= state.splits.size / 2
+        changed <- state.splits.changedSince(was, most = state.splits.size / 2)
       } yield name -> Changes(was.size, changed)
     }
     Encoded(encode(entry, changes, before.fold(0)(_.checksum)), changes.isEmpty)
@@ -170,11 +170,12 @@ object EntryCodec {
     w.unsigned(all.size.toLong)
     var split = 0
     while (split < all.size) {
-      val name = all.encodedName(split)
-      w.unsigned(name.length.toLong)
-      w.raw(name)
+      all.writeName(w, split)
       w.unsigned(all.state(split).toLong)
-      w.option(all.clock(split))
+      // As an option, without making one.
+      val clock = all.clockOrNone(split)
+      w.unsigned(if (clock == Coalescer.NoClock) 0L else 1L)
+      if (clock != Coalescer.NoClock) w.signed(clock)
       w.signed(all.lastHeard(split))
       split += 1
     }

@@ -35,7 +35,7 @@ object SectionFormat {
       out.raw(body)
     }
     out.unsigned(End.toLong)
-    out.int(checksum(out.bytes))
+    out.int(out.crc32c)
     out.bytes
   }
 

@@ -39,22 +39,26 @@ final case class OriginState(
 
   /** Its watermark in a batch that is decided at this time: steps 1 to 4. */
   def watermarkAt(time: OriginState.Time, rules: OriginRules): Watermark =
-    judged(time, rules).fold(watermark) { case Judged(all, silence) =>
-      val at =
-        if (all.size > 0) all.watermarkSince(silence.splitsSinceMillis, isSilent(all, silence, time))
-        else if (sinceMillis.exists(_ <= silence.wholeSinceMillis)) Watermark.Idle(watermark.millis)
-        else watermark
-      advanced(at, silence.untilMillis, rules)
-    }
+    judged(time, rules).fold(watermark)(watermarkOf(_, time, rules))
+
+  private def watermarkOf(judged: Judged, time: OriginState.Time, rules: OriginRules): Watermark = {
+    val Judged(all, silence) = judged
+    val at =
+      if (all.size > 0) all.watermarkSince(silence.splitsSinceMillis, isSilent(all, silence, time))
+      else if (sinceMillis.exists(_ <= silence.wholeSinceMillis)) Watermark.Idle(watermark.millis)
+      else watermark
+    advanced(at, silence.untilMillis, rules)
+  }
 
   private def isSilent(all: Splits, silence: Silence, time: OriginState.Time): Boolean =
     silent && !OriginState.isAboutToSpeak(time.unread) || all.allSilentSince(silence.wholeSinceMillis)
 
   /** Its splits in that batch: steps 1 to 3. */
   def splitsAt(time: OriginState.Time, rules: OriginRules): Splits =
-    judged(time, rules)
-      .fold(splits) { case Judged(all, silence) => all.idleSince(silence.splitsSinceMillis, rules.onReturn) }
-      .atLeast(watermarkAt(time, rules))
+    judged(time, rules).fold(splits) { judged =>
+      val reached = watermarkOf(judged, time, rules)
+      judged.splits.idleSince(judged.silence.splitsSinceMillis, rules.onReturn).atLeast(reached)
+    }
 
   /** The splits, and what silence makes idle; `None` if nothing becomes idle. */
   private def judged(time: OriginState.Time, rules: OriginRules): Option[Judged] =

@@ -24,6 +24,11 @@ final case class WatermarkEntry(
   /** How many splits all origins have together. */
   def splits: Int = origins.valuesIterator.map(_.splits.size).sum
 
+  /** The same entry for any thread: its splits never change. */
+  def detached: WatermarkEntry = copy(origins = origins.map { case (name, state) =>
+    name -> state.copy(splits = state.splits.detached)
+  })
+
   /** This entry as the memory of a later batch that ran without Tidemark. No watermark is behind `floor`, which is what
     * Spark's own log has of that batch. The watermarks that judge the first rows are those with no input idle, because an
     * input that is idle here may have rows then.

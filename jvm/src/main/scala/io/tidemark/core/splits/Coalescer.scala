@@ -1,5 +1,7 @@
 package io.tidemark.core.splits
 
+import java.util.Arrays
+
 /** Clocks of many inputs, coalesced to one watermark: the minimum over the inputs that are not idle.
   *
   * An input is ''active'' from when it is added, and holds the watermark until its first rows. ''Idle'' inputs are left
@@ -11,29 +13,26 @@ package io.tidemark.core.splits
   * rule is that of Hazelcast Jet's `WatermarkCoalescer`, and with [[OnReturn.CatchUp]] that of Flink's
   * `StatusWatermarkValve`. Not thread-safe.
   */
-final class Coalescer private (onReturn: OnReturn, private val taking: MinTournamentTree) {
+final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: Int = 8) {
   import Coalescer._
 
-  def this(onReturn: OnReturn = OnReturn.Hold, capacity: Int = 8) = this(onReturn, new MinTournamentTree(capacity))
-
-  // The clocks of inputs that do not count in the minimum. `taking` has the clocks of those that do.
-  private var resting = new Array[Long](taking.capacityNow)
-  // Few of them change in a batch, so a copy shares the array until one does.
-  private var isRestingShared = false
-  private var states = new Array[Byte](taking.capacityNow)
-  private var heard = new Array[Long](taking.capacityNow)
+  private var clocks = new Array[Long](Coalescer.rounded(capacity.toLong))
+  private var heard = new Array[Long](clocks.length)
+  private var states = Coalescer.noStates(clocks.length)
+  // The smallest clock of each block of inputs. Only inputs in state Active count.
+  private val minima = new MinTournamentTree(clocks.length >>> BlockLog2)
 
   private var count = 0
   private var activeCount = 0
   private var idleCount = 0
   private var top = NoClock
-  // The latest time at which any input was observed or added.
   private var latest = Long.MinValue
-  // The latest time at which an input with a clock was observed.
   private var spoken = Long.MinValue
   private var reached = NoClock
-  // No active input was last observed before this time. It may be too early, never too late.
   private var earliest = Long.MaxValue
+
+  // Where inputs are noted before they change; null if nobody needs to undo the changes.
+  private var journal: SplitJournal = _
 
   def size: Int = count
   def active: Int = activeCount
@@ -45,25 +44,13 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
   /** Whether there are inputs, and all of them are idle. */
   def isIdle: Boolean = activeCount == 0 && idleCount > 0
 
-  /** The largest clock that any input has had. */
-  def largest: Long = top
-
   def state(input: Int): Byte = states(input)
 
   /** The clock of an input; [[Coalescer.NoClock]] if it has had no rows. */
-  def clock(input: Int): Long = {
-    val held = taking(input)
-    if (held == MinTournamentTree.Absent) resting(input) else held
-  }
+  def clock(input: Int): Long = clocks(input)
 
   /** The last time at which an input was observed, or added. */
   def lastHeard(input: Int): Long = heard(input)
-
-  /** The last time at which any input was observed, or added; `Long.MinValue` if there is no input. */
-  def lastHeardOfAll: Long = latest
-
-  /** The last time at which an input with a clock was observed; `Long.MinValue` if none has a clock. */
-  def lastSpoken: Long = spoken
 
   /** Adds an active input without a clock and returns its number. Its silence counts from `nowMillis`. */
   def add(nowMillis: Long): Int = {
@@ -71,11 +58,9 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
     val input = count
     count += 1
     activeCount += 1
-    heard(input) = nowMillis
     earliest = math.min(earliest, nowMillis)
     latest = math.max(latest, nowMillis)
-    states(input) = Active
-    taking.update(input, NoClock)
+    put(input, Active, NoClock, nowMillis)
     input
   }
 
@@ -84,17 +69,21 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
     * inputs are observed does not matter.
     */
   def observe(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
+    note(input)
     heard(input) = nowMillis
     latest = math.max(latest, nowMillis)
     if (clockMillis > top) top = clockMillis
-    val held = taking(input)
-    if (held == MinTournamentTree.Absent) comeBack(input, clockMillis)
-    else if (clockMillis > held) taking.update(input, clockMillis)
-    if (clock(input) != NoClock) spoken = math.max(spoken, nowMillis)
+    val held = clocks(input)
+    if (states(input) != Active) comeBack(input, math.max(held, clockMillis))
+    else if (clockMillis > held) {
+      clocks(input) = clockMillis
+      replay(input, held, clockMillis)
+    }
+    if (clocks(input) != NoClock) spoken = math.max(spoken, nowMillis)
   }
 
   /** Advances the watermark to what was observed. */
-  def settle(): Unit = reached = risen(taking.least, activeCount)
+  def settle(): Unit = reached = risen(minima.least, activeCount)
 
   /** Makes every active input idle that was last observed at `limitMillis` or before. */
   def idleSince(limitMillis: Long): Unit =
@@ -102,7 +91,7 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
       var oldest = Long.MaxValue
       var input = 0
       while (input < count) {
-        if (isActive(input)) {
+        if (isActive(states(input))) {
           if (heard(input) <= limitMillis) leave(input)
           else oldest = math.min(oldest, heard(input))
         }
@@ -115,120 +104,166 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
   /** The watermark is no earlier from now on, whatever the clocks say. */
   def raise(watermarkMillis: Long): Unit = reached = math.max(reached, watermarkMillis)
 
-  /** The inputs that differ from `before`, and those that have been added since, in order. */
-  def changedSince(before: Coalescer): Array[Int] = {
-    val changed = Array.newBuilder[Int]
-    // An input with another clock was observed since. Its time differs as well if that was later than all times before.
-    val isLater = latest > before.latest
-    // In locals, so that the loop does not read them again and again.
-    val (times, timesBefore) = (heard, before.heard)
-    val (now, statesBefore) = (states, before.states)
-    var input = 0
-    while (input < before.count) {
-      if (times(input) != timesBefore(input) || now(input) != statesBefore(input) ||
-        !isLater && clock(input) != before.clock(input)) changed += input
-      input += 1
-    }
-    changed ++= (before.count until count)
-    changed.result()
-  }
-
   /** What [[watermark]] would be after [[idleSince]], and whether all inputs would be idle. Nothing is changed. */
   def ifIdleSince(limitMillis: Long): Prospect =
-    if (limitMillis < earliest) Prospect(reached, isIdle)
+    if (limitMillis < earliest) Prospect(reached, isIdle, 0, earliest)
     else {
       var least = MinTournamentTree.Absent
-      var left = activeCount
+      var leaving = 0
+      var oldest = Long.MaxValue
       var input = 0
       while (input < count) {
-        if (isActive(input)) {
-          if (heard(input) <= limitMillis) left -= 1
-          else least = math.min(least, taking(input))
+        val state = states(input)
+        if (isActive(state)) {
+          if (heard(input) <= limitMillis) leaving += 1
+          else {
+            oldest = math.min(oldest, heard(input))
+            if (state == Active) least = math.min(least, clocks(input))
+          }
         }
         input += 1
       }
-      Prospect(risen(least, left), left == 0 && idleCount + activeCount > 0)
+      val left = activeCount - leaving
+      Prospect(risen(least, left), left == 0 && count > 0, leaving, oldest)
     }
+
+  /** Every input was observed later by `moreMillis`, but not after `nowMillis`. */
+  def heardLater(moreMillis: Long, nowMillis: Long): Unit = if (count > 0) {
+    def later(time: Long) = math.max(time, math.min(time + moreMillis, nowMillis))
+    var input = 0
+    while (input < count) {
+      val time = later(heard(input))
+      if (time != heard(input)) {
+        note(input)
+        heard(input) = time
+      }
+      input += 1
+    }
+    earliest = later(earliest)
+    latest = later(latest)
+    if (spoken != Long.MinValue) spoken = later(spoken)
+  }
 
   /** A copy that changes independently.
     * @param onReturn what an input does that returns later
     */
   def copy(onReturn: OnReturn = onReturn): Coalescer = {
-    val same = new Coalescer(onReturn, taking.copy())
-    same.resting = resting
-    isRestingShared = true
-    same.isRestingShared = true
-    same.states = states.clone()
-    same.heard = heard.clone()
-    same.count = count
-    same.activeCount = activeCount
-    same.idleCount = idleCount
-    same.top = top
-    same.latest = latest
-    same.spoken = spoken
-    same.reached = reached
-    same.earliest = earliest
+    val same = new Coalescer(onReturn, count)
+    System.arraycopy(clocks, 0, same.clocks, 0, count)
+    System.arraycopy(heard, 0, same.heard, 0, count)
+    System.arraycopy(states, 0, same.states, 0, count)
+    same.restore(totals)
+    same.replayAll()
     same
   }
 
-  /** A copy with every input observed later by `moreMillis`, but not after `nowMillis`. */
-  def heardLater(moreMillis: Long, nowMillis: Long): Coalescer = {
-    val same = copy()
-    def later(time: Long) = math.max(time, math.min(time + moreMillis, nowMillis))
-    var input = 0
+  /** What is known of all inputs together. */
+  private[core] def totals: Totals =
+    Totals(count, activeCount, idleCount, top, latest, spoken, reached, earliest)
+
+  private def restore(to: Totals): Unit = {
+    count = to.size
+    activeCount = to.active
+    idleCount = to.idle
+    top = to.largest
+    latest = to.lastHeard
+    spoken = to.lastSpoken
+    reached = to.watermark
+    earliest = to.earliest
+  }
+
+  /** Begins changes that [[follow]] can undo.
+    * @param from the present totals; its `earliest` may have become more exact since
+    * @param onReturn what an input does that returns
+    */
+  private[splits] def begin(from: Totals, onReturn: OnReturn, journal: SplitJournal): Unit = {
+    restore(from)
+    this.onReturn = onReturn
+    this.journal = journal
+  }
+
+  private[splits] def end(): Unit = journal = null
+
+  /** Changes what differs in another version of these inputs, which has these totals. It may have more inputs if all of
+    * these were here before.
+    * @param way the inputs that differ
+    * @param back is filled with the way back
+    */
+  private[splits] def follow(way: SplitJournal, to: Totals, back: SplitJournal): Unit = {
+    grow(to.size)
+    // The last entry comes first, because an input may be noted twice. The older entry counts.
+    var entry = way.size - 1
+    while (entry >= 0) {
+      val input = way.split(entry)
+      if (input < count) back.note(input, clocks(input), heard(input), states(input))
+      put(input, way.state(entry), way.clock(entry), way.heard(entry))
+      entry -= 1
+    }
+    var input = to.size
     while (input < count) {
-      same.heard(input) = later(heard(input))
+      back.note(input, clocks(input), heard(input), states(input))
+      put(input, Nobody, NoClock, 0L)
       input += 1
     }
-    if (count > 0) {
-      same.earliest = later(earliest)
-      same.latest = later(latest)
-      if (spoken != Long.MinValue) same.spoken = later(spoken)
-    }
-    same
+    restore(to)
   }
 
-  /** The earliest time at which an active input was last observed, or an earlier time. */
-  def earliestHeard: Long = earliest
+  private def note(input: Int): Unit =
+    if (journal != null) journal.note(input, clocks(input), heard(input), states(input))
 
-  private def isActive(input: Int): Boolean = {
-    val state = states(input)
-    state == Active || state == CatchingUp
+  private def put(input: Int, state: Byte, clockMillis: Long, heardMillis: Long): Unit = {
+    val before = if (states(input) == Active) clocks(input) else MinTournamentTree.Absent
+    states(input) = state
+    clocks(input) = clockMillis
+    heard(input) = heardMillis
+    replay(input, before, if (state == Active) clockMillis else MinTournamentTree.Absent)
   }
 
   private def comeBack(input: Int, clockMillis: Long): Unit = {
-    val clock = math.max(resting(input), clockMillis)
     if (states(input) == Idle) {
       idleCount -= 1
       activeCount += 1
       earliest = math.min(earliest, heard(input))
     }
-    if (onReturn == OnReturn.CatchUp && clock < reached) {
-      states(input) = CatchingUp
-      rest(input, clock)
-    } else {
-      states(input) = Active
-      taking.update(input, clock)
-    }
+    val state = if (onReturn == OnReturn.CatchUp && clockMillis < reached) CatchingUp else Active
+    put(input, state, clockMillis, heard(input))
   }
 
   /** Makes an active input idle; [[settle]] has to follow. */
   private[core] def leave(input: Int): Unit = {
-    if (states(input) == Active) {
-      rest(input, taking(input))
-      taking.update(input, MinTournamentTree.Absent)
-    }
-    states(input) = Idle
+    note(input)
+    put(input, Idle, clocks(input), heard(input))
     activeCount -= 1
     idleCount += 1
   }
 
-  private def rest(input: Int, clockMillis: Long): Unit = {
-    if (isRestingShared) {
-      resting = resting.clone()
-      isRestingShared = false
+  /** An input's clock counts in the minimum now, or did before; [[MinTournamentTree.Absent]] if it does not count. */
+  private def replay(input: Int, before: Long, after: Long): Unit = {
+    val block = input >>> BlockLog2
+    val least = minima(block)
+    if (after <= least) { if (after < least) minima.update(block, after) }
+    else if (before <= least) minima.update(block, leastOf(block))
+  }
+
+  private def leastOf(block: Int): Long = {
+    var least = MinTournamentTree.Absent
+    var input = block << BlockLog2
+    val end = input + (1 << BlockLog2)
+    while (input < end) {
+      if (states(input) == Active) least = math.min(least, clocks(input))
+      input += 1
     }
-    resting(input) = clockMillis
+    least
+  }
+
+  private def replayAll(): Unit = {
+    val all = minima.numbers
+    var block = 0
+    while (block < (clocks.length >>> BlockLog2)) {
+      all(block) = leastOf(block)
+      block += 1
+    }
+    minima.replayAll()
   }
 
   private def risen(least: Long, active: Int): Long =
@@ -238,12 +273,13 @@ final class Coalescer private (onReturn: OnReturn, private val taking: MinTourna
     else math.max(reached, least)
 
   private def grow(size: Int): Unit =
-    if (size > taking.capacityNow) {
-      taking.grow(size)
-      resting = java.util.Arrays.copyOf(resting, taking.capacityNow)
-      isRestingShared = false
-      states = java.util.Arrays.copyOf(states, taking.capacityNow)
-      heard = java.util.Arrays.copyOf(heard, taking.capacityNow)
+    if (size > clocks.length) {
+      val before = clocks.length
+      clocks = Arrays.copyOf(clocks, rounded(math.max(size.toLong, before * 2L)))
+      heard = Arrays.copyOf(heard, clocks.length)
+      states = Arrays.copyOf(states, clocks.length)
+      Arrays.fill(states, before, states.length, Nobody)
+      minima.grow(clocks.length >>> BlockLog2)
     }
 }
 
@@ -257,19 +293,19 @@ object Coalescer {
     while (input < count) {
       val clock = clocks(input)
       val state = states(input)
+      all.clocks(input) = clock
       all.heard(input) = heard(input)
       all.states(input) = state
       all.top = math.max(all.top, clock)
       all.latest = math.max(all.latest, heard(input))
       if (clock != NoClock) all.spoken = math.max(all.spoken, heard(input))
-      if (state == Active) all.taking.numbers(input) = clock else all.resting(input) = clock
-      if (state == Active || state == CatchingUp) {
+      if (isActive(state)) {
         all.activeCount += 1
         all.earliest = math.min(all.earliest, heard(input))
       } else all.idleCount += 1
       input += 1
     }
-    all.taking.replayAll()
+    all.replayAll()
     all.settle()
     all
   }
@@ -284,8 +320,53 @@ object Coalescer {
   /** Active again, but still behind the watermark, and left out until it is there. */
   final val CatchingUp: Byte = 3
 
+  // A place in the arrays that no input has.
+  private final val Nobody: Byte = -1
+
+  private final val BlockLog2 = 3
+
   def isState(code: Long): Boolean = code == Active || code == Idle || code == CatchingUp
 
-  /** @param idle whether all inputs are idle */
-  final case class Prospect(watermark: Long, idle: Boolean)
+  private def isActive(state: Byte): Boolean = state == Active || state == CatchingUp
+
+  /** Whole blocks. */
+  private def rounded(capacity: Long): Int = {
+    val whole = (math.max(capacity, 1L) + (1 << BlockLog2) - 1) >>> BlockLog2 << BlockLog2
+    math.min(whole, Int.MaxValue.toLong >>> BlockLog2 << BlockLog2).toInt
+  }
+
+  private def noStates(length: Int): Array[Byte] = {
+    val states = new Array[Byte](length)
+    Arrays.fill(states, Nobody)
+    states
+  }
+
+  /** What would follow if every input were idle that was last observed at some limit or before. The answer is the same for
+    * every later limit before `until`.
+    *
+    * @param idle whether all inputs would be idle
+    * @param leaving how many inputs would become idle
+    */
+  final case class Prospect(watermark: Long, idle: Boolean, leaving: Int, until: Long)
+
+  /** What is known of all inputs together. Immutable.
+    *
+    * @param largest the largest clock that any input has had
+    * @param lastHeard the last time at which any input was observed, or added; `Long.MinValue` if there is no input
+    * @param lastSpoken the last time at which an input with a clock was observed; `Long.MinValue` if none has a clock
+    * @param earliest no active input was last observed before this time. It may be too early, never too late
+    */
+  private[core] final case class Totals(
+      size: Int,
+      active: Int,
+      idle: Int,
+      largest: Long,
+      lastHeard: Long,
+      lastSpoken: Long,
+      watermark: Long,
+      earliest: Long) {
+
+    /** Whether there are inputs, and all of them are idle. */
+    def isIdle: Boolean = active == 0 && idle > 0
+  }
 }

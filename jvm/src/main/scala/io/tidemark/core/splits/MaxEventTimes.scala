@@ -31,16 +31,37 @@ final class MaxEventTimes private (val names: SplitNameTable, private var larges
   /** Takes in another's splits, until there are more than `most`.
     * @throws SplitNameTable.TooLong when their names are too long together
     */
-  def merge(that: MaxEventTimes, most: Int): Unit = {
-    var number = 0
-    while (number < that.size && size <= most) {
-      raise(names.add(that.names, number), that.largest(number))
-      number += 1
+  def merge(that: MaxEventTimes, most: Int): Unit = that.foreachAddedTo(names, most)(raise)
+
+  /** Adds the names of these splits to a table until it has more than `most`, and passes the number that each has there,
+    * with its largest event time.
+    */
+  private[splits] def foreachAddedTo(all: SplitNameTable, most: Int = Int.MaxValue)(each: (Int, Long) => Unit): Unit = {
+    val numbers, places = new Array[Int](SplitNameTable.Together)
+    all.reserve(math.min(size, most))
+    var done = 0
+    while (done < size && all.size <= most) {
+      val many = math.min(math.min(size - done, SplitNameTable.Together), most.toLong + 1 - all.size).toInt
+      all.addAll(names, done, many, numbers, places)
+      var i = 0
+      while (i < many) {
+        each(numbers(i), largest(done + i))
+        i += 1
+      }
+      done += many
     }
   }
 
   /** The largest of all; none where there is no split. */
-  def max: Option[Long] = if (isEmpty) None else Some(Iterator.tabulate(size)(largest(_)).max)
+  def max: Option[Long] = Option.when(!isEmpty) {
+    var max = Long.MinValue
+    var number = 0
+    while (number < size) {
+      max = math.max(max, largest(number))
+      number += 1
+    }
+    max
+  }
 
   def copy(): MaxEventTimes = new MaxEventTimes(names.copy(), largest.clone())
 

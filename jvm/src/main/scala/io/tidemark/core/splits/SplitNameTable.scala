@@ -26,12 +26,15 @@ final class SplitNameTable private (
 
   def this(most: Int = SplitNameTable.MostBytes) = this(new Array[Byte](64), new Array[Int](8), 0, most, null)
 
+  // As many of the first names are in arrays that another table has as well, and stay there.
+  @transient private var shared = 0
+
   def size: Int = count
 
   /** The number of a name; -1 if it is not there. */
   def find(name: Array[Byte], from: Int, until: Int): Int = {
     val places = hashed
-    places(place(places, name, from, until)) - 1
+    places(place(places, name, from, until, SplitNameTable.hash(name, from, until))) - 1
   }
 
   def find(name: Array[Byte]): Int = find(name, 0, name.length)
@@ -39,9 +42,12 @@ final class SplitNameTable private (
   /** The number of a name, which is added if it is not there yet.
     * @throws SplitNameTable.TooLong when there is no room for it
     */
-  def add(name: Array[Byte], from: Int, until: Int): Int = {
+  def add(name: Array[Byte], from: Int, until: Int): Int =
+    add(name, from, until, SplitNameTable.hash(name, from, until))
+
+  private def add(name: Array[Byte], from: Int, until: Int, hash: Int): Int = {
     val places = hashed
-    val at = place(places, name, from, until)
+    val at = place(places, name, from, until, hash)
     if (places(at) > 0) places(at) - 1
     else {
       append(name, from, until)
@@ -53,10 +59,55 @@ final class SplitNameTable private (
 
   def add(name: Array[Byte]): Int = add(name, 0, name.length)
 
-  /** The name of another table, without a copy of it in between. */
-  def add(that: SplitNameTable, number: Int): Int = add(that.bytes, that.start(number), that.ends(number))
+  /** Adds some names of another table, which are not copied in between. It goes over them several times, so that the
+    * processor fetches the memory of many names at once.
+    *
+    * @param from the first of them; @param many how many, at most [[SplitNameTable.Together]]
+    * @param numbers is filled with their numbers here; @param places is overwritten
+    * @throws SplitNameTable.TooLong when there is no room for all of them
+    */
+  private[splits] def addAll(
+      that: SplitNameTable,
+      from: Int,
+      many: Int,
+      numbers: Array[Int],
+      places: Array[Int]): Unit = {
+    var i = 0
+    while (i < many) {
+      places(i) = SplitNameTable.hash(that.bytes, that.start(from + i), that.ends(from + i))
+      i += 1
+    }
+    val table = hashed
+    val mask = table.length - 1
+    i = 0
+    while (i < many) {
+      numbers(i) = table(places(i) & mask)
+      i += 1
+    }
+    i = 0
+    while (i < many) {
+      // Any name will do if there is none.
+      val probable = math.max(numbers(i) - 1, 0)
+      numbers(i) = start(probable)
+      i += 1
+    }
+    // What is read is only stored so that it is not left out.
+    val last = bytes.length - 1
+    i = 0
+    while (i < many && last >= 0) {
+      numbers(i) = bytes(math.min(numbers(i), last)).toInt
+      i += 1
+    }
+    i = 0
+    while (i < many) {
+      numbers(i) = add(that.bytes, that.start(from + i), that.ends(from + i), places(i))
+      i += 1
+    }
+  }
 
-  def find(that: SplitNameTable, number: Int): Int = find(that.bytes, that.start(number), that.ends(number))
+  /** Makes room for this many names, so that they are not placed again and again as their number grows. */
+  private[splits] def reserve(size: Int): Unit =
+    if (size > count && (table == null || size.toLong * 2 > table.length)) table = hashAll(size)
 
   /** The bytes of a name, as [[SplitNameTable.encode]] gave them. */
   def encoded(number: Int): Array[Byte] = Arrays.copyOfRange(bytes, start(number), ends(number))
@@ -67,6 +118,31 @@ final class SplitNameTable private (
   def copy(): SplitNameTable = {
     val places = table
     new SplitNameTable(bytes.clone(), ends.clone(), count, most, if (places == null) null else places.clone())
+  }
+
+  /** The same names in a table that changes independently. The arrays are copied when one of the tables has to change what
+    * the other one has.
+    */
+  private[core] def sharing(): SplitNameTable = {
+    shared = math.max(shared, count)
+    val same = new SplitNameTable(bytes, ends, count, most, null)
+    same.shared = Int.MaxValue
+    same
+  }
+
+  /** Takes out the name that was added last, and returns it. */
+  private[splits] def removeLast(): Array[Byte] = {
+    val name = encoded(count - 1)
+    val places = table
+    if (places != null) {
+      val mask = places.length - 1
+      var at = SplitNameTable.hash(name, 0, name.length) & mask
+      while (places(at) != count) at = (at + 1) & mask
+      // No name has been placed after it, so no search passes over its place.
+      places(at) = 0
+    }
+    count -= 1
+    name
   }
 
   /** Adds a name that is known not to be there: many of them are faster so. */
@@ -92,6 +168,12 @@ final class SplitNameTable private (
     out.raw(bytes, start(from), start(count))
   }
 
+  /** Writes the length of one name, and its bytes. */
+  private[core] def writeOne(out: ByteWriter, number: Int): Unit = {
+    out.unsigned((ends(number) - start(number)).toLong)
+    out.raw(bytes, start(number), ends(number))
+  }
+
   /** Adds the names that [[write]] wrote. */
   private[core] def read(in: ByteReader): Unit = {
     val lengths = Array.fill(in.count())(in.unsigned())
@@ -107,6 +189,11 @@ final class SplitNameTable private (
   private def append(name: Array[Byte], from: Int, until: Int): Unit = {
     val at = start(count)
     if (until - from > most - at) throw new SplitNameTable.TooLong
+    if (count < shared) {
+      bytes = bytes.clone()
+      ends = ends.clone()
+      shared = 0
+    }
     val end = at + until - from
     if (end > bytes.length) bytes = Arrays.copyOf(bytes, SplitNameTable.grown(bytes.length, end))
     if (count == ends.length) ends = Arrays.copyOf(ends, SplitNameTable.grown(ends.length, count + 1))
@@ -116,14 +203,14 @@ final class SplitNameTable private (
   }
 
   private def hashed: Array[Int] = {
-    if (table == null) table = hashAll()
+    if (table == null) table = hashAll(count)
     table
   }
 
   /** Where a name is in the table, or where it would be. */
-  private def place(places: Array[Int], name: Array[Byte], from: Int, until: Int): Int = {
+  private def place(places: Array[Int], name: Array[Byte], from: Int, until: Int, hash: Int): Int = {
     val mask = places.length - 1
-    var at = SplitNameTable.hash(name, from, until) & mask
+    var at = hash & mask
     while (places(at) > 0 && !isAt(places(at) - 1, name, from, until)) at = (at + 1) & mask
     at
   }
@@ -131,8 +218,8 @@ final class SplitNameTable private (
   private def isAt(number: Int, name: Array[Byte], from: Int, until: Int): Boolean =
     Arrays.equals(bytes, start(number), ends(number), name, from, until)
 
-  private def hashAll(): Array[Int] = {
-    val places = SplitNameTable.tableOf(count)
+  private def hashAll(room: Int): Array[Int] = {
+    val places = SplitNameTable.tableOf(room)
     val mask = places.length - 1
     var number = 0
     while (number < count) {
@@ -155,6 +242,9 @@ object SplitNameTable {
 
   /** As many bytes as all names together may take: what arrays can hold twice over. */
   val MostBytes: Int = 1 << 30
+
+  /** As many names are looked up at once. */
+  private[splits] val Together: Int = 256
 
   /** All names together would take more bytes than they may. */
   final class TooLong extends RuntimeException("names of splits take too many bytes")

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import java.io.File
+import java.lang.ref.WeakReference
 import java.nio.file.Files
 
 import io.tidemark.TidemarkException
@@ -72,6 +73,25 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
       for (batch <- reader(checkpoint).parts.flatten) assert(open(checkpoint).read(batch).map(_.batch) === Some(batch))
       // Every batch that Spark may rerun can be read. Older ones need not be readable.
       for (entry <- entries.takeRight(20)) assert(open(checkpoint).read(entry.batch) === Some(entry))
+    }
+  }
+
+  test("a log with snapshots keeps nothing of earlier batches in memory") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(9)
+      val log = open(checkpoint)
+      val earlier =
+        batches(log, query, 10).map(entry => new WeakReference(entry.origins.values.maxBy(_.splits.size).splits))
+      eventually(timeout(60.seconds)) {
+        batches(log, query, 20)
+        assert(files(checkpoint).exists(_.endsWith(".splits")))
+      }
+      batches(log, query, 3)
+      eventually(timeout(60.seconds)) {
+        System.gc()
+        assert(earlier.count(_.get != null) === 0)
+      }
+      assert(log.read(query.entry.batch) === Some(query.entry))
     }
   }
 

@@ -4,7 +4,7 @@ import java.util.concurrent.{CompletableFuture, ExecutionException}
 
 import io.tidemark.core.OriginName
 import io.tidemark.core.format.{EntryCodec, SplitsSnapshot}
-import io.tidemark.core.splits.Splits
+import io.tidemark.core.splits.{SplitNameTable, Splits}
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.util.ThreadUtils
@@ -34,10 +34,11 @@ private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging 
     }
   }
 
-  /** Begins a snapshot, unless one is being written. */
+  /** Begins a snapshot, unless one is being written. It shows a copy, because the splits change while it is written. */
   def begin(entry: EntryCodec.Written): Unit = if (running.isEmpty) {
     val before = last.map(_.names)
-    running = Some(CompletableFuture.supplyAsync(() => write(entry, before), threads))
+    val shown = entry.copy(entry = entry.entry.detached)
+    running = Some(CompletableFuture.supplyAsync(() => write(shown, before), threads))
   }
 
   private def write(written: EntryCodec.Written, before: Option[NamesFile]): Snapshot = {
@@ -46,7 +47,7 @@ private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging 
     val names = before.filter(_.fits(splits)).getOrElse {
       val data = SplitsSnapshot.encodeNames(written.entry)
       files.write(batch, Names, data, inPlace = false)
-      NamesFile(batch, SplitsSnapshot.checksumOf(data), splits)
+      NamesFile(batch, SplitsSnapshot.checksumOf(data), splits.map { case (name, all) => name -> all.names })
     }
     val states = SplitsSnapshot.encode(written, (names.batch, names.checksum))
     files.write(batch, States, states, inPlace = false)
@@ -61,9 +62,9 @@ private[tidemark] object SnapshotWriter {
   /** @param batch whose splits it shows; @param size bytes without the names */
   final case class Snapshot(batch: Long, size: Int, names: NamesFile)
 
-  /** @param splits those that it names */
-  final case class NamesFile(batch: Long, checksum: Int, splits: Map[OriginName, Splits]) {
+  /** @param names what it has: the splits' names, and nothing of their clocks */
+  final case class NamesFile(batch: Long, checksum: Int, names: Map[OriginName, SplitNameTable]) {
     def fits(now: Map[OriginName, Splits]): Boolean =
-      now.keySet == splits.keySet && now.forall { case (name, all) => all.hasNamesOf(splits(name)) }
+      now.keySet == names.keySet && now.forall { case (name, all) => all.hasNames(names(name)) }
   }
 }

@@ -16,12 +16,22 @@ import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
 private[tidemark] final case class QueryView(id: UUID, runId: UUID, name: Option[String], state: QueryView.State)
 
 private[tidemark] object QueryView {
-  sealed trait State
+  sealed trait State {
 
-  final case class LeftToSpark(reason: String) extends State
+    /** The same for any thread. The splits of an entry change with the next batch, and belong to the query's own thread, so
+      * this copies them, once for each entry.
+      */
+    def detached: State
+  }
+
+  final case class LeftToSpark(reason: String) extends State {
+    override def detached: LeftToSpark = this
+  }
 
   /** Until the first batch of a run is planned: what the checkpoint's last entry has. */
-  final case class Waiting(recalled: Recalled) extends State
+  final case class Waiting(recalled: Recalled) extends State {
+    override def detached: Waiting = copy(recalled.copy(entry = recalled.entry.detached))
+  }
 
   /** @param lateRows rows of each operator's inputs that were late since this run began
     * @param windows what this run knows of the windows in the state of each aggregation
@@ -34,6 +44,7 @@ private[tidemark] object QueryView {
       windows: Map[OperatorId, WindowState],
       notes: Seq[TidemarkError])
       extends State {
+    override def detached: Planned = copy(snapshot = snapshot.copy(entry = snapshot.entry.detached))
 
     /** The same after a batch has ended, with the late rows of that batch. */
     def after(

@@ -52,10 +52,12 @@ private[tidemark] final class QueryWatermarks(
   @volatile private var published: Option[QueryView.State] = waiting
 
   /** What a report is made from, from any thread. */
-  def state: Option[QueryView.State] = published
+  def state: Option[QueryView.State] = published.map(_.detached)
 
   /** The same; `None` until the first batch of this run is planned. */
-  def view: Option[QueryView.Planned] = published.collect { case planned: QueryView.Planned => planned }
+  def view: Option[QueryView.Planned] = shown.map(_.detached)
+
+  private def shown: Option[QueryView.Planned] = published.collect { case planned: QueryView.Planned => planned }
 
   def maxSplits: Int = settings.maxSplits
 
@@ -130,7 +132,7 @@ private[tidemark] final class QueryWatermarks(
     }
 
   private def publish(plan: PlanShapeBuilder.Translated, decision: Decision, start: BatchStart): Unit = {
-    val (notes, lateRows) = view.fold((Seq.empty[TidemarkError], QueryView.noLateRows))(v => (v.notes, v.lateRows))
+    val (notes, lateRows) = shown.fold((Seq.empty[TidemarkError], QueryView.noLateRows))(v => (v.notes, v.lateRows))
     val more = plan.notes.distinct.filterNot(notes.contains)
     more.foreach(note => logWarning(s"$label: ${note.message}"))
     val snapshot = QueryView.Snapshot(plan, entry, decision, Some(start), origins.rules)
@@ -191,7 +193,7 @@ private[tidemark] final class QueryWatermarks(
     ended = Some(batch.copy(plan = None))
     planned = None
     known = known.after(ofState, batch.eviction)
-    published = view.map(_.after(id, entry, lateRows, known.windows))
+    published = shown.map(_.after(id, entry, lateRows, known.windows))
   }
 
   private def observe(batch: PlannedBatch, endMillis: Long, seen: Observation): WatermarkEntry = {

@@ -103,7 +103,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
 
   /** What can be said of the query, from any thread; `None` if it failed before anything was known. */
   def view: Option[QueryView] =
-    stateOf(current).map(QueryView(id, runId, Option(execution.name), _))
+    stateOf(current).map(state => QueryView(id, runId, Option(execution.name), state.detached))
 
   private def stateOf(life: QueryLife): Option[QueryView.State] = life match {
     case LeftToSpark(reason) => Some(QueryView.LeftToSpark(reason))
