@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.query
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.{Input, OperatorId, OriginName}
 import io.tidemark.core.memory.Observation
-import io.tidemark.core.splits.{MaxEventTimes, SplitNameTable}
+import io.tidemark.core.splits.MaxEventTimes
 
 import org.apache.spark.sql.execution.{SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.streaming.{Sink, StreamingQueryPlanTraverseHelper}
@@ -80,16 +80,13 @@ private[tidemark] final class QueryTracker(
     val clocks = collect(plan) { case clocks: SplitClocksExec => clocks }.groupBy(_.clocksId)
     val stats = collect(plan) { case origin: EventTimeWatermarkExec => origin }.groupBy(_.nodeId)
     query.origins.all.map { one =>
-      val times = new MaxEventTimes
-      // An origin may be in the plan twice. Both have the same rows.
-      clocks.get(one.clocks) match {
+      val times = clocks.get(one.clocks) match {
         case Some(nodes) =>
           requireLimits(one, nodes)
-          nodes.foreach(node => times.merge(node.seen.whole(one.column), query.maxSplits))
+          together(nodes.map(_.seen.whole(one.column)))
         case None =>
-          stats.getOrElse(one.nodeId, Nil).map(_.eventTimeStats.value).filter(_.count > 0).foreach { seen =>
-            times.note(SplitNameTable.Whole, seen.max)
-          }
+          together(stats.getOrElse(one.nodeId, Nil).map(_.eventTimeStats.value).filter(_.count > 0).map(seen =>
+            MaxEventTimes.whole(seen.max)))
       }
       one.name -> Observation.OfOrigin(
         times,
@@ -98,6 +95,15 @@ private[tidemark] final class QueryTracker(
         one.rules.idleAfterMillis.nonEmpty && sources.waiting(one.name),
         clocks.get(one.clocks).fold(0L)(_.map(_.seen.farAheadRows).max))
     }.toMap
+  }
+
+  /** An origin may be in the plan twice. Both have the same rows. */
+  private def together(all: Seq[MaxEventTimes]): MaxEventTimes = all match {
+    case Seq(one) => one
+    case several =>
+      val times = new MaxEventTimes
+      several.foreach(times.merge(_, query.maxSplits))
+      times
   }
 
   /** Without a limit, a row of the far future would have moved the clock. */

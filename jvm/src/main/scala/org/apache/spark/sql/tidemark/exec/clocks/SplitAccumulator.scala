@@ -8,8 +8,9 @@ import org.apache.spark.util.AccumulatorV2
 /** Brings the event times of an origin's splits from the tasks of a batch to the driver, once per task.
   *
   * Times are maxima, and rows too far ahead are counted by partition. So a task that runs twice, speculatively or
-  * because its stage does, changes nothing. The value is replaced rather than changed, because an executor sends it
-  * with its heartbeats while the task still runs.
+  * because its stage does, changes nothing. A task replaces the value rather than changing it, because the executor sends
+  * it with its heartbeats while the task still runs. The driver merges what the tasks bring into one copy, which is not
+  * changed any more once it has been read.
   *
   * @param maxSplits how many splits are allowed; one more is kept, and the query is then refused
   */
@@ -18,6 +19,8 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
   @volatile private var farAhead = Map.empty[Long, Long]
   // Spark swallows exceptions thrown by `merge`, so the failure is kept and raised by `whole`.
   @volatile private var tooLong = false
+  // Whether nobody else has `times`. Only the driver merges.
+  @transient private var isOwn = false
 
   /** Adds the event times of one partition of the input; a task may have several. */
   def add(seen: MaxEventTimes, partition: Int, rowsFarAhead: Long): Unit = {
@@ -28,28 +31,39 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
   /** Rows whose event time was too far ahead of the wall clock. */
   def farAheadRows: Long = farAhead.values.sum
 
-  override def value: MaxEventTimes = times
+  override def value: MaxEventTimes = synchronized {
+    isOwn = false
+    times
+  }
 
   /** The event times of all tasks.
     * @throws TidemarkException if there were too many splits to bring to the driver
     */
   def whole(column: String): MaxEventTimes = {
     if (tooLong) throw new TidemarkException(TidemarkError.SplitNamesTooLong(column))
-    times
+    value
   }
 
   override def add(seen: MaxEventTimes): Unit =
     if (times.isEmpty) times = seen
-    else if (!seen.isEmpty) {
-      val both = times.copy()
-      try both.merge(seen, maxSplits)
-      catch { case _: SplitNameTable.TooLong => tooLong = true }
-      times = both
-    }
+    else if (!seen.isEmpty) times = merged(times.copy(), seen)
+
+  private def merged(all: MaxEventTimes, seen: MaxEventTimes): MaxEventTimes = {
+    try all.merge(seen, maxSplits)
+    catch { case _: SplitNameTable.TooLong => tooLong = true }
+    all
+  }
 
   override def merge(other: AccumulatorV2[MaxEventTimes, MaxEventTimes]): Unit = other match {
     case that: SplitAccumulator =>
-      add(that.times)
+      synchronized {
+        if (isOwn) times = merged(times, that.times)
+        else if (times.isEmpty || that.times.isEmpty) add(that.times)
+        else {
+          add(that.times)
+          isOwn = true
+        }
+      }
       tooLong ||= that.tooLong
       that.farAhead.foreach { case (partition, rows) => note(partition, rows) }
     case _ => throw new UnsupportedOperationException(s"cannot merge with ${other.getClass.getName}")
@@ -57,7 +71,8 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
 
   override def isZero: Boolean = times.isEmpty && farAhead.isEmpty && !tooLong
 
-  override def reset(): Unit = {
+  override def reset(): Unit = synchronized {
+    isOwn = false
     times = new MaxEventTimes
     farAhead = Map.empty
     tooLong = false
@@ -65,7 +80,7 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
 
   override def copy(): SplitAccumulator = {
     val same = new SplitAccumulator(maxSplits)
-    same.times = times
+    same.times = value
     same.farAhead = farAhead
     same.tooLong = tooLong
     same
