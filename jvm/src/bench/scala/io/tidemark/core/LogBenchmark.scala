@@ -6,16 +6,17 @@ import scala.util.Random
 
 import io.tidemark.core.format.{EntryAssembler, EntryCodec, SplitsSnapshot}
 import io.tidemark.core.format.EntryCodec.Written
-import io.tidemark.core.memory.{OriginState, WatermarkEntry}
-import io.tidemark.core.plan.{Decision, Floors}
+import io.tidemark.core.memory.{BatchStart, Observation, OriginRules, WatermarkEntry}
+import io.tidemark.core.plan.{PlanShape, Propagation}
 import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
 import org.openjdk.jmh.annotations._
 
-/** What the log of a query with many splits costs, of which one in a hundred has rows in a batch.
+/** What a query with many splits costs on the driver, batch after batch: each call runs the next batch.
   *
-  * `heard` and `changes` are on the way of each batch, beside the file itself; `snapshot` and `names` are written on
-  * another thread, `restart` reads them back with the changes of one batch and looks up a split.
+  * In `batch` one split in a hundred has rows; in `allSpeak` each has, and two tasks bring them. Both decide the batch,
+  * observe it and encode its entry, as the engine does; the file itself is not written. `snapshot` and `names` are encoded
+  * on another thread. `restart` reads them back with the changes of one batch and looks up a split.
   */
 @State(Scope.Benchmark)
 @BenchmarkMode(Array(Mode.AverageTime))
@@ -31,57 +32,75 @@ class LogBenchmark {
   private val random = new Random(1)
   private val Begin = 1700000000000L
   private val name = OriginName("readings", 0)
-  private var before: WatermarkEntry = _
-  private var after: WatermarkEntry = _
-  private var spoken: MaxEventTimes = _
+  private val shape = PlanShape.Origin("withWatermark", name, ColumnId(0), PlanShape.Source("files"))
+  private val rules = Map(name -> OriginRules(0L, splitBy = Seq("device"), idleAfterMillis = Some(600000L)))
+  // A split has rows in every hundredth batch.
+  private var parts: Array[MaxEventTimes] = _
+  // What two tasks bring if every split has rows.
+  private var halves: Seq[MaxEventTimes] = _
+  private var last: Written = _
   private var snapshotFile: Array[Byte] = _
   private var namesFile: Array[Byte] = _
   private var changesFile: Array[Byte] = _
 
   @Setup
   def setUp(): Unit = {
-    // Each was heard in one of the last batches.
-    val heard = (0 until 20).foldLeft(Splits.none) { (all, batch) =>
-      all.heard(times((batch until splits by 20)), 0L, Begin + batch * 5000L, OnReturn.Hold)
-    }
-    before = entry(19, heard)
-    spoken = times(Seq.fill(splits / 100)(random.nextInt(splits)))
-    after = entry(20, this.heard())
-    namesFile = SplitsSnapshot.encodeNames(before)
-    snapshotFile = snapshot()
-    changesFile = changes()
+    parts = random.shuffle((0 until splits).toVector).grouped(splits / 100).map(times).toArray
+    halves = Seq(times(0 until splits / 2), times(splits / 2 until splits))
+    last = Written(WatermarkEntry.initial(Seq(name), -1L, 0L, 0L), 0)
+    run(together(halves))
+    (1 to 100).foreach(_ => batch())
+    val before = last
+    namesFile = SplitsSnapshot.encodeNames(before.entry)
+    snapshotFile = encoded(before)
+    changesFile = batch()
     println(s"\n$splits splits: ${changesFile.length} bytes of changes, ${snapshotFile.length} of a snapshot, " +
       s"${namesFile.length} of names")
   }
 
-  private def times(speak: Seq[Int]): MaxEventTimes = {
+  private def times(speak: Iterable[Int]): MaxEventTimes = {
     val times = new MaxEventTimes
     speak.foreach(split =>
       times.note(SplitNameTable.encode(Seq(Some(s"device-$split"))), Begin - random.nextInt(3600000)))
     times
   }
 
-  private def entry(batch: Long, splits: Splits) = WatermarkEntry(
-    batch,
-    Begin + batch * 5000,
-    Begin + batch * 5000,
-    Decision.none,
-    Map(name -> OriginState(splits)),
-    Floors.none,
-    Map.empty)
+  /** As the driver merges what tasks bring. */
+  private def together(tasks: Seq[MaxEventTimes]): MaxEventTimes = {
+    val all = tasks.head.copy()
+    tasks.tail.foreach(all.merge(_, splits))
+    all
+  }
+
+  private def run(seen: MaxEventTimes): Array[Byte] = {
+    val entry = last.entry
+    val number = entry.batch + 1
+    val start = BatchStart.at(Begin + number * 5000L)
+    val decision = entry.decide(start, rules)
+    val levels = Propagation.levels(shape, decision)
+    // The event times are the same again, so the delay makes them later from batch to batch.
+    val heard = Observation.OfOrigin(seen, delayMillis = -number * 5000L)
+    val end = Observation.BatchEnd(number, start, start.millis + 1000L)
+    val after = Observation.observe(entry, end, decision, levels, Observation(Map(name -> heard), Map.empty), rules)
+    val bytes = EntryCodec.encode(after, Some(last))
+    last = Written(after, bytes.checksum)
+    bytes.data
+  }
+
+  private def encoded(of: Written): Array[Byte] =
+    SplitsSnapshot.encode(of, of.entry.batch -> SplitsSnapshot.checksumOf(namesFile))
 
   @Benchmark
-  def heard(): Splits = before.origins(name).splits.heard(spoken, 0L, Begin + 100000L, OnReturn.Hold)
+  def batch(): Array[Byte] = run(parts(((last.entry.batch + 1) % parts.length).toInt))
 
   @Benchmark
-  def changes(): Array[Byte] = EntryCodec.encode(after, Some(Written(before, 0))).data
+  def allSpeak(): Array[Byte] = run(together(halves))
 
   @Benchmark
-  def snapshot(): Array[Byte] =
-    SplitsSnapshot.encode(Written(before, 0), before.batch -> SplitsSnapshot.checksumOf(namesFile))
+  def snapshot(): Array[Byte] = encoded(last)
 
   @Benchmark
-  def names(): Array[Byte] = SplitsSnapshot.encodeNames(before)
+  def names(): Array[Byte] = SplitsSnapshot.encodeNames(last.entry)
 
   @Benchmark
   def restart(): Splits = {
