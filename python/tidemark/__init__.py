@@ -19,6 +19,21 @@ from tidemark._idle import Idle
 from tidemark._jars import EXTENSION, jar_path
 from tidemark._late import LateRows, late_rows
 from tidemark._log import log
+from tidemark._marks.aggregation import StreamWatermark
+from tidemark._marks.automatic import AutomaticMarkWriter
+from tidemark._marks.cut import Cut
+from tidemark._marks.log import SkippedLine
+from tidemark._marks.mark import Mark
+from tidemark._marks.marks import MarkLog, Marks
+from tidemark._marks.position import (
+    DeltaPosition,
+    FilesPosition,
+    KafkaPosition,
+    NumberPosition,
+    SinkPosition,
+)
+from tidemark._marks.window import TimeWindow
+from tidemark._marks.writer import MarkWriter
 from tidemark._offsets import SourceOffsets, offsets_at
 from tidemark._reading import current_watermark, is_late
 from tidemark._report import Report, report
@@ -28,14 +43,28 @@ from tidemark._watermark import with_watermark
 
 __all__ = [
     "EXTENSION",
+    "AutomaticMarkWriter",
+    "Cut",
+    "DeltaPosition",
     "Diagnosis",
+    "FilesPosition",
     "Finding",
     "Idle",
+    "KafkaPosition",
     "LateRows",
+    "Mark",
+    "MarkLog",
+    "MarkWriter",
+    "Marks",
+    "NumberPosition",
     "Report",
+    "SinkPosition",
+    "SkippedLine",
     "SourceOffsets",
     "SplitBy",
+    "StreamWatermark",
     "TidemarkError",
+    "TimeWindow",
     "__version__",
     "configure",
     "current_watermark",

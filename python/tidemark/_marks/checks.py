@@ -1,0 +1,82 @@
+"""What a writer is given, checked before anything is written, and the errors for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidemark._errors import TidemarkError
+from tidemark._marks.position import (
+    DeltaPosition,
+    FilesPosition,
+    InvalidPositionError,
+    KafkaPosition,
+    NumberPosition,
+    Position,
+    SinkPosition,
+    encode_position,
+    kind_of,
+)
+
+
+def not_written(writer: str, location: str, problem: OSError) -> TidemarkError:
+    """The error for a mark log that cannot be written."""
+    reason = problem.strerror or str(problem)
+    return TidemarkError(
+        "MARK_NOT_WRITTEN",
+        f"Writer '{writer}' cannot write to the mark log {location}: {reason}",
+        "freeing space there or granting permission to write, and noting a time again",
+        writer=writer,
+        location=location,
+        reason=reason,
+    )
+
+
+def files_position(files: Iterable[str]) -> FilesPosition:
+    """The position of a writer of files.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION` for what is no list of names relative to a path.
+    """
+    position = FilesPosition(frozenset([files] if isinstance(files, str) else files))
+    try:
+        encode_position(position)
+    except InvalidPositionError as problem:
+        raise no_position(f"{len(position.files)} files", f"valid: it {problem}") from problem
+    for name in position.files:
+        if any(part in ("", ".", "..") for part in name.split("/")):
+            raise no_position(name, "names relative to the path that is read, with / between parts")
+    return position
+
+
+def gone_back(before: Position, now: Position) -> tuple[str, int, int] | None:
+    """The first part of a position that has gone back: its name, and the two numbers."""
+    if isinstance(before, KafkaPosition) and isinstance(now, KafkaPosition):
+        for topic, offsets in now.offsets.items():
+            for partition, offset in offsets.items():
+                last = before.offsets.get(topic, {}).get(partition, offset)
+                if offset < last:
+                    return f"{topic}-{partition}", last, offset
+        return None
+    if isinstance(before, FilesPosition):
+        return None
+    last, given = _number(before), _number(now)
+    return (kind_of(now), last, given) if given < last else None
+
+
+def _number(position: Position) -> int:
+    if isinstance(position, DeltaPosition):
+        return position.version
+    if isinstance(position, SinkPosition):
+        return position.batch
+    return position.number if isinstance(position, NumberPosition) else 0
+
+
+def no_position(value: object, allowed: str) -> TidemarkError:
+    return TidemarkError(
+        "INVALID_OPTION",
+        f"position is {value!r}, but it must be {allowed}",
+        "giving files=[...], or a position such as KafkaPosition({'orders': {0: 23}})",
+        option="position",
+        value=repr(value),
+        allowed=allowed,
+    )

@@ -1,0 +1,154 @@
+"""A cut: a position that divides a stream, so that every row up to a time is before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tidemark._errors import TidemarkError
+from tidemark._marks.position import (
+    DeltaPosition,
+    FilesPosition,
+    InvalidPositionError,
+    KafkaPosition,
+    MismatchError,
+    NumberPosition,
+    Position,
+    SinkPosition,
+    decode_position,
+    encode_position,
+    kind_of,
+    mismatch,
+)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A position that divides a stream.
+
+    Attributes:
+        position: The position. A Kafka partition that it does not name is cut at its beginning.
+    """
+
+    position: Position
+
+    @property
+    def kafka_offsets(self) -> str:
+        """The offsets as Spark's `endingOffsets` and `startingOffsets` take them, as JSON text.
+
+        Spark wants every partition of a topic: add those that are not named, with -2 (earliest).
+
+        Raises:
+            TidemarkError: `MARK_POSITION_MISMATCH` for a cut of something else.
+        """
+        if not isinstance(self.position, KafkaPosition):
+            raise self._is_no("kafka")
+        fields: object = json.loads(self.text)["kafka"]
+        return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+
+    @property
+    def delta_version(self) -> int:
+        """The last version before the cut, for `endingVersion`.
+
+        Raises:
+            TidemarkError: `MARK_POSITION_MISMATCH` for a cut of something else.
+        """
+        if not isinstance(self.position, DeltaPosition):
+            raise self._is_no("delta")
+        return self.position.version
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The files before the cut, relative to the path that is read.
+
+        Files of marks that were purged from the log are not among them.
+
+        Raises:
+            TidemarkError: `MARK_POSITION_MISMATCH` for a cut of something else.
+        """
+        if not isinstance(self.position, FilesPosition):
+            raise self._is_no("files")
+        return self.position.files
+
+    @property
+    def text(self) -> str:
+        """The cut as JSON text, for a configuration file; `from_text` reads it."""
+        return encode_position(self.position)
+
+    @staticmethod
+    def from_text(text: str) -> Cut:
+        """The cut of a text that `text` gave.
+
+        Raises:
+            TidemarkError: `INVALID_OPTION` for any other text.
+        """
+        try:
+            return Cut(decode_position(text))
+        except (InvalidPositionError, ValueError, TypeError) as problem:
+            raise TidemarkError(
+                "INVALID_OPTION",
+                f"text is {text!r}, but it must be the text of a cut",
+                "giving what Cut.text returned",
+                option="text",
+                value=repr(text),
+                allowed="the text of a cut",
+            ) from problem
+
+    def compare(self, read: Position) -> int:
+        """Where a reader is, as in Pravega's `WatermarkReaderImpl.compare`.
+
+        Args:
+            read: What has been read.
+
+        Returns:
+            1 if all before the cut has been read, -1 if the reader is before the cut, and 0 if it
+            is behind it in one part and before it in another.
+
+        Raises:
+            TidemarkError: `MARK_POSITION_MISMATCH` if the position is of another kind.
+        """
+        try:
+            return compared(_signs(read, self.position))
+        except MismatchError as problem:
+            raise self._is_no(kind_of(read)) from problem
+
+    def _is_no(self, kind: str) -> TidemarkError:
+        mine = kind_of(self.position)
+        return TidemarkError(
+            "MARK_POSITION_MISMATCH",
+            f"The cut is of kind {mine}, not {kind}",
+            f"using it for what it is: a position of kind {mine}",
+            position=mine,
+            other=kind,
+        )
+
+
+def compared(signs: Iterable[int]) -> int:
+    """The order of two positions by the order of their parts: 1 also if all parts are equal."""
+    every = set(signs)
+    is_below, is_above = any(one < 0 for one in every), any(one > 0 for one in every)
+    if is_below:
+        return 0 if is_above else -1
+    return 1
+
+
+def _signs(read: Position, cut: Position) -> list[int]:
+    if isinstance(read, KafkaPosition) and isinstance(cut, KafkaPosition):
+        return [
+            read.offsets[topic].get(partition, -1) - offset
+            for topic, offsets in cut.offsets.items()
+            if topic in read.offsets
+            for partition, offset in offsets.items()
+        ]
+    if isinstance(read, FilesPosition) and isinstance(cut, FilesPosition):
+        is_missing, is_more = bool(cut.files - read.files), bool(read.files - cut.files)
+        return [-1] * is_missing + [1] * is_more
+    if isinstance(read, DeltaPosition) and isinstance(cut, DeltaPosition):
+        if read.table_id == cut.table_id:
+            return [read.version - cut.version]
+    elif isinstance(read, SinkPosition) and isinstance(cut, SinkPosition):
+        return [read.batch - cut.batch]
+    elif isinstance(read, NumberPosition) and isinstance(cut, NumberPosition):
+        return [read.number - cut.number]
+    raise mismatch(read, cut)

@@ -1,0 +1,128 @@
+"""All that a mark log does with the disk, through functions of `os` only: local folders.
+
+A file is written under a temporary name, synced, renamed into place, and the folder is synced. So
+a file is there whole or not at all, after a kill and after a power failure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from urllib.parse import unquote, urlsplit
+
+from tidemark._errors import TidemarkError
+
+_CHUNK = 1 << 20
+
+
+class Folder:
+    """A folder of a local file system."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def make(self) -> None:
+        """Makes the folder and those above it, where they are missing."""
+        os.makedirs(self.path, exist_ok=True)
+
+    def names(self) -> list[str]:
+        """The names in the folder, sorted; none if there is no folder."""
+        try:
+            return sorted(os.listdir(self.path))
+        except FileNotFoundError:
+            return []
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The bytes of a file piece by piece; none if there is no such file."""
+        try:
+            file = os.open(self._at(name), os.O_RDONLY)
+        except (FileNotFoundError, IsADirectoryError):
+            return
+        try:
+            while chunk := os.read(file, _CHUNK):
+                yield chunk
+        finally:
+            os.close(file)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Makes or replaces a file, durably."""
+        temporary = self._at(temporary_name(name))
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(file, rest) :]
+            os.fsync(file)
+        finally:
+            os.close(file)
+        os.replace(temporary, self._at(name))
+        self.sync()
+
+    def claim(self, name: str) -> bool:
+        """Makes an empty file; False if it was there before."""
+        try:
+            file = os.open(self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError:
+            return False
+        os.close(file)
+        return True
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+        try:
+            os.stat(self._at(name))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove(self, name: str) -> None:
+        """Removes a file, if it is there."""
+        try:
+            os.unlink(self._at(name))
+        except FileNotFoundError:
+            return
+
+    def sync(self) -> None:
+        """Makes the names in the folder durable; Windows has no such call."""
+        if os.name != "posix":
+            return
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+
+def temporary_name(name: str) -> str:
+    """Where a file is written before it gets its name; readers pass over what begins with a dot."""
+    return f".{name}.tmp"
+
+
+def local_path(location: object) -> str:
+    """The path of a mark log.
+
+    Args:
+        location: A path of a local file system, or a `file:` URI.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION` for everything else.
+    """
+    path = os.fspath(location) if isinstance(location, os.PathLike) else location
+    if isinstance(path, str) and path.strip() and "\0" not in path:
+        if "://" not in path and not path.startswith("file:"):
+            return path
+        uri = urlsplit(path)
+        if uri.scheme == "file" and uri.netloc in ("", "localhost") and uri.path:
+            return unquote(uri.path)
+    allowed = "a path of a local file system"
+    raise TidemarkError(
+        "INVALID_OPTION",
+        f"location is {location!r}, but it must be {allowed}",
+        "giving a folder such as '/lake/orders/_tidemark', or a folder that another file system is mounted in",
+        option="location",
+        value=repr(location),
+        allowed=allowed,
+    )

@@ -1,0 +1,228 @@
+"""The files of one life of a writer: how it takes over from the life before, and adds marks.
+
+Order matters here, so that a kill between any two system calls loses no mark and doubles none:
+
+- A life claims its epoch by making its first file, which must not exist.
+- What the life before has in its live files is sealed before the first mark of this life, and the
+  live files are removed after it. So a life that goes on writing finds its files gone.
+- Every mark since the last sealed file is in each live file. Two files take turns, so one is whole.
+- Marks are sealed before they leave the live files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidemark._errors import TidemarkError
+from tidemark._marks.files import Folder
+from tidemark._marks.log import read_lines
+from tidemark._marks.mark import Mark
+from tidemark._marks.names import FileName, encode_writer, parse
+from tidemark._marks.position import MOST
+from tidemark._marks.rules import BY_PLACE, unfenced
+from tidemark._marks.text import encode
+
+MOST_LIVE = 256
+"""How many marks a live file has at most."""
+
+_MOST_LIVE_BYTES = 1 << 18
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a writer said in the lives before.
+
+    Attributes:
+        last: Its last mark that counts; None if there is none.
+        time_millis: The largest time it has noted.
+        position_text: Its last position.
+        leftovers: Marks that are in live files only, with their lines, by epoch.
+        live: The live files.
+    """
+
+    last: Mark | None
+    time_millis: int | None
+    position_text: str | None
+    leftovers: dict[int, list[tuple[Mark, bytes]]]
+    live: list[FileName]
+
+
+@dataclass
+class Life:
+    """One life of a writer.
+
+    Attributes:
+        folder: The log.
+        writer: The writer's name.
+        epoch: The number of the life.
+        past: The lives before.
+    """
+
+    folder: Folder
+    writer: str
+    epoch: int
+    past: Past
+    _lines: list[tuple[int, bytes]] = field(default_factory=list)
+    _slot: int = 0
+    _is_written: bool = False
+    _is_overtaken: bool = False
+
+    @staticmethod
+    def begin(folder: Folder, writer: str, now_millis: int) -> Life:
+        """Claims an epoch that is larger than all before and no smaller than the clock.
+
+        Raises:
+            TidemarkError: `MARK_NOT_WRITTEN` if no larger epoch is left.
+            OSError: If the folder cannot be read or written.
+        """
+        folder.make()
+        epoch = now_millis
+        while (epoch := max(_latest_epoch(folder, writer) + 1, epoch)) <= MOST:
+            claim = FileName(writer, epoch, slot=0)
+            if not folder.claim(claim.text):
+                continue
+            # Read after the claim: a life that begins now either sees this one or is seen.
+            past = _past(folder, writer, claim)
+            if _latest_epoch(folder, writer) == epoch:
+                return Life(folder, writer, epoch, past)
+            folder.remove(claim.text)
+        raise TidemarkError(
+            "MARK_NOT_WRITTEN",
+            f"Writer '{writer}' can begin no new life: a file of it in {folder.path} has the largest epoch",
+            "removing that file, or by using another name for the writer",
+            writer=writer,
+            location=folder.path,
+            reason="the largest epoch is taken",
+        )
+
+    def is_fenced(self) -> bool:
+        """Whether a later life has removed this one's files, or began just before its first mark."""
+        return self._is_overtaken or not self.folder.has(self._live(self._slot))
+
+    def add(self, mark: Mark) -> None:
+        """Makes a mark durable. If that fails, the next call writes it as well.
+
+        Raises:
+            OSError: If it could not be written.
+            UnusableError: If its line would be too long; it is forgotten then.
+        """
+        line = encode(mark)
+        self._lines.append((mark.number, line))
+        if self._is_full():
+            self._write_sealed(self.epoch, self._lines[:-1])
+            self._lines = self._lines[-1:]
+        if not self._is_written:
+            self._seal_past()
+        slot = 1 - self._slot
+        self.folder.write(self._live(slot), b"".join(line for _, line in self._lines))
+        self._slot = slot
+        if not self._is_written:
+            self._is_written = True
+            self._remove_past()
+            self._is_overtaken = _latest_epoch(self.folder, self.writer) > self.epoch
+
+    def purge(self, before_millis: int) -> None:
+        """Removes sealed files whose marks were all written before a time, oldest first."""
+        purge(self.folder, self.writer, before_millis, with_live=False)
+
+    def is_at_seal(self) -> bool:
+        """Whether the live files have just begun anew: the moment to purge."""
+        return len(self._lines) == 1
+
+    def _is_full(self) -> bool:
+        # Without the newest mark, which stays in the live files.
+        size = sum(len(line) for _, line in self._lines[:-1])
+        return len(self._lines) > MOST_LIVE or size > _MOST_LIVE_BYTES
+
+    def _seal_past(self) -> None:
+        for epoch, marks in self.past.leftovers.items():
+            self._write_sealed(epoch, [(mark.number, line) for mark, line in marks])
+
+    def _write_sealed(self, epoch: int, lines: list[tuple[int, bytes]]) -> None:
+        name = FileName(self.writer, epoch, first=lines[0][0], last=lines[-1][0])
+        self.folder.write(name.text, b"".join(line for _, line in lines))
+
+    def _remove_past(self) -> None:
+        for name in self.past.live:
+            self.folder.remove(name.text)
+        mine = f".{encode_writer(self.writer)}."
+        for text in self.folder.names():
+            if text.startswith(mine) and text.endswith(".marks.tmp"):
+                self.folder.remove(text)
+
+    def _live(self, slot: int) -> str:
+        return FileName(self.writer, self.epoch, slot=slot).text
+
+
+def purge(folder: Folder, writer: str, before_millis: int, *, with_live: bool) -> int:
+    """Removes a writer's files whose marks were all written before a time, oldest first.
+
+    Returns:
+        How many files were removed.
+    """
+    removed = 0
+    for name in sorted(_own(folder, writer), key=_age):
+        if name.slot is not None and not with_live:
+            continue
+        written = [mark.written_millis for mark, _ in read_lines(folder, name)]
+        # A life that has written nothing is as old as its epoch.
+        if max(written, default=name.epoch) >= before_millis:
+            break
+        folder.remove(name.text)
+        removed += 1
+    return removed
+
+
+def _age(name: FileName) -> tuple[int, int, int]:
+    return name.epoch, int(name.first is None), name.first or 0
+
+
+def _own(folder: Folder, writer: str) -> list[FileName]:
+    named = (parse(text) for text in folder.names())
+    return [name for name in named if name is not None and name.writer == writer]
+
+
+def _latest_epoch(folder: Folder, writer: str) -> int:
+    return max((name.epoch for name in _own(folder, writer)), default=-1)
+
+
+def _past(folder: Folder, writer: str, claim: FileName) -> Past:
+    names = [name for name in _own(folder, writer) if name != claim]
+    live = [name for name in names if name.slot is not None]
+    sealed = sorted((name for name in names if name.slot is None), key=_age)
+    lines = {name: read_lines(folder, name) for name in live}
+    leftovers: dict[int, dict[int, tuple[Mark, bytes]]] = {}
+    for name, pairs in lines.items():
+        for mark, line in pairs:
+            if not any(_has(one, mark) for one in sealed):
+                leftovers.setdefault(name.epoch, {})[mark.number] = (mark, line)
+    known = [mark for pairs in lines.values() for mark, _ in pairs]
+    counted = _counted(known)
+    while sealed and not _says_all(counted):
+        known += [mark for mark, _ in read_lines(folder, sealed.pop())]
+        counted = _counted(known)
+    times = [mark.time_millis for mark in counted if mark.time_millis is not None]
+    positions = [mark.position_text for mark in counted if mark.position_text is not None]
+    return Past(
+        counted[-1] if counted else None,
+        max(times, default=None),
+        positions[-1] if positions else None,
+        {epoch: [marks[n] for n in sorted(marks)] for epoch, marks in leftovers.items()},
+        live,
+    )
+
+
+def _counted(marks: list[Mark]) -> list[Mark]:
+    return unfenced(sorted(marks, key=BY_PLACE))
+
+
+def _says_all(counted: list[Mark]) -> bool:
+    return any(mark.time_millis is not None for mark in counted) and any(
+        mark.position_text is not None for mark in counted
+    )
+
+
+def _has(sealed: FileName, mark: Mark) -> bool:
+    if sealed.first is None or sealed.last is None:
+        return False
+    return sealed.epoch == mark.epoch and sealed.first <= mark.number <= sealed.last

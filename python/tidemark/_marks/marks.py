@@ -1,0 +1,270 @@
+"""`Marks`: a mark log, for writers that note their times and for readers that ask what is complete."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import groupby
+from typing import overload
+
+from tidemark._errors import TidemarkError
+from tidemark._marks import log
+from tidemark._marks.aggregation import Aggregation, StreamWatermark
+from tidemark._marks.automatic import AutomaticMarkWriter
+from tidemark._marks.checks import not_written
+from tidemark._marks.cut import Cut
+from tidemark._marks.cutting import cut_at
+from tidemark._marks.files import Folder, local_path
+from tidemark._marks.life import Life, purge
+from tidemark._marks.mark import Mark
+from tidemark._marks.names import parse, require_writer
+from tidemark._marks.position import Position
+from tidemark._marks.rules import BY_PLACE, History, histories, stalled
+from tidemark._marks.times import Time, length_millis, millis_from, millis_up_to, wall_clock
+from tidemark._marks.window import TimeWindow, window_at
+from tidemark._marks.writer import Flush, MarkWriter
+
+_log = logging.getLogger("tidemark")
+
+MANY_WRITERS = 1000
+"""A log with more is logged as a warning once: a writer is a process or a region, not a device."""
+
+
+@dataclass(frozen=True)
+class MarkLog:
+    """A mark log as it was read.
+
+    Attributes:
+        marks: All marks that can be used, by writer, epoch and number.
+        skipped: The lines that cannot be used, and why.
+    """
+
+    marks: Sequence[Mark]
+    skipped: Sequence[log.SkippedLine]
+
+
+class Marks:
+    """A mark log in a folder. It needs neither Spark nor a JVM; nothing is read before it is asked.
+
+    Whoever may write the folder can hold or push the watermarks of its readers: give it the
+    permissions of the data.
+
+    Args:
+        location: The folder, such as `/lake/orders/_tidemark`. Only local file systems, and what is
+            mounted there; it is made by the first writer.
+        expected: Writers that hold every answer before their first mark.
+        only_expected: Whether other writers are ignored.
+        idle_after: A writer is left out if it has said nothing for so long while others have. By
+            default none is. (Pravega's `timestampAggregationTimeout`.)
+        max_ahead: A time further ahead of the clock is not believed until its time has come, so
+            that one mark dated 2100 does not make all rows late. None for times that are no clock
+            times.
+        clock: The present, in ms since the epoch.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION`.
+
+    Example:
+        >>> marks = Marks("/lake/orders/_tidemark")  # doctest: +SKIP
+        >>> with marks.writer("gateway-7") as writer:  # doctest: +SKIP
+        ...     writer.note_time("2026-11-23T03:00:00Z", files=["2026-11-23-0300.json"])
+        >>> marks.is_complete("2026-11-23T03:00:00Z")  # doctest: +SKIP
+        True
+    """
+
+    def __init__(
+        self,
+        location: str | os.PathLike[str],
+        *,
+        expected: Iterable[str] = (),
+        only_expected: bool = False,
+        idle_after: timedelta | None = None,
+        max_ahead: timedelta | None = timedelta(days=1),
+        clock: Callable[[], int] = wall_clock,
+    ) -> None:
+        self.location = local_path(location)
+        self._folder = Folder(self.location)
+        names = [expected] if isinstance(expected, str) else expected
+        self._expected = frozenset(require_writer(name) for name in names)
+        self._only_expected = only_expected
+        self._idle_after = None if idle_after is None else length_millis("idle_after", idle_after)
+        self._max_ahead = None if max_ahead is None else length_millis("max_ahead", max_ahead)
+        self._clock = clock
+        self._aggregation = Aggregation(self._idle_after)
+        self._has_warned = False
+
+    @overload
+    def writer(
+        self,
+        name: str,
+        *,
+        flush: Flush | None = None,
+        automatic: None = None,
+        retain: timedelta = timedelta(days=7),
+    ) -> MarkWriter: ...
+
+    @overload
+    def writer(
+        self,
+        name: str,
+        *,
+        flush: Flush,
+        automatic: timedelta,
+        retain: timedelta = timedelta(days=7),
+    ) -> AutomaticMarkWriter: ...
+
+    def writer(
+        self,
+        name: str,
+        *,
+        flush: Flush | None = None,
+        automatic: timedelta | None = None,
+        retain: timedelta = timedelta(days=7),
+    ) -> MarkWriter:
+        """Begins a new life of a writer, and says that it is alive.
+
+        An earlier writer of the name is fenced off: its next call raises.
+
+        Args:
+            name: The writer's name: a process or a region, not a device. Up to 160 characters.
+            flush: Sends all rows, waits until they are acknowledged, and returns the position
+                behind them. `note_time` without a position calls it.
+            automatic: Notes the clock each time so long has passed; it needs `flush`.
+            retain: How long the writer keeps its marks.
+
+        Returns:
+            The writer: a context manager that ends it, or only closes it after an exception.
+
+        Raises:
+            TidemarkError: `INVALID_OPTION`; `MARK_NOT_WRITTEN` if the folder cannot be written.
+        """
+        require_writer(name)
+        retain_millis = length_millis("retain", retain)
+        period = None if automatic is None else length_millis("automatic", automatic)
+        if period is not None and flush is None:
+            raise TidemarkError(
+                "INVALID_OPTION",
+                "automatic is given without flush, so no position would be known",
+                "giving flush, a function that sends all rows and returns the position behind them",
+                option="automatic",
+            )
+        try:
+            life = Life.begin(self._folder, name, max(self._clock(), 0))
+        except OSError as problem:
+            raise not_written(name, self.location, problem) from problem
+        if period is not None and flush is not None:
+            return AutomaticMarkWriter(life, flush, period, retain_millis, self._clock)
+        return MarkWriter(life, flush, retain_millis, self._clock)
+
+    def read(self) -> MarkLog:
+        """All marks of the log, also those that do not count, and the lines that were left out.
+
+        Raises:
+            OSError: If the log cannot be read. A folder that is not there has no marks.
+        """
+        found = log.read(self._folder)
+        unique = groupby(sorted(found.marks, key=BY_PLACE), key=BY_PLACE)
+        return MarkLog([next(same) for _, same in unique], found.skipped)
+
+    def watermark(self) -> StreamWatermark | None:
+        """The watermark of all writers, as Pravega's controller would emit it.
+
+        It never goes back from one call of this object to the next. A writer that has ended counts
+        up to its last time, and then no more.
+
+        Returns:
+            The watermark; None if an expected writer, or any writer at all, has yet to note a time.
+
+        Raises:
+            TidemarkError: `MARK_POSITION_MISMATCH` if the writers have several kinds of position.
+            OSError: If the log cannot be read.
+        """
+        now = self._clock()
+        found = self._histories(now)
+        if self._expected <= found.keys():
+            self._aggregation.update(found, now)
+        return self._aggregation.watermark
+
+    def is_complete(self, time: Time) -> bool:
+        """Whether every row up to a time is there, as far as the writers have kept their word.
+
+        What a scheduler asks before it starts the job of an hour.
+
+        Args:
+            time: The time.
+
+        Raises:
+            TidemarkError: As `watermark`; `INVALID_OPTION` for what is no time.
+            OSError: If the log cannot be read.
+        """
+        millis = millis_from(time)
+        watermark = self.watermark()
+        return watermark is not None and watermark.lower_millis >= millis
+
+    def window(self, read: Position, *, is_at_end: bool = False) -> TimeWindow:
+        """The time window of a position. It depends on the position and the log alone.
+
+        Args:
+            read: What has been read.
+            is_at_end: Whether nothing is left to read. If not, a writer with marks ahead is never
+                left out for its silence.
+
+        Returns:
+            The window; both bounds are None if no writer has noted a time.
+
+        Raises:
+            TidemarkError: `MARK_POSITION_MISMATCH` if a writer has another kind of position.
+            OSError: If the log cannot be read.
+        """
+        now = self._clock()
+        return window_at(
+            self._histories(now), read, self._expected, self._idle_after, now, is_at_end
+        )
+
+    def cut_at(self, time: Time) -> Cut:
+        """A position that has every row up to a time before it: the first such one of each writer.
+
+        Args:
+            time: The time.
+
+        Raises:
+            TidemarkError: `NO_CUT` if a writer has not come so far, or no writer has noted a time;
+                `MARK_POSITION_MISMATCH`; `INVALID_OPTION` for what is no time.
+            OSError: If the log cannot be read.
+        """
+        millis, now = millis_from(time), self._clock()
+        found = self._histories(now)
+        return cut_at(found, self._expected, stalled(found, self._idle_after, now), millis)
+
+    def purge(self, before: Time) -> int:
+        """Removes files whose marks were all written before a time: what dead writers leave.
+
+        A writer that is there, but has said nothing since, is fenced off.
+
+        Args:
+            before: The time.
+
+        Returns:
+            How many files were removed.
+
+        Raises:
+            TidemarkError: `INVALID_OPTION` for what is no time.
+            OSError: If the log cannot be read or changed.
+        """
+        millis = millis_up_to(before)
+        named = [parse(text) for text in self._folder.names()]
+        writers = {name.writer for name in named if name is not None}
+        return sum(purge(self._folder, one, millis, with_live=True) for one in sorted(writers))
+
+    def _histories(self, now: int) -> dict[str, History]:
+        only = self._expected if self._only_expected else None
+        contents = log.read(self._folder, lambda name: only is None or name.writer in only)
+        latest = None if self._max_ahead is None else now + self._max_ahead
+        found = histories(contents, latest)
+        if len(found) > MANY_WRITERS and not self._has_warned:
+            self._has_warned = True
+            _log.warning("The mark log %s has %d writers", self.location, len(found))
+        return found

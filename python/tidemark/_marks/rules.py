@@ -1,0 +1,215 @@
+"""Which marks of a log count, and which of them are passed at a position. The only place for both.
+
+1. Marks of one writer are put in order by epoch and number. One that is there twice counts once.
+2. A later life fences off an earlier one: its first mark says in `after` which mark it follows, and
+   marks of earlier lives behind that one do not count. If that first mark is missing, no mark of an
+   earlier life counts.
+3. A noted time more than `max_ahead` in the future is not believed until its time has come. The
+   mark says that its writer is alive, no more.
+4. A noted time that is not above all before it says nothing new.
+5. A mark with an absolute position is passed when that position has been read.
+6. Any other mark is passed when its files have been read and the mark before it is passed. Where a
+   mark is missing in between, no later one is passed. What was purged counts as read.
+
+Leaving out any mark is sound: a watermark is then lower or later, never wrong.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+
+from tidemark._errors import TidemarkError
+from tidemark._marks.log import Contents
+from tidemark._marks.mark import Mark
+from tidemark._marks.names import FileName
+from tidemark._marks.position import FilesPosition, MismatchError, Position, is_passed, mismatch
+
+BY_PLACE = itemgetter(0, 1, 2)
+"""Orders marks by writer, epoch and number."""
+
+_WRITER = itemgetter(0)
+_EPOCH = itemgetter(1)
+
+
+@dataclass(frozen=True)
+class History:
+    """The marks of one writer that count.
+
+    Attributes:
+        writer: The writer's name.
+        marks: Its marks by epoch and number.
+        unbroken: How many of them have every mark before them, from the first on.
+        is_relative: Whether their positions are lists of files.
+        notes: The places in `marks` of those that note a time above all before.
+    """
+
+    writer: str
+    marks: Sequence[Mark]
+    unbroken: int
+    is_relative: bool
+    notes: Sequence[int] = field(repr=False)
+
+    def last_passed(self, read: Position) -> int:
+        """The place in `marks` of the last one that is passed; -1 if none is.
+
+        Raises:
+            TidemarkError: `MARK_POSITION_MISMATCH` if the marks have another kind of position.
+        """
+        try:
+            if isinstance(read, FilesPosition):
+                return self._last_with_files(read)
+            # Positions of a writer do not go back. Where they do, this finds an earlier mark: sound.
+            places = range(len(self.marks))
+            return bisect_left(places, True, key=lambda at: not self._is_read(at, read)) - 1
+        except MismatchError as problem:
+            raise position_mismatch(self.writer, problem) from problem
+
+    def position(self, at: int) -> Position | None:
+        """Where the writer was at a mark; for files, all that it had finished by then.
+
+        Raises:
+            TidemarkError: `MARK_POSITION_MISMATCH` if the marks have several kinds of position.
+        """
+        files: set[str] = set()
+        for mark in reversed(self.marks[: at + 1]):
+            position = mark.position
+            if isinstance(position, FilesPosition):
+                files |= position.files
+            elif position is not None:
+                if self.is_relative:
+                    problem = mismatch(position, FilesPosition(frozenset()))
+                    raise position_mismatch(self.writer, problem)
+                return position
+        return FilesPosition(frozenset(files)) if self.is_relative else None
+
+    @property
+    def usable(self) -> int:
+        """How many marks can ever be passed: with files, those before the first missing one."""
+        return self.unbroken if self.is_relative else len(self.marks)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the writer has ended, or is idle by its own word, and has said nothing since."""
+        return 0 < len(self.marks) == self.usable and self.marks[-1].kind in ("idle", "end")
+
+    def _last_with_files(self, read: FilesPosition) -> int:
+        for at in range(self.unbroken):
+            position = self.marks[at].position
+            if position is not None and not is_passed(position, read):
+                return at - 1
+        return self.unbroken - 1
+
+    def _is_read(self, at: int, read: Position) -> bool:
+        while True:
+            mark = self.marks[at]
+            position = mark.position
+            if position is not None:
+                if isinstance(position, FilesPosition):
+                    raise mismatch(position, read)
+                return is_passed(position, read)
+            if at == 0:
+                return mark.number == 0 and mark.after is None
+            if not follows(mark, self.marks[at - 1]):
+                return False
+            at -= 1
+
+
+def follows(mark: Mark, before: Mark) -> bool:
+    """Whether no mark is missing between two neighbors."""
+    if mark.epoch == before.epoch:
+        return mark.number == before.number + 1
+    return mark.after == before.place
+
+
+def position_mismatch(writer: str, problem: MismatchError) -> TidemarkError:
+    """The error for a writer whose marks have another kind of position than is needed."""
+    kind, other = problem.args
+    return TidemarkError(
+        "MARK_POSITION_MISMATCH",
+        f"Writer '{writer}' has noted a position of kind {kind}, which cannot be compared with {other}",
+        "giving a position of the stream that the mark log is about, and by having a log for each stream",
+        writer=writer,
+        position=kind,
+        other=other,
+    )
+
+
+def histories(contents: Contents, latest_millis: int | None) -> dict[str, History]:
+    """The marks that count, by writer.
+
+    Args:
+        contents: What was read of the log.
+        latest_millis: The latest noted time to believe now, in ms since the epoch; None for any.
+    """
+    sealed: dict[str, list[FileName]] = {}
+    for name in contents.sealed:
+        sealed.setdefault(name.writer, []).append(name)
+    ordered = sorted(contents.marks, key=BY_PLACE)
+    return {
+        writer: _history(writer, list(marks), sealed.get(writer, ()), latest_millis)
+        for writer, marks in groupby(ordered, key=_WRITER)
+    }
+
+
+def stalled(found: Mapping[str, History], idle_after: int | None, now: int) -> set[str]:
+    """The writers that have been silent for too long, by the log's own time."""
+    heard = {writer: one.marks[-1].written_millis for writer, one in found.items()}
+    if idle_after is None or not heard:
+        return set()
+    latest = min(max(heard.values()), now)
+    return {writer for writer, millis in heard.items() if latest - millis >= idle_after}
+
+
+def unfenced(ordered: Iterable[Mark]) -> list[Mark]:
+    """A writer's marks in order, without doubles and without those of fenced lives."""
+    lives = [list(life) for _, life in groupby(ordered, key=_EPOCH)]
+    kept: list[list[Mark]] = []
+    fence: tuple[int, int] | None = None
+    for life in reversed(lives):
+        counted = [
+            mark
+            for mark, before in zip(life, [None, *life], strict=False)
+            if (before is None or mark.number != before.number)
+            and (fence is None or mark.place <= fence)
+        ]
+        if not counted:
+            continue
+        kept.append(counted)
+        begins = [mark.after for mark in counted if mark.after is not None]
+        if not begins:
+            break
+        fence = min(begins) if fence is None else min(fence, *begins)
+    return [mark for life in reversed(kept) for mark in life]
+
+
+def _history(
+    writer: str, ordered: list[Mark], sealed: Iterable[FileName], latest: int | None
+) -> History:
+    marks = unfenced(ordered)
+    if latest is not None and any((mark.time_millis or 0) > latest for mark in marks):
+        marks = [_believed(mark, latest) for mark in marks]
+    first = marks[0].place
+    is_damaged = any((name.epoch, name.first) < first for name in sealed if name.first is not None)
+    unbroken = 0 if is_damaged else 1
+    while 0 < unbroken < len(marks) and follows(marks[unbroken], marks[unbroken - 1]):
+        unbroken += 1
+    notes: list[int] = []
+    highest: int | None = None
+    for at, mark in enumerate(marks):
+        time = mark.time_millis
+        if time is not None and (highest is None or time > highest):
+            highest = time
+            notes.append(at)
+    positions = (mark.position_text for mark in marks if mark.position_text is not None)
+    is_relative = next(positions, "").startswith('{"files"')
+    return History(writer, marks, unbroken, is_relative, notes)
+
+
+def _believed(mark: Mark, latest: int) -> Mark:
+    if mark.time_millis is None or mark.time_millis <= latest:
+        return mark
+    return mark._replace(kind="alive" if mark.kind == "note" else mark.kind, time_millis=None)

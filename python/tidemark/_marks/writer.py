@@ -1,0 +1,302 @@
+"""A writer: it notes how far it is, and a mark is durable when the call returns."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+from tidemark._errors import TidemarkError
+from tidemark._marks.checks import files_position, gone_back, no_position, not_written
+from tidemark._marks.life import Life
+from tidemark._marks.mark import Kind, Mark
+from tidemark._marks.position import (
+    FilesPosition,
+    InvalidPositionError,
+    KafkaPosition,
+    MismatchError,
+    Position,
+    decode_position,
+    encode_position,
+    joined,
+)
+from tidemark._marks.rules import position_mismatch
+from tidemark._marks.text import UnusableError
+from tidemark._marks.times import Time, millis_up_to, shown
+
+Flush = Callable[[], Position]
+
+
+class MarkWriter:
+    """A writer of rows that notes its times. `Marks.writer` makes one; close it, or use `with`.
+
+    Any thread may call it. One process at a time may have a writer of a name: a later one fences
+    off the earlier one, whose next call raises.
+
+    Attributes:
+        name: The writer's name.
+        epoch: The number of this life of the writer.
+    """
+
+    def __init__(
+        self, life: Life, flush: Flush | None, retain_millis: int, clock: Callable[[], int]
+    ) -> None:
+        self.name = life.writer
+        self.epoch = life.epoch
+        self._life = life
+        self._flush = flush
+        self._retain = retain_millis
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._number = 0
+        self._time = life.past.time_millis
+        past = life.past.position_text
+        self._position = None if past is None else decode_position(past)
+        self._is_closed = False
+        self._explicit = True
+        self._add("alive")
+
+    def note_time(
+        self,
+        time: Time,
+        position: Position | None = None,
+        *,
+        files: Iterable[str] | None = None,
+        max_time: Time | None = None,
+    ) -> None:
+        """States that every row with an event time up to `time` is before a position.
+
+        Call it when these rows are where readers find them: a file renamed into place, a record
+        acknowledged. A position too far is sound, one too near is not. Pravega's
+        `EventStreamWriter.noteTime` takes its position without waiting for acknowledgements; this
+        call first calls the writer's `flush`, if it has one and no position is given.
+
+        Args:
+            time: The time. Fractions of a millisecond are left out.
+            position: Where the writer is.
+            files: For a writer of files: those it has finished since its mark before.
+            max_time: The largest event time of any row before the position, if it is known.
+
+        Raises:
+            TidemarkError: `MARK_GOES_BACK` if the time or an offset is below the last one, and
+                nothing is written; `MARK_POSITION_MISMATCH` for another kind of position than
+                before; `MARK_NOT_WRITTEN` if the log cannot be written (the next mark that can be
+                written carries this one along); `MARK_TOO_LONG`; `MARK_WRITER_FENCED`;
+                `MARK_WRITER_CLOSED`; `MARK_AUTOMATIC` for a writer with `automatic`;
+                `INVALID_OPTION` for what is no time or position.
+        """
+        if not self._explicit:
+            raise TidemarkError(
+                "MARK_AUTOMATIC",
+                f"Writer '{self.name}' notes its times automatically, so no time can be given",
+                "calling stamp() for each row, or by opening the writer without automatic",
+                writer=self.name,
+            )
+        millis = millis_up_to(time)
+        largest = None if max_time is None else millis_up_to(max_time)
+        with self._lock:
+            self._require_open()
+            self._add("note", millis, self._where(position, files), largest)
+
+    def commit(self, time: Time | None, files: Iterable[str]) -> None:
+        """Notes files that were published together, as Pravega's `Transaction.commit` does.
+
+        Files may be committed in any order of their times. A time below the last one is not noted,
+        as in Pravega, but the files are listed: later marks depend on them.
+
+        Args:
+            time: The commit's time; None notes none.
+            files: The files, which are in place.
+
+        Raises:
+            TidemarkError: As `note_time`, without `MARK_GOES_BACK`.
+        """
+        millis = None if time is None else millis_up_to(time)
+        position = files_position(files)
+        with self._lock:
+            self._require_open()
+            if millis is None or (self._time is not None and millis < self._time):
+                self._add("alive", None, position)
+            else:
+                self._add("note", millis, position)
+
+    def alive(self) -> None:
+        """States that the writer is there and may still send rows: it is not to be left out.
+
+        Raises:
+            TidemarkError: As `note_time`.
+        """
+        with self._lock:
+            self._require_open()
+            self._add("alive")
+
+    def idle(self) -> None:
+        """Asks readers to leave the writer out until its next mark.
+
+        Its position is that of its last mark, or what `flush` returns.
+
+        Raises:
+            TidemarkError: As `note_time`.
+        """
+        with self._lock:
+            self._require_open()
+            self._add("idle", None, self._at_end())
+
+    def end(self, position: Position | None = None, *, files: Iterable[str] | None = None) -> None:
+        """States that the writer has no more rows behind a position, and closes it.
+
+        Args:
+            position: Where the writer is. By default what `flush` returns, or the last position
+                noted: then what was written after that is promised nothing.
+            files: For a writer of files: those it has finished since its mark before.
+
+        Raises:
+            TidemarkError: As `note_time`.
+        """
+        with self._lock:
+            if self._is_closed:
+                return
+            given = position is not None or files is not None
+            self._add("end", None, self._where(position, files) if given else self._at_end())
+            self._is_closed = True
+
+    def close(self) -> None:
+        """Closes the writer without an end: readers wait for its next life."""
+        with self._lock:
+            self._is_closed = True
+
+    def __enter__(self) -> MarkWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Ends the writer, or only closes it after an exception: it may have rows to repeat."""
+        if kind is None:
+            self.end()
+        else:
+            self.close()
+
+    def _where(self, position: Position | None, files: Iterable[str] | None) -> Position:
+        if files is not None and position is None:
+            return files_position(files)
+        if position is None and self._flush is not None:
+            position = self._flush()
+        if position is None or files is not None:
+            raise no_position(position, "either position or files, or the writer's flush")
+        try:
+            encode_position(position)
+        except (InvalidPositionError, KeyError, AttributeError, TypeError) as problem:
+            raise no_position(position, "a position with valid values") from problem
+        return position
+
+    def _at_end(self) -> Position | None:
+        if self._flush is not None:
+            return self._flush()
+        return files_position(()) if isinstance(self._position, FilesPosition) else self._position
+
+    def _add(
+        self,
+        kind: Kind,
+        time: int | None = None,
+        position: Position | None = None,
+        max_time: int | None = None,
+    ) -> None:
+        """Checks a mark against what was said before, and writes it."""
+        self._require_unfenced()
+        self._require_forward(time, position)
+        if isinstance(position, KafkaPosition) and self._position is not None:
+            # A partition that is left out is where it was.
+            position = joined(self._position, position)
+        last = self._life.past.last
+        mark = Mark(
+            self.name,
+            self.epoch,
+            self._number,
+            kind,
+            time,
+            self._clock(),
+            None if position is None else encode_position(position),
+            max_time,
+            last.place if last is not None and self._number == 0 else None,
+        )
+        try:
+            self._life.add(mark)
+        except UnusableError as problem:
+            raise TidemarkError(
+                "MARK_TOO_LONG",
+                f"A mark of writer '{self.name}' would be longer than 1 MB",
+                "noting more often, so that a mark has fewer files or partitions",
+                writer=self.name,
+            ) from problem
+        except OSError as problem:
+            self._said(time, position)
+            raise not_written(self.name, self._life.folder.path, problem) from problem
+        self._said(time, position)
+        self._require_unfenced()
+        if self._life.is_at_seal():
+            self._purge()
+
+    def _said(self, time: int | None, position: Position | None) -> None:
+        """What counts as said also if the disk has failed: the next mark that is written has it."""
+        self._number += 1
+        self._time = time if time is not None else self._time
+        self._position = position if position is not None else self._position
+
+    def _purge(self) -> None:
+        try:
+            self._life.purge(self._clock() - self._retain)
+        except OSError as problem:
+            raise not_written(self.name, self._life.folder.path, problem) from problem
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise TidemarkError(
+                "MARK_WRITER_CLOSED",
+                f"Writer '{self.name}' is closed",
+                "calling it inside its with block, or by opening another writer of the name",
+                writer=self.name,
+            )
+
+    def _require_unfenced(self) -> None:
+        if self._life.is_fenced():
+            raise TidemarkError(
+                "MARK_WRITER_FENCED",
+                f"A later writer of the name '{self.name}' has begun, or its files were removed, so marks of "
+                f"epoch {self.epoch} no longer count",
+                "ending this process, and by giving processes that run side by side different names",
+                writer=self.name,
+                epoch=self.epoch,
+            )
+
+    def _require_forward(self, time: int | None, position: Position | None) -> None:
+        if time is not None and self._time is not None and time < self._time:
+            raise TidemarkError(
+                "MARK_GOES_BACK",
+                f"Writer '{self.name}' would note {shown(time)}, but it has noted {shown(self._time)} before",
+                "noting times in order, and only when no earlier row can follow",
+                writer=self.name,
+                noted=shown(self._time),
+                given=shown(time),
+            )
+        if position is None or self._position is None:
+            return
+        try:
+            joined(self._position, position)
+        except MismatchError as problem:
+            raise position_mismatch(self.name, problem) from problem
+        behind = gone_back(self._position, position)
+        if behind is not None:
+            where, before, now = behind
+            raise TidemarkError(
+                "MARK_GOES_BACK",
+                f"Writer '{self.name}' would note {where} at {now}, but it has noted {before} before",
+                "giving the position behind all that the writer has written",
+                writer=self.name,
+                noted=before,
+                given=now,
+                position=where,
+            )
