@@ -126,8 +126,9 @@ fuzz: ## Random queries and plans from a new seed. From a known seed: make fuzz 
 	  core/test "spark42/testOnly *FuzzSuite *SameEventTimeSuite"
 
 .PHONY: vectors
-vectors: ## Conformance vectors of watermarks. Those of another file: TIDEMARK_VECTORS=file make vectors
+vectors: $(VENV_READY) ## Conformance vectors of watermarks. Those of another file: TIDEMARK_VECTORS=file make vectors
 	@$(SBT) --error "core/Test/runMain io.tidemark.vectors.Run"
+	@PYTHONPATH=python:tests $(BIN)/python -m support.marks_vectors
 
 .PHONY: test-python
 test-python: $(INSTALLED) ## All Python tests. Some: make test-python PYTEST="-k report"

@@ -1,0 +1,93 @@
+"""Pravega's segments, and its windows that come from aggregated watermarks: what vectors and models need.
+
+A segment has a number and a range of keys. A segment with an overlapping range and a higher number
+succeeds one with a lower number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tidemark._marks.cut import compared
+from tidemark._marks.stream import Aggregate
+
+Position = dict[int, int]
+"""Segment to offset."""
+
+
+@dataclass
+class Segments:
+    """The ranges of all segments, and the segments of the highest epoch."""
+
+    ranges: dict[int, tuple[float, float]]
+    highest: list[int] = field(default_factory=list)
+
+    def overlap(self, one: int, other: int) -> bool:
+        (low, high), (other_low, other_high) = self.ranges[one], self.ranges[other]
+        return low < other_high and other_low < high
+
+    def compare(self, read: Position, cut: Position) -> int:
+        """`WatermarkReaderImpl.compare`: pairs of overlapping segments by segment and offset."""
+        pairs = [
+            ((segment, offset), (other, other_offset))
+            for segment, offset in read.items()
+            for other, other_offset in cut.items()
+            if self.overlap(segment, other)
+        ]
+        return compared((left > right) - (left < right) for left, right in pairs)
+
+    def cut(self, positions: Sequence[Position], previous: Position | None) -> Position:
+        """`addToUpperBound` and `computeStreamCut` of `PeriodicWatermarking`."""
+        bound: Position = {}
+        for position in [*positions, *([previous] if previous else [])]:
+            for segment, offset in position.items():
+                if segment in bound:
+                    bound[segment] = max(bound[segment], offset)
+                elif not any(one > segment and self.overlap(one, segment) for one in bound):
+                    replaced = [one for one in bound if self.overlap(one, segment)]
+                    for one in replaced:
+                        del bound[one]
+                    bound[segment] = offset
+        while missing := self._missing(bound):
+            for segment in missing:
+                for one in [one for one in bound if self.overlap(one, segment)]:
+                    del bound[one]
+                bound[segment] = 0
+        return bound
+
+    def _missing(self, bound: Position) -> list[int]:
+        def is_covered(segment: int) -> bool:
+            at, high = self.ranges[segment]
+            for low, end in sorted(self.ranges[one] for one in bound):
+                if low <= at:
+                    at = max(at, end)
+            return at >= high
+
+        return [one for one in self.highest if one not in bound and not is_covered(one)]
+
+
+class PravegaWindows:
+    """`WatermarkReaderImpl`: the window of a reader group, from the stream's watermarks."""
+
+    def __init__(self, segments: Segments, marks: Sequence[Aggregate[Position]]) -> None:
+        self._segments = segments
+        self._marks = list(marks)
+        self._inflight: list[Aggregate[Position]] = []
+        self._passed: int | None = None
+
+    def window(self) -> tuple[int | None, int | None]:
+        return self._passed, self._inflight[-1].upper_millis if self._inflight else None
+
+    def advance(self, read: Position) -> None:
+        def compare(mark: Aggregate[Position]) -> int:
+            return self._segments.compare(read, mark.cut)
+
+        while self._inflight and compare(self._inflight[0]) > 0:
+            self._passed = self._inflight.pop(0).lower_millis
+        while self._marks and (not self._inflight or compare(self._inflight[-1]) >= 0):
+            mark = self._marks.pop(0)
+            if compare(mark) <= 0:
+                self._inflight.append(mark)
+            else:
+                self._passed = mark.lower_millis
