@@ -33,14 +33,16 @@ class Folder:
             return []
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """The bytes of a file piece by piece; none if there is no such file."""
+        """The bytes of a file piece by piece; none if there is no such file, or it is a folder."""
         try:
             file = os.open(self._at(name), os.O_RDONLY)
-        except (FileNotFoundError, IsADirectoryError):
+        except FileNotFoundError:
             return
         try:
             while chunk := os.read(file, _CHUNK):
                 yield chunk
+        except IsADirectoryError:
+            return
         finally:
             os.close(file)
 

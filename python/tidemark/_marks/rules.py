@@ -9,7 +9,8 @@
 4. A noted time that is not above all before it says nothing new.
 5. A mark with an absolute position is passed when that position has been read.
 6. Any other mark is passed when its files have been read and the mark before it is passed. Where a
-   mark is missing in between, no later one is passed. What was purged counts as read.
+   mark is missing in between, no later one is passed. What was purged counts as read, but not what
+   cannot be read, or does not count by rule 2.
 
 Leaving out any mark is sound: a watermark is then lower or later, never wrong.
 """
@@ -193,7 +194,9 @@ def _history(
     if latest is not None and any((mark.time_millis or 0) > latest for mark in marks):
         marks = [_believed(mark, latest) for mark in marks]
     first = marks[0].place
-    is_damaged = any((name.epoch, name.first) < first for name in sealed if name.first is not None)
+    is_damaged = ordered[0].place < first or any(
+        (name.epoch, name.first) < first for name in sealed if name.first is not None
+    )
     unbroken = 0 if is_damaged else 1
     while 0 < unbroken < len(marks) and follows(marks[unbroken], marks[unbroken - 1]):
         unbroken += 1

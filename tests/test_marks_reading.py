@@ -1,0 +1,284 @@
+"""Readers of a mark log: the watermark of all writers, cuts, purging, and logs that mean ill."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from support.marks import line, log_at, no_sync, put
+
+from tidemark import (
+    Cut,
+    DeltaPosition,
+    FilesPosition,
+    KafkaPosition,
+    Marks,
+    NumberPosition,
+    SinkPosition,
+    TidemarkError,
+)
+
+pytestmark = pytest.mark.usefixtures(no_sync.__name__)
+
+
+def lower(log: Marks) -> int | None:
+    watermark = log.watermark()
+    return None if watermark is None else watermark.lower_millis
+
+
+def refused(error: pytest.ExceptionInfo[TidemarkError]) -> tuple[str, str | None]:
+    return error.value.code, error.value.parameters.get("writer")
+
+
+def test_a_log_that_is_not_there_says_nothing(tmp_path: Path) -> None:
+    log = log_at(tmp_path / "none")
+    assert log.watermark() is None
+    assert not log.is_complete(0)
+    assert log.window(NumberPosition(9)).lower_millis is None
+    assert list(log.read().marks) == []
+    assert log.purge(9) == 0
+    with pytest.raises(TidemarkError) as error:
+        log.cut_at(0)
+    assert refused(error) == ("NO_CUT", "")
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_watermark_is_the_smallest_time_of_all_writers(tmp_path: Path) -> None:
+    log = log_at(tmp_path)
+    eu, us = log.writer("eu"), log.writer("us")
+    eu.note_time(100, KafkaPosition({"t": {0: 10}}))
+    assert log.watermark() is None
+    us.note_time(150, KafkaPosition({"t": {0: 7, 1: 3}}))
+    watermark = log.watermark()
+    assert watermark is not None
+    assert (watermark.lower_millis, watermark.upper_millis) == (100, 150)
+    assert watermark.cut == Cut(KafkaPosition({"t": {0: 10, 1: 3}}))
+    assert log.is_complete(100) and not log.is_complete(101)
+    assert not log.is_complete("1970-01-01T00:00:00.100001Z")
+
+
+def test_the_watermark_never_goes_back(tmp_path: Path) -> None:
+    log = log_at(tmp_path)
+    eu = log.writer("eu")
+    eu.note_time(100, NumberPosition(1))
+    assert lower(log) == 100
+    us = log.writer("us")
+    us.note_time(50, NumberPosition(2))
+    eu.note_time(200, NumberPosition(3))
+    assert lower(log) == 100
+    us.note_time(150, NumberPosition(4))
+    assert lower(log) == 150
+
+
+def test_an_ended_writer_holds_nothing_and_its_rows_are_before_the_cut(tmp_path: Path) -> None:
+    log = log_at(tmp_path)
+    eu = log.writer("eu")
+    eu.note_time(100, NumberPosition(10))
+    assert lower(log) == 100
+    with log.writer("us") as us:
+        us.note_time(50, NumberPosition(20))
+        us.end(NumberPosition(30))
+    eu.note_time(200, NumberPosition(25))
+    watermark = log.watermark()
+    assert watermark is not None and watermark.lower_millis == 200
+    assert watermark.cut.position == NumberPosition(30)
+    # A new life holds from its first moment.
+    log.writer("us")
+    eu.note_time(300, NumberPosition(40))
+    assert lower(log) == 200
+
+
+def test_a_writer_that_has_said_nothing_and_ended_holds_nothing(tmp_path: Path) -> None:
+    log = log_at(tmp_path)
+    with log.writer("eu") as eu:
+        with log.writer("us"):
+            pass
+        eu.note_time(100, NumberPosition(1))
+        assert lower(log) == 100
+
+
+def test_expected_writers_hold_and_others_may_be_ignored(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        [{"w": "eu", "t": 100, "p": {"number": 1}}, {"w": "x", "t": 5, "p": {"number": 1}}],
+    )
+    assert lower(log_at(tmp_path, expected=["eu", "us"])) is None
+    assert lower(log_at(tmp_path, expected=["eu"])) == 5
+    assert lower(log_at(tmp_path, expected="eu", only_expected=True)) == 100
+    with pytest.raises(TidemarkError) as error:
+        log_at(tmp_path, expected=["eu", "us"]).cut_at(1)
+    assert refused(error) == ("NO_CUT", "us")
+
+
+def test_a_writer_that_died_is_left_out_by_the_time_of_the_log(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        [
+            {"w": "dead", "t": 100, "at": 1000, "p": {"number": 5}},
+            {"w": "eu", "t": 200, "at": 1000, "p": {"number": 1}},
+            {"w": "eu", "t": 900, "at": 61_000, "p": {"number": 9}},
+        ],
+    )
+    minute = timedelta(minutes=1)
+    assert lower(log_at(tmp_path, 70_000)) == 100
+    assert lower(log_at(tmp_path, 70_000, idle_after=minute)) == 900
+    # The log's time does not count beyond the clock: it may be written by a clock that is ahead.
+    assert lower(log_at(tmp_path, 60_999, idle_after=minute)) == 100
+    assert log_at(tmp_path, 70_000, idle_after=minute).cut_at(900).position == NumberPosition(9)
+    with pytest.raises(TidemarkError, match="writer 'dead' has noted times up to 1970") as error:
+        log_at(tmp_path, 70_000).cut_at(900)
+    assert refused(error) == ("NO_CUT", "dead")
+
+
+def test_a_writer_that_is_silent_while_this_process_watches_is_left_out(tmp_path: Path) -> None:
+    now = [0]
+    log = Marks(tmp_path, idle_after=timedelta(milliseconds=10), clock=lambda: now[0])
+    eu, us = log.writer("eu"), log.writer("us")
+    eu.note_time(100, NumberPosition(1))
+    us.note_time(200, NumberPosition(1))
+    assert lower(log) == 100
+    now[0] = 9
+    assert lower(log) == 100
+    # A pause of everything is no silence by the log, but Pravega's timeout runs by the clock.
+    now[0] = 10
+    assert lower(log) == 200
+
+
+def test_a_time_far_ahead_is_not_believed_until_it_has_come(tmp_path: Path) -> None:
+    day = 86_400_000
+    now = [0]
+    log = Marks(tmp_path, clock=lambda: now[0])
+    with log.writer("w") as writer:
+        writer.note_time(100, NumberPosition(1))
+        assert lower(log) == 100
+        writer.note_time(5 * day, NumberPosition(2))
+        now[0] = 4 * day - 1
+        assert lower(log) == 100
+        # A clock that runs back changes nothing.
+        now[0] = 0
+        assert lower(log) == 100
+        now[0] = 4 * day
+        assert lower(log) == 5 * day
+        assert lower(Marks(tmp_path, max_ahead=None, clock=lambda: 0)) == 5 * day
+
+
+def test_a_missing_link_holds_a_writer_of_files_and_is_named(tmp_path: Path) -> None:
+    log = log_at(tmp_path)
+    with log.writer("w") as writer:
+        for number in range(1, 600):
+            writer.note_time(number, files=[str(number)])
+    assert log.cut_at(599).files == frozenset(map(str, range(1, 600)))
+    lines = (tmp_path / "w.0.256-511.marks").read_bytes().split(b"\n")
+    (tmp_path / "w.0.256-511.marks").write_bytes(b"\n".join([*lines[:44], b"damaged", *lines[45:]]))
+    assert lower(log_at(tmp_path)) == 299
+    with pytest.raises(TidemarkError, match="a mark behind that is missing") as error:
+        log_at(tmp_path).cut_at(300)
+    assert refused(error) == ("NO_CUT", "w")
+    assert log.window(FilesPosition(frozenset(map(str, range(600))))).lower_millis == 299
+    # A first file that cannot be read was not purged.
+    (tmp_path / "w.0.0-255.marks").write_bytes(b"")
+    assert log_at(tmp_path).watermark() is None
+    (tmp_path / "w.0.0-255.marks").unlink()
+    assert lower(log_at(tmp_path)) == 299
+
+
+def test_marks_of_the_wrong_kind_are_refused_with_the_writer(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        [{"w": "eu", "t": 1, "p": {"number": 1}}, {"w": "us", "t": 1, "p": {"sink": {"batch": 1}}}],
+    )
+    log = log_at(tmp_path)
+    for ask in (log.watermark, lambda: log.cut_at(1), lambda: log.window(NumberPosition(1))):
+        with pytest.raises(TidemarkError) as error:
+            ask()
+        assert refused(error) == ("MARK_POSITION_MISMATCH", "us")
+    put(tmp_path / "x", [{"t": 1, "p": {"number": 1}}, {"t": 2, "p": {"files": ["a"]}}])
+    with pytest.raises(TidemarkError) as error:
+        log_at(tmp_path / "x").window(NumberPosition(1))
+    assert refused(error) == ("MARK_POSITION_MISMATCH", "w")
+
+
+def test_files_of_others_in_the_folder_do_no_harm(tmp_path: Path) -> None:
+    put(tmp_path, [{"t": 100, "p": {"number": 1}}])
+    (tmp_path / "w.1.1.marks").mkdir()
+    (tmp_path / "README").write_text("hello")
+    (tmp_path / ".w.1.0.marks.tmp").write_text(line({"v": 1}))
+    (tmp_path / "w.2.0.marks").write_bytes(bytes(range(256)) * 100)
+    assert lower(log_at(tmp_path)) == 100
+
+
+def test_many_writers_are_read_and_reported_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path, ({"w": f"w{i}", "t": 100 + i, "p": {"number": i}} for i in range(1200)))
+    log = log_at(tmp_path)
+    with caplog.at_level(logging.WARNING, "tidemark"):
+        assert lower(log) == 100
+        assert lower(log) == 100
+    assert [record.message for record in caplog.records] == [
+        f"The mark log {tmp_path} has 1200 writers"
+    ]
+
+
+def test_purging_removes_what_dead_writers_have_left(tmp_path: Path) -> None:
+    now = [1000]
+    log = Marks(tmp_path, clock=lambda: now[0])
+    dead = log.writer("dead")
+    dead.note_time(1, NumberPosition(1))
+    (tmp_path / "never.1500.0.marks").write_bytes(b"")
+    now[0] = 2000
+    log.writer("eu").note_time(2, NumberPosition(2))
+    assert lower(log) == 1
+    assert log.purge(1000) == 0
+    assert log.purge(1500) == 2
+    assert log.purge(2000) == 1
+    assert {mark.writer for mark in log.read().marks} == {"eu"}
+    with pytest.raises(TidemarkError) as error:
+        dead.alive()
+    assert refused(error) == ("MARK_WRITER_FENCED", "dead")
+
+
+def test_a_reader_sees_every_mark_while_a_writer_seals(tmp_path: Path) -> None:
+    log = log_at(tmp_path)
+    with log.writer("w") as writer:
+        for number in range(1, 1200):
+            writer.note_time(number, files=[str(number)])
+            if number % 60 == 0 or number % 256 in (0, 1, 255):
+                assert len(log.read().marks) == number + 1
+
+
+def test_a_cut_has_what_each_reader_takes(tmp_path: Path) -> None:
+    kafka = Cut(KafkaPosition({"b": {1: 2, 0: 1}, "a": {}}))
+    assert kafka.kafka_offsets == '{"a":{},"b":{"0":1,"1":2}}'
+    assert Cut(DeltaPosition("x", 7)).delta_version == 7
+    assert Cut(FilesPosition(frozenset("ab"))).files == {"a", "b"}
+    for cut in (kafka, Cut(SinkPosition(1)), Cut(FilesPosition(frozenset("ab")))):
+        assert Cut.from_text(cut.text) == cut
+    for ask in (
+        lambda: kafka.delta_version,
+        lambda: kafka.files,
+        lambda: Cut(SinkPosition(1)).kafka_offsets,
+    ):
+        with pytest.raises(TidemarkError, match="MARK_POSITION_MISMATCH"):
+            ask()
+    for text in ("", "{}", "7", '{"kafka":1}'):
+        with pytest.raises(TidemarkError, match="INVALID_OPTION"):
+            Cut.from_text(text)
+
+
+def test_a_cut_is_compared_as_in_pravega() -> None:
+    cut = Cut(KafkaPosition({"t": {0: 10, 1: 10}}))
+    for offsets, order in [((10, 10), 1), ((11, 10), 1), ((9, 10), -1), ((9, 11), 0)]:
+        assert cut.compare(KafkaPosition({"t": dict(enumerate(offsets))})) == order
+    assert cut.compare(KafkaPosition({"t": {0: 10}})) == -1
+    files = Cut(FilesPosition(frozenset("ab")))
+    for read, order in [("ab", 1), ("abc", 1), ("a", -1), ("ac", 0)]:
+        assert files.compare(FilesPosition(frozenset(read))) == order
+    assert Cut(DeltaPosition("x", 5)).compare(DeltaPosition("x", 5)) == 1
+    assert Cut(SinkPosition(5)).compare(SinkPosition(4)) == -1
+    assert Cut(NumberPosition(5)).compare(NumberPosition(6)) == 1
+    for other in (DeltaPosition("y", 5), SinkPosition(5)):
+        with pytest.raises(TidemarkError, match="MARK_POSITION_MISMATCH"):
+            Cut(DeltaPosition("x", 5)).compare(other)
