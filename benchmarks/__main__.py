@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
+from marks import marks
 from nexmark import STORES, nexmark
 from nexmark_data import Sizes
 from pyspark.sql import SparkSession
@@ -28,13 +30,18 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer rows and inputs")
     parser.add_argument(
         "--only",
-        choices=("rows", "splits", "triggers", "state", "nexmark"),
-        help="one of the five; else all of them",
+        choices=("rows", "splits", "triggers", "state", "nexmark", "marks"),
+        help="one of them; else all",
     )
     parser.add_argument(
         "--stores", nargs="+", choices=STORES, default=list(STORES), help="for state and Nexmark"
     )
+    parser.add_argument("--folder", type=Path, default=Path("target"), help="for marks: the disk")
     options = parser.parse_args()
+    if options.only in (None, "marks"):
+        marks(options.folder, *((1000, 0.1) if options.quick else (5000, 1)))
+    if options.only == "marks":
+        return
     builder = SparkSession.builder.master("local[1]").appName("tidemark benchmarks")
     for key, value in {
         "spark.ui.enabled": "false",

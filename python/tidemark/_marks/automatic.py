@@ -73,6 +73,9 @@ class AutomaticMarkWriter(MarkWriter):
                 time = self._stamp - 1
             self._add("note", time, self._send())
 
+    def __enter__(self) -> AutomaticMarkWriter:
+        return self
+
     def end(self, position: Position | None = None, *, files: Iterable[str] | None = None) -> None:
         """Stops noting, and states that the writer has no more rows.
 

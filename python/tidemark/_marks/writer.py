@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable
 from types import TracebackType
@@ -23,6 +24,8 @@ from tidemark._marks.position import (
 from tidemark._marks.rules import position_mismatch
 from tidemark._marks.text import UnusableError
 from tidemark._marks.times import Time, millis_up_to, shown
+
+_log = logging.getLogger("tidemark")
 
 Flush = Callable[[], Position]
 
@@ -218,7 +221,7 @@ class MarkWriter:
             self._number,
             kind,
             time,
-            self._clock(),
+            max(self._clock(), 0),
             None if position is None else encode_position(position),
             max_time,
             last.place if last is not None and self._number == 0 else None,
@@ -250,7 +253,8 @@ class MarkWriter:
         try:
             self._life.purge(self._clock() - self._retain)
         except OSError as problem:
-            raise not_written(self.name, self._life.folder.path, problem) from problem
+            # The mark itself is durable, and the next sealed file is the next moment to purge.
+            _log.warning("Writer '%s' could not remove old marks: %s", self.name, problem)
 
     def _require_open(self) -> None:
         if self._is_closed:

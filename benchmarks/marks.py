@@ -1,0 +1,82 @@
+"""Mark logs: how long noting a time takes, and reading a log of a million marks. Needs no Spark.
+
+Run alone by `python benchmarks --only marks`. Noting depends on the disk: each mark is synced.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import quantiles
+
+from tidemark import KafkaPosition, Mark, Marks
+from tidemark._marks.names import FileName
+from tidemark._marks.position import encode_position
+from tidemark._marks.text import encode
+
+WRITERS = 10
+EPOCH = 1_795_404_000_000
+"""2026-11-23T03:20:00Z in ms."""
+
+
+def marks(folder: Path, notes: int, million: float) -> None:
+    """Prints the times of notes in a folder, and of reading this many million marks there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        _notes(Path(made) / "notes", notes)
+        _reads(Path(made) / "reads", int(million * 1_000_000))
+
+
+def _notes(folder: Path, notes: int) -> None:
+    taken = []
+    with Marks(folder, max_ahead=None).writer("gateway-7") as writer:
+        began = time.perf_counter()
+        for number in range(notes):
+            before = time.perf_counter()
+            writer.note_time(EPOCH + number, _position(number))
+            taken.append(time.perf_counter() - before)
+        seconds = time.perf_counter() - began
+    percentiles = quantiles(taken, n=100)
+    shown = ", ".join(f"p{p} {percentiles[p - 1] * 1000:.2f} ms" for p in (50, 90, 99))
+    print(f"note_time, {notes} times: {shown}; {notes / seconds:,.0f} a second")
+
+
+def _reads(folder: Path, count: int) -> None:
+    each = count // WRITERS
+    folder.mkdir()
+    for number in range(WRITERS):
+        _write(folder, f"gateway-{number}", each)
+    log = Marks(folder, max_ahead=None)
+    half = _position(each // 2)
+    _timed(f"read(), {count:,} marks of {WRITERS} writers", log.read)
+    _timed("watermark()", log.watermark)
+    _timed("cut_at(half of it)", lambda: log.cut_at(EPOCH + each * 500))
+    _timed("window(half of it)", lambda: log.window(half))
+
+
+def _write(folder: Path, writer: str, count: int) -> None:
+    for first in range(0, count, 256):
+        last = min(first + 256, count) - 1
+        lines = (
+            encode(Mark(writer, EPOCH, n, "note", EPOCH + n * 1000, EPOCH + n * 1000, _text(n)))
+            for n in range(first, last + 1)
+        )
+        name = FileName(writer, EPOCH, first=first, last=last).text
+        (folder / name).write_bytes(b"".join(lines))
+
+
+def _position(number: int) -> KafkaPosition:
+    return KafkaPosition({"orders": {0: 23 + number * 7, 1: 42 + number * 3}})
+
+
+def _text(number: int) -> str:
+    return encode_position(_position(number))
+
+
+def _timed(what: str, call: Callable[[], object]) -> None:
+    wall, processor = time.perf_counter(), time.process_time()
+    call()
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    print(f"{what}: {wall:.2f} s, {processor:.2f} s of processor time")
