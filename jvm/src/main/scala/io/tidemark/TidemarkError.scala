@@ -1,9 +1,5 @@
 package io.tidemark
 
-import scala.jdk.CollectionConverters._
-
-import org.apache.spark.SparkThrowable
-
 /** A refusal: a stable code, one sentence that says what happened and where, and the way out.
   *
   * Each refusal is a case of this class. The fields of the case are the parameters of its sentence. Their names are as
@@ -18,19 +14,6 @@ sealed abstract class TidemarkError(val code: String, val what: String, val fix:
     case several: Seq[_] => several.mkString(", ")
     case one => String.valueOf(one)
   }).toMap
-}
-
-/** Carries a [[TidemarkError]] to the user; `getCondition` gives `TIDEMARK.CODE`, and `getMessageParameters` the parameters
-  * of that code.
-  *
-  * An `IllegalArgumentException`, because PySpark has an error class for that, on Spark Connect too: its users see the
-  * sentence, and not a hundred lines of Java with the sentence in them.
-  */
-final class TidemarkException(val error: TidemarkError, cause: Throwable = null)
-    extends IllegalArgumentException(error.message, cause)
-    with SparkThrowable {
-  override def getCondition: String = s"TIDEMARK.${error.code}"
-  override def getMessageParameters: java.util.Map[String, String] = error.parameters.asJava
 }
 
 /** Every refusal of the engine, each with its code; Python has more of its own, about jars and arguments. */
@@ -156,7 +139,7 @@ object TidemarkError {
   final case class LeftToSpark(reason: String, need: String) extends TidemarkError(
         "LEFT_TO_SPARK",
         s"The query $need, but stock Spark manages its watermarks because of $reason.",
-        "removing that setting, or by using plain withWatermark only")
+        s"running the query without $reason, or by using plain withWatermark only")
 
   final case class TooManySplits(column: String, splits: Int, maxSplits: Int) extends TidemarkError(
         "TOO_MANY_SPLITS",

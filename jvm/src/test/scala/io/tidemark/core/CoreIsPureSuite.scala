@@ -21,7 +21,7 @@ class CoreIsPureSuite extends AnyFunSuite {
     "io/tidemark/WatermarkOptions.scala" -> Set("org.apache.spark.sql.Column"),
     // Lengths of time are in Spark's own grammar.
     "io/tidemark/TidemarkConf.scala" -> Set("org.apache.spark.sql.catalyst.util.IntervalUtils"),
-    "io/tidemark/TidemarkError.scala" -> Set("org.apache.spark.SparkThrowable"),
+    "io/tidemark/TidemarkException.scala" -> Set("org.apache.spark.SparkThrowable"),
     // Names of Spark's that moved between its versions can be given again only where they were.
     "org/apache/spark/sql/Spark40Aliases.scala" -> Set("org.apache.spark.sql", "org.apache.spark.sql.execution"))
 

@@ -95,6 +95,7 @@ class LeftToSparkSuite extends RefusalsTest {
       val asking = start(keyed(events, "t", "orders").withWatermark("t", "1 minute"))
       val refused = intercept[StreamingQueryException](asking.processAllAvailable())
       assert(refused.getMessage.contains("[TIDEMARK.LEFT_TO_SPARK]") && refused.getMessage.contains("'orders'"))
+      assert(refused.getMessage.contains("Fix this by running the query without asynchronous progress tracking"))
     }
   }
 
