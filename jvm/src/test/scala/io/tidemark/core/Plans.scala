@@ -51,8 +51,8 @@ private[core] object Plans {
   def left(operator: Long): Input = Input(OperatorId(operator), Side.Left)
   def right(operator: Long): Input = Input(OperatorId(operator), Side.Right)
 
-  /** A decision in which only origins have been heard. */
-  def heard(origins: (String, Watermark)*): Decision =
+  /** A decision that has only the watermarks of these origins. */
+  def decided(origins: (String, Watermark)*): Decision =
     Decision.none.copy(origins = origins.map { case (key, watermark) => named(key) -> watermark }.toMap)
 
   def names(shape: PlanShape): Seq[OriginName] = postOrder(shape).collect { case o: Origin => o.name }.distinct

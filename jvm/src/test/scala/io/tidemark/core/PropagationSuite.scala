@@ -7,11 +7,11 @@ import io.tidemark.core.plan.PlanShape._
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The design's table of operators, by example; joins are in [[JoinPropagationSuite]]. */
+/** What each operator does with watermarks, by example; joins are in [[JoinPropagationSuite]]. */
 class PropagationSuite extends AnyFunSuite {
   private val orders = origin("orders", 1)
   private val payments = origin("payments", 2)
-  private val both = heard("orders" -> at(100), "payments" -> at(40))
+  private val both = decided("orders" -> at(100), "payments" -> at(40))
 
   private def flow(shape: PlanShape, decision: Decision): Edge = Propagation.levels(shape, decision).flow.out
 
@@ -39,8 +39,8 @@ class PropagationSuite extends AnyFunSuite {
   test("a second origin on the same column replaces its watermark, which is unknown until a row arrives") {
     val shape = origin("again", 1, orders)
     assert(out(shape, both) == Map(1L -> Unknown))
-    assert(out(shape, heard("orders" -> at(100), "again" -> at(70))) == Map(1L -> at(70)))
-    assert(out(shape, heard("orders" -> at(100), "again" -> at(700))) == Map(1L -> at(700)))
+    assert(out(shape, decided("orders" -> at(100), "again" -> at(70))) == Map(1L -> at(70)))
+    assert(out(shape, decided("orders" -> at(100), "again" -> at(700))) == Map(1L -> at(700)))
   }
 
   test("an origin that is used twice has one clock") {
@@ -81,7 +81,7 @@ class PropagationSuite extends AnyFunSuite {
       UnionColumn(col(1), 0, Seq(Some(col(1)), Some(col(4)))),
       UnionColumn(col(2), 3, Seq(Some(col(2)), Some(col(3)))))
     val shape = Union("union", Some(5), Seq(first, second), columns)
-    val decision = heard("a" -> at(10), "b" -> at(20), "c" -> at(15), "d" -> at(30))
+    val decision = decided("a" -> at(10), "b" -> at(20), "c" -> at(15), "d" -> at(30))
     assert(out(shape, decision) == Map(1L -> at(10), 2L -> at(15)))
     assert(Propagation.levels(shape, decision).unions == Map(UnionSlot(5, 0) -> at(10), UnionSlot(5, 3) -> at(15)))
   }
@@ -102,20 +102,20 @@ class PropagationSuite extends AnyFunSuite {
 
   test("a union input without a watermark yet holds the union back") {
     val shape = union(orders -> Some(1), payments -> Some(2))
-    assert(out(shape, heard("orders" -> at(100))) == Map(1L -> Unknown))
+    assert(out(shape, decided("orders" -> at(100))) == Map(1L -> Unknown))
   }
 
   test("an idle input does not hold a union back") {
     val shape = union(orders -> Some(1), payments -> Some(2))
-    assert(out(shape, heard("orders" -> at(100), "payments" -> Idle(Some(7)))) == Map(1L -> at(100)))
-    assert(out(shape, heard("orders" -> Idle(None), "payments" -> at(40))) == Map(1L -> at(40)))
+    assert(out(shape, decided("orders" -> at(100), "payments" -> Idle(Some(7)))) == Map(1L -> at(100)))
+    assert(out(shape, decided("orders" -> Idle(None), "payments" -> at(40))) == Map(1L -> at(40)))
   }
 
   test("a union of idle inputs has the largest of their watermarks and does not hold a union after it back") {
     val inner = union(orders -> Some(1), payments -> Some(2))
     val column = UnionColumn(col(1), 0, Seq(Some(col(1)), Some(col(3))))
     val outer = Union("union", Some(1), Seq(inner, origin("bills", 3)), Seq(column))
-    val idle = heard("orders" -> Idle(Some(30)), "payments" -> Idle(Some(70)), "bills" -> at(500))
+    val idle = decided("orders" -> Idle(Some(30)), "payments" -> Idle(Some(70)), "bills" -> at(500))
     assert(out(inner, idle) == Map(1L -> Idle(Some(70))))
     assert(out(outer, idle) == Map(1L -> at(500)))
     assert(out(outer, idle.copy(floors = Floors(Map(UnionSlot(0, 0) -> at(100)), Map.empty))) == Map(1L -> at(500)))
@@ -125,7 +125,7 @@ class PropagationSuite extends AnyFunSuite {
     val shape = union(orders -> Some(1), payments -> Some(2))
     val floor = both.copy(floors = Floors(Map(UnionSlot(0, 0) -> at(100)), Map.empty))
     assert(flow(shape, floor).columns == Map(col(1) -> AttributedWatermark(at(100), Some(named("payments")))))
-    assert(out(shape, heard("orders" -> at(100)).copy(floors = floor.floors)) == Map(1L -> at(100)))
+    assert(out(shape, decided("orders" -> at(100)).copy(floors = floor.floors)) == Map(1L -> at(100)))
   }
 
   test("a stateful operator judges rows and evicts state by its active column only") {

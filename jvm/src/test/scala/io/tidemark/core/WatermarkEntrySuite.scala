@@ -42,7 +42,7 @@ class WatermarkEntrySuite extends AnyFunSuite {
 
   private val known = entry(
     3,
-    heard("a" -> at(10), "b" -> at(40)),
+    decided("a" -> at(10), "b" -> at(40)),
     a -> state(at(20), Some(25)),
     b -> state(at(60), Some(65)))
     .copy(
@@ -84,8 +84,8 @@ class WatermarkEntrySuite extends AnyFunSuite {
   }
 
   test("a new origin starts at Spark's watermark, and a remembered origin continues from its own watermark") {
-    val some = entry(8, heard("a" -> at(10)), a -> state(at(20), Some(25))).withOriginsOf(floor)
-    assert(some.decision == heard("a" -> at(10), "b" -> at(30)))
+    val some = entry(8, decided("a" -> at(10)), a -> state(at(20), Some(25))).withOriginsOf(floor)
+    assert(some.decision == decided("a" -> at(10), "b" -> at(30)))
     assert(some.origins == Map(a -> state(at(20), Some(25)), b -> state(at(50), None)))
     assert(some.batch == 8)
   }
