@@ -92,7 +92,8 @@ object Tiers {
     "SilenceChangesSuite" -> Seq("for the first time", "while Spark alone ran"),
     "SilenceRunAgainSuite" -> Seq("in which a split became idle"),
     // Edges.
-    "LateRowsSuite" -> Seq("before it aggregates them", "deduplication counts", "each side by", "one partition"),
+    "LateRowsOfAggregationsSuite" -> Seq("before it aggregates them"),
+    "LateRowsSuite" -> Seq("deduplication counts", "each side by", "one partition"),
     "RealTimeSuite" -> Nil,
     "ContinuousModeSuite" -> Nil)
 
