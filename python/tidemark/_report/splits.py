@@ -29,7 +29,7 @@ def details(origin: _Node) -> Iterator[str]:
         yield from _idle_ones(splits)
     else:
         # One clock for the whole input: its watermark is in the line above, its name says nothing.
-        yield from (", ".join(_heard(one)) for one in _waited_for(origin, splits)[:1])
+        yield from (", ".join(_last_active(one)) for one in _waited_for(origin, splits)[:1])
     yield from _far_ahead(origin)
 
 
@@ -77,11 +77,11 @@ def _counts(splits: _Node) -> str:
         for kind in ("active", "idle", "catching_up")
         if splits.get(kind)
     ]
-    unheard = splits.get("without_clock")
+    without_clock = splits.get("without_clock")
     return (
         f"{total} split{'' if total == 1 else 's'}"
         + (f": {', '.join(kinds)}" if kinds else "")
-        + (f" ({unheard} without a clock yet)" if unheard else "")
+        + (f" ({without_clock} without a clock yet)" if without_clock else "")
     )
 
 
@@ -130,7 +130,7 @@ def _standing(origin: _Node, one: _Node) -> str:
         f"{duration(behind)} behind" if behind else "",
         "catching up" if one.get("state") == "catching_up" else "",
         # Its silence counts while others speak.
-        *_heard(
+        *_last_active(
             one, "it sends nothing while others do" if origin.get("when_all") == "hold" else None
         ),
     ]
@@ -142,7 +142,7 @@ def _split(one: _Node) -> str:
     return f"split {'null' if name is None else shown(str(name))}"
 
 
-def _heard(one: _Node, silence: str | None = None) -> Iterator[str]:
+def _last_active(one: _Node, silence: str | None = None) -> Iterator[str]:
     if one.get("last_heard_ms") is not None:
         yield f"last active {instant(one['last_heard_ms'])}"
     if one.get("idle_at_ms") is not None:

@@ -99,7 +99,7 @@ object TidemarkConf {
     since = "0.1.0",
     OneLength)(length)
 
-  val JoinIdleFollows: TidemarkConf[Boolean] = choice(
+  val IdleAtJoin: TidemarkConf[Boolean] = choice(
     "spark.tidemark.idle.atJoin",
     "What a stream-stream join does while one side is idle. hold: the join waits for that side. follow: the idle side " +
       "takes the other side's watermark; rows that still arrive on it are judged by that watermark.",
@@ -143,7 +143,7 @@ object TidemarkConf {
       OnReturnOfSplit,
       WhenAllIdle,
       MaxAhead,
-      JoinIdleFollows,
+      IdleAtJoin,
       DowntimeIsSilence,
       MaxSplits,
       Grain,

@@ -112,7 +112,7 @@ class SilenceChangesSuite extends SilenceTest {
     run(join.select("ad", "cad"))(
       Seq(startWith(idle)) ++ Seq(AddData(clicked, "z" -> at("10:00"))) ++ show("x" -> "10:00", "y" -> "12:00") ++
         (1 to 12).flatMap(minute => show("y" -> f"12:$minute%02d")) ++
-        Seq(CheckNewAnswer(), StopStream, startWith(idle, TidemarkConf.JoinIdleFollows -> "follow")) ++
+        Seq(CheckNewAnswer(), StopStream, startWith(idle, TidemarkConf.IdleAtJoin -> "follow")) ++
         show("y" -> "12:20") ++ show("y" -> "12:21") ++ Seq(
           CheckNewAnswer(("x", null), Seq.fill(13)(("y", null)): _*)): _*)
   }

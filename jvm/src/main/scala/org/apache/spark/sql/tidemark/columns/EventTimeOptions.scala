@@ -57,7 +57,7 @@ private[tidemark] final case class EventTimeOptions(
     onReturn.getOrElse(SessionConf.onReturn(conf)),
     whenIdle.getOrElse(SessionConf.whenIdle(conf)),
     maxAhead(conf),
-    followsInJoins.getOrElse(SessionConf.joinIdleFollows(conf)))
+    followsInJoins.getOrElse(SessionConf.idleSideFollows(conf)))
 }
 
 private[tidemark] object EventTimeOptions {
@@ -135,7 +135,7 @@ private[tidemark] object EventTimeOptions {
       text(fields, "onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
       text(fields, "whenAll").map(choice("when_all", _, TidemarkConf.WhenAllIdle)),
       length(fields, "maxAheadMs"),
-      text(fields, "atJoin").map(choice("at_join", _, TidemarkConf.JoinIdleFollows)))
+      text(fields, "atJoin").map(choice("at_join", _, TidemarkConf.IdleAtJoin)))
   }
 
   private def text(fields: JsonNode, name: String): Option[String] =

@@ -13,7 +13,7 @@ private[tidemark] object SessionConf {
   def onReturn(conf: SQLConf): OnReturn = read(conf, TidemarkConf.OnReturnOfSplit)
   def whenIdle(conf: SQLConf): WhenIdle = read(conf, TidemarkConf.WhenAllIdle)
   def maxAhead(conf: SQLConf): Option[Long] = read(conf, TidemarkConf.MaxAhead)
-  def joinIdleFollows(conf: SQLConf): Boolean = read(conf, TidemarkConf.JoinIdleFollows)
+  def idleSideFollows(conf: SQLConf): Boolean = read(conf, TidemarkConf.IdleAtJoin)
   def downtimeIsSilence(conf: SQLConf): Boolean = read(conf, TidemarkConf.DowntimeIsSilence)
   def maxSplits(conf: SQLConf): Int = read(conf, TidemarkConf.MaxSplits)
   def grain(conf: SQLConf): Boolean = read(conf, TidemarkConf.Grain)
