@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from support.feeds import Feed, clock
 from support.streams import Stepper
 
 from tidemark import with_watermark
+
+pytestmark = pytest.mark.usefixtures("one_partition")
 
 SHOWN = "ad LONG, shown TIMESTAMP"
 CLICKED = "clicked_ad LONG, clicked TIMESTAMP"

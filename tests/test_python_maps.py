@@ -37,7 +37,7 @@ def same() -> Callable[[Iterator[Any]], Iterator[Any]]:
 @pytest.mark.parametrize(
     ("sides", "mapped"),
     [
-        (1, through_pandas),
+        pytest.param(1, through_pandas, marks=pytest.mark.more),
         pytest.param(2, through_pandas, marks=pytest.mark.more),
         pytest.param(1, through_arrow, marks=pytest.mark.more),
         (2, through_arrow),

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed, clock
 from support.streams import Row, Stepper, run_once, stock
 
 from tidemark import with_watermark
+
+pytestmark = pytest.mark.usefixtures("one_partition")
 
 SCHEMA = "id LONG, time TIMESTAMP"
 

@@ -16,8 +16,11 @@ import tidemark
 folder = Path(sys.argv[1])
 builder = (
     SparkSession.builder.remote("local[2]")
-    .config("spark.sql.shuffle.partitions", "2")
+    .config("spark.sql.shuffle.partitions", "1")
     .config("spark.sql.session.timeZone", "UTC")
+    # For speed: compiling the code of these small queries takes longer than running them.
+    .config("spark.sql.codegen.wholeStage", "false")
+    .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 )
 spark = tidemark.configure(builder).getOrCreate()
 found: dict[str, object] = {"session": type(spark).__module__}

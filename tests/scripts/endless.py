@@ -15,6 +15,9 @@ builder = (
     .config("spark.ui.enabled", "false")
     .config("spark.sql.shuffle.partitions", "2")
     .config("spark.sql.session.timeZone", "UTC")
+    # For speed: compiling the code of these small queries takes longer than running them.
+    .config("spark.sql.codegen.wholeStage", "false")
+    .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 )
 spark = tidemark.configure(builder).getOrCreate()
 query = (

@@ -21,7 +21,7 @@ def clean_environment(**changes: str) -> dict[str, str]:
     path = os.pathsep.join([str(SCRIPTS.parent), os.environ.get("PYTHONPATH", "")])
     fixed = {
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1",
+        "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m",
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": path,
     }
