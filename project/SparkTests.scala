@@ -19,6 +19,8 @@ object SparkTests {
     "-Xmx3g",
     // Tests run most of their code a few times only: compiling it well costs more than that brings.
     "-XX:TieredStopAtLevel=1",
+    // Java then reserves 48 MB for compiled code. A few suites fill that, and code is thrown away and compiled again.
+    "-XX:ReservedCodeCacheSize=256m",
     "-Dspark.testing=1",
     "-Dspark.ui.enabled=false",
     "-Dspark.ui.showConsoleProgress=false",
