@@ -13,25 +13,6 @@ class DueWindowsInPlansSuite extends StockComparison {
 
   private val history = wandering(4, steps = 6)
 
-  /** Runs on one checkpoint, one after the other. Each has its own settings, part of the history, and query. */
-  private def runs(parts: (Seq[(String, String)], History, DataFrame => DataFrame)*): Seq[BatchRun] = {
-    val stream = MemoryStream[Event]
-    var batches = Seq.empty[BatchRun]
-    withTempDir { checkpoint =>
-      val recorder = new Recorder("append", checkpoint)
-      for ((conf, steps, query) <- parts)
-        withSQLConf(conf: _*) {
-          recorder.run(query(timed(stream).withWatermark("t", Delay)))(steps.map(events =>
-            () => {
-              stream.addData(events)
-              ()
-            }): _*)
-        }
-      batches = recorder.batches
-    }
-    batches
-  }
-
   private def by(size: String)(events: DataFrame): DataFrame =
     events.groupBy(window($"t", size)).count().select($"window.start", $"window.end", $"count")
 
@@ -40,14 +21,14 @@ class DueWindowsInPlansSuite extends StockComparison {
   private def grain(value: String) = Seq("spark.tidemark.grain" -> value)
 
   private def onStock(parts: (Seq[(String, String)], History, DataFrame => DataFrame)*): Seq[BatchRun] =
-    runs(parts.map { case (conf, steps, query) =>
+    recordRuns(parts.map { case (conf, steps, query) =>
       (conf.filterNot(_._1.endsWith("grain")) ++ stockOnly, steps, query)
     }: _*)
 
   test("windows that stock Spark has left overdue are emitted once, in the first batch of a run") {
     val (before, after) = history.splitAt(3)
     val left = (stockOnly ++ noNoDataBatches, before, by("10 minutes") _)
-    val found = runs(left, (Nil, after, by("10 minutes") _))
+    val found = recordRuns(left, (Nil, after, by("10 minutes") _))
     assertSameBatches(found, onStock(left, (Nil, after, by("10 minutes") _)))
     assert(rows(found).distinct.size === rows(found).size && rows(found).nonEmpty)
   }
@@ -56,7 +37,24 @@ class DueWindowsInPlansSuite extends StockComparison {
     val parts = history.zipWithIndex.map { case (step, run) =>
       (grain(if (run % 2 == 0) "on" else "off"), Seq(step), by("25 minutes") _)
     }
-    assertSameBatches(runs(parts: _*), onStock(parts: _*))
+    assertSameBatches(recordRuns(parts: _*), onStock(parts: _*))
+  }
+
+  test("windows that a run on stock Spark has changed are emitted once after the return to Tidemark") {
+    val parts = history.zipWithIndex.map { case (step, run) =>
+      (if (run % 3 == 1) stockOnly else Nil, Seq(step), by("25 minutes") _)
+    }
+    assertSameBatches(recordRuns(parts: _*), onStock(parts: _*))
+  }
+
+  test("windows that no run has emitted for a day are emitted once, in the first batch of the next run") {
+    val parts = Seq(
+      (Nil, history.take(3), by("1 hour") _),
+      (stockOnly ++ noNoDataBatches, Seq(Seq((1, Option(Noon.getEpochSecond + 86400)))), by("1 hour") _),
+      (Nil, Seq(Seq((2, Option(Noon.getEpochSecond + 86460)))), by("1 hour") _))
+    val (found, expected) = (recordRuns(parts: _*), onStock(parts: _*))
+    assertSameBatches(found, expected)
+    assert(found.last.rows.nonEmpty && rows(found).distinct === rows(found))
   }
 
   test("windows of another size from an earlier run are emitted when they end") {
@@ -64,7 +62,7 @@ class DueWindowsInPlansSuite extends StockComparison {
     val parts = Seq((Nil, inOrder.take(3), by("7 minutes") _), (Nil, inOrder.drop(3), by("1 hour") _))
     val expected = onStock(parts: _*)
     assert(rows(expected).nonEmpty)
-    assertSameBatches(runs(parts: _*), expected)
+    assertSameBatches(recordRuns(parts: _*), expected)
   }
 
   /** Runs a query over two streams; the second stream has no watermark of its own. */

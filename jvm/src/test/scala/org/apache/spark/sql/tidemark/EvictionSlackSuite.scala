@@ -102,6 +102,33 @@ class EvictionSlackSuite extends StockComparison {
         }
       })
 
+  test("a deduplication that waits may go to stock Spark and come back, and its share may change at a restart") {
+    val history = steady(20000)
+    val (begin, rest) = history.splitAt(3)
+    val (onStock, back) = rest.splitAt(2)
+    val parts = Seq(
+      (Nil, begin),
+      (Seq("spark.tidemark.enabled" -> "false"), onStock),
+      (Seq("spark.tidemark.evictionSlack" -> "0.5"), back.take(1)),
+      (Nil, back.drop(1)))
+    val found = recordRuns(parts.map { case (conf, steps) => (conf, steps, distinct _) }: _*)
+    val expected = stock(recordRuns(parts.map { case (_, steps) => (Nil, steps, distinct _) }: _*))
+    assert(rowsOfBatches(found).filter(_.nonEmpty) === rowsOfBatches(expected).filter(_.nonEmpty))
+    assert(found.map(_.operators.head.late).sum === expected.map(_.operators.head.late).sum)
+    assert(found.last.operators.head.rows === expected.last.operators.head.rows)
+    // What had waited is evicted by stock Spark.
+    assert(evictions(found) > 1 && evictions(found) < evictions(expected))
+  }
+
+  test("a query does not start with a share that is not from 0 to 1") {
+    val stream = MemoryStream[Event]
+    stream.addData(steady(1).head)
+    withSlack("1.1") {
+      val failed = intercept[Exception](record("append", distinct(timed(stream).withWatermark("t", Delay)), Nil))
+      assert(causes(failed).exists(_.getMessage.contains("spark.tidemark.evictionSlack")))
+    }
+  }
+
   test("operators that wait can be copied and canonicalized, as Spark does with any") {
     var plans = Seq.empty[SparkPlan]
     val stream = MemoryStream[Event]

@@ -39,6 +39,25 @@ trait StockComparison extends RecordedRuns {
     record(mode, query(events), history.map(events => () => { stream.addData(events); () }))
   }
 
+  /** Runs on one checkpoint, one after the other. Each has its own settings, part of the history, and query. */
+  protected def recordRuns(parts: (Seq[(String, String)], History, DataFrame => DataFrame)*): Seq[BatchRun] = {
+    val stream = MemoryStream[Event]
+    var batches = Seq.empty[BatchRun]
+    withTempDir { checkpoint =>
+      val recorder = new Recorder("append", checkpoint)
+      for ((conf, steps, query) <- parts)
+        withSQLConf(conf: _*) {
+          recorder.run(query(timed(stream).withWatermark("t", Delay)))(steps.map(events =>
+            () => {
+              stream.addData(events)
+              ()
+            }): _*)
+        }
+      batches = recorder.batches
+    }
+    batches
+  }
+
   protected def timed(stream: MemoryStream[Event]): DataFrame =
     stream.toDF().toDF("id", "seconds").select($"id", timestamp_seconds($"seconds").as("t"))
 }
