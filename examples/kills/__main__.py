@@ -19,8 +19,8 @@ from tqdm import tqdm
 from common.folder import ROOT, fast_folder
 
 from . import inputs
-from .history import history
-from .moments import CUT, Moment, cut_entry, found
+from .history import MUCH_STATE, history
+from .moments import CUT, Moment, cut_entry, found, scanned_nothing
 from .plans import PLANS
 from .worker import SIDES
 
@@ -108,7 +108,7 @@ def kill_once(case: Case, draw: random.Random) -> str | None:
     place = "in the middle of its entry" if is_cut else found(checkpoint)
     if case.forgets:
         rmtree(checkpoint / "tidemark", ignore_errors=True)
-    return place
+    return f"{place}, after a batch that skipped a scan" if scanned_nothing(case.killed) else place
 
 
 def run(case: Case, draw: random.Random, most: int) -> tuple[Counter[str], int]:
@@ -159,6 +159,9 @@ def main() -> None:
             plan = told.plans[cases % len(told.plans)]
             # Files and Kafka in turn, and the other way round when a plan comes again.
             by_kafka = servers if (cases + cases // len(told.plans)) % 2 else None
+            if plan in MUCH_STATE:
+                # A batch of Kafka is to be small, and the first piece is one batch.
+                by_kafka = None
             here, seed = folder / f"case-{cases}", told.seed + cases
             case = Case(here, plan, seed, by_kafka, forgets=told.forget)
             most = min(MOST_AT_ONE_CASE, told.kills - places.total())

@@ -32,6 +32,14 @@ SPEAKS = 3
 """After so many pieces an input of the plan about silence has nothing to say until the end."""
 MANY = 1200
 """Ids of the plan that is about many splits: more than an entry has always all of."""
+KEPT = 24_000
+"""Rows that the first piece of a plan with much state has. Most of them stay to the end."""
+FEW = 10_000
+"""With fewer rows in state, Tidemark scans them in each batch."""
+KEPT_HOURS = 10
+"""For so long rows stay in the state of a deduplication and of a join."""
+QUARTER = 900
+"""Seconds of event time from piece to piece there: three of four pieces end no window of an hour."""
 
 
 class Row(NamedTuple):
@@ -42,9 +50,16 @@ class Row(NamedTuple):
     part: int
 
 
+MUCH_STATE = ("hours", "distinct", "matches")
+"""The plans with much state, of which little expires in a batch."""
+
+
 def history(seed: int, plan: str) -> tuple[list[list[Row]], list[list[Row]]]:
     """Pieces of the left and of the right input; the same of the same seed and plan."""
     draw = random.Random(seed)
+    if plan in MUCH_STATE:
+        back = 600 if plan == "hours" else KEPT_HOURS * 3600
+        return _much(draw, back), _much(draw, back)
     if plan == "silence":
         # Nobody is behind, so that no row is late, whoever is waited for and whoever is not.
         left, right = _pieces(draw, BEGIN, _none), _pieces(draw, BEGIN, _none)
@@ -52,6 +67,28 @@ def history(seed: int, plan: str) -> tuple[list[list[Row]], list[list[Row]]]:
     if plan == "many":
         return _pieces(draw, BEGIN, _far, MANY), _pieces(draw, BEGIN - BEHIND, _far)
     return _pieces(draw, BEGIN, _late), _pieces(draw, BEGIN - BEHIND, _far)
+
+
+def _much(draw: random.Random, back: int) -> list[list[Row]]:
+    """Many rows of so many seconds at first, then a few every quarter of an hour. At the end some are late by hours."""
+    pieces = [[Row(id, BEGIN - id * back // KEPT, id % PARTS) for id in range(KEPT)]]
+    before: list[Row] = []
+    for piece in range(1, PIECES):
+        now = BEGIN + piece * QUARTER
+        new = [
+            Row(draw.randrange(KEPT), now - draw.randrange(20), draw.randrange(PARTS))
+            for _ in range(draw.randint(8, 20))
+        ]
+        # Some of the rows once more, in the same piece and in the next one.
+        rows = new + draw.sample(new, 2) + before[:2]
+        if piece >= PIECES - 2:
+            rows += [Row(id, BEGIN - 2 * KEPT_HOURS * 3600, id % PARTS) for id in range(IDS)]
+        pieces.append(rows)
+        before = new
+    for days in (2, 4):
+        end = BEGIN + days * 86400
+        pieces.append([Row(id, end, id % PARTS) for id in range(IDS)])
+    return pieces
 
 
 def _late(piece: int, now: int) -> int | None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+SCANS = "scans.txt"
+"""A line for each batch of a run that has ended: whether it has scanned its state."""
 ANY = "any time"
 CUT = "a piece of its entry"
 MOMENTS = {
@@ -88,6 +90,12 @@ def found(checkpoint: Path) -> str:
     if offsets == commit:
         return "between two batches"
     return "entry written, not committed" if entry == offsets else "in a batch, before its entry"
+
+
+def scanned_nothing(run: Path) -> bool:
+    """Whether the last batch that a run has told of has left the state of an operator unscanned."""
+    file = run / SCANS
+    return file.is_file() and file.read_text(encoding="utf-8").endswith("not scanned\n")
 
 
 def cut_entry(checkpoint: Path) -> bool:

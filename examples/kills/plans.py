@@ -9,6 +9,8 @@ from pyspark.sql import functions as F
 
 from tidemark import with_watermark
 
+from .history import KEPT_HOURS
+
 Plan = Callable[[DataFrame, DataFrame], DataFrame]
 """A query over two inputs with the columns id (LONG), at (TIMESTAMP) and part (INT)."""
 
@@ -16,12 +18,16 @@ DELAY = "30 seconds"
 
 
 def _marked(
-    df: DataFrame, name: str, split_by: str | None = None, idle_after: str | None = None
+    df: DataFrame,
+    name: str,
+    split_by: str | None = None,
+    idle_after: str | None = None,
+    delay: str = DELAY,
 ) -> DataFrame:
     named = df.toDF(f"id_{name}", f"at_{name}", f"part_{name}")
     split = f"{split_by}_{name}" if split_by else None
     return with_watermark(
-        named, f"at_{name}", DELAY, key=name, split_by=split, idle_after=idle_after
+        named, f"at_{name}", delay, key=name, split_by=split, idle_after=idle_after
     )
 
 
@@ -83,6 +89,38 @@ def silence(left: DataFrame, right: DataFrame) -> DataFrame:
     return _per_window(loud.union(silent), "a")
 
 
+def hours(left: DataFrame, right: DataFrame) -> DataFrame:
+    """Groups in windows of an hour, which most batches leave unscanned."""
+    both = _marked(left, "a").union(_marked(right, "b"))
+    return both.groupBy(F.window("at_a", "1 hour").alias("w"), "id_a").count()
+
+
+def distinct(left: DataFrame, right: DataFrame) -> DataFrame:
+    """Each row once, with more keys in state than are scanned in each batch."""
+    delay = f"{KEPT_HOURS} hours"
+    both = _marked(left, "a", delay=delay).union(_marked(right, "b", delay=delay))
+    return both.dropDuplicates(["id_a", "at_a"])
+
+
+def matches(left: DataFrame, right: DataFrame) -> DataFrame:
+    """An inner join, with more rows in state than are scanned in each batch."""
+    hours = f"INTERVAL {KEPT_HOURS} HOURS"
+    near = f"id_a = id_b AND at_b BETWEEN at_a - {hours} AND at_a + {hours}"
+    return _marked(left, "a").join(_marked(right, "b"), F.expr(near))
+
+
 PLANS: dict[str, Plan] = {
-    plan.__name__: plan for plan in (windows, join, carried, sessions, splits, many, silence)
+    plan.__name__: plan
+    for plan in (
+        windows,
+        join,
+        carried,
+        sessions,
+        splits,
+        many,
+        silence,
+        hours,
+        distinct,
+        matches,
+    )
 }

@@ -15,7 +15,9 @@ from common.session import session
 
 from . import inputs
 from .history import history
+from .moments import SCANS
 from .plans import PLANS
+from .scans import Scans
 
 SIDES = ("left", "right")
 
@@ -35,6 +37,7 @@ def main() -> None:
         for side, pieces in zip(SIDES, history(seed, plan), strict=True):
             inputs.write_files(spark, folder / side, pieces)
     most = inputs.MANY_PER_BATCH if plan == "many" else inputs.RECORDS_PER_BATCH
+    spark.streams.addListener(Scans(here / SCANS))
     streams = [_stream(spark, folder, side, servers, most) for side in SIDES]
     query = (
         PLANS[plan](*streams)
