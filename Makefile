@@ -103,6 +103,10 @@ backfill: $(INSTALLED) $(KAFKA_READY) ## Late hours counted again from a real Ka
 silence: $(INSTALLED) ## Two inputs, one of which becomes silent and later returns with all its rows
 	cd examples && $(CURDIR)/$(BIN)/python -m silence
 
+.PHONY: big-state
+big-state: $(INSTALLED) $(FLIGHTS) ## Much state of which little is due: what each input costs as state grows
+	cd examples && $(CURDIR)/$(BIN)/python -m big_state
+
 .PHONY: kill
 kill: $(INSTALLED) $(KAFKA_READY) ## Kill running queries (kill -9) and compare their rows: make kill N=200 SEED=1
 	cd examples && $(CURDIR)/$(BIN)/python -m kills --kills $(N) --seed $(SEED)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from common.folder import ROOT
+
+if TYPE_CHECKING:
+    from pyarrow import Table
 
 FILE = ROOT / "target" / "flights" / "flights-3m.parquet"
 END = datetime(2001, 2, 1)
@@ -27,6 +30,13 @@ class Flight(NamedTuple):
 
 def january() -> list[Flight]:
     """All departures of January 2001."""
+    table = departures(["date", "origin", "destination", "delay"], END)
+    values = (table[name].to_pylist() for name in table.column_names)
+    return [Flight(*row) for row in zip(*values, strict=True)]
+
+
+def departures(columns: list[str], end: datetime) -> Table:
+    """Those columns of all departures from January 2001 to a time."""
     from pyarrow import parquet
 
     if not FILE.is_file():
@@ -34,10 +44,7 @@ def january() -> list[Flight]:
             f"The flights are missing: there is no {FILE}. "
             f"Fix this by `make {FILE.relative_to(ROOT)}` or by starting the example with make."
         )
-    columns = ["date", "origin", "destination", "delay"]
-    table = parquet.read_table(FILE, columns=columns, filters=[("date", "<", END)])
-    values = (table[name].to_pylist() for name in columns)
-    return [Flight(*row) for row in zip(*values, strict=True)]
+    return parquet.read_table(FILE, columns=columns, filters=[("date", "<", end)])
 
 
 def busiest(flights: Iterable[Flight], many: int) -> list[str]:
