@@ -18,7 +18,7 @@ lazy val engines = engine(
 // JMH; `bench/Jmh/run -f1 .*Propagation.*` runs what matches.
 lazy val bench = Project("bench", file("target/bench"))
   .enablePlugins(JmhPlugin)
-  .dependsOn(core)
+  .dependsOn(core, LocalProject("spark42") % "compile->compile;compile->provided")
   .settings(
     compilerOptions,
     sourcesIn(Compile, "jvm/src/bench"),

@@ -16,6 +16,17 @@ class KeyedHashSuite extends AnyFunSuite {
     assert(hash.result() === 0xabac0158050fc4dcL)
   }
 
+  test("the hash of words in an array, or of two words, is that of the same words one by one") {
+    val words = Array.tabulate(9)(n => n * 0x9e3779b97f4a7c15L)
+    for (from <- words.indices; until <- from to words.length) {
+      val hash = new KeyedHash
+      words.slice(from, until).foreach(hash.add)
+      val expected = hash.result()
+      assert(KeyedHash.of(words, from, until) === expected)
+      if (until - from == 2) assert(KeyedHash.of(words(from), words(from + 1)) === expected)
+    }
+  }
+
   test("names that collide in Java's string hash are found as fast as any others") {
     // "Aa" and "BB" have the same hash in Java, and so have all strings made of them: 65,536 of 32 letters.
     val colliding = (0 until 1 << 16).map(bits =>

@@ -1,16 +1,19 @@
 package org.apache.spark.sql.tidemark
 
-import scala.collection.mutable
+import java.nio.charset.StandardCharsets.UTF_8
 
+import scala.collection.mutable
+import scala.util.Random
+
+import io.tidemark.TidemarkException
 import io.tidemark.core.bytes.KeyedHash
 
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import org.apache.spark.sql.tidemark.exec.clocks.{BytesKeyMaxima, ClockLimits, KeyBytes, LongKeyMaxima}
+import org.apache.spark.sql.tidemark.exec.clocks.{BytesKeyMaxima, ClockLimits, KeyBytes, LongKeyMaxima, ShortKeyMaxima}
 import org.apache.spark.unsafe.Platform
-import org.apache.spark.unsafe.types.UTF8String
 
 /** The tables behind a task's clocks, beside a map that is plainly right. */
 class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
@@ -24,15 +27,19 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val text = Gen.frequency(
     4 -> Gen.oneOf("", "a", "b"),
     4 -> Gen.choose(0, 20000).map(n => s"device-$n"),
+    2 -> Gen.choose(0, 20000).map(n => s"device-of-the-building-$n"),
+    1 -> Gen.choose(0, 40).map("x" * _),
     1 -> Gen.choose(0, 3000).map("x" * _))
   private def rows[K](key: Gen[K]) =
     Gen.choose(0, 20000).flatMap(Gen.listOfN(_, Gen.zip(key, Gen.choose(-1000L, 1000000L))))
 
   private def largest[K](rows: Seq[(K, Long)]): Map[K, Long] = rows.groupMapReduce(_._1)(_._2)(math.max)
 
+  private val limits = ClockLimits.Unlimited
+
   test("a table of numeric keys keeps the largest time of each key") {
     forAll(rows(number), minSuccessful(20)) { rows =>
-      val clocks = new LongKeyMaxima(ClockLimits.Unlimited, "time")
+      val clocks = new LongKeyMaxima(limits, "time")
       rows.foreach { case (key, millis) => clocks.note(key, millis) }
       assert(clocks.isEmpty == rows.isEmpty)
       val found = mutable.Map.empty[Long, Long]
@@ -41,14 +48,101 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("a table of text keys keeps the largest time of each key") {
+  /** A text in the midst of other bytes, so that whoever reads beyond its ends finds them. */
+  private def inside(text: String): (Array[Byte], Long, Int) = {
+    val bytes = text.getBytes(UTF_8)
+    (
+      Array.fill(8)(random.nextInt().toByte) ++ bytes ++ Array.fill(8)(random.nextInt().toByte),
+      Platform.BYTE_ARRAY_OFFSET + 8L,
+      bytes.length)
+  }
+
+  private val random = new Random(1)
+
+  test("a table of short keys keeps the largest time of each key") {
+    forAll(rows(text), minSuccessful(20)) { all =>
+      val rows = all.filter(_._1.length <= KeyBytes.MostShort)
+      val clocks = new ShortKeyMaxima(limits, "time")
+      rows.foreach { case (key, millis) =>
+        val (base, at, size) = inside(key)
+        clocks.note(KeyBytes.first(base, at, size), KeyBytes.second(base, at, size), millis)
+      }
+      assert(clocks.isEmpty == rows.isEmpty)
+      val found = mutable.Map.empty[String, Long]
+      val bytes = new Array[Byte](KeyBytes.MostShort + 1)
+      clocks.foreach { (first, second, millis) =>
+        val size = KeyBytes.write(first, second, bytes)
+        assert(found.put(new String(bytes, 0, size, UTF_8), millis).isEmpty)
+      }
+      assert(found.toMap == largest(rows))
+    }
+  }
+
+  test("short keys of all sizes, with zeros in them or at their ends, are different keys") {
+    val keys = for (size <- 0 to KeyBytes.MostShort; one <- -1 until size)
+      yield Array.tabulate(size)(at => if (at == one) '\u00ff'.toByte else 0.toByte)
+    val words = keys.map { key =>
+      val at = Platform.BYTE_ARRAY_OFFSET.toLong
+      (KeyBytes.first(key, at, key.length), KeyBytes.second(key, at, key.length))
+    }
+    assert(words.distinct.size === keys.size)
+    keys.zip(words).foreach { case (key, (first, second)) =>
+      val bytes = new Array[Byte](KeyBytes.MostShort + 1)
+      assert(bytes.take(KeyBytes.write(first, second, bytes)).sameElements(key))
+    }
+  }
+
+  test("a table of keys of any size keeps the largest time of each key") {
     forAll(rows(text), minSuccessful(20)) { rows =>
-      val clocks = new BytesKeyMaxima(ClockLimits.Unlimited, "time")
-      rows.foreach { case (key, millis) => clocks.note(UTF8String.fromString(key), millis) }
+      val clocks = new BytesKeyMaxima(limits, "time")
+      rows.foreach { case (key, millis) =>
+        val (base, at, size) = inside(key)
+        clocks.note(base, at, size, millis)
+      }
       assert(clocks.isEmpty == rows.isEmpty)
       val found = mutable.Map.empty[String, Long]
       clocks.foreach((number, millis) => assert(found.put(clocks.text(number).toString, millis).isEmpty))
       assert(found.toMap == largest(rows))
+    }
+  }
+
+  test("the tables keep the largest time where the rows of a split come together") {
+    val runs = rows(Gen.choose(0, 9000)).map(_.flatMap { case (key, millis) =>
+      Seq.fill(random.nextInt(4))(key -> (millis + random.nextInt(5) - 2))
+    })
+    forAll(runs, minSuccessful(10)) { rows =>
+      val (numbers, texts) = (new LongKeyMaxima(limits, "time"), new BytesKeyMaxima(limits, "time"))
+      rows.foreach { case (key, millis) =>
+        numbers.note(key.toLong, millis)
+        val (base, at, size) = inside(s"a name of more than fifteen bytes $key")
+        texts.note(base, at, size, millis)
+      }
+      val found = mutable.Map.empty[Int, Long]
+      numbers.foreach((key, millis) => assert(found.put(key.toInt, millis).isEmpty))
+      val named = mutable.Map.empty[Int, Long]
+      texts.foreach((at, millis) => assert(named.put(texts.text(at).toString.split(' ').last.toInt, millis).isEmpty))
+      assert(found.toMap == largest(rows) && named.toMap == largest(rows))
+    }
+  }
+
+  test("a task with more splits than allowed is stopped, with few splits and with many") {
+    for (most <- Seq(0, 1, 100, 20000)) {
+      val limited = ClockLimits(Long.MaxValue, most)
+      val (numbers, shorts, others) =
+        (new LongKeyMaxima(limited, "time"), new ShortKeyMaxima(limited, "time"), new BytesKeyMaxima(limited, "time"))
+      val notes = Seq[Int => Unit](
+        key => numbers.note(key.toLong, 1L),
+        key => shorts.note(key.toLong, 1L, 1L),
+        key => {
+          val (base, at, size) = inside(s"a name of more than fifteen bytes $key")
+          others.note(base, at, size, 1L)
+        })
+      notes.foreach { note =>
+        (0 until most).foreach(note)
+        // Some rows wait before they are counted.
+        val refused = intercept[TidemarkException]((most until most + 1000).foreach(note))
+        assert(refused.error.code === "TOO_MANY_SPLITS")
+      }
     }
   }
 
@@ -70,8 +164,9 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       val known = 16L ^ n
       Array(n.toLong, Math.multiplyHigh(known, multiplier) ^ known * multiplier)
     }
-    val hashes = keys.map(words => KeyBytes.hash(words, Platform.LONG_ARRAY_OFFSET.toLong, 16))
-    assert(places(hashes) > 0.7 * many)
-    assert(places(hashes.map(Integer.reverse)) > 0.7 * many)
+    for (hashes <- Seq(keys.map(KeyedHash.of(_, 0, 2).toInt), keys.map(key => KeyedHash.of(key(0), key(1)).toInt))) {
+      assert(places(hashes) > 0.7 * many)
+      assert(places(hashes.map(Integer.reverse)) > 0.7 * many)
+    }
   }
 }

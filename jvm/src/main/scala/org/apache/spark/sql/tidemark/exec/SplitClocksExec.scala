@@ -76,9 +76,9 @@ case class SplitClocksExec(
     case Nil => s"$clocks.note($millis);"
     case Seq(one) if TaskClocks.isSimple(one.dataType) =>
       val key = one.genCode(ctx)
-      // The types that `note` takes: a text or a number.
+      // What `note` takes: a number, or the parts of a text.
       val value = one.dataType match {
-        case _: StringType => key.value.toString
+        case _: StringType => s"${key.value}.getBaseObject(), ${key.value}.getBaseOffset(), ${key.value}.numBytes()"
         case BooleanType => s"(${key.value} ? 1L : 0L)"
         case _ => s"(long) ${key.value}"
       }

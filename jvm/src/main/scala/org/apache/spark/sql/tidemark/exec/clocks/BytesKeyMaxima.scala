@@ -3,107 +3,131 @@ package org.apache.spark.sql.tidemark.exec.clocks
 import java.util.Arrays
 
 import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.bytes.KeyedHash
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The largest event time of each split whose key is a text or a row.
+/** The largest event time of each split whose key is a longer text or a row.
   *
   * A hash table with open addressing, at most half full. A key's hash, the place of its bytes, and its time lie side by
-  * side. With many splits, rows wait in a short queue as in [[LongKeyMaxima]]; a small table is in the cache, so there
-  * a row is looked up at once.
+  * side. Keys are kept in whole words, the size first. Rows wait in a queue as in [[LongKeyMaxima]], and the rows of one
+  * split that follow one another are one look-up.
   */
 private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String) {
   import BytesKeyMaxima._
+  import ClockTables._
 
-  // The key, hash, size and time of each queued row.
-  private var queue = new Array[Byte](2 * QueuedBytes)
+  // The words of each queued row's key, one key after the other.
+  private var queue = new Array[Long](2 * QueuedWords)
   private var queueLength = 0
+  // The hash, the number of words and the time of each queued row.
   private val waiting = new Array[Long](2 * QueuedRows)
   private var queued = 0
   // Written only so that the JIT cannot drop the prefetching reads.
   private[tidemark] var fetched = 0L
 
-  private val keys = new Keys(column)
-  private var pairs = new Array[Long](2 * 64)
+  private var keys = new Array[Long](128)
+  // Place 0 is nobody's, so that no pair in use is `Free`.
+  private var keysLength = 1
+  private var pairs = new Array[Long](2 * FewestPlaces)
   private var count = 0
 
   def isEmpty: Boolean = count == 0 && queued == 0
 
-  def note(key: UTF8String, millis: Long): Unit = note(key.getBaseObject, key.getBaseOffset, key.numBytes, millis)
-
   def note(key: UnsafeRow, millis: Long): Unit = note(key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, millis)
 
-  private def note(base: AnyRef, at: Long, size: Int, millis: Long): Unit = {
-    val hash = KeyBytes.hash(base, at, size)
-    if (count < FewSplits) {
-      take(base, at, size, hash, millis)
-      limits.requireAllowed(count, column)
-    } else enqueue(base, at, size, hash, millis)
+  /** @param base where the key's bytes are, as Spark's `Platform` reads them */
+  def note(base: AnyRef, at: Long, size: Int, millis: Long): Unit = {
+    val words = KeyBytes.words(size)
+    if (queueLength + words.toLong > queue.length) queue = grown(queue, queueLength + words.toLong)
+    KeyBytes.write(base, at, size, queue, queueLength)
+    if (isLast(words)) waiting(queued - 1) = math.max(waiting(queued - 1), millis)
+    else {
+      if (count < FewSplits && queued > 0 || queued == waiting.length || queueLength > QueuedWords) enter(words)
+      waiting(queued) = pair(KeyedHash.of(queue, queueLength, queueLength + words).toInt, words)
+      waiting(queued + 1) = millis
+      queued += 2
+      queueLength += words
+    }
   }
 
-  private def enqueue(base: AnyRef, at: Long, size: Int, hash: Int, millis: Long): Unit = {
-    if (queued == waiting.length || queueLength > QueuedBytes) {
-      drain()
-      limits.requireAllowed(count, column)
-    }
-    queue = atLeast(queue, queueLength.toLong + size, column)
-    KeyBytes.copy(base, at, queue, Platform.BYTE_ARRAY_OFFSET.toLong + queueLength, size)
-    queueLength += size
-    waiting(queued) = pair(hash, size)
-    waiting(queued + 1) = millis
-    queued += 2
+  /** Whether the key behind the queue is that of the last queued row. */
+  private def isLast(words: Int): Boolean = queued > 0 && lower(waiting(queued - 2)) == words &&
+    same(queue, queueLength - words, queue, queueLength, words)
+
+  /** Empties the queue, and moves the key behind it to its begin. */
+  private def enter(words: Int): Unit = {
+    val from = queueLength
+    drain()
+    limits.requireAllowed(count, column)
+    System.arraycopy(queue, from, queue, 0, words)
   }
 
   /** Reads the place of each row's split first, so that the processor waits for all cache misses together. */
   private def fetch(): Unit = {
-    val (pairs, bytes) = (this.pairs, keys.bytes)
+    val pairs = this.pairs
+    val keys = this.keys
     val mask = pairs.length - 1
     var read = 0L
     var next = 0
     while (next < queued) {
-      val place = upper(waiting(next)) << 1 & mask
-      read += pairs(place)
+      read += pairs(upper(waiting(next)) << 1 & mask)
       next += 2
     }
     next = 0
     while (next < queued) {
-      read += bytes(lower(pairs(upper(waiting(next)) << 1 & mask)))
+      read += keys(lower(pairs(upper(waiting(next)) << 1 & mask)))
       next += 2
     }
     fetched = read
   }
 
   private def drain(): Unit = {
-    fetch()
-    var at = Platform.BYTE_ARRAY_OFFSET.toLong
+    if (queued > 2) fetch()
+    var from = 0
     var next = 0
     while (next < queued) {
-      val size = lower(waiting(next))
-      take(queue, at, size, upper(waiting(next)), waiting(next + 1))
-      at += size
+      val words = lower(waiting(next))
+      take(from, words, upper(waiting(next)), waiting(next + 1))
+      from += words
       next += 2
     }
     queueLength = 0
     queued = 0
   }
 
-  private def take(base: AnyRef, at: Long, size: Int, hash: Int, millis: Long): Unit = {
+  /** @param from where the key begins in the queue */
+  private def take(from: Int, words: Int, hash: Int, millis: Long): Unit = {
     val pairs = this.pairs
     val mask = pairs.length - 1
     var place = hash << 1 & mask
     while (pairs(place) != Free) {
-      if (upper(pairs(place)) == hash && keys.isAt(lower(pairs(place)) - 1, base, at, size)) {
+      // The first word has the size, so no key is the begin of another.
+      if (upper(pairs(place)) == hash && same(keys, lower(pairs(place)), queue, from, words)) {
         if (millis > pairs(place + 1)) pairs(place + 1) = millis
         return
       }
       place = place + 2 & mask
     }
-    pairs(place) = pair(hash, keys.add(base, at, size) + 1)
+    pairs(place) = pair(hash, add(from, words))
     pairs(place + 1) = millis
     count += 1
     if (4 * count > pairs.length) grow()
+  }
+
+  private def add(from: Int, words: Int): Int = {
+    val key = keysLength
+    if (key + words.toLong > keys.length) keys = grown(keys, key + words.toLong)
+    System.arraycopy(queue, from, keys, key, words)
+    keysLength = key + words
+    key
+  }
+
+  private def same(one: Array[Long], at: Int, other: Array[Long], otherAt: Int, words: Int): Boolean = {
+    var word = 0
+    while (word < words && one(at + word) == other(otherAt + word)) word += 1
+    word == words
   }
 
   private def grow(): Unit = {
@@ -122,62 +146,34 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
     }
   }
 
+  private def grown(words: Array[Long], size: Long): Array[Long] =
+    if (size > MostWords) throw new TidemarkException(TidemarkError.SplitNamesTooLong(column))
+    else Arrays.copyOf(words, math.max(size, math.min(words.length * 2L, MostWords.toLong)).toInt)
+
   /** Calls the function with the place of each split's key and with its time. */
   def foreach(found: (Int, Long) => Unit): Unit = {
     drain()
     var at = 0
     while (at < pairs.length) {
-      if (pairs(at) != Free) found(lower(pairs(at)) - 1, pairs(at + 1))
+      if (pairs(at) != Free) found(lower(pairs(at)), pairs(at + 1))
       at += 2
     }
   }
 
   /** Points the row at the bytes of a key. */
-  def point(row: UnsafeRow, key: Int): Unit = row.pointTo(keys.bytes, keys.address(key), keys.size(key))
+  def point(row: UnsafeRow, key: Int): Unit = row.pointTo(keys, KeyBytes.address(key), KeyBytes.size(keys, key))
 
   /** The text of a key. */
-  def text(key: Int): UTF8String = UTF8String.fromAddress(keys.bytes, keys.address(key), keys.size(key))
+  def text(key: Int): UTF8String = UTF8String.fromAddress(keys, KeyBytes.address(key), KeyBytes.size(keys, key))
 }
 
 private object BytesKeyMaxima {
-  private final val FewSplits = 4096
-  private final val QueuedRows = 256
-  private final val QueuedBytes = 1 << 14
-  private final val MostBytes = 1 << 30
+  private final val QueuedWords = 1 << 11
+  private final val MostWords = 1 << 27
 
-  // The first half of a pair in the table: a key's hash, and its place counted from 1.
+  // The first half of a pair in the table: a key's hash, and its place.
   private final val Free = 0L
   private def pair(upper: Int, lower: Int): Long = upper.toLong << 32 | lower
   private def upper(pair: Long): Int = (pair >>> 32).toInt
   private def lower(pair: Long): Int = pair.toInt
-
-  private def atLeast(bytes: Array[Byte], size: Long, column: String): Array[Byte] =
-    if (size <= bytes.length) bytes
-    else if (size > MostBytes) throw new TidemarkException(TidemarkError.SplitNamesTooLong(column))
-    else Arrays.copyOf(bytes, math.max(size, math.min(bytes.length * 2L, MostBytes.toLong)).toInt)
-
-  /** Keys one after the other, each behind its size. */
-  private final class Keys(column: String) {
-    var bytes = new Array[Byte](1024)
-    private var length = 0
-
-    /** Returns the place of the key. */
-    def add(base: AnyRef, at: Long, size: Int): Int = {
-      val key = length
-      val end = key.toLong + SizeBytes + size
-      bytes = atLeast(bytes, end, column)
-      Platform.putInt(bytes, address(key) - SizeBytes, size)
-      KeyBytes.copy(base, at, bytes, address(key), size)
-      length = end.toInt
-      key
-    }
-
-    def isAt(key: Int, base: AnyRef, at: Long, size: Int): Boolean =
-      this.size(key) == size && KeyBytes.same(bytes, address(key), base, at, size)
-
-    def address(key: Int): Long = Platform.BYTE_ARRAY_OFFSET.toLong + key + SizeBytes
-    def size(key: Int): Int = Platform.getInt(bytes, address(key) - SizeBytes)
-  }
-
-  private final val SizeBytes = 4
 }

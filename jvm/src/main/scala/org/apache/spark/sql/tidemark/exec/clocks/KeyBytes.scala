@@ -1,83 +1,83 @@
 package org.apache.spark.sql.tidemark.exec.clocks
 
-import io.tidemark.core.bytes.KeyedHash
+import java.nio.ByteOrder
 
-import org.apache.spark.unsafe.Platform.{getByte, getInt, getLong, putByte, putInt, putLong}
+import org.apache.spark.unsafe.Platform.{getByte, getInt, getLong, putLong, BYTE_ARRAY_OFFSET, LONG_ARRAY_OFFSET}
 
-/** Hashes, compares and copies the bytes of a key, a word at a time. Keys are short, so a call of the JVM's routines
-  * for long arrays would cost more than the work itself.
+/** The bytes of a key as words. Words are hashed and compared faster than bytes, and keys are short, so a call of the
+  * JVM's routines for long arrays would cost more than the work itself.
   *
-  * The last word of a key overlaps the one before it, so that nothing beyond the key's end is read or written.
+  * The last word of a key overlaps the one before it, so that nothing beyond the key's end is read.
   */
 private[tidemark] object KeyBytes {
   private final val Word = 8
   private final val Half = 4
 
-  /** Equal for equal bytes within one process: it depends on the process's key and on the machine's byte order. */
-  def hash(base: AnyRef, at: Long, size: Int): Int = {
-    val hash = new KeyedHash
-    if (size >= Word) {
-      val last = at + size - Word
-      var word = at
-      while (word < last) {
-        hash.add(getLong(base, word))
-        word += Word
-      }
-      hash.add(getLong(base, last))
-    } else if (size >= Half) {
-      hash.add(getInt(base, at).toLong << 32 | getInt(base, at + size - Half) & 0xffffffffL)
+  /** A key of so many bytes is two words: its bytes, and its size in the upper byte of the second word. */
+  final val MostShort = 2 * Word - 1
+
+  private val isLittleEndian = ByteOrder.nativeOrder == ByteOrder.LITTLE_ENDIAN
+
+  /** The first eight bytes of a short key, filled up with zeros. */
+  def first(base: AnyRef, at: Long, size: Int): Long =
+    if (size >= Word) littleEndian(getLong(base, at))
+    else if (size >= Half) {
+      val last = littleEndian(getInt(base, at + size - Half)) >>> 8 * (Word - size)
+      littleEndian(getInt(base, at)) | last << 32
     } else {
+      var all = 0L
       var byte = 0
       while (byte < size) {
-        hash.add(getByte(base, at + byte).toLong)
+        all |= (getByte(base, at + byte) & 0xffL) << 8 * byte
         byte += 1
       }
+      all
     }
-    hash.add(size.toLong)
-    hash.result().toInt
+
+  /** The other bytes of a short key, and its size. */
+  def second(base: AnyRef, at: Long, size: Int): Long =
+    (if (size > Word) lastWord(base, at, size) else 0L) | size.toLong << 56
+
+  /** The bytes after the last whole word but one, filled up with zeros. */
+  private def lastWord(base: AnyRef, at: Long, size: Int): Long =
+    littleEndian(getLong(base, at + size - Word)) >>> 8 * (-size & Word - 1)
+
+  /** Writes the bytes of a short key to an array that has room for two words.
+    * @return the key's size
+    */
+  def write(first: Long, second: Long, to: Array[Byte]): Int = {
+    putLong(to, BYTE_ARRAY_OFFSET.toLong, littleEndian(first))
+    putLong(to, BYTE_ARRAY_OFFSET.toLong + Word, littleEndian(second))
+    (second >>> 56).toInt
   }
 
-  def same(base: AnyRef, at: Long, otherBase: AnyRef, otherAt: Long, size: Int): Boolean = {
-    var equal = true
-    if (size >= Word) {
-      val last = size - Word
-      var word = 0
-      while (word < last && equal) {
-        equal = getLong(base, at + word) == getLong(otherBase, otherAt + word)
-        word += Word
-      }
-      equal && getLong(base, at + last) == getLong(otherBase, otherAt + last)
-    } else if (size >= Half) {
-      val last = size - Half
-      getInt(base, at) == getInt(otherBase, otherAt) && getInt(base, at + last) == getInt(otherBase, otherAt + last)
-    } else {
-      var byte = 0
-      while (byte < size && equal) {
-        equal = getByte(base, at + byte) == getByte(otherBase, otherAt + byte)
-        byte += 1
-      }
-      equal
-    }
-  }
+  /** How many words a key of any size takes, with its size. */
+  def words(size: Int): Int = 1 + (size >>> 3) + (if ((size & Word - 1) == 0) 0 else 1)
 
-  def copy(base: AnyRef, at: Long, toBase: AnyRef, toAt: Long, size: Int): Unit =
-    if (size >= Word) {
-      val last = size - Word
-      var word = 0
+  /** Writes the size of a key of any size, and its bytes in whole words. */
+  def write(base: AnyRef, at: Long, size: Int, to: Array[Long], from: Int): Unit = {
+    to(from) = size.toLong
+    if (size < Word) { if (size > 0) to(from + 1) = toNative(first(base, at, size)) }
+    else {
+      val last = from + words(size) - 1
+      var word = from + 1
+      var address = at
       while (word < last) {
-        putLong(toBase, toAt + word, getLong(base, at + word))
-        word += Word
+        to(word) = getLong(base, address)
+        word += 1
+        address += Word
       }
-      putLong(toBase, toAt + last, getLong(base, at + last))
-    } else if (size >= Half) {
-      val last = size - Half
-      putInt(toBase, toAt, getInt(base, at))
-      putInt(toBase, toAt + last, getInt(base, at + last))
-    } else {
-      var byte = 0
-      while (byte < size) {
-        putByte(toBase, toAt + byte, getByte(base, at + byte))
-        byte += 1
-      }
+      to(last) = toNative(lastWord(base, at, size))
     }
+  }
+
+  /** Where the bytes of a key are that was written to a place of an array. */
+  def address(key: Int): Long = LONG_ARRAY_OFFSET.toLong + (key + 1L) * Word
+
+  def size(keys: Array[Long], key: Int): Int = keys(key).toInt
+
+  private def toNative(word: Long): Long = littleEndian(word)
+
+  private def littleEndian(word: Long): Long = if (isLittleEndian) word else java.lang.Long.reverseBytes(word)
+  private def littleEndian(half: Int): Long = (if (isLittleEndian) half else Integer.reverseBytes(half)) & 0xffffffffL
 }

@@ -6,99 +6,122 @@ import io.tidemark.core.bytes.KeyedHash
 
 /** The largest event time of each split whose key is a number.
   *
-  * A hash table with open addressing, at most half full, in which a number and its time lie side by side. Rows wait in
-  * a short queue and enter the table together. Their places are far apart in memory, and a processor that sees the next
-  * look-ups coming waits for all of them at once.
+  * A hash table with open addressing, at most half full, in which a number and its time lie side by side. A small table
+  * is in the processor's cache, so each row is looked up at once. With many splits, rows wait in a short queue and are
+  * looked up together. The rows of one split that follow one another are one look-up.
   */
 private[tidemark] final class LongKeyMaxima(limits: ClockLimits, column: String) {
-  import LongKeyMaxima._
-  import LongKeyMaxima.NoTime
+  import ClockTables._
 
-  private val queue = new Array[Long](2 * QueuedRows)
+  // The split of the last rows, which is not in the table yet, and its largest time.
+  private var lastKey = 0L
+  private var lastMillis = NoTime
+
+  // The key, the hash and the time of each queued row.
+  private val queue = new Array[Long](3 * QueuedRows)
   private var queued = 0
-  private var pairs = emptyPairs(32)
-  private var shift = shiftOf(pairs)
+  // Written only so that the JIT cannot drop the prefetching reads.
+  private[tidemark] var fetched = 0L
+
+  private var pairs = empty(2 * FewestPlaces)
   private var count = 0
 
-  def isEmpty: Boolean = count == 0 && queued == 0
+  def isEmpty: Boolean = count == 0 && queued == 0 && lastMillis == NoTime
 
-  def note(key: Long, millis: Long): Unit = {
-    if (queued == queue.length) {
-      drain()
-      limits.requireAllowed(count, column)
+  def note(key: Long, millis: Long): Unit =
+    if (key == lastKey) { if (millis > lastMillis) lastMillis = millis }
+    else {
+      if (lastMillis != NoTime) enter(lastKey, lastMillis)
+      lastKey = key
+      lastMillis = millis
     }
-    queue(queued) = key
-    queue(queued + 1) = millis
-    queued += 2
+
+  private def enter(key: Long, millis: Long): Unit = {
+    val hash = KeyedHash.of(key)
+    if (count < FewSplits) {
+      take(key, hash, millis)
+      limits.requireAllowed(count, column)
+    } else {
+      if (queued == queue.length) {
+        drain()
+        limits.requireAllowed(count, column)
+      }
+      queue(queued) = key
+      queue(queued + 1) = hash
+      queue(queued + 2) = millis
+      queued += 3
+    }
   }
 
   def foreach(found: (Long, Long) => Unit): Unit = {
     drain()
-    foreachIn(pairs)(found)
-  }
-
-  private def drain(): Unit = {
-    // All queued rows may have new keys.
-    while (2 * (2 * count + queued) > pairs.length) grow()
-    var next = 0
-    while (next < queued) {
-      take(queue(next), queue(next + 1))
-      next += 2
-    }
-    queued = 0
-  }
-
-  private def take(key: Long, millis: Long): Unit = {
-    val at = place(key)
-    val before = pairs(at + 1)
-    if (before == NoTime) {
-      pairs(at) = key
-      count += 1
-    }
-    // True for a new key too: `NoTime` is before all times.
-    if (millis > before) pairs(at + 1) = millis
-  }
-
-  /** The place of a number, or the place where it would be. */
-  private def place(key: Long): Int = {
-    val mask = pairs.length - 1
-    var at = (KeyedHash.of(key) >>> shift).toInt << 1
-    while (pairs(at) != key && pairs(at + 1) != NoTime) at = at + 2 & mask
-    at
-  }
-
-  private def grow(): Unit = {
-    val before = pairs
-    pairs = emptyPairs(before.length)
-    shift = shiftOf(pairs)
-    foreachIn(before) { (key, millis) =>
-      val at = place(key)
-      pairs(at) = key
-      pairs(at + 1) = millis
-    }
-  }
-}
-
-private[tidemark] object LongKeyMaxima {
-
-  /** A time before any event time: event times are µs in Spark, so as ms they never reach this. */
-  val NoTime: Long = Long.MinValue
-
-  private val QueuedRows = 256
-
-  private def emptyPairs(pairs: Int): Array[Long] = {
-    val empty = new Array[Long](Math.multiplyExact(pairs, 2))
-    Arrays.fill(empty, NoTime)
-    empty
-  }
-
-  private def shiftOf(pairs: Array[Long]): Int = java.lang.Long.numberOfLeadingZeros(pairs.length / 2L) + 1
-
-  private def foreachIn(pairs: Array[Long])(found: (Long, Long) => Unit): Unit = {
+    if (lastMillis != NoTime) take(lastKey, KeyedHash.of(lastKey), lastMillis)
     var at = 0
     while (at < pairs.length) {
       if (pairs(at + 1) != NoTime) found(pairs(at), pairs(at + 1))
       at += 2
     }
+  }
+
+  private def drain(): Unit = {
+    fetch()
+    var next = 0
+    while (next < queued) {
+      take(queue(next), queue(next + 1), queue(next + 2))
+      next += 3
+    }
+    queued = 0
+  }
+
+  /** Reads the place of each row's split first, so that the processor waits for all cache misses together. */
+  private def fetch(): Unit = {
+    val pairs = this.pairs
+    val mask = pairs.length - 1
+    var read = 0L
+    var next = 0
+    while (next < queued) {
+      read += pairs(place(queue(next + 1), mask))
+      next += 3
+    }
+    fetched = read
+  }
+
+  private def place(hash: Long, mask: Int): Int = (hash >>> 32).toInt << 1 & mask
+
+  private def take(key: Long, hash: Long, millis: Long): Unit = {
+    val pairs = this.pairs
+    val mask = pairs.length - 1
+    var at = place(hash, mask)
+    while (pairs(at) != key && pairs(at + 1) != NoTime) at = at + 2 & mask
+    val before = pairs(at + 1)
+    // True for a new key too: `NoTime` is before all times.
+    if (millis > before) pairs(at + 1) = millis
+    if (before == NoTime) {
+      pairs(at) = key
+      count += 1
+      if (4 * count > pairs.length) grow()
+    }
+  }
+
+  private def grow(): Unit = {
+    val before = pairs
+    pairs = empty(Math.multiplyExact(before.length, 2))
+    val mask = pairs.length - 1
+    var from = 0
+    while (from < before.length) {
+      if (before(from + 1) != NoTime) {
+        var at = place(KeyedHash.of(before(from)), mask)
+        while (pairs(at + 1) != NoTime) at = at + 2 & mask
+        pairs(at) = before(from)
+        pairs(at + 1) = before(from + 1)
+      }
+      from += 2
+    }
+  }
+
+  private def empty(length: Int): Array[Long] = {
+    val pairs = new Array[Long](length)
+    Arrays.fill(pairs, NoTime)
+    pairs
   }
 }

@@ -14,12 +14,13 @@ import org.apache.spark.unsafe.types.UTF8String
   * runs on one thread.
   */
 private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
-  import LongKeyMaxima.NoTime
+  import ClockTables.NoTime
   import TaskClocks._
 
   // The rows without a key: the input is not split, or its only key is null.
   private var keyless = NoTime
   private val longs = new LongKeyMaxima(factory.limits, factory.column)
+  private val shorts = new ShortKeyMaxima(factory.limits, factory.column)
   private val others = new BytesKeyMaxima(factory.limits, factory.column)
   private var farAhead = 0L
   private val latest = factory.limits.latestMillis
@@ -34,7 +35,15 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
   /** A row without a key. */
   def note(millis: Long): Unit = if (millis > keyless) keyless = millis
   def note(key: Long, millis: Long): Unit = longs.note(key, millis)
-  def note(key: UTF8String, millis: Long): Unit = others.note(key, millis)
+
+  /** A row whose key is a text. It is passed in parts, so that generated code need not create an object for it.
+    *
+    * @param base where the text's bytes are, as Spark's `Platform` reads them
+    */
+  def note(base: AnyRef, at: Long, size: Int, millis: Long): Unit =
+    if (size <= KeyBytes.MostShort)
+      shorts.note(KeyBytes.first(base, at, size), KeyBytes.second(base, at, size), millis)
+    else others.note(base, at, size, millis)
   def note(key: UnsafeRow, millis: Long): Unit = others.note(key, millis)
 
   /** Any of these, for interpreted execution. */
@@ -43,7 +52,7 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
     case Array(one) if isSimple(one) =>
       key.get(0, one) match {
         case null => note(millis)
-        case text: UTF8String => note(text, millis)
+        case text: UTF8String => note(text.getBaseObject, text.getBaseOffset, text.numBytes, millis)
         case flag: Boolean => note(if (flag) 1L else 0L, millis)
         case number => note(number.asInstanceOf[Number].longValue, millis)
       }
@@ -68,6 +77,12 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
     }
     factory.types match {
       case Array(_: StringType) =>
+        val short = new Array[Byte](KeyBytes.MostShort + 1)
+        shorts.foreach { (first, second, millis) =>
+          name.clear()
+          name.add(UTF8String.fromBytes(short, 0, KeyBytes.write(first, second, short)))
+          all.noteNew(name.bytes, name.length, millis)
+        }
         others.foreach { (number, millis) =>
           name.clear()
           name.add(others.text(number))
