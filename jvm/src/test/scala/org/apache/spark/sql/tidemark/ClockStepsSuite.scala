@@ -66,6 +66,31 @@ class ClockStepsSuite extends SilenceTest {
         remember) ++ quarterMinutes(20) ++ Seq(since(0)): _*)
   }
 
+  test("after a slow batch, the next no-data batch waits four times as long as the slow batch took") {
+    val (stream, df) = readings
+    val slow = udf { (device: String) =>
+      SilentSplitsSuite.within.getAndSet(() => ())()
+      device
+    }
+    val marked = withWatermark(df, "time", "1 minute", advancing).filter(slow.asNondeterministic()($"device") =!= "")
+    run(marked.dropDuplicates("device", "time").select("device"))(
+      Seq(
+        AddData(stream, "a" -> early(1)),
+        second,
+        // The input is idle from here on, and its watermark follows the clock.
+        AdvanceManualClock(20000),
+        Execute(_ => SilentSplitsSuite.within.set(() => moveWithin(30000))),
+        AddData(stream, "a" -> early(25)),
+        move(1000),
+        remember) ++ Seq.fill(7)(move(15000)) ++ Seq(
+        since(0),
+        move(15000),
+        move(15000),
+        Execute { query =>
+          assert(last(query) > batches)
+        }): _*)
+  }
+
   private def all(df: DataFrame): Int = {
     var count = 0
     withTempDir { checkpoint =>
