@@ -65,4 +65,19 @@ class LeftoverMarksSuite extends RecordedRuns with MarkedColumns {
     val text = refused(united)
     assert(text.contains("TIDEMARK.NO_WATERMARK") && text.contains("is_late("), text)
   }
+
+  test("is_late of a leftover mark is false in a query without a watermark, where no operator drops a row") {
+    val (events, df) = keyedRows("k", "t")
+    val read = marked(df, "t")
+    val steps = Seq("11:00", "10:00").zipWithIndex.map { case (time, step) =>
+      () => { events.addData(step -> at(time)); () }
+    }
+    assert(rows(record("append", read.select($"k", isLate($"t")), steps)) === Seq("[0,false]", "[1,false]"))
+    val (others, other) = keyedRows("k", "t")
+    val once = marked(other, "t").dropDuplicates("k", "t").select($"k")
+    val more = Seq("11:00", "10:00").zipWithIndex.map { case (time, step) =>
+      () => { others.addData(step -> at(time)); () }
+    }
+    assert(rows(record("append", once, more)) === Seq("[0]", "[1]"))
+  }
 }
