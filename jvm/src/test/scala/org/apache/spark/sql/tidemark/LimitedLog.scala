@@ -56,7 +56,13 @@ private final class ComparedOffset(at: Int, words: String)
   override def compareTo(that: ComparedOffset): Int = at.compareTo(that.at)
 }
 
-private final class LimitedStream(files: Int, shows: String) extends MicroBatchStream with SupportsAdmissionControl {
+private final class LimitedStream(files: Int, shows: String)
+    extends MicroBatchStream
+    with SupportsTriggerAvailableNow {
+  private var available = Option.empty[Int]
+
+  override def prepareForTriggerAvailableNow(): Unit = available = Some(LimitedLog.size)
+
   private def offset(at: Int, words: String) =
     if (shows == "compared") new ComparedOffset(at, words) else new PlainOffset(at, words)
 
@@ -64,7 +70,7 @@ private final class LimitedStream(files: Int, shows: String) extends MicroBatchS
   override def latestOffset(): Offset = throw new UnsupportedOperationException
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     val from = at(start)
-    offset(from + math.min(files, LimitedLog.size - from), "own")
+    offset(from + math.min(files, available.getOrElse(LimitedLog.size) - from), "own")
   }
   override def reportLatestOffset(): Offset = if (shows == "nothing") null else offset(LimitedLog.size, "others")
   override def getDefaultReadLimit: ReadLimit =

@@ -188,7 +188,8 @@ private[tidemark] final class QueryWatermarks(
     val after = observe(batch, endMillis, seen)
     requireFewSplits(after)
     clockOnly.batchTook(math.max(0L, endMillis - batch.start.millis - downtime))
-    entry = if (downtime > 0) after.notListening(downtime) else after
+    val missed = resumed.missedIn(id, entry.endMillis, endMillis)
+    entry = if (missed > 0) after.notListening(missed) else after
     log.write(entry)
     ended = Some(batch.copy(plan = None))
     planned = None

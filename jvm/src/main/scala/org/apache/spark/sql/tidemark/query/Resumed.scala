@@ -12,12 +12,14 @@ import org.apache.spark.sql.tidemark.log.EntryWriter
   *   from an older entry or from Spark's watermark
   * @param runSinceMillis when the run began
   * @param downtime the time in which the query was not running; none if that time counts as silence
+  * @param readsOnlyWhatWasThere whether the run reads the rows that were there when it began, and leaves later ones
   */
 private[tidemark] final case class Resumed(
     firstBatch: Long,
     hasEntry: Boolean,
     runSinceMillis: Long,
-    downtime: Option[Resumed.Downtime]) {
+    downtime: Option[Resumed.Downtime],
+    readsOnlyWhatWasThere: Boolean) {
 
   /** Whether this run executes `batch`. Stock Spark may have executed an earlier batch, and evicted less, even if there is
     * an entry of it.
@@ -26,6 +28,14 @@ private[tidemark] final case class Resumed(
 
   /** How much of the time of a batch the query was not running (ms): an earlier run may have begun the first batch. */
   def downtimeIn(batch: Long): Long = if (batch == firstBatch) downtime.fold(0L)(_.inFirstBatchMillis) else 0L
+
+  /** How much of the time of a batch the query could not have seen rows arrive (ms). A run that leaves later rows sees none
+    * arrive: its own time is no silence either, however long it takes.
+    *
+    * @param sinceMillis when the batch before ended
+    */
+  def missedIn(batch: Long, sinceMillis: Long, endMillis: Long): Long =
+    if (readsOnlyWhatWasThere && downtime.nonEmpty) math.max(0L, endMillis - sinceMillis) else downtimeIn(batch)
 
   /** From when on a pause of a whole input is no silence of its splits (ms). */
   def pausesSinceMillis: Long = if (downtime.isEmpty) runSinceMillis else Long.MinValue
@@ -62,6 +72,7 @@ private[tidemark] object Resumed {
       first: FirstBatch,
       runSinceMillis: Long,
       downtime: Option[Downtime],
+      readsOnlyWhatWasThere: Boolean,
       begunAt: Long => Option[Long]): (WatermarkEntry, Resumed) = {
     def isCurrent(entry: WatermarkEntry) = begunAt(entry.batch).forall(_ == entry.timestampMillis)
     def raisedTo(floor: WatermarkEntry)(older: WatermarkEntry) =
@@ -73,6 +84,7 @@ private[tidemark] object Resumed {
       case None if first.id == 0 => floor
       case None => log.newestBefore(first.id - 1).filter(isCurrent).fold(floor)(raisedTo(floor))
     }
-    entry.fitting(origins.rules) -> Resumed(first.id, own.nonEmpty, runSinceMillis, downtime)
+    entry.fitting(origins.rules) ->
+      Resumed(first.id, own.nonEmpty, runSinceMillis, downtime, readsOnlyWhatWasThere)
   }
 }

@@ -20,7 +20,6 @@ import org.apache.spark.sql.execution.streaming.runtime.{
   MicroBatchExecution,
   StreamingExecutionRelation
 }
-import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins, SplitBy}
 
 /** The rows of a query's sources that no batch has read yet. A batch is decided only by what is in Spark's offset log,
@@ -93,7 +92,7 @@ private[tidemark] final class SourceBacklog(
     left match {
       case Some(Some(answer)) => answer
       // A run of `AvailableNow` leaves later rows, and some limits hold rows back until there are more.
-      case Some(None) if isForWhatIsAvailable || limit.exists(holdsBackFew) => true
+      case Some(None) if SparkInternals.isForWhatIsAvailable(execution) || limit.exists(holdsBackFew) => true
       case _ =>
         limit match {
           case None | Some(_: ReadAllAvailable) => false
@@ -110,8 +109,6 @@ private[tidemark] final class SourceBacklog(
       // A source that does not report what is left has nothing left once a batch has found nothing.
       TableFormatBacklog.isHeldBack(stream, limit, offsets.endOffsets(stream), data).getOrElse(true)
   }
-
-  private def isForWhatIsAvailable: Boolean = execution.trigger == Trigger.AvailableNow()
 
   private def holdsBackFew(limit: ReadLimit): Boolean = limit match {
     case _: ReadMinRows => true

@@ -5,6 +5,7 @@ import java.lang.reflect.AccessibleObject
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.streaming.{ReadLimit, SparkDataStream}
 import org.apache.spark.sql.execution.streaming.runtime._
+import org.apache.spark.sql.streaming.Trigger
 
 /** What Tidemark replaces or reads in Spark's query execution; Spark keeps most of it private. */
 private[tidemark] object SparkInternals {
@@ -40,6 +41,9 @@ private[tidemark] object SparkInternals {
       case (wrapper: AvailableNowDataStreamWrapper, limit) if wrapper.delegate eq stream => limit
       case (source, limit) if source eq stream => limit
     }
+
+  /** Whether the run reads the rows that were there when it began, and then ends. */
+  def isForWhatIsAvailable(execution: MicroBatchExecution): Boolean = execution.trigger == Trigger.AvailableNow()
 
   private lazy val sessions = accessible(classOf[StreamExecution].getDeclaredMethod("sparkSessionForStream"))
   private lazy val limits = accessible(classOf[StreamExecution].getDeclaredMethod("uniqueSources"))

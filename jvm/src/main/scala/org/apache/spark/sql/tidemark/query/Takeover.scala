@@ -93,7 +93,9 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
       Resumed.Downtime(first.timestampMillis, inFirstBatch)
     }
     val at = Resumed.FirstBatch(first.id, previousMillis, first.watermarkMillis)
-    val read @ (_, resumed) = Resumed.read(start.entries, origins, at, start.sinceMillis, downtime, start.begunAt)
+    val readsOnlyWhatWasThere = SparkInternals.isForWhatIsAvailable(execution)
+    val read @ (_, resumed) =
+      Resumed.read(start.entries, origins, at, start.sinceMillis, downtime, readsOnlyWhatWasThere, start.begunAt)
     if (first.id > 0 && !resumed.hasEntry)
       logWarning(
         s"$label: the checkpoint has no watermark entry that matches batch ${first.id - 1} in Spark's log, so the query " +
