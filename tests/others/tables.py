@@ -59,6 +59,12 @@ class Table:
         rows = ", ".join(f"('{device}', TIMESTAMP '{clock(time)}')" for device, time in readings)
         self.spark.sql(f"INSERT INTO {self.full_name} VALUES {rows}")
 
+    def compact(self) -> None:
+        """Writes the rows of an Iceberg table into one file, which adds a snapshot without new rows."""
+        self.spark.sql(
+            f"CALL ice.system.rewrite_data_files(table => 'db.{self.name}', options => map('rewrite-all', 'true'))"
+        )
+
     def stream(self) -> DataFrame:
         options: dict[str, str] = dict(OPTIONS.get((self.kind, self.rule), {}))
         if self.kind == "delta change feed":

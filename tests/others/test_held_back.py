@@ -99,3 +99,20 @@ def test_a_silent_split_becomes_idle_while_another_has_rows_in_each_batch(
         stepper.step()
     reached = stepper.watermarks()["time"]
     assert reached is not None and reached >= millis("10:30")
+
+
+@pytest.mark.usefixtures("only_data")
+def test_a_split_becomes_idle_although_the_table_is_compacted(
+    spark: SparkSession, run: Run
+) -> None:
+    table = Table(spark, "iceberg", "readings", "roomy files").create()
+    table.add(("a", "10:00"), ("b", "10:00"))
+    stepper = run(marked(table))
+    stepper.step()
+    for time in ("10:30", "10:31", "10:32", "10:33"):
+        table.add(("a", time))
+        # The newest snapshot is now one without new rows, and the query skips it.
+        table.compact()
+        stepper.step()
+    reached = stepper.watermarks()["time"]
+    assert reached is not None and reached >= millis("10:30")

@@ -107,7 +107,8 @@ private[tidemark] final class SourceBacklog(
       val offsets = execution.getLatestExecutionContext()
       val data = Option(offsets.newData).flatMap(_.get(stream))
       // A source that does not report what is left has nothing left once a batch has found nothing.
-      TableFormatBacklog.isHeldBack(stream, limit, offsets.endOffsets(stream), data).getOrElse(true)
+      val seesLaterRows = !SparkInternals.isForWhatIsAvailable(execution)
+      TableFormatBacklog.isHeldBack(stream, limit, offsets.endOffsets(stream), data, seesLaterRows).getOrElse(true)
   }
 
   private def holdsBackFew(limit: ReadLimit): Boolean = limit match {

@@ -19,11 +19,17 @@ private[tidemark] object TableFormatBacklog extends Logging {
   /** Whether a limit has held rows back; `None` if the source does not tell.
     *
     * @param data Spark's plan of the rows that the batch reads
+    * @param seesLaterRows whether the source admits rows that arrived after the run began
     */
-  def isHeldBack(stream: SparkDataStream, limit: ReadLimit, end: Offset, data: Option[LogicalPlan]): Option[Boolean] =
+  def isHeldBack(
+      stream: SparkDataStream,
+      limit: ReadLimit,
+      end: Offset,
+      data: Option[LogicalPlan],
+      seesLaterRows: Boolean): Option[Boolean] =
     stream.getClass.getName match {
       case "org.apache.spark.sql.delta.sources.DeltaSource" => data.flatMap(ofDelta(stream, limit, _))
-      case "org.apache.iceberg.spark.source.SparkMicroBatchStream" => ofIceberg(stream, end)
+      case "org.apache.iceberg.spark.source.SparkMicroBatchStream" => ofIceberg(stream, end, seesLaterRows)
       case _ => None
     }
 
@@ -58,14 +64,17 @@ private[tidemark] object TableFormatBacklog extends Logging {
   /** Iceberg's offset is a snapshot and the number of its added files that have been read. The initial content of the
     * table is counted differently, so there the answer is unknown.
     */
-  private def ofIceberg(source: SparkDataStream, end: Offset): Option[Boolean] = source match {
-    case stream: MicroBatchStream =>
+  private def ofIceberg(source: SparkDataStream, end: Offset, seesLaterRows: Boolean): Option[Boolean] = source match {
+    case stream: MicroBatchStream with SupportsAdmissionControl =>
       try {
         val (at, latest) = (mapper.readTree(end.json), mapper.readTree(stream.latestOffset().json))
         def number(offset: JsonNode, field: String) = offset.required(field).asLong
-        Option.when(!at.required("scan_all_files").asBoolean)(
-          number(at, "snapshot_id") != number(latest, "snapshot_id") ||
-            number(at, "position") < number(latest, "position"))
+        Option.when(!at.required("scan_all_files").asBoolean) {
+          if (number(at, "snapshot_id") == number(latest, "snapshot_id"))
+            number(at, "position") < number(latest, "position")
+          // A newer snapshot may have no new rows, for example after a compaction. Such snapshots are skipped here.
+          else !seesLaterRows || stream.latestOffset(end, ReadLimit.maxFiles(1)) != null
+        }
       } catch {
         case NonFatal(e) =>
           logDebug("The Iceberg table did not report what is left to read", e)
