@@ -117,3 +117,23 @@ def inline_behind_the_watermark(words: DataFrame) -> DataFrame:
         "inline(array(struct(timestamp, word), struct(timestamp, upper(word) AS word)))"
     )
     return kept.select(doubled).dropDuplicates(["timestamp", "word"])
+
+
+def on_the_half_hour(pieces: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for piece in pieces:
+        yield piece.assign(timestamp=piece["timestamp"].dt.floor("30min"))
+
+
+@case("variant", WORDS)
+def pandas_map_that_rounds_the_time(words: DataFrame) -> DataFrame:
+    """`mapInPandas` that rounds the event time down, so that more rows are late; deduplication."""
+    kept = words.withWatermark("timestamp", "10 minutes")
+    return kept.mapInPandas(on_the_half_hour, kept.schema).dropDuplicates(["word", "timestamp"])
+
+
+@case("variant", READINGS)
+def strongest_reading_of_a_window(readings: DataFrame) -> DataFrame:
+    """The reading with the highest signal in each window by `max_by` of a struct, opened again."""
+    kept = readings.withWatermark("time", "10 minutes")
+    strongest = F.max_by(F.struct("device", "time", "signal"), "signal").alias("strongest")
+    return kept.groupBy(F.window("time", "30 minutes")).agg(strongest).select("strongest.*")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from corpus.cases import case
@@ -63,3 +63,18 @@ def observed(readings: DataFrame) -> DataFrame:
     kept = readings.withWatermark("time", "10 minutes")
     seen = kept.observe("corpus", F.count("*").alias("rows"), F.max("signal").alias("most"))
     return seen.groupBy(F.window("time", "30 minutes")).count()
+
+
+def latest_of_the_batch(batch: DataFrame) -> DataFrame:
+    newest = Window.partitionBy("device").orderBy(F.desc("time"))
+    ranked = batch.withColumn("rank", F.row_number().over(newest)).where("rank = 1")
+    known = batch.sparkSession.createDataFrame(
+        [("d1", 1.0), ("d4", 2.0)], "device STRING, old DOUBLE"
+    )
+    return known.join(ranked, "device", "full_outer").selectExpr("device", "old", "signal", "time")
+
+
+@case("variant", READINGS, in_batch=latest_of_the_batch)
+def merged_in_the_batch(readings: DataFrame) -> DataFrame:
+    """Deduplication; in `foreachBatch` the latest row of each key, full outer joined with a table."""
+    return readings.withWatermark("time", "10 minutes").dropDuplicates(["device", "time"])

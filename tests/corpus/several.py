@@ -76,3 +76,21 @@ def a_stream_with_itself(words: DataFrame) -> DataFrame:
             AND two.timestamp <= one.timestamp + INTERVAL 10 MINUTES
         """),
     ).select("one.word", "one.timestamp", F.col("two.timestamp").alias("again"))
+
+
+@case("variant", WORDS)
+def parts_of_a_stream_united(words: DataFrame) -> DataFrame:
+    """Two filters of one stream, united, deduplicated within the watermark and counted."""
+    kept = words.withWatermark("timestamp", "10 minutes")
+    oaks = kept.where("word = 'oak'").withColumn("kind", F.lit("tree"))
+    rest = kept.where("word <> 'oak'").withColumn("kind", F.lit("other"))
+    once = oaks.union(rest).dropDuplicatesWithinWatermark(["word", "kind"])
+    return once.groupBy(F.window("timestamp", "10 minutes"), "kind").count()
+
+
+@case("variant", TWICE)
+def united_once_and_in_sessions(first: DataFrame, second: DataFrame) -> DataFrame:
+    """A union of two inputs with one delay, deduplicated within the watermark, in sessions."""
+    both = first.withWatermark("time", "5 minutes").union(second.withWatermark("time", "5 minutes"))
+    once = both.dropDuplicatesWithinWatermark(["word", "time"])
+    return once.groupBy(F.session_window("time", "10 minutes"), "word").count()

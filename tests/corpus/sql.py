@@ -123,3 +123,70 @@ def watermark_clauses_joined(impressions: DataFrame, clicks: DataFrame) -> DataF
         corpus_shown=impressions,
         corpus_clicked=clicks,
     )
+
+
+@case("variant", WORDS, since="4.1")
+def watermark_clause_read_twice(words: DataFrame) -> DataFrame:
+    """A `WATERMARK` clause in a common table expression that is left outer joined with itself."""
+    # An expression with rand() is not copied to the places that read it.
+    return ask(
+        """
+        WITH w AS (
+            SELECT word, timestamp, rand() AS chance
+            FROM STREAM corpus_words WATERMARK timestamp DELAY OF INTERVAL 5 MINUTES
+        )
+        SELECT a.word, a.timestamp, b.timestamp AS again FROM w a LEFT JOIN w b
+        ON a.word = b.word AND b.timestamp > a.timestamp
+            AND b.timestamp <= a.timestamp + INTERVAL 10 MINUTES
+        """,
+        corpus_words=words,
+    )
+
+
+@case("variant", WORDS, since="4.1")
+def view_with_a_watermark_clause(words: DataFrame) -> DataFrame:
+    """A temporary view with a `WATERMARK` clause, used by two aggregations and their union."""
+    ask("SELECT 1", corpus_words=words).sparkSession.sql(
+        """
+        CREATE OR REPLACE TEMPORARY VIEW corpus_marked AS
+        SELECT * FROM STREAM corpus_words WATERMARK timestamp DELAY OF INTERVAL 10 MINUTES
+        """
+    )
+    return words.sparkSession.sql(
+        """
+        SELECT 'ten' AS size, window.start, count(*) AS n FROM corpus_marked
+        GROUP BY window(timestamp, '10 minutes')
+        UNION ALL
+        SELECT 'thirty', window.start, count(*) FROM corpus_marked
+        GROUP BY window(timestamp, '30 minutes')
+        """
+    )
+
+
+@case("variant", WORDS)
+def lateral_view_of_structs(words: DataFrame) -> DataFrame:
+    """`LATERAL VIEW explode` of an array of structs that hold the event time, deduplicated."""
+    return ask(
+        """
+        SELECT DISTINCT e.at, e.name FROM corpus_words
+        LATERAL VIEW explode(array(
+            named_struct('at', timestamp, 'name', word),
+            named_struct('at', timestamp, 'name', upper(word))
+        )) AS e
+        """,
+        corpus_words=words.withWatermark("timestamp", "10 minutes"),
+    )
+
+
+@case("variant", WORDS)
+def grouping_sets_of_windows(words: DataFrame) -> DataFrame:
+    """Counts by window and word and by window alone, in one query with `GROUPING SETS`."""
+    return ask(
+        """
+        SELECT window, word, count(*) AS n FROM corpus_words
+        GROUP BY GROUPING SETS (
+            (window(timestamp, '10 minutes'), word), (window(timestamp, '10 minutes'))
+        )
+        """,
+        corpus_words=words.withWatermark("timestamp", "10 minutes"),
+    )

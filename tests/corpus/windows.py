@@ -180,3 +180,26 @@ def start_and_end_of_windows(words: DataFrame) -> DataFrame:
     kept = words.withWatermark("timestamp", "5 minutes")
     counted = kept.groupBy(F.window("timestamp", "10 minutes"), "word").count()
     return counted.select(F.col("window.start"), F.col("window.end"), "word", "count")
+
+
+@case("variant", WORDS)
+def pivoted_windows(words: DataFrame) -> DataFrame:
+    """A pivot of words in windows: one column of counts for each word."""
+    kept = words.withWatermark("timestamp", "10 minutes")
+    return kept.groupBy(F.window("timestamp", "10 minutes")).pivot("word", ["oak", "elm"]).count()
+
+
+@case("variant", WORDS, refused="STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION")
+def time_replaced_by_its_hour(words: DataFrame) -> DataFrame:
+    """The event-time column replaced by its hour, which removes its mark; append mode."""
+    kept = words.withWatermark("timestamp", "10 minutes")
+    hourly = kept.withColumn("timestamp", F.date_trunc("hour", "timestamp"))
+    return hourly.groupBy("timestamp").count()
+
+
+@case("variant", WORDS, mode="update")
+def time_replaced_by_its_hour_updated(words: DataFrame) -> DataFrame:
+    """The same in update mode: no row is late, and nothing is evicted."""
+    kept = words.withWatermark("timestamp", "10 minutes")
+    hourly = kept.withColumn("timestamp", F.date_trunc("hour", "timestamp"))
+    return hourly.groupBy("timestamp").count()
