@@ -204,7 +204,7 @@ def test_files_of_others_in_the_folder_do_no_harm(tmp_path: Path) -> None:
     put(tmp_path, [{"t": 100, "p": {"number": 1}}])
     (tmp_path / "w.1.1.marks").mkdir()
     (tmp_path / "README").write_text("hello")
-    (tmp_path / ".w.1.0.marks.tmp").write_text(line({"v": 1}))
+    (tmp_path / ".w.1.0.marks.1.tmp").write_text(line({"v": 1}))
     (tmp_path / "w.2.0.marks").write_bytes(bytes(range(256)) * 100)
     assert lower(log_at(tmp_path)) == 100
 

@@ -16,6 +16,7 @@ from tidemark import (
     FilesPosition,
     KafkaPosition,
     Marks,
+    MarkWriter,
     NumberPosition,
     SinkPosition,
     TidemarkError,
@@ -221,14 +222,16 @@ def test_a_writer_that_was_replaced_is_told_and_its_marks_do_not_count(tmp_path:
     assert (window.lower_millis, window.upper_millis) == (100, 200)
 
 
-def test_two_lives_that_begin_at_once_have_different_epochs(tmp_path: Path) -> None:
+def test_of_lives_that_begin_at_once_the_last_one_writes_and_the_others_are_told(
+    tmp_path: Path,
+) -> None:
     log = log_at(tmp_path, 5)
-    begun: list[int] = []
+    begun: list[MarkWriter] = []
     refused: list[str | None] = []
 
     def begin() -> None:
         try:
-            begun.append(log.writer("w").epoch)
+            begun.append(log.writer("w"))
         except TidemarkError as error:
             refused.append(error.code)
 
@@ -237,8 +240,13 @@ def test_two_lives_that_begin_at_once_have_different_epochs(tmp_path: Path) -> N
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(begun)) == len(begun) >= 1
     assert set(refused) <= {"MARK_WRITER_FENCED"}
+    last, *others = sorted(begun, key=lambda writer: -writer.epoch)
+    last.note_time(1, NumberPosition(1))
+    for other in others:
+        with pytest.raises(TidemarkError, match="MARK_WRITER_FENCED"):
+            other.note_time(2, NumberPosition(1))
+    assert log.window(NumberPosition(1)).lower_millis == 1
 
 
 def test_the_largest_epoch_leaves_no_room_for_a_new_life(tmp_path: Path) -> None:

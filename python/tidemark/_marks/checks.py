@@ -48,6 +48,19 @@ def files_position(files: Iterable[str]) -> FilesPosition:
     return position
 
 
+def valid_position(position: Position) -> Position:
+    """A position that can be written.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION` for everything else.
+    """
+    try:
+        encode_position(position)
+    except (InvalidPositionError, KeyError, AttributeError, TypeError) as problem:
+        raise no_position(position, "a position with valid values") from problem
+    return position
+
+
 def gone_back(before: Position, now: Position) -> tuple[str, int, int] | None:
     """The first part of a position that has gone back: its name, and the two numbers."""
     if isinstance(before, KafkaPosition) and isinstance(now, KafkaPosition):

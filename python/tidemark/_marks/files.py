@@ -46,9 +46,9 @@ class Folder:
         finally:
             os.close(file)
 
-    def write(self, name: str, data: bytes) -> None:
-        """Makes or replaces a file, durably."""
-        temporary = self._at(temporary_name(name))
+    def write(self, name: str, data: bytes, epoch: int) -> None:
+        """Makes or replaces a file, durably. No two lives of a writer have one temporary file."""
+        temporary = self._at(f".{name}.{epoch}.tmp")
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
             rest = memoryview(data)
@@ -96,11 +96,6 @@ class Folder:
 
     def _at(self, name: str) -> str:
         return os.path.join(self.path, name)
-
-
-def temporary_name(name: str) -> str:
-    """Where a file is written before it gets its name; readers pass over what begins with a dot."""
-    return f".{name}.tmp"
 
 
 def local_path(location: object) -> str:

@@ -17,7 +17,7 @@ from tidemark._errors import TidemarkError
 from tidemark._marks.files import Folder
 from tidemark._marks.log import read_lines
 from tidemark._marks.mark import Mark
-from tidemark._marks.names import FileName, encode_writer, parse
+from tidemark._marks.names import FileName, parse, temporary
 from tidemark._marks.position import MOST
 from tidemark._marks.rules import BY_PLACE, unfenced
 from tidemark._marks.text import encode
@@ -114,7 +114,7 @@ class Life:
         if not self._is_written:
             self._seal_past()
         slot = 1 - self._slot
-        self.folder.write(self._live(slot), b"".join(line for _, line in self._lines))
+        self.folder.write(self._live(slot), b"".join(line for _, line in self._lines), self.epoch)
         self._slot = slot
         if not self._is_written:
             self._is_written = True
@@ -140,14 +140,15 @@ class Life:
 
     def _write_sealed(self, epoch: int, lines: list[tuple[int, bytes]]) -> None:
         name = FileName(self.writer, epoch, first=lines[0][0], last=lines[-1][0])
-        self.folder.write(name.text, b"".join(line for _, line in lines))
+        self.folder.write(name.text, b"".join(line for _, line in lines), self.epoch)
 
     def _remove_past(self) -> None:
         for name in self.past.live:
             self.folder.remove(name.text)
-        mine = f".{encode_writer(self.writer)}."
         for text in self.folder.names():
-            if text.startswith(mine) and text.endswith(".marks.tmp"):
+            left = temporary(text)
+            # A later life may be writing just now.
+            if left is not None and left[0] == self.writer and left[1] < self.epoch:
                 self.folder.remove(text)
 
     def _live(self, slot: int) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tidemark._errors import TidemarkError
 
 MOST_NAME = 160
-"""The longest encoded writer. File systems allow 255 bytes, and the rest of a name takes up to 80."""
+"""The longest encoded writer: file systems allow 255 bytes, and the rest of a name takes up to 91."""
 
 MOST_WRITER_BYTES = 200
 
@@ -20,6 +20,7 @@ _NUMBER = "(0|[1-9][0-9]{0,18})"
 _FILE = re.compile(
     rf"((?:[A-Za-z0-9_-]|%[0-9A-F]{{2}})+)\.{_NUMBER}\.(?:([01])|{_NUMBER}-{_NUMBER})\.marks"
 )
+_TEMPORARY = re.compile(rf"\.(.+)\.{_NUMBER}\.tmp")
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
@@ -60,6 +61,13 @@ def parse(name: str) -> FileName | None:
     if slot is not None:
         return FileName(writer, int(epoch), slot=int(slot))
     return FileName(writer, int(epoch), first=int(first), last=int(last))
+
+
+def temporary(name: str) -> tuple[str, int] | None:
+    """Whose temporary file it is: the writer and its epoch; None for any other name."""
+    found = _TEMPORARY.fullmatch(name)
+    file = None if found is None else parse(found[1])
+    return None if found is None or file is None else (file.writer, int(found[2]))
 
 
 def encode_writer(writer: str) -> str:

@@ -8,12 +8,17 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from tidemark._errors import TidemarkError
-from tidemark._marks.checks import files_position, gone_back, no_position, not_written
+from tidemark._marks.checks import (
+    files_position,
+    gone_back,
+    no_position,
+    not_written,
+    valid_position,
+)
 from tidemark._marks.life import Life
 from tidemark._marks.mark import Kind, Mark
 from tidemark._marks.position import (
     FilesPosition,
-    InvalidPositionError,
     KafkaPosition,
     MismatchError,
     Position,
@@ -190,11 +195,7 @@ class MarkWriter:
             position = self._flush()
         if position is None or files is not None:
             raise no_position(position, "either position or files, or the writer's flush")
-        try:
-            encode_position(position)
-        except (InvalidPositionError, KeyError, AttributeError, TypeError) as problem:
-            raise no_position(position, "a position with valid values") from problem
-        return position
+        return valid_position(position)
 
     def _at_end(self) -> Position | None:
         if self._flush is not None:
@@ -237,6 +238,7 @@ class MarkWriter:
             ) from problem
         except OSError as problem:
             self._said(time, position)
+            self._require_unfenced()
             raise not_written(self.name, self._life.folder.path, problem) from problem
         self._said(time, position)
         self._require_unfenced()
