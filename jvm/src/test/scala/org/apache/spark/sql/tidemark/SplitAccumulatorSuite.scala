@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark
 
+import scala.util.chaining._
+
 import io.tidemark.TidemarkException
 import io.tidemark.core.splits.{MaxEventTimes, SplitNameTable}
 
@@ -61,6 +63,18 @@ class SplitAccumulatorSuite extends AnyFunSuite {
     // The names are too long only together with those of other tasks.
     driver.merge(task(named("efgh")))
     intercept[TidemarkException](driver.whole("time"))
+  }
+
+  test("times that have been read do not change when one more task ends, and tasks do not change each other") {
+    def named(name: String) = MaxEventTimes.whole(1L).copy().tap(_.note(SplitNameTable.encode(Seq(Some(name))), 7L))
+    val driver = new SplitAccumulator(100)
+    val tasks = Seq("a", "b", "c", "d").map(name => task(named(name)))
+    tasks.take(3).foreach(driver.merge)
+    val read = driver.whole("time")
+    val copy = driver.copy()
+    driver.merge(tasks.last)
+    assert((read.size, driver.whole("time").size, copy.value.size) === ((4, 5, 4)))
+    assert(tasks.forall(_.value.size == 2))
   }
 
   private def task(times: MaxEventTimes): SplitAccumulator = {
