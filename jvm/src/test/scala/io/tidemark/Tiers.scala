@@ -27,10 +27,8 @@ object Tiers {
       "windows of a union of a stream with itself",
       "flatMapGroupsWithState",
       "mapGroupsWithState"),
-    "StockRunsSuite" -> Seq("windows in append mode with Trigger.AvailableNow"),
-    "EqualWatermarksJoinSuite" -> Seq(
-      "two streams joined by a time range (left_outer)",
-      "two streams joined by windows (left_semi) match stock Spark, in append mode"),
+    "StockRunsSuite" -> Nil,
+    "EqualWatermarksJoinSuite" -> Seq("two streams joined by a time range (left_outer)"),
     "OneWatermarkJoinSuite" -> Nil,
     "StockOddTimesSuite" -> Nil,
     "StockRocksDbSuite" -> Nil,
@@ -38,10 +36,8 @@ object Tiers {
     "JoinOracleSuite" -> Nil,
     "StateStoresSuite" -> Nil,
     // Operators, one after the other.
-    "ChainsSuite" -> Seq(
-      "a union of aggregations",
-      "a full outer join of two deduplicated streams",
-      "windows by a carried time match"),
+    // Restarts and the suite of unions have a union of aggregations too.
+    "ChainsSuite" -> Seq("a full outer join of two deduplicated streams", "windows by a carried time match"),
     "MarkedColumnsSuite" -> Seq(
       "outer join matches stock Spark with mapped rows",
       "inner join with a mapped side",
@@ -55,15 +51,31 @@ object Tiers {
         "several overlapping windows",
         "while deduplication has rows in state",
         "an AvailableNow query ends"),
-    "StatelessOperatorsSuite" ->
-      Seq("sliding windows of one time", "a union of windows and window_time"),
+    "StatelessOperatorsSuite" -> Seq("a union of windows and window_time"),
+    "DueWindowsSuite" -> Seq(
+      "neither a state scan",
+      "the plan shows",
+      "hourly windows",
+      "overlapping windows",
+      "windows of windows",
+      "windows after deduplication"),
+    "SeveralTimesInsideSuite" -> Seq(
+      "for struct(t, u) with u before t",
+      "for struct(u, t) with t before u",
+      "a nested struct",
+      "a null beside",
+      "carries both, with t first",
+      "with t first, by u",
+      "with u first, by t"),
     "RedefinitionSuite" -> Seq("after a join", "two watermarks on one stream"),
     "GroupStatesSuite" -> Seq("for late rows, timeouts and reads", "timers of transformWithState do not wait"),
     // Restarts and kills.
     "RestartSuite" -> Seq(
       "the watermark of each input survives",
-      "restarting before every step",
-      "gives the same result in an aggregation by a carried column",
+      "restarting before every step changes no batch of a union",
+      "restarting before every step changes no batch of an outer join",
+      "restarting before every step changes no batch of a query with splits",
+      "a no-data batch gives the same result in an aggregation by a carried column",
       "a batch with data gives the same result in a query with splits",
       "a batch with data that the sink skips still takes effect in a union of aggregations",
       "while its entry was written",
@@ -90,6 +102,7 @@ object Tiers {
     "KafkaSplitsSuite" -> Seq("known before their first row", "becomes idle", "is never idle"),
     "SplitCostSuite" -> Seq("generated code around it", "no Spark job"),
     "SilenceChangesSuite" -> Seq("for the first time", "while Spark alone ran"),
+    "PauseOfAllSuite" -> Seq("on_return=hold", "after a kill", "a union advances", "a device without rows"),
     "SilenceRunAgainSuite" -> Seq("in which a split became idle"),
     // Edges.
     "LateRowsOfAggregationsSuite" -> Seq("before it aggregates them"),

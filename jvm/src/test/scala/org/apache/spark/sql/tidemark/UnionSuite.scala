@@ -28,23 +28,25 @@ class UnionSuite extends RecordedRuns {
       CheckNewAnswer(("slow", "10:00", 1L)))
   }
 
-  /** A row a minute on a fast stream and on one that is half an hour behind, counted apart: the step in which each
-    * row of the fast stream's result comes out, and how many rows its state had at most.
+  private val behind = 10
+
+  /** Runs a fast stream that has a row every three minutes, and one that is half an hour behind, counted apart. Returns the
+    * step in which each row of the fast stream's result is emitted, and how many rows its state had at most.
     */
   private def fastStream(withSlow: Boolean): (Map[String, Int], Long) = {
     val (fast, a) = timed("fast", "0 seconds")
     val (slow, b) = timed("slow", "0 seconds")
-    def minute(number: Int) = new Timestamp(millis("10:00") + number * 60000L)
+    def time(step: Int) = new Timestamp(millis("10:00") + step * 3 * 60000L)
     // With the id among its keys, the fast stream's state is the larger one.
     val ahead = a.groupBy(window($"fast", "5 minutes").as("w"), $"id")
       .count()
       .select(lit("fast"), date_format($"w.start", "HH:mm"), $"id")
-    val behind = counts(b, "slow")
+    val late = counts(b, "slow")
     val batches = record(
       "append",
-      if (withSlow) ahead.union(behind) else ahead,
-      Seq.tabulate(40) { step => () =>
-        { fast.addData(step -> minute(step)); slow.addData(step -> minute(step - 30)); () }
+      if (withSlow) ahead.union(late) else ahead,
+      Seq.tabulate(16) { step => () =>
+        { fast.addData(step -> time(step)); slow.addData(step -> time(step - behind)); () }
       })
     (firstSteps(batches).filter(_._1.startsWith("[fast")), batches.map(_.operators.head.rows).max)
   }
@@ -60,8 +62,8 @@ class UnionSuite extends RecordedRuns {
       assert(state === aloneState)
       val (stockSteps, stockState) = stock(fastStream(withSlow = true))
       assert(stockSteps.nonEmpty && stockSteps.size < aloneSteps.size)
-      for ((row, step) <- stockSteps) assert(step === aloneSteps(row) + 30, row)
-      assert(stockState > 30 && state < 10)
+      for ((row, step) <- stockSteps) assert(step === aloneSteps(row) + behind, row)
+      assert(stockState > behind && state < 5)
     }
   }
 
