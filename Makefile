@@ -54,7 +54,7 @@ demo: $(INSTALLED) ## The demo on real input: a night of flights and weather, on
 .PHONY: test
 test: $(VENV_READY) ## Before a commit: each rule, each operator, restarts, silence, Spark's two main suites, Python
 	@rm -f target/minutes-$@.txt
-	build/timed $@ Scala $(SBT) jars "spark42/tier test"
+	build/timed $@ Scala $(SBT) jarsAndTests "spark42/tier test"
 	@$(TAKE_JARS)
 	@$(MAKE) --no-print-directory $(INSTALLED)
 	build/timed $@ Python $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not more" --at-least 450

@@ -39,7 +39,9 @@ lazy val tidemark = project
   .aggregate(core, bench)
   .settings(publish / skip := true, Compile / sources := Nil, Test / sources := Nil)
 
-addCommandAlias("jars", engines.each("package"))
+// Side by side: one compiler keeps one processor busy.
+addCommandAlias("jars", engines.all("package"))
+addCommandAlias("jarsAndTests", s"${engines.all("package")} core/Test/compile spark42/Test/compile")
 addCommandAlias("publishAll", engines.each("publish"))
 addCommandAlias("publishAllSigned", engines.each("publishSigned"))
 // One after the other: the projects share their sources.

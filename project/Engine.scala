@@ -6,8 +6,11 @@ import sbt.Keys._
 final class Engine(val componentProjects: Seq[Project]) extends CompositeProject {
   def references: Seq[ProjectReference] = componentProjects.map(project => LocalProject(project.id))
 
-  /** A command line that does the task in each of them. */
+  /** A command line that does the task in each of them, one after the other. */
   def each(task: String): String = componentProjects.map(project => s"${project.id}/$task").mkString("; ")
+
+  /** A command line that does the task in all of them side by side. */
+  def all(task: String): String = componentProjects.map(project => s"${project.id}/$task").mkString("all ", " ", "")
 }
 
 /** How the engine is built against one Spark minor. */
