@@ -1,4 +1,3 @@
-import Fail.fail
 import sbt._
 import sbt.Keys._
 
@@ -32,14 +31,7 @@ object KafkaJars {
     libraryDependencies ++= broker.map(_ % Broker) ++ connector.map(module => (module % Connector).intransitive()),
     kafkaJars := {
       val resolved = update.value
-      copy(resolved, Broker, target.value / "broker")
-      copy(resolved, Connector, target.value / "connector")
+      CopyJars(resolved, Broker, target.value / "broker")
+      CopyJars(resolved, Connector, target.value / "connector")
     })
-
-  private def copy(resolved: UpdateReport, from: Configuration, to: File): Unit = {
-    val jars = resolved.select(configurationFilter(from.name), moduleFilter(), artifactFilter(extension = "jar"))
-    if (jars.isEmpty) fail(s"No jar of ${from.name} was resolved.")
-    IO.delete(to)
-    val _ = IO.copy(jars.map(jar => jar -> to / jar.getName))
-  }
 }

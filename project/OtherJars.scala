@@ -1,4 +1,3 @@
-import Fail.fail
 import sbt._
 import sbt.Keys._
 
@@ -23,11 +22,5 @@ object OtherJars {
   val settings: Seq[Setting[_]] = Seq(
     ivyConfigurations += Others,
     libraryDependencies ++= jars.map(module => (module % Others).intransitive()),
-    otherJars := {
-      val found =
-        update.value.select(configurationFilter(Others.name), moduleFilter(), artifactFilter(extension = "jar"))
-      if (found.isEmpty) fail("No jar of Delta or Iceberg was resolved.")
-      IO.delete(target.value / "jars")
-      val _ = IO.copy(found.map(jar => jar -> target.value / "jars" / jar.getName))
-    })
+    otherJars := CopyJars(update.value, Others, target.value / "jars"))
 }
