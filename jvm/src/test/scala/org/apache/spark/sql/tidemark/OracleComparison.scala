@@ -19,6 +19,16 @@ trait OracleComparison extends KeyedWatermarkTest {
       .set(SQLConf.SHUFFLE_PARTITIONS.key, "1")
       .set("spark.sql.extensions", s"io.tidemark.TidemarkExtension,${classOf[PythonMaps].getName}")
 
+  /** Removes Hadoop's thousand defaults, which are the same in its code. Each stateful operator broadcasts all settings in each
+    * batch, and Hadoop compresses the name of the file that a setting came from: a third of the time of the query's thread.
+    * Hadoop reads its defaults again when one of its modules is loaded, so each case removes them.
+    */
+  private def removeHadoopDefaults(): Unit = {
+    val settings = spark.sparkContext.hadoopConfiguration
+    settings.clear()
+    for ((key, value) <- spark.sparkContext.getConf.getAllWithPrefix("spark.hadoop.")) settings.set(key, value)
+  }
+
   /** What differs, in words; `None` where both have the same in every step. A batch that emits nothing and drops nothing
     * is as good as none: the oracle runs one whenever a watermark has advanced.
     */
@@ -37,6 +47,7 @@ trait OracleComparison extends KeyedWatermarkTest {
   /** What comes of each step of a case. */
   protected def engine(one: Case): Seq[Option[Oracle.Batch]] = {
     var result = Seq.empty[Option[Oracle.Batch]]
+    removeHadoopDefaults()
     withTempDir { checkpoint =>
       val driver = new Driver(one.query, checkpoint)
       try result = one.steps.map(driver.take)
