@@ -11,8 +11,8 @@ import org.apache.spark.unsafe.types.UTF8String
 /** The largest event time of each split whose key is a longer text or a row.
   *
   * A hash table with open addressing, at most half full. A key's hash, the place of its bytes, and its time lie side by
-  * side. Keys are kept in whole words, the size first. Rows wait in a queue as in [[LongKeyMaxima]], and the rows of one
-  * split that follow one another are one look-up.
+  * side. Keys are kept in whole words, the size first. The rows of one split that follow one another are one look-up. With
+  * many splits, rows wait in a queue as in [[LongKeyMaxima]].
   */
 private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String) {
   import BytesKeyMaxima._
@@ -32,6 +32,8 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
   private var keysLength = 1
   private var pairs = new Array[Long](2 * FewestPlaces)
   private var count = 0
+  // Where the last row's split is in `pairs`; -1 if that is unknown.
+  private var last = -1
 
   def isEmpty: Boolean = count == 0 && queued == 0
 
@@ -42,15 +44,25 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
     val words = KeyBytes.words(size)
     if (queueLength + words.toLong > queue.length) queue = grown(queue, queueLength + words.toLong)
     KeyBytes.write(base, at, size, queue, queueLength)
-    if (isLast(words)) waiting(queued - 1) = math.max(waiting(queued - 1), millis)
+    if (count < FewSplits) noteNow(words, millis)
+    else if (isLast(words)) waiting(queued - 1) = math.max(waiting(queued - 1), millis)
     else {
-      if (count < FewSplits && queued > 0 || queued == waiting.length || queueLength > QueuedWords) enter(words)
+      if (queued == waiting.length || queueLength > QueuedWords) enter(words)
       waiting(queued) = pair(KeyedHash.of(queue, queueLength, queueLength + words).toInt, words)
       waiting(queued + 1) = millis
       queued += 2
       queueLength += words
     }
   }
+
+  /** Nothing is queued, and the key is where the queue begins. */
+  private def noteNow(words: Int, millis: Long): Unit =
+    if (last >= 0 && same(keys, lower(pairs(last)), queue, 0, words)) {
+      if (millis > pairs(last + 1)) pairs(last + 1) = millis
+    } else {
+      take(0, words, KeyedHash.of(queue, 0, words).toInt, millis)
+      limits.requireAllowed(count, column)
+    }
 
   /** Whether the key behind the queue is that of the last queued row. */
   private def isLast(words: Int): Boolean = queued > 0 && lower(waiting(queued - 2)) == words &&
@@ -84,7 +96,7 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
   }
 
   private def drain(): Unit = {
-    if (queued > 2) fetch()
+    fetch()
     var from = 0
     var next = 0
     while (next < queued) {
@@ -106,12 +118,14 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
       // The first word has the size, so no key is the begin of another.
       if (upper(pairs(place)) == hash && same(keys, lower(pairs(place)), queue, from, words)) {
         if (millis > pairs(place + 1)) pairs(place + 1) = millis
+        last = place
         return
       }
       place = place + 2 & mask
     }
     pairs(place) = pair(hash, add(from, words))
     pairs(place + 1) = millis
+    last = place
     count += 1
     if (4 * count > pairs.length) grow()
   }
@@ -132,6 +146,7 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
 
   private def grow(): Unit = {
     val before = pairs
+    last = -1
     pairs = new Array[Long](Math.multiplyExact(before.length, 2))
     val mask = pairs.length - 1
     var from = 0
