@@ -2,8 +2,8 @@ package io.tidemark.core.splits
 
 import java.util.Arrays
 
-/** What a version of an origin's splits has otherwise than the version that was made from it: a few splits, each with its
-  * clock, its last active time and its state. It takes 21 bytes a split.
+/** How a version of an origin's splits differs from the next version: a few splits, each with the clock, the last active
+  * time and the state that it has in this version. It takes 21 bytes a split.
   *
   * @param splits how many splits the version has. Later splits are not noted, because it does not have them
   * @param expected how many splits may be noted; more are allowed

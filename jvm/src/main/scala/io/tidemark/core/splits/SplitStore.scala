@@ -10,7 +10,7 @@ private[splits] final class SplitStore(val names: SplitNameTable, val clocks: Co
   def copy(isFrozen: Boolean): SplitStore = new SplitStore(names.sharing(), clocks.copy(), isFrozen)
 
   /** Changes these splits to those of another version, and returns the way back.
-    * @param way what that version has otherwise; @param to its totals
+    * @param way how that version differs; @param to its totals
     */
   def follow(way: SplitJournal, to: Coalescer.Totals): SplitJournal = {
     val back = new SplitJournal(clocks.size, way.size + math.max(0, clocks.size - to.size))

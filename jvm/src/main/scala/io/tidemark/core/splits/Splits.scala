@@ -5,15 +5,16 @@ import scala.annotation.tailrec
 import io.tidemark.core.Watermark
 import io.tidemark.core.bytes.ByteWriter
 
-/** The splits of one origin, each with its name, its clock and its last active time. A value: it always says the same.
+/** The splits of one origin, each with its name, its clock and its last active time. What one says never
+  * changes, so it is a value.
   *
   * The [[Coalescer]] knows which splits are idle and what the watermark is. Here splits have names.
   *
   * Versions of the same splits share one [[SplitStore]], so that a batch costs what has changed in it. The newest version
-  * is in the store. An older one has a journal of what it has otherwise, and the version to which the journal belongs.
-  * Reading an older one changes the store back, and leaves a journal in the other direction. So any version may be read
-  * and changed at any time, and the newest one costs nothing extra. An old version keeps the journals of all changes since
-  * then in memory, so nothing should hold one for longer than a batch.
+  * is in the store. An older one has a journal of how it differs from the next version. Reading an older one changes the
+  * store back, and leaves a journal in the other direction. So any version may be read and changed at any time, and the
+  * newest one costs nothing extra. An old version keeps the journals of all changes since then in memory, so nothing should
+  * hold one for longer than a batch.
   *
   * Versions belong to one thread. Other threads call [[detached]], and nothing else.
   */
@@ -273,7 +274,7 @@ object Splits {
   private[core] def of(names: SplitNameTable, clocks: Coalescer): Splits =
     new Splits(new SplitStore(names, clocks, isFrozen = false), clocks.totals, null)
 
-  /** Leads from a version to another one. The journal has what the first one has otherwise. */
+  /** Leads from a version to another one. The journal says how the first one differs. */
   private final class Way(val to: Splits, val journal: SplitJournal)
 
   private def watermarkOf(millis: Long, idle: Boolean): Watermark = {
