@@ -70,8 +70,10 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
       val plan = rows.asInstanceOf[classic.Dataset[_]].queryExecution.logical.transform {
         case source: StreamingRelationV2 =>
           source.copy(output = source.output.map { column =>
+            // Never null, as in other inputs. Up to Spark 4.2 a union has the nullability of those inputs that have rows in a
+            // batch, and then a restart refuses the state of an operator above it.
             val mark = new MetadataBuilder().putLong(EventTimeWatermark.delayKey, 0L).build()
-            if (column.dataType == TimestampType) column.withMetadata(mark) else column
+            if (column.dataType == TimestampType) column.withMetadata(mark).withNullability(false) else column
           })
       }
       built(classic.Dataset.ofRows(session, plan), $"_1", lit(1L), Seq($"_2"))
