@@ -19,6 +19,8 @@ from tidemark import (
     SinkPosition,
     TidemarkError,
 )
+from tidemark._marks.files import Folder
+from tidemark._marks.life import Life
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
@@ -282,3 +284,35 @@ def test_a_cut_is_compared_as_in_pravega() -> None:
     for other in (DeltaPosition("y", 5), SinkPosition(5)):
         with pytest.raises(TidemarkError, match="MARK_POSITION_MISMATCH"):
             Cut(DeltaPosition("x", 5)).compare(other)
+
+
+def test_a_writer_that_says_it_is_alive_is_waited_for(tmp_path: Path) -> None:
+    minute, now = 60_000, [0]
+    log = Marks(tmp_path, clock=lambda: now[0], idle_after=timedelta(minutes=5))
+    behind, ahead = log.writer("behind"), log.writer("ahead")
+    behind.note_time(1, NumberPosition(1))
+    for passed in range(12):
+        now[0] = passed * minute
+        behind.alive()
+        ahead.note_time(10 + passed, NumberPosition(10 + passed))
+        assert lower(log) == 1
+
+
+def test_the_cut_has_the_rows_of_a_writer_that_ended_without_a_time(tmp_path: Path) -> None:
+    log = Marks(tmp_path)
+    silent = log.writer("silent")
+    silent.end(KafkaPosition({"orders": {0: 500}}))
+    log.writer("eu").note_time(10, KafkaPosition({"orders": {0: 300}}))
+    found = log.watermark()
+    assert found is not None
+    assert found.cut.kafka_offsets == log.cut_at(10).kafka_offsets
+
+
+def test_a_mark_written_after_a_later_life_began_is_refused(tmp_path: Path) -> None:
+    log = Marks(tmp_path)
+    before = log.writer("eu")
+    before.note_time(1, NumberPosition(1))
+    # It has claimed its epoch and read the past, and has written nothing yet.
+    Life.begin(Folder(str(tmp_path)), "eu", before.epoch + 1)
+    with pytest.raises(TidemarkError, match="MARK_WRITER_FENCED"):
+        before.note_time(2, NumberPosition(2))

@@ -73,6 +73,12 @@ class Aggregation:
         usable = history.usable
         notes = [at for at in history.notes if at < usable]
         if not notes:
+            if history.is_done and usable and history.writer not in self._fed:
+                # It has ended without a time. The rows before its end belong into the cut.
+                position = history.position(usable - 1)
+                self._require_kind(history.writer, position)
+                self._stream.leave(position)
+                self._fed[history.writer] = ()
             return False
         last = usable - 1 if history.is_done else notes[-1]
         news = (history.marks[usable - 1].place, history.marks[notes[-1]].place, history.is_done)
@@ -83,6 +89,8 @@ class Aggregation:
         self._require_kind(history.writer, position)
         if time is not None:
             self._stream.note(history.writer, time, position)
+            # Whatever it has said, it was not silent: its time begins to run out anew.
+            self._stream.renew(history.writer)
         if history.is_done:
             self._stream.shutdown(history.writer)
         self._fed[history.writer] = news

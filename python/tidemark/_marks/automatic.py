@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from tidemark._errors import TidemarkError
+from tidemark._marks.checks import valid_position
 from tidemark._marks.life import Life
 from tidemark._marks.position import Position
 from tidemark._marks.writer import Flush, MarkWriter
@@ -38,6 +39,7 @@ class AutomaticMarkWriter(MarkWriter):
         self._explicit = False
         self._send = flush
         self._stamping = threading.Lock()
+        self._fenced: TidemarkError | None = None
         # Also when the clock of a new life is behind: the promise binds all lives.
         self._stamp = clock() if self._time is None else max(clock(), self._time + 1)
         self._stopped = threading.Event()
@@ -52,11 +54,18 @@ class AutomaticMarkWriter(MarkWriter):
 
         Times never go back, even if the clock does.
 
+        Raises:
+            TidemarkError: `MARK_WRITER_CLOSED` after `end` or `close`, and `MARK_WRITER_FENCED` once
+                a note has found a later life of the writer.
+
         Example:
             >>> with writer.stamp() as millis:  # doctest: +SKIP
             ...     producer.produce("orders", value, timestamp=millis)
         """
         with self._stamping:
+            self._require_open()
+            if self._fenced is not None:
+                raise self._fenced
             self._stamp = max(self._stamp, self._clock())
             yield self._stamp
 
@@ -71,7 +80,7 @@ class AutomaticMarkWriter(MarkWriter):
             with self._stamping:
                 self._stamp = max(self._stamp, self._clock())
                 time = self._stamp - 1
-            self._add("note", time, self._send())
+            self._add("note", time, valid_position(self._send()))
 
     def __enter__(self) -> AutomaticMarkWriter:
         return self
@@ -106,6 +115,7 @@ class AutomaticMarkWriter(MarkWriter):
             except TidemarkError as problem:
                 _log.warning("%s", problem)
                 if problem.code == "MARK_WRITER_FENCED":
+                    self._fenced = problem
                     return
             except Exception:  # noqa: BLE001 - whatever the flush raises: the next one may succeed
                 _log.warning("Writer '%s' could not flush", self.name, exc_info=True)

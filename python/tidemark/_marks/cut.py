@@ -37,7 +37,8 @@ class Cut:
     def kafka_offsets(self) -> str:
         """The offsets as Spark's `endingOffsets` and `startingOffsets` take them, as JSON text.
 
-        Spark wants every partition of a topic: add those that are not named, with -2 (earliest).
+        Spark wants every partition of a topic: add those that are not named, with 0
+        for `endingOffsets` and with -2 (earliest) for `startingOffsets`.
 
         Raises:
             TidemarkError: `MARK_POSITION_MISMATCH` for a cut of something else.

@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 from tidemark._errors import TidemarkError
 
 _CHUNK = 1 << 20
+# In a shared folder, somebody may have put a link at the temporary name.
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 class Folder:
@@ -49,7 +51,7 @@ class Folder:
     def write(self, name: str, data: bytes, epoch: int) -> None:
         """Makes or replaces a file, durably. No two lives of a writer have one temporary file."""
         temporary = self._at(f".{name}.{epoch}.tmp")
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, 0o644)
         try:
             rest = memoryview(data)
             while rest:

@@ -80,6 +80,8 @@ class Life:
         while (epoch := max(_latest_epoch(folder, writer) + 1, epoch)) <= MOST:
             claim = FileName(writer, epoch, slot=0)
             if not folder.claim(claim.text):
+                # On some file systems a name may be taken and not be listed yet.
+                epoch += 1
                 continue
             # Read after the claim: a life that begins now either sees this one or is seen.
             past = _past(folder, writer, claim)
@@ -96,7 +98,7 @@ class Life:
         )
 
     def is_fenced(self) -> bool:
-        """Whether a later life has removed this one's files, or began just before its first mark."""
+        """Whether a later life has begun, as far as this one has seen, or has removed its files."""
         return self._is_overtaken or not self.folder.has(self._live(self._slot))
 
     def add(self, mark: Mark) -> None:
@@ -119,7 +121,8 @@ class Life:
         if not self._is_written:
             self._is_written = True
             self._remove_past()
-            self._is_overtaken = _latest_epoch(self.folder, self.writer) > self.epoch
+        # A later life reads the past after it has claimed its epoch. So either it reads this mark, or it is seen here.
+        self._is_overtaken = _latest_epoch(self.folder, self.writer) > self.epoch
 
     def purge(self, before_millis: int) -> None:
         """Removes sealed files whose marks were all written before a time, oldest first."""
@@ -162,16 +165,30 @@ def purge(folder: Folder, writer: str, before_millis: int, *, with_live: bool) -
         How many files were removed.
     """
     removed = 0
-    for name in sorted(_own(folder, writer), key=_age):
+    names = sorted(_own(folder, writer), key=_age)
+    for name in names if with_live else names[: _needed(folder, names)]:
         if name.slot is not None and not with_live:
             continue
         written = [mark.written_millis for mark, _ in read_lines(folder, name)]
+        if name.slot is None and not written:
+            # It is damaged, and readers of files must see that.
+            break
         # A life that has written nothing is as old as its epoch.
         if max(written, default=name.epoch) >= before_millis:
             break
         folder.remove(name.text)
         removed += 1
     return removed
+
+
+def _needed(folder: Folder, names: list[FileName]) -> int:
+    """The first file that stays whatever its age: a writer's last time and position bind all its lives."""
+    marks: list[Mark] = []
+    for at in reversed(range(len(names))):
+        marks += [mark for mark, _ in read_lines(folder, names[at])]
+        if _says_all(marks):
+            return at
+    return 0
 
 
 def _age(name: FileName) -> tuple[int, int, int]:

@@ -84,6 +84,14 @@ class StreamMarks(Generic[P]):
         self._writers[writer] = _Writer(time_millis, position, behind_since=since)
         return True
 
+    def renew(self, writer: str) -> None:
+        """The writer has spoken: it is tracked from the next call that finds it behind."""
+        self._writers[writer] = replace(self._writers[writer], behind_since=None)
+
+    def leave(self, position: P) -> None:
+        """A writer that never noted a time has ended here: the next cut is not before that."""
+        self._left.append(position)
+
     def shutdown(self, writer: str) -> None:
         """The writer has ended: it counts while it participates, and is dropped afterwards."""
         known = self._writers.get(writer)

@@ -93,13 +93,7 @@ class MarkWriter:
                 `MARK_WRITER_CLOSED`; `MARK_AUTOMATIC` for a writer with `automatic`;
                 `INVALID_OPTION` for what is no time or position.
         """
-        if not self._explicit:
-            raise TidemarkError(
-                "MARK_AUTOMATIC",
-                f"Writer '{self.name}' notes its times automatically, so no time can be given",
-                "calling stamp() for each row, or by opening the writer without automatic",
-                writer=self.name,
-            )
+        self._require_explicit()
         millis = millis_up_to(time)
         largest = None if max_time is None else millis_up_to(max_time)
         with self._lock:
@@ -119,6 +113,8 @@ class MarkWriter:
         Raises:
             TidemarkError: As `note_time`, without `MARK_GOES_BACK`.
         """
+        if time is not None:
+            self._require_explicit()
         millis = None if time is None else millis_up_to(time)
         position = files_position(files)
         with self._lock:
@@ -188,18 +184,27 @@ class MarkWriter:
         else:
             self.close()
 
+    def _require_explicit(self) -> None:
+        if not self._explicit:
+            raise TidemarkError(
+                "MARK_AUTOMATIC",
+                f"Writer '{self.name}' notes its times automatically, so no time can be given",
+                "calling stamp() for each row, or by opening the writer without automatic",
+                writer=self.name,
+            )
+
     def _where(self, position: Position | None, files: Iterable[str] | None) -> Position:
         if files is not None and position is None:
             return files_position(files)
         if position is None and self._flush is not None:
-            position = self._flush()
+            position = valid_position(self._flush())
         if position is None or files is not None:
             raise no_position(position, "either position or files, or the writer's flush")
         return valid_position(position)
 
     def _at_end(self) -> Position | None:
         if self._flush is not None:
-            return self._flush()
+            return valid_position(self._flush())
         return files_position(()) if isinstance(self._position, FilesPosition) else self._position
 
     def _add(
