@@ -67,7 +67,8 @@ def offsets_at(
 
     Only rows that reach the watermark count: not those that a filter below it drops, and not those
     further ahead than `max_ahead`. A batch that ran without Tidemark, or before the watermark had
-    its key, may have read any row: `"before"` never answers past one that the log shows.
+    its key, may have read any row: `"before"` never answers past one that the log shows. Once the
+    entries before it are deleted, the log no longer shows it.
 
     Args:
         checkpoint: The query's `checkpointLocation`, as Spark (on Connect: the server) finds it.

@@ -74,6 +74,11 @@ class CutSearchSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(all.complete(millis(60)) === Right(6))
   }
 
+  test("before does not answer past batches that lack the input, however early the later ones are") {
+    val all = new CutSearch(IndexedSeq(0L, 1L, 2L), batch => Option.when(batch > 0)(Reached(None, Some(5L))))
+    assert(all.before(millis(100)) === Left(Forgotten(0, Some(Long.MaxValue))))
+  }
+
   test("several inputs have reached the earliest watermark and the latest event time of all") {
     def at(millis: Long, delay: Long) = {
       val times = MaxEventTimes.whole(millis)

@@ -22,12 +22,11 @@ final class CutSearch(batches: IndexedSeq[Long], read: Long => Option[CutSearch.
   /** The last batch that has read no row later than `timeMicros`. Batches without an entry may have read any row. */
   def before(timeMicros: Long): Either[Missing, Long] = {
     val known = batches.indices.drop(1).find(at => batches(at) != batches(at - 1) + 1).fold(batches)(batches.take)
-    val later = new CutSearch(known, read).first(!read(_).exists(_.isBefore(timeMicros)))
-    later match {
-      case None => Right(known.last)
-      case Some(0) => Left(Forgotten(known.head, read(known.head).flatMap(_.latestMillis)))
-      case Some(found) => Right(known(found - 1))
-    }
+    // If the first batch is known to be before the time, all batches after it have the input, and their times only advance.
+    if (!read(known.head).exists(_.isBefore(timeMicros)))
+      Left(Forgotten(known.head, read(known.head).fold[Option[Long]](Some(Long.MaxValue))(_.latestMillis)))
+    else Right(new CutSearch(known, read).first(!read(_).exists(_.isBefore(timeMicros))).fold(known.last)(at =>
+      known(at - 1)))
   }
 
   /** The index of the first batch for which `isPast` is true, as it is for all batches after it. */

@@ -107,6 +107,22 @@ class OffsetsTableSuite extends RecordedRuns {
     }
   }
 
+  test("an entry that is empty, or of a batch that has been run again without Tidemark, does not count") {
+    withRun { (_, checkpoint) =>
+      val entries = new File(checkpoint, "tidemark").list().toSeq.flatMap(_.toLongOption)
+      // Spark's log now says that batch 1 began at another time.
+      val offsets = new File(checkpoint, "offsets/1").toPath
+      Files.writeString(
+        offsets,
+        Files.readString(offsets).replaceFirst("\"batchTimestampMs\":\\d+", "\"batchTimestampMs\":1"))
+      new File(checkpoint, "offsets/.1.crc").delete()
+      assert(filesAt(checkpoint, "10:10", "complete") === Seq("0.json", "1.json", "2.json"))
+      Files.write(new File(checkpoint, s"tidemark/${entries.max}").toPath, Array.emptyByteArray)
+      new File(checkpoint, s"tidemark/.${entries.max}.crc").delete()
+      assert(filesAt(checkpoint, "10:10", "complete") === Seq("0.json", "1.json", "2.json"))
+    }
+  }
+
   test("a folder without a log, and arguments of the wrong kind, are refused by name") {
     withTempDir { empty => assert(refusal(empty, "10:00").getCondition === "TIDEMARK.NO_LOG") }
     withRun { (_, checkpoint) =>

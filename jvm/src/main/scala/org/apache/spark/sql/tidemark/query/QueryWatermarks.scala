@@ -39,6 +39,7 @@ private[tidemark] final class QueryWatermarks(
     extends Logging {
 
   private val clockOnly = new ClockOnlyBatches(origins.rules)
+  private val hasIdleTimes = origins.all.exists(_.rules.idleAfterMillis.nonEmpty)
 
   // The memory after the last batch that has ended.
   private var entry = first
@@ -188,7 +189,8 @@ private[tidemark] final class QueryWatermarks(
     val after = observe(batch, endMillis, seen)
     requireFewSplits(after)
     clockOnly.batchTook(math.max(0L, endMillis - batch.start.millis - downtime))
-    val missed = resumed.missedIn(id, entry.endMillis, endMillis)
+    // Without an idle time nothing is ever silent. Then it would only make each entry have all splits.
+    val missed = if (hasIdleTimes) resumed.missedIn(id, entry.endMillis, endMillis) else 0L
     entry = if (missed > 0) after.notListening(missed) else after
     log.write(entry)
     ended = Some(batch.copy(plan = None))

@@ -22,6 +22,7 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
 
   private val checkpoint = new Path(location)
   private val conf = session.sessionState.newHadoopConf()
+  private lazy val offsets = new OffsetSeqLog(session, new Path(checkpoint, "offsets").toString)
 
   /** A row for each source, in the schema of [[OffsetsTable]].
     * @throws TidemarkException `NO_CUT` if the log does not tell, `NO_LOG` if there is none
@@ -34,11 +35,14 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
   private def batch(): Long = {
     val listing = LogTable.listing(location, conf)
     val reader = new EntryReader(new EntryFiles(checkpoint, conf), listing)
-    val last = committed.lastOption.getOrElse(-1L)
-    // An entry counts once Spark has committed its batch.
-    val batches = listing.entries.filter(_ <= last).toIndexedSeq
+    val last = batchesIn("commits").lastOption.getOrElse(-1L)
+    // An entry counts once Spark has committed its batch. It is empty if stock Spark has ended a batch that a crash cut short.
+    def isEmpty(batch: Long) = Seq(EntryFiles.Whole, EntryFiles.Changes).forall(listing.bytes(batch, _) == 0)
+    val batches = listing.entries.filter(batch => batch <= last && !isEmpty(batch)).toIndexedSeq
     if (batches.isEmpty) throw new TidemarkException(TidemarkError.NoLog(location))
-    def entry(batch: Long) = reader.read(batch).map(_.entry)
+    // An entry with another time is stale: stock Spark has run its batch again after the checkpoint was set back.
+    def entry(batch: Long) = reader.read(batch).map(_.entry).filter(entry =>
+      offsets.offsetSeqMetadataForBatchId(batch).forall(_.batchTimestampMs == entry.timestampMillis))
     requireKey(entry(batches.last))
     val search =
       new CutSearch(batches, batch => entry(batch).flatMap(at => CutSearch.Reached.of(inputs(at).values.toSeq)))
@@ -80,8 +84,6 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
   private def refuse(reason: String): Nothing =
     throw new TidemarkException(TidemarkError.NoCut(location, showMicros(asked.micros), reason))
 
-  private def committed: Seq[Long] = batchesIn("commits")
-
   private def batchesIn(folder: String): Seq[Long] = {
     val path = new Path(checkpoint, folder)
     val fs = path.getFileSystem(conf)
@@ -90,7 +92,6 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
   }
 
   private def sourcesOf(batch: Long): Seq[InternalRow] = {
-    val offsets = new OffsetSeqLog(session, new Path(checkpoint, "offsets").toString)
     def of(one: Long) = offsets.get(one).fold(Map.empty[String, String])(BatchOffsets.of(_).collect {
       case (source, Some(offset)) => source -> offset.json
     }.toMap)
