@@ -92,7 +92,7 @@ PREPARED: dict[str, Callable[[SparkSession, Feeds, Path], dict[str, Any]]] = {
 
 
 def test_every_guide_is_run_or_has_its_own_tests() -> None:
-    assert {page.stem for page in GUIDES} - PREPARED.keys() == {"kafka-job"}
+    assert {page.stem for page in GUIDES} - PREPARED.keys() == {"backfill", "kafka-job"}
 
 
 @pytest.mark.classic
