@@ -289,22 +289,24 @@ object SplitNameTable {
   private val ReadsAsNull = "\"*null\"*".r.pattern
 
   private[core] def hash(name: Array[Byte], from: Int, until: Int): Int = {
-    val hash = new KeyedHash
-    var at = from
-    while (until - at >= 8) {
-      hash.add(words.get(name, at): Long)
-      at += 8
+    val whole = (until - from) / 8
+    val message = new Array[Long](whole + 1)
+    var word = 0
+    while (word < whole) {
+      message(word) = words.get(name, from + 8 * word): Long
+      word += 1
     }
     // As SipHash has it: what is left over, and the size in the upper bits, so that no name is the begin of another.
     var last = (until - from).toLong << 56
+    var at = from + 8 * whole
     var shift = 0
     while (at < until) {
       last |= (name(at) & 0xffL) << shift
       shift += 8
       at += 1
     }
-    hash.add(last)
-    hash.result().toInt
+    message(whole) = last
+    KeyedHash.of(message, 0, message.length).toInt
   }
 
   // At most half full.

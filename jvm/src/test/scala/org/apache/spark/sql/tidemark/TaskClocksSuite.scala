@@ -164,9 +164,8 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       val known = 16L ^ n
       Array(n.toLong, Math.multiplyHigh(known, multiplier) ^ known * multiplier)
     }
-    for (hashes <- Seq(keys.map(KeyedHash.of(_, 0, 2).toInt), keys.map(key => KeyedHash.of(key(0), key(1)).toInt))) {
-      assert(places(hashes) > 0.7 * many)
-      assert(places(hashes.map(Integer.reverse)) > 0.7 * many)
-    }
+    val hashes = keys.map(KeyedHash.of(_, 0, 2).toInt)
+    assert(places(hashes) > 0.7 * many)
+    assert(places(hashes.map(Integer.reverse)) > 0.7 * many)
   }
 }

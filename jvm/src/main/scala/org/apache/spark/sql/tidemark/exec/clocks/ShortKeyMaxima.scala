@@ -23,6 +23,9 @@ private[tidemark] final class ShortKeyMaxima(limits: ClockLimits, column: String
   // Written only so that the JIT cannot drop the prefetching reads.
   private[tidemark] var fetched = 0L
 
+  // The key that is hashed.
+  private val hashed = new Array[Long](2)
+
   // For each place the two numbers of the key, and the time.
   private var entries = empty(FewestPlaces)
   private var mask = FewestPlaces - 1
@@ -41,7 +44,7 @@ private[tidemark] final class ShortKeyMaxima(limits: ClockLimits, column: String
     }
 
   private def enter(first: Long, second: Long, millis: Long): Unit = {
-    val hash = KeyedHash.of(first, second)
+    val hash = hashOf(first, second)
     if (count < FewSplits) {
       take(first, second, hash, millis)
       limits.requireAllowed(count, column)
@@ -61,12 +64,18 @@ private[tidemark] final class ShortKeyMaxima(limits: ClockLimits, column: String
   /** Calls the function with the two numbers of each split's key, and with its time. */
   def foreach(found: (Long, Long, Long) => Unit): Unit = {
     drain()
-    if (lastMillis != NoTime) take(lastFirst, lastSecond, KeyedHash.of(lastFirst, lastSecond), lastMillis)
+    if (lastMillis != NoTime) take(lastFirst, lastSecond, hashOf(lastFirst, lastSecond), lastMillis)
     var at = 0
     while (at < entries.length) {
       if (entries(at + 2) != NoTime) found(entries(at), entries(at + 1), entries(at + 2))
       at += 3
     }
+  }
+
+  private def hashOf(first: Long, second: Long): Long = {
+    hashed(0) = first
+    hashed(1) = second
+    KeyedHash.of(hashed, 0, 2)
   }
 
   private def drain(): Unit = {
@@ -121,7 +130,7 @@ private[tidemark] final class ShortKeyMaxima(limits: ClockLimits, column: String
     var from = 0
     while (from < before.length) {
       if (before(from + 2) != NoTime) {
-        var place = KeyedHash.of(before(from), before(from + 1)).toInt & mask
+        var place = KeyedHash.of(before, from, from + 2).toInt & mask
         while (entries(3 * place + 2) != NoTime) place = place + 1 & mask
         System.arraycopy(before, from, entries, 3 * place, 3)
       }
