@@ -11,8 +11,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.SparkException
-import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
-import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo, GenericInternalRow}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryListing, EntryReader}
@@ -27,11 +27,10 @@ import org.apache.spark.util.SerializableConfiguration
 object LogTable {
   private val name = "tidemark_log"
 
-  /** What Spark needs to register the function. */
-  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = {
-    val usage = "(checkpoint) - the watermark of each input and split of a streaming query after each batch"
-    (new FunctionIdentifier(name), SqlFunctions.info(getClass, name, usage), table)
-  }
+  val description: SqlFunctions.TableDescription = SqlFunctions.described(
+    getClass,
+    name,
+    "(checkpoint) - the watermark of each input and split of a streaming query after each batch")(table)
 
   val schema: StructType = new StructType()
     .add("batch", LongType, nullable = false)
@@ -45,7 +44,7 @@ object LogTable {
 
   private def table(arguments: Seq[Expression]): LogicalPlan = {
     val checkpoint = arguments match {
-      case Seq(one) if one.foldable && one.dataType == StringType => Option(one.eval()).map(_.toString)
+      case Seq(one) => SqlFunctions.constantText(one)
       case _ => None
     }
     val location = checkpoint.getOrElse {

@@ -4,8 +4,7 @@ import scala.util.Try
 
 import io.tidemark.{TidemarkError, TidemarkException}
 
-import org.apache.spark.sql.catalyst.FunctionIdentifier
-import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, ExpressionInfo}
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.classic.SparkSession
@@ -19,11 +18,10 @@ import org.apache.spark.sql.types.{ArrayType, LongType, StringType, StructType, 
 object OffsetsTable {
   private val name = "tidemark_offsets"
 
-  /** What Spark needs to register the function. */
-  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = {
-    val usage = "(checkpoint, time[, edge[, key]]) - how far a streaming query had read its sources at an event time"
-    (new FunctionIdentifier(name), SqlFunctions.info(getClass, name, usage), table)
-  }
+  val description: SqlFunctions.TableDescription = SqlFunctions.described(
+    getClass,
+    name,
+    "(checkpoint, time[, edge[, key]]) - how far a streaming query had read its sources at an event time")(table)
 
   val schema: StructType = new StructType()
     .add("batch", LongType, nullable = false)
@@ -39,10 +37,12 @@ object OffsetsTable {
     val zone = session.sessionState.conf.sessionLocalTimeZone
     val asked = for {
       Seq(location, time) <- Some(arguments.take(2)) if arguments.size <= 4 && arguments.forall(_.foldable)
-      checkpoint <- text(location)
+      checkpoint <- SqlFunctions.constantText(location)
       micros <- Try(Cast(time, TimestampType, Some(zone)).eval()).toOption.collect { case micros: Long => micros }
-      edge <- arguments.lift(2).map(text).getOrElse(Some("complete")) if CutReader.edges.contains(edge)
-    } yield new CutReader(session, checkpoint, CutReader.Asked(micros, edge, arguments.lift(3).flatMap(text)))
+      edge <- arguments.lift(2).map(SqlFunctions.constantText).getOrElse(Some("complete"))
+      if CutReader.edges.contains(edge)
+      key = arguments.lift(3).flatMap(SqlFunctions.constantText)
+    } yield new CutReader(session, checkpoint, CutReader.Asked(micros, edge, key))
     val reader = asked.getOrElse {
       val takes =
         "the location of a checkpoint, an event time, and if wanted 'complete' or 'before' and a key, as constants,"
@@ -50,8 +50,4 @@ object OffsetsTable {
     }
     LocalRelation(toAttributes(schema), reader.rows())
   }
-
-  /** A constant text; `None` if it is null or something else. */
-  private def text(argument: Expression): Option[String] =
-    Option.when(argument.dataType == StringType)(argument.eval()).flatMap(Option(_)).map(_.toString)
 }
