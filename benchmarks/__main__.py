@@ -7,8 +7,12 @@ of runs that followed one another, as median and range, so that a machine whose 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
+
+# What the benchmarks share with the examples is there.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "examples"))
 
 from marks import marks
 from nexmark import STORES, nexmark

@@ -16,6 +16,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
+from common.tasks import cpu_nanos
+
 ENGINES = {"stock": "false", "tidemark": "true"}
 
 Write = Callable[[DataStreamWriter], DataStreamWriter]
@@ -58,14 +60,14 @@ def whole(
     spark: SparkSession, engine: str, build: Callable[[], DataFrame], write: Write = _nowhere
 ) -> Whole:
     """Runs a query until it has nothing more to do; without `write` its rows go nowhere."""
-    before = max(_stages(spark), default=-1)
+    before = max(cpu_nanos(spark), default=-1)
     begun = time.monotonic()
     with _running(
         spark, engine, build, lambda writer: write(writer).trigger(availableNow=True)
     ) as running:
         running.awaitTermination()
         wall = time.monotonic() - begun
-    took = sum(cpu for stage, cpu in _stages(spark).items() if stage > before)
+    took = sum(cpu for stage, cpu in cpu_nanos(spark).items() if stage > before)
     peak = max(_in_state(p) for p in running.recentProgress)
     return Whole(wall, took / 1e9, peak)
 
@@ -98,12 +100,12 @@ def stepwise(
                 done = [p for p in running.recentProgress if p["batchId"] > last]
                 last = max((p["batchId"] for p in done), default=last)
                 if number == 0:
-                    stage = max(_stages(spark), default=-1)
+                    stage = max(cpu_nanos(spark), default=-1)
                     continue
                 times = [float(p["durationMs"]["triggerExecution"]) for p in done]
                 triggers += times
                 per_input.append(sum(times))
-        cpu = sum(cpu for at, cpu in _stages(spark).items() if at > stage)
+        cpu = sum(cpu for at, cpu in cpu_nanos(spark).items() if at > stage)
         peak = max(_in_state(p) for p in running.recentProgress)
         return Steps(triggers, per_input, cpu / 1e9, peak)
     finally:
@@ -149,23 +151,10 @@ def task_cpu(
 
     Of the threads that run tasks alone, so that neither planning nor what else the machine does counts.
     """
-    before = max(_stages(spark), default=-1)
+    before = max(cpu_nanos(spark), default=-1)
     progress(spark, engine, build, batches)
-    took = [cpu for stage, cpu in sorted(_stages(spark).items()) if stage > before]
+    took = [cpu for stage, cpu in sorted(cpu_nanos(spark).items()) if stage > before]
     return statistics.median(took[WARM_UP:][:batches])
-
-
-def _stages(spark: SparkSession) -> dict[int, float]:
-    """CPU time (ns) of the tasks of each finished stage that Spark remembers, by its number."""
-    context: Any = spark.sparkContext
-    context._jsc.sc().listenerBus().waitUntilEmpty()
-    complete = context._jvm.java.util.ArrayList()
-    complete.add(getattr(context._jvm, "org.apache.spark.status.api.v1.StageStatus").COMPLETE)
-    none = context._jvm.java.util.ArrayList()
-    quantiles = context._gateway.new_array(context._gateway.jvm.double, 0)
-    found = context._jsc.sc().statusStore().stageList(complete, False, False, quantiles, none)
-    stages = [found.apply(at) for at in range(found.size())]
-    return {s.stageId(): float(s.executorCpuTime()) for s in stages}
 
 
 Measure = Callable[[str], dict[str, float]]

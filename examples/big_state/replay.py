@@ -7,23 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from common.sink import read_all, start
+from common.tasks import cpu_millis
 
 from .outcome import Outcome
-
-
-def cpu_millis(spark: SparkSession) -> float:
-    """CPU time of all tasks of the session so far, by Spark's own count."""
-    context: Any = spark.sparkContext
-    context._jsc.sc().listenerBus().waitUntilEmpty()
-    complete = context._jvm.java.util.ArrayList()
-    complete.add(getattr(context._jvm, "org.apache.spark.status.api.v1.StageStatus").COMPLETE)
-    none = context._jvm.java.util.ArrayList()
-    quantiles = context._gateway.new_array(context._gateway.jvm.double, 0)
-    stages = context._jsc.sc().statusStore().stageList(complete, False, False, quantiles, none)
-    return sum(stages.apply(at).executorCpuTime() for at in range(stages.size())) / 1e6
 
 
 def replay(
