@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-from support.processes import clean_environment
-
-EXAMPLES = Path(__file__).parent.parent / "examples"
+from support.processes import run_example
 
 
 @pytest.mark.more
 def test_a_backfill_from_kafka_counts_every_row_of_the_hours_that_lost_some() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "backfill"],
-        cwd=EXAMPLES,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = run_example("backfill")
     assert done.returncode == 0, done.stderr[-6000:]
     lines = done.stdout.splitlines()
     hours = [line.split() for line in lines if line[:2].isdigit()]

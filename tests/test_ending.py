@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+from support.processes import EXAMPLES
+
 WAITS = """
 import time
 from common.folder import fast_folder

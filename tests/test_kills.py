@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
-from support.processes import clean_environment
+from support.processes import run_example
 
 from kills import __main__ as kills
 from kills.moments import Moment, cut_entry, found, last
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 
-
-def killing(*arguments: str) -> subprocess.CompletedProcess[str]:
+def killing(*arguments: str) -> CompletedProcess[str]:
     """Runs the program without Kafka."""
-    return subprocess.run(
-        [sys.executable, "-m", "kills", "--no-kafka", *arguments],
-        cwd=EXAMPLES,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
+    return run_example("kills", "--no-kafka", *arguments)
 
 
 @pytest.mark.more

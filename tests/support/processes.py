@@ -1,4 +1,4 @@
-"""Programs that start their own Spark and print their findings as one line of JSON."""
+"""Programs in processes of their own: the tests' scripts, which start their own Spark, and the examples."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
+EXAMPLES = SCRIPTS.parent.parent / "examples"
 _RESULT = "RESULT "
 
 
@@ -32,22 +33,34 @@ def run_script(
     name: str, *arguments: str, launcher: list[str] | None = None, **environment: str
 ) -> dict[str, Any]:
     """Runs `scripts/<name>` and returns the findings that it passed to `result`."""
+    command = [*(launcher or [sys.executable]), str(SCRIPTS / name), *arguments]
     # A session leaves a warehouse folder in its working directory.
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [*(launcher or [sys.executable]), str(SCRIPTS / name), *arguments],
-            cwd=folder,
-            env=clean_environment(**environment),
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        done = _run(command, folder, **environment)
     lines = [line for line in done.stdout.splitlines() if line.startswith(_RESULT)]
     tail = f"exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
     assert done.returncode == 0 and lines, tail
     found: dict[str, Any] = json.loads(lines[-1].removeprefix(_RESULT))
     return found
+
+
+def run_example(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs `python -m <module>` in the folder of the examples. The caller checks the exit code."""
+    return _run([sys.executable, "-m", module, *arguments], EXAMPLES)
+
+
+def _run(
+    command: list[str], folder: str | Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=clean_environment(**environment),
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
 
 
 def result(**findings: object) -> None:
