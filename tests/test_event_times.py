@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed
+from support.queries import Query, distinct
 from support.streams import Row, Stepper, left_to_spark
 
 from tidemark import with_watermark
@@ -54,10 +55,6 @@ def counted(df: DataFrame) -> DataFrame:
     return df.groupBy(F.window("time", "10 minutes")).count().select("window.start", "count")
 
 
-def distinct(df: DataFrame) -> DataFrame:
-    return df.dropDuplicates(["id", "time"])
-
-
 @pytest.mark.usefixtures("one_partition")
 @pytest.mark.parametrize("query", [counted, distinct])
 @pytest.mark.parametrize("edge", EDGES)
@@ -65,7 +62,7 @@ def test_unusual_event_times_give_the_same_batches_as_stock_spark(
     spark: SparkSession,
     tmp_path: Path,
     run: Callable[..., Stepper],
-    query: Callable[[DataFrame], DataFrame],
+    query: Query,
     edge: str,
 ) -> None:
     def batches(name: str) -> list[list[Row]]:

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed
+from support.queries import Query, distinct, distinct_for_a_while
 from support.streams import Row, Stepper, stock
 
 pytestmark = [
@@ -19,19 +20,9 @@ pytestmark = [
 SCHEMA = "id LONG, time TIMESTAMP"
 STEPS = ["10:00", "10:25", "10:05", "10:31"]
 
-Query = Callable[[DataFrame], DataFrame]
-
 
 def windows(df: DataFrame) -> DataFrame:
     return df.groupBy(F.window("time", "10 minutes"), "id").count()
-
-
-def deduplicated(df: DataFrame) -> DataFrame:
-    return df.dropDuplicates(["id", "time"])
-
-
-def within_the_watermark(df: DataFrame) -> DataFrame:
-    return df.dropDuplicatesWithinWatermark(["id"])
 
 
 def joined(df: DataFrame) -> DataFrame:
@@ -48,8 +39,8 @@ def state(spark: SparkSession, checkpoint: Path, **options: str) -> list[str]:
     ("query", "options"),
     [
         (windows, {}),
-        pytest.param(deduplicated, {}, marks=pytest.mark.more),
-        pytest.param(within_the_watermark, {}, marks=pytest.mark.more),
+        pytest.param(distinct, {}, marks=pytest.mark.more),
+        pytest.param(distinct_for_a_while, {}, marks=pytest.mark.more),
         (joined, {"joinSide": "left"}),
         pytest.param(joined, {"joinSide": "right"}, marks=pytest.mark.more),
     ],
@@ -84,7 +75,7 @@ def test_two_queries_on_one_dataframe_have_separate_watermarks(
     def outcomes(name: str) -> list[list[Row]]:
         feed = Feed(spark, tmp_path / name, SCHEMA)
         df = feed.stream().withWatermark("time", "5 minutes")
-        first, second = windows(df).select("id", "count"), df.dropDuplicates(["id", "time"])
+        first, second = windows(df).select("id", "count"), distinct(df)
         feed.add({"id": 1, "time": "10:00"})
         one = run(first, checkpoint=f"{name}.one")
         out = [one.step()]

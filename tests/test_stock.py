@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed
+from support.queries import Query, distinct, distinct_for_a_while
 from support.streams import Row, Stepper, left_to_spark
 
 from tidemark import with_watermark
@@ -37,14 +38,6 @@ def sessions(df: DataFrame) -> DataFrame:
     return df.groupBy(F.session_window("time", "5 minutes"), "id").count()
 
 
-def distinct(df: DataFrame) -> DataFrame:
-    return df.dropDuplicates(["id", "time"])
-
-
-def distinct_for_a_while(df: DataFrame) -> DataFrame:
-    return df.dropDuplicatesWithinWatermark(["id"])
-
-
 def windows_of_windows(df: DataFrame) -> DataFrame:
     return tumbling(df).groupBy(F.window("window", "30 minutes")).agg(F.sum("count"))
 
@@ -68,7 +61,7 @@ def test_a_query_with_one_watermark_emits_the_same_batches_as_stock_spark(
     tmp_path: Path,
     run: Callable[..., Stepper],
     mode: str,
-    query: Callable[[DataFrame], DataFrame],
+    query: Query,
 ) -> None:
     def batches(name: str) -> list[list[Row]]:
         feed = Feed(spark, tmp_path / name, SCHEMA)
