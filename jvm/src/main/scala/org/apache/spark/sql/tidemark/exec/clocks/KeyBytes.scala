@@ -57,7 +57,7 @@ private[tidemark] object KeyBytes {
   /** Writes the size of a key of any size, and its bytes in whole words. */
   def write(base: AnyRef, at: Long, size: Int, to: Array[Long], from: Int): Unit = {
     to(from) = size.toLong
-    if (size < Word) { if (size > 0) to(from + 1) = toNative(first(base, at, size)) }
+    if (size < Word) { if (size > 0) to(from + 1) = littleEndian(first(base, at, size)) }
     else {
       val last = from + words(size) - 1
       var word = from + 1
@@ -67,7 +67,7 @@ private[tidemark] object KeyBytes {
         word += 1
         address += Word
       }
-      to(last) = toNative(lastWord(base, at, size))
+      to(last) = littleEndian(lastWord(base, at, size))
     }
   }
 
@@ -76,8 +76,7 @@ private[tidemark] object KeyBytes {
 
   def size(keys: Array[Long], key: Int): Int = keys(key).toInt
 
-  private def toNative(word: Long): Long = littleEndian(word)
-
+  // The same both ways: a little-endian word from a native one, and a native word from a little-endian one.
   private def littleEndian(word: Long): Long = if (isLittleEndian) word else java.lang.Long.reverseBytes(word)
   private def littleEndian(half: Int): Long = (if (isLittleEndian) half else Integer.reverseBytes(half)) & 0xffffffffL
 }
