@@ -159,7 +159,8 @@ class CoalescerSuite extends AnyFunSuite {
       for (round <- 1 to 20) {
         def each[A: ClassTag](of: Int => A) = Array.tabulate(inputs)(of)
         val restored = Coalescer.restored(inputs, each(c.clock), each(c.lastHeard), each(c.state))
-        val again = new MessageCoalescer(restored.copy(onReturn))
+        restored.begin(restored.totals, onReturn, journal = null)
+        val again = new MessageCoalescer(restored)
         again.raise(c.watermark)
         for (step <- 1 to 500) {
           val (input, now, time) = (random.nextInt(inputs), round * 1000L + step, round * 1000L + random.nextInt(2000))

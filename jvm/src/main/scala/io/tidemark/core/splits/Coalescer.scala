@@ -144,10 +144,8 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     if (spoken != Long.MinValue) spoken = later(spoken)
   }
 
-  /** A copy that changes independently.
-    * @param onReturn what an input does that returns later
-    */
-  def copy(onReturn: OnReturn = onReturn): Coalescer = {
+  /** A copy that changes independently. */
+  def copy(): Coalescer = {
     val same = new Coalescer(onReturn, count)
     System.arraycopy(clocks, 0, same.clocks, 0, count)
     System.arraycopy(heard, 0, same.heard, 0, count)
@@ -176,7 +174,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     * @param from the present totals; its `earliest` may have become more exact since
     * @param onReturn what an input does that returns
     */
-  private[splits] def begin(from: Totals, onReturn: OnReturn, journal: SplitJournal): Unit = {
+  private[core] def begin(from: Totals, onReturn: OnReturn, journal: SplitJournal): Unit = {
     restore(from)
     this.onReturn = onReturn
     this.journal = journal
