@@ -70,13 +70,13 @@ class CutSearchSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       IndexedSeq(5L, 6L),
       Map(5L -> Seq(OriginState.reached(Watermark.At(50L))), 6L -> Seq(OriginState.reached(Watermark.At(60L)))).get(_)
         .flatMap(Reached.of))
-    assert(all.before(millis(100)) === Left(Forgotten(5, Some(Long.MaxValue))))
+    assert(all.before(millis(100)) === Left(Forgotten(5, None)))
     assert(all.complete(millis(60)) === Right(6))
   }
 
   test("before does not answer past batches that lack the input, however early the later ones are") {
     val all = new CutSearch(IndexedSeq(0L, 1L, 2L), batch => Option.when(batch > 0)(Reached(None, Some(5L))))
-    assert(all.before(millis(100)) === Left(Forgotten(0, Some(Long.MaxValue))))
+    assert(all.before(millis(100)) === Left(Forgotten(0, None)))
   }
 
   test("several inputs have reached the earliest watermark and the latest event time of all") {

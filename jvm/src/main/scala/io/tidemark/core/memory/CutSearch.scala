@@ -13,7 +13,7 @@ final class CutSearch(batches: IndexedSeq[Long], read: Long => Option[CutSearch.
 
   /** The first batch after which the watermark is at `timeMicros` or later: all rows up to that time have been read. */
   def complete(timeMicros: Long): Either[Missing, Long] =
-    first(read(_).exists(_.isComplete(timeMicros))) match {
+    first(batches)(read(_).exists(_.isComplete(timeMicros))) match {
       case None => Left(NotYet(batches.last, read(batches.last).flatMap(_.watermarkMillis)))
       case Some(0) if batches.head > 0 => Left(Forgotten(batches.head, read(batches.head).flatMap(_.watermarkMillis)))
       case Some(found) => Right(batches(found))
@@ -23,20 +23,10 @@ final class CutSearch(batches: IndexedSeq[Long], read: Long => Option[CutSearch.
   def before(timeMicros: Long): Either[Missing, Long] = {
     val known = batches.indices.drop(1).find(at => batches(at) != batches(at - 1) + 1).fold(batches)(batches.take)
     // If the first batch is known to be before the time, all batches after it have the input, and their times only advance.
-    if (!read(known.head).exists(_.isBefore(timeMicros)))
-      Left(Forgotten(known.head, read(known.head).fold[Option[Long]](Some(Long.MaxValue))(_.latestMillis)))
-    else Right(new CutSearch(known, read).first(!read(_).exists(_.isBefore(timeMicros))).fold(known.last)(at =>
-      known(at - 1)))
-  }
-
-  /** The index of the first batch for which `isPast` is true, as it is for all batches after it. */
-  private def first(isPast: Long => Boolean): Option[Int] = {
-    var (from, until) = (0, batches.size)
-    while (from < until) {
-      val middle = (from + until) >>> 1
-      if (isPast(batches(middle))) until = middle else from = middle + 1
-    }
-    Option.when(from < batches.size)(from)
+    val oldest = read(known.head)
+    if (!oldest.exists(_.isBefore(timeMicros)))
+      Left(Forgotten(known.head, oldest.flatMap(_.latestMillis).filter(_ < Long.MaxValue)))
+    else Right(first(known)(!read(_).exists(_.isBefore(timeMicros))).fold(known.last)(at => known(at - 1)))
   }
 }
 
@@ -70,12 +60,22 @@ object CutSearch {
       state.maxEventTimeMillis.orElse(Option.when(state.watermark.millis.nonEmpty)(Long.MaxValue))
   }
 
+  /** The index of the first batch for which `isPast` is true, as it is for all batches after it. */
+  private def first(batches: IndexedSeq[Long])(isPast: Long => Boolean): Option[Int] = {
+    var (from, until) = (0, batches.size)
+    while (from < until) {
+      val middle = (from + until) >>> 1
+      if (isPast(batches(middle))) until = middle else from = middle + 1
+    }
+    Option.when(from < batches.size)(from)
+  }
+
   /** Why there is no such batch. */
   sealed trait Missing
 
   /** The watermark has not come that far: it is here after the last batch. */
   final case class NotYet(batch: Long, watermarkMillis: Option[Long]) extends Missing
 
-  /** The oldest entry is past the time already: it has this watermark, or this largest event time. */
+  /** The oldest entry is past the time already: it has this watermark, or this largest event time, if that is known. */
   final case class Forgotten(batch: Long, reachedMillis: Option[Long]) extends Missing
 }

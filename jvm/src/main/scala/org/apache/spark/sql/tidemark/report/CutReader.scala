@@ -5,6 +5,7 @@ import java.io.FileNotFoundException
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{CutSearch, OriginState, WatermarkEntry}
+import io.tidemark.core.memory.CutSearch.{Forgotten, NotYet, Reached}
 
 import org.apache.hadoop.fs.Path
 
@@ -43,33 +44,35 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
     // An entry with another time is stale: stock Spark has run its batch again after the checkpoint was set back.
     def entry(batch: Long) = reader.read(batch).map(_.entry).filter(entry =>
       offsets.offsetSeqMetadataForBatchId(batch).forall(_.batchTimestampMs == entry.timestampMillis))
-    requireKey(entry(batches.last))
-    val search =
-      new CutSearch(batches, batch => entry(batch).flatMap(at => CutSearch.Reached.of(inputs(at).values.toSeq)))
+    val newest = entry(batches.last)
+    requireKey(newest)
+    def reached(batch: Long) =
+      (if (batch == batches.last) newest else entry(batch)).flatMap(at => Reached.of(inputs(at).values.toSeq))
+    val search = new CutSearch(batches, reached)
     val found = if (asked.edge == Complete) search.complete(asked.micros) else search.before(asked.micros)
-    found.fold(missing => refuse(why(missing, entry)), identity)
+    found.fold(missing => refuse(why(missing, newest)), identity)
   }
 
   private def inputs(entry: WatermarkEntry): Map[OriginName, OriginState] =
     entry.origins.filter { case (name, _) => asked.key.forall(_ == name.toString) }
 
-  private def requireKey(last: Option[WatermarkEntry]): Unit =
-    for (key <- asked.key; entry <- last if inputs(entry).isEmpty)
+  private def requireKey(newest: Option[WatermarkEntry]): Unit =
+    for (key <- asked.key; entry <- newest if inputs(entry).isEmpty)
       refuse(
         s"no watermark has the key '$key'; there are ${entry.origins.keys.map(n => s"'$n'").toSeq.sorted.mkString(", ")}")
 
-  private def why(missing: CutSearch.Missing, entry: Long => Option[WatermarkEntry]): String = missing match {
-    case CutSearch.NotYet(batch, _) =>
-      val behind = entry(batch).toSeq.flatMap(inputs(_)).minBy(_._2.watermark.millis)
+  private def why(missing: CutSearch.Missing, newest: Option[WatermarkEntry]): String = missing match {
+    case NotYet(batch, _) =>
+      val behind = newest.toSeq.flatMap(inputs(_)).minBy(_._2.watermark.millis)
       s"after batch $batch, the last one, the watermark '${behind._1}' is ${at(behind._2.watermark.millis)}"
-    case CutSearch.Forgotten(batch, Some(reached)) if asked.edge == Complete =>
-      s"after batch $batch, the oldest one in the log, the watermark is ${at(Some(reached))} already"
-    case CutSearch.Forgotten(0, Some(reached)) if reached < Long.MaxValue =>
-      s"batch 0 has read rows up to ${show(reached)} already, so nothing but the start of the sources is before them"
-    case CutSearch.Forgotten(batch, Some(reached)) if reached < Long.MaxValue =>
-      s"batch $batch, the oldest one in the log, or one before it has read rows up to ${show(reached)} already"
-    case CutSearch.Forgotten(batch, _) =>
+    case Forgotten(batch, None) =>
       s"batches up to $batch ran without Tidemark, or without this key, so what they have read is unknown"
+    case Forgotten(batch, Some(reached)) if asked.edge == Complete =>
+      s"after batch $batch, the oldest one in the log, the watermark is at ${show(reached)} already"
+    case Forgotten(0, Some(reached)) =>
+      s"batch 0 has read rows up to ${show(reached)} already, so nothing but the start of the sources is before them"
+    case Forgotten(batch, Some(reached)) =>
+      s"batch $batch, the oldest one in the log, or one before it has read rows up to ${show(reached)} already"
   }
 
   private def at(millis: Option[Long]): String = millis.fold("not defined yet")(one => s"at ${show(one)}")
