@@ -4,7 +4,7 @@ import scala.collection.immutable.TreeMap
 
 import io.tidemark.core.memory.{CarriedMinima, OriginState, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
-import io.tidemark.core.splits.{OnReturn, SplitNameTable, Splits}
+import io.tidemark.core.splits.{OnReturn, SplitNameTable, Splits, SplitState}
 
 import org.scalacheck.{Arbitrary, Gen}
 
@@ -38,7 +38,7 @@ private[core] object Entries {
   private val clock: Gen[Option[Long]] = Gen.option(number.map(_ / 1000))
   private val splits: Gen[Splits] = for {
     all <- Gen.choose(0, 6).flatMap(
-      Gen.listOfN(_, Gen.zip(splitName, Gen.choose(0, 1).map(_.toByte), clock, number)))
+      Gen.listOfN(_, Gen.zip(splitName, Gen.oneOf[SplitState](SplitState.Active, SplitState.Idle), clock, number)))
     reached <- clock
   } yield SplitList.splits(
     all.distinctBy(_._1).map { case (name, state, clock, heard) =>

@@ -2,7 +2,7 @@ package io.tidemark.core
 
 import scala.collection.mutable
 
-import io.tidemark.core.splits.OnReturn
+import io.tidemark.core.splits.{OnReturn, SplitState}
 
 /** The rule of the coalescer, written down as plainly as it goes: whole scans over objects, nothing remembered that
   * could be worked out.
@@ -91,6 +91,11 @@ final class NaiveCoalescer(onReturn: OnReturn) {
 }
 
 object NaiveCoalescer {
+
+  /** What the states of the engine are called here. */
+  val names: Map[SplitState, String] =
+    Map(SplitState.Active -> "active", SplitState.Idle -> "idle", SplitState.CatchingUp -> "catching up")
+
   private final class In(var heard: Long) {
     var clock: Option[Long] = None
     var state: String = "active"

@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.tidemark.core.memory.{OriginRules, OriginState, Unread, WhenIdle}
-import io.tidemark.core.splits.{Coalescer, OnReturn, SplitNameTable}
+import io.tidemark.core.splits.{OnReturn, SplitNameTable}
 
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
@@ -88,10 +88,8 @@ class OriginModelSuite extends AnyFunSuite {
   }
 
   private def states(of: OriginState): Map[String, (String, Option[Long])] = {
-    val names =
-      Map(Coalescer.Active -> "active", Coalescer.Idle -> "idle", Coalescer.CatchingUp -> "catching up")
     (0 until of.splits.size).map { split =>
-      of.splits.name(split).head.orNull -> (names(of.splits.state(split)) -> of.splits.clock(split))
+      of.splits.name(split).head.orNull -> (NaiveCoalescer.names(of.splits.state(split)) -> of.splits.clock(split))
     }.toMap
   }
 

@@ -3,7 +3,7 @@ package io.tidemark.core
 import scala.util.Random
 
 import io.tidemark.core.memory.{OriginRules, Unread, WhenIdle}
-import io.tidemark.core.splits.{Coalescer, OnReturn}
+import io.tidemark.core.splits.{OnReturn, SplitState}
 
 import OneOrigin.name
 import Plans._
@@ -179,7 +179,7 @@ class PauseSuite extends AnyFunSuite {
       val last = at.state.splits.lastSpoken.get
       // Rows that were late before the pause are late now.
       val before = at.standing.millis.get
-      val clocks = (0 until at.state.splits.size).filter(at.state.splits.state(_) == Coalescer.Active).map { split =>
+      val clocks = (0 until at.state.splits.size).filter(at.state.splits.state(_) == SplitState.Active).map { split =>
         at.state.splits.name(split).head.get ->
           (math.max(before, at.state.splits.clock(split).get), 100 - (last - at.state.splits.lastHeard(split)))
       }.toMap

@@ -3,7 +3,7 @@ package io.tidemark.core
 import io.tidemark.core.memory.OriginState
 import io.tidemark.core.plan.{Decision, PlanShape, Propagation}
 import io.tidemark.core.plan.PlanShape._
-import io.tidemark.core.splits.{Coalescer, SplitNameTable, Splits}
+import io.tidemark.core.splits.{SplitNameTable, Splits, SplitState}
 
 /** Short names for what the tests of plans are written in. */
 private[core] object Plans {
@@ -24,7 +24,7 @@ private[core] object Plans {
   def state(watermark: Watermark, maxEventTimeMillis: Option[Long] = None): OriginState = {
     val splits = watermark match {
       case Watermark.Idle(reached) =>
-        SplitList.splits(Seq(SplitList.One(SplitNameTable.Whole, Coalescer.Idle, reached, 0L)), Watermark.Unknown)
+        SplitList.splits(Seq(SplitList.One(SplitNameTable.Whole, SplitState.Idle, reached, 0L)), Watermark.Unknown)
       case other => Splits.none.atLeast(other)
     }
     OriginState(splits, maxEventTimeMillis)

@@ -1,18 +1,18 @@
 package io.tidemark.core
 
 import io.tidemark.core.format.SplitsBuilder
-import io.tidemark.core.splits.{Coalescer, Splits}
+import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
 
 /** Splits from a list of them, in whatever state. */
 object SplitList {
-  final case class One(name: Array[Byte], state: Byte, clock: Option[Long], heardMillis: Long)
+  final case class One(name: Array[Byte], state: SplitState, clock: Option[Long], heardMillis: Long)
 
   /** These splits, with the watermark that they have reached. */
   def splits(all: Seq[One], watermark: Watermark): Splits = {
     val read = new SplitsBuilder
     all.foreach { one =>
       read.names.add(one.name)
-      read.set(read.names.size - 1, one.state, one.clock.getOrElse(Coalescer.NoClock), one.heardMillis)
+      read.set(read.names.size - 1, one.state.code, one.clock.getOrElse(Coalescer.NoClock), one.heardMillis)
     }
     read.splits(watermark)
   }

@@ -1,6 +1,6 @@
 package io.tidemark.core
 
-import io.tidemark.core.splits.{Coalescer, MaxEventTimes, OnReturn, SplitNameTable, Splits}
+import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
 import org.scalacheck.Gen
 
@@ -57,13 +57,10 @@ private[core] object SplitsModel {
       }
   }
 
-  private val stateNames =
-    Map(Coalescer.Active -> "active", Coalescer.Idle -> "idle", Coalescer.CatchingUp -> "catching up")
-
   /** What the splits themselves say. */
   def said(all: Splits): Said = {
     val each = (0 until all.size).map { i =>
-      OneSplit(all.name(i).head.get, stateNames(all.state(i)), all.clock(i), all.lastHeard(i))
+      OneSplit(all.name(i).head.get, NaiveCoalescer.names(all.state(i)), all.clock(i), all.lastHeard(i))
     }
     assert(all.active == each.count(_.state != "idle") && all.idle == each.count(_.state == "idle"))
     assert(all.largest == each.flatMap(_.clock).maxOption)

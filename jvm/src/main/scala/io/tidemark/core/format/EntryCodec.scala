@@ -6,7 +6,7 @@ import io.tidemark.core.{CarriedSlot, Input, OperatorId, OriginName, Side, Union
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
 import io.tidemark.core.memory.{CarriedMinima, OriginState, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
-import io.tidemark.core.splits.{Coalescer, Splits}
+import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
 
 /** The bytes of an [[WatermarkEntry]] in the checkpoint, format version 1: [[SectionFormat]] of its parts.
   *
@@ -171,7 +171,7 @@ object EntryCodec {
     var split = 0
     while (split < all.size) {
       all.writeName(w, split)
-      w.unsigned(all.state(split).toLong)
+      w.unsigned(all.state(split).code.toLong)
       // As an option, without making one.
       val clock = all.clockOrNone(split)
       w.unsigned(if (clock == Coalescer.NoClock) 0L else 1L)
@@ -187,7 +187,7 @@ object EntryCodec {
   }
   private def readState(r: ByteReader): Byte = {
     val state = r.unsigned()
-    if (!Coalescer.isState(state)) throw new Damaged(s"it has a split in state $state")
+    if (!SplitState.isCode(state)) throw new Damaged(s"it has a split in state $state")
     state.toByte
   }
 

@@ -3,7 +3,7 @@ package io.tidemark.core.format
 import scala.collection.mutable
 
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
-import io.tidemark.core.splits.{Coalescer, Splits}
+import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
 
 /** The states of splits, one after the other, in about 6 bytes each:
   *
@@ -27,7 +27,7 @@ private[core] object SplitStateCodec {
       val known = numbers.size
       val number = numbers.of(heard)
       val hasClock = if (held == Coalescer.NoClock) 0 else HasClock
-      out.unsigned(number.toLong << NumberShift | hasClock | splits.state(split))
+      out.unsigned(number.toLong << NumberShift | hasClock | splits.state(split).code)
       if (number == known) {
         out.signed(heard - newest)
         newest = heard
@@ -46,7 +46,7 @@ private[core] object SplitStateCodec {
     def read(split: Int): Unit = {
       val code = in.unsigned()
       val state = (code & StateMask).toByte
-      if (!Coalescer.isState(state.toLong)) throw new Damaged(s"it has a split in state $state")
+      if (!SplitState.isCode(state.toLong)) throw new Damaged(s"it has a split in state $state")
       val number = code >>> NumberShift
       if (number > times.size) throw new Damaged("it has a split without a last active time")
       if (number == times.size) times += times.lastOption.getOrElse(0L) + in.signed()

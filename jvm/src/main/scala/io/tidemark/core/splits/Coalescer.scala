@@ -311,19 +311,15 @@ object Coalescer {
   /** The clock of an input without one, earlier than every clock. */
   final val NoClock: Long = Long.MinValue
 
-  /** The states of an input, as the checkpoint has them. No entry was ever written with 2. */
-  final val Active: Byte = 0
-  final val Idle: Byte = 1
-
-  /** Active again, but still behind the watermark, and left out until it is there. */
-  final val CatchingUp: Byte = 3
+  /** The states of an input, as codes: every observation compares them. */
+  final val Active: Byte = SplitState.Active.code
+  final val Idle: Byte = SplitState.Idle.code
+  final val CatchingUp: Byte = SplitState.CatchingUp.code
 
   // A place in the arrays that no input has.
   private final val Nobody: Byte = -1
 
   private final val BlockLog2 = 3
-
-  def isState(code: Long): Boolean = code == Active || code == Idle || code == CatchingUp
 
   private def isActive(state: Byte): Boolean = state == Active || state == CatchingUp
 

@@ -43,7 +43,7 @@ final class Splits private (
 
   def name(split: Int): Seq[Option[String]] = here.names(split)
   def encodedName(split: Int): Array[Byte] = here.names.encoded(split)
-  def state(split: Int): Byte = here.clocks.state(split)
+  def state(split: Int): SplitState = SplitState.of(here.clocks.state(split))
   def clock(split: Int): Option[Long] = Some(clockOrNone(split)).filter(_ != Coalescer.NoClock)
   def lastHeard(split: Int): Long = here.clocks.lastHeard(split)
 

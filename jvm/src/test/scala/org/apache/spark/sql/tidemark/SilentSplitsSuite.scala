@@ -5,7 +5,7 @@ import java.nio.file.attribute.FileTime
 import java.util.concurrent.atomic.AtomicReference
 
 import io.tidemark.{Idle, SplitBy, TidemarkConf, WatermarkOptions}
-import io.tidemark.core.splits.{Coalescer, SplitNameTable}
+import io.tidemark.core.splits.{SplitNameTable, SplitState}
 import io.tidemark.functions.withWatermark
 
 import com.fasterxml.jackson.databind.ObjectMapper
@@ -70,7 +70,7 @@ class SilentSplitsSuite extends SilenceTest {
     val (stream, df) = readings
     def idleAre(names: String*) = Execute { query =>
       val splits = keyed(query).view.get.snapshot.entry.origins.values.head.splits
-      val idle = (0 until splits.size).filter(splits.state(_) == Coalescer.Idle)
+      val idle = (0 until splits.size).filter(splits.state(_) == SplitState.Idle)
       assert(idle.map(split => SplitNameTable.show(splits.name(split))).toSet === names.toSet)
     }
     run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))))(

@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import io.tidemark.core.{OriginName, SplitList, Watermark}
 import io.tidemark.core.memory.{OriginRules, OriginState}
-import io.tidemark.core.splits.{Coalescer, OnReturn, SplitNameTable}
+import io.tidemark.core.splits.{OnReturn, SplitNameTable, SplitState}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalatest.funsuite.AnyFunSuite
@@ -25,32 +25,32 @@ class SplitsReportSuite extends AnyFunSuite {
     mapper.valueToTree[JsonNode](SplitsReport.fields(one, state, state.watermark).toMap.asJava).get("splits")
   }
 
-  private def split(name: String, state: Byte, clock: Option[Long], heard: Long = 0L) =
+  private def split(name: String, state: SplitState, clock: Option[Long], heard: Long = 0L) =
     SplitList.One(SplitNameTable.encode(Seq(Some(name))), state, clock, heard)
 
   private def names(of: JsonNode): Seq[String] = of.elements.asScala.map(_.get("name").asText).toSeq
 
   test("the report names the five splits that are farthest behind, the farthest first") {
-    val splits = report((1 to 100).map(n => split(s"d$n", Coalescer.Active, Some(1000L - n))): _*)
+    val splits = report((1 to 100).map(n => split(s"d$n", SplitState.Active, Some(1000L - n))): _*)
     assert(names(splits.get("worst")) === Seq("d100", "d99", "d98", "d97", "d96"))
     assert(splits.get("total").asInt === 100 && splits.get("active").asInt === 100)
   }
 
   test("the report lists a split without a clock as farthest behind") {
-    val splits = report(split("a", Coalescer.Active, Some(-5L)), split("b", Coalescer.Active, None))
+    val splits = report(split("a", SplitState.Active, Some(-5L)), split("b", SplitState.Active, None))
     assert(names(splits.get("worst")) === Seq("b", "a"))
     assert(splits.get("without_clock").asInt === 1)
   }
 
   test("the report lists splits that hold the watermark before splits that are catching up") {
-    val behind = (1 to 7).map(n => split(s"c$n", Coalescer.CatchingUp, Some(n.toLong)))
-    val splits = report(behind :+ split("a", Coalescer.Active, Some(900L)): _*)
+    val behind = (1 to 7).map(n => split(s"c$n", SplitState.CatchingUp, Some(n.toLong)))
+    val splits = report(behind :+ split("a", SplitState.Active, Some(900L)): _*)
     assert(names(splits.get("worst")) === Seq("a", "c1", "c2", "c3", "c4"))
     assert(splits.get("catching_up").asInt === 7)
   }
 
   test("the report lists idle splits separately, the latest to become idle first") {
-    val splits = report((1 to 9).map(n => split(s"i$n", Coalescer.Idle, Some(0L), heard = n.toLong)): _*)
+    val splits = report((1 to 9).map(n => split(s"i$n", SplitState.Idle, Some(0L), heard = n.toLong)): _*)
     assert(names(splits.get("worst")) === Nil)
     assert(names(splits.get("idle_ones")) === Seq("i9", "i8", "i7", "i6", "i5"))
   }

@@ -5,7 +5,7 @@ import java.io.{FileNotFoundException, IOException}
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{OriginState, WatermarkEntry}
-import io.tidemark.core.splits.{Coalescer, SplitNameTable, Splits}
+import io.tidemark.core.splits.{SplitNameTable, Splits, SplitState}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -139,13 +139,13 @@ object LogTable {
     if (splits.size == 0) Iterator.single(row(null, None, state.watermark.isIdle))
     else
       Iterator.range(0, splits.size).map { split =>
-        row(nameOf(splits, split), splits.clock(split), state.silent || splits.state(split) == Coalescer.Idle)
+        row(nameOf(splits, split), splits.clock(split), state.silent || splits.state(split) == SplitState.Idle)
       }
   }
 
   /** The split that holds the watermark back. */
   private def heldBy(splits: Splits): Option[Int] =
-    Iterator.range(0, splits.size).filter(splits.state(_) == Coalescer.Active).minByOption(splits.clock)
+    Iterator.range(0, splits.size).filter(splits.state(_) == SplitState.Active).minByOption(splits.clock)
 
   /** Null for an input that is not split. */
   private def nameOf(splits: Splits, split: Int): String = splits.name(split) match {

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import io.tidemark.core.Watermark
 import io.tidemark.core.memory.{OriginRules, OriginState, WhenIdle}
-import io.tidemark.core.splits.{Coalescer, OnReturn, SplitNameTable}
+import io.tidemark.core.splits.{OnReturn, SplitNameTable, SplitState}
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 
@@ -40,15 +40,15 @@ private[tidemark] object SplitsReport {
   private def splits(state: OriginState, rules: OriginRules, now: Watermark): AnyRef = {
     val all = state.splits
     def clock(split: Int) = all.clock(split).getOrElse(Long.MinValue)
-    def are(state: Byte) = Iterator.range(0, all.size).filter(all.state(_) == state)
+    def are(state: SplitState) = Iterator.range(0, all.size).filter(all.state(_) == state)
     // First the splits furthest behind, active ones before those that catch up; then the last that fell idle.
-    val worst = (least(are(Coalescer.Active), clock) ++ least(are(Coalescer.CatchingUp), clock)).take(Shown)
-    val idle = least(are(Coalescer.Idle), split => -all.lastHeard(split))
+    val worst = (least(are(SplitState.Active), clock) ++ least(are(SplitState.CatchingUp), clock)).take(Shown)
+    val idle = least(are(SplitState.Idle), split => -all.lastHeard(split))
     obj(
       "total" -> all.size,
       "active" -> all.active,
       "idle" -> all.idle,
-      "catching_up" -> are(Coalescer.CatchingUp).size,
+      "catching_up" -> are(SplitState.CatchingUp).size,
       "without_clock" -> Iterator.range(0, all.size).count(all.clock(_).isEmpty),
       "worst" -> list(worst.map { split =>
         obj(
@@ -56,7 +56,7 @@ private[tidemark] object SplitsReport {
           "clock_ms" -> all.clock(split).map(Long.box).orNull,
           "behind_ms" -> all.clock(split).flatMap(c => all.largest.map(l => Long.box(l - c))).orNull,
           "last_heard_ms" -> all.lastHeard(split),
-          "state" -> (if (all.state(split) == Coalescer.CatchingUp) "catching_up" else "active"),
+          "state" -> (if (all.state(split) == SplitState.CatchingUp) "catching_up" else "active"),
           // While everything is silent, no split gets closer to being idle.
           "idle_at_ms" ->
             rules.idleAfterMillis.filterNot(_ => now.isIdle).map(after =>
