@@ -16,11 +16,10 @@ import java.util.Arrays
 final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: Int = 8) {
   import Coalescer._
 
-  private var clocks = new Array[Long](Coalescer.rounded(capacity.toLong))
+  private var clocks = new Array[Long](BlockMinima.rounded(capacity.toLong))
   private var heard = new Array[Long](clocks.length)
   private var states = Coalescer.noStates(clocks.length)
-  // The smallest clock of each block of inputs. Only inputs in state Active count.
-  private val minima = new MinTournamentTree(clocks.length >>> BlockLog2)
+  private val minima = new BlockMinima(clocks.length)
 
   private var count = 0
   private var activeCount = 0
@@ -77,7 +76,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     if (states(input) != Active) comeBack(input, math.max(held, clockMillis))
     else if (clockMillis > held) {
       clocks(input) = clockMillis
-      replay(input, held, clockMillis)
+      minima.replay(input, held, clockMillis, clocks, states)
     }
     if (clocks(input) != NoClock) spoken = math.max(spoken, nowMillis)
   }
@@ -105,10 +104,10 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
   def raise(watermarkMillis: Long): Unit = reached = math.max(reached, watermarkMillis)
 
   /** What [[watermark]] would be after [[idleSince]], and whether all inputs would be idle. Nothing is changed. */
-  def ifIdleSince(limitMillis: Long): Prospect =
-    if (limitMillis < earliest) Prospect(reached, isIdle, 0, earliest)
+  def ifIdleSince(limitMillis: Long): IdleProspect =
+    if (limitMillis < earliest) IdleProspect(reached, isIdle, 0, earliest)
     else {
-      var least = MinTournamentTree.Absent
+      var least = BlockMinima.Absent
       var leaving = 0
       var oldest = Long.MaxValue
       var input = 0
@@ -124,7 +123,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
         input += 1
       }
       val left = activeCount - leaving
-      Prospect(risen(least, left), left == 0 && count > 0, leaving, oldest)
+      IdleProspect(risen(least, left), left == 0 && count > 0, leaving, oldest)
     }
 
   /** Every input was observed later by `moreMillis`, but not after `nowMillis`. */
@@ -151,15 +150,15 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     System.arraycopy(heard, 0, same.heard, 0, count)
     System.arraycopy(states, 0, same.states, 0, count)
     same.restore(totals)
-    same.replayAll()
+    same.minima.replayAll(same.clocks, same.states)
     same
   }
 
   /** What is known of all inputs together. */
-  private[core] def totals: Totals =
-    Totals(count, activeCount, idleCount, top, latest, spoken, reached, earliest)
+  private[core] def totals: CoalescerTotals =
+    CoalescerTotals(count, activeCount, idleCount, top, latest, spoken, reached, earliest)
 
-  private def restore(to: Totals): Unit = {
+  private def restore(to: CoalescerTotals): Unit = {
     count = to.size
     activeCount = to.active
     idleCount = to.idle
@@ -174,7 +173,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     * @param from the present totals; its `earliest` may have become more exact since
     * @param onReturn what an input does that returns
     */
-  private[core] def begin(from: Totals, onReturn: OnReturn, journal: SplitJournal): Unit = {
+  private[core] def begin(from: CoalescerTotals, onReturn: OnReturn, journal: SplitJournal): Unit = {
     restore(from)
     this.onReturn = onReturn
     this.journal = journal
@@ -187,7 +186,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     * @param way the inputs that differ
     * @param back is filled with the way back
     */
-  private[splits] def follow(way: SplitJournal, to: Totals, back: SplitJournal): Unit = {
+  private[splits] def follow(way: SplitJournal, to: CoalescerTotals, back: SplitJournal): Unit = {
     grow(to.size)
     // The last entry comes first, because an input may be noted twice. The older entry counts.
     var entry = way.size - 1
@@ -210,11 +209,11 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     if (journal != null) journal.note(input, clocks(input), heard(input), states(input))
 
   private def put(input: Int, state: Byte, clockMillis: Long, heardMillis: Long): Unit = {
-    val before = if (states(input) == Active) clocks(input) else MinTournamentTree.Absent
+    val before = if (states(input) == Active) clocks(input) else BlockMinima.Absent
     states(input) = state
     clocks(input) = clockMillis
     heard(input) = heardMillis
-    replay(input, before, if (state == Active) clockMillis else MinTournamentTree.Absent)
+    minima.replay(input, before, if (state == Active) clockMillis else BlockMinima.Absent, clocks, states)
   }
 
   private def comeBack(input: Int, clockMillis: Long): Unit = {
@@ -235,49 +234,20 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     idleCount += 1
   }
 
-  /** An input's clock counts in the minimum now, or did before; [[MinTournamentTree.Absent]] if it does not count. */
-  private def replay(input: Int, before: Long, after: Long): Unit = {
-    val block = input >>> BlockLog2
-    val least = minima(block)
-    if (after <= least) { if (after < least) minima.update(block, after) }
-    else if (before <= least) minima.update(block, leastOf(block))
-  }
-
-  private def leastOf(block: Int): Long = {
-    var least = MinTournamentTree.Absent
-    var input = block << BlockLog2
-    val end = input + (1 << BlockLog2)
-    while (input < end) {
-      if (states(input) == Active) least = math.min(least, clocks(input))
-      input += 1
-    }
-    least
-  }
-
-  private def replayAll(): Unit = {
-    val all = minima.numbers
-    var block = 0
-    while (block < (clocks.length >>> BlockLog2)) {
-      all(block) = leastOf(block)
-      block += 1
-    }
-    minima.replayAll()
-  }
-
   private def risen(least: Long, active: Int): Long =
     if (active == 0) math.max(reached, top)
     // If all active inputs are catching up, nothing is known.
-    else if (least == MinTournamentTree.Absent) reached
+    else if (least == BlockMinima.Absent) reached
     else math.max(reached, least)
 
   private def grow(size: Int): Unit =
     if (size > clocks.length) {
       val before = clocks.length
-      clocks = Arrays.copyOf(clocks, rounded(math.max(size.toLong, before * 2L)))
+      clocks = Arrays.copyOf(clocks, BlockMinima.rounded(math.max(size.toLong, before * 2L)))
       heard = Arrays.copyOf(heard, clocks.length)
       states = Arrays.copyOf(states, clocks.length)
       Arrays.fill(states, before, states.length, Nobody)
-      minima.grow(clocks.length >>> BlockLog2)
+      minima.grow(clocks.length)
     }
 }
 
@@ -303,7 +273,7 @@ object Coalescer {
       } else all.idleCount += 1
       input += 1
     }
-    all.replayAll()
+    all.minima.replayAll(all.clocks, all.states)
     all.settle()
     all
   }
@@ -319,48 +289,11 @@ object Coalescer {
   // A place in the arrays that no input has.
   private final val Nobody: Byte = -1
 
-  private final val BlockLog2 = 3
-
   private def isActive(state: Byte): Boolean = state == Active || state == CatchingUp
-
-  /** Whole blocks. */
-  private def rounded(capacity: Long): Int = {
-    val whole = (math.max(capacity, 1L) + (1 << BlockLog2) - 1) >>> BlockLog2 << BlockLog2
-    math.min(whole, Int.MaxValue.toLong >>> BlockLog2 << BlockLog2).toInt
-  }
 
   private def noStates(length: Int): Array[Byte] = {
     val states = new Array[Byte](length)
     Arrays.fill(states, Nobody)
     states
-  }
-
-  /** What would follow if every input were idle that was last observed at some limit or before. The answer is the same for
-    * every later limit before `until`.
-    *
-    * @param idle whether all inputs would be idle
-    * @param leaving how many inputs would become idle
-    */
-  final case class Prospect(watermark: Long, idle: Boolean, leaving: Int, until: Long)
-
-  /** What is known of all inputs together. Immutable.
-    *
-    * @param largest the largest clock that any input has had
-    * @param lastHeard the last time at which any input was observed, or added; `Long.MinValue` if there is no input
-    * @param lastSpoken the last time at which an input with a clock was observed; `Long.MinValue` if none has a clock
-    * @param earliest no active input was last observed before this time. It may be too early, never too late
-    */
-  private[core] final case class Totals(
-      size: Int,
-      active: Int,
-      idle: Int,
-      largest: Long,
-      lastHeard: Long,
-      lastSpoken: Long,
-      watermark: Long,
-      earliest: Long) {
-
-    /** Whether there are inputs, and all of them are idle. */
-    def isIdle: Boolean = active == 0 && idle > 0
   }
 }

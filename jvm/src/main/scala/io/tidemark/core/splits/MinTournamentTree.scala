@@ -36,8 +36,6 @@ private[core] final class MinTournamentTree private (private var levels: Array[A
       replayAll()
     }
 
-  def copy(): MinTournamentTree = new MinTournamentTree(levels.map(_.clone()))
-
   /** The numbers themselves, for one pass over all of them; [[replayAll]] has to follow. */
   def numbers: Array[Long] = levels(0)
 

@@ -12,7 +12,7 @@ private[splits] final class SplitStore(val names: SplitNameTable, val clocks: Co
   /** Changes these splits to those of another version, and returns the way back.
     * @param way how that version differs; @param to its totals
     */
-  def follow(way: SplitJournal, to: Coalescer.Totals): SplitJournal = {
+  def follow(way: SplitJournal, to: CoalescerTotals): SplitJournal = {
     val back = new SplitJournal(clocks.size, way.size + math.max(0, clocks.size - to.size))
     way.names.foreach(name => names.add(name))
     clocks.follow(way, to, back)

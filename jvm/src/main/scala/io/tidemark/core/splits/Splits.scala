@@ -20,13 +20,13 @@ import io.tidemark.core.bytes.ByteWriter
   */
 final class Splits private (
     private val store: SplitStore,
-    @volatile private var totals: Coalescer.Totals,
+    @volatile private var totals: CoalescerTotals,
     // The way to this version from the one that it leads to; null if the store is as this version has it.
     private var way: Splits.Way) {
   import Splits._
 
   // The last answer about silence, and the earliest limit for which it holds.
-  @volatile private var asked: (Long, Coalescer.Prospect) = _
+  @volatile private var asked: (Long, IdleProspect) = _
 
   // What other threads read of this version.
   private var copied: Splits = _
@@ -73,11 +73,11 @@ final class Splits private (
     if (ifIdleSince(limitMillis).leaving == 0) this
     else changed(onReturn, 0)((_, all) => all.idleSince(limitMillis))
 
-  private def ifIdleSince(limitMillis: Long): Coalescer.Prospect = {
+  private def ifIdleSince(limitMillis: Long): IdleProspect = {
     val last = asked
     if (last != null && last._1 <= limitMillis && limitMillis < last._2.until) last._2
     else if (limitMillis < totals.earliest)
-      Coalescer.Prospect(totals.watermark, totals.isIdle, leaving = 0, totals.earliest)
+      IdleProspect(totals.watermark, totals.isIdle, leaving = 0, totals.earliest)
     else {
       val prospect = here.clocks.ifIdleSince(limitMillis)
       asked = limitMillis -> prospect

@@ -1,0 +1,22 @@
+package io.tidemark.core.splits
+
+/** What is known of all inputs together. Immutable.
+  *
+  * @param largest the largest clock that any input has had
+  * @param lastHeard the last time at which any input was observed, or added; `Long.MinValue` if there is no input
+  * @param lastSpoken the last time at which an input with a clock was observed; `Long.MinValue` if none has a clock
+  * @param earliest no active input was last observed before this time. It may be too early, never too late
+  */
+private[core] final case class CoalescerTotals(
+    size: Int,
+    active: Int,
+    idle: Int,
+    largest: Long,
+    lastHeard: Long,
+    lastSpoken: Long,
+    watermark: Long,
+    earliest: Long) {
+
+  /** Whether there are inputs, and all of them are idle. */
+  def isIdle: Boolean = active == 0 && idle > 0
+}
