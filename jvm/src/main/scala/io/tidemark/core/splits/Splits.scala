@@ -1,35 +1,26 @@
 package io.tidemark.core.splits
 
-import scala.annotation.tailrec
-
 import io.tidemark.core.Watermark
 import io.tidemark.core.bytes.ByteWriter
 
-/** The splits of one origin, each with its name, its clock and its last active time. What one says never
-  * changes, so it is a value.
+/** The splits of one origin, each with its name, its clock and its last active time. What one says never changes, so
+  * it is a value.
   *
   * The [[Coalescer]] knows which splits are idle and what the watermark is. Here splits have names.
   *
-  * Versions of the same splits share one [[SplitStore]], so that a batch costs what has changed in it. The newest version
-  * is in the store. An older one has a journal of how it differs from the next version. Reading an older one changes the
-  * store back, and leaves a journal in the other direction. So any version may be read and changed at any time, and the
-  * newest one costs nothing extra. An old version keeps the journals of all changes since then in memory, so nothing should
-  * hold one for longer than a batch.
-  *
-  * Versions belong to one thread. Other threads call [[detached]], and nothing else.
+  * Each of them is a [[SplitVersion]], and belongs to one thread. Other threads call [[detached]] and [[names]], and
+  * nothing else.
   */
-final class Splits private (
-    private val store: SplitStore,
-    @volatile private var totals: CoalescerTotals,
-    // The way to this version from the one that it leads to; null if the store is as this version has it.
-    private var way: Splits.Way) {
+final class Splits private (private val version: SplitVersion) {
   import Splits._
 
   // The last answer about silence, and the earliest limit for which it holds.
   @volatile private var asked: (Long, IdleProspect) = _
 
-  // What other threads read of this version.
-  private var copied: Splits = _
+  private lazy val copied: Splits = new Splits(version.detached)
+
+  private def totals: CoalescerTotals = version.totals
+  private def here: SplitStore = version.here
 
   def size: Int = totals.size
   def active: Int = totals.active
@@ -81,7 +72,7 @@ final class Splits private (
     else {
       val prospect = here.clocks.ifIdleSince(limitMillis)
       asked = limitMillis -> prospect
-      if (prospect.leaving == 0) totals = totals.copy(earliest = prospect.until)
+      if (prospect.leaving == 0) version.noteEarliest(prospect.until)
       prospect
     }
   }
@@ -141,50 +132,13 @@ final class Splits private (
   /** The splits that differ from `before`, in order; `None` if there are more than `most`, or if these splits do not
     * continue those.
     */
-  def changedSince(before: Splits, most: Int): Option[Array[Int]] =
-    if (size - before.size > most || before.size > size) None
-    else if (store ne before.store) comparedWith(before, most)
-    else {
-      here
-      if (before.steps.forall(_.size >= before.size)) changesSince(before, most)
-      else detached.comparedWith(before.detached, most)
-    }
-
-  /** This version is in the store, and `before` leads to it. */
-  private def changesSince(before: Splits, most: Int): Option[Array[Int]] = {
-    val all = store.clocks
-    val (noted, changed) = (new SplitSet(size), new SplitSet(size))
-    (before.size until size).foreach(changed.add)
-    before.steps.filter(_.way != null).foreach { step =>
-      val journal = step.way.journal
-      var entry = 0
-      while (entry < journal.size && changed.size <= most) {
-        val split = journal.split(entry)
-        // What was noted first is how the split was before. Splits that are new since then are listed already.
-        if (split < before.size && noted.add(split) &&
-          (journal.heard(entry) != all.lastHeard(split) ||
-            journal.state(entry) != all.state(split) || journal.clock(entry) != all.clock(split)))
-          changed.add(split)
-        entry += 1
-      }
-    }
-    Option.when(changed.size <= most)(changed.toArray)
-  }
-
-  /** The same without journals. */
-  private def comparedWith(before: Splits, most: Int): Option[Array[Int]] =
-    Option.when(here.names.continues(before.here.names)) {
-      (0 until size).filter { split =>
-        split >= before.size || lastHeard(split) != before.lastHeard(split) ||
-        state(split) != before.state(split) || clockOrNone(split) != before.clockOrNone(split)
-      }.toArray
-    }.filter(_.length <= most)
+  def changedSince(before: Splits, most: Int): Option[Array[Int]] = version.changedSince(before.version, most)
 
   private[core] def writeName(out: ByteWriter, split: Int): Unit = here.names.writeOne(out, split)
   private[core] def writeNames(out: ByteWriter, from: Int): Unit = here.names.write(out, from)
 
   /** The names of these splits, for any thread. */
-  def names: SplitNameTable = store.synchronized(here.names.sharing())
+  def names: SplitNameTable = version.names
 
   /** Whether these splits have exactly these names, with the same numbers. */
   def hasNames(names: SplitNameTable): Boolean = size == names.size && here.names.continues(names)
@@ -192,65 +146,10 @@ final class Splits private (
   /** These splits as a copy that never changes, from any thread and for any thread. It is made once for each version, and
     * the names are not copied.
     */
-  def detached: Splits =
-    if (store.isFrozen) this
-    else
-      store.synchronized {
-        if (copied == null) {
-          val copy = store.copy(isFrozen = true)
-          // From the version that is in the store back to this one.
-          steps.filter(_.way != null).toSeq.reverse.foreach(step => copy.follow(step.way.journal, step.totals))
-          copied = new Splits(copy, totals, null)
-        }
-        copied
-      }
+  def detached: Splits = if (version.isFrozen) this else copied
 
-  /** This version and those on the way from it to the one that is in the store. */
-  private def steps: Iterator[Splits] =
-    Iterator.iterate(this)(step => if (step.way == null) null else step.way.to).takeWhile(_ != null)
-
-  /** The store, changed to this version. Only on the thread that these versions belong to. */
-  private def here: SplitStore = {
-    if (way != null) store.synchronized(comeBack(steps.toList.reverse))
-    store
-  }
-
-  /** @param steps from the version that is in the store to this one */
-  @tailrec private def comeBack(steps: List[Splits]): Unit = steps match {
-    case now :: next :: rest =>
-      val back = store.follow(next.way.journal, next.totals)
-      now.way = new Way(next, back)
-      next.way = null
-      comeBack(next :: rest)
-    case _ => ()
-  }
-
-  /** A new version.
-    * @param expected about how many splits change
-    */
   private def changed(onReturn: OnReturn, expected: Int)(change: (SplitNameTable, Coalescer) => Unit): Splits =
-    if (store.isFrozen) {
-      val own = store.copy(isFrozen = false)
-      own.clocks.begin(totals, onReturn, null)
-      change(own.names, own.clocks)
-      new Splits(own, own.clocks.totals, null)
-    } else
-      store.synchronized {
-        val all = here.clocks
-        val journal = new SplitJournal(size, expected)
-        all.begin(totals, onReturn, journal)
-        try change(store.names, all)
-        catch {
-          case e: Throwable =>
-            all.end()
-            store.follow(journal, totals)
-            throw e
-        }
-        all.end()
-        val next = new Splits(store, all.totals, null)
-        way = new Way(next, journal)
-        next
-      }
+    new Splits(version.changed(onReturn, expected)(change))
 
   private def contains(name: Array[Byte]): Boolean = here.names.find(name) >= 0
 
@@ -266,16 +165,12 @@ final class Splits private (
 }
 
 object Splits {
-  val none: Splits = new Splits(
-    new SplitStore(new SplitNameTable, new Coalescer(), isFrozen = true),
-    new Coalescer().totals,
-    null)
+  val none: Splits = of(new SplitNameTable, new Coalescer(), isFrozen = true)
 
-  private[core] def of(names: SplitNameTable, clocks: Coalescer): Splits =
-    new Splits(new SplitStore(names, clocks, isFrozen = false), clocks.totals, null)
+  private[core] def of(names: SplitNameTable, clocks: Coalescer): Splits = of(names, clocks, isFrozen = false)
 
-  /** Leads from a version to another one. The journal says how the first one differs. */
-  private final class Way(val to: Splits, val journal: SplitJournal)
+  private def of(names: SplitNameTable, clocks: Coalescer, isFrozen: Boolean): Splits =
+    new Splits(SplitVersion.of(new SplitStore(names, clocks, isFrozen)))
 
   private def watermarkOf(millis: Long, idle: Boolean): Watermark = {
     val reached = Some(millis).filter(_ != Coalescer.NoClock)

@@ -1,0 +1,153 @@
+package io.tidemark.core.splits
+
+import scala.annotation.tailrec
+
+/** One version of an origin's splits.
+  *
+  * Versions of the same splits share one [[SplitStore]], so that a batch costs what has changed in it. The newest version
+  * is in the store. An older one has a journal of how it differs from the next version. Reading an older one changes the
+  * store back, and leaves a journal in the other direction. So any version may be read and changed at any time, and the
+  * newest one costs nothing extra. An old version keeps the journals of all changes since then in memory, so nothing should
+  * hold one for longer than a batch.
+  *
+  * Versions belong to one thread. Other threads call [[detached]] and [[names]], and nothing else.
+  */
+private[splits] final class SplitVersion private (
+    private val store: SplitStore,
+    @volatile private var known: CoalescerTotals,
+    // The way to this version from the one that it leads to; null if the store is as this version has it.
+    private var way: SplitVersion.Way) {
+  import SplitVersion._
+
+  // What other threads read of this version.
+  private var copied: SplitVersion = _
+
+  def totals: CoalescerTotals = known
+
+  /** A scan has found that no active split was last observed before this time. */
+  def noteEarliest(millis: Long): Unit = known = known.copy(earliest = millis)
+
+  /** Whether nothing changes any more, so that any thread may read it. */
+  def isFrozen: Boolean = store.isFrozen
+
+  /** The store, changed to this version. Only on the thread that these versions belong to. */
+  def here: SplitStore = {
+    if (way != null) store.synchronized(comeBack(steps.toList.reverse))
+    store
+  }
+
+  /** The names of these splits, for any thread. */
+  def names: SplitNameTable = store.synchronized(here.names.sharing())
+
+  /** A new version.
+    * @param expected about how many splits change
+    */
+  def changed(onReturn: OnReturn, expected: Int)(change: (SplitNameTable, Coalescer) => Unit): SplitVersion =
+    if (store.isFrozen) {
+      val own = store.copy(isFrozen = false)
+      own.clocks.begin(totals, onReturn, null)
+      change(own.names, own.clocks)
+      SplitVersion.of(own)
+    } else
+      store.synchronized {
+        val all = here.clocks
+        val journal = new SplitJournal(totals.size, expected)
+        all.begin(totals, onReturn, journal)
+        try change(store.names, all)
+        catch {
+          case e: Throwable =>
+            all.end()
+            store.follow(journal, totals)
+            throw e
+        }
+        all.end()
+        val next = SplitVersion.of(store)
+        way = new Way(next, journal)
+        next
+      }
+
+  /** This version as a copy that never changes, from any thread and for any thread. It is made once, and the names are not
+    * copied.
+    */
+  def detached: SplitVersion =
+    if (store.isFrozen) this
+    else
+      store.synchronized {
+        if (copied == null) {
+          val copy = store.copy(isFrozen = true)
+          // From the version that is in the store back to this one.
+          steps.filter(_.way != null).toSeq.reverse.foreach(step => copy.follow(step.way.journal, step.totals))
+          copied = new SplitVersion(copy, totals, null)
+        }
+        copied
+      }
+
+  /** The splits that differ from `before`, in order; `None` if there are more than `most`, or if these splits do not
+    * continue those.
+    */
+  def changedSince(before: SplitVersion, most: Int): Option[Array[Int]] = {
+    val (size, sizeBefore) = (totals.size, before.totals.size)
+    if (size - sizeBefore > most || sizeBefore > size) None
+    else if (store ne before.store) comparedWith(before, most)
+    else {
+      here
+      if (before.steps.forall(_.totals.size >= sizeBefore)) changesSince(before, most)
+      else detached.comparedWith(before.detached, most)
+    }
+  }
+
+  /** This version is in the store, and `before` leads to it. */
+  private def changesSince(before: SplitVersion, most: Int): Option[Array[Int]] = {
+    val all = store.clocks
+    val (noted, changed) = (new SplitSet(all.size), new SplitSet(all.size))
+    (before.totals.size until all.size).foreach(changed.add)
+    before.steps.filter(_.way != null).foreach { step =>
+      val journal = step.way.journal
+      var entry = 0
+      while (entry < journal.size && changed.size <= most) {
+        val split = journal.split(entry)
+        // What was noted first is how the split was before. Splits that are new since then are listed already.
+        if (split < before.totals.size && noted.add(split) &&
+          (journal.heard(entry) != all.lastHeard(split) ||
+            journal.state(entry) != all.state(split) || journal.clock(entry) != all.clock(split)))
+          changed.add(split)
+        entry += 1
+      }
+    }
+    Option.when(changed.size <= most)(changed.toArray)
+  }
+
+  /** The same without journals, for versions in different stores. */
+  private def comparedWith(before: SplitVersion, most: Int): Option[Array[Int]] = {
+    val (all, those) = (here, before.here)
+    Option.when(all.names.continues(those.names)) {
+      (0 until totals.size).filter { split =>
+        split >= before.totals.size || all.clocks.lastHeard(split) != those.clocks.lastHeard(split) ||
+        all.clocks.state(split) != those.clocks.state(split) || all.clocks.clock(split) != those.clocks.clock(split)
+      }.toArray
+    }.filter(_.length <= most)
+  }
+
+  /** This version and those on the way from it to the one that is in the store. */
+  private def steps: Iterator[SplitVersion] =
+    Iterator.iterate(this)(step => if (step.way == null) null else step.way.to).takeWhile(_ != null)
+
+  /** @param steps from the version that is in the store to this one */
+  @tailrec private def comeBack(steps: List[SplitVersion]): Unit = steps match {
+    case now :: next :: rest =>
+      val back = store.follow(next.way.journal, next.totals)
+      now.way = new Way(next, back)
+      next.way = null
+      comeBack(next :: rest)
+    case _ => ()
+  }
+}
+
+private[splits] object SplitVersion {
+
+  /** The version that is in the store. */
+  def of(store: SplitStore): SplitVersion = new SplitVersion(store, store.clocks.totals, null)
+
+  /** Leads from a version to another one. The journal says how the first one differs. */
+  private final class Way(val to: SplitVersion, val journal: SplitJournal)
+}
