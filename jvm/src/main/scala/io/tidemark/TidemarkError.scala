@@ -18,6 +18,7 @@ sealed abstract class TidemarkError(val code: String, val what: String, val fix:
 
 /** Every refusal of the engine, each with its code; Python has more of its own, about jars and arguments. */
 object TidemarkError {
+  import ErrorText._
 
   final case class SparkVersionMismatch(builtFor: String, running: String) extends TidemarkError(
         "SPARK_VERSION_MISMATCH",
@@ -46,24 +47,24 @@ object TidemarkError {
       extends TidemarkError(
         "UNION_WATERMARK_POSITION",
         s"Column '$column' at position $position of a union is event time, but input $input has its event time in " +
-          s"${eventTimes.mkString("'", "', '", "'")}, not at that position.",
+          s"${quoted(eventTimes)}, not at that position.",
         "selecting the columns of all inputs in the same order, or by putting a watermark on that column")
 
   final case class UnionInputLeftOut(input: Int, columns: Seq[String]) extends TidemarkError(
         "UNION_INPUT_LEFT_OUT",
-        s"Input $input of the union of ${columns.mkString("'", "', '", "'")} has no event time. As in stock Spark, the union " +
+        s"Input $input of the union of ${quoted(columns)} has no event time. As in stock Spark, the union " +
           "does not wait for that input, so its rows may be late.",
         "putting a watermark on its time column, if it has one")
 
   final case class EntryDamaged(file: String, reason: String) extends TidemarkError(
         "CHECKPOINT_ENTRY_DAMAGED",
         s"The watermark entry $file is damaged: $reason.",
-        restoring)
+        RestoreEntry)
 
   final case class EntryEmpty(file: String) extends TidemarkError(
         "CHECKPOINT_ENTRY_EMPTY",
         s"The watermark entry $file is empty.",
-        restoring)
+        RestoreEntry)
 
   final case class EntryNewer(file: String, version: Int, knownVersion: Int) extends TidemarkError(
         "CHECKPOINT_ENTRY_NEWER",
@@ -186,7 +187,7 @@ object TidemarkError {
         "NO_WATERMARK",
         s"$expression finds no such watermark at this place in the query. " +
           (if (columns.isEmpty) "None of the columns here has one."
-           else s"Columns with a watermark here: ${columns.mkString("'", "', '", "'")}."),
+           else s"Columns with a watermark here: ${quoted(columns)}."),
         "calling withWatermark before it, and naming a column that has a watermark here, or a key of the query")
 
   final case class WatermarkNotRead(expression: String) extends TidemarkError(
@@ -198,16 +199,4 @@ object TidemarkError {
         "WRONG_ARGUMENTS",
         s"$function takes $expected, but was given $arguments arguments.",
         "calling it that way")
-
-  private val restoring: String =
-    "restoring the file from a backup, or by deleting the checkpoint's tidemark folder. Without the folder, the query " +
-      "continues from Spark's own watermark, the minimum of all inputs. A query with an operator that carries a second " +
-      "event-time column cannot continue without the file and needs a new checkpoint"
-
-  private def oneOf(values: Seq[String]): String = values match {
-    case Seq(only) => only
-    case several => s"${several.init.mkString(", ")} or ${several.last}"
-  }
-
-  private def minor(version: String): String = version.split('.').take(2).mkString(".")
 }
