@@ -57,6 +57,14 @@ class OffsetsTableSuite extends RecordedRuns {
     }
   }
 
+  /** As if stock Spark had run a batch again: by Spark's log, it began at another time. */
+  private def runAgain(checkpoint: File, batch: Long): Unit = {
+    val offsets = new File(checkpoint, s"offsets/$batch")
+    val text = Files.readString(offsets.toPath)
+    Files.writeString(offsets.toPath, text.replaceFirst("\"batchTimestampMs\":\\d+", "\"batchTimestampMs\":1"))
+    val _ = new File(checkpoint, s"offsets/.$batch.crc").delete()
+  }
+
   test("complete returns the files that were read when the watermark reached the time") {
     withRun { (_, checkpoint) =>
       assert(filesAt(checkpoint, "10:10", "complete") === Seq("0.json", "1.json"))
@@ -110,16 +118,22 @@ class OffsetsTableSuite extends RecordedRuns {
   test("an entry that is empty, or of a batch that has been run again without Tidemark, does not count") {
     withRun { (_, checkpoint) =>
       val entries = new File(checkpoint, "tidemark").list().toSeq.flatMap(_.toLongOption)
-      // Spark's log now says that batch 1 began at another time.
-      val offsets = new File(checkpoint, "offsets/1").toPath
-      Files.writeString(
-        offsets,
-        Files.readString(offsets).replaceFirst("\"batchTimestampMs\":\\d+", "\"batchTimestampMs\":1"))
-      new File(checkpoint, "offsets/.1.crc").delete()
+      runAgain(checkpoint, 1)
       assert(filesAt(checkpoint, "10:10", "complete") === Seq("0.json", "1.json", "2.json"))
       Files.write(new File(checkpoint, s"tidemark/${entries.max}").toPath, Array.emptyByteArray)
       new File(checkpoint, s"tidemark/.${entries.max}.crc").delete()
       assert(filesAt(checkpoint, "10:10", "complete") === Seq("0.json", "1.json", "2.json"))
+    }
+  }
+
+  test("if only the last batches ran again without Tidemark, the error says what the last batch with it had reached") {
+    withRun { (_, checkpoint) =>
+      val entries = new File(checkpoint, "tidemark").list().toSeq.flatMap(_.toLongOption)
+      runAgain(checkpoint, entries.max)
+      val notYet = refusal(checkpoint, "11:30").getMessage
+      assert(notYet.contains(s"after batch ${entries.max - 1}, the last one in the log, the watermark 'readings' is"))
+      entries.foreach(runAgain(checkpoint, _))
+      assert(refusal(checkpoint, "11:30").getMessage.contains("ran without Tidemark"))
     }
   }
 

@@ -39,16 +39,18 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
     val last = batchesIn("commits").lastOption.getOrElse(-1L)
     // An entry counts once Spark has committed its batch. It is empty if stock Spark has ended a batch that a crash cut short.
     def isEmpty(batch: Long) = Seq(EntryFiles.Whole, EntryFiles.Changes).forall(listing.bytes(batch, _) == 0)
-    val batches = listing.entries.filter(batch => batch <= last && !isEmpty(batch)).toIndexedSeq
-    if (batches.isEmpty) throw new TidemarkException(TidemarkError.NoLog(location))
+    val written = listing.entries.filter(batch => batch <= last && !isEmpty(batch)).toIndexedSeq
+    if (written.isEmpty) throw new TidemarkException(TidemarkError.NoLog(location))
     // An entry with another time is stale: stock Spark has run its batch again after the checkpoint was set back.
     def entry(batch: Long) = reader.read(batch).map(_.entry).filter(entry =>
       offsets.offsetSeqMetadataForBatchId(batch).forall(_.batchTimestampMs == entry.timestampMillis))
-    val newest = entry(batches.last)
+    val newest = written.reverseIterator.flatMap(entry(_)).nextOption().getOrElse(refuse(ranWithout(written.last)))
     requireKey(newest)
-    def reached(batch: Long) =
-      (if (batch == batches.last) newest else entry(batch)).flatMap(at => Reached.of(inputs(at).values.toSeq))
-    val search = new CutSearch(batches, reached)
+    def reached(batch: Long) = {
+      val found = if (batch == newest.batch) Some(newest) else entry(batch)
+      found.flatMap(at => Reached.of(inputs(at).values.toSeq))
+    }
+    val search = new CutSearch(written.takeWhile(_ <= newest.batch), reached)
     val found = if (asked.edge == Complete) search.complete(asked.micros) else search.before(asked.micros)
     found.fold(missing => refuse(why(missing, newest)), identity)
   }
@@ -56,17 +58,17 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
   private def inputs(entry: WatermarkEntry): Map[OriginName, OriginState] =
     entry.origins.filter { case (name, _) => asked.key.forall(_ == name.toString) }
 
-  private def requireKey(newest: Option[WatermarkEntry]): Unit =
-    for (key <- asked.key; entry <- newest if inputs(entry).isEmpty)
-      refuse(
-        s"no watermark has the key '$key'; there are ${entry.origins.keys.map(n => s"'$n'").toSeq.sorted.mkString(", ")}")
+  private def requireKey(newest: WatermarkEntry): Unit =
+    for (key <- asked.key if inputs(newest).isEmpty) {
+      val keys = newest.origins.keys.map(name => s"'$name'").toSeq.sorted
+      refuse(s"no watermark has the key '$key'; there are ${keys.mkString(", ")}")
+    }
 
-  private def why(missing: CutSearch.Missing, newest: Option[WatermarkEntry]): String = missing match {
+  private def why(missing: CutSearch.Missing, newest: WatermarkEntry): String = missing match {
     case NotYet(batch, _) =>
-      val behind = newest.toSeq.flatMap(inputs(_)).minBy(_._2.watermark.millis)
-      s"after batch $batch, the last one, the watermark '${behind._1}' is ${at(behind._2.watermark.millis)}"
-    case Forgotten(batch, None) =>
-      s"batches up to $batch ran without Tidemark, or without this key, so what they have read is unknown"
+      val behind = inputs(newest).minBy(_._2.watermark.millis)
+      s"after batch $batch, the last one in the log, the watermark '${behind._1}' is ${at(behind._2.watermark.millis)}"
+    case Forgotten(batch, None) => ranWithout(batch)
     case Forgotten(batch, Some(reached)) if asked.edge == Complete =>
       s"after batch $batch, the oldest one in the log, the watermark is at ${show(reached)} already"
     case Forgotten(0, Some(reached)) =>
@@ -74,6 +76,9 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
     case Forgotten(batch, Some(reached)) =>
       s"batch $batch, the oldest one in the log, or one before it has read rows up to ${show(reached)} already"
   }
+
+  private def ranWithout(batch: Long): String =
+    s"batches up to $batch ran without Tidemark, or without this key, so what they have read is unknown"
 
   private def at(millis: Option[Long]): String = millis.fold("not defined yet")(one => s"at ${show(one)}")
 
