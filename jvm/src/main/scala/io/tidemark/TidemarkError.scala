@@ -99,6 +99,11 @@ object TidemarkError {
         "asking for a time that the log covers. The setting spark.sql.streaming.minBatchesToRetain says how many batches " +
           "a query keeps")
 
+  final case class MarkPositionMismatch(writer: String, position: String, other: String) extends TidemarkError(
+        "MARK_POSITION_MISMATCH",
+        s"Writer '$writer' has noted a position of kind $position, which cannot be compared with $other.",
+        "giving a position of the stream that the mark log is about, and by having a log for each stream")
+
   final case class InvalidSetting(setting: String, value: String, allowed: Seq[String]) extends TidemarkError(
         "INVALID_SETTING",
         s"The setting $setting is '$value', but it must be ${oneOf(allowed)}.",

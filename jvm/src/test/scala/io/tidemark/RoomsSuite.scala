@@ -80,9 +80,20 @@ object RoomsSuite {
   val engine: House = House(
     "the engine",
     "org.apache.spark.sql.tidemark",
-    Seq("session", "columns", "functions", "optimizer", "exec.clocks", "exec", "planning", "log", "query", "report"))
+    Seq(
+      "session",
+      "columns",
+      "functions",
+      "optimizer",
+      "exec.clocks",
+      "exec",
+      "planning",
+      "log",
+      "noted",
+      "query",
+      "report"))
 
-  val core: House = House("core", "io.tidemark.core", Seq("", "bytes", "splits", "plan", "memory", "format"))
+  val core: House = House("core", "io.tidemark.core", Seq("", "bytes", "noted", "splits", "plan", "memory", "format"))
 
   private final case class File(
       name: String,

@@ -1,0 +1,62 @@
+package io.tidemark.core.noted
+
+/** What one writer states at one moment: none of its rows behind a position has an event time up to a time.
+  *
+  * @param epoch the writer's life; a later life has a larger number
+  * @param number the mark's number in its life
+  * @param timeMillis the noted time, ms since the epoch; `None` if the mark notes none
+  * @param writtenMillis when it was written, ms since the epoch, by the writer's clock; never compared with event times
+  * @param after the last mark of earlier lives that counts, in the first mark of a later life
+  * @param mostMillis the largest event time of any row before the position, if the writer knows it
+  */
+final case class Mark(
+    writer: String,
+    epoch: Long,
+    number: Long,
+    kind: Mark.Kind,
+    timeMillis: Option[Long],
+    writtenMillis: Long,
+    position: Option[Position] = None,
+    after: Option[Place] = None,
+    mostMillis: Option[Long] = None) {
+
+  def place: Place = Place(epoch, number)
+
+  /** Whether the writer is left out once this mark is passed, until it says more. */
+  def isResting: Boolean = kind == Mark.Idle || kind == Mark.End
+
+  /** Whether no mark is missing between this one and the one at `before`. */
+  def follows(before: Place): Boolean =
+    if (epoch == before.epoch) number - 1 == before.number else after.contains(before)
+
+  /** This mark for a reader that believes no time after `latestMillis`: the writer is alive, no more is said. */
+  def believed(latestMillis: Long): Mark =
+    if (timeMillis.forall(_ <= latestMillis)) this
+    else copy(kind = if (kind == Mark.Note) Mark.Alive else kind, timeMillis = None)
+}
+
+object Mark {
+
+  /** @param name the kind in a line of the log */
+  sealed abstract class Kind(val name: String)
+
+  /** The writer notes a time. */
+  case object Note extends Kind("note")
+
+  /** The writer is there, and may still send rows. */
+  case object Alive extends Kind("alive")
+
+  /** Readers may leave the writer out until its next mark. */
+  case object Idle extends Kind("idle")
+
+  /** No rows follow. A later life of the writer may. */
+  case object End extends Kind("end")
+
+  val kinds: Seq[Kind] = Seq(Note, Alive, Idle, End)
+}
+
+/** The place of a mark among those of its writer. */
+final case class Place(epoch: Long, number: Long) extends Ordered[Place] {
+  override def compare(that: Place): Int =
+    if (epoch == that.epoch) number.compare(that.number) else epoch.compare(that.epoch)
+}

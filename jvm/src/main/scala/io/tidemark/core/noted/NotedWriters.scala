@@ -1,0 +1,100 @@
+package io.tidemark.core.noted
+
+/** How far a writer's marks were passed, as an entry keeps it.
+  *
+  * @param passed the last mark that was passed; `None` if none was
+  * @param lastWrittenMillis when the writer last said something new in a passed mark, by its own clock
+  * @param hasPending whether marks are known that are not passed
+  * @param isResting whether the last mark that was passed is `idle` or `end`, and none was known behind it
+  */
+final case class WriterState(
+    passed: Option[Place],
+    lastWrittenMillis: Long,
+    hasPending: Boolean,
+    isResting: Boolean)
+
+/** What a writer's marks say at a position.
+  *
+  * @param timeMillis the largest time that is newly passed; `None` if none is
+  * @param isHeard whether a mark with a larger time, or `alive`, is newly passed, or marks are pending and none was before
+  * @param nextMillis the next larger time of a mark that is not passed
+  * @param next the first mark that is not passed
+  * @param state what to go on from
+  */
+final case class WriterProgress(
+    timeMillis: Option[Long],
+    isHeard: Boolean,
+    nextMillis: Option[Long],
+    next: Option[Mark],
+    state: WriterState)
+
+/** What all marks of a log say at a position. */
+final case class NotedWriters(writers: Map[String, WriterProgress]) {
+
+  def states: Map[String, WriterState] = writers.map { case (writer, progress) => writer -> progress.state }
+
+  /** The next time that is noted ahead by all writers but those left out, such as idle ones: the time window's upper
+    * bound. `None` near the end of what is noted.
+    */
+  def upperMillis(isLeftOut: String => Boolean): Option[Long] = {
+    val next = writers.collect { case (writer, progress) if !isLeftOut(writer) => progress.nextMillis }
+    if (next.exists(_.isEmpty)) None else next.flatten.maxOption
+  }
+}
+
+object NotedWriters {
+
+  /** @param before how far each writer's marks were passed earlier. A writer whose marks are all gone stays as it was
+    * @param latestMillis the latest noted time to believe now; `None` for any
+    * @param latestBeforeMillis the same when `before` was found. Marks that were passed by then are looked at again if
+    *   their time has come since
+    * @throws PositionMismatch if marks have another kind of position
+    */
+  def apply(
+      histories: Map[String, WriterHistory],
+      before: Map[String, WriterState],
+      read: ReadPosition,
+      latestMillis: Option[Long],
+      latestBeforeMillis: Option[Long] = None): NotedWriters = {
+    val gone = before.removedAll(histories.keys).map { case (writer, state) =>
+      writer -> WriterProgress(None, isHeard = false, None, None, state.copy(hasPending = false))
+    }
+    val known = histories.map { case (writer, history) =>
+      val believed = latestMillis.fold(history)(history.believed)
+      writer -> progress(believed, before.get(writer), read, latestBeforeMillis)
+    }
+    NotedWriters(gone ++ known)
+  }
+
+  private def progress(
+      history: WriterHistory,
+      before: Option[WriterState],
+      read: ReadPosition,
+      latestBeforeMillis: Option[Long]): WriterProgress = {
+    val marks = history.marks
+    val place = before.flatMap(_.passed)
+    val known = place.fold(0)(history.upTo)
+    val passed = history.passed(read, place)
+    val hasPending = passed < marks.size
+    val time = history.lastNote(passed).collect {
+      case (at, millis) if at >= known || latestBeforeMillis.exists(_ < millis) => millis
+    }
+    // What an `idle` or `end` says is news, but not that the writer is there.
+    val news = Iterator.range(known, passed).filter(at => marks(at).kind != Mark.Note || history.isNote(at)).toSeq
+    val isHeard = time.isDefined || news.exists(marks(_).kind == Mark.Alive) ||
+      hasPending && !before.exists(_.hasPending)
+    val last = if (passed > known) Some(marks(passed - 1)) else None
+    val isResting = !hasPending &&
+      (last match {
+        case Some(mark) => mark.isResting
+        case None => before.exists(_.isResting) || known > 0 && marks(known - 1).isResting
+      })
+    val written = news.lastOption.map(marks(_).writtenMillis).orElse(before.map(_.lastWrittenMillis))
+    val state = WriterState(
+      last.map(_.place).orElse(place),
+      written.getOrElse(marks.head.writtenMillis),
+      hasPending,
+      isResting)
+    WriterProgress(time, isHeard, history.nextNoteMillis(passed), marks.lift(passed), state)
+  }
+}

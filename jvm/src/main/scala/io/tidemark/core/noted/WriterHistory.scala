@@ -1,0 +1,170 @@
+package io.tidemark.core.noted
+
+import scala.collection.immutable.ArraySeq
+
+/** The marks of one writer that count, and which of them are passed at a position. The only place for both rules.
+  *
+  *   1. Marks are put in order by epoch and number. One that is there twice counts once.
+  *   1. A later life fences off an earlier one: its first mark says in `after` which mark it follows, and marks of
+  *      earlier lives behind that one do not count. If that first mark is missing, no mark of an earlier life counts.
+  *   1. A noted time after the latest one to believe is not believed until its time has come. The mark says that its
+  *      writer is alive, no more.
+  *   1. A noted time that is not above all before it says nothing new.
+  *   1. A mark with an absolute position is passed when that position has been read.
+  *   1. Any other mark is passed when its files have been read and the mark before it is passed. Where a mark is missing
+  *      in between, no later one is passed. What was purged counts as read, but not what cannot be read, or does not
+  *      count by the second rule.
+  *
+  * A reader that has passed a mark before asks from there on. What is missing before that mark does not matter then.
+  *
+  * @param marks the marks that count, by epoch and number
+  * @param isDamaged whether marks before the first one are there, and cannot be read or do not count
+  * @param breaks the indexes of marks that do not follow the one before
+  * @param notes the indexes of marks that note a time above all before
+  */
+final class WriterHistory private (
+    val writer: String,
+    val marks: IndexedSeq[Mark],
+    isDamaged: Boolean,
+    breaks: ArraySeq[Int],
+    notes: ArraySeq[Int]) {
+
+  /** The indexes of marks with a position. */
+  private val positioned = marks.indices.filter(marks(_).position.isDefined).to(ArraySeq)
+  private val isRelative = positioned.headOption.flatMap(marks(_).position).exists(_.isInstanceOf[Position.Files])
+
+  /** How many of the marks are passed, from the first one on.
+    * @param before the last mark that was passed earlier
+    * @throws PositionMismatch if the marks have another kind of position
+    */
+  def passed(read: ReadPosition, before: Option[Place] = None): Int = {
+    val known = before.fold(0)(upTo)
+    if (known == marks.size) known
+    else if (isRelative || positioned.isEmpty && read.kind == "files") passedInChain(read, before, known)
+    else passedByPosition(read, before, known)
+  }
+
+  /** How many of the marks are at or before a place. */
+  def upTo(place: Place): Int = firstWhere(0, marks.size)(marks(_).place > place)
+
+  /** The largest time noted by the first `count` marks, and the index of its mark. */
+  def lastNote(count: Int): Option[(Int, Long)] = {
+    val before = notes.search(count).insertionPoint
+    Option.when(before > 0)(notes(before - 1)).map(at => at -> marks(at).timeMillis.get)
+  }
+
+  /** The next time above all before that is noted behind the first `count` marks. */
+  def nextNoteMillis(count: Int): Option[Long] =
+    notes.lift(notes.search(count).insertionPoint).flatMap(marks(_).timeMillis)
+
+  /** Whether a mark notes a time above all before. */
+  def isNote(at: Int): Boolean = notes.lift(notes.search(at).insertionPoint).contains(at)
+
+  /** Whether the writer has ended, or is idle by its own word, and has said nothing since. */
+  def isDone: Boolean = {
+    val usable = if (!isRelative) marks.size else if (isDamaged) 0 else breaks.headOption.getOrElse(marks.size)
+    usable == marks.size && marks.lastOption.exists(_.isResting)
+  }
+
+  /** This history for a reader that believes no later time now. */
+  def believed(latestMillis: Long): WriterHistory =
+    if (lastNote(marks.size).forall(_._2 <= latestMillis)) this
+    else {
+      val believed = marks.map(_.believed(latestMillis))
+      new WriterHistory(writer, believed, isDamaged, breaks, WriterHistory.notes(believed))
+    }
+
+  private def passedInChain(read: ReadPosition, before: Option[Place], known: Int): Int =
+    if (!isJoined(known, before)(!isDamaged)) known
+    else {
+      val end = breaks.lift(breaks.search(known + 1).insertionPoint).getOrElse(marks.size)
+      Iterator.range(known, end).find(at => !marks(at).position.forall(isRead(read, _))).getOrElse(end)
+    }
+
+  /** Positions of a writer do not go back. Where they do, this finds an earlier mark, which is sound. A mark without a
+    * position is passed with the one before it.
+    */
+  private def passedByPosition(read: ReadPosition, before: Option[Place], known: Int): Int = {
+    val from = positioned.search(known).insertionPoint
+    val until = firstWhere(from, positioned.size)(at => !isRead(read, marks(positioned(at)).position.get))
+    val start = if (until > from) positioned(until - 1) + 1 else known
+    Iterator.range(start, marks.size).find { at =>
+      marks(at).position.isDefined || !(
+        if (at == known) isJoined(known, before)(marks(at).number == 0 && marks(at).after.isEmpty)
+        else marks(at).follows(marks(at - 1).place))
+    }.getOrElse(marks.size)
+  }
+
+  /** Whether nothing is missing between what was passed earlier and the first mark behind it. */
+  private def isJoined(known: Int, before: Option[Place])(isBeginning: => Boolean): Boolean =
+    before.exists(marks(known).follows) ||
+      (if (known == 0) isBeginning else marks(known).follows(marks(known - 1).place))
+
+  private def isRead(read: ReadPosition, position: Position): Boolean = {
+    if (position.isInstanceOf[Position.Files] != isRelative)
+      throw new PositionMismatch(writer, position.kind, if (isRelative) "files" else "another kind")
+    read.hasPassed(writer, position)
+  }
+
+  private def firstWhere(from: Int, until: Int)(holds: Int => Boolean): Int = {
+    @annotation.tailrec
+    def search(low: Int, high: Int): Int =
+      if (low >= high) low
+      else {
+        val middle = (low + high) >>> 1
+        if (holds(middle)) search(low, middle) else search(middle + 1, high)
+      }
+    search(from, until)
+  }
+}
+
+object WriterHistory {
+
+  /** @param all the writer's marks in any order, at least one; one may be there twice
+    * @param promised the places of first marks that the names of its files promise
+    */
+  def apply(writer: String, all: Iterable[Mark], promised: Iterable[Place] = Nil): WriterHistory = {
+    val ordered = all.to(ArraySeq.untagged).sortBy(_.place)
+    val marks = unfenced(ordered)
+    val first = marks.head.place
+    val isDamaged = ordered.head.place < first || promised.exists(_ < first)
+    val breaks = (1 until marks.size).filterNot(at => marks(at).follows(marks(at - 1).place))
+    new WriterHistory(writer, marks, isDamaged, breaks.to(ArraySeq), notes(marks))
+  }
+
+  /** The marks that count, of a writer's marks in order. */
+  private def unfenced(ordered: IndexedSeq[Mark]): IndexedSeq[Mark] = {
+    @annotation.tailrec
+    def kept(
+        lives: List[IndexedSeq[Mark]],
+        fence: Option[Place],
+        later: List[IndexedSeq[Mark]]): List[IndexedSeq[Mark]] =
+      lives match {
+        case Nil => later
+        case life :: earlier =>
+          val counted = life.filter(mark => fence.forall(mark.place <= _))
+          val begins = counted.flatMap(_.after)
+          if (counted.isEmpty) kept(earlier, fence, later)
+          else if (begins.isEmpty) counted :: later
+          else kept(earlier, Some((begins ++ fence).min), counted :: later)
+      }
+    kept(lives(ordered).reverse, None, Nil).to(ArraySeq.untagged).flatten
+  }
+
+  /** Marks in order by life, without doubles. */
+  private def lives(ordered: IndexedSeq[Mark]): List[IndexedSeq[Mark]] = {
+    val once = ordered.indices.filter(at => at == 0 || ordered(at).place != ordered(at - 1).place).map(ordered)
+    val starts = once.indices.filter(at => at == 0 || once(at).epoch != once(at - 1).epoch)
+    starts.zipAll(starts.drop(1), 0, once.size).map { case (from, until) => once.slice(from, until) }.toList
+  }
+
+  private def notes(marks: IndexedSeq[Mark]): ArraySeq[Int] = {
+    val found = ArraySeq.newBuilder[Int]
+    var highest = Option.empty[Long]
+    for (at <- marks.indices; time <- marks(at).timeMillis if highest.forall(_ < time)) {
+      highest = Some(time)
+      found += at
+    }
+    found.result()
+  }
+}

@@ -1,0 +1,79 @@
+package org.apache.spark.sql.tidemark.noted
+
+import java.io.ByteArrayOutputStream
+import java.nio.ByteBuffer
+import java.nio.charset.{CharacterCodingException, StandardCharsets}
+
+import io.tidemark.core.noted.Place
+
+/** What the name of a file says of the marks in it.
+  *
+  * {{{
+  *   <writer>.<epoch>.0.marks, <writer>.<epoch>.1.marks     the newest marks of a life, in turn
+  *   <writer>.<epoch>.<first>-<last>.marks                  older ones, which never change
+  * }}}
+  *
+  * @param text the name itself
+  * @param writer the writer's name, decoded
+  * @param range the numbers of the first and the last mark of a sealed file; `None` for a live one
+  */
+private[tidemark] final case class MarkFileName(
+    text: String,
+    writer: String,
+    epoch: Long,
+    range: Option[MarkFileName.Range]) {
+
+  def isLive: Boolean = range.isEmpty
+
+  /** The place of the first mark that a sealed file promises. */
+  def first: Option[Place] = range.map(one => Place(epoch, one.first))
+
+  /** Whether it may have a mark behind a place. */
+  def mayGoBeyond(place: Place): Boolean =
+    epoch > place.epoch || epoch == place.epoch && range.forall(_.last > place.number)
+}
+
+private[tidemark] object MarkFileName {
+
+  final case class Range(first: Long, last: Long)
+
+  private val Name = {
+    val number = "(0|[1-9][0-9]{0,18})"
+    raw"((?:[A-Za-z0-9_-]|%[0-9A-F]{2})+)\.$number\.(?:[01]|$number-$number)\.marks".r
+  }
+
+  /** What a file's name says; `None` if it is no file of marks. */
+  def parse(text: String): Option[MarkFileName] = text match {
+    case Name(encoded, life, first, last) =>
+      for {
+        writer <- decode(encoded) if encode(writer) == encoded
+        epoch <- life.toLongOption
+        range <- if (first == null) Some(None) else Range.parse(first, last).map(Some(_))
+      } yield MarkFileName(text, writer, epoch, range)
+    case _ => None
+  }
+
+  object Range {
+    def parse(first: String, last: String): Option[Range] =
+      for { from <- first.toLongOption; to <- last.toLongOption } yield Range(from, to)
+  }
+
+  /** A writer in the name of a file: each byte outside `A-Z a-z 0-9 _ -` is `%XX`. */
+  def encode(writer: String): String = writer.getBytes(StandardCharsets.UTF_8).map { byte =>
+    val char = (byte & 0xff).toChar
+    val isPlain = char < 128 && Character.isLetterOrDigit(char) || char == '_' || char == '-'
+    if (isPlain) char.toString else f"%%${byte & 0xff}%02X"
+  }.mkString
+
+  private def decode(encoded: String): Option[String] = {
+    val bytes = new ByteArrayOutputStream
+    var at = 0
+    while (at < encoded.length) {
+      val isEscaped = encoded(at) == '%'
+      bytes.write(if (isEscaped) Integer.parseInt(encoded.substring(at + 1, at + 3), 16) else encoded(at).toInt)
+      at += (if (isEscaped) 3 else 1)
+    }
+    try Some(StandardCharsets.UTF_8.newDecoder.decode(ByteBuffer.wrap(bytes.toByteArray)).toString)
+    catch { case _: CharacterCodingException => None }
+  }
+}

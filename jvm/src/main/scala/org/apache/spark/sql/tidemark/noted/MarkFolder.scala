@@ -1,0 +1,85 @@
+package org.apache.spark.sql.tidemark.noted
+
+import java.io.{FileNotFoundException, InputStream, IOException}
+
+import scala.util.Using
+
+import io.tidemark.core.noted.Mark
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+/** The folder of a mark log, on any file system that Hadoop knows. Nothing is written or locked. */
+private[tidemark] final class MarkFolder(path: Path, conf: Configuration) {
+  import MarkFolder._
+
+  private lazy val files = path.getFileSystem(conf)
+
+  /** The files of marks; none if there is no folder.
+    * @throws java.io.IOException if it cannot be listed
+    */
+  def list(): Seq[File] = {
+    val there =
+      try files.listStatus(path).toSeq
+      catch { case _: FileNotFoundException => Nil }
+    if (there.exists(one => one.isFile && one.getPath == files.makeQualified(path)))
+      throw new IOException(s"$path is a file")
+    for { one <- there if one.isFile; name <- MarkFileName.parse(one.getPath.getName) } yield File(
+      name,
+      one.getLen,
+      one.getModificationTime)
+  }
+
+  def exists: Boolean = files.exists(path)
+
+  /** Reads the lines of a file: each gives a mark, or the reason why it has none that can be used. The other reasons than
+    * those of [[MarkText.Unusable]] are `torn` (no line feed) and `long` (over 1 MB). A file that was removed has none.
+    */
+  def read(name: MarkFileName)(line: (Int, Either[String, Mark]) => Unit): Unit =
+    try
+      Using.resource(files.open(new Path(path, name.text))) { in =>
+        var number = 0
+        def next(found: Either[String, Mark]): Unit = { number += 1; line(number, found) }
+        lines(in, reason => next(Left(reason))) { (bytes, from, until) =>
+          next(
+            try Right(MarkText.mark(bytes, from, until, name))
+            catch { case e: MarkText.Unusable => Left(e.reason) })
+        }
+      }
+    catch { case _: FileNotFoundException => () }
+}
+
+private[tidemark] object MarkFolder {
+
+  final case class File(name: MarkFileName, bytes: Long, modifiedMillis: Long)
+
+  /** Gives whole lines without their line feed, as places in a buffer. Never more than one line is in memory.
+    * @param unusable called in place of `line` for one that cannot be given, with the reason
+    */
+  private def lines(in: InputStream, unusable: String => Unit)(line: (Array[Byte], Int, Int) => Unit): Unit = {
+    val buffer = new Array[Byte](MarkText.MostLineBytes + 1)
+    var filled = 0
+    // The rest of a line that is too long is passed over.
+    var isLong = false
+    var read = in.read(buffer, 0, buffer.length)
+    while (read >= 0) {
+      val searched = filled
+      filled += read
+      var start = 0
+      var at = searched
+      while (at < filled) {
+        if (buffer(at) == '\n') {
+          if (isLong) unusable("long") else line(buffer, start, at)
+          isLong = false
+          start = at + 1
+        }
+        at += 1
+      }
+      System.arraycopy(buffer, start, buffer, 0, filled - start)
+      filled -= start
+      if (filled == buffer.length) { isLong = true; filled = 0 }
+      read = in.read(buffer, filled, buffer.length - filled)
+    }
+    if (isLong) unusable("long") else if (filled > 0) unusable("torn")
+  }
+}

@@ -1,0 +1,124 @@
+package org.apache.spark.sql.tidemark.noted
+
+import scala.collection.mutable
+
+import io.tidemark.core.noted.{Mark, Place, WriterHistory}
+
+/** Reads a mark log again and again, and only what has changed since: a file is known by its name, length and modification
+  * time. One thread uses it at a time.
+  *
+  * Live files are read before the folder is listed for sealed ones: a writer seals its marks durably before it takes them
+  * out of its live files, so none falls between the two.
+  *
+  * About `mostMarks` marks are kept. Of a longer log, later sealed files are left out until earlier marks are passed, which
+  * is sound. But the first file of each life is always read, because it says what a life fences off, and so are live files.
+  *
+  * @param clockMillis the present
+  */
+private[tidemark] final class MarkLogReader(
+    folder: MarkFolder,
+    mostMarks: Int = MarkLogReader.MostMarks,
+    clockMillis: () => Long = () => System.currentTimeMillis()) {
+  import MarkLogReader._
+
+  private var known = Map.empty[String, Known]
+  private var writers = Map.empty[String, Writer]
+
+  /** @param passed the last mark of each writer that has been passed. A file that has only marks up to there is not read
+    * @param isWanted whether a writer counts
+    * @throws java.io.IOException if the folder or a file of it cannot be read. The next call reads on
+    */
+  def read(passed: Map[String, Place] = Map.empty, isWanted: String => Boolean = _ => true): MarkLogContents = {
+    def list() = folder.list().filter { file =>
+      isWanted(file.name.writer) && passed.get(file.name.writer).forall(file.name.mayGoBeyond)
+    }
+    val live = list().filter(_.name.isLive).map(read)
+    var kept = live.iterator.map(_.marks.size).sum
+    val sealedFiles = inTurn(list().filterNot(_.name.isLive)).flatMap { case (file, isFirst) =>
+      val found = Option.when(isFirst || kept < mostMarks)(read(file))
+      kept += found.fold(0)(_.marks.size)
+      found
+    }
+    val found = live ++ sealedFiles
+    known = found.map(one => one.file.name.text -> one).toMap
+    writers = found.groupBy(_.file.name.writer).map { case (writer, files) => writer -> history(writer, files) }
+    MarkLogContents(
+      for { (writer, one) <- writers; history <- one.history } yield writer -> history,
+      found.flatMap(_.skipped).groupMapReduce(_._1)(_._2)(_ + _))
+  }
+
+  /** A file as it is now. A file that was changed a moment before it was read may be changed again without another length
+    * or time, so it is read once more.
+    */
+  private def read(file: MarkFolder.File): Known = known.get(file.name.text) match {
+    case Some(same) if same.file == file && same.isSettled => same
+    case _ =>
+      val now = clockMillis()
+      val marks = Vector.newBuilder[Mark]
+      val skipped = mutable.HashMap.empty[String, Int]
+      var isWholeFromStart = true
+      folder.read(file.name) {
+        case (_, Right(mark)) => marks += mark
+        case (line, Left(reason)) =>
+          isWholeFromStart &&= line > 1
+          skipped.updateWith(reason)(count => Some(count.getOrElse(0) + 1))
+      }
+      val isSettled = !file.name.isLive || now - file.modifiedMillis >= SettledMillis
+      new Known(file, isSettled, marks.result(), skipped.toMap, isWholeFromStart)
+  }
+
+  /** A writer's history is made anew only if its files have changed. */
+  private def history(writer: String, files: Seq[Known]): Writer = writers.get(writer) match {
+    case Some(same) if same.files == files => same
+    case _ =>
+      val marks = files.flatMap(_.marks)
+      val promised = files.flatMap(_.file.name.first) ++ lost(files)
+      Writer(files, Option.when(marks.nonEmpty)(WriterHistory(writer, marks, promised)))
+  }
+
+  /** A mark that no file's name promises: the first line of a live file cannot be used, nor is its mark anywhere else. The
+    * marks before were passed, and their files may not have been read, so without this it would count as purged.
+    */
+  private def lost(files: Seq[Known]): Seq[Place] = {
+    val begins = files.filter(_.isWholeFromStart).flatMap(_.marks.headOption).map(_.place).toSet
+    for {
+      epoch <- files.filterNot(_.isWholeFromStart).map(_.file.name.epoch).distinct
+      first = files.filter(_.file.name.epoch == epoch).flatMap(_.marks).map(_.place).minOption
+      if !first.exists(begins)
+    } yield Place(epoch, 0)
+  }
+}
+
+/** What is known of a mark log.
+  * @param histories the marks of each writer that has any
+  * @param skipped how many lines cannot be used, by the reason
+  */
+private[tidemark] final case class MarkLogContents(histories: Map[String, WriterHistory], skipped: Map[String, Int])
+
+private[tidemark] object MarkLogReader {
+
+  /** A mark takes some 500 bytes. */
+  val MostMarks = 200000
+
+  /** The time of a file is no more exact than this on any common file system. */
+  private val SettledMillis = 2000L
+
+  /** A file as it was read. Two of them are equal only if they are the same. */
+  private final class Known(
+      val file: MarkFolder.File,
+      val isSettled: Boolean,
+      val marks: Vector[Mark],
+      val skipped: Map[String, Int],
+      val isWholeFromStart: Boolean)
+
+  private final case class Writer(files: Seq[Known], history: Option[WriterHistory])
+
+  /** Sealed files by age, one of each writer in turn, and whether it is the first of a life. */
+  private def inTurn(files: Seq[MarkFolder.File]): Seq[(MarkFolder.File, Boolean)] = {
+    val turns = for {
+      mine <- files.groupBy(_.name.writer).values.map(_.sortBy(_.name.first)).toSeq
+      turn <- mine.indices
+    } yield (turn, mine(turn), turn == 0 || mine(turn - 1).name.epoch != mine(turn).name.epoch)
+    turns.sortBy { case (turn, file, _) => (turn, file.name.text) }.map { case (_, file, isFirst) => (file, isFirst) }
+  }
+}

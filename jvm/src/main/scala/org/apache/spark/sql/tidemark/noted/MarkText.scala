@@ -1,0 +1,116 @@
+package org.apache.spark.sql.tidemark.noted
+
+import java.nio.ByteBuffer
+import java.nio.charset.{CharacterCodingException, StandardCharsets}
+import java.util.zip.CRC32
+
+import io.tidemark.core.noted.{Mark, Place, Position}
+
+import com.fasterxml.jackson.core.{JsonFactory, JsonFactoryBuilder, JsonProcessingException, StreamReadConstraints}
+import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.json.JsonMapper
+
+/** One mark as a line: `crc SP json LF`. `crc` is the CRC-32 (IEEE, as in zlib) of the JSON's bytes, as 8 lower-case hex
+  * digits. The page docs/noted-time/writers.md describes the fields.
+  */
+private[tidemark] object MarkText {
+
+  val Version = 1
+
+  /** The longest line in bytes, without its line feed. */
+  val MostLineBytes: Int = 1 << 20
+
+  private val MostWriterBytes = 200
+
+  /** A line has no mark that can be used. The reason is `checksum`, `json`, `version`, `writer`, or the name of the field
+    * that is wrong.
+    */
+  final class Unusable(val reason: String) extends RuntimeException(reason, null, false, false)
+
+  private val mapper: ObjectMapper = {
+    // The names of fields come from outside: they must not fill a table of names that are kept.
+    val factory = new JsonFactoryBuilder()
+      .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
+      .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+      .streamReadConstraints(StreamReadConstraints.builder.maxNumberLength(4300).build)
+      .build
+    JsonMapper.builder(factory).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build
+  }
+
+  /** The mark of a line without its line feed.
+    * @param file the file that it is in, which says whose mark it must be
+    * @throws Unusable for everything that the protocol does not allow, and for a later version
+    */
+  def mark(bytes: Array[Byte], from: Int, until: Int, file: MarkFileName): Mark = {
+    requireChecksum(bytes, from, until)
+    val found = mark(fields(text(bytes, from + ChecksumBytes, until)))
+    if (found.writer != file.writer || found.epoch != file.epoch) unusable("writer")
+    found
+  }
+
+  private val ChecksumBytes = 9
+
+  private def requireChecksum(bytes: Array[Byte], from: Int, until: Int): Unit = {
+    if (until - from < ChecksumBytes) unusable("checksum")
+    val crc = new CRC32
+    crc.update(bytes, from + ChecksumBytes, until - from - ChecksumBytes)
+    val sum = crc.getValue
+    for (digit <- 0 until 8)
+      if (bytes(from + digit) != Character.forDigit((sum >>> (28 - 4 * digit)).toInt & 15, 16)) unusable("checksum")
+    if (bytes(from + 8) != ' ') unusable("checksum")
+  }
+
+  private def text(bytes: Array[Byte], from: Int, until: Int): String =
+    try StandardCharsets.UTF_8.newDecoder.decode(ByteBuffer.wrap(bytes, from, until - from)).toString
+    catch { case _: CharacterCodingException => unusable("json") }
+
+  private def fields(text: String): JsonNode = {
+    val json =
+      try mapper.readTree(text)
+      catch { case _: JsonProcessingException => unusable("json") }
+    // JSON has no byte order mark, but Jackson may skip one.
+    if (!json.isObject || text.startsWith("\ufeff")) unusable("json")
+    json
+  }
+
+  /** The checks have the same order as those of the Python package, so that both name the same reason. */
+  private def mark(json: JsonNode): Mark = {
+    val version = whole(json, "v")
+    if (version > Version) unusable("version")
+    if (version != Version) unusable("v")
+    val kind = Mark.kinds.find(one => json.path("k").isTextual && one.name == json.path("k").asText)
+      .getOrElse(unusable("k"))
+    val time = Option.when(kind != Mark.Alive && json.has("t"))(whole(json, "t", Long.MinValue))
+    if (kind == Mark.Note && time.isEmpty) unusable("t")
+    if (kind == Mark.Note && !json.has("p")) unusable("p")
+    val writer = json.path("w").asText
+    if (!PositionText.isText(json.path("w")) || writer.getBytes(StandardCharsets.UTF_8).length > MostWriterBytes)
+      unusable("w")
+    Mark(
+      writer,
+      epoch = whole(json, "e"),
+      number = whole(json, "n"),
+      kind,
+      time,
+      writtenMillis = whole(json, "at"),
+      position = Option(json.get("p")).map(position),
+      mostMillis = Option.when(json.has("m"))(whole(json, "m", Long.MinValue)),
+      after = Option(json.get("after")).map(after))
+  }
+
+  private def whole(json: JsonNode, name: String, least: Long = 0): Long =
+    PositionText.whole(json.path(name), least).getOrElse(unusable(name))
+
+  private def position(json: JsonNode): Position = PositionText.read(json).getOrElse(unusable("p"))
+
+  private def after(json: JsonNode): Place = {
+    val numbers =
+      if (json.isArray && json.size == 2) Seq(json.get(0), json.get(1)).flatMap(PositionText.whole(_)) else Nil
+    numbers match {
+      case Seq(epoch, number) => Place(epoch, number)
+      case _ => unusable("after")
+    }
+  }
+
+  private def unusable(reason: String): Nothing = throw new Unusable(reason)
+}

@@ -1,0 +1,227 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.IOException
+import java.nio.file.{Files, Path}
+import java.nio.file.attribute.FileTime
+
+import io.tidemark.core.noted.{Mark, Place, Position, ReadPosition}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.apache.spark.sql.tidemark.noted.{MarkFileName, MarkLogReader}
+
+/** Reading the folder of a mark log, again and again. */
+class MarkLogReaderSuite extends AnyFunSuite {
+  import MarkLines._
+
+  private val Now = 1800000000000L
+
+  private def withFolder(test: Path => Unit): Unit = {
+    val folder = Files.createTempDirectory("marks")
+    try test(folder)
+    finally org.apache.spark.util.Utils.deleteRecursively(folder.toFile)
+  }
+
+  private def reader(folder: Path, mostMarks: Int = MarkLogReader.MostMarks) =
+    new MarkLogReader(MarkLines.folder(folder), mostMarks, () => Now)
+
+  private def mark(number: Long, writer: String = "w", epoch: Long = 1): Mark =
+    Mark(writer, epoch, number, Mark.Note, Some(number), 0, Some(Position.Number(number)))
+
+  private def file(number: Long): Mark = mark(number).copy(position = Some(Position.Files(Set(s"f$number"))))
+
+  /** @param age how long ago it was changed, ms */
+  private def write(folder: Path, name: String, text: String, age: Long = 60000): Unit = {
+    val path = Files.writeString(folder.resolve(name), text)
+    Files.setLastModifiedTime(path, FileTime.fromMillis(Now - age))
+    ()
+  }
+  private def lines(marks: Seq[Mark]): String = marks.map(line(_)).mkString
+
+  private def numbers(read: noted.MarkLogContents, writer: String = "w"): Seq[Long] =
+    read.histories.get(writer).toSeq.flatMap(_.marks).map(_.number)
+
+  test("live and sealed files are joined") {
+    withFolder { folder =>
+      write(folder, "w.1.0-2.marks", lines((0L to 2).map(mark(_))))
+      write(folder, "w.1.0.marks", lines((3L to 5).map(mark(_))))
+      write(folder, "w.1.1.marks", lines((2L to 4).map(mark(_))))
+      write(folder, "w.1.2.marks", lines(Seq(mark(9))))
+      write(folder, "v.7.0.marks", "")
+      val read = reader(folder).read()
+      assert(numbers(read) === (0L to 5))
+      assert(read.histories.keySet === Set("w"))
+      assert(read.skipped === Map.empty)
+    }
+  }
+
+  test("without a folder there are no marks, and a file in its place is an error") {
+    withFolder { folder =>
+      assert(reader(folder.resolve("missing")).read().histories === Map.empty)
+      write(folder, "file", "")
+      intercept[IOException](reader(folder.resolve("file")).read())
+    }
+  }
+
+  test("a folder with the name of a file of marks is passed over") {
+    withFolder { folder =>
+      Files.createDirectory(folder.resolve("w.1.0.marks"))
+      assert(reader(folder).read().histories === Map.empty)
+    }
+  }
+
+  test("a file is read again only if its length or its time has changed") {
+    withFolder { folder =>
+      val log = reader(folder)
+      write(folder, "w.1.0-1.marks", lines(Seq(mark(0), mark(1))))
+      write(folder, "w.1.0.marks", lines(Seq(mark(2), mark(3))))
+      val first = log.read()
+      write(folder, "w.1.0-1.marks", lines(Seq(mark(7), mark(8))))
+      write(folder, "w.1.0.marks", lines(Seq(mark(5), mark(6))))
+      val same = log.read()
+      assert(numbers(same) === (0L to 3))
+      assert(same.histories("w") eq first.histories("w"))
+      write(folder, "w.1.0.marks", lines(Seq(mark(5), mark(6))), age = 50000)
+      assert(numbers(log.read()) === Seq(0, 1, 5, 6))
+      write(folder, "w.1.0.marks", lines(Seq(mark(5), mark(6), mark(7))), age = 50000)
+      assert(numbers(log.read()) === Seq(0, 1, 5, 6, 7))
+      Files.delete(folder.resolve("w.1.0.marks"))
+      assert(numbers(log.read()) === Seq(0, 1))
+    }
+  }
+
+  test("a live file that was changed a moment before it was read is read again") {
+    withFolder { folder =>
+      val log = reader(folder)
+      write(folder, "w.1.0.marks", lines(Seq(mark(2))), age = 500)
+      assert(numbers(log.read()) === Seq(2))
+      write(folder, "w.1.0.marks", lines(Seq(mark(3))), age = 500)
+      assert(numbers(log.read()) === Seq(3))
+    }
+  }
+
+  test("files whose marks were all passed are not read, by their names") {
+    withFolder { folder =>
+      for (name <- Seq("w.1.0.marks", "w.2.0-255.marks", "w.2.256-511.marks")) write(folder, name, "damaged\n")
+      write(folder, "w.2.512-520.marks", lines((512L to 520).map(mark(_, epoch = 2))))
+      write(folder, "v.1.0.marks", lines(Seq(mark(0, "v"))))
+      val read = reader(folder).read(Map("w" -> Place(2, 515)))
+      assert(read.skipped === Map.empty)
+      assert(numbers(read) === (512L to 520))
+      assert(numbers(read, "v") === Seq(0))
+      assert(reader(folder).read().skipped === Map("checksum" -> 3))
+    }
+  }
+
+  test("writers that are not wanted are not read") {
+    withFolder { folder =>
+      write(folder, "w.1.0.marks", "damaged\n")
+      write(folder, "v.1.0.marks", lines(Seq(mark(0, "v"))))
+      val read = reader(folder).read(isWanted = _ == "v")
+      assert(read.histories.keySet === Set("v"))
+      assert(read.skipped === Map.empty)
+    }
+  }
+
+  test("a long log is read piece by piece, and the first file of each life always") {
+    withFolder { folder =>
+      def seal(writer: String, epoch: Long, from: Long): Unit =
+        write(
+          folder,
+          s"$writer.$epoch.$from-${from + 9}.marks",
+          lines((from until from + 10).map(mark(_, writer, epoch))))
+      for (from <- 0L until 100 by 10) { seal("w", 1, from); seal("v", 1, from) }
+      seal("w", 2, 0)
+      seal("w", 2, 10)
+      write(folder, "w.2.0.marks", lines(Seq(mark(20, epoch = 2))))
+      val log = reader(folder, mostMarks = 50)
+      val read = log.read()
+      // The first mark of the second life names none before, so the marks of the first life do not count.
+      assert(numbers(read) === (0L until 10) :+ 20L)
+      assert(numbers(read, "v") === (0L until 30))
+      val next = log.read(Map("w" -> Place(2, 9), "v" -> Place(1, 29)))
+      assert(numbers(next) === (10L to 20))
+      assert(numbers(next, "v") === (30L until 70))
+    }
+  }
+
+  test("a line of two megabytes is left out, and the next one is read") {
+    withFolder { folder =>
+      val long = line("""{"v":1,"w":"w","pad":"""" + "x" * 2000000 + "\"}")
+      write(folder, "w.1.0.marks", long + line(mark(1)))
+      write(folder, "w.1.1.marks", "y" * 3000000)
+      val read = reader(folder).read()
+      assert(read.skipped === Map("long" -> 2))
+      assert(numbers(read) === Seq(1))
+    }
+  }
+
+  test("a line may have 1,048,576 bytes, and not one more") {
+    withFolder { folder =>
+      def padded(bytes: Int) = {
+        val fields = """{"v":1,"w":"w","e":1,"n":0,"k":"alive","at":0,"pad":""}"""
+        line(fields.replace("\"\"", "\"" + "x" * (bytes - 9 - fields.length) + "\""))
+      }
+      for ((bytes, skipped) <- Seq(1048576 -> Map.empty, 1048577 -> Map("long" -> 1))) {
+        write(folder, "w.1.0.marks", padded(bytes) + line(mark(1)), age = bytes)
+        val read = reader(folder).read()
+        assert(read.skipped === skipped)
+        assert(numbers(read).last === 1)
+        write(folder, "w.1.0.marks", padded(bytes).trim, age = bytes)
+        assert(reader(folder).read().skipped === Map((if (skipped.isEmpty) "torn" else "long") -> 1))
+      }
+    }
+  }
+
+  test("a file cut anywhere gives its whole lines") {
+    withFolder { folder =>
+      val whole = lines((10L to 12).map(mark(_)))
+      val size = whole.length / 3
+      for (length <- (0 to whole.length by 7) ++ (1 to 3).map(_ * size)) {
+        write(folder, "w.1.0.marks", whole.take(length))
+        val read = reader(folder).read()
+        assert(numbers(read).size === length / size)
+        assert(read.skipped === (if (length % size == 0) Map.empty else Map("torn" -> 1)))
+      }
+    }
+  }
+
+  test("a chain holds at a lost first line, but not at a purged beginning") {
+    withFolder { folder =>
+      val all = new ReadPosition.Files(_ => true, _ => false)
+      def passed(before: Option[Place]) = {
+        val history = reader(folder).read(before.map("w" -> _).toMap).histories("w")
+        history.passed(all, before)
+      }
+      val good = (300L to 302).map(file)
+      write(folder, "w.1.0.marks", lines(good))
+      assert(passed(None) === 3)
+      assert(passed(Some(Place(1, 255))) === 3)
+      write(folder, "w.1.0.marks", "damaged\n" + lines(good))
+      assert(passed(None) === 0)
+      assert(passed(Some(Place(1, 255))) === 0)
+      assert(passed(Some(Place(1, 299))) === 3)
+      // The other live file has the line.
+      write(folder, "w.1.1.marks", lines(good.take(1)))
+      assert(passed(Some(Place(1, 255))) === 3)
+    }
+  }
+
+  test("the names of sealed files promise marks") {
+    withFolder { folder =>
+      val all = new ReadPosition.Files(_ => true, _ => false)
+      write(folder, "w.1.0-2.marks", "damaged\n" + lines((1L to 2).map(file)))
+      val history = reader(folder).read().histories("w")
+      assert(history.passed(all) === 0)
+      assert(history.passed(all, Some(Place(1, 0))) === 2)
+    }
+  }
+
+  test("a file that is gone when it is opened has no marks") {
+    withFolder { folder =>
+      var lines = 0
+      MarkLines.folder(folder).read(MarkFileName.parse("w.1.0.marks").get)((_, _) => lines += 1)
+      assert(lines === 0)
+    }
+  }
+}
