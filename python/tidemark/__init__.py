@@ -34,6 +34,7 @@ from tidemark._marks.position import (
 )
 from tidemark._marks.window import TimeWindow
 from tidemark._marks.writer import MarkWriter
+from tidemark._marks_table import marks
 from tidemark._offsets import SourceOffsets, offsets_at
 from tidemark._reading import current_watermark, is_late
 from tidemark._report import Report, report
@@ -75,6 +76,7 @@ __all__ = [
     "jar_path",
     "late_rows",
     "log",
+    "marks",
     "offsets_at",
     "report",
     "with_watermark",

@@ -115,6 +115,11 @@ def log_table(session: SparkSession, checkpoint: str) -> DataFrame:
     return session.sql(f"SELECT * FROM tidemark_log({_text(checkpoint)})")
 
 
+def marks_table(session: SparkSession, location: str) -> DataFrame:
+    """The marks of a mark log, by where its folder is."""
+    return session.sql(f"SELECT * FROM tidemark_marks({_text(location)})")
+
+
 def offsets_table(
     session: SparkSession, checkpoint: str, time: str | int, edge: str, key: str | None
 ) -> DataFrame:

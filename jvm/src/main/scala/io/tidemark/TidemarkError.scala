@@ -99,6 +99,11 @@ object TidemarkError {
         "asking for a time that the log covers. The setting spark.sql.streaming.minBatchesToRetain says how many batches " +
           "a query keeps")
 
+  final case class NoMarkLog(location: String, reason: String) extends TidemarkError(
+        "NO_MARK_LOG",
+        s"There is no mark log in '$location': $reason.",
+        "giving the folder that the writers note their times in")
+
   final case class MarkPositionMismatch(writer: String, position: String, other: String) extends TidemarkError(
         "MARK_POSITION_MISMATCH",
         s"Writer '$writer' has noted a position of kind $position, which cannot be compared with $other.",

@@ -16,6 +16,7 @@ import org.apache.spark.sql.tidemark.query.ApplyWatermarks
 import org.apache.spark.sql.tidemark.report.{
   ListenForQueries,
   LogTable,
+  MarksTable,
   OffsetsTable,
   ReportFunction,
   SettingsFunction,
@@ -50,6 +51,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectFunction(CurrentWatermark.description)
     extensions.injectFunction(IsLate.description)
     extensions.injectTableFunction(LogTable.description)
+    extensions.injectTableFunction(MarksTable.description)
     extensions.injectTableFunction(OffsetsTable.description)
     extensions.injectResolutionRule(new ResolveEventTimes(_))
     extensions.injectResolutionRule(_ => ResolveWatermarkExpressions)

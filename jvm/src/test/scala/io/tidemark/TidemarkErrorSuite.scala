@@ -30,6 +30,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     EntryMissing("p1", "p2"),
     NoLog("p1"),
     NoCut("p1", "p2", "p3"),
+    NoMarkLog("p1", "p2"),
     MarkPositionMismatch("p1", "p2", "p3"),
     InvalidSetting("p1", "p2", Seq("p3", "p4")),
     UnknownSetting("p1", "p2"),

@@ -1,0 +1,63 @@
+"""`marks`: the marks of a mark log as a DataFrame."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tidemark import _bridge
+from tidemark._errors import TidemarkError
+from tidemark._session import require_extension
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def marks(location: str | os.PathLike[str], *, spark: SparkSession | None = None) -> DataFrame:
+    """The marks in a mark log as a DataFrame, and the lines of it that cannot be used.
+
+    It shows what each writer has noted, and when. `Marks` reads the same without Spark, from local
+    file systems only. In SQL: `SELECT * FROM tidemark_marks('location')`. Works on classic and
+    Spark Connect alike.
+
+    Args:
+        location: The folder of the log, as Spark (on Connect: the server) finds it.
+        spark: The session to read with. By default it is the active one.
+
+    Returns:
+        A row for each mark, in no promised order, with these columns: `writer`; `epoch` and
+        `number` (LONG, the mark's place among those of its writer); `kind` (`note`, `alive`,
+        `idle` or `end`); `time` (TIMESTAMP, what is noted; null if the mark notes none, or if it
+        is no time of the years 2 to 9998); `time_millis` (LONG, the same as a number); `written`
+        (TIMESTAMP, by the writer's clock); `position_kind` and `position` (its JSON, null if the
+        mark has none); and `max_time` (TIMESTAMP, the largest event time before the position).
+        Marks that do not count, such as those of a fenced life, have rows too. A line that cannot
+        be used has a row of kind `skipped`: its column `skipped` says which line it is, and why.
+
+    Raises:
+        TidemarkError: `NO_MARK_LOG` if `location` is not a location, or if the extension is not
+            active in the session, as for `with_watermark`.
+        IllegalArgumentException: From Spark, with the code `NO_MARK_LOG` in it (`error_code` reads
+            it), if there is no such folder.
+
+    Example:
+        >>> rows = tidemark.marks("/lake/orders/_tidemark")  # doctest: +SKIP
+        >>> rows.where("writer = 'eu'").orderBy("epoch", "number").show()  # doctest: +SKIP
+    """
+    from pyspark.sql import SparkSession
+
+    session = spark if spark is not None else SparkSession.active()
+    require_extension(session)
+    return _bridge.marks_table(session, _location(location))
+
+
+def _location(location: object) -> str:
+    path = os.fspath(location) if isinstance(location, os.PathLike) else location
+    if isinstance(path, str) and path.strip():
+        return path
+    raise TidemarkError(
+        "NO_MARK_LOG",
+        f"There is no mark log in {location!r}, which is not a location",
+        "passing the folder that the writers note their times in",
+        location=location,
+    )
