@@ -323,6 +323,39 @@ def test_a_mark_that_could_not_be_written_comes_with_the_next_one(
     assert log.cut_at(200).files == {"a", "b"}
 
 
+@pytest.mark.parametrize("damage", [b"", b"00000000 {}\n"])
+def test_a_new_life_seals_again_what_a_damaged_sealed_file_has_lost(
+    tmp_path: Path, damage: bytes
+) -> None:
+    log = log_at(tmp_path, 7)
+    writer = log.writer("w")
+    for number in range(3):
+        writer.note_time(number, files=[str(number)])
+    # As if the life had been killed after it sealed its marks, and before it removed them.
+    live = (tmp_path / "w.7.0.marks").read_bytes()
+    lines = live.splitlines(keepends=True)
+    (tmp_path / "w.7.0-3.marks").write_bytes(lines[1] + damage)
+    log.writer("w").note_time(9, files=["9"])
+    assert (tmp_path / "w.7.0-3.marks").read_bytes() == live
+    assert log.cut_at(9).files == {"0", "1", "2", "9"}
+
+
+def test_marks_that_only_a_damaged_file_had_hold_the_chain(tmp_path: Path) -> None:
+    log = log_at(tmp_path, 7)
+    writer = log.writer("w")
+    for number in range(300):
+        writer.note_time(number, files=[str(number)])
+    for slot in (0, 1):
+        (tmp_path / f"w.7.{slot}.marks").unlink()
+    sealed = tmp_path / "w.7.0-255.marks"
+    lines = sealed.read_bytes().splitlines(keepends=True)
+    sealed.write_bytes(b"".join(lines[:100]))
+    log.writer("w").note_time(900, files=["new"])
+    # What is lost was finished before the new mark, and nobody knows its files.
+    assert log.read().marks[-2].after == (7, 255)
+    assert log.window(FilesPosition(frozenset({"new", *map(str, range(300))}))).lower_millis == 98
+
+
 def test_a_closed_writer_notes_nothing(tmp_path: Path) -> None:
     with log_at(tmp_path).writer("w") as writer:
         pass

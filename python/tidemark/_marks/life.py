@@ -34,6 +34,8 @@ class Past:
 
     Attributes:
         last: Its last mark that counts; None if there is none.
+        place: The epoch and number of its last mark. Behind `last` if files name marks there that
+            cannot be read: readers then see that marks are missing.
         time_millis: The largest time it has noted.
         position_text: Its last position.
         leftovers: Marks that are in live files only, with their lines, by epoch.
@@ -41,6 +43,7 @@ class Past:
     """
 
     last: Mark | None
+    place: tuple[int, int] | None
     time_millis: int | None
     position_text: str | None
     leftovers: dict[int, list[tuple[Mark, bytes]]]
@@ -209,11 +212,15 @@ def _past(folder: Folder, writer: str, claim: FileName) -> Past:
     live = [name for name in names if name.slot is not None]
     sealed = sorted((name for name in names if name.slot is None), key=_age)
     lines = {name: read_lines(folder, name) for name in live}
-    leftovers: dict[int, dict[int, tuple[Mark, bytes]]] = {}
+    unsealed: dict[int, dict[int, tuple[Mark, bytes]]] = {}
     for name, pairs in lines.items():
-        for mark, line in pairs:
-            if not any(_has(one, mark) for one in sealed):
-                leftovers.setdefault(name.epoch, {})[mark.number] = (mark, line)
+        unsealed.setdefault(name.epoch, {}).update(
+            (mark.number, (mark, line)) for mark, line in pairs
+        )
+    leftovers = {
+        epoch: _leftovers(folder, sealed, epoch, marks) for epoch, marks in unsealed.items()
+    }
+    places = [(name.epoch, name.last) for name in sealed if name.last is not None]
     known = [mark for pairs in lines.values() for mark, _ in pairs]
     counted = _counted(known)
     while sealed and not _says_all(counted):
@@ -221,11 +228,14 @@ def _past(folder: Folder, writer: str, claim: FileName) -> Past:
         counted = _counted(known)
     times = [mark.time_millis for mark in counted if mark.time_millis is not None]
     positions = [mark.position_text for mark in counted if mark.position_text is not None]
+    if counted:
+        places.append(counted[-1].place)
     return Past(
         counted[-1] if counted else None,
+        max(places, default=None),
         max(times, default=None),
         positions[-1] if positions else None,
-        {epoch: [marks[n] for n in sorted(marks)] for epoch, marks in leftovers.items()},
+        {epoch: marks for epoch, marks in leftovers.items() if marks},
         live,
     )
 
@@ -240,7 +250,24 @@ def _says_all(counted: list[Mark]) -> bool:
     )
 
 
-def _has(sealed: FileName, mark: Mark) -> bool:
+def _leftovers(
+    folder: Folder, sealed: list[FileName], epoch: int, live: dict[int, tuple[Mark, bytes]]
+) -> list[tuple[Mark, bytes]]:
+    """The marks of live files that no sealed file has, by their numbers."""
+    left = dict(live)
+    for name in sealed:
+        promised = {number for number in live if _promises(name, epoch, number)}
+        if promised:
+            found = {mark.number: (mark, line) for mark, line in read_lines(folder, name)}
+            if promised <= found.keys():
+                left = {number: left[number] for number in left.keys() - promised}
+            else:
+                # It is damaged. What it still has goes along, because the new file may have its name.
+                left = {**found, **left}
+    return [left[number] for number in sorted(left)]
+
+
+def _promises(sealed: FileName, epoch: int, number: int) -> bool:
     if sealed.first is None or sealed.last is None:
         return False
-    return sealed.epoch == mark.epoch and sealed.first <= mark.number <= sealed.last
+    return sealed.epoch == epoch and sealed.first <= number <= sealed.last

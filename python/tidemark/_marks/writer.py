@@ -220,7 +220,6 @@ class MarkWriter:
         if isinstance(position, KafkaPosition) and self._position is not None:
             # A partition that is left out is where it was.
             position = joined(self._position, position)
-        last = self._life.past.last
         mark = Mark(
             self.name,
             self.epoch,
@@ -230,7 +229,7 @@ class MarkWriter:
             max(self._clock(), 0),
             None if position is None else encode_position(position),
             max_time,
-            last.place if last is not None and self._number == 0 else None,
+            self._life.past.place if self._number == 0 else None,
         )
         try:
             self._life.add(mark)
