@@ -316,3 +316,9 @@ def test_a_mark_written_after_a_later_life_began_is_refused(tmp_path: Path) -> N
     Life.begin(Folder(str(tmp_path)), "eu", before.epoch + 1)
     with pytest.raises(TidemarkError, match="MARK_WRITER_FENCED"):
         before.note_time(2, NumberPosition(2))
+
+
+def test_a_read_position_with_partitions_as_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TidemarkError) as error:
+        log_at(tmp_path).window(KafkaPosition({"t": {"0": 1}}))  # type: ignore[dict-item]
+    assert error.value.code == "INVALID_OPTION"

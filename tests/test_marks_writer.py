@@ -115,7 +115,7 @@ def test_a_file_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) 
 @pytest.mark.parametrize(
     "position",
     [None, {"orders": {0: 1}}, NumberPosition(2**63), KafkaPosition({"t": {-1: 1}}), SinkPosition(-1),
-     KafkaPosition({"t": {0: 1.5}}), KafkaPosition([]), FilesPosition(frozenset([1]))],
+     KafkaPosition({"t": {0: 1.5}}), KafkaPosition([]), KafkaPosition({"t": {"0": 1}}), FilesPosition(frozenset([1]))],
 )  # fmt: skip
 def test_what_is_no_position_is_refused(tmp_path: Path, position: object) -> None:
     log = log_at(tmp_path)
@@ -323,6 +323,30 @@ def test_a_mark_that_could_not_be_written_comes_with_the_next_one(
     assert log.cut_at(200).files == {"a", "b"}
 
 
+@pytest.mark.parametrize("failing", ["listdir", "stat"])
+def test_a_log_that_cannot_be_looked_at_is_an_error_with_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    log = log_at(tmp_path)
+    writer = log.writer("w")
+
+    def fail(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, failing, fail)
+        with pytest.raises(TidemarkError) as error:
+            writer.note_time(1, NumberPosition(1))
+        assert code_of(error) == "MARK_NOT_WRITTEN"
+        if failing == "listdir":
+            for ask in (log.read, log.watermark, lambda: log.cut_at(1), lambda: log.purge(1)):
+                with pytest.raises(TidemarkError) as error:
+                    ask()
+                assert code_of(error) == "MARK_LOG_NOT_READ"
+                assert error.value.parameters["reason"] == "Permission denied"
+    writer.note_time(2, NumberPosition(2))
+
+
 @pytest.mark.parametrize("damage", [b"", b"00000000 {}\n"])
 def test_a_new_life_seals_again_what_a_damaged_sealed_file_has_lost(
     tmp_path: Path, damage: bytes
@@ -354,6 +378,17 @@ def test_marks_that_only_a_damaged_file_had_hold_the_chain(tmp_path: Path) -> No
     # What is lost was finished before the new mark, and nobody knows its files.
     assert log.read().marks[-2].after == (7, 255)
     assert log.window(FilesPosition(frozenset({"new", *map(str, range(300))}))).lower_millis == 98
+
+
+def test_a_log_is_durable_in_the_folders_above_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda file: synced.append(os.readlink(f"/proc/self/fd/{file}"))
+    )
+    log_at(tmp_path / "a" / "b").writer("w")
+    assert {str(tmp_path), str(tmp_path / "a"), str(tmp_path / "a" / "b")} <= set(synced)
 
 
 def test_a_closed_writer_notes_nothing(tmp_path: Path) -> None:
@@ -477,3 +512,18 @@ def test_automatic_noting_repeats_by_itself_and_survives_a_failing_flush(tmp_pat
     with pytest.raises(TidemarkError) as error:
         log.writer("v", automatic=timedelta(seconds=1))  # type: ignore[call-overload]
     assert code_of(error) == "INVALID_OPTION"
+
+
+@pytest.mark.parametrize("call", ["alive", "idle", "end", "close", "note_now", "stamp", "commit"])
+def test_a_call_inside_the_stamp_of_a_row_is_refused(tmp_path: Path, rows: Rows, call: str) -> None:
+    log = log_at(tmp_path)
+    with log.writer("w", flush=rows.flush, automatic=timedelta(hours=1)) as writer:
+        calls = {
+            "commit": lambda: writer.commit(None, ["a"]),
+            "stamp": lambda: writer.stamp().__enter__(),
+        }
+        with writer.stamp(), pytest.raises(TidemarkError) as error:
+            calls.get(call, lambda: getattr(writer, call)())()
+        assert code_of(error) == "MARK_CALL_INSIDE"
+        # After the block, every call is allowed again.
+        writer.note_now()

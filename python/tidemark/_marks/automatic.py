@@ -6,18 +6,15 @@ were stamped before are in the position, and rows that are stamped after have la
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
-from tidemark._errors import TidemarkError
 from tidemark._marks.checks import valid_position
 from tidemark._marks.life import Life
 from tidemark._marks.position import Position
+from tidemark._marks.repeating import Repeating
+from tidemark._marks.stamps import Stamps
 from tidemark._marks.writer import Flush, MarkWriter
-
-_log = logging.getLogger("tidemark")
 
 
 class AutomaticMarkWriter(MarkWriter):
@@ -35,39 +32,32 @@ class AutomaticMarkWriter(MarkWriter):
         retain_millis: int,
         clock: Callable[[], int],
     ) -> None:
+        # Also when the clock of a new life is behind: the promise binds all lives.
+        self._stamps = Stamps(life.writer, clock, life.past.time_millis)
         super().__init__(life, flush, retain_millis, clock)
         self._explicit = False
         self._send = flush
-        self._stamping = threading.Lock()
-        self._fenced: TidemarkError | None = None
-        # Also when the clock of a new life is behind: the promise binds all lives.
-        self._stamp = clock() if self._time is None else max(clock(), self._time + 1)
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, args=(period_millis,), name=f"tidemark-marks-{self.name}", daemon=True
-        )
-        self._thread.start()
+        self._repeating = Repeating(self.name, period_millis, self.note_now)
 
     @contextmanager
     def stamp(self) -> Iterator[int]:
         """The event time of a row, in ms; hand the row over inside the block.
 
-        Times never go back, even if the clock does.
+        Times never go back, even if the clock does. Inside the block, no other call of the writer
+        is allowed.
 
         Raises:
-            TidemarkError: `MARK_WRITER_CLOSED` after `end` or `close`, and `MARK_WRITER_FENCED` once
-                a note has found a later life of the writer.
+            TidemarkError: `MARK_WRITER_CLOSED` after `end` or `close`; `MARK_WRITER_FENCED` once a
+                note has found a later life of the writer; `MARK_CALL_INSIDE` inside another block.
 
         Example:
             >>> with writer.stamp() as millis:  # doctest: +SKIP
-            ...     producer.produce("orders", value, timestamp=millis)
+            ...     send(row, event_time=millis)
         """
-        with self._stamping:
+        with self._stamps.stamp() as millis:
             self._require_open()
-            if self._fenced is not None:
-                raise self._fenced
-            self._stamp = max(self._stamp, self._clock())
-            yield self._stamp
+            self._repeating.require_unfenced()
+            yield millis
 
     def note_now(self) -> None:
         """Flushes, and notes the time a millisecond before the flush began.
@@ -75,11 +65,9 @@ class AutomaticMarkWriter(MarkWriter):
         Raises:
             TidemarkError: As `note_time`.
         """
-        with self._lock:
+        with self._locked():
             self._require_open()
-            with self._stamping:
-                self._stamp = max(self._stamp, self._clock())
-                time = self._stamp - 1
+            time = self._stamps.reached()
             self._add("note", time, valid_position(self._send()))
 
     def __enter__(self) -> AutomaticMarkWriter:
@@ -99,23 +87,19 @@ class AutomaticMarkWriter(MarkWriter):
         super().end(position, files=files)
 
     def close(self) -> None:
-        """Stops noting, without an end."""
+        """Stops noting, without an end.
+
+        Raises:
+            TidemarkError: `MARK_CALL_INSIDE` inside a `stamp()` block.
+        """
         self._stop()
         super().close()
 
     def _stop(self) -> None:
-        self._stopped.set()
-        if self._thread is not threading.current_thread():
-            self._thread.join()
+        self._stamps.require_outside()
+        self._repeating.stop()
 
-    def _run(self, period_millis: int) -> None:
-        while not self._stopped.wait(period_millis / 1000):
-            try:
-                self.note_now()
-            except TidemarkError as problem:
-                _log.warning("%s", problem)
-                if problem.code == "MARK_WRITER_FENCED":
-                    self._fenced = problem
-                    return
-            except Exception:  # noqa: BLE001 - whatever the flush raises: the next one may succeed
-                _log.warning("Writer '%s' could not flush", self.name, exc_info=True)
+    def _locked(self) -> AbstractContextManager[object]:
+        # The thread that notes may hold the writer's lock and wait for the stamp.
+        self._stamps.require_outside()
+        return super()._locked()

@@ -31,6 +31,29 @@ def not_written(writer: str, location: str, problem: OSError) -> TidemarkError:
     )
 
 
+def not_read(location: str, problem: OSError) -> TidemarkError:
+    """The error for a mark log that is there and cannot be read, or cannot be purged."""
+    reason = problem.strerror or str(problem)
+    return TidemarkError(
+        "MARK_LOG_NOT_READ",
+        f"The mark log {location} cannot be read or purged: {reason}",
+        "checking that it is a folder and granting permission to it, and asking again",
+        location=location,
+        reason=reason,
+    )
+
+
+def called_inside(writer: str, inside: str) -> TidemarkError:
+    """The error for a call that would wait for its own thread."""
+    return TidemarkError(
+        "MARK_CALL_INSIDE",
+        f"Writer '{writer}' was called inside {inside}, by the same thread, so it would wait for itself",
+        "calling it after that",
+        writer=writer,
+        inside=inside,
+    )
+
+
 def files_position(files: Iterable[str]) -> FilesPosition:
     """The position of a writer of files.
 
@@ -46,6 +69,20 @@ def files_position(files: Iterable[str]) -> FilesPosition:
         if any(part in ("", ".", "..") for part in name.split("/")):
             raise no_position(name, "names relative to the path that is read, with / between parts")
     return position
+
+
+def require_partition_numbers(position: Position) -> None:
+    """Refuses partitions such as `"0"`: they would be compared with no other.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION`.
+    """
+    if not isinstance(position, KafkaPosition):
+        return
+    for partitions in position.offsets.values():
+        for partition in partitions:
+            if type(partition) is not int:
+                raise no_position(position, "one whose partitions are whole numbers")
 
 
 def valid_position(position: Position) -> Position:

@@ -24,8 +24,15 @@ class Folder:
         self.path = path
 
     def make(self) -> None:
-        """Makes the folder and those above it, where they are missing."""
+        """Makes the folder and those above it, durably, where they are missing."""
+        missing = []
+        above = os.path.abspath(self.path)
+        while not os.path.isdir(above) and os.path.dirname(above) != above:
+            missing.append(above)
+            above = os.path.dirname(above)
         os.makedirs(self.path, exist_ok=True)
+        for path in missing:
+            _sync(os.path.dirname(path))
 
     def names(self) -> list[str]:
         """The names in the folder, sorted; none if there is no folder."""
@@ -87,17 +94,22 @@ class Folder:
             return
 
     def sync(self) -> None:
-        """Makes the names in the folder durable; Windows has no such call."""
-        if os.name != "posix":
-            return
-        folder = os.open(self.path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        """Makes the names in the folder durable."""
+        _sync(self.path)
 
     def _at(self, name: str) -> str:
         return os.path.join(self.path, name)
+
+
+def _sync(path: str) -> None:
+    # Windows has no such call.
+    if os.name != "posix":
+        return
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def local_path(location: object) -> str:

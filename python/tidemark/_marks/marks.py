@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
@@ -14,7 +15,7 @@ from tidemark._errors import TidemarkError
 from tidemark._marks import log
 from tidemark._marks.aggregation import Aggregation, StreamWatermark
 from tidemark._marks.automatic import AutomaticMarkWriter
-from tidemark._marks.checks import not_written
+from tidemark._marks.checks import not_read, not_written, require_partition_numbers
 from tidemark._marks.cut import Cut
 from tidemark._marks.cutting import cut_at
 from tidemark._marks.files import Folder, local_path
@@ -163,9 +164,11 @@ class Marks:
         """All marks of the log, also those that do not count, and the lines that were left out.
 
         Raises:
-            OSError: If the log cannot be read. A folder that is not there has no marks.
+            TidemarkError: `MARK_LOG_NOT_READ` if the log cannot be read. A folder that is not there
+                has no marks.
         """
-        found = log.read(self._folder)
+        with self._reading():
+            found = log.read(self._folder)
         unique = groupby(sorted(found.marks, key=BY_PLACE), key=BY_PLACE)
         return MarkLog([next(same) for _, same in unique], found.skipped)
 
@@ -179,8 +182,8 @@ class Marks:
             The watermark; None if an expected writer, or any writer at all, has yet to note a time.
 
         Raises:
-            TidemarkError: `MARK_POSITION_MISMATCH` if the writers have several kinds of position.
-            OSError: If the log cannot be read.
+            TidemarkError: `MARK_POSITION_MISMATCH` if the writers have several kinds of position;
+                `MARK_LOG_NOT_READ` if the log cannot be read.
         """
         now = self._clock()
         found = self._histories(now)
@@ -198,7 +201,6 @@ class Marks:
 
         Raises:
             TidemarkError: As `watermark`; `INVALID_OPTION` for what is no time.
-            OSError: If the log cannot be read.
         """
         millis = millis_from(time)
         watermark = self.watermark()
@@ -216,9 +218,10 @@ class Marks:
             The window; both bounds are None if no writer has noted a time.
 
         Raises:
-            TidemarkError: `MARK_POSITION_MISMATCH` if a writer has another kind of position.
-            OSError: If the log cannot be read.
+            TidemarkError: `MARK_POSITION_MISMATCH` if a writer has another kind of position;
+                `INVALID_OPTION` for a Kafka partition that is not a number; `MARK_LOG_NOT_READ`.
         """
+        require_partition_numbers(read)
         now = self._clock()
         return window_at(
             self._histories(now), read, self._expected, self._idle_after, now, is_at_end
@@ -232,8 +235,7 @@ class Marks:
 
         Raises:
             TidemarkError: `NO_CUT` if a writer has not come so far, or no writer has noted a time;
-                `MARK_POSITION_MISMATCH`; `INVALID_OPTION` for what is no time.
-            OSError: If the log cannot be read.
+                `MARK_POSITION_MISMATCH`; `INVALID_OPTION` for what is no time; `MARK_LOG_NOT_READ`.
         """
         millis, now = millis_from(time), self._clock()
         found = self._histories(now)
@@ -251,17 +253,26 @@ class Marks:
             How many files were removed.
 
         Raises:
-            TidemarkError: `INVALID_OPTION` for what is no time.
-            OSError: If the log cannot be read or changed.
+            TidemarkError: `INVALID_OPTION` for what is no time; `MARK_LOG_NOT_READ` if the log cannot
+                be read or changed.
         """
         millis = millis_up_to(before)
-        named = [parse(text) for text in self._folder.names()]
-        writers = {name.writer for name in named if name is not None}
-        return sum(purge(self._folder, one, millis, with_live=True) for one in sorted(writers))
+        with self._reading():
+            named = [parse(text) for text in self._folder.names()]
+            writers = {name.writer for name in named if name is not None}
+            return sum(purge(self._folder, one, millis, with_live=True) for one in sorted(writers))
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as problem:
+            raise not_read(self.location, problem) from problem
 
     def _histories(self, now: int) -> dict[str, History]:
         only = self._expected if self._only_expected else None
-        contents = log.read(self._folder, lambda name: only is None or name.writer in only)
+        with self._reading():
+            contents = log.read(self._folder, lambda name: only is None or name.writer in only)
         latest = None if self._max_ahead is None else now + self._max_ahead
         found = histories(contents, latest)
         if len(found) > MANY_WRITERS and not self._has_warned:

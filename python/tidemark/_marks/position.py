@@ -111,7 +111,7 @@ def encode_position(position: Position) -> str:
     inner: object
     if isinstance(position, KafkaPosition):
         inner = {
-            topic: {str(partition): offsets[partition] for partition in sorted(offsets)}
+            topic: {_partition(partition): offsets[partition] for partition in sorted(offsets)}
             for topic, offsets in sorted(position.offsets.items())
         }
     elif isinstance(position, DeltaPosition):
@@ -153,6 +153,12 @@ def read_position(value: object) -> Position:
         table_id = _text(inner.get("id"), "table ID")
         return DeltaPosition(table_id, _whole(inner.get("version"), "version"))
     raise InvalidPositionError("is not of a known kind")
+
+
+def _partition(number: object) -> str:
+    if type(number) is not int:
+        raise InvalidPositionError("has a partition that is not a number")
+    return str(number)
 
 
 def _topics(value: object) -> dict[str, dict[int, int]]:

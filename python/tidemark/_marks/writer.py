@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from types import TracebackType
 
 from tidemark._errors import TidemarkError
@@ -96,7 +97,7 @@ class MarkWriter:
         self._require_explicit()
         millis = millis_up_to(time)
         largest = None if max_time is None else millis_up_to(max_time)
-        with self._lock:
+        with self._locked():
             self._require_open()
             self._add("note", millis, self._where(position, files), largest)
 
@@ -117,7 +118,7 @@ class MarkWriter:
             self._require_explicit()
         millis = None if time is None else millis_up_to(time)
         position = files_position(files)
-        with self._lock:
+        with self._locked():
             self._require_open()
             if millis is None or (self._time is not None and millis < self._time):
                 self._add("alive", None, position)
@@ -130,7 +131,7 @@ class MarkWriter:
         Raises:
             TidemarkError: As `note_time`.
         """
-        with self._lock:
+        with self._locked():
             self._require_open()
             self._add("alive")
 
@@ -142,7 +143,7 @@ class MarkWriter:
         Raises:
             TidemarkError: As `note_time`.
         """
-        with self._lock:
+        with self._locked():
             self._require_open()
             self._add("idle", None, self._at_end())
 
@@ -157,7 +158,7 @@ class MarkWriter:
         Raises:
             TidemarkError: As `note_time`.
         """
-        with self._lock:
+        with self._locked():
             if self._is_closed:
                 return
             given = position is not None or files is not None
@@ -166,7 +167,7 @@ class MarkWriter:
 
     def close(self) -> None:
         """Closes the writer without an end: readers wait for its next life."""
-        with self._lock:
+        with self._locked():
             self._is_closed = True
 
     def __enter__(self) -> MarkWriter:
@@ -183,6 +184,10 @@ class MarkWriter:
             self.end()
         else:
             self.close()
+
+    def _locked(self) -> AbstractContextManager[object]:
+        """Keeps other threads out."""
+        return self._lock
 
     def _require_explicit(self) -> None:
         if not self._explicit:
@@ -243,7 +248,7 @@ class MarkWriter:
         except OSError as problem:
             self._said(time, position)
             self._require_unfenced()
-            raise not_written(self.name, self._life.folder.path, problem) from problem
+            raise self._not_written(problem) from problem
         self._said(time, position)
         self._require_unfenced()
         if self._life.is_at_seal():
@@ -271,8 +276,15 @@ class MarkWriter:
                 writer=self.name,
             )
 
+    def _not_written(self, problem: OSError) -> TidemarkError:
+        return not_written(self.name, self._life.folder.path, problem)
+
     def _require_unfenced(self) -> None:
-        if self._life.is_fenced():
+        try:
+            is_fenced = self._life.is_fenced()
+        except OSError as problem:
+            raise self._not_written(problem) from problem
+        if is_fenced:
             raise TidemarkError(
                 "MARK_WRITER_FENCED",
                 f"A later writer of the name '{self.name}' has begun, or its files were removed, so marks of "
