@@ -22,6 +22,8 @@ from tidemark._log import log
 from tidemark._marks.aggregation import StreamWatermark
 from tidemark._marks.automatic import AutomaticMarkWriter
 from tidemark._marks.cut import Cut
+from tidemark._marks.kafka import KafkaMarkWriter
+from tidemark._marks.kafka_automatic import AutomaticKafkaMarkWriter
 from tidemark._marks.log import SkippedLine
 from tidemark._marks.mark import Mark
 from tidemark._marks.marks import MarkLog, Marks
@@ -44,6 +46,7 @@ from tidemark._watermark import with_watermark
 
 __all__ = [
     "EXTENSION",
+    "AutomaticKafkaMarkWriter",
     "AutomaticMarkWriter",
     "Cut",
     "DeltaPosition",
@@ -51,6 +54,7 @@ __all__ = [
     "FilesPosition",
     "Finding",
     "Idle",
+    "KafkaMarkWriter",
     "KafkaPosition",
     "LateRows",
     "Mark",

@@ -54,6 +54,28 @@ def called_inside(writer: str, inside: str) -> TidemarkError:
     )
 
 
+def closed(writer: str) -> TidemarkError:
+    """The error for a call after `end` or `close`."""
+    return TidemarkError(
+        "MARK_WRITER_CLOSED",
+        f"Writer '{writer}' is closed",
+        "calling it inside its with block, or by opening another writer of the name",
+        writer=writer,
+    )
+
+
+def unknown_position(writer: str, where: str, reason: str) -> TidemarkError:
+    """The error for rows of a topic or partition that may be anywhere."""
+    return TidemarkError(
+        "MARK_POSITION_UNKNOWN",
+        f"Writer '{writer}' does not know how far it is in {where}: {reason}",
+        "keeping the producer's acks=all, leaving delivery.report.only.error off, and noting a time again",
+        writer=writer,
+        position=where,
+        reason=reason,
+    )
+
+
 def files_position(files: Iterable[str]) -> FilesPosition:
     """The position of a writer of files.
 
@@ -69,6 +91,27 @@ def files_position(files: Iterable[str]) -> FilesPosition:
         if any(part in ("", ".", "..") for part in name.split("/")):
             raise no_position(name, "names relative to the path that is read, with / between parts")
     return position
+
+
+def topic_names(topics: object) -> frozenset[str]:
+    """The topics of a writer.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION` for what is neither text nor several texts.
+    """
+    given = [topics] if isinstance(topics, str) else topics
+    names = list(given) if isinstance(given, Iterable) else []
+    if names and all(isinstance(name, str) and name for name in names):
+        return frozenset(names)
+    allowed = "the name of a topic, or several"
+    raise TidemarkError(
+        "INVALID_OPTION",
+        f"topics is {topics!r}, but it must be {allowed}",
+        "giving the topics that the writer writes to, such as 'orders'",
+        option="topics",
+        value=repr(topics),
+        allowed=allowed,
+    )
 
 
 def require_partition_numbers(position: Position) -> None:

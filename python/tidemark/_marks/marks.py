@@ -9,24 +9,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from tidemark._errors import TidemarkError
 from tidemark._marks import log
 from tidemark._marks.aggregation import Aggregation, StreamWatermark
 from tidemark._marks.automatic import AutomaticMarkWriter
-from tidemark._marks.checks import not_read, not_written, require_partition_numbers
+from tidemark._marks.checks import not_read, not_written, require_partition_numbers, topic_names
 from tidemark._marks.cut import Cut
 from tidemark._marks.cutting import cut_at
 from tidemark._marks.files import Folder, local_path
+from tidemark._marks.kafka import KafkaMarkWriter, Producer
+from tidemark._marks.kafka_automatic import AutomaticKafkaMarkWriter
+from tidemark._marks.kafka_ends import end_offsets
+from tidemark._marks.kafka_rows import Rows
 from tidemark._marks.life import Life, purge
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import parse, require_writer
 from tidemark._marks.position import Position
 from tidemark._marks.rules import BY_PLACE, History, histories, stalled
+from tidemark._marks.stamps import Stamps
 from tidemark._marks.times import Time, length_millis, millis_from, millis_up_to, wall_clock
 from tidemark._marks.window import TimeWindow, window_at
 from tidemark._marks.writer import Flush, MarkWriter
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
 
 _log = logging.getLogger("tidemark")
 
@@ -152,13 +160,91 @@ class Marks:
                 "giving flush, a function that sends all rows and returns the position behind them",
                 option="automatic",
             )
-        try:
-            life = Life.begin(self._folder, name, max(self._clock(), 0))
-        except OSError as problem:
-            raise not_written(name, self.location, problem) from problem
+        life = self._begin(name)
         if period is not None and flush is not None:
             return AutomaticMarkWriter(life, flush, period, retain_millis, self._clock)
         return MarkWriter(life, flush, retain_millis, self._clock)
+
+    @overload
+    def kafka_writer(
+        self,
+        producer: Producer,
+        topics: str | Iterable[str],
+        writer: str,
+        *,
+        admin: AdminClient | None = None,
+        automatic: None = None,
+        retain: timedelta = timedelta(days=7),
+    ) -> KafkaMarkWriter: ...
+
+    @overload
+    def kafka_writer(
+        self,
+        producer: Producer,
+        topics: str | Iterable[str],
+        writer: str,
+        *,
+        admin: AdminClient | None = None,
+        automatic: timedelta,
+        retain: timedelta = timedelta(days=7),
+    ) -> AutomaticKafkaMarkWriter: ...
+
+    def kafka_writer(
+        self,
+        producer: Producer,
+        topics: str | Iterable[str],
+        writer: str,
+        *,
+        admin: AdminClient | None = None,
+        automatic: timedelta | None = None,
+        retain: timedelta = timedelta(days=7),
+    ) -> KafkaMarkWriter:
+        """Begins a new life of a writer of Kafka rows, which sends them and notes its times.
+
+        It needs `confluent-kafka`: `pip install tidemark[kafka]`.
+
+        Args:
+            producer: A `confluent_kafka.Producer`, or one of its subclasses. It stays the caller's.
+            topics: The topic or topics that the writer writes to.
+            writer: The writer's name, as for `writer`.
+            admin: A `confluent_kafka.admin.AdminClient` for the same brokers. With it the writer
+                begins behind all rows that are in the topics. Without it, rows that a killed life
+                has sent, and not noted, may become late.
+            automatic: Stamps each row with the clock, and notes the clock each time so long has
+                passed.
+            retain: How long the writer keeps its marks.
+
+        Returns:
+            The writer: a context manager that ends it, or only closes it after an exception.
+
+        Raises:
+            TidemarkError: As `writer`; `MARK_POSITION_UNKNOWN` if `admin` gets no answer.
+
+        Example:
+            >>> with marks.kafka_writer(producer, "orders", "gateway-7") as writer:  # doctest: +SKIP
+            ...     writer.produce(b"an order", b"its key")
+            ...     writer.note_time("2026-11-23T03:00:00Z")
+        """
+        require_writer(writer)
+        names = topic_names(topics)
+        retain_millis = length_millis("retain", retain)
+        period = None if automatic is None else length_millis("automatic", automatic)
+        life = self._begin(writer)
+        rows = Rows()
+        inner = MarkWriter(life, rows.position, retain_millis, self._clock)
+        if admin is not None:
+            # After the earlier life is fenced off: what it has sent until then is before the ends.
+            rows.begin_at(end_offsets(admin, names, writer))
+        elif life.past.last is not None and life.past.last.kind != "end":
+            _log.warning(
+                "Writer '%s' was not ended in its life before. Rows that it has sent since its last mark "
+                "may become late; kafka_writer(admin=...) prevents that",
+                writer,
+            )
+        if period is None:
+            return KafkaMarkWriter(inner, rows, producer, names)
+        stamps = Stamps(writer, self._clock, life.past.time_millis)
+        return AutomaticKafkaMarkWriter(inner, rows, producer, names, stamps, period)
 
     def read(self) -> MarkLog:
         """All marks of the log, also those that do not count, and the lines that were left out.
@@ -261,6 +347,12 @@ class Marks:
             named = [parse(text) for text in self._folder.names()]
             writers = {name.writer for name in named if name is not None}
             return sum(purge(self._folder, one, millis, with_live=True) for one in sorted(writers))
+
+    def _begin(self, writer: str) -> Life:
+        try:
+            return Life.begin(self._folder, writer, max(self._clock(), 0))
+        except OSError as problem:
+            raise not_written(writer, self.location, problem) from problem
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

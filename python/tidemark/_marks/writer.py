@@ -10,6 +10,7 @@ from types import TracebackType
 
 from tidemark._errors import TidemarkError
 from tidemark._marks.checks import (
+    closed,
     files_position,
     gone_back,
     no_position,
@@ -269,12 +270,7 @@ class MarkWriter:
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise TidemarkError(
-                "MARK_WRITER_CLOSED",
-                f"Writer '{self.name}' is closed",
-                "calling it inside its with block, or by opening another writer of the name",
-                writer=self.name,
-            )
+            raise closed(self.name)
 
     def _not_written(self, problem: OSError) -> TidemarkError:
         return not_written(self.name, self._life.folder.path, problem)
