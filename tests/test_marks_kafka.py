@@ -15,6 +15,7 @@ from support.producers import FakeProducer
 
 from tidemark import KafkaPosition, Mark, Marks, NumberPosition, TidemarkError
 from tidemark._marks import kafka
+from tidemark._marks.kafka_rows import Rows
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
@@ -227,6 +228,18 @@ def test_offsets_that_are_not_told_stop_marks_until_a_later_row_tells_one(tmp_pa
     assert noted(log)[1] == ("note", 1, {"orders": {0: 1, 1: 2}})
 
 
+def test_a_row_that_was_handed_over_too_early_does_not_tell_a_lost_offset() -> None:
+    rows = Rows()
+    for number in range(2):
+        assert rows.add() == number
+    # The two may have been sent in the other order, or sent again.
+    rows.arrived(0, "orders", 0, None)
+    rows.arrived(1, "orders", 0, 5)
+    assert rows.lost_offset() == ("orders", 0)
+    rows.arrived(rows.add(), "orders", 0, 6)
+    assert rows.lost_offset() is None
+
+
 def test_a_producer_that_does_not_report_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -362,6 +375,24 @@ def test_automatic_noting_stamps_each_row_above_all_times_noted(
         assert all(row["timestamp"] > time for row in rows[behind:])
         # What was sent before the call is before the position.
         assert rows[behind - 1]["value"] == "a"
+
+
+def test_automatic_noting_takes_the_time_before_it_waits(
+    tmp_path: Path, now: list[int], automatic: Callable[..., Any]
+) -> None:
+    producer = FakeProducer()
+    writer = automatic(producer)
+
+    def told(*_: object) -> None:
+        now[0] += 100
+        writer.produce("b")
+        producer.is_down = True
+        now[0] += 100
+
+    writer.produce("a", on_delivery=told)
+    writer.note_now()
+    assert noted(log_at(tmp_path))[-1] == ("note", 999, {"orders": {0: 1}})
+    assert producer.queue[0][1]["timestamp"] == 1100
 
 
 def test_automatic_noting_goes_on_above_the_times_of_the_life_before(
