@@ -35,7 +35,7 @@ def code_of(error: pytest.ExceptionInfo[TidemarkError]) -> str:
 
 def test_a_time_is_noted_behind_all_rows_that_were_handed_over(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
-    with log.kafka_writer(producer, "orders", "gateway-7") as writer:
+    with log.kafka_writer(producer, "orders", "gateway-7", admin=None) as writer:
         writer.note_time(5)
         for number in range(5):
             writer.produce(str(number), key=number)
@@ -52,7 +52,7 @@ def test_a_time_is_noted_behind_all_rows_that_were_handed_over(tmp_path: Path) -
 
 def test_a_row_has_the_topic_partition_timestamp_and_headers_that_are_given(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
-    with log.kafka_writer(producer, ["orders", "returns"], "w") as writer:
+    with log.kafka_writer(producer, ["orders", "returns"], "w", admin=None) as writer:
         writer.produce(b"v", topic="returns", partition=7, timestamp=123, headers=[("a", b"b")])
         writer.note_time(1)
         with pytest.raises(TidemarkError) as error:
@@ -68,11 +68,11 @@ def test_a_row_has_the_topic_partition_timestamp_and_headers_that_are_given(tmp_
 
 def test_a_later_life_begins_at_the_position_of_the_life_before(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
-    with log.kafka_writer(producer, "orders", "w") as writer:
+    with log.kafka_writer(producer, "orders", "w", admin=None) as writer:
         writer.produce("a", 0)
         writer.produce("b", 1)
         writer.note_time(10)
-    with log.kafka_writer(producer, "orders", "w") as writer:
+    with log.kafka_writer(producer, "orders", "w", admin=None) as writer:
         writer.produce("c", 1)
         writer.note_time(20)
         with pytest.raises(TidemarkError) as error:
@@ -87,7 +87,7 @@ def test_a_later_life_begins_at_the_position_of_the_life_before(tmp_path: Path) 
 def test_a_topic_that_was_made_anew_is_an_error(tmp_path: Path) -> None:
     log = log_at(tmp_path)
     for producer in (FakeProducer(), FakeProducer()):
-        writer = log.kafka_writer(producer, "orders", "w")
+        writer = log.kafka_writer(producer, "orders", "w", admin=None)
         for _ in range(2 if not noted(log)[1:] else 1):
             writer.produce("a")
         if len(noted(log)) == 1:
@@ -106,7 +106,7 @@ def test_a_failed_delivery_stops_marks_until_the_failure_is_accepted(tmp_path: P
         if error is not None:
             failed.append(message.value())
 
-    with log.kafka_writer(producer, "orders", "w") as writer:
+    with log.kafka_writer(producer, "orders", "w", admin=None) as writer:
         for value in ("good", "bad", "bad"):
             writer.produce(value, on_delivery=told)
         for call in (lambda: writer.note_time(10), writer.idle, writer.end):
@@ -127,7 +127,7 @@ def test_a_failed_delivery_stops_marks_until_the_failure_is_accepted(tmp_path: P
 
 def test_a_row_may_be_sent_again_from_its_own_report(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer(fails=lambda value: value == "bad")
-    writer = log.kafka_writer(producer, "orders", "w")
+    writer = log.kafka_writer(producer, "orders", "w", admin=None)
 
     def again(error: object, message: Any) -> None:
         if error is not None:
@@ -148,7 +148,7 @@ def test_a_call_that_waits_for_reports_is_refused_inside_a_report(
     tmp_path: Path, call: str
 ) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
-    writer = log.kafka_writer(producer, "orders", "w")
+    writer = log.kafka_writer(producer, "orders", "w", admin=None)
     errors: list[str] = []
 
     def told(_: object, message: Any) -> None:
@@ -165,7 +165,7 @@ def test_a_call_that_waits_for_reports_is_refused_inside_a_report(
 
 def test_an_exception_of_a_report_comes_out_of_the_call_that_served_it(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
-    with log.kafka_writer(producer, "orders", "w") as writer:
+    with log.kafka_writer(producer, "orders", "w", admin=None) as writer:
 
         def fail(*_: object) -> None:
             raise KeyError("the user's")
@@ -183,7 +183,7 @@ def test_an_exception_of_a_report_comes_out_of_the_call_that_served_it(tmp_path:
 
 def test_a_row_that_the_producer_does_not_take_is_not_waited_for(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
-    with log.kafka_writer(producer, "orders", "w") as writer:
+    with log.kafka_writer(producer, "orders", "w", admin=None) as writer:
         with pytest.raises(BufferError):
             writer.produce(b"too large")
         writer.note_time(1)
@@ -192,7 +192,7 @@ def test_a_row_that_the_producer_does_not_take_is_not_waited_for(tmp_path: Path)
 
 def test_no_lock_is_held_while_a_report_calls_a_function(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
-    with log.kafka_writer(producer, "orders", "w", automatic=HOUR) as writer:
+    with log.kafka_writer(producer, "orders", "w", automatic=HOUR, admin=None) as writer:
         done: list[bool] = []
 
         def told(*_: object) -> None:
@@ -213,7 +213,7 @@ def test_no_lock_is_held_while_a_report_calls_a_function(tmp_path: Path) -> None
 
 def test_offsets_that_are_not_told_stop_marks_until_a_later_row_tells_one(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer(tells_offsets=False)
-    with log.kafka_writer(producer, "orders", "w") as writer:
+    with log.kafka_writer(producer, "orders", "w", admin=None) as writer:
         writer.produce("a", 1)
         with pytest.raises(TidemarkError) as error:
             writer.note_time(1)
@@ -245,7 +245,7 @@ def test_a_producer_that_does_not_report_is_an_error(
 ) -> None:
     monkeypatch.setattr(kafka, "REPORT_SECONDS", 0.02)
     monkeypatch.setattr(kafka, "FLUSH_SECONDS", 0.01)
-    writer = log_at(tmp_path).kafka_writer(FakeProducer(reports=False), "orders", "w")
+    writer = log_at(tmp_path).kafka_writer(FakeProducer(reports=False), "orders", "w", admin=None)
     writer.produce("a")
     with pytest.raises(TidemarkError) as error:
         writer.note_time(1)
@@ -254,7 +254,7 @@ def test_a_producer_that_does_not_report_is_an_error(
 
 def test_a_writer_that_is_closed_while_it_waits_notes_nothing(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer(is_down=True)
-    writer = log.kafka_writer(producer, "orders", "w")
+    writer = log.kafka_writer(producer, "orders", "w", admin=None)
     writer.produce("a")
     codes: list[str] = []
 
@@ -282,7 +282,7 @@ def test_an_exception_in_the_block_leaves_no_end(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
 
     def fail() -> None:
-        with log.kafka_writer(producer, "orders", "w") as writer:
+        with log.kafka_writer(producer, "orders", "w", admin=None) as writer:
             writer.produce("a")
             raise KeyError
 
@@ -293,7 +293,9 @@ def test_an_exception_in_the_block_leaves_no_end(tmp_path: Path) -> None:
 
 def test_an_idle_writer_is_left_out_until_its_next_mark(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
-    quiet, busy = (log.kafka_writer(producer, "orders", name) for name in ("quiet", "busy"))
+    quiet, busy = (
+        log.kafka_writer(producer, "orders", name, admin=None) for name in ("quiet", "busy")
+    )
     quiet.produce("a")
     quiet.note_time(1)
     quiet.idle()
@@ -308,9 +310,9 @@ def test_an_idle_writer_is_left_out_until_its_next_mark(tmp_path: Path) -> None:
 
 def test_a_writer_that_was_replaced_is_told(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
-    old = log.kafka_writer(producer, "orders", "w", automatic=HOUR)
+    old = log.kafka_writer(producer, "orders", "w", automatic=HOUR, admin=None)
     old.produce("a")
-    new = log.kafka_writer(producer, "orders", "w")
+    new = log.kafka_writer(producer, "orders", "w", admin=None)
     with pytest.raises(TidemarkError) as error:
         old.note_now()
     assert code_of(error) == "MARK_WRITER_FENCED"
@@ -321,7 +323,7 @@ def test_a_writer_that_was_replaced_is_told(tmp_path: Path) -> None:
 def test_a_log_of_another_kind_of_position_is_refused(tmp_path: Path) -> None:
     log = log_at(tmp_path)
     log.writer("w").note_time(1, NumberPosition(1))
-    writer = log.kafka_writer(FakeProducer(), "orders", "w")
+    writer = log.kafka_writer(FakeProducer(), "orders", "w", admin=None)
     with pytest.raises(TidemarkError) as error:
         writer.note_time(2)
     assert code_of(error) == "MARK_POSITION_MISMATCH"
@@ -330,7 +332,7 @@ def test_a_log_of_another_kind_of_position_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("topics", ["", [], [""], None, 7, ["a", 7]])
 def test_what_is_no_topic_is_refused(tmp_path: Path, topics: Any) -> None:
     with pytest.raises(TidemarkError) as error:
-        log_at(tmp_path).kafka_writer(FakeProducer(), topics, "w")
+        log_at(tmp_path).kafka_writer(FakeProducer(), topics, "w", admin=None)
     assert code_of(error) == "INVALID_OPTION"
     assert not list(tmp_path.iterdir())
 
@@ -349,7 +351,9 @@ def automatic(tmp_path: Path, now: list[int]) -> Iterator[Callable[..., Any]]:
 
     def open_it(producer: FakeProducer, **options: Any) -> Any:
         log = Marks(tmp_path, clock=lambda: now[0], max_ahead=None)
-        opened.append(log.kafka_writer(producer, "orders", "w", automatic=HOUR, **options))
+        opened.append(
+            log.kafka_writer(producer, "orders", "w", automatic=HOUR, admin=None, **options)
+        )
         return opened[-1]
 
     yield open_it
@@ -398,7 +402,7 @@ def test_automatic_noting_takes_the_time_before_it_waits(
 def test_automatic_noting_goes_on_above_the_times_of_the_life_before(
     tmp_path: Path, now: list[int], automatic: Callable[..., Any]
 ) -> None:
-    with log_at(tmp_path).kafka_writer(FakeProducer(), "orders", "w") as writer:
+    with log_at(tmp_path).kafka_writer(FakeProducer(), "orders", "w", admin=None) as writer:
         writer.note_time(5000)
     producer = FakeProducer()
     with automatic(producer) as writer:
@@ -443,7 +447,9 @@ def test_a_call_inside_the_producer_s_own_produce_is_refused(
 def test_closing_does_not_wait_for_brokers_that_are_out_of_reach(tmp_path: Path) -> None:
     producer = FakeProducer(is_down=True)
     log = Marks(tmp_path)
-    writer = log.kafka_writer(producer, "orders", "w", automatic=timedelta(milliseconds=1))
+    writer = log.kafka_writer(
+        producer, "orders", "w", automatic=timedelta(milliseconds=1), admin=None
+    )
     writer.produce("a")
     while not producer.flushes:
         pass
@@ -454,7 +460,9 @@ def test_closing_does_not_wait_for_brokers_that_are_out_of_reach(tmp_path: Path)
 def test_automatic_noting_repeats_by_itself(tmp_path: Path) -> None:
     producer = FakeProducer()
     log = Marks(tmp_path)
-    with log.kafka_writer(producer, "orders", "w", automatic=timedelta(milliseconds=1)) as writer:
+    with log.kafka_writer(
+        producer, "orders", "w", automatic=timedelta(milliseconds=1), admin=None
+    ) as writer:
         writer.produce("a")
         while not any(mark[0] == "note" and mark[2] for mark in noted(log)):
             pass
@@ -481,9 +489,11 @@ def test_rows_of_many_threads_are_all_before_the_mark_that_follows_them(
     producer = Racing(partitions=3)
     log = Marks(tmp_path)
     writer: Any = (
-        log.kafka_writer(producer, "orders", "w")
+        log.kafka_writer(producer, "orders", "w", admin=None)
         if explicit
-        else log.kafka_writer(producer, "orders", "w", automatic=timedelta(milliseconds=1))
+        else log.kafka_writer(
+            producer, "orders", "w", automatic=timedelta(milliseconds=1), admin=None
+        )
     )
     lock, time = threading.Lock(), [0]
 
@@ -571,9 +581,9 @@ def test_without_an_admin_a_life_after_one_that_did_not_end_is_logged(
 ) -> None:
     log = log_at(tmp_path)
     with caplog.at_level(logging.WARNING, "tidemark"):
-        with log.kafka_writer(FakeProducer(), "orders", "w"):
+        with log.kafka_writer(FakeProducer(), "orders", "w", admin=None):
             pass
-        log.kafka_writer(FakeProducer(), "orders", "w").close()
+        log.kafka_writer(FakeProducer(), "orders", "w", admin=None).close()
         assert not caplog.messages
-        log.kafka_writer(FakeProducer(), "orders", "w")
+        log.kafka_writer(FakeProducer(), "orders", "w", admin=None)
     assert "was not ended" in caplog.text

@@ -83,7 +83,7 @@ def test_times_are_noted_behind_the_rows_that_a_broker_has(
 ) -> None:
     topic, log = make_topic(), Marks(tmp_path, max_ahead=None)
     arrived: list[int] = []
-    with log.kafka_writer(producer_of(servers), topic, "w") as writer:
+    with log.kafka_writer(producer_of(servers), topic, "w", admin=None) as writer:
         for number in range(1, 2001):
             told = lambda error, message: arrived.append(message.offset())  # noqa: E731
             writer.produce(b"x", str(number % 10), timestamp=number, on_delivery=told)
@@ -103,7 +103,7 @@ def test_automatic_times_hold_for_the_timestamps_in_the_topic(
 ) -> None:
     topic, log = make_topic(), Marks(tmp_path)
     period = timedelta(milliseconds=5)
-    with log.kafka_writer(producer_of(servers), topic, "w", automatic=period) as writer:
+    with log.kafka_writer(producer_of(servers), topic, "w", automatic=period, admin=None) as writer:
         for number in range(5000):
             writer.produce(b"x", str(number % 10))
             if number % 1000 == 0:
@@ -136,7 +136,7 @@ def test_a_row_that_the_broker_refuses_can_be_replaced_from_its_own_report(
     servers: str, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
     topic, log = make_topic(**{"max.message.bytes": "2000"}), Marks(tmp_path, max_ahead=None)
-    writer = log.kafka_writer(producer_of(servers), topic, "w")
+    writer = log.kafka_writer(producer_of(servers), topic, "w", admin=None)
 
     def smaller(error: object, message: Any) -> None:
         if error is not None:
@@ -157,7 +157,9 @@ def test_timestamps_that_the_broker_replaces_are_noticed(
     servers: str, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
     topic, log = make_topic(**{"message.timestamp.type": "LogAppendTime"}), Marks(tmp_path)
-    writer = log.kafka_writer(producer_of(servers), topic, "w", automatic=timedelta(hours=1))
+    writer = log.kafka_writer(
+        producer_of(servers), topic, "w", automatic=timedelta(hours=1), admin=None
+    )
     writer.produce(b"x")
     with pytest.raises(TidemarkError) as error:
         writer.note_now()
@@ -169,7 +171,9 @@ def test_timestamps_that_the_broker_replaces_are_noticed(
 def test_a_producer_that_does_not_tell_offsets_is_noticed(
     servers: str, make_topic: Callable[..., str], tmp_path: Path, settings: dict[str, Any]
 ) -> None:
-    writer = Marks(tmp_path).kafka_writer(producer_of(servers, **settings), make_topic(), "w")
+    writer = Marks(tmp_path).kafka_writer(
+        producer_of(servers, **settings), make_topic(), "w", admin=None
+    )
     writer.produce(b"x")
     with pytest.raises(TidemarkError) as error:
         writer.note_time(1)
@@ -182,7 +186,7 @@ def test_an_aborted_transaction_is_accounted_for_by_its_writer(
     topic, log = make_topic(), Marks(tmp_path, max_ahead=None)
     producer = producer_of(servers, **{"transactional.id": "t", "linger.ms": 20_000})
     producer.init_transactions(30)
-    with log.kafka_writer(producer, topic, "w") as writer:
+    with log.kafka_writer(producer, topic, "w", admin=None) as writer:
         producer.begin_transaction()
         writer.produce(b"x", partition=0, timestamp=1)
         producer.abort_transaction(30)

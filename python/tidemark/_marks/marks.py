@@ -172,7 +172,7 @@ class Marks:
         topics: str | Iterable[str],
         writer: str,
         *,
-        admin: AdminClient | None = None,
+        admin: AdminClient | None,
         automatic: None = None,
         retain: timedelta = timedelta(days=7),
     ) -> KafkaMarkWriter: ...
@@ -184,7 +184,7 @@ class Marks:
         topics: str | Iterable[str],
         writer: str,
         *,
-        admin: AdminClient | None = None,
+        admin: AdminClient | None,
         automatic: timedelta,
         retain: timedelta = timedelta(days=7),
     ) -> AutomaticKafkaMarkWriter: ...
@@ -195,7 +195,7 @@ class Marks:
         topics: str | Iterable[str],
         writer: str,
         *,
-        admin: AdminClient | None = None,
+        admin: AdminClient | None,
         automatic: timedelta | None = None,
         retain: timedelta = timedelta(days=7),
     ) -> KafkaMarkWriter:
@@ -207,9 +207,9 @@ class Marks:
             producer: A `confluent_kafka.Producer`, or one of its subclasses. It stays the caller's.
             topics: The topic or topics that the writer writes to.
             writer: The writer's name, as for `writer`.
-            admin: A `confluent_kafka.admin.AdminClient` for the same brokers. With it the writer
-                begins behind all rows that are in the topics. Without it, rows that a killed life
-                has sent, and not noted, may become late.
+            admin: A `confluent_kafka.admin.AdminClient` for the same brokers: the writer begins behind
+                all rows that are in the topics. With None, rows that a killed life has sent, and
+                not noted, become late.
             automatic: Stamps each row with the clock, and notes the clock each time so long has
                 passed.
             retain: How long the writer keeps its marks.
@@ -221,7 +221,9 @@ class Marks:
             TidemarkError: As `writer`; `MARK_POSITION_UNKNOWN` if `admin` gets no answer.
 
         Example:
-            >>> with marks.kafka_writer(producer, "orders", "gateway-7") as writer:  # doctest: +SKIP
+            >>> with marks.kafka_writer(  # doctest: +SKIP
+            ...     producer, "orders", "gateway-7", admin=admin
+            ... ) as writer:
             ...     writer.produce(b"an order", b"its key")
             ...     writer.note_time("2026-11-23T03:00:00Z")
         """
@@ -238,7 +240,7 @@ class Marks:
         elif life.past.last is not None and life.past.last.kind != "end":
             _log.warning(
                 "Writer '%s' was not ended in its life before. Rows that it has sent since its last mark "
-                "may become late; kafka_writer(admin=...) prevents that",
+                "may become late; kafka_writer(admin=AdminClient(...)) prevents that",
                 writer,
             )
         if period is None:
