@@ -1,4 +1,4 @@
-"""Readers of a mark log: the watermark of all writers, cuts, purging, and logs that mean ill."""
+"""Readers of a mark log: the watermark of all writers, windows, and logs that mean ill."""
 
 from __future__ import annotations
 
@@ -7,31 +7,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from support.marks import line, log_at, no_sync, put
+from support.marks import log_at, lower, no_sync, put, refused
 
-from tidemark import (
-    Cut,
-    DeltaPosition,
-    FilesPosition,
-    KafkaPosition,
-    Marks,
-    NumberPosition,
-    SinkPosition,
-    TidemarkError,
-)
-from tidemark._marks.files import Folder
-from tidemark._marks.life import Life
+from tidemark import Cut, FilesPosition, KafkaPosition, Marks, NumberPosition, TidemarkError
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
-
-
-def lower(log: Marks) -> int | None:
-    watermark = log.watermark()
-    return None if watermark is None else watermark.lower_millis
-
-
-def refused(error: pytest.ExceptionInfo[TidemarkError]) -> tuple[str, str | None]:
-    return error.value.code, error.value.parameters.get("writer")
 
 
 def test_a_log_that_is_not_there_says_nothing(tmp_path: Path) -> None:
@@ -202,15 +182,6 @@ def test_marks_of_the_wrong_kind_are_refused_with_the_writer(tmp_path: Path) -> 
     assert refused(error) == ("MARK_POSITION_MISMATCH", "w")
 
 
-def test_files_of_others_in_the_folder_do_no_harm(tmp_path: Path) -> None:
-    put(tmp_path, [{"t": 100, "p": {"number": 1}}])
-    (tmp_path / "w.1.1.marks").mkdir()
-    (tmp_path / "README").write_text("hello")
-    (tmp_path / ".w.1.0.marks.1.tmp").write_text(line({"v": 1}))
-    (tmp_path / "w.2.0.marks").write_bytes(bytes(range(256)) * 100)
-    assert lower(log_at(tmp_path)) == 100
-
-
 def test_many_writers_are_read_and_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -224,68 +195,6 @@ def test_many_writers_are_read_and_reported_once(
     ]
 
 
-def test_purging_removes_what_dead_writers_have_left(tmp_path: Path) -> None:
-    now = [1000]
-    log = Marks(tmp_path, clock=lambda: now[0])
-    dead = log.writer("dead")
-    dead.note_time(1, NumberPosition(1))
-    (tmp_path / "never.1500.0.marks").write_bytes(b"")
-    now[0] = 2000
-    log.writer("eu").note_time(2, NumberPosition(2))
-    assert lower(log) == 1
-    assert log.purge(1000) == 0
-    assert log.purge(1500) == 2
-    assert log.purge(2000) == 1
-    assert {mark.writer for mark in log.read().marks} == {"eu"}
-    with pytest.raises(TidemarkError) as error:
-        dead.alive()
-    assert refused(error) == ("MARK_WRITER_FENCED", "dead")
-
-
-def test_a_reader_sees_every_mark_while_a_writer_seals(tmp_path: Path) -> None:
-    log = log_at(tmp_path)
-    with log.writer("w") as writer:
-        for number in range(1, 1200):
-            writer.note_time(number, files=[str(number)])
-            if number % 60 == 0 or number % 256 in (0, 1, 255):
-                assert len(log.read().marks) == number + 1
-
-
-def test_a_cut_has_what_each_reader_takes(tmp_path: Path) -> None:
-    kafka = Cut(KafkaPosition({"b": {1: 2, 0: 1}, "a": {}}))
-    assert kafka.kafka_offsets == '{"a":{},"b":{"0":1,"1":2}}'
-    assert Cut(DeltaPosition("x", 7)).delta_version == 7
-    assert Cut(FilesPosition(frozenset("ab"))).files == {"a", "b"}
-    for cut in (kafka, Cut(SinkPosition(1)), Cut(FilesPosition(frozenset("ab")))):
-        assert Cut.from_text(cut.text) == cut
-    for ask in (
-        lambda: kafka.delta_version,
-        lambda: kafka.files,
-        lambda: Cut(SinkPosition(1)).kafka_offsets,
-    ):
-        with pytest.raises(TidemarkError, match="MARK_POSITION_MISMATCH"):
-            ask()
-    for text in ("", "{}", "7", '{"kafka":1}'):
-        with pytest.raises(TidemarkError, match="INVALID_OPTION"):
-            Cut.from_text(text)
-
-
-def test_a_cut_is_compared_as_in_pravega() -> None:
-    cut = Cut(KafkaPosition({"t": {0: 10, 1: 10}}))
-    for offsets, order in [((10, 10), 1), ((11, 10), 1), ((9, 10), -1), ((9, 11), 0)]:
-        assert cut.compare(KafkaPosition({"t": dict(enumerate(offsets))})) == order
-    assert cut.compare(KafkaPosition({"t": {0: 10}})) == -1
-    files = Cut(FilesPosition(frozenset("ab")))
-    for read, order in [("ab", 1), ("abc", 1), ("a", -1), ("ac", 0)]:
-        assert files.compare(FilesPosition(frozenset(read))) == order
-    assert Cut(DeltaPosition("x", 5)).compare(DeltaPosition("x", 5)) == 1
-    assert Cut(SinkPosition(5)).compare(SinkPosition(4)) == -1
-    assert Cut(NumberPosition(5)).compare(NumberPosition(6)) == 1
-    for other in (DeltaPosition("y", 5), SinkPosition(5)):
-        with pytest.raises(TidemarkError, match="MARK_POSITION_MISMATCH"):
-            Cut(DeltaPosition("x", 5)).compare(other)
-
-
 def test_a_writer_that_says_it_is_alive_is_waited_for(tmp_path: Path) -> None:
     minute, now = 60_000, [0]
     log = Marks(tmp_path, clock=lambda: now[0], idle_after=timedelta(minutes=5))
@@ -296,26 +205,6 @@ def test_a_writer_that_says_it_is_alive_is_waited_for(tmp_path: Path) -> None:
         behind.alive()
         ahead.note_time(10 + passed, NumberPosition(10 + passed))
         assert lower(log) == 1
-
-
-def test_the_cut_has_the_rows_of_a_writer_that_ended_without_a_time(tmp_path: Path) -> None:
-    log = Marks(tmp_path)
-    silent = log.writer("silent")
-    silent.end(KafkaPosition({"orders": {0: 500}}))
-    log.writer("eu").note_time(10, KafkaPosition({"orders": {0: 300}}))
-    found = log.watermark()
-    assert found is not None
-    assert found.cut.kafka_offsets == log.cut_at(10).kafka_offsets
-
-
-def test_a_mark_written_after_a_later_life_began_is_refused(tmp_path: Path) -> None:
-    log = Marks(tmp_path)
-    before = log.writer("eu")
-    before.note_time(1, NumberPosition(1))
-    # It has claimed its epoch and read the past, and has written nothing yet.
-    Life.begin(Folder(str(tmp_path)), "eu", before.epoch + 1)
-    with pytest.raises(TidemarkError, match="MARK_WRITER_FENCED"):
-        before.note_time(2, NumberPosition(2))
 
 
 def test_a_read_position_with_partitions_as_text_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tidemark import Marks
+from tidemark import Marks, TidemarkError, error_code
 
 HOUR = 3_600_000
 
@@ -49,6 +49,23 @@ def put(folder: Path, marks: Iterable[Mapping[str, Any]]) -> None:
 def log_at(folder: Path, now: int = 0, **options: Any) -> Marks:
     """A log whose clock stands still."""
     return Marks(folder, clock=lambda: now, **options)
+
+
+def kinds(log: Marks) -> list[tuple[str, int | None]]:
+    return [(mark.kind, mark.time_millis) for mark in log.read().marks]
+
+
+def code_of(error: pytest.ExceptionInfo[TidemarkError]) -> str | None:
+    return error_code(error.value)
+
+
+def lower(log: Marks) -> int | None:
+    watermark = log.watermark()
+    return None if watermark is None else watermark.lower_millis
+
+
+def refused(error: pytest.ExceptionInfo[TidemarkError]) -> tuple[str, str | None]:
+    return error.value.code, error.value.parameters.get("writer")
 
 
 @pytest.fixture
