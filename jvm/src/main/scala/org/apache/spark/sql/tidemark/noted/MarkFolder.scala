@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark.noted
 
 import java.io.{FileNotFoundException, InputStream, IOException}
+import java.util.Arrays
 
 import scala.util.Using
 
@@ -53,11 +54,14 @@ private[tidemark] object MarkFolder {
 
   final case class File(name: MarkFileName, bytes: Long, modifiedMillis: Long)
 
+  private val FirstBytes = 1 << 16
+
   /** Gives whole lines without their line feed, as places in a buffer. Never more than one line is in memory.
     * @param unusable called in place of `line` for one that cannot be given, with the reason
     */
   private def lines(in: InputStream, unusable: String => Unit)(line: (Array[Byte], Int, Int) => Unit): Unit = {
-    val buffer = new Array[Byte](MarkText.MostLineBytes + 1)
+    // It grows, because most files have only short lines.
+    var buffer = new Array[Byte](FirstBytes)
     var filled = 0
     // The rest of a line that is too long is passed over.
     var isLong = false
@@ -77,7 +81,8 @@ private[tidemark] object MarkFolder {
       }
       System.arraycopy(buffer, start, buffer, 0, filled - start)
       filled -= start
-      if (filled == buffer.length) { isLong = true; filled = 0 }
+      if (filled > MarkText.MostLineBytes) { isLong = true; filled = 0 }
+      else if (filled == buffer.length) buffer = Arrays.copyOf(buffer, math.min(filled * 2, MarkText.MostLineBytes + 1))
       read = in.read(buffer, filled, buffer.length - filled)
     }
     if (isLong) unusable("long") else if (filled > 0) unusable("torn")
