@@ -24,7 +24,7 @@ class NotedWritersSuite extends AnyFunSuite {
     val first = at(three, 25)
     assert(first.timeMillis === Some(200))
     assert(first.isHeard)
-    assert(first.nextMillis === Some(300))
+    assert(first.state.nextMillis === Some(300))
     assert(first.next.map(_.number) === Some(2))
     assert(first.state.passed === Some(Place(1, 1)))
     assert(first.state.hasPending)
@@ -35,12 +35,12 @@ class NotedWritersSuite extends AnyFunSuite {
     val last = at(three, 30, Some(again.state))
     assert(last.timeMillis === Some(300))
     assert(!last.state.hasPending)
-    assert(last.nextMillis === None)
+    assert(last.state.nextMillis === None)
   }
 
   test("a writer with nothing passed is known, and heard when its first mark is pending") {
     val first = at(three, 5)
-    assert(first.state === WriterState(None, 0, hasPending = true, isResting = false))
+    assert(first.state === WriterState(None, 0, hasPending = true, nextMillis = Some(100)))
     assert(first.isHeard)
     assert(!at(three, 6, Some(first.state)).isHeard)
   }

@@ -8,7 +8,8 @@ import io.tidemark.core.memory.{CarriedMinima, OriginState, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
 
-/** The bytes of an [[WatermarkEntry]] in the checkpoint, format version 1: [[SectionFormat]] of its parts.
+/** The bytes of an [[WatermarkEntry]] in the checkpoint: [[SectionFormat]] of its parts. An entry with writers of a mark
+  * log is of format version 2, because version 1 would not know what it leaves out. Any other is of version 1.
   *
   * An entry has all splits of every origin. If there are many, it has those that differ from the entry of the batch
   * before.
@@ -27,6 +28,7 @@ object EntryCodec {
     val Ledgers = 6
     val Sides = 7
     val Changes = 8
+    val Writers = 9
   }
 
   /** An entry as it was written, and the checksum of its file. */
@@ -97,7 +99,15 @@ object EntryCodec {
           writeChanges(w, entry.origins(name).splits, changes)
         }
       })
-    SectionFormat.write((if (changes.isEmpty) sections else sections :+ changed): _*)
+    val noted = entry.origins.filter(_._2.writers.nonEmpty)
+    val writers = Tag.Writers ->
+      ((w: ByteWriter) =>
+        w.seq(noted.toSeq) { case (name, state) =>
+          originName(w, name)
+          WritersCodec.write(w, state.writers)
+        })
+    val all = sections ++ Option.when(changes.nonEmpty)(changed) ++ Option.when(noted.nonEmpty)(writers)
+    SectionFormat.writeVersion(if (noted.isEmpty) SectionFormat.First else SectionFormat.Version, all)
   }
 
   /** Reads an entry without its splits, which go into the assembler. */
@@ -131,6 +141,11 @@ object EntryCodec {
           (0 until body.count()).foreach { _ =>
             val name = readOriginName(body)
             readChanges(body, into.changed(name))
+          }
+      case Tag.Writers => body =>
+          body.seq(readOriginName(body) -> WritersCodec.read(body)).foreach { case (name, writers) =>
+            val state = entry.origins.getOrElse(name, throw new Damaged(s"it has writers of an unknown input '$name'"))
+            entry = entry.copy(origins = entry.origins.updated(name, state.copy(writers = writers)))
           }
     }
     if (entry.batch < 0) throw new Damaged("it does not name its batch")

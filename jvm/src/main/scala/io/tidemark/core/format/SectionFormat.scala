@@ -13,7 +13,13 @@ import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
   * older ones may ignore.
   */
 object SectionFormat {
-  val Version: Int = 1
+
+  /** The version of files that the first version of Tidemark can read. */
+  val First: Int = 1
+
+  /** The newest version: that of entries with writers of a mark log. */
+  val Version: Int = 2
+
   val FirstOptionalTag: Int = 64
 
   /** A later format version wrote the file. */
@@ -23,10 +29,12 @@ object SectionFormat {
   private val ChecksumBytes = 4
   private val End = 0
 
-  private[core] def write(sections: (Int, ByteWriter => Unit)*): Array[Byte] = {
+  private[core] def write(sections: (Int, ByteWriter => Unit)*): Array[Byte] = writeVersion(First, sections)
+
+  private[core] def writeVersion(version: Int, sections: Seq[(Int, ByteWriter => Unit)]): Array[Byte] = {
     val out = new ByteWriter
     out.raw(Magic)
-    out.unsigned(Version.toLong)
+    out.unsigned(version.toLong)
     sections.foreach { case (tag, payload) =>
       val body = new ByteWriter
       payload(body)
@@ -60,7 +68,7 @@ object SectionFormat {
       val body = sections.slice(sections.unsigned().toInt)
       if (known.isDefinedAt(tag)) known(tag)(body)
       else if (tag < FirstOptionalTag)
-        throw new Damaged(s"it has a section $tag that format version $Version does not have")
+        throw new Damaged(s"it has a section $tag that format version $version does not have")
       tag = sections.unsigned().toInt
     }
   }

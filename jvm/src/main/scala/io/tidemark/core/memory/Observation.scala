@@ -3,6 +3,7 @@ package io.tidemark.core.memory
 import scala.annotation.tailrec
 
 import io.tidemark.core.{CarriedSlot, Input, OriginName, Watermark}
+import io.tidemark.core.noted.NotedWriters
 import io.tidemark.core.plan.{Decision, Floors, OperatorWatermarks, PlanShape, Propagation}
 import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
@@ -24,40 +25,69 @@ object Observation {
     * @param known splits that the source has, with rows or without (encoded names)
     * @param waiting whether an admission limit held rows back that were there when the batch began
     * @param farAheadRows rows whose event time moved no clock, because it was too far ahead
+    * @param latestMillis the largest event time of all rows
+    * @param marks what writers have noted, if the clocks are theirs
     */
   final case class OfOrigin(
       times: MaxEventTimes,
       delayMillis: Long,
-      known: Seq[Array[Byte]] = Nil,
-      waiting: Boolean = false,
-      farAheadRows: Long = 0L)
+      known: Seq[Array[Byte]],
+      waiting: Boolean,
+      farAheadRows: Long,
+      latestMillis: Option[Long],
+      marks: Option[NotedWriters]) {
+
+    private[memory] def isHeard: Boolean = !times.isEmpty || marks.exists(_.heard.nonEmpty)
+  }
 
   object OfOrigin {
+
+    /** What a batch has seen of an input whose clocks are the event times of its rows. */
+    def apply(
+        times: MaxEventTimes,
+        delayMillis: Long,
+        known: Seq[Array[Byte]] = Nil,
+        waiting: Boolean = false,
+        farAheadRows: Long = 0L): OfOrigin =
+      OfOrigin(times, delayMillis, known, waiting, farAheadRows, times.max, None)
 
     /** What a batch has seen of an input that is not split. */
     def whole(maxEventTimeMillis: Long, delayMillis: Long): OfOrigin =
       OfOrigin(MaxEventTimes.whole(maxEventTimeMillis), delayMillis)
+
+    /** What a batch has seen of an input whose clocks are noted by its writers.
+      * @param latestMillis the largest event time of its rows
+      */
+    def noted(marks: NotedWriters, delayMillis: Long, latestMillis: Option[Long]): OfOrigin = {
+      val times = new MaxEventTimes
+      for ((writer, progress) <- marks.writers; millis <- progress.timeMillis)
+        times.note(OriginState.split(writer), millis)
+      val known = marks.writers.keys.map(OriginState.split).toSeq
+      OfOrigin(times, delayMillis, known, waiting = false, farAheadRows = 0L, latestMillis, Some(marks))
+    }
   }
 
   val nothing: Observation = Observation(Map.empty, Map.empty)
 
   /** Whether a later no-data batch would let an operator emit or evict, though the next one does not. A carried column
-    * leaves its operator one batch after it has come in.
+    * leaves its operator one batch after it has come in. What the next batch finds in a mark log counts one batch later.
+    * @param seen what the next batch would see
     */
   @tailrec def letsGoOn(
       shape: PlanShape,
       before: WatermarkEntry,
       at: BatchStart,
       rules: Map[OriginName, OriginRules],
-      levels: OperatorWatermarks): Boolean =
-    levels.inputs.values.exists(_.carried.nonEmpty) && {
+      levels: OperatorWatermarks,
+      seen: Observation = nothing): Boolean =
+    (seen.heard.nonEmpty || levels.inputs.values.exists(_.carried.nonEmpty)) && {
       val decision = before.decide(at, rules)
-      val after = observe(before, BatchEnd(before.batch + 1, at, at.millis), decision, levels, nothing, rules)
+      val after = observe(before, BatchEnd(before.batch + 1, at, at.millis), decision, levels, seen, rules)
       val further = after.decide(at, rules)
       further != decision && {
         val next = Propagation.levels(shape, further)
         next.inputs.keys.exists(input => next.progress(input.operator) != levels.progress(input.operator)) ||
-        letsGoOn(shape, after, at, rules, next)
+        letsGoOn(shape, after, at, rules, next, nothing)
       }
     }
 
@@ -138,7 +168,7 @@ object Observation {
     before.origins ++ (before.origins.keySet ++ heard.keySet ++ rules.keySet).map { name =>
       val state = before.origins.getOrElse(name, OriginState.unheard)
       val time = before.timeOf(ended.decided, name)
-      val isHeard = heard.get(name).exists(!_.times.isEmpty) || OriginState.isAboutToSpeak(time.unread)
+      val isHeard = heard.get(name).exists(_.isHeard) || OriginState.isAboutToSpeak(time.unread)
       val splits = rules.get(name).fold(state.splits) { rules =>
         val decided = state.splitsAt(time, rules)
         val found = (state.foundUntil(time) ++ ended.foundUntil.get(name)).maxOption
@@ -149,7 +179,8 @@ object Observation {
       val holds = rules.get(name).exists(_.whenIdle == WhenIdle.Hold)
       val hasNew = now.splits.size > splits.size
       val isSilent = holds && decision.origin(name).isIdle && !isHeard && !hasNew
-      name -> now.copy(silent = isSilent && now.splits.size > 0 && !now.watermark.isIdle)
+      val observed = now.copy(silent = isSilent && now.splits.size > 0 && !now.watermark.isIdle)
+      name -> rules.get(name).fold(observed)(Resting.of(observed, _, ended.decided.millis))
     }
 
   private def after(
@@ -163,13 +194,18 @@ object Observation {
     val whole = rules.filter(r => r.splitBy.isEmpty && r.idleAfterMillis.nonEmpty).map(_ => SplitNameTable.Whole)
     val names = rules.toSeq.flatMap(_.expected) ++ whole ++ heard.toSeq.flatMap(_.known)
     val known = splits.withNames(names, end, onReturn)
+    val moved = heard.fold(known)(h => known.heard(h.times, h.delayMillis, end, onReturn))
+    val marks = heard.flatMap(_.marks)
+    // An input is not silent while it has rows, even if no writer has noted a time yet.
+    val hasRowsOfNobody = rules.exists(_.noted.nonEmpty) && moved.size == 0 && heard.exists(_.latestMillis.nonEmpty)
     OriginState(
-      heard.fold(known)(h => known.heard(h.times, h.delayMillis, end, onReturn)),
-      (state.maxEventTimeMillis ++ heard.flatMap(_.times.max)).maxOption,
-      state.sinceMillis.orElse(Some(end)),
+      marks.fold(moved)(m => moved.awake(m.heard.map(OriginState.split), end, onReturn)),
+      (state.maxEventTimeMillis ++ heard.flatMap(_.latestMillis)).maxOption,
+      state.sinceMillis.filterNot(_ => hasRowsOfNobody).orElse(Some(end)),
       heard.exists(_.waiting),
       state.farAheadRows + heard.fold(0L)(_.farAheadRows),
-      rules.fold(state.splitBy)(_.splitBy))
+      rules.fold(state.splitBy)(_.splitBy),
+      writers = marks.fold(state.writers)(_.states))
   }
 
   /** A carried column must not pass the oldest value in state, nor its watermark as it came in with this batch. A row that

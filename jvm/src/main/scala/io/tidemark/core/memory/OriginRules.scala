@@ -12,6 +12,7 @@ import io.tidemark.core.splits.OnReturn
   * @param whenIdle what happens when the whole origin has no rows
   * @param maxAheadMillis how far an event time may be ahead of the batch's processing time and still advance a clock;
   *   `None` if there is no limit
+  * @param noted the mark log that the clocks come from, if writers note them; the splits are the writers then
   * @param followsInJoins whether a join side takes the other side's watermark while all its origins are idle
   */
 final case class OriginRules(
@@ -22,7 +23,14 @@ final case class OriginRules(
     onReturn: OnReturn = OnReturn.Hold,
     whenIdle: WhenIdle = WhenIdle.Hold,
     maxAheadMillis: Option[Long] = None,
-    followsInJoins: Boolean = false)
+    followsInJoins: Boolean = false,
+    noted: Option[NotedBy] = None)
+
+/** A mark log.
+  * @param location where it is
+  * @param onlyExpected whether marks of writers that are not expected are ignored
+  */
+final case class NotedBy(location: String, onlyExpected: Boolean = false)
 
 /** What happens to splits and watermark of an origin without rows. [[Silence]] has the rules. */
 sealed trait WhenIdle

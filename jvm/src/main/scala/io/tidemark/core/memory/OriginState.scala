@@ -1,7 +1,8 @@
 package io.tidemark.core.memory
 
 import io.tidemark.core.Watermark
-import io.tidemark.core.splits.Splits
+import io.tidemark.core.noted.WriterState
+import io.tidemark.core.splits.{SplitNameTable, Splits}
 
 /** What is known of one origin when a batch has ended.
   *
@@ -22,6 +23,7 @@ import io.tidemark.core.splits.Splits
   * @param waiting whether an admission limit held rows back that were there when the batch began
   * @param farAheadRows rows whose event time was too far ahead of the wall clock to count
   * @param silent whether it is idle as a whole, though some of its splits are not; it is until it has rows
+  * @param writers how far the marks of each writer have been passed, if the clocks are noted by writers
   */
 final case class OriginState(
     splits: Splits,
@@ -30,9 +32,18 @@ final case class OriginState(
     waiting: Boolean = false,
     farAheadRows: Long = 0L,
     splitBy: Seq[String] = Nil,
-    silent: Boolean = false) {
+    silent: Boolean = false,
+    writers: Map[String, WriterState] = Map.empty) {
 
   import OriginState.Judged
+
+  /** Where it has rows that a batch is about to read. Of a noted origin it is known who can speak: the writers that have
+    * marks ahead. The log has been read to its end, so the others have nothing there.
+    */
+  def unread(rows: Option[Unread]): Option[Unread] =
+    if (writers.isEmpty) rows
+    else
+      rows.map(_ => Unread.In(writers.collect { case (name, one) if one.hasPending => OriginState.split(name) }.toSeq))
 
   /** Its watermark if no further split becomes idle. */
   def watermark: Watermark = if (silent) Watermark.Idle(splits.watermark.millis) else splits.watermark
@@ -99,6 +110,9 @@ final case class OriginState(
 
 object OriginState {
   val unheard: OriginState = OriginState(Splits.none)
+
+  /** The encoded name of a writer's split. */
+  def split(writer: String): Array[Byte] = SplitNameTable.encode(Seq(Some(writer)))
 
   /** When a batch is decided.
     * @param nowMillis its processing time

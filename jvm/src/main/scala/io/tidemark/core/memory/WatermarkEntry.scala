@@ -70,7 +70,7 @@ final case class WatermarkEntry(
       if (wanted.splitBy != state.splitBy)
         OriginState(Splits.none.atLeast(state.watermark), state.maxEventTimeMillis)
       else if (wanted.idleAfterMillis.isEmpty)
-        state.copy(splits = state.splits.allAwake(wanted.onReturn), silent = false)
+        Resting.of(state.copy(splits = state.splits.allAwake(wanted.onReturn), silent = false), wanted, timestampMillis)
       else state
     }
   })
@@ -91,7 +91,10 @@ final case class WatermarkEntry(
     }
 
   def timeOf(at: BatchStart, name: OriginName): OriginState.Time =
-    OriginState.Time(nowOf(at), timestampMillis, at.unread.get(name))
+    OriginState.Time(
+      nowOf(at),
+      timestampMillis,
+      origins.get(name).fold(at.unread.get(name))(_.unread(at.unread.get(name))))
 
   /** The time (ms) up to which it is known, at this moment, that an origin had no rows beside those of this entry.
     * @param before the same, as it was known before

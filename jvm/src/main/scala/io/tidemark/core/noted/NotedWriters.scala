@@ -5,26 +5,32 @@ package io.tidemark.core.noted
   * @param passed the last mark that was passed; `None` if none was
   * @param lastWrittenMillis when the writer last said something new in a passed mark, by its own clock
   * @param hasPending whether marks are known that are not passed
-  * @param isResting whether the last mark that was passed is `idle` or `end`, and none was known behind it
+  * @param isIdle whether the last mark that was passed is `idle`, and none was known behind it
+  * @param isEnded whether it is `end`
+  * @param nextMillis the next larger time of a mark that is not passed
   */
 final case class WriterState(
     passed: Option[Place],
     lastWrittenMillis: Long,
-    hasPending: Boolean,
-    isResting: Boolean)
+    hasPending: Boolean = false,
+    isIdle: Boolean = false,
+    isEnded: Boolean = false,
+    nextMillis: Option[Long] = None) {
+
+  /** Whether the writer has said that it may be left out, and nothing since. */
+  def isResting: Boolean = isIdle || isEnded
+}
 
 /** What a writer's marks say at a position.
   *
   * @param timeMillis the largest time that is newly passed; `None` if none is
   * @param isHeard whether a mark with a larger time, or `alive`, is newly passed, or marks are pending and none was before
-  * @param nextMillis the next larger time of a mark that is not passed
   * @param next the first mark that is not passed
   * @param state what to go on from
   */
 final case class WriterProgress(
     timeMillis: Option[Long],
     isHeard: Boolean,
-    nextMillis: Option[Long],
     next: Option[Mark],
     state: WriterState)
 
@@ -33,16 +39,20 @@ final case class NotedWriters(writers: Map[String, WriterProgress]) {
 
   def states: Map[String, WriterState] = writers.map { case (writer, progress) => writer -> progress.state }
 
+  /** Those that have said something new, or have marks ahead now. */
+  def heard: Seq[String] = writers.collect { case (writer, progress) if progress.isHeard => writer }.toSeq
+
   /** The next time that is noted ahead by all writers but those left out, such as idle ones: the time window's upper
     * bound. `None` near the end of what is noted.
     */
   def upperMillis(isLeftOut: String => Boolean): Option[Long] = {
-    val next = writers.collect { case (writer, progress) if !isLeftOut(writer) => progress.nextMillis }
+    val next = writers.collect { case (writer, progress) if !isLeftOut(writer) => progress.state.nextMillis }
     if (next.exists(_.isEmpty)) None else next.flatten.maxOption
   }
 }
 
 object NotedWriters {
+  val noHistories: Map[String, WriterHistory] = Map.empty
 
   /** @param before how far each writer's marks were passed earlier. A writer whose marks are all gone stays as it was
     * @param latestMillis the latest noted time to believe now; `None` for any
@@ -57,7 +67,7 @@ object NotedWriters {
       latestMillis: Option[Long],
       latestBeforeMillis: Option[Long] = None): NotedWriters = {
     val gone = before.removedAll(histories.keys).map { case (writer, state) =>
-      writer -> WriterProgress(None, isHeard = false, None, None, state.copy(hasPending = false))
+      writer -> WriterProgress(None, isHeard = false, None, state.copy(hasPending = false, nextMillis = None))
     }
     val known = histories.map { case (writer, history) =>
       val believed = latestMillis.fold(history)(history.believed)
@@ -84,17 +94,18 @@ object NotedWriters {
     val isHeard = time.isDefined || news.exists(marks(_).kind == Mark.Alive) ||
       hasPending && !before.exists(_.hasPending)
     val last = if (passed > known) Some(marks(passed - 1)) else None
-    val isResting = !hasPending &&
-      (last match {
-        case Some(mark) => mark.isResting
-        case None => before.exists(_.isResting) || known > 0 && marks(known - 1).isResting
-      })
+    // Without news it is as it was, unless its marks were passed long before this reader kept anything of it.
+    val lastSaid = last.orElse(if (before.isEmpty && known > 0) Some(marks(known - 1)) else None).map(_.kind)
+    def rests(kind: Mark.Kind, did: WriterState => Boolean) =
+      !hasPending && lastSaid.fold(before.exists(did))(_ == kind)
     val written = news.lastOption.map(marks(_).writtenMillis).orElse(before.map(_.lastWrittenMillis))
     val state = WriterState(
       last.map(_.place).orElse(place),
       written.getOrElse(marks.head.writtenMillis),
       hasPending,
-      isResting)
-    WriterProgress(time, isHeard, history.nextNoteMillis(passed), marks.lift(passed), state)
+      rests(Mark.Idle, _.isIdle),
+      rests(Mark.End, _.isEnded),
+      history.nextNoteMillis(passed))
+    WriterProgress(time, isHeard, marks.lift(passed), state)
   }
 }

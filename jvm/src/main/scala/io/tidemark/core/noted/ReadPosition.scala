@@ -15,6 +15,11 @@ sealed abstract class ReadPosition(val kind: String) {
 
 object ReadPosition {
 
+  /** Nothing has been read yet, so no position has been passed. */
+  case object Nothing extends ReadPosition("nothing") {
+    override protected def passed: PartialFunction[Position, Boolean] = { case _ => false }
+  }
+
   /** Kafka.
     * @param offsets topic to partition to the offset of the next record to read. A topic that is missing here is not
     *   compared. A partition that is missing has not been passed.

@@ -86,6 +86,17 @@ final class Splits private (private val version: SplitVersion) {
         all.settle()
       }
 
+  /** With these splits (encoded names) idle. Those that are not known stay unknown. */
+  def resting(splits: Seq[Array[Byte]]): Splits = {
+    val active = splits.map(here.names.find).filter(split => split >= 0 && state(split) != SplitState.Idle).distinct
+    if (active.isEmpty) this
+    else
+      changed(OnReturn.Hold, active.size) { (_, all) =>
+        active.foreach(all.leave)
+        all.settle()
+      }
+  }
+
   /** With no split idle: each holds the watermark by its clock. */
   def allAwake(onReturn: OnReturn): Splits =
     if (idle == 0) this

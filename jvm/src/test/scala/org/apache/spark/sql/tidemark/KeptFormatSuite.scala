@@ -8,6 +8,7 @@ import io.tidemark.core.ManySplits
 import io.tidemark.core.format.{EntryCodec, SectionFormat, SplitsSnapshot}
 import io.tidemark.core.format.EntryCodec.Written
 import io.tidemark.core.memory.WatermarkEntry
+import io.tidemark.core.noted.{Place, WriterState}
 
 import org.apache.commons.io.FileUtils
 import org.apache.hadoop.conf.Configuration
@@ -27,7 +28,20 @@ class KeptFormatSuite extends SparkFunSuite {
   private val versions = Paths.get(sys.props("tidemark.root"), "jvm/src/test/resources/format")
   private val now = versions.resolve(SectionFormat.Version.toString)
 
-  private val history: Seq[WatermarkEntry] = {
+  /** What the log of a version holds. Since version 2 it has writers of a mark log. */
+  private def history(version: Int): Seq[WatermarkEntry] = if (version == 1) splits else splits.map(withWriters)
+
+  private def withWriters(entry: WatermarkEntry): WatermarkEntry = {
+    val epoch = 1795404000000L
+    val writers = Map(
+      "eu" -> WriterState(Some(Place(epoch, entry.batch)), epoch + entry.batch, nextMillis = Some(-5000L)),
+      "us/1" -> WriterState(None, 0L, hasPending = true),
+      "gone" -> WriterState(Some(Place(epoch + 1, 7)), epoch, isEnded = true),
+      "asleep" -> WriterState(Some(Place(0, 0)), epoch, isIdle = true))
+    entry.copy(origins = entry.origins.map { case (name, state) => name -> state.copy(writers = writers) })
+  }
+
+  private val splits: Seq[WatermarkEntry] = {
     val query = new ManySplits(seed = 1, idleAfter = Some(6500L))
     val many = EntryCodec.MostWhole + 1
     // Splits have rows, are silent, return, and are new; after the first batch never more than half of them at once.
@@ -36,14 +50,15 @@ class KeptFormatSuite extends SparkFunSuite {
 
   /** All files of the log. Its last snapshot is of the entry of batch 2. */
   private def written: Map[String, Array[Byte]] = {
-    val entries = history.scanLeft(Option.empty[(Written, EntryCodec.Encoded)]) { (before, entry) =>
-      val encoded = EntryCodec.encode(entry, before.map(_._1))
-      Some(Written(entry, encoded.checksum) -> encoded)
-    }.flatten
+    val entries =
+      history(SectionFormat.Version).scanLeft(Option.empty[(Written, EntryCodec.Encoded)]) { (before, entry) =>
+        val encoded = EntryCodec.encode(entry, before.map(_._1))
+        Some(Written(entry, encoded.checksum) -> encoded)
+      }.flatten
     val files = entries.map { case (of, encoded) =>
       s"${of.entry.batch}${if (encoded.isWhole) "" else ".changes"}" -> encoded.data
     }
-    val names = SplitsSnapshot.encodeNames(history(2))
+    val names = SplitsSnapshot.encodeNames(splits(2))
     val states = SplitsSnapshot.encode(entries(2)._1, 2L -> SplitsSnapshot.checksumOf(names))
     files.toMap + ("2.names" -> names) + ("2.splits" -> states)
   }
@@ -64,8 +79,9 @@ class KeptFormatSuite extends SparkFunSuite {
     for (version <- list(versions)) withTempDir { checkpoint =>
       FileUtils.copyDirectory(version.toFile, checkpoint.toPath.resolve(EntryFiles.Folder).toFile)
       def log = new EntryWriter(new HadoopPath(checkpoint.toURI), new Configuration, retain = 100)
-      assert(history.last.origins.values.exists(_.splits.idle > 0))
-      for (entry <- history) assert(log.read(entry.batch) === Some(entry), s"version $version, batch ${entry.batch}")
+      assert(splits.last.origins.values.exists(_.splits.idle > 0))
+      for (entry <- history(version.getFileName.toString.toInt))
+        assert(log.read(entry.batch) === Some(entry), s"version $version, batch ${entry.batch}")
     }
   }
 

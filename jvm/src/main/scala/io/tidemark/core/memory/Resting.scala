@@ -1,0 +1,35 @@
+package io.tidemark.core.memory
+
+import io.tidemark.core.noted.WriterState
+
+/** Which writers of a noted origin are left out, beside those that are idle by [[Silence]]:
+  *
+  *   1. A writer that has ended is left out. When all have ended, the watermark advances to the largest clock, because no
+  *      rows follow.
+  *   1. A writer that said it is idle is left out until it says more.
+  *   1. A writer is left out if it has stalled by the log's own time: another writer has said something `idle_after` or
+  *      more later, and this one has nothing ahead. So a replay leaves out whoever was left out live, however fast it
+  *      reads. The log's time is no later than that of the batch, whatever a writer's clock says.
+  *   1. If nobody else is left, those that are idle or have stalled hold the watermark, and the origin is idle as a whole.
+  */
+private[core] object Resting {
+
+  /** @param nowMillis the batch's processing time */
+  def of(state: OriginState, rules: OriginRules, nowMillis: Long): OriginState =
+    if (state.writers.isEmpty) state
+    else {
+      val stalledBy = rules.idleAfterMillis.map(lastSaid(state.writers.values, nowMillis) - _)
+      def isStalled(one: WriterState) = !one.hasPending && stalledBy.exists(one.lastWrittenMillis <= _)
+      val (ended, others) = state.writers.partition(_._2.isEnded)
+      val idle = others.filter { case (_, one) => one.isIdle || isStalled(one) }
+      val withoutEnded = state.splits.resting(names(ended))
+      val without = withoutEnded.resting(names(idle))
+      if (idle.isEmpty || without.active > 0) state.copy(splits = without)
+      else state.copy(splits = withoutEnded, silent = true)
+    }
+
+  private def lastSaid(writers: Iterable[WriterState], nowMillis: Long): Long =
+    math.min(writers.filter(_.passed.nonEmpty).map(_.lastWrittenMillis).maxOption.getOrElse(Long.MinValue), nowMillis)
+
+  private def names(writers: Map[String, WriterState]): Seq[Array[Byte]] = writers.keys.map(OriginState.split).toSeq
+}
