@@ -109,6 +109,16 @@ object TidemarkError {
         s"Writer '$writer' has noted a position of kind $position, which cannot be compared with $other.",
         "giving a position of the stream that the mark log is about, and by having a log for each stream")
 
+  final case class NotedSourceUnknown(column: String, reason: String) extends TidemarkError(
+        "NOTED_SOURCE_UNKNOWN",
+        s"The watermark on column '$column' goes by the marks of writers, which cannot be compared with its input: $reason.",
+        "giving noted= to an input that reads Kafka, files, one Delta table, or one source whose offset is a number")
+
+  final case class NotedNeedsDelay(column: String) extends TidemarkError(
+        "NOTED_NEEDS_DELAY",
+        s"dropDuplicatesWithinWatermark remembers a row for the delay of the watermark on column '$column', which is 0.",
+        "giving the watermark a delay, which also holds it back, or by using dropDuplicates with the event time")
+
   final case class InvalidSetting(setting: String, value: String, allowed: Seq[String]) extends TidemarkError(
         "INVALID_SETTING",
         s"The setting $setting is '$value', but it must be ${oneOf(allowed)}.",

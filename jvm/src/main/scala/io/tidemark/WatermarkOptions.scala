@@ -10,13 +10,29 @@ import org.apache.spark.sql.Column
   * @param key the name of this watermark in reports and in the checkpoint. By default it is the column's name
   * @param splitBy the parts of the input that have their own clocks
   * @param idle when the input or a split is idle, and what happens then
-  * @param maxAhead how far an event time may be ahead of processing time and still advance the watermark
+  * @param maxAhead how far an event time, or a noted time, may be ahead of processing time and still advance the
+  *   watermark. A noted time has a limit of a day by default
+  * @param noted the mark log of the writers, if the watermark goes by what they note. The splits are the writers then, and
+  *   a delay is only needed for `dropDuplicatesWithinWatermark`
   */
 final case class WatermarkOptions(
     key: Option[String] = None,
     splitBy: SplitBy = SplitBy(),
     idle: Idle = Idle(),
-    maxAhead: Option[String] = None)
+    maxAhead: Option[String] = None,
+    noted: Option[Noted] = None)
+
+/** A log of marks, in which writers note how far they are.
+  *
+  * @param location the log's folder. By default it is `_tidemark` in the path that is read
+  * @param expected writers that hold the watermark back until they have noted a time or are idle
+  * @param onlyExpected whether marks of other writers are ignored
+  */
+final case class Noted(location: Option[String] = None, expected: Seq[String] = Nil, onlyExpected: Boolean = false)
+
+object Noted {
+  def apply(location: String): Noted = new Noted(Some(location))
+}
 
 /** The splits of an input: parts with their own clocks, such as partitions or devices.
   *

@@ -32,6 +32,8 @@ class TidemarkErrorSuite extends AnyFunSuite {
     NoCut("p1", "p2", "p3"),
     NoMarkLog("p1", "p2"),
     MarkPositionMismatch("p1", "p2", "p3"),
+    NotedSourceUnknown("p1", "p2"),
+    NotedNeedsDelay("p1"),
     InvalidSetting("p1", "p2", Seq("p3", "p4")),
     UnknownSetting("p1", "p2"),
     TakeoverFailed("p1", "p2"),

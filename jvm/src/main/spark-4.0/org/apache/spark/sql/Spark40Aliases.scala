@@ -40,11 +40,18 @@ package execution.streaming {
     type PropagateWatermarkSimulator = flat.PropagateWatermarkSimulator
     type StreamExecution = flat.StreamExecution
     type StreamingExecutionRelation = flat.StreamingExecutionRelation
+    type StreamingRelation = flat.StreamingRelation
     type WatermarkPropagator = flat.WatermarkPropagator
     type WatermarkTracker = flat.WatermarkTracker
     val MicroBatchExecution: flat.MicroBatchExecution.type = flat.MicroBatchExecution
     val FileStreamSourceLog: flat.FileStreamSourceLog.type = flat.FileStreamSourceLog
     val MinWatermark: flat.MinWatermark.type = flat.MinWatermark
+  }
+
+  package object sinks {
+    type FileStreamSinkLog = flat.FileStreamSinkLog
+    val FileStreamSink: flat.FileStreamSink.type = flat.FileStreamSink
+    val FileStreamSinkLog: flat.FileStreamSinkLog.type = flat.FileStreamSinkLog
   }
 
   package operators {

@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.memory.{OriginRules, WhenIdle}
+import io.tidemark.core.memory.{NotedBy, OriginRules, WhenIdle}
 import io.tidemark.core.splits.{OnReturn, SplitNameTable}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -22,6 +22,7 @@ import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
   *
   * @param split the [[SplitBy]] node that assigns rows to splits
   * @param expected texts of the splits that are known before their first row
+  * @param noted the mark log of the input's writers
   * @param idleAfterMillis `Some(None)` means never, whatever the session's setting; the other options work the same way
   */
 private[tidemark] final case class EventTimeOptions(
@@ -32,32 +33,41 @@ private[tidemark] final case class EventTimeOptions(
     onReturn: Option[OnReturn],
     whenIdle: Option[WhenIdle],
     maxAheadMillis: Option[Option[Long]],
-    followsInJoins: Option[Boolean]) {
+    followsInJoins: Option[Boolean],
+    noted: Option[EventTimeOptions.Noted]) {
 
   /** The option that needs more than Spark's `withWatermark`, in words that follow "the query". */
   def asks(column: String): Option[String] =
     key.map(name => s"sets the watermark key '$name'").orElse(
-      Option.when(goesBeyondSpark)(s"sets split_by or idle options on column '$column'"))
+      Option.when(goesBeyondSpark)(s"sets split_by, noted or idle options on column '$column'"))
 
   private def goesBeyondSpark: Boolean =
     copy(idleAfterMillis = idleAfterMillis.filter(_.nonEmpty), maxAheadMillis = maxAheadMillis.filter(_.nonEmpty)) !=
       EventTimeOptions.none
 
-  /** Whether the watermark needs clocks beyond the largest event time that Spark's operator already tracks. */
-  def hasClocks(conf: SQLConf): Boolean = split.nonEmpty || maxAhead(conf).nonEmpty || idleAfter(conf).nonEmpty
+  /** Whether the watermark needs clocks beyond the largest event time that Spark's operator already tracks. The clocks of
+    * writers come from their marks, and need no look at the rows.
+    */
+  def hasClocks(conf: SQLConf): Boolean =
+    noted.isEmpty && (split.nonEmpty || maxAhead(conf).nonEmpty || idleAfter(conf).nonEmpty)
 
-  private def maxAhead(conf: SQLConf): Option[Long] = maxAheadMillis.getOrElse(SessionConf.maxAhead(conf))
+  // One mark moves the watermark for all rows, so marks always have a limit unless the user lifts it.
+  private def maxAhead(conf: SQLConf): Option[Long] =
+    maxAheadMillis.getOrElse(SessionConf.maxAhead(conf).orElse(noted.map(_ => EventTimeOptions.MostAheadOfMarks)))
   private def idleAfter(conf: SQLConf): Option[Long] = idleAfterMillis.getOrElse(SessionConf.idleAfter(conf))
 
-  def rules(delayMillis: Long, splitBy: Seq[String], conf: SQLConf): OriginRules = OriginRules(
+  /** @param log where the marks of the writers are; `None` if the clocks come from the rows */
+  def rules(delayMillis: Long, splitBy: Seq[String], log: Option[String], conf: SQLConf): OriginRules = OriginRules(
     delayMillis,
-    splitBy,
+    // Another log has other writers, as another expression has other splits.
+    log.fold(splitBy)(location => Seq(s"writers of $location")),
     expected.map(SplitNameTable.encode),
     idleAfter(conf),
     onReturn.getOrElse(SessionConf.onReturn(conf)),
     whenIdle.getOrElse(SessionConf.whenIdle(conf)),
     maxAhead(conf),
-    followsInJoins.getOrElse(SessionConf.idleSideFollows(conf)))
+    followsInJoins.getOrElse(SessionConf.idleSideFollows(conf)),
+    log.map(NotedBy(_, noted.exists(_.onlyExpected))))
 }
 
 private[tidemark] object EventTimeOptions {
@@ -71,7 +81,14 @@ private[tidemark] object EventTimeOptions {
   /** Column metadata that names the [[SplitBy]] below. */
   val SplitMetadata: String = "tidemark.split"
 
-  val none: EventTimeOptions = EventTimeOptions(None, None, Nil, None, None, None, None, None)
+  val none: EventTimeOptions = EventTimeOptions(None, None, Nil, None, None, None, None, None, None)
+
+  /** @param location the mark log; `None` for the folder `_tidemark` in the path that is read
+    * @param onlyExpected whether marks of writers that are not expected are ignored
+    */
+  final case class Noted(location: Option[String], onlyExpected: Boolean)
+
+  private val MostAheadOfMarks = 24L * 60 * 60 * 1000
 
   private val mapper = new ObjectMapper
 
@@ -108,7 +125,10 @@ private[tidemark] object EventTimeOptions {
     */
   def write(before: Metadata, json: String, split: Option[UUID]): Metadata = {
     val kept = new MetadataBuilder().withMetadata(removed(before)).remove(EventTimeWatermark.delayKey)
-    parse(json).key.foreach(kept.putString(KeyMetadata, _))
+    val options = parse(json)
+    if (options.noted.nonEmpty && split.nonEmpty)
+      throw invalid("is given both splits and a mark log, whose writers are the splits")
+    options.key.foreach(kept.putString(KeyMetadata, _))
     split.foreach(id => kept.putString(SplitMetadata, id.toString))
     val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
     // Spark 4.0 keeps a column's earlier metadata if it is given none.
@@ -125,7 +145,16 @@ private[tidemark] object EventTimeOptions {
         case NonFatal(e) => throw invalid(s"has options that are not JSON (${e.getMessage.linesIterator.next()})")
       }
     if (!fields.isObject) throw invalid("has options that are not a JSON object")
-    val known = Set("key", "idleAfterMs", "expectedSplits", "onReturn", "whenAll", "maxAheadMs", "atJoin")
+    val known = Set(
+      "key",
+      "idleAfterMs",
+      "expectedSplits",
+      "onReturn",
+      "whenAll",
+      "maxAheadMs",
+      "atJoin",
+      "noted",
+      "onlyExpected")
     fields.fieldNames().asScala.find(!known(_)).foreach(name => throw invalid(s"has an unknown option '$name'"))
     EventTimeOptions(
       text(fields, "key").map(requireName),
@@ -135,8 +164,26 @@ private[tidemark] object EventTimeOptions {
       text(fields, "onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
       text(fields, "whenAll").map(choice("when_all", _, TidemarkConf.WhenAllIdle)),
       length(fields, "maxAheadMs"),
-      text(fields, "atJoin").map(choice("at_join", _, TidemarkConf.IdleAtJoin)))
+      text(fields, "atJoin").map(choice("at_join", _, TidemarkConf.IdleAtJoin)),
+      noted(fields))
   }
+
+  private def noted(fields: JsonNode): Option[Noted] = {
+    val onlyExpected = flag(fields, "onlyExpected")
+    Option(fields.get("noted")).filterNot(_.isNull).map { log =>
+      val location =
+        if (log.isTextual && !log.asText.isBlank) Some(log.asText)
+        else if (log.isBoolean && log.asBoolean) None
+        else throw invalid("has the option 'noted', which is neither the location of a mark log nor true")
+      Noted(location, onlyExpected)
+    }
+  }
+
+  private def flag(fields: JsonNode, name: String): Boolean =
+    Option(fields.get(name)).filterNot(_.isNull).exists { value =>
+      if (value.isBoolean) value.asBoolean
+      else throw invalid(s"has the option '$name', which is neither true nor false")
+    }
 
   private def text(fields: JsonNode, name: String): Option[String] =
     Option(fields.get(name)).filterNot(_.isNull).map { value =>

@@ -7,7 +7,13 @@ import io.tidemark.core.OriginName
 import io.tidemark.core.memory.OriginRules
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  DeduplicateWithinWatermark,
+  EventTimeWatermark,
+  LocalRelation,
+  LogicalPlan,
+  Project
+}
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.internal.SQLConf
 
@@ -46,7 +52,8 @@ private[tidemark] object PlanOrigins {
     requireReadable(names.lazyZip(asked).lazyZip(nodes).toSeq)
     val all = nodes.lazyZip(names).lazyZip(asked).map { (node, name, options) =>
       val split = options.split.flatMap(splits.get)
-      val rules = options.rules(EventTimeWatermark.getDelayMs(node.delay), split.toSeq.flatMap(_.by), conf)
+      val log = options.noted.map(noted => noted.location.getOrElse(MarkLogPath.beside(node)))
+      val rules = options.rules(EventTimeWatermark.getDelayMs(node.delay), split.toSeq.flatMap(_.by), log, conf)
       PlanOrigin(
         node.nodeId,
         split.fold(node.nodeId)(_.id),
@@ -55,8 +62,19 @@ private[tidemark] object PlanOrigins {
         rules,
         options.asks(node.eventTime.name))
     }
+    requireDelays(plan, all)
     val computed = computedIn(plan)
     PlanOrigins(all, computed, TrackedColumns.takesTimesOut(plan, computed), UnionChecks.leftOut(plan))
+  }
+
+  /** `dropDuplicatesWithinWatermark` remembers rows for the delay. Marks need none, so the user may have given none. */
+  private def requireDelays(plan: LogicalPlan, origins: Seq[PlanOrigin]): Unit = {
+    val withoutDelay = origins.filter(one => one.rules.noted.nonEmpty && one.rules.delayMillis == 0)
+    for {
+      below <- plan.collect { case duplicates: DeduplicateWithinWatermark => duplicates.child }
+      origin <- below.collect { case origin: EventTimeWatermark => origin }
+      one <- withoutDelay.find(_.nodeId == origin.nodeId)
+    } throw new TidemarkException(TidemarkError.NotedNeedsDelay(one.column))
   }
 
   private def requireOneInput(asked: Seq[(EventTimeOptions, EventTimeWatermark)]): Unit =

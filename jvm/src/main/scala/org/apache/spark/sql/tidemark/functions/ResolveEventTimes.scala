@@ -53,7 +53,9 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
     keys.zip(time.splits).find { case (key, _) => !RowOrdering.isOrderable(key.dataType) }.foreach { case (key, by) =>
       throw new TidemarkException(TidemarkError.SplitNotOrderable(name, by.sql, key.dataType.simpleString))
     }
-    EventTimeOptions.parse(time.options).expected.foreach(requireValues(_, keys, time.splits))
+    val options = EventTimeOptions.parse(time.options)
+    // With a mark log, the names are those of its writers.
+    if (options.noted.isEmpty) options.expected.foreach(requireValues(_, keys, time.splits))
     // Only streams have clocks, and only while Tidemark is enabled.
     if (keys.isEmpty || !child.isStreaming || !SessionConf.enabled(session.sessionState.conf)) (below, column, None)
     else {

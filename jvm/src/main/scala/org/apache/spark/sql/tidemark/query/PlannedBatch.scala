@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.query
 import java.util.UUID
 
 import io.tidemark.core.{OriginName, Watermark}
-import io.tidemark.core.memory.BatchStart
+import io.tidemark.core.memory.{BatchStart, Observation}
 import io.tidemark.core.plan.{Decision, OperatorWatermarks}
 
 import org.apache.spark.sql.execution.SparkPlan
@@ -17,6 +17,7 @@ import org.apache.spark.sql.execution.SparkPlan
   * @param eviction the operators' watermarks of this batch, by which state is evicted
   * @param readings the watermarks that expressions of the plan read, by the expressions' ids
   * @param silentUntil up to when the triggers of this run have found no rows of an origin (ms). Most triggers run no batch
+  * @param news what a no-data batch would find in mark logs, if Spark has asked for one
   * @param wantsNoDataBatch whether the batch is worth running without data, if Spark has asked
   */
 private[tidemark] final case class PlannedBatch(
@@ -28,8 +29,12 @@ private[tidemark] final case class PlannedBatch(
     eviction: OperatorWatermarks,
     readings: Map[UUID, Watermark],
     silentUntil: Map[OriginName, Long],
+    news: Map[OriginName, Observation.OfOrigin],
     wantsNoDataBatch: Boolean) {
 
   /** Whether nothing that the watermarks depend on has changed. */
-  def isFor(plan: SparkPlan, decision: Decision): Boolean = this.plan.exists(_ eq plan) && decision == this.decision
+  def isFor(plan: SparkPlan, decision: Decision, news: Map[OriginName, Observation.OfOrigin]): Boolean =
+    this.plan.exists(_ eq plan) && decision == this.decision && marks(news) == marks(this.news)
+
+  private def marks(news: Map[OriginName, Observation.OfOrigin]) = news.view.mapValues(_.marks).toMap
 }

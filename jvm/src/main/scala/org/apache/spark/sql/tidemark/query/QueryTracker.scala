@@ -64,7 +64,7 @@ private[tidemark] final class QueryTracker(
   // report no work), a batch whose rows have no event time is run again for nothing.
   private def isUnread(plan: SparkPlan): Boolean =
     writers(plan).forall(_.longMetric("numStateStoreInstances").value == 0) &&
-      observed(plan).values.forall(_.times.isEmpty)
+      observed(plan).values.forall(_.latestMillis.isEmpty)
 
   private def ended(executedPlan: SparkPlan): Unit = {
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }
@@ -88,12 +88,16 @@ private[tidemark] final class QueryTracker(
           together(stats.getOrElse(one.nodeId, Nil).map(_.eventTimeStats.value).filter(_.count > 0).map(seen =>
             MaxEventTimes.whole(seen.max)))
       }
-      one.name -> Observation.OfOrigin(
-        times,
-        one.rules.delayMillis,
-        sources.known(one.name),
-        one.rules.idleAfterMillis.nonEmpty && sources.waiting(one.name),
-        clocks.get(one.clocks).fold(0L)(_.map(_.seen.farAheadRows).max))
+      val seen =
+        if (one.rules.noted.nonEmpty) Observation.OfOrigin.noted(query.marksOf(one), one.rules.delayMillis, times.max)
+        else
+          Observation.OfOrigin(
+            times,
+            one.rules.delayMillis,
+            sources.known(one.name),
+            one.rules.idleAfterMillis.nonEmpty && sources.waiting(one.name),
+            clocks.get(one.clocks).fold(0L)(_.map(_.seen.farAheadRows).max))
+      one.name -> seen
     }.toMap
   }
 

@@ -5,13 +5,14 @@ import java.util.UUID
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.{Input, OriginName, Watermark}
 import io.tidemark.core.memory.{BatchStart, Observation, WatermarkEntry}
+import io.tidemark.core.noted.NotedWriters
 import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, Propagation, WentBack}
 import io.tidemark.core.splits.SplitNameTable
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
-import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.log.EntryWriter
 import org.apache.spark.sql.tidemark.planning.{BatchWatermarks, EvictionSlack, PlanShapeBuilder}
@@ -24,6 +25,7 @@ import org.apache.spark.sql.tidemark.session.QuerySettings
   * [[QueryPropagator]] lists.
   *
   * @param label the query's name, for messages
+  * @param noted the inputs whose clocks are noted by their writers
   * @param first the memory that this run begins with
   * @param resumed how this run continues from the runs before it
   * @param waiting what a report says until the first batch is planned
@@ -33,6 +35,7 @@ private[tidemark] final class QueryWatermarks(
     val origins: PlanOrigins,
     settings: QuerySettings,
     log: EntryWriter,
+    noted: NotedInputs,
     first: WatermarkEntry,
     resumed: Resumed,
     waiting: Option[QueryView.Waiting])
@@ -75,7 +78,9 @@ private[tidemark] final class QueryWatermarks(
     val decision = entry.decide(start, rules)
     val silentBefore = planned.orElse(ended).fold(Map.empty[OriginName, Long])(_.silentUntil)
     val silentUntil = entry.foundUntil(resumed.listened(batch, start), silentBefore)
-    planned.filter(_.isFor(plan, decision)) match {
+    if (!isAsked) noted.batchBegins(entry, start.millis)
+    val news = if (isAsked) noted.news(entry, start.millis) else Map.empty[OriginName, Observation.OfOrigin]
+    planned.filter(_.isFor(plan, decision, news)) match {
       case Some(same) => same.copy(start = start, silentUntil = silentUntil)
       case None =>
         val translated = translate(plan)
@@ -92,7 +97,14 @@ private[tidemark] final class QueryWatermarks(
           eviction,
           readings(translated),
           silentUntil,
-          isAsked && Observation.letsGoOn(translated.shape, entry, start, rules, eviction))
+          news,
+          isAsked && Observation.letsGoOn(
+            translated.shape,
+            entry,
+            start,
+            rules,
+            eviction,
+            Observation.nothing.copy(heard = news)))
     }
   }
 
@@ -170,6 +182,9 @@ private[tidemark] final class QueryWatermarks(
       }
     }.toMap
   }
+
+  /** What the marks of an input say when the planned batch has ended. */
+  def marksOf(one: PlanOrigin): NotedWriters = noted.passedBy(one, entry, planned.fold(0L)(_.start.millis))
 
   /** What Spark's own logs keep as the watermark of the query: the minimum of the origins. Spark can continue from it. */
   def sparkMillis: Long = entry.standing.least(origins.names).sparkMillis

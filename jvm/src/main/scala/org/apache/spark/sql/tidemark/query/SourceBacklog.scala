@@ -1,10 +1,11 @@
 package org.apache.spark.sql.tidemark.query
 
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
+import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{BatchStart, Unread}
+import io.tidemark.core.noted.ReadPosition
 import io.tidemark.core.splits.SplitNameTable
 
 import com.fasterxml.jackson.core.JsonProcessingException
@@ -31,7 +32,10 @@ private[tidemark] final class SourceBacklog(
     execution: MicroBatchExecution,
     origins: PlanOrigins,
     isRunAgain: Long => Boolean) {
+  import ReadPositions.{isKafka, offsetsOf, Partition}
   import SourceBacklog._
+
+  private val positions = new ReadPositions(execution)
 
   // The last batch that read as many files of a source as its limit allows.
   private val lastFull = mutable.Map.empty[SparkDataStream, Long]
@@ -78,6 +82,16 @@ private[tidemark] final class SourceBacklog(
       end <- execution.getLatestExecutionContext().endOffsets.get(stream).toSeq
       partition <- offsetsOf(end).keys.toSeq
     } yield order.name(partition)
+
+  /** What has been read of an input when this batch has ended.
+    * @throws TidemarkException if marks cannot be compared with its sources
+    */
+  def position(one: PlanOrigin): Option[ReadPosition] =
+    try below.get(one.name).flatMap(at => positions.of(at.streams))
+    catch {
+      case e: IllegalArgumentException =>
+        throw new TidemarkException(TidemarkError.NotedSourceUnknown(one.column, e.getMessage), e)
+    }
 
   /** Whether an admission limit held rows back in this batch. Which splits have these rows is unknown. */
   def waiting(name: OriginName): Boolean =
@@ -162,12 +176,12 @@ private[tidemark] final class SourceBacklog(
 }
 
 private[tidemark] object SourceBacklog {
+  import ReadPositions.{isKafka, offsetsOf, Partition}
+
   private val mapper = new ObjectMapper
 
   /** @param partitions how names are formed if Kafka's partitions are the splits */
   private final case class Below(streams: Seq[SparkDataStream], partitions: Option[KafkaPartitions])
-
-  private final case class Partition(topic: String, number: String)
 
   private final case class KafkaPartitions(topicFirst: Boolean) {
     def name(at: Partition): Array[Byte] = {
@@ -181,18 +195,6 @@ private[tidemark] object SourceBacklog {
   private def relations(plan: LogicalPlan): Seq[(SparkDataStream, Seq[Attribute])] = plan.collect {
     case relation: StreamingExecutionRelation => relation.source -> relation.output
     case relation: StreamingDataSourceV2ScanRelation => relation.stream -> relation.output
-  }
-
-  /** The connector is not part of Spark's core, so its classes are recognized by name. */
-  private def isKafka(stream: SparkDataStream): Boolean =
-    stream.getClass.getName.startsWith("org.apache.spark.sql.kafka010.")
-
-  /** Kafka's offsets: `{"topic": {"0": 23, "1": 42}}`. */
-  private def offsetsOf(offset: Offset): Map[Partition, Long] = {
-    val topics = mapper.readTree(offset.json)
-    topics.fieldNames().asScala.flatMap { topic =>
-      topics.get(topic).fieldNames().asScala.map(n => Partition(topic, n) -> topics.get(topic).get(n).asLong)
-    }.toMap
   }
 
   /** Whether there is something to read between two offsets of a source, by their meaning: one place may have several

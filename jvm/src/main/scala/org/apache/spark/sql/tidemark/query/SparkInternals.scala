@@ -2,6 +2,8 @@ package org.apache.spark.sql.tidemark.query
 
 import java.lang.reflect.AccessibleObject
 
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.streaming.{ReadLimit, SparkDataStream}
 import org.apache.spark.sql.execution.streaming.runtime._
@@ -45,6 +47,10 @@ private[tidemark] object SparkInternals {
   /** Whether the run reads the rows that were there when it began, and then ends. */
   def isForWhatIsAvailable(execution: MicroBatchExecution): Boolean = execution.trigger == Trigger.AvailableNow()
 
+  /** The path that a source of files reads, which may contain wildcards. */
+  def basePath(source: FileStreamSource): Path = basePaths.get(source).asInstanceOf[Path]
+
+  private lazy val basePaths = accessible(classOf[FileStreamSource].getDeclaredField("qualifiedBasePath"))
   private lazy val sessions = accessible(classOf[StreamExecution].getDeclaredMethod("sparkSessionForStream"))
   private lazy val limits = accessible(classOf[StreamExecution].getDeclaredMethod("uniqueSources"))
 

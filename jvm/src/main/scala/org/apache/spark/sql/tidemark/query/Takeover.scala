@@ -77,9 +77,11 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
       SessionConf.grain(conf),
       SessionConf.evictionSlack(conf))
     val (first, resumed) = resume(start, origins)
-    val watermarks =
-      new QueryWatermarks(label, origins, settings, start.entries, first, resumed, recalled.map(QueryView.Waiting(_)))
     val sources = new SourceBacklog(execution, origins, start.isRunAgain)
+    val noted =
+      new NotedInputs(origins, SparkInternals.session(execution).sessionState.newHadoopConf(), sources.position)
+    val waiting = recalled.map(QueryView.Waiting(_))
+    val watermarks = new QueryWatermarks(label, origins, settings, start.entries, noted, first, resumed, waiting)
     val floor = SparkInternals.tracker(execution).currentWatermark
     SparkInternals.setTracker(execution, new QueryTracker(execution, watermarks, sources, start, floor))
     Running(watermarks, sources)

@@ -1,0 +1,75 @@
+package org.apache.spark.sql.tidemark.noted
+
+import java.util.concurrent.{CompletableFuture, ExecutionException}
+
+import io.tidemark.core.noted.Place
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.util.ThreadUtils
+
+/** A mark log that is read on another thread, one reading at a time. All methods are called on one thread, that of a query.
+  *
+  * @param isWanted whether the marks of a writer count
+  */
+private[tidemark] final class BackgroundLog(location: String, conf: => Configuration, isWanted: String => Boolean)
+    extends Logging {
+  import BackgroundLog._
+
+  private lazy val reader = new MarkLogReader(new MarkFolder(new Path(location), conf))
+  private var reading = Option.empty[CompletableFuture[MarkLogContents]]
+  private var last = Option.empty[MarkLogContents]
+  private var begunMillis = Long.MinValue / 2
+  private var isFailing = false
+
+  /** Begins to read the log as it is now.
+    * @param passed the last mark of each writer that has been passed; those before it are not needed
+    * @param nowMillis the time by the query's clock
+    */
+  def read(passed: Map[String, Place], nowMillis: Long): Unit = {
+    begunMillis = nowMillis
+    val before = reading.getOrElse(CompletableFuture.completedFuture(()))
+    // A reading that has failed does not stop the next one.
+    reading =
+      Some(before.handle[Unit]((_, _) => ()).thenApplyAsync((_: Unit) => reader.read(passed, isWanted), threads))
+  }
+
+  /** The same, unless the log is being read, or was a moment ago. */
+  def readNowAndThen(passed: Map[String, Place], nowMillis: Long): Unit =
+    if (reading.isEmpty && nowMillis >= begunMillis + PauseMillis) read(passed, nowMillis)
+
+  /** What the last reading has found that is complete; `None` if none is. */
+  def latest: Option[MarkLogContents] = {
+    if (reading.exists(_.isDone)) take()
+    last
+  }
+
+  /** The same after waiting for the reading that has begun last. */
+  def awaited: Option[MarkLogContents] = {
+    if (reading.nonEmpty) take()
+    last
+  }
+
+  /** A log that cannot be read holds the watermark: leaving out marks is never wrong. */
+  private def take(): Unit = {
+    val ended = reading.get
+    reading = None
+    try {
+      last = Some(ended.get())
+      isFailing = false
+    } catch {
+      case e: ExecutionException =>
+        if (!isFailing) logWarning(s"The mark log $location could not be read. The watermark waits for it.", e.getCause)
+        isFailing = true
+    }
+  }
+}
+
+private object BackgroundLog {
+  private val PauseMillis = 1000L
+
+  // A thread for each log that is being read. A thread ends when it has had nothing to do for a minute.
+  private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-marks")
+}

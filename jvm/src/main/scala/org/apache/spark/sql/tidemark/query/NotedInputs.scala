@@ -1,0 +1,99 @@
+package org.apache.spark.sql.tidemark.query
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.OriginName
+import io.tidemark.core.memory.{Observation, OriginState, WatermarkEntry}
+import io.tidemark.core.noted.{NotedWriters, Place, PositionMismatch, ReadPosition, WriterState}
+
+import org.apache.hadoop.conf.Configuration
+
+import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
+import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkLogContents}
+
+/** The marks of a query's noted inputs, compared with what the query has read.
+  *
+  * Marks are taken in when a batch ends, and what they say is durable with the batch's entry. So a batch that runs again is
+  * decided the same. The logs are read beside the batch, on other threads. All methods are called on the query's thread.
+  *
+  * @param position what has been read of an input; `None` while nothing has
+  */
+private[tidemark] final class NotedInputs(
+    origins: PlanOrigins,
+    conf: => Configuration,
+    position: PlanOrigin => Option[ReadPosition]) {
+  import NotedInputs._
+
+  private val inputs = origins.all.filter(_.rules.noted.nonEmpty)
+  private lazy val logs = inputs.map(one => one.name -> log(one)).toMap
+
+  // What was read of a log for the last question about news, and the answer.
+  private var glanced = Map.empty[OriginName, (MarkLogContents, NotedWriters)]
+
+  /** A batch begins: the logs are read while it runs. */
+  def batchBegins(entry: WatermarkEntry, nowMillis: Long): Unit = if (inputs.nonEmpty) {
+    glanced = Map.empty
+    inputs.foreach(one => logs(one.name).read(passed(one, entry), nowMillis))
+  }
+
+  /** What the marks of an input say when a batch has ended.
+    * @param entry that of the batch before; @param startMillis the processing time of the batch
+    */
+  def passedBy(one: PlanOrigin, entry: WatermarkEntry, startMillis: Long): NotedWriters =
+    compare(one, logs(one.name).awaited, entry, startMillis)
+
+  /** What a no-data batch would find that is not in the last entry. Each trigger without rows asks; none waits for a log. */
+  def news(entry: WatermarkEntry, startMillis: Long): Map[OriginName, Observation.OfOrigin] =
+    inputs.flatMap { one =>
+      logs(one.name).readNowAndThen(passed(one, entry), startMillis)
+      for {
+        found <- logs(one.name).latest
+        writers = glance(one, found, entry, startMillis) if writers.states != before(one, entry)
+      } yield one.name -> Observation.OfOrigin.noted(writers, one.rules.delayMillis, latestMillis = None)
+    }.toMap
+
+  private def glance(one: PlanOrigin, found: MarkLogContents, entry: WatermarkEntry, startMillis: Long): NotedWriters =
+    glanced.get(one.name) match {
+      case Some((of, writers)) if of eq found => writers
+      case _ =>
+        val writers = compare(one, Some(found), entry, startMillis)
+        glanced += one.name -> (found -> writers)
+        writers
+    }
+
+  private def compare(
+      one: PlanOrigin,
+      found: Option[MarkLogContents],
+      entry: WatermarkEntry,
+      startMillis: Long): NotedWriters = {
+    def latest(millis: Long) = one.rules.maxAheadMillis.map(latestOf(millis, _))
+    try
+      NotedWriters(
+        found.fold(NotedWriters.noHistories)(_.histories),
+        before(one, entry),
+        position(one).getOrElse(ReadPosition.Nothing),
+        latest(startMillis),
+        latest(entry.timestampMillis))
+    catch {
+      case e: PositionMismatch =>
+        throw new TidemarkException(TidemarkError.MarkPositionMismatch(e.writer, e.position, e.other), e)
+    }
+  }
+
+  private def log(one: PlanOrigin): BackgroundLog = {
+    val noted = one.rules.noted.get
+    val expected = one.rules.expected.map(_.toSeq).toSet
+    def isExpected(writer: String) = expected(OriginState.split(writer).toSeq)
+    new BackgroundLog(noted.location, conf, writer => !noted.onlyExpected || isExpected(writer))
+  }
+}
+
+private object NotedInputs {
+  private def before(one: PlanOrigin, entry: WatermarkEntry): Map[String, WriterState] =
+    entry.origins.get(one.name).fold(Map.empty[String, WriterState])(_.writers)
+
+  private def passed(one: PlanOrigin, entry: WatermarkEntry): Map[String, Place] =
+    for { (writer, state) <- before(one, entry); place <- state.passed } yield writer -> place
+
+  private def latestOf(millis: Long, ahead: Long): Long =
+    if (ahead > Long.MaxValue - math.max(millis, 0L)) Long.MaxValue else millis + ahead
+}

@@ -1,0 +1,229 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.File
+import java.nio.file.Files
+import java.sql.Timestamp
+
+import io.tidemark.{Idle, Noted, SplitBy, TidemarkException, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.Trigger
+
+/** A watermark that goes by what writers note. */
+class NotedInputSuite extends ManualClockTest {
+  import testImplicits._
+
+  private def number(n: Long) = s"""{"number":$n}"""
+
+  private def input(noted: Noted, idle: Idle = Idle(), delay: String = "0 seconds") = {
+    val stream = MemoryStream[(String, Timestamp)]
+    val rows = stream.toDF().toDF("id", "time")
+    stream ->
+      withWatermark(rows, "time", delay, WatermarkOptions(idle = idle, maxAhead = Some("none"), noted = Some(noted)))
+  }
+
+  private def counted(df: DataFrame): DataFrame =
+    df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
+
+  private def withLog(test: MarkLog => Unit): Unit =
+    withTempDir(folder => test(new MarkLog(new File(folder, "_tidemark"))))
+
+  private def mark(add: => Unit): StreamAction = Execute(_ => add)
+
+  /** Moves the clock by a second, again and again: a trigger without rows waits for no log. */
+  private def until(condition: StreamExecution => Boolean): StreamAction = Execute { query =>
+    eventually(timeout(streamingTimeout)) {
+      moveWithin(1000)
+      triggered()
+      assert(condition(query))
+    }
+  }
+
+  private def watermarkOf(key: String)(query: StreamExecution): Option[Long] =
+    keyed(query).view.get.snapshot.decision.origins.collectFirst { case (name, at) if name.toString == key => at }
+      .flatMap(_.millis)
+
+  private def after(millis: Long): StreamAction = move(millis)
+
+  test("a window is emitted when all writers have noted its end, whatever the rows say") {
+    withLog { log =>
+      val (stream, df) = input(Noted(log.location))
+      run(counted(df))(
+        mark { log.alive("eu"); log.alive("us") },
+        AddData(stream, ("a", at("10:05")), ("b", at("11:30"))),
+        after(1000),
+        CheckNewAnswer(),
+        mark(log.note("eu", millis("10:10"), number(0))),
+        AddData(stream, ("c", at("10:06"))),
+        after(1000),
+        after(1000),
+        CheckNewAnswer(),
+        mark(log.note("us", millis("10:10"), number(1))),
+        until(watermarkOf("time")(_).contains(millis("10:10"))),
+        after(1000),
+        CheckNewAnswer(("10:00", 2L)),
+        StopStream,
+        StartStream(),
+        // On time: no mark says that its hour is complete.
+        AddData(stream, ("d", at("10:11")), ("late", at("10:09"))),
+        after(1000),
+        mark { log.note("eu", millis("10:20"), number(2)); log.note("us", millis("10:30"), number(9)) },
+        // The first says enough, but the other is not passed.
+        after(1000),
+        after(1000),
+        CheckNewAnswer(),
+        originsAre("time" -> Some(millis("10:10"))),
+        mark(log.add("us", s""""k":"end","at":1,"p":${number(2)}""")),
+        until(watermarkOf("time")(_).contains(millis("10:20"))),
+        after(1000),
+        CheckNewAnswer(("10:10", 1L)))
+    }
+  }
+
+  test("writers that are expected hold the watermark, and no others count if so wanted") {
+    withLog { log =>
+      val (stream, df) = input(Noted(Some(log.location), expected = Seq("us"), onlyExpected = true))
+      run(counted(df))(
+        mark {
+          log.alive("eu"); log.note("mars", millis("09:00"), number(0)); log.note("eu", millis("10:10"), number(0))
+        },
+        AddData(stream, ("a", at("10:05"))),
+        after(1000),
+        after(1000),
+        originsAre("time" -> None),
+        mark(log.note("us", millis("10:10"), number(0))),
+        until(watermarkOf("time")(_).contains(millis("10:10"))),
+        after(1000),
+        CheckNewAnswer(("10:00", 1L)))
+    }
+  }
+
+  test("a writer that has stalled by the log's own time is left out, and comes back") {
+    withLog { log =>
+      val (stream, df) = input(Noted(log.location), Idle("1 minute"))
+      run(counted(df))(
+        mark {
+          log.note("eu", millis("10:00"), number(0), at = 100); log.note("us", millis("10:01"), number(0), at = 100)
+        },
+        AddData(stream, ("a", at("10:05"))),
+        after(200000),
+        originsAre("time" -> Some(millis("10:00"))),
+        mark(log.note("us", millis("10:10"), number(1), at = 60100)),
+        AddData(stream, ("b", at("10:06"))),
+        after(1000),
+        until(watermarkOf("time")(_).contains(millis("10:10"))),
+        after(1000),
+        CheckNewAnswer(("10:00", 2L)),
+        mark {
+          log.note("eu", millis("10:05"), number(2), at = 60200); log.note("us", millis("10:30"), number(2), at = 60200)
+        },
+        AddData(stream, ("c", at("10:12"))),
+        after(1000),
+        after(1000),
+        originsAre("time" -> Some(millis("10:10"))))
+    }
+  }
+
+  test("a mark with another kind of position stops the query by name") {
+    withLog { log =>
+      val (stream, df) = input(Noted(log.location))
+      log.note("eu", millis("10:10"), """{"files":["a"]}""")
+      testStream(counted(df))(
+        StartStream(),
+        AddData(stream, ("a", at("10:05"))),
+        ExpectFailure[TidemarkException](e => assert(e.getMessage.contains("MARK_POSITION_MISMATCH"))))
+    }
+  }
+
+  test("deduplication within a watermark without delay is refused by name") {
+    withLog { log =>
+      val (stream, df) = input(Noted(log.location))
+      testStream(df.dropDuplicatesWithinWatermark("id"))(
+        StartStream(),
+        AddData(stream, ("a", at("10:05"))),
+        ExpectFailure[TidemarkException](e => assert(e.getMessage.contains("NOTED_NEEDS_DELAY"))))
+      val (delayed, late) = input(Noted(log.location), delay = "1 minute")
+      log.note("eu", millis("10:10"), number(0))
+      run(late.dropDuplicatesWithinWatermark("id").select("id"))(
+        AddData(delayed, ("a", at("10:12")), ("a", at("10:13"))),
+        move(1000),
+        CheckNewAnswer("a"),
+        originsAre("time" -> Some(millis("10:09"))))
+    }
+  }
+
+  test("an input without marks holds a union, and is left out when it is idle") {
+    withLog { log =>
+      val (stream, df) = input(Noted(log.location), Idle("1 minute"))
+      val (other, plain) = timed("time", "0 seconds")
+      run(counted(df.select("time").union(plain.select("time"))))(
+        AddData(other, 1 -> at("10:05"), 2 -> at("10:30")),
+        AddData(stream, ("a", at("10:01"))),
+        move(1000),
+        AddData(other, 3 -> at("10:31")),
+        move(1000),
+        CheckNewAnswer(),
+        AddData(other, 4 -> at("10:32")),
+        move(70000),
+        AddData(other, 5 -> at("10:33")),
+        move(1000),
+        move(1000),
+        CheckNewAnswer(("10:00", 2L)))
+    }
+  }
+
+  test("files are passed mark by mark, and what is available now is read to its end") {
+    withLog { log =>
+      val folder = log.folder.getParentFile
+      val name = "a b%20c.json"
+      def write(file: String, times: String*): Unit = {
+        val rows = times.map(time => s"""{"time":"2024-03-01T$time:00Z"}""").mkString("", "\n", "\n")
+        Files.writeString(new File(folder, file).toPath, rows)
+        ()
+      }
+      write("1.json", "10:05")
+      write(name, "10:15", "10:07")
+      log.note("eu", millis("10:04"), """{"files":["1.json"]}""")
+      log.note("eu", millis("10:16"), s"""{"files":["$name"]}""")
+      def df = {
+        val rows = spark.readStream.schema("time timestamp").option("maxFilesPerTrigger", 1L).json(folder.getPath)
+        counted(withWatermark(rows, "time", "0 seconds", WatermarkOptions(noted = Some(Noted()))))
+      }
+      withTempDir { checkpoint =>
+        def runOnce(): Unit = df.writeStream.format("noop").trigger(Trigger.AvailableNow())
+          .option("checkpointLocation", checkpoint.getPath).outputMode("update").start().awaitTermination()
+        runOnce()
+        def watermark = entry(checkpoint, list(checkpoint).max).origins.values.head.watermark.millis
+        assert(watermark.contains(millis("10:16")))
+        // The next file is not there yet: its mark holds, and the file after it does not help.
+        log.note("eu", millis("10:30"), """{"files":["2.json"]}""")
+        log.note("eu", millis("10:40"), """{"files":["3.json"]}""")
+        write("3.json", "10:39")
+        runOnce()
+        assert(watermark.contains(millis("10:16")))
+        write("2.json", "10:29")
+        runOnce()
+        assert(watermark.contains(millis("10:40")))
+        assert(spark.read.json(s"${folder.getPath}/*.json").count() === 5)
+      }
+    }
+  }
+
+  private def list(checkpoint: File): Seq[Long] =
+    new File(checkpoint, "tidemark").list().toSeq.flatMap(_.toLongOption)
+
+  test("splits and a mark log together are refused") {
+    val e = intercept[TidemarkException] {
+      val stream = MemoryStream[(String, Timestamp)].toDF().toDF("id", "time")
+      withWatermark(
+        stream,
+        "time",
+        "0 seconds",
+        WatermarkOptions(splitBy = SplitBy(col("id")), noted = Some(Noted("log"))))
+    }
+    assert(e.getMessage.contains("both splits and a mark log"))
+  }
+}
