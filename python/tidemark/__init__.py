@@ -37,6 +37,7 @@ from tidemark._marks.position import (
 from tidemark._marks.window import TimeWindow
 from tidemark._marks.writer import MarkWriter
 from tidemark._marks_table import marks
+from tidemark._noted import Noted
 from tidemark._offsets import SourceOffsets, offsets_at
 from tidemark._reading import current_watermark, is_late
 from tidemark._report import Report, report
@@ -61,6 +62,7 @@ __all__ = [
     "MarkLog",
     "MarkWriter",
     "Marks",
+    "Noted",
     "NumberPosition",
     "Report",
     "SinkPosition",

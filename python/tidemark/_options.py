@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 from tidemark._durations import DurationError, positive_millis
 from tidemark._errors import TidemarkError
 from tidemark._idle import AtJoin, Idle, OnReturn, WhenAll
+from tidemark._noted import Noted, location
 from tidemark._split_by import SplitBy, split_names
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Options(TypedDict, total=False):
     whenAll: WhenAll
     maxAheadMs: int | Literal["none"]
     atJoin: AtJoin
+    noted: str | Literal[True]
+    onlyExpected: bool
 
 
 def read_options(
@@ -38,6 +41,7 @@ def read_options(
     idle_after: str | timedelta | None = None,
     idle: Idle | None = None,
     max_ahead: str | timedelta | None = None,
+    noted: Noted | None = None,
 ) -> Options:
     """The options a user has given to `with_watermark`, checked; those left out are absent.
 
@@ -64,6 +68,12 @@ def read_options(
         options["maxAheadMs"] = _max_ahead(max_ahead, session)
     if given.at_join is not None:
         options["atJoin"] = given.at_join
+    if noted is not None:
+        options["noted"] = location(noted.log)
+        if noted.expected:
+            options["expectedSplits"] = [[writer] for writer in noted.expected]
+        if noted.only_expected:
+            options["onlyExpected"] = True
     return options
 
 

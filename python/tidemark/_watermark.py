@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, Literal, NoReturn
 
 from tidemark._columns import find_column, is_name_of_several, name_of, quoted, require_timestamp
 from tidemark._durations import DELAY_METADATA, DurationError, interval_text, problem_with
 from tidemark._errors import TidemarkError
 from tidemark._idle import Idle
+from tidemark._noted import NO_DELAY, Noted, as_noted
 from tidemark._options import Options, as_json, read_options
 from tidemark._session import require_extension
 from tidemark._split_by import SplitBy, as_split_by, split_columns
@@ -17,6 +19,8 @@ from tidemark._split_by import SplitBy, as_split_by, split_columns
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructField
+
+    from tidemark._marks.marks import Marks
 
 _EVENT_TIME = "tidemark_event_time"
 _OUR_METADATA = "tidemark."
@@ -33,13 +37,14 @@ _MOVED: Final = {
 def with_watermark(
     df: DataFrame,
     column: str | Column,
-    delay: str | timedelta,
+    delay: str | timedelta | None = None,
     *,
     key: str | None = None,
     split_by: str | Column | Sequence[str | Column] | SplitBy | None = None,
     idle_after: str | timedelta | None = None,
     idle: Idle | None = None,
     max_ahead: str | timedelta | None = None,
+    noted: str | os.PathLike[str] | Marks | Noted | Literal[True] | None = None,
     **unknown: NoReturn,
 ) -> DataFrame:
     """Declares a column as event time, with a watermark of its own.
@@ -62,7 +67,7 @@ def with_watermark(
         column: A top-level column of type TIMESTAMP, or a window of timestamps. A name with dots
             may be given as it is or in backticks. A `Column` must be nothing but a name, such as
             `F.col("time")`.
-        delay: How late rows may come; zero or more.
+        delay: How late rows may come; zero or more. Only with `noted` it may be left out.
         key: The name of this watermark in reports and in the checkpoint. Left out, the column's
             name is used. Giving this or any other keyword adds a projection: qualifiers given
             before with `df.alias(...)` no longer reach this column.
@@ -77,7 +82,12 @@ def with_watermark(
             with `idle_after`.
         max_ahead: How far ahead of the wall clock an event time may be and still advance the
             watermark; a millisecond or more. Rows further ahead are kept, and counted. `"none"`:
-            any event time counts. Left out, the session's setting `spark.tidemark.maxAhead`.
+            any event time counts. Left out, the session's setting `spark.tidemark.maxAhead`. With
+            `noted` it is about noted times, and a day if nothing else is set.
+        noted: The mark log in which the writers of this input note how far they are: its location,
+            True for `_tidemark` in the path that is read, or a `Noted`. The watermark is then the
+            smallest time that all of them have noted for what has been read, and no row is late
+            whose writer kept its word. Not together with `split_by`: the writers are the splits.
         **unknown: Nothing; a keyword of an earlier form is refused with the new form's name.
 
     Returns:
@@ -107,8 +117,11 @@ def with_watermark(
     require_extension(session)
     name, field = find_column(df, name_of(column))
     require_timestamp(field)
-    text = _delay_text(delay)
+    log = as_noted(noted)
+    text = _delay_text(NO_DELAY if delay is None and log is not None else delay)
     splits_of = as_split_by(split_by)
+    if log is not None and splits_of is not None:
+        raise _splits_of_writers()
     splits = split_columns(df, splits_of)
     options = read_options(
         session,
@@ -117,6 +130,7 @@ def with_watermark(
         idle_after=idle_after,
         idle=idle,
         max_ahead=max_ahead,
+        noted=log,
     )
     if options or splits or _is_marked_further_up(field):
         df = _with_options(df, field, options, splits)
@@ -134,6 +148,14 @@ def _refuse_unknown(keywords: Mapping[str, object]) -> None:
                 option=keyword,
             )
         raise TypeError(f"with_watermark() got an unexpected keyword argument {keyword!r}")
+
+
+def _splits_of_writers() -> TidemarkError:
+    return TidemarkError(
+        "INVALID_OPTION",
+        "split_by and noted are both given, but with noted the splits are the writers",
+        "leaving one of them out",
+    )
 
 
 def _delay_text(delay: object) -> str:

@@ -1,0 +1,95 @@
+"""`Noted`: the mark log that the clocks of an input come from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from tidemark._errors import TidemarkError
+
+if TYPE_CHECKING:
+    from tidemark._marks.marks import Marks
+
+NO_DELAY: Final = "0 seconds"
+"""Nothing is guessed, so there is nothing to wait for."""
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A log of marks, in which the writers of an input note how far they are.
+
+    The long form of `with_watermark(..., noted="/lake/orders/_tidemark")`.
+
+    Attributes:
+        log: The log's folder, on any file system that Spark can read, or a `tidemark.Marks`.
+            True: the folder `_tidemark` in the path that the input reads.
+        expected: Writers that hold the watermark back until they have noted a time or are idle.
+            Left out, a writer counts from its first mark on.
+        only_expected: Whether marks of all other writers are ignored.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION` when it is made: `log` is no location, or `expected` is not
+            a list of names.
+
+    Example:
+        >>> Noted("/lake/orders/_tidemark", expected=["eu", "us"])
+        Noted(log='/lake/orders/_tidemark', expected=('eu', 'us'), only_expected=False)
+    """
+
+    log: str | os.PathLike[str] | Marks | Literal[True]
+    expected: Iterable[str] = field(default=(), kw_only=True)
+    only_expected: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        location(self.log)
+        object.__setattr__(self, "expected", _names(self.expected))
+
+
+def as_noted(noted: object) -> Noted | None:
+    """The long form of what was given as `noted`; None if nothing was, or False.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION`.
+    """
+    if noted is None or noted is False:
+        return None
+    return noted if isinstance(noted, Noted) else Noted(noted)  # type: ignore[arg-type]
+
+
+def location(log: object) -> str | Literal[True]:
+    """Where a log is, as the engine reads it.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION`.
+    """
+    from tidemark._marks.marks import Marks
+
+    if log is True:
+        return True
+    text = log.location if isinstance(log, Marks) else log
+    if isinstance(text, (str, os.PathLike)):
+        path = os.fspath(text)
+        if isinstance(path, str) and path.strip():
+            return path
+    raise _invalid("noted", log, "the location of a mark log, a tidemark.Marks, or True")
+
+
+def _names(expected: object) -> tuple[str, ...]:
+    if isinstance(expected, Iterable) and not isinstance(expected, str):
+        names = tuple(expected)
+        if all(isinstance(name, str) and name for name in names):
+            return names
+    raise _invalid("expected", expected, "a list of writers' names")
+
+
+def _invalid(name: str, value: object, allowed: str) -> TidemarkError:
+    return TidemarkError(
+        "INVALID_OPTION",
+        f"{name} is {value!r}, but it must be {allowed}",
+        "giving that, or by leaving it out",
+        option=name,
+        value=value,
+        allowed=allowed,
+    )

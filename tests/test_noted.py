@@ -1,0 +1,145 @@
+"""Watermarks that go by what writers note, from Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from support.streams import Stepper, run_once
+
+import tidemark
+from tidemark import Marks, Noted, TidemarkError
+
+SCHEMA = "time TIMESTAMP, site STRING"
+DAY = datetime(2024, 1, 1, tzinfo=timezone.utc)
+
+
+class Site:
+    """A writer of files of JSON rows, which notes how far it is."""
+
+    def __init__(self, lake: Path, name: str) -> None:
+        self._lake, self._name, self._files = lake, name, 0
+        lake.mkdir(exist_ok=True)
+        self.writer = Marks(lake / "_tidemark").writer(name)
+
+    def write(self, *minutes: int, noted: int | None = None) -> None:
+        """A file of rows with these minutes of the day; then the minute that is noted."""
+        self._files += 1
+        name = f"{self._name}-{self._files}.json"
+        rows = [{"time": at(minute).isoformat(), "site": self._name} for minute in minutes]
+        (self._lake / f".{name}").write_text("\n".join(map(json.dumps, rows)))
+        (self._lake / f".{name}").rename(self._lake / name)
+        if noted is not None:
+            self.writer.note_time(at(noted), files=[name])
+
+
+def at(minute: int) -> datetime:
+    return DAY + timedelta(minutes=minute)
+
+
+def hourly(df: DataFrame) -> DataFrame:
+    return df.groupBy(F.window("time", "1 hour")).count().select(F.hour("window.start"), "count")
+
+
+def lake(spark: SparkSession, path: Path) -> DataFrame:
+    return spark.readStream.schema(SCHEMA).json(str(path))
+
+
+def test_no_row_is_late_however_late_a_writer_is(
+    spark: SparkSession, tmp_path: Path, run: Callable[..., Stepper]
+) -> None:
+    eu, us = Site(tmp_path / "lake", "eu"), Site(tmp_path / "lake", "us")
+    rows = tidemark.with_watermark(lake(spark, tmp_path / "lake"), "time", noted=True)
+    stepper = run(hourly(rows))
+    eu.write(10, 70, noted=70)
+    us.write(5, noted=5)
+    assert stepper.step() == []
+    eu.write(200, noted=200)
+    assert stepper.step() == []
+    # Three hours behind the other one, and counted.
+    us.write(20, 61, noted=61)
+    assert stepper.step() == [(0, 3)]
+    us.writer.end()
+    eu.write(300, noted=300)
+    assert stepper.step() == [(1, 2), (3, 1)]
+    (origin,) = stepper.origins().values()
+    assert origin["splits"]["total"] == 2
+    assert [one["name"] for one in origin["splits"]["worst"]] == ["eu"]
+
+
+def test_the_same_in_sql_and_over_restarts(spark: SparkSession, tmp_path: Path) -> None:
+    site = Site(tmp_path / "lake", "eu")
+    options = json.dumps({"key": "lake", "noted": str(tmp_path / "lake" / "_tidemark")})
+    lake(spark, tmp_path / "lake").createOrReplaceTempView("lake")
+    marked = spark.sql(f"SELECT tidemark_event_time(time, '{options}') AS time FROM lake")
+    counted = hourly(marked.withWatermark("time", "0 seconds"))
+    out = []
+    for step in range(1, 6):
+        site.write(step * 40, step * 40 - 39, noted=step * 40)
+        out.append(run_once(counted, tmp_path / "checkpoint"))
+    assert out == [[], [(0, 3)], [(1, 2)], [], [(2, 4)]]
+
+
+def test_a_writer_that_is_expected_holds_the_watermark(
+    spark: SparkSession, tmp_path: Path, run: Callable[..., Stepper]
+) -> None:
+    eu = Site(tmp_path / "lake", "eu")
+    log = Noted(Marks(tmp_path / "lake" / "_tidemark"), expected=["us"])
+    stepper = run(
+        hourly(tidemark.with_watermark(lake(spark, tmp_path / "lake"), "time", noted=log))
+    )
+    eu.write(70, noted=70)
+    assert stepper.step() == []
+    assert list(stepper.watermarks().values()) == [None]
+    Site(tmp_path / "lake", "us").write(65, 5, noted=65)
+    assert stepper.step() == [(0, 1)]
+
+
+def test_an_input_whose_marks_are_of_something_else_is_refused_by_name(
+    spark: SparkSession, tmp_path: Path, run: Callable[..., Stepper]
+) -> None:
+    site = Site(tmp_path / "lake", "eu")
+    site.write(5)
+    site.writer.note_time(at(5), tidemark.KafkaPosition({"orders": {0: 5}}))
+    rows = tidemark.with_watermark(lake(spark, tmp_path / "lake"), "time", noted=True)
+    with pytest.raises(Exception, match="MARK_POSITION_MISMATCH") as raised:
+        run(hourly(rows)).step()
+    assert tidemark.error_code(raised.value) == "MARK_POSITION_MISMATCH"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"noted": 5}, "noted is 5"),
+        ({"noted": "  "}, "noted is"),
+        ({"noted": "/log", "split_by": "site"}, "split_by and noted are both given"),
+        ({}, "None"),
+    ],
+)
+def test_wrong_options_are_refused(
+    spark: SparkSession, tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    rows = spark.readStream.schema(SCHEMA).json(str(tmp_path))
+    with pytest.raises(TidemarkError, match=message):
+        tidemark.with_watermark(rows, "time", **options)
+
+
+def test_an_input_without_one_path_needs_the_location_of_its_log(
+    spark: SparkSession, run: Callable[..., Stepper]
+) -> None:
+    rate = spark.readStream.format("rate").load()
+    marked = tidemark.with_watermark(rate, "timestamp", noted=True)
+    with pytest.raises(Exception, match="INVALID_OPTION.*reads no single path"):
+        run(marked.groupBy(F.window("timestamp", "1 hour")).count()).step()
+
+
+@pytest.mark.parametrize("expected", ["us", [1], 5])
+def test_expected_writers_are_a_list_of_names(expected: Any) -> None:
+    with pytest.raises(TidemarkError, match="expected"):
+        Noted("/log", expected=expected)
