@@ -12,6 +12,7 @@ Example:
 
 from __future__ import annotations
 
+from tidemark._between import read_between
 from tidemark._config import configure
 from tidemark._doctor import Diagnosis, Finding, doctor
 from tidemark._errors import TidemarkError, error_code, error_parameters
@@ -84,6 +85,7 @@ __all__ = [
     "log",
     "marks",
     "offsets_at",
+    "read_between",
     "report",
     "with_watermark",
 ]

@@ -129,6 +129,23 @@ def offsets_table(
     return session.sql(f"SELECT * FROM tidemark_offsets({arguments})")
 
 
+def delta_detail(session: SparkSession, path: str) -> tuple[str, dict[str, str]]:
+    """The ID and the properties of a Delta table."""
+    row = session.sql(f"DESCRIBE DETAIL {_delta(path)}").select("id", "properties").collect()[0]
+    return str(row["id"]), dict(row["properties"] or {})
+
+
+def delta_version(session: SparkSession, path: str) -> int:
+    """The latest version of a Delta table."""
+    history = session.sql(f"DESCRIBE HISTORY {_delta(path)} LIMIT 1")
+    return int(history.select("version").collect()[0][0])
+
+
+def _delta(path: str) -> str:
+    name = path.replace("`", "``")
+    return f"delta.`{name}`"
+
+
 def _text(value: str | None) -> str:
     """A text in SQL, as bytes.
 

@@ -47,6 +47,7 @@ class Writer:
     floor: int = 0
     buffer: list[tuple[int, int]] = field(default_factory=list)
     ends: list[int] = field(default_factory=lambda: [0] * PARTITIONS)
+    largest: int | None = None
 
     def send(self) -> None:
         time = self.floor + self.chance.randint(1, 100)
@@ -57,6 +58,7 @@ class Writer:
         for _ in range(self.chance.randint(0, len(self.buffer))):
             partition, time = self.buffer.pop()
             self.stream.rows[partition].append(time)
+            self.largest = max(time, self.largest or 0)
             self.ends[partition] = len(self.stream.rows[partition])
 
     def note(self) -> None:
@@ -72,7 +74,9 @@ class Writer:
         # Either exactly where its rows end, or further: the end of the partition.
         end = self.ends if self.chance.random() < 0.5 else self.stream.ends()
         self.ends = [max(mine, one) for mine, one in zip(self.ends, end, strict=True)]
-        self.marks.note_time(time, position(self.ends))
+        # Every third mark has no largest time, which depends on nothing that is drawn.
+        largest = None if time % 3 == 0 else self.largest
+        self.marks.note_time(time, position(self.ends), max_time=largest)
 
 
 def position(offsets: list[int]) -> KafkaPosition:

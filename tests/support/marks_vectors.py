@@ -19,7 +19,7 @@ from typing import Any
 from support.marks import log_at, put
 from support.pravega import PravegaWindows, Segments
 from tidemark import TidemarkError
-from tidemark._marks.position import read_position
+from tidemark._marks.position import encode_position, read_position
 from tidemark._marks.stream import Aggregate, StreamMarks
 
 FOLDER = Path(__file__).parent.parent.parent / "jvm" / "src" / "test" / "resources" / "vectors"
@@ -185,7 +185,9 @@ def _noted_step(where: str, folder: Path, options: Json, step: Json) -> Iterator
         yield from _expect(where, step.pop("skipped"), [one.reason for one in log.read().skipped])
     if "cut_at" in step:
         time = step.pop("cut_at")
-        yield from _answer(where, step, lambda: {"cut": json.loads(log.cut_at(time).text)})
+        yield from _answer(
+            where, step, lambda: {"cut": json.loads(encode_position(log.cut_at(time).position))}
+        )
     elif "read" in step:
         read = read_position(step.pop("read"))
         window = lambda: vars(log.window(read, is_at_end=is_at_end))  # noqa: E731

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tidemark._errors import TidemarkError
 from tidemark._marks.position import (
+    MOST,
     DeltaPosition,
     FilesPosition,
     InvalidPositionError,
@@ -16,11 +18,23 @@ from tidemark._marks.position import (
     NumberPosition,
     Position,
     SinkPosition,
-    decode_position,
     encode_position,
     kind_of,
     mismatch,
+    read_position,
 )
+
+
+class Chain(NamedTuple):
+    """Which marks of a writer of files a cut has the files of, each mark as its epoch and number.
+
+    Attributes:
+        after: The mark before the first of them. The number is -1 if there was none.
+        last: The last of them.
+    """
+
+    after: tuple[int, int]
+    last: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -29,9 +43,12 @@ class Cut:
 
     Attributes:
         position: The position. A Kafka partition that it does not name is cut at its beginning.
+        chains: For files, the marks of each writer whose files the position lists. It shows whether
+            any marks between two cuts were purged.
     """
 
     position: Position
+    chains: Mapping[str, Chain] = field(default_factory=dict, hash=False, repr=False)
 
     @property
     def kafka_offsets(self) -> str:
@@ -75,7 +92,12 @@ class Cut:
     @property
     def text(self) -> str:
         """The cut as JSON text, for a configuration file; `from_text` reads it."""
-        return encode_position(self.position)
+        text = encode_position(self.position)
+        if not self.chains:
+            return text
+        chains = {writer: self.chains[writer]._asdict() for writer in sorted(self.chains)}
+        shown = json.dumps(chains, separators=(",", ":"), ensure_ascii=False)
+        return f'{text[:-1]},"chains":{shown}}}'
 
     @staticmethod
     def from_text(text: str) -> Cut:
@@ -85,8 +107,10 @@ class Cut:
             TidemarkError: `INVALID_OPTION` for any other text.
         """
         try:
-            return Cut(decode_position(text))
-        except (InvalidPositionError, ValueError, TypeError) as problem:
+            fields = json.loads(text)
+            chains = fields.pop("chains", {}) if type(fields) is dict else {}
+            return Cut(read_position(fields), _chains(chains))
+        except (InvalidPositionError, ValueError, TypeError, KeyError) as problem:
             raise TidemarkError(
                 "INVALID_OPTION",
                 f"text is {text!r}, but it must be the text of a cut",
@@ -123,6 +147,27 @@ class Cut:
             position=mine,
             other=kind,
         )
+
+
+def _chains(value: object) -> dict[str, Chain]:
+    if type(value) is not dict:
+        raise InvalidPositionError("has chains that are not an object")
+    return {
+        writer: Chain(_place(one["after"]), _place(one["last"])) for writer, one in value.items()
+    }
+
+
+def _place(value: object) -> tuple[int, int]:
+    if type(value) is list and len(value) == 2:
+        epoch, number = value
+        if (
+            type(epoch) is int
+            and type(number) is int
+            and 0 <= epoch <= MOST
+            and -1 <= number <= MOST
+        ):
+            return epoch, number
+    raise InvalidPositionError("has a mark that is not an epoch and a number")
 
 
 def compared(signs: Iterable[int]) -> int:

@@ -1,57 +1,73 @@
-"""`cut_at`: the first position of each writer at which it had noted a time, joined."""
+"""Cuts at a time: the first position of each writer at which it had noted the time, joined."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
 from tidemark._errors import TidemarkError
-from tidemark._marks.cut import Cut
+from tidemark._marks.cut import Chain, Cut
 from tidemark._marks.position import MismatchError, Position, joined
 from tidemark._marks.rules import History, position_mismatch
 from tidemark._marks.times import shown
 
 
-def cut_at(
+def ends_at(
     histories: Mapping[str, History],
     expected: Collection[str],
     left_out: Collection[str],
     millis: int,
-) -> Cut:
-    """A position that has every row up to a time before it.
+) -> dict[str, int]:
+    """The place of the first mark of each writer at which it had noted a time; -1 for none.
 
     Args:
         histories: The writers and their marks.
         expected: Writers that must have come so far.
-        left_out: Writers whose last position is taken, though they have not come so far.
+        left_out: Writers whose last mark is taken, though they have not come so far.
         millis: The time, in ms since the epoch.
 
     Raises:
-        TidemarkError: `NO_CUT`, `MARK_POSITION_MISMATCH`.
+        TidemarkError: `NO_CUT`.
     """
     for writer in sorted(set(expected) - histories.keys()):
         raise _no_cut(millis, f"writer '{writer}' has noted no time yet", writer)
+    return {writer: _end(one, millis, writer in left_out) for writer, one in histories.items()}
+
+
+def joined_cut(histories: Mapping[str, History], ends: Mapping[str, int], millis: int) -> Cut:
+    """The joined positions of all writers.
+
+    Args:
+        histories: The writers and their marks.
+        ends: The place of a mark of each writer.
+        millis: The time that is asked for, in ms since the epoch.
+
+    Raises:
+        TidemarkError: `NO_CUT` if there is no position; `MARK_POSITION_MISMATCH`.
+    """
     cut: Position | None = None
+    chains: dict[str, Chain] = {}
     for writer, history in histories.items():
-        position = _position_at(history, millis, writer in left_out)
+        position = history.position(ends[writer])
         try:
             if position is not None:
                 cut = position if cut is None else joined(cut, position)
         except MismatchError as problem:
             raise position_mismatch(writer, problem) from problem
+        if history.is_relative and ends[writer] >= 0:
+            chains[writer] = Chain(history.after, history.marks[ends[writer]].place)
     if cut is None:
         raise _no_cut(millis, "no writer has noted a position yet", "")
-    return Cut(cut)
+    return Cut(cut, chains)
 
 
-def _position_at(history: History, millis: int, is_left_out: bool) -> Position | None:
-    """Where a writer was when it had noted a time."""
+def _end(history: History, millis: int, is_left_out: bool) -> int:
     marks = history.marks[: history.usable]
     for at in history.notes:
         noted = history.marks[at].time_millis
         if at < len(marks) and noted is not None and noted >= millis:
-            return history.position(at)
+            return at
     if is_left_out or history.is_done:
-        return history.position(len(marks) - 1)
+        return len(marks) - 1
     times = [history.marks[at].time_millis for at in history.notes if at < len(marks)]
     last = times[-1] if times else None
     noted_so_far = "no time yet" if last is None else f"times up to {shown(last)}"

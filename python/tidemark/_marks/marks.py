@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,7 +17,7 @@ from tidemark._marks.aggregation import Aggregation, StreamWatermark
 from tidemark._marks.automatic import AutomaticMarkWriter
 from tidemark._marks.checks import not_read, not_written, require_partition_numbers, topic_names
 from tidemark._marks.cut import Cut
-from tidemark._marks.cutting import cut_at
+from tidemark._marks.cutting import ends_at, joined_cut
 from tidemark._marks.files import Folder, local_path
 from tidemark._marks.kafka import KafkaMarkWriter, Producer
 from tidemark._marks.kafka_automatic import AutomaticKafkaMarkWriter
@@ -27,6 +27,7 @@ from tidemark._marks.life import Life, purge
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import parse, require_writer
 from tidemark._marks.position import Position
+from tidemark._marks.ranges import Range, between_times
 from tidemark._marks.rules import BY_PLACE, History, histories, stalled
 from tidemark._marks.stamps import Stamps
 from tidemark._marks.times import Time, length_millis, millis_from, millis_up_to, wall_clock
@@ -325,9 +326,9 @@ class Marks:
             TidemarkError: `NO_CUT` if a writer has not come so far, or no writer has noted a time;
                 `MARK_POSITION_MISMATCH`; `INVALID_OPTION` for what is no time; `MARK_LOG_NOT_READ`.
         """
-        millis, now = millis_from(time), self._clock()
-        found = self._histories(now)
-        return cut_at(found, self._expected, stalled(found, self._idle_after, now), millis)
+        millis = millis_from(time)
+        found, ends = self._ends_at(millis)
+        return joined_cut(found, ends, millis)
 
     def purge(self, before: Time) -> int:
         """Removes files whose marks were all written before a time: what dead writers leave.
@@ -362,6 +363,20 @@ class Marks:
             yield
         except OSError as problem:
             raise not_read(self.location, problem) from problem
+
+    def _between(
+        self, start_micros: int | None, end_micros: int, topics: Collection[str]
+    ) -> tuple[Range, list[str]]:
+        """The range with every row between two times, and who makes it begin at the beginning."""
+        millis = -(-end_micros // 1000)
+        found, ends = self._ends_at(millis)
+        return between_times(found, ends, joined_cut(found, ends, millis), start_micros, topics)
+
+    def _ends_at(self, millis: int) -> tuple[dict[str, History], dict[str, int]]:
+        """The writers, and where each had noted a time."""
+        now = self._clock()
+        found = self._histories(now)
+        return found, ends_at(found, self._expected, stalled(found, self._idle_after, now), millis)
 
     def _histories(self, now: int) -> dict[str, History]:
         only = self._expected if self._only_expected else None

@@ -93,6 +93,12 @@ class History:
         return self.unbroken if self.is_relative else len(self.marks)
 
     @property
+    def after(self) -> tuple[int, int]:
+        """The place of the mark before the first one; its number is -1 if there was none."""
+        first = self.marks[0]
+        return (first.epoch, first.number - 1) if first.after is None else first.after
+
+    @property
     def is_done(self) -> bool:
         """Whether the writer has ended, or is idle by its own word, and has said nothing since."""
         return 0 < len(self.marks) == self.usable and self.marks[-1].kind in ("idle", "end")

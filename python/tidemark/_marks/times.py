@@ -27,7 +27,7 @@ def millis_up_to(time: object) -> int:
     Raises:
         TidemarkError: `INVALID_OPTION` for what is no time.
     """
-    return _micros(time) // 1000
+    return micros(time) // 1000
 
 
 def millis_from(time: object) -> int:
@@ -36,7 +36,7 @@ def millis_from(time: object) -> int:
     Raises:
         TidemarkError: `INVALID_OPTION` for what is no time.
     """
-    return -(-_micros(time) // 1000)
+    return -(-micros(time) // 1000)
 
 
 def length_millis(name: str, length: object) -> int:
@@ -67,7 +67,16 @@ def shown(millis: int) -> str:
     return text.replace("+00:00", "Z")
 
 
-def _micros(time: object) -> int:
+def micros(time: object, option: str = "time") -> int:
+    """A time in whole microseconds since the epoch.
+
+    Args:
+        time: The time, as a user gives it.
+        option: The name of the argument, for the error.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION` for what is no time.
+    """
     if type(time) is int and -MOST - 1 <= time <= MOST:
         return time * 1000
     given = time
@@ -81,9 +90,9 @@ def _micros(time: object) -> int:
     allowed = "whole milliseconds since the epoch, or a date and time with a time zone"
     raise TidemarkError(
         "INVALID_OPTION",
-        f"time is {time!r}, but it must be {allowed}",
+        f"{option} is {time!r}, but it must be {allowed}",
         "giving a datetime with tzinfo, or text such as '2026-11-23T12:00:00Z'",
-        option="time",
+        option=option,
         value=repr(time),
         allowed=allowed,
     )
