@@ -193,7 +193,6 @@ class SourceReader:
             raise expired(f"Kafka has no record{where}") from problem
 
     def _delta(self, rows: DeltaRange) -> DataFrame:
-        from pyspark.errors import PySparkException
         from pyspark.sql import functions as F
 
         folder, reader = self._folder(), self._reader(_DELTA)
@@ -232,7 +231,8 @@ class SourceReader:
             changes = feed.load(folder)
             # On Connect, nothing is looked at before this.
             columns = changes.columns
-        except PySparkException as problem:
+        except Exception as problem:
+            # Not all of Delta's errors are among pyspark's.
             found = _NOT_IN_DELTA.search(str(problem))
             if found is None:
                 raise
