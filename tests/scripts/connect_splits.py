@@ -67,7 +67,10 @@ logged = sorted(tuple(row) for row in log.collect())
 tidemark.Marks(folder / "marks").writer("eu").note_time(7, tidemark.NumberPosition(1))
 noted = [
     list(row)
-    for row in tidemark.marks(folder / "marks").orderBy("number").select("kind", "position").collect()
+    for row in tidemark.marks(folder / "marks")
+    .orderBy("number")
+    .select("kind", "position")
+    .collect()
 ]
 result(noted=noted, codes=codes, origins=origins, dtypes=[events.dtypes, marked.dtypes], log=logged)
 spark.stop()
