@@ -46,7 +46,11 @@ _FILES = frozenset(["path", "paths", "basepath"])
 _IGNORE = ("ignoreMissingFiles", "ignoreCorruptFiles")
 
 # Parts of the errors of Spark's Kafka reader for an offset, a partition or a topic that is not there.
-_NOT_IN_KAFKA = ("KAFKA_DATA_LOSS", "OFFSET_DOES_NOT_MATCH_ASSIGNED", "specify all TopicPartitions")
+_NOT_IN_KAFKA = (
+    "Some data may have been lost",
+    "don't match what are assigned",
+    "specify all TopicPartitions",
+)
 _OFFSETS = re.compile(r"in offset \[(\d+), \d+\)\s+for\s+topic\s+partition\s+(\S+)")
 
 # Parts of Delta's errors for a version that is not there, or has no change data.
@@ -197,7 +201,7 @@ class SourceReader:
 
         folder, reader = self._folder(), self._reader(_DELTA)
         for name in _IGNORE:
-            if _bridge.setting(self.spark, f"spark.sql.files.{name}").lower() == "true":
+            if str(self.spark.conf.get(f"spark.sql.files.{name}")).lower() == "true":
                 raise _refused(
                     f"spark.sql.files.{name}", "true", "false, so that no row is missing"
                 )
