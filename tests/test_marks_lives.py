@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -57,6 +58,23 @@ def test_a_writer_that_was_replaced_is_told_and_its_marks_do_not_count(tmp_path:
     new.note_time(200, NumberPosition(20))
     window = log.window(NumberPosition(15))
     assert (window.lower_millis, window.upper_millis) == (100, 200)
+
+
+def test_a_writer_whose_file_is_removed_while_it_writes_is_told_that_it_was_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = Life.begin(Folder(str(tmp_path)), "w", 0)
+    log_at(tmp_path).writer("w")
+    # A third life has claimed the name for a moment, because it had looked at the folder long ago.
+    (tmp_path / "w.0.0.marks").touch()
+
+    def gone(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(os, "replace", gone)
+    with pytest.raises(TidemarkError) as error:
+        MarkWriter(old, None, 1, lambda: 0)
+    assert code_of(error) == "MARK_WRITER_FENCED"
 
 
 def test_of_lives_that_begin_at_once_the_last_one_writes_and_the_others_are_told(

@@ -113,6 +113,22 @@ class Life:
         """
         line = encode(mark)
         self._lines.append((mark.number, line))
+        try:
+            self._write()
+        finally:
+            # A later life reads the past after it has claimed its epoch. So either it reads this mark, or it is seen
+            # here. It may also have removed a file that was just being written.
+            self._is_overtaken = _latest_epoch(self.folder, self.writer) > self.epoch
+
+    def purge(self, before_millis: int) -> None:
+        """Removes sealed files whose marks were all written before a time, oldest first."""
+        purge(self.folder, self.writer, before_millis, with_live=False)
+
+    def is_at_seal(self) -> bool:
+        """Whether the live files have just begun anew: the moment to purge."""
+        return len(self._lines) == 1
+
+    def _write(self) -> None:
         if self._is_full():
             self._write_sealed(self.epoch, self._lines[:-1])
             self._lines = self._lines[-1:]
@@ -124,16 +140,6 @@ class Life:
         if not self._is_written:
             self._is_written = True
             self._remove_past()
-        # A later life reads the past after it has claimed its epoch. So either it reads this mark, or it is seen here.
-        self._is_overtaken = _latest_epoch(self.folder, self.writer) > self.epoch
-
-    def purge(self, before_millis: int) -> None:
-        """Removes sealed files whose marks were all written before a time, oldest first."""
-        purge(self.folder, self.writer, before_millis, with_live=False)
-
-    def is_at_seal(self) -> bool:
-        """Whether the live files have just begun anew: the moment to purge."""
-        return len(self._lines) == 1
 
     def _is_full(self) -> bool:
         # Without the newest mark, which stays in the live files.
