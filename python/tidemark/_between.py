@@ -104,7 +104,7 @@ def read_between(
     Raises:
         TidemarkError: `CUT_EXPIRED` if rows of the range are no longer there; `NO_CUT` if a writer
             has not noted `end`; `CUT_NOT_READABLE`; `MARK_POSITION_MISMATCH` if the cut is not of
-            the source; `INVALID_OPTION`; `UNKNOWN_COLUMN`, `NESTED_COLUMN` and
+            the source; `MARK_LOG_NOT_READ`; `INVALID_OPTION`; `UNKNOWN_COLUMN`, `NESTED_COLUMN` and
             `COLUMN_NOT_TIMESTAMP` for `time`.
 
     Example:
