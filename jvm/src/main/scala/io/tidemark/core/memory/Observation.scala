@@ -175,7 +175,9 @@ object Observation {
         val pause = if (isHeard) Silence.pause(state.splits, found, rules, ended.pausesSinceMillis, end) else None
         pause.fold(decided)(decided.heardLater(_, end))
       }
-      val now = after(state, splits, end, heard.get(name), rules.get(name))
+      // A mark log is read when a batch begins. A mark that was written later is not a sign of silence.
+      val heardMillis = if (rules.get(name).exists(_.noted.nonEmpty)) before.nowOf(ended.decided) else end
+      val now = after(state, splits, heardMillis, heard.get(name), rules.get(name))
       val holds = rules.get(name).exists(_.whenIdle == WhenIdle.Hold)
       val hasNew = now.splits.size > splits.size
       val isSilent = holds && decision.origin(name).isIdle && !isHeard && !hasNew
@@ -194,12 +196,14 @@ object Observation {
     val whole = rules.filter(r => r.splitBy.isEmpty && r.idleAfterMillis.nonEmpty).map(_ => SplitNameTable.Whole)
     val names = rules.toSeq.flatMap(_.expected) ++ whole ++ heard.toSeq.flatMap(_.known)
     val known = splits.withNames(names, end, onReturn)
-    val moved = heard.fold(known)(h => known.heard(h.times, h.delayMillis, end, onReturn))
     val marks = heard.flatMap(_.marks)
+    // A writer that comes back holds the watermark before that of the others advances.
+    val awake = marks.fold(known)(m => known.awake(m.heard.map(OriginState.split), end, onReturn))
+    val moved = heard.fold(awake)(h => awake.heard(h.times, h.delayMillis, end, onReturn))
     // An input is not silent while it has rows, even if no writer has noted a time yet.
     val hasRowsOfNobody = rules.exists(_.noted.nonEmpty) && moved.size == 0 && heard.exists(_.latestMillis.nonEmpty)
     OriginState(
-      marks.fold(moved)(m => moved.awake(m.heard.map(OriginState.split), end, onReturn)),
+      moved,
       (state.maxEventTimeMillis ++ heard.flatMap(_.latestMillis)).maxOption,
       state.sinceMillis.filterNot(_ => hasRowsOfNobody).orElse(Some(end)),
       heard.exists(_.waiting),

@@ -82,6 +82,8 @@ final case class OriginState(
   private def listenedUntil(time: OriginState.Time): Option[Long] = time.unread match {
     case Some(Unread.Somewhere) if waiting => None
     case Some(Unread.Somewhere) => Some(math.min(time.lastStartMillis, time.nowMillis))
+    // The log of marks was last read when the batch before began.
+    case Some(_) if writers.nonEmpty => Some(math.min(time.lastStartMillis, time.nowMillis))
     case _ => Some(time.nowMillis)
   }
 

@@ -52,7 +52,11 @@ final case class NotedWriters(writers: Map[String, WriterProgress]) {
 }
 
 object NotedWriters {
-  val noHistories: Map[String, WriterHistory] = Map.empty
+
+  /** What is known while a log cannot be read: that writers have marks ahead is not forgotten. */
+  def unchanged(before: Map[String, WriterState]): NotedWriters = NotedWriters(before.map { case (writer, state) =>
+    writer -> WriterProgress(None, isHeard = false, None, state)
+  })
 
   /** @param before how far each writer's marks were passed earlier. A writer whose marks are all gone stays as it was
     * @param latestMillis the latest noted time to believe now; `None` for any
@@ -91,20 +95,23 @@ object NotedWriters {
     }
     // What an `idle` or `end` says is news, but not that the writer is there.
     val news = Iterator.range(known, passed).filter(at => marks(at).kind != Mark.Note || history.isNote(at)).toSeq
-    val isHeard = time.isDefined || news.exists(marks(_).kind == Mark.Alive) ||
-      hasPending && !before.exists(_.hasPending)
     val last = if (passed > known) Some(marks(passed - 1)) else None
     // Without news it is as it was, unless its marks were passed long before this reader kept anything of it.
     val lastSaid = last.orElse(if (before.isEmpty && known > 0) Some(marks(known - 1)) else None).map(_.kind)
     def rests(kind: Mark.Kind, did: WriterState => Boolean) =
       !hasPending && lastSaid.fold(before.exists(did))(_ == kind)
+    val (isIdle, isEnded) = (rests(Mark.Idle, _.isIdle), rests(Mark.End, _.isEnded))
+    // Any mark brings back a writer that rested, even if its time is not new.
+    val isBack = before.exists(_.isResting) && passed > known && !isIdle && !isEnded
+    val isHeard = time.isDefined || isBack || news.exists(marks(_).kind == Mark.Alive) ||
+      hasPending && !before.exists(_.hasPending)
     val written = news.lastOption.map(marks(_).writtenMillis).orElse(before.map(_.lastWrittenMillis))
     val state = WriterState(
       last.map(_.place).orElse(place),
       written.getOrElse(marks.head.writtenMillis),
       hasPending,
-      rests(Mark.Idle, _.isIdle),
-      rests(Mark.End, _.isEnded),
+      isIdle,
+      isEnded,
       history.nextNoteMillis(passed))
     WriterProgress(time, isHeard, marks.lift(passed), state)
   }

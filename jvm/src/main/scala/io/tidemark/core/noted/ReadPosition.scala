@@ -45,7 +45,7 @@ object ReadPosition {
     * @param hasRead whether a file has been read, by its name relative to the path that is read
     * @param hasReadSinkBatch whether all files that `_spark_metadata` lists up to a batch have been read
     */
-  final class Files(hasRead: String => Boolean, hasReadSinkBatch: Long => Boolean) extends ReadPosition("files") {
+  class Files(hasRead: String => Boolean, hasReadSinkBatch: Long => Boolean) extends ReadPosition("files") {
     override protected def passed: PartialFunction[Position, Boolean] = {
       case Position.Files(names) => names.forall(hasRead)
       case Position.SinkBatch(batch) => hasReadSinkBatch(batch)

@@ -50,6 +50,7 @@ package execution.streaming {
 
   package object sinks {
     type FileStreamSinkLog = flat.FileStreamSinkLog
+    type SinkFileStatus = flat.SinkFileStatus
     val FileStreamSink: flat.FileStreamSink.type = flat.FileStreamSink
     val FileStreamSinkLog: flat.FileStreamSinkLog.type = flat.FileStreamSinkLog
   }

@@ -155,6 +155,17 @@ class NotedInputSuite extends ManualClockTest {
     }
   }
 
+  test("a watermark by marks above an operator with state is refused by name") {
+    withLog { log =>
+      val (stream, df) = timed("time", "0 seconds")
+      val above = df.dropDuplicates("id", "time").select(($"time" + expr("INTERVAL 1 MINUTE")).as("later"))
+      testStream(withWatermark(above, "later", "0 seconds", WatermarkOptions(noted = Some(Noted(log.location)))))(
+        StartStream(),
+        AddData(stream, 1 -> at("10:05")),
+        ExpectFailure[TidemarkException](e => assert(e.getMessage.contains("NOTED_SOURCE_UNKNOWN"))))
+    }
+  }
+
   test("an input without marks holds a union, and is left out when it is idle") {
     withLog { log =>
       val (stream, df) = input(Noted(log.location), Idle("1 minute"))

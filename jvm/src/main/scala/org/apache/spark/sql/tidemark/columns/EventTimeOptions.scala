@@ -56,11 +56,15 @@ private[tidemark] final case class EventTimeOptions(
     maxAheadMillis.getOrElse(SessionConf.maxAhead(conf).orElse(noted.map(_ => EventTimeOptions.MostAheadOfMarks)))
   private def idleAfter(conf: SQLConf): Option[Long] = idleAfterMillis.getOrElse(SessionConf.idleAfter(conf))
 
+  /** The names of the writers, if no others count. Another list of them begins anew, as another log does. */
+  private def counted: Seq[String] =
+    if (noted.exists(_.onlyExpected)) expected.flatten.flatten.sorted else Nil
+
   /** @param log where the marks of the writers are; `None` if the clocks come from the rows */
   def rules(delayMillis: Long, splitBy: Seq[String], log: Option[String], conf: SQLConf): OriginRules = OriginRules(
     delayMillis,
     // Another log has other writers, as another expression has other splits.
-    log.fold(splitBy)(location => Seq(s"writers of $location")),
+    log.fold(splitBy)(location => s"writers of $location" +: counted),
     expected.map(SplitNameTable.encode),
     idleAfter(conf),
     onReturn.getOrElse(SessionConf.onReturn(conf)),

@@ -7,13 +7,7 @@ import io.tidemark.core.OriginName
 import io.tidemark.core.memory.OriginRules
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
-import org.apache.spark.sql.catalyst.plans.logical.{
-  DeduplicateWithinWatermark,
-  EventTimeWatermark,
-  LocalRelation,
-  LogicalPlan,
-  Project
-}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.internal.SQLConf
 
@@ -63,6 +57,7 @@ private[tidemark] object PlanOrigins {
         options.asks(node.eventTime.name))
     }
     requireDelays(plan, all)
+    nodes.filter(EventTimeOptions.of(_).noted.nonEmpty).foreach(requireStateless)
     val computed = computedIn(plan)
     PlanOrigins(all, computed, TrackedColumns.takesTimesOut(plan, computed), UnionChecks.leftOut(plan))
   }
@@ -76,6 +71,18 @@ private[tidemark] object PlanOrigins {
       one <- withoutDelay.find(_.nodeId == origin.nodeId)
     } throw new TidemarkException(TidemarkError.NotedNeedsDelay(one.column))
   }
+
+  /** Rows that an operator holds in state come out after their marks have been passed. */
+  private def requireStateless(node: EventTimeWatermark): Unit = node.child.foreach {
+    case holding @ (_: Aggregate | _: Deduplicate | _: DeduplicateWithinWatermark) => refuseAbove(node, holding)
+    case join: Join if join.children.forall(_.isStreaming) => refuseAbove(node, join)
+    case _ => ()
+  }
+
+  private def refuseAbove(node: EventTimeWatermark, holding: LogicalPlan): Nothing =
+    throw new TidemarkException(TidemarkError.NotedSourceUnknown(
+      node.eventTime.name,
+      s"it has an operator with state, ${holding.nodeName}, which emits rows after their marks have been passed"))
 
   private def requireOneInput(asked: Seq[(EventTimeOptions, EventTimeWatermark)]): Unit =
     asked.flatMap { case (options, node) => options.key.map(_ -> node) }.groupMap(_._1)(_._2).foreach {

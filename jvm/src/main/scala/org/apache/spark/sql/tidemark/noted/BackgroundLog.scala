@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark.noted
 
+import java.io.FileNotFoundException
 import java.util.concurrent.{CompletableFuture, ExecutionException}
 
 import io.tidemark.core.noted.Place
@@ -18,11 +19,13 @@ private[tidemark] final class BackgroundLog(location: String, conf: => Configura
     extends Logging {
   import BackgroundLog._
 
-  private lazy val reader = new MarkLogReader(new MarkFolder(new Path(location), conf))
+  private lazy val folder = new MarkFolder(new Path(location), conf)
+  private lazy val reader = new MarkLogReader(folder)
   private var reading = Option.empty[CompletableFuture[MarkLogContents]]
   private var last = Option.empty[MarkLogContents]
   private var begunMillis = Long.MinValue / 2
   private var isFailing = false
+  @volatile private var isMissing = false
 
   /** Begins to read the log as it is now.
     * @param passed the last mark of each writer that has been passed; those before it are not needed
@@ -32,8 +35,17 @@ private[tidemark] final class BackgroundLog(location: String, conf: => Configura
     begunMillis = nowMillis
     val before = reading.getOrElse(CompletableFuture.completedFuture(()))
     // A reading that has failed does not stop the next one.
-    reading =
-      Some(before.handle[Unit]((_, _) => ()).thenApplyAsync((_: Unit) => reader.read(passed, isWanted), threads))
+    reading = Some(before.handle[Unit]((_, _) => ()).thenApplyAsync((_: Unit) => readNow(passed), threads))
+  }
+
+  private def readNow(passed: Map[String, Place]): MarkLogContents = {
+    if (!folder.exists) {
+      // A log that was there is not empty now: a file system may be away.
+      if (passed.nonEmpty) throw new FileNotFoundException(s"$location is not there any more")
+      if (!isMissing) logWarning(s"There is no mark log in $location yet. The watermark waits for the first mark.")
+      isMissing = true
+    }
+    reader.read(passed, isWanted)
   }
 
   /** The same, unless the log is being read, or was a moment ago. */

@@ -51,6 +51,15 @@ private[tidemark] final class NotedInputs(
       } yield one.name -> Observation.OfOrigin.noted(writers, one.rules.delayMillis, latestMillis = None)
     }.toMap
 
+  /** Whether writers that send nothing but signs of life would soon count as silent, if no batch took their marks in. */
+  def keepsActive(
+      news: Map[OriginName, Observation.OfOrigin],
+      entry: WatermarkEntry,
+      startMillis: Long): Boolean = inputs.exists { one =>
+    news.get(one.name).flatMap(_.marks).exists(_.heard.nonEmpty) &&
+    one.rules.idleAfterMillis.exists(after => startMillis - entry.endMillis >= after / 2)
+  }
+
   private def glance(one: PlanOrigin, found: MarkLogContents, entry: WatermarkEntry, startMillis: Long): NotedWriters =
     glanced.get(one.name) match {
       case Some((of, writers)) if of eq found => writers
@@ -67,12 +76,14 @@ private[tidemark] final class NotedInputs(
       startMillis: Long): NotedWriters = {
     def latest(millis: Long) = one.rules.maxAheadMillis.map(latestOf(millis, _))
     try
-      NotedWriters(
-        found.fold(NotedWriters.noHistories)(_.histories),
-        before(one, entry),
-        position(one).getOrElse(ReadPosition.Nothing),
-        latest(startMillis),
-        latest(entry.timestampMillis))
+      found.fold(NotedWriters.unchanged(before(one, entry))) { found =>
+        NotedWriters(
+          found.histories,
+          before(one, entry),
+          position(one).getOrElse(ReadPosition.Nothing),
+          latest(startMillis),
+          latest(entry.timestampMillis))
+      }
     catch {
       case e: PositionMismatch =>
         throw new TidemarkException(TidemarkError.MarkPositionMismatch(e.writer, e.position, e.other), e)

@@ -78,7 +78,8 @@ private[tidemark] final class QueryWatermarks(
     val decision = entry.decide(start, rules)
     val silentBefore = planned.orElse(ended).fold(Map.empty[OriginName, Long])(_.silentUntil)
     val silentUntil = entry.foundUntil(resumed.listened(batch, start), silentBefore)
-    if (!isAsked) noted.batchBegins(entry, start.millis)
+    // Without a stateful operator, each trigger brings the plan of the last batch.
+    if (!isAsked && !planned.exists(_.plan.exists(_ eq plan))) noted.batchBegins(entry, start.millis)
     val news = if (isAsked) noted.news(entry, start.millis) else Map.empty[OriginName, Observation.OfOrigin]
     planned.filter(_.isFor(plan, decision, news)) match {
       case Some(same) => same.copy(start = start, silentUntil = silentUntil)
@@ -98,13 +99,14 @@ private[tidemark] final class QueryWatermarks(
           readings(translated),
           silentUntil,
           news,
-          isAsked && Observation.letsGoOn(
-            translated.shape,
-            entry,
-            start,
-            rules,
-            eviction,
-            Observation.nothing.copy(heard = news)))
+          isAsked &&
+            (noted.keepsActive(news, entry, start.millis) || Observation.letsGoOn(
+              translated.shape,
+              entry,
+              start,
+              rules,
+              eviction,
+              Observation.nothing.copy(heard = news))))
     }
   }
 

@@ -2,58 +2,87 @@ package org.apache.spark.sql.tidemark.query
 
 import java.io.FileNotFoundException
 
+import io.tidemark.core.noted.ReadPosition
+
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.runtime.FileStreamSource
-import org.apache.spark.sql.execution.streaming.sinks.{FileStreamSink, FileStreamSinkLog}
+import org.apache.spark.sql.execution.streaming.sinks.{FileStreamSink, FileStreamSinkLog, SinkFileStatus}
 
-/** Which files a source of files has read, by the names and the batches that marks have. Names are compared, and no file is
-  * opened.
+/** Which files a source of files has read, by the names and the batches that marks have. Names are compared; no file is
+  * opened, and nothing is written.
   */
 private[tidemark] final class ReadFiles(source: FileStreamSource, session: SparkSession) {
+  import ReadFiles._
+
   private val base = SparkInternals.basePath(source)
+  private val sinkFolder = new Path(base, FileStreamSink.metadataDir)
   private lazy val fs = base.getFileSystem(session.sessionState.newHadoopConf())
-  private lazy val sinkLog =
-    new FileStreamSinkLog(FileStreamSinkLog.VERSION, session, new Path(base, FileStreamSink.metadataDir).toString)
+  // It creates its folder, so it must only be made for one that is there.
+  private lazy val sinkLog = new FileStreamSinkLog(FileStreamSinkLog.VERSION, session, sinkFolder.toString)
 
   // All batches of the sink up to this one have been read.
   private var lastRead = -1L
+
+  val position: Position = new Position(base, hasRead, hasReadSinkBatch)
 
   /** Whether a file has been read, or will not be because it is too old. A file that is not there has not: the name may be
     * wrong, and then nothing says which rows are meant.
     * @param name relative to the path that the source reads
     */
-  def hasRead(name: String): Boolean = {
+  private def hasRead(name: String): Boolean = {
     val uri = base.toUri
     def path(authority: String) = new Path(uri.getScheme, authority, s"${uri.getPath}/$name")
     // A listing of local files has paths that begin with `file:///`, which Spark takes for others than `file:/`.
     def paths = Seq(path(uri.getAuthority)) ++ Option.when(uri.getAuthority == null)(path(""))
-    !name.split('/').contains("..") && paths.exists(hasRead)
+    def modified = try Some(fs.getFileStatus(paths.head).getModificationTime)
+    catch { case _: FileNotFoundException => None }
+    // A file that the source knows is never new. Of any other, its age decides whether the source still reads it.
+    !name.split('/').contains("..") &&
+    (paths.exists(!isNew(_, Long.MaxValue)) || modified.exists(time => paths.exists(!isNew(_, time))))
   }
 
+  private def isNew(file: Path, modifiedMillis: Long): Boolean =
+    source.seenFiles.isNewFile(SparkPath.fromPath(file), modifiedMillis)
+
   /** Whether all files have been read that a file sink has written up to one of its batches. */
-  def hasReadSinkBatch(batch: Long): Boolean = {
-    while (lastRead < batch && filesOf(lastRead + 1).exists(_.forall(hasRead))) lastRead += 1
+  private def hasReadSinkBatch(batch: Long): Boolean = {
+    if (lastRead < batch && fs.exists(sinkFolder)) readOn(batch)
     lastRead >= batch
   }
 
-  /** The files of a batch; `None` while the sink has not written it. */
-  private def filesOf(batch: Long): Option[Seq[Path]] = {
-    val files = sinkLog.get(batch).map(_.toSeq).orElse {
-      // The log of an old batch is part of a later one. That one may have more files, so the answer may come later.
-      Option.when(sinkLog.getLatestBatchId().exists(_ > batch))(sinkLog.allFiles().toSeq)
+  private def readOn(batch: Long): Unit = {
+    // The sink deletes the files of old batches. The next one that is there has what they had.
+    val there = fs.listStatus(sinkFolder).toSeq.flatMap(_.getPath.getName.stripSuffix(".compact").toLongOption).sorted
+    val next = there.iterator.filter(_ > lastRead)
+    while (lastRead < batch && next.hasNext) {
+      val one = next.next()
+      if (sinkLog.get(one).exists(_.forall(isRead))) lastRead = one else return
     }
-    files.map(_.filter(_.action == FileStreamSinkLog.ADD_ACTION).map(file => SparkPath.fromUrlString(file.path).toPath))
   }
 
-  private def hasRead(file: Path): Boolean = {
-    val path = SparkPath.fromPath(file)
-    def isNew(modified: Long) = source.seenFiles.isNewFile(path, modified)
-    // A file that the source knows is never new. Of any other, its age decides whether the source still reads it.
-    !isNew(Long.MaxValue) ||
-    (try !isNew(fs.getFileStatus(file).getModificationTime)
-    catch { case _: FileNotFoundException => false })
+  private def isRead(file: SinkFileStatus): Boolean = {
+    val path = SparkPath.fromUrlString(file.path)
+    file.action != FileStreamSinkLog.ADD_ACTION || !source.seenFiles.isNewFile(path, Long.MaxValue) ||
+    !source.seenFiles.isNewFile(path, file.modificationTime)
+  }
+}
+
+private[tidemark] object ReadFiles {
+
+  /** @param base the path that the source reads */
+  final class Position(val base: Path, hasRead: String => Boolean, hasReadSinkBatch: Long => Boolean)
+      extends ReadPosition.Files(hasRead, hasReadSinkBatch) {
+
+    /** What two copies of the source have both read. */
+    def and(other: Position): Position = new Position(
+      base,
+      name => hasRead(name) && other.hasReadFile(name),
+      batch => hasReadSinkBatch(batch) && other.hasReadBatch(batch))
+
+    private def hasReadFile(name: String): Boolean = hasRead(name)
+    private def hasReadBatch(batch: Long): Boolean = hasReadSinkBatch(batch)
   }
 }

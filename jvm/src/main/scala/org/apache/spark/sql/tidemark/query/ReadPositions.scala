@@ -26,15 +26,18 @@ private[tidemark] final class ReadPositions(execution: MicroBatchExecution) {
     val read = streams.map(stream => stream -> ends.get(stream))
     if (streams.forall(isKafka)) kafka(read.map(_._2))
     else
-      read.distinct match {
-        case Seq((source: FileStreamSource, end)) =>
-          val readFiles = files.getOrElseUpdate(source, new ReadFiles(source, session))
-          end.map(_ => new ReadPosition.Files(readFiles.hasRead, readFiles.hasReadSinkBatch))
-        case Seq((_, Some(end))) => Some(ofOne(end))
-        case Seq((_, None)) => None
-        case several =>
-          throw new IllegalArgumentException(s"it reads ${several.size} sources that are not all of Kafka")
+      read.map { case (source, end) => end.map(ofOne(source, _)) }.reduce[Option[ReadPosition]] { (one, other) =>
+        for (a <- one; b <- other) yield leastOf(a, b)
       }
+  }
+
+  /** What two copies of a source have both read. */
+  private def leastOf(one: ReadPosition, other: ReadPosition): ReadPosition = (one, other) match {
+    case (ReadPosition.Number(a), ReadPosition.Number(b)) => ReadPosition.Number(math.min(a, b))
+    case (ReadPosition.Version(a, at), ReadPosition.Version(b, upTo)) if a == b =>
+      ReadPosition.Version(a, for (x <- at; y <- upTo) yield math.min(x, y))
+    case (a: ReadFiles.Position, b: ReadFiles.Position) if a.base == b.base => a.and(b)
+    case _ => throw new IllegalArgumentException("it reads several sources that are not all of Kafka")
   }
 
   /** A topic that two sources read has been read as far as the source that is behind. */
@@ -46,7 +49,12 @@ private[tidemark] final class ReadPositions(execution: MicroBatchExecution) {
       })
     }
 
-  private def ofOne(end: Offset): ReadPosition = {
+  private def ofOne(source: SparkDataStream, end: Offset): ReadPosition = source match {
+    case one: FileStreamSource => files.getOrElseUpdate(one, new ReadFiles(one, session)).position
+    case _ => ofOffset(end)
+  }
+
+  private def ofOffset(end: Offset): ReadPosition = {
     val at = mapper.readTree(end.json)
     if (at.isIntegralNumber) ReadPosition.Number(at.asLong)
     else if (at.hasNonNull("reservoirId") && at.hasNonNull("reservoirVersion")) {

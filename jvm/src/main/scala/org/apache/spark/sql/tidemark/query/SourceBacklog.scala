@@ -41,9 +41,15 @@ private[tidemark] final class SourceBacklog(
   private val lastFull = mutable.Map.empty[SparkDataStream, Long]
 
   private lazy val below: Map[OriginName, Below] = {
-    val nodes = execution.logicalPlan.collect { case node: EventTimeWatermark => node.nodeId -> node }.toMap
+    val nodes = execution.logicalPlan.collect { case node: EventTimeWatermark => node }.groupBy(_.nodeId)
     origins.all.flatMap(one =>
-      nodes.get(one.nodeId).map(node => one.name -> Below(streams(node), partitions(node, one)))).toMap
+      nodes.get(one.nodeId).map(copies => one.name -> below(copies, one))).toMap
+  }
+
+  /** An input that is used twice, as in a self-join, has a copy of each source for each use. */
+  private def below(copies: Seq[EventTimeWatermark], one: PlanOrigin): Below = {
+    val node = copies.last
+    Below(streams(node), partitions(node, one), copies.flatMap(streams).distinct, copies.exists(hasPattern))
   }
 
   /** The number of the batch that is being planned or run. */
@@ -87,7 +93,11 @@ private[tidemark] final class SourceBacklog(
     * @throws TidemarkException if marks cannot be compared with its sources
     */
   def position(one: PlanOrigin): Option[ReadPosition] =
-    try below.get(one.name).flatMap(at => positions.of(at.streams))
+    try below.get(one.name).flatMap { at =>
+        if (at.hasPattern)
+          throw new IllegalArgumentException("it reads topics that match a pattern, and new ones may come")
+        positions.of(at.copies)
+      }
     catch {
       case e: IllegalArgumentException =>
         throw new TidemarkException(TidemarkError.NotedSourceUnknown(one.column, e.getMessage), e)
@@ -180,8 +190,21 @@ private[tidemark] object SourceBacklog {
 
   private val mapper = new ObjectMapper
 
-  /** @param partitions how names are formed if Kafka's partitions are the splits */
-  private final case class Below(streams: Seq[SparkDataStream], partitions: Option[KafkaPartitions])
+  /** @param partitions how names are formed if Kafka's partitions are the splits
+    * @param copies the sources of all uses of the input
+    * @param hasPattern whether topics that are not known yet may be read later
+    */
+  private final case class Below(
+      streams: Seq[SparkDataStream],
+      partitions: Option[KafkaPartitions],
+      copies: Seq[SparkDataStream],
+      hasPattern: Boolean)
+
+  private def hasPattern(plan: LogicalPlan): Boolean = plan.exists {
+    case relation: StreamingDataSourceV2ScanRelation =>
+      isKafka(relation.stream) && relation.relation.options.containsKey("subscribePattern")
+    case _ => false
+  }
 
   private final case class KafkaPartitions(topicFirst: Boolean) {
     def name(at: Partition): Array[Byte] = {
