@@ -10,6 +10,7 @@ import org.apache.commons.io.FileUtils
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
 
 /** Writers that were left out and come back, and logs that are away for a while. */
 class NotedWritersReturnSuite extends ManualClockTest {
@@ -84,6 +85,77 @@ class NotedWritersReturnSuite extends ManualClockTest {
         move(1000),
         originsAre("time" -> Some(millis("10:10"))),
         CheckAnswer("a", "b", "c"))
+    }
+  }
+
+  test("the time that a batch takes is no silence of a writer whose next mark came after the log was read") {
+    withLog { (log, stream, df) =>
+      val slow = udf { (id: String) =>
+        SilentSplitsSuite.within.getAndSet(() => ())()
+        id
+      }
+      run(df.filter(slow.asNondeterministic()($"id") =!= "").select("id"))(
+        mark {
+          log.note("eu", millis("10:00"), number(0))
+          log.note("us", millis("10:00"), number(0))
+        },
+        AddData(stream, ("a", at("10:01"))),
+        move(1000),
+        mark {
+          log.note("eu", millis("10:30"), number(1))
+          SilentSplitsSuite.within.set(() => moveWithin(120000))
+        },
+        AddData(stream, ("b", at("10:31"))),
+        move(1000),
+        AddData(stream, ("c", at("10:31"))),
+        move(1000),
+        originsAre("time" -> Some(millis("10:00"))),
+        CheckAnswer("a", "b", "c"))
+    }
+  }
+
+  test("a restart with other expected writers, and no others, forgets the rest and keeps the watermark") {
+    withTempDir { checkpoint =>
+      withLog { (log, stream, df) =>
+        val noted = Noted(Some(log.location), expected = Seq("eu"), onlyExpected = true)
+        val only = withWatermark(
+          stream.toDF().toDF("id", "time"),
+          "time",
+          "0 seconds",
+          WatermarkOptions(maxAhead = Some("none"), noted = Some(noted))).dropDuplicates("id", "time")
+        val start = StartStream(checkpointLocation = checkpoint.getPath)
+        run(df.select("id"))(
+          start,
+          mark {
+            log.note("eu", millis("10:10"), number(0))
+            log.note("old", millis("10:00"), number(0))
+          },
+          AddData(stream, ("a", at("10:11"))),
+          move(1000),
+          originsAre("time" -> Some(millis("10:00"))),
+          StopStream)
+        run(only.select("id"))(
+          start,
+          AddData(stream, ("b", at("10:12"))),
+          move(1000),
+          originsAre("time" -> Some(millis("10:10"))))
+      }
+    }
+  }
+
+  test("a self-join by marks goes by what both of its copies have read") {
+    withLog { (log, stream, df) =>
+      val left = df.select($"id", $"time")
+      val right = df.select($"id".as("same"), $"time".as("then"))
+      run(left.join(right, expr("id = same AND time = then")).select("id"))(
+        mark(log.note("eu", millis("10:00"), number(1))),
+        AddData(stream, ("a", at("10:01"))),
+        move(1000),
+        originsAre("time" -> None),
+        AddData(stream, ("b", at("10:02"))),
+        move(1000),
+        originsAre("time" -> Some(millis("10:00"))),
+        CheckAnswer("a", "b"))
     }
   }
 }
