@@ -37,6 +37,21 @@ private[tidemark] object MarkFileName {
 
   final case class Range(first: Long, last: Long)
 
+  /** One of the two live files of a life. */
+  def live(writer: String, epoch: Long, slot: Int): MarkFileName =
+    MarkFileName(s"${encode(writer)}.$epoch.$slot.marks", writer, epoch, None)
+
+  def sealedFile(writer: String, epoch: Long, first: Long, last: Long): MarkFileName =
+    MarkFileName(s"${encode(writer)}.$epoch.$first-$last.marks", writer, epoch, Some(Range(first, last)))
+
+  /** Whether a name is that of a temporary file of an earlier life: each life has names of its own. */
+  def isLeftover(text: String, writer: String, epoch: Long): Boolean = text match {
+    case Temporary(name, by) => parse(name).exists(_.writer == writer) && by.toLongOption.exists(_ < epoch)
+    case _ => false
+  }
+
+  private val Temporary = raw"\.(.+)\.([0-9]{1,19})\.tmp".r
+
   private val Name = {
     val number = "(0|[1-9][0-9]{0,18})"
     raw"((?:[A-Za-z0-9_-]|%[0-9A-F]{2})+)\.$number\.(?:[01]|$number-$number)\.marks".r

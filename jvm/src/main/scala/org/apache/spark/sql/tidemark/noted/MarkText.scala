@@ -9,6 +9,7 @@ import io.tidemark.core.noted.{Mark, Place, Position}
 import com.fasterxml.jackson.core.{JsonFactory, JsonFactoryBuilder, JsonProcessingException, StreamReadConstraints}
 import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.json.JsonMapper
+import com.fasterxml.jackson.databind.node.JsonNodeFactory
 
 /** One mark as a line: `crc SP json LF`. `crc` is the CRC-32 (IEEE, as in zlib) of the JSON's bytes, as 8 lower-case hex
   * digits. The page docs/noted-time/writers.md describes the fields.
@@ -46,6 +47,21 @@ private[tidemark] object MarkText {
     val found = mark(fields(text(bytes, from + ChecksumBytes, until)))
     if (found.writer != file.writer || found.epoch != file.epoch) unusable("writer")
     found
+  }
+
+  /** The line of a mark, with its line feed. The order of fields is the same as that of the Python package. */
+  def line(mark: Mark): Array[Byte] = {
+    val json = JsonNodeFactory.instance.objectNode
+      .put("v", Version).put("w", mark.writer).put("e", mark.epoch).put("n", mark.number).put("k", mark.kind.name)
+    mark.timeMillis.foreach(json.put("t", _))
+    json.put("at", mark.writtenMillis)
+    mark.position.foreach(position => json.set[JsonNode]("p", mapper.readTree(PositionText.write(position))))
+    mark.mostMillis.foreach(json.put("m", _))
+    mark.after.foreach(place => json.putArray("after").add(place.epoch).add(place.number))
+    val bytes = mapper.writeValueAsBytes(json)
+    val crc = new CRC32
+    crc.update(bytes)
+    f"${crc.getValue}%08x ".getBytes(StandardCharsets.US_ASCII) ++ bytes :+ '\n'.toByte
   }
 
   private val ChecksumBytes = 9

@@ -1,0 +1,149 @@
+package org.apache.spark.sql.tidemark.noted
+
+import java.io.IOException
+
+import scala.util.control.NonFatal
+
+import io.tidemark.core.noted.{Mark, Place, WriterHistory}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.internal.Logging
+
+/** One life of a writer of marks. The order of its steps is that of `docs/noted-time/writers.md`, "What a writer does".
+  *
+  * The positions of its marks are absolute. So a mark that is lost in a damaged file is no more than a mark left out.
+  *
+  * @param last the last mark of earlier lives that counts
+  * @param timeMillis the largest time that the writer has noted
+  */
+private[noted] final class MarkLife private (
+    folder: MarkFolder,
+    store: MarkStore,
+    val writer: String,
+    val epoch: Long,
+    val last: Option[Place],
+    val timeMillis: Option[Long],
+    earlier: Seq[MarkLife.Leftover])
+    extends Logging {
+  import MarkLife._
+
+  // The marks since the last sealed file, each with its line.
+  private var lines = Vector.empty[(Long, Array[Byte])]
+  private var slot = 0
+  private var hasWritten = false
+
+  /** Whether a later life has begun, or the life's files were removed. */
+  def isFenced: Boolean = !store.has(live(slot)) || latestEpoch(store, writer) > epoch
+
+  /** Makes a mark durable. If that fails, the next call writes it as well. */
+  def add(mark: Mark): Unit = {
+    lines :+= mark.number -> MarkText.line(mark)
+    if (isFull) {
+      val (full, newest) = lines.splitAt(lines.size - 1)
+      seal(epoch, full)
+      lines = newest
+      removeOld(mark.writtenMillis - RetainedMillis)
+    }
+    if (!hasWritten) earlier.foreach(one => if (one.lines.nonEmpty) seal(one.epoch, one.lines))
+    val next = 1 - slot
+    store.write(live(next), epoch, lines.flatMap(_._2).toArray)
+    slot = next
+    if (!hasWritten) {
+      hasWritten = true
+      earlier.flatMap(_.files).foreach(store.delete)
+      store.names.filter(MarkFileName.isLeftover(_, writer, epoch)).foreach(store.delete)
+    }
+  }
+
+  // Without the newest mark, which stays in the live files.
+  private def isFull: Boolean =
+    lines.size > MostLive || lines.iterator.map(_._2.length).sum - lines.last._2.length > MostLiveBytes
+
+  private def seal(epoch: Long, marks: Vector[(Long, Array[Byte])]): Unit = store.write(
+    MarkFileName.sealedFile(writer, epoch, marks.head._1, marks.last._1).text,
+    this.epoch,
+    marks.flatMap(_._2).toArray)
+
+  /** A sealed file never changes, so its marks are no newer than itself. The newest one stays whatever its age. */
+  private def removeOld(beforeMillis: Long): Unit =
+    try {
+      val mine = folder.list().filter(file => file.name.writer == writer && !file.name.isLive).sortBy(_.name.first)
+      mine.dropRight(1).takeWhile(_.modifiedMillis < beforeMillis).foreach(file => store.delete(file.name.text))
+    } catch {
+      case NonFatal(e) => logWarning(s"Writer '$writer' could not remove old marks.", e)
+    }
+
+  private def live(slot: Int): String = MarkFileName.live(writer, epoch, slot).text
+}
+
+private[noted] object MarkLife {
+
+  private val MostLive = 256
+  private val MostLiveBytes = 1 << 18
+  private val RetainedMillis = 7L * 24 * 60 * 60 * 1000
+
+  /** The live files of an earlier life, and those of their marks that no sealed file has. */
+  private final case class Leftover(epoch: Long, files: Seq[String], lines: Vector[(Long, Array[Byte])])
+
+  /** Claims an epoch that is larger than all before and no smaller than the clock.
+    * @throws java.io.IOException if the folder cannot be read or written
+    */
+  def begin(location: Path, conf: Configuration, writer: String, nowMillis: Long): MarkLife = {
+    val store = MarkStore(location, conf)
+    val folder = new MarkFolder(location, conf)
+    store.make()
+    @scala.annotation.tailrec
+    def claimed(epoch: Long): MarkLife = {
+      if (epoch == Long.MaxValue) throw new IOException(s"a file of writer '$writer' has the largest epoch")
+      val claim = MarkFileName.live(writer, epoch, 0).text
+      // On some file systems a name may be taken and not be listed yet.
+      if (!store.claim(claim)) claimed(epoch + 1)
+      else {
+        // Read after the claim: a life that begins now either sees this one or is seen.
+        val life = read(folder, store, writer, epoch)
+        val latest = latestEpoch(store, writer)
+        if (latest == epoch) life
+        else {
+          store.delete(claim)
+          claimed(latest + 1)
+        }
+      }
+    }
+    claimed(math.max(nowMillis, latestEpoch(store, writer) + 1))
+  }
+
+  private def read(folder: MarkFolder, store: MarkStore, writer: String, epoch: Long): MarkLife = {
+    val files = folder.list().filter(file => file.name.writer == writer && file.name.epoch < epoch)
+    val marks = files.map { file =>
+      val found = Vector.newBuilder[Mark]
+      folder.read(file.name) {
+        case (_, Right(mark)) => found += mark
+        case _ =>
+      }
+      file.name -> found.result()
+    }
+    val (live, older) = marks.partition(_._1.isLive)
+    val promised = older.flatMap(_._1.range.map(_.last)).zip(older.map(_._1.epoch)).map { case (n, e) => Place(e, n) }
+    val leftovers = live.groupBy(_._1.epoch).map { case (life, files) =>
+      val lastSealed = promised.filter(_.epoch == life).map(_.number).maxOption
+      val left =
+        files.flatMap(_._2).filter(mark => lastSealed.forall(mark.number > _)).distinctBy(_.number).sortBy(_.number)
+      Leftover(life, files.map(_._1.text), left.map(mark => mark.number -> MarkText.line(mark)).toVector)
+    }
+    val counted = Some(marks.flatMap(_._2)).filter(_.nonEmpty).fold(IndexedSeq.empty[Mark])(all =>
+      WriterHistory(writer, all, Nil).marks)
+    new MarkLife(
+      folder,
+      store,
+      writer,
+      epoch,
+      (counted.lastOption.map(_.place) ++ promised).maxOption,
+      counted.flatMap(_.timeMillis).maxOption,
+      leftovers.toSeq.sortBy(_.epoch))
+  }
+
+  private def latestEpoch(store: MarkStore, writer: String): Long =
+    store.names.flatMap(MarkFileName.parse).filter(_.writer == writer).map(_.epoch).maxOption.getOrElse(-1L)
+}
