@@ -38,6 +38,7 @@ from tidemark._marks.position import (
 from tidemark._marks.window import TimeWindow
 from tidemark._marks.writer import MarkWriter
 from tidemark._marks_table import marks
+from tidemark._note_time import note_time
 from tidemark._noted import Noted
 from tidemark._offsets import SourceOffsets, offsets_at
 from tidemark._reading import current_watermark, is_late
@@ -84,6 +85,7 @@ __all__ = [
     "late_rows",
     "log",
     "marks",
+    "note_time",
     "offsets_at",
     "read_between",
     "report",

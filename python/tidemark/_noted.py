@@ -58,8 +58,8 @@ def as_noted(noted: object) -> Noted | None:
     return noted if isinstance(noted, Noted) else Noted(noted)  # type: ignore[arg-type]
 
 
-def location(log: object) -> str | Literal[True]:
-    """Where a log is, as the engine reads it.
+def location(log: object, option: str = "noted") -> str | Literal[True]:
+    """Where a log is, as the engine takes it.
 
     Raises:
         TidemarkError: `INVALID_OPTION`.
@@ -73,7 +73,7 @@ def location(log: object) -> str | Literal[True]:
         path = os.fspath(text)
         if isinstance(path, str) and path.strip():
             return path
-    raise _invalid("noted", log, "the location of a mark log, a tidemark.Marks, or True")
+    raise invalid(option, log, "the location of a mark log, a tidemark.Marks, or True")
 
 
 def _names(expected: object) -> tuple[str, ...]:
@@ -81,10 +81,11 @@ def _names(expected: object) -> tuple[str, ...]:
         names = tuple(expected)
         if all(isinstance(name, str) and name for name in names):
             return names
-    raise _invalid("expected", expected, "a list of writers' names")
+    raise invalid("expected", expected, "a list of writers' names")
 
 
-def _invalid(name: str, value: object, allowed: str) -> TidemarkError:
+def invalid(name: str, value: object, allowed: str) -> TidemarkError:
+    """The error for an option that is not what it must be."""
     return TidemarkError(
         "INVALID_OPTION",
         f"{name} is {value!r}, but it must be {allowed}",

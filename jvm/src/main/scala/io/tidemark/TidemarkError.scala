@@ -119,6 +119,39 @@ object TidemarkError {
         s"dropDuplicatesWithinWatermark remembers a row for the delay of the watermark on column '$column', which is 0.",
         "giving the watermark a delay, which also holds it back, or by using dropDuplicates with the event time")
 
+  final case class InvalidNoteTime(reason: String) extends TidemarkError(
+        "INVALID_NOTE_TIME",
+        s"tidemark_note_time $reason.",
+        "calling it as tidemark.note_time does: as a whole column, with an event-time column and its options as a JSON literal")
+
+  final case class NoteTimeNotEventTime(column: String, columns: Seq[String]) extends TidemarkError(
+        "NOTE_TIME_NOT_EVENT_TIME",
+        s"The query cannot note the time of column '$column', which is not event time. " +
+          (if (columns.isEmpty) "None of the columns here is." else s"Event time here: ${quoted(columns)}."),
+        "naming the column that withWatermark declares, or the window that was computed from it. The start of a window " +
+          "is earlier than its time: note the window with less='1 hour', if that is its length")
+
+  final case class NoteTimeDropped(column: String, operator: String) extends TidemarkError(
+        "NOTE_TIME_DROPPED",
+        s"The query notes the time of column '$column' below $operator, whose rows may be later or from elsewhere.",
+        "calling note_time on the result, as the last step before writeStream")
+
+  final case class NoteTimeCompleteMode(column: String) extends TidemarkError(
+        "NOTE_TIME_COMPLETE_MODE",
+        s"The query cannot note the time of column '$column': in complete mode, old rows come out again.",
+        "using the output mode append or update")
+
+  final case class NoteTimeSinkUnknown(column: String, sink: String) extends TidemarkError(
+        "NOTE_TIME_SINK_UNKNOWN",
+        s"The query cannot note the time of column '$column', because the sink $sink does not tell where its rows are.",
+        "giving position=, such as 'kafka:orders', 'delta:/lake/orders' or 'files:/lake/orders', or by writing to files, " +
+          "Delta, or a Kafka topic that is set as an option; and giving the location of the mark log")
+
+  final case class MarkNotWritten(writer: String, location: String, reason: String) extends TidemarkError(
+        "MARK_NOT_WRITTEN",
+        s"The query could not note its time as writer '$writer' in the mark log $location: $reason.",
+        "making the location writable, or by leaving out on_failure='fail', so that the query goes on and notes later")
+
   final case class InvalidSetting(setting: String, value: String, allowed: Seq[String]) extends TidemarkError(
         "INVALID_SETTING",
         s"The setting $setting is '$value', but it must be ${oneOf(allowed)}.",

@@ -8,10 +8,13 @@ import org.apache.spark.sql.tidemark.functions.{
   EventTimeFunction,
   IsLate,
   KeepMarksOfOtherColumns,
+  NoteTimeFunction,
   RemoveWatermarkOptions,
   ResolveEventTimes,
+  ResolveNoteTimes,
   ResolveWatermarkExpressions
 }
+import org.apache.spark.sql.tidemark.optimizer.RemoveNoteTimes
 import org.apache.spark.sql.tidemark.query.ApplyWatermarks
 import org.apache.spark.sql.tidemark.report.{
   ListenForQueries,
@@ -33,6 +36,7 @@ import org.apache.spark.sql.tidemark.session.Compatibility
   *                                       current_watermark and is_late find their column
   *                                       a second withWatermark keeps the marks of the other columns
   *                                       a watermark's options stay in its plan, and are written nowhere
+  *                                       tidemark_note_time becomes a node, which the optimizer removes
   *   a query is started  check           the takeover listener is added to this session's query manager
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
   *   each batch          optimizer       operator inputs inserted (a rule of the query's own session)
@@ -48,6 +52,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectFunction(ReportFunction.description)
     extensions.injectFunction(SettingsFunction.description)
     extensions.injectFunction(EventTimeFunction.description)
+    extensions.injectFunction(NoteTimeFunction.description)
     extensions.injectFunction(CurrentWatermark.description)
     extensions.injectFunction(IsLate.description)
     extensions.injectTableFunction(LogTable.description)
@@ -57,8 +62,10 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(_ => ResolveWatermarkExpressions)
     extensions.injectResolutionRule(new KeepMarksOfOtherColumns(_))
     extensions.injectResolutionRule(_ => RemoveWatermarkOptions)
+    extensions.injectResolutionRule(_ => ResolveNoteTimes)
     extensions.injectCheckRule(_ => CheckEventTimePlacement)
     extensions.injectCheckRule(ListenForQueries(_))
+    extensions.injectOptimizerRule(_ => RemoveNoteTimes)
     extensions.injectPlannerStrategy(_ => OperatorInputStrategy)
     extensions.injectPlannerStrategy(_ => SplitByStrategy)
     PlanWatermarks.inject(extensions)

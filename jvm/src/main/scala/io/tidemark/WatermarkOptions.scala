@@ -62,3 +62,26 @@ final case class Idle(
 object Idle {
   def apply(after: String): Idle = new Idle(Some(after))
 }
+
+/** How a query notes the time of its output.
+  *
+  * @param to the folder of the mark log. By default it is `_tidemark` in the path that is written
+  * @param writer the name of the query among the writers of the log. By default it is the query's id. A new checkpoint with
+  *   the same name takes the place of the old one
+  * @param less how much earlier than the watermark the noted time is: the length of a window, if readers go by its start
+  * @param position where the rows go, for `foreachBatch` and other sinks that do not tell: `kafka:topic,topic` or
+  *   `delta:/path`
+  * @param positionOptions options for asking for that position, such as `kafka.bootstrap.servers`
+  * @param failsQuery whether a mark that cannot be written fails the query. By default the query goes on, and readers wait
+  */
+final case class NoteTimeOptions(
+    to: Option[String] = None,
+    writer: Option[String] = None,
+    less: Option[String] = None,
+    position: Option[String] = None,
+    positionOptions: Map[String, String] = Map.empty,
+    failsQuery: Boolean = false)
+
+object NoteTimeOptions {
+  def apply(to: String): NoteTimeOptions = new NoteTimeOptions(Some(to))
+}

@@ -57,6 +57,29 @@ object functions {
     */
   def isLate(column: Column): Column = call_function("is_late", column)
 
+  /** Notes how far the output of a streaming query is: the watermark of a column, as marks in a log that other queries go by.
+    *
+    * {{{
+    * noteTime(hourly, "window").writeStream.format("parquet").start("/lake/hourly")
+    * }}}
+    *
+    * @param column the exact name of a top-level column: event time, or a window of it
+    * @throws TidemarkException `NOTE_TIME_NOT_EVENT_TIME`, `INVALID_NOTE_TIME`. When the query is planned:
+    *   `NOTE_TIME_DROPPED`, `NOTE_TIME_COMPLETE_MODE`, `NOTE_TIME_SINK_UNKNOWN`
+    */
+  def noteTime(df: DataFrame, column: String, options: NoteTimeOptions = NoteTimeOptions()): DataFrame = {
+    val all = new Fields[String, Any]
+    def put(name: String, value: Option[Any]): Unit = value.foreach(all.put(name, _))
+    put("to", Some(options.to.getOrElse(true)))
+    put("writer", options.writer)
+    put("lessMs", options.less.map(millis("less", _)))
+    put("position", options.position)
+    put("options", Option.when(options.positionOptions.nonEmpty)(options.positionOptions.asJava))
+    put("failure", Option.when(options.failsQuery)("fail"))
+    val time = col("`" + column.replace("`", "``") + "`")
+    df.withColumn(column, call_function("tidemark_note_time", time, lit(mapper.writeValueAsString(all))))
+  }
+
   private def fields(options: WatermarkOptions): Fields[String, Any] = {
     val all = new Fields[String, Any]
     def put(name: String, value: Option[Any]): Unit = value.foreach(all.put(name, _))

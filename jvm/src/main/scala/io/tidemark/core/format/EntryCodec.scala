@@ -29,6 +29,8 @@ object EntryCodec {
     val Sides = 7
     val Changes = 8
     val Writers = 9
+    // An older version may ignore it: it notes nothing.
+    val Outputs = SectionFormat.FirstOptionalTag
   }
 
   /** An entry as it was written, and the checksum of its file. */
@@ -106,7 +108,10 @@ object EntryCodec {
           originName(w, name)
           WritersCodec.write(w, state.writers)
         })
-    val all = sections ++ Option.when(changes.nonEmpty)(changed) ++ Option.when(noted.nonEmpty)(writers)
+    val outputs = Tag.Outputs ->
+      ((w: ByteWriter) => w.seq(entry.outputs.toSeq.sortBy(_._1)) { case (log, at) => w.text(log); watermark(w, at) })
+    val all = sections ++ Option.when(changes.nonEmpty)(changed) ++ Option.when(noted.nonEmpty)(writers) ++
+      Option.when(entry.outputs.nonEmpty)(outputs)
     SectionFormat.writeVersion(if (noted.isEmpty) SectionFormat.First else SectionFormat.Version, all)
   }
 
@@ -142,6 +147,7 @@ object EntryCodec {
             val name = readOriginName(body)
             readChanges(body, into.changed(name))
           }
+      case Tag.Outputs => body => entry = entry.copy(outputs = body.seq(body.text() -> readWatermark(body)).toMap)
       case Tag.Writers => body =>
           body.seq(readOriginName(body) -> WritersCodec.read(body)).foreach { case (name, writers) =>
             val state = entry.origins.getOrElse(name, throw new Damaged(s"it has writers of an unknown input '$name'"))

@@ -11,6 +11,7 @@ import io.tidemark.core.splits.Splits
   * @param decision what the batch itself worked with (the next batch judges its late rows by it)
   * @param floors what operators have reached
   * @param ledgers oldest carried values that are still in state
+  * @param outputs how far the query's output was, for each mark log that the query writes to
   */
 final case class WatermarkEntry(
     batch: Long,
@@ -19,7 +20,8 @@ final case class WatermarkEntry(
     decision: Decision,
     origins: Map[OriginName, OriginState],
     floors: Floors,
-    ledgers: Map[Input, CarriedMinima]) {
+    ledgers: Map[Input, CarriedMinima],
+    outputs: Map[String, Watermark] = Map.empty) {
 
   /** How many splits all origins have together. */
   def splits: Int = origins.valuesIterator.map(_.splits.size).sum

@@ -4,10 +4,12 @@ import io.tidemark.{TidemarkError, TidemarkException}
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** Refuses `tidemark_event_time` where it is not a whole column. */
+/** Refuses `tidemark_event_time` and `tidemark_note_time` where they are not a whole column. */
 object CheckEventTimePlacement extends (LogicalPlan => Unit) {
   override def apply(plan: LogicalPlan): Unit = plan.foreach { node =>
     if (node.expressions.exists(_.exists(_.isInstanceOf[EventTimeExpression])))
       throw new TidemarkException(TidemarkError.InvalidEventTime(s"is part of another expression in ${node.nodeName}"))
+    if (node.expressions.exists(_.exists(_.isInstanceOf[NoteTimeExpression])))
+      throw new TidemarkException(TidemarkError.InvalidNoteTime(s"is part of another expression in ${node.nodeName}"))
   }
 }

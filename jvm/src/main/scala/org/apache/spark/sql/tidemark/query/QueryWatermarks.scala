@@ -26,6 +26,7 @@ import org.apache.spark.sql.tidemark.session.QuerySettings
   *
   * @param label the query's name, for messages
   * @param noted the inputs whose clocks are noted by their writers
+  * @param outputs the marks that the query writes
   * @param first the memory that this run begins with
   * @param resumed how this run continues from the runs before it
   * @param waiting what a report says until the first batch is planned
@@ -36,6 +37,7 @@ private[tidemark] final class QueryWatermarks(
     settings: QuerySettings,
     log: EntryWriter,
     noted: NotedInputs,
+    val outputs: OutputMarks,
     first: WatermarkEntry,
     resumed: Resumed,
     waiting: Option[QueryView.Waiting])
@@ -66,10 +68,12 @@ private[tidemark] final class QueryWatermarks(
   def maxSplits: Int = settings.maxSplits
 
   /** Works out every operator's watermarks in `batch`. The answer comes from memory until something has changed. */
-  def propagate(batch: Long, plan: SparkPlan, start: => BatchStart): Unit =
+  def propagate(batch: Long, plan: SparkPlan, start: => BatchStart): Unit = {
+    outputs.look()
     if (batch == entry.batch) log.begin(batch + 1)
     else if (batch == entry.batch + 1) planned = Some(decide(plan, start))
     else if (batch >= 0) throw new IllegalStateException(s"batch $batch does not follow batch ${entry.batch}")
+  }
 
   private def decide(plan: SparkPlan, start: BatchStart): PlannedBatch = {
     val batch = entry.batch + 1
@@ -208,8 +212,10 @@ private[tidemark] final class QueryWatermarks(
     clockOnly.batchTook(math.max(0L, endMillis - batch.start.millis - downtime))
     // Without an idle time nothing is ever silent. Then it would only make each entry have all splits.
     val missed = if (hasIdleTimes) resumed.missedIn(id, entry.endMillis, endMillis) else 0L
-    entry = if (missed > 0) after.notListening(missed) else after
+    entry = (if (missed > 0) after.notListening(missed) else after)
+      .copy(outputs = outputs.watermarks(batch.eviction, after.standing))
     log.write(entry)
+    outputs.written(id, entry.outputs)
     ended = Some(batch.copy(plan = None))
     planned = None
     known = known.after(ofState, batch.eviction)

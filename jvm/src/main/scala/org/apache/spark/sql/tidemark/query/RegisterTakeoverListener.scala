@@ -3,12 +3,25 @@ package org.apache.spark.sql.tidemark.query
 import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
+import org.apache.spark.sql.tidemark.columns.PlanNotes
+import org.apache.spark.sql.tidemark.session.SessionConf
 
-/** Puts the listener into the query manager of every session that starts a query (each session has its own). */
+/** Puts the listener into the query manager of every session that starts a query (each session has its own), and refuses a
+  * query that cannot note its time before it starts.
+  */
 private[tidemark] final class RegisterTakeoverListener(session: SparkSession, render: RunningQueries.Render)
     extends (LogicalPlan => Unit) {
 
-  override def apply(plan: LogicalPlan): Unit = plan match {
+  override def apply(plan: LogicalPlan): Unit = {
+    plan match {
+      case query: WriteToStream if SessionConf.enabled(session.sessionState.conf) =>
+        PlanNotes.requireValid(query.inputQuery, query.outputMode)
+      case _ =>
+    }
+    listen(plan)
+  }
+
+  private def listen(plan: LogicalPlan): Unit = plan match {
     case _: WriteToStream | _: WriteToStreamStatement =>
       val queries = session.streams
       queries.synchronized {

@@ -11,7 +11,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.columns.{PlanOrigins, UnionChecks}
+import org.apache.spark.sql.tidemark.columns.{PlanNotes, PlanOrigins, UnionChecks}
 import org.apache.spark.sql.tidemark.optimizer.InsertOperatorInputs
 import org.apache.spark.sql.tidemark.session.{QuerySettings, SessionConf}
 
@@ -23,6 +23,8 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   private val label = Option(execution.name).fold(execution.id.toString)(name => s"$name [${execution.id}]")
 
   @volatile private var current = initial
+
+  private lazy val outputs = OutputMarks.of(execution, label)
 
   def id: UUID = execution.id
   def runId: UUID = execution.runId
@@ -61,7 +63,8 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     leftToSpark(execution) match {
       case Some(reason) =>
         logWarning(s"$label: watermarks are left to Spark because of $reason")
-        refuseOptions(start.origins.get, reason)
+        val notes = PlanNotes.of(execution.analyzedPlan).map(note => s"notes the time of column '${note.column}'")
+        refuseOptions(start.origins.get, notes, reason)
         LeftToSpark(reason)
       case None =>
         UnionChecks.requireSamePositions(execution.analyzedPlan)
@@ -80,8 +83,10 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     val sources = new SourceBacklog(execution, origins, start.isRunAgain)
     val noted =
       new NotedInputs(origins, SparkInternals.session(execution).sessionState.newHadoopConf(), sources.position)
+    outputs.resume(first.batch, first.outputs)
     val waiting = recalled.map(QueryView.Waiting(_))
-    val watermarks = new QueryWatermarks(label, origins, settings, start.entries, noted, first, resumed, waiting)
+    val watermarks =
+      new QueryWatermarks(label, origins, settings, start.entries, noted, outputs, first, resumed, waiting)
     val floor = SparkInternals.tracker(execution).currentWatermark
     SparkInternals.setTracker(execution, new QueryTracker(execution, watermarks, sources, start, floor))
     Running(watermarks, sources)
@@ -103,6 +108,20 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
         s"$label: the checkpoint has no watermark entry that matches batch ${first.id - 1} in Spark's log, so the query " +
           "continues from Spark's watermark")
     read
+  }
+
+  /** A batch may have been committed, or there is none to run; from any thread. */
+  def progressed(): Unit = current match {
+    case Running(watermarks, _) => watermarks.outputs.lookSoon()
+    // A run that finds no rows never plans a batch.
+    case Started(_, Some(recalled)) if recalled.entry.outputs.nonEmpty && leftToSpark(execution).isEmpty =>
+      OutputMarks.later(resumeOutputs(recalled.entry))
+    case _ =>
+  }
+
+  private def resumeOutputs(last: WatermarkEntry): Unit = synchronized {
+    outputs.resume(last.batch, last.outputs)
+    outputs.look()
   }
 
   /** What can be said of the query, from any thread; `None` if it failed before anything was known. */
@@ -170,8 +189,8 @@ private[tidemark] object Takeover {
     })
 
   /** A key, splits or an idle time cannot be had from Spark alone. */
-  private def refuseOptions(origins: PlanOrigins, reason: String): Unit =
-    origins.all.flatMap(_.asks).headOption.foreach { requested =>
+  private def refuseOptions(origins: PlanOrigins, notes: Seq[String], reason: String): Unit =
+    (origins.all.flatMap(_.asks) ++ notes).headOption.foreach { requested =>
       throw new TidemarkException(TidemarkError.LeftToSpark(reason, requested))
     }
 }

@@ -36,8 +36,10 @@ private[tidemark] final class TakeoverListener(session: classic.SparkSession, re
 
   override def onQueryTerminated(event: QueryTerminatedEvent): Unit = RunningQueries.finished(event.runId, render)
 
-  override def onQueryProgress(event: QueryProgressEvent): Unit = ()
-  override def onQueryIdle(event: QueryIdleEvent): Unit = ()
+  override def onQueryProgress(event: QueryProgressEvent): Unit =
+    RunningQueries.get(event.progress.runId).foreach(_.progressed())
+
+  override def onQueryIdle(event: QueryIdleEvent): Unit = RunningQueries.get(event.runId).foreach(_.progressed())
 
   private def execution(id: UUID, runId: UUID): Option[MicroBatchExecution] =
     Option(session.sharedState.activeStreamingQueries.get(id)).collect {

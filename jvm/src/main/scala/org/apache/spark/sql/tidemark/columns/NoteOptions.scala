@@ -1,0 +1,75 @@
+package org.apache.spark.sql.tidemark.columns
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import io.tidemark.{TidemarkError, TidemarkException}
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+/** How a query notes its time.
+  *
+  * @param log where the marks go; `None` for the folder `_tidemark` in the path that is written
+  * @param writer the name under which the query writes marks; `None` for the query's id
+  * @param lessMillis how much earlier than the watermark the noted time is
+  * @param position where the rows go, if the sink does not tell: `kafka:topic,topic`, `delta:/path` or `files:/path`
+  * @param positionOptions options for reading that position, such as Kafka's brokers
+  * @param failsQuery whether a mark that cannot be written fails the query
+  */
+private[tidemark] final case class NoteOptions(
+    log: Option[String],
+    writer: Option[String],
+    lessMillis: Long,
+    position: Option[String],
+    positionOptions: Map[String, String],
+    failsQuery: Boolean)
+
+private[tidemark] object NoteOptions {
+  private val mapper = new ObjectMapper
+  private val known = Set("to", "writer", "lessMs", "position", "options", "failure")
+
+  /** @throws TidemarkException if the text is not valid options */
+  def parse(json: String): NoteOptions = {
+    val fields =
+      try mapper.readTree(json)
+      catch {
+        case NonFatal(e) => throw invalid(s"has options that are not JSON (${e.getMessage.linesIterator.next()})")
+      }
+    if (!fields.isObject) throw invalid("has options that are not a JSON object")
+    fields.fieldNames().asScala.find(!known(_)).foreach(name => throw invalid(s"has an unknown option '$name'"))
+    NoteOptions(
+      log(fields),
+      text(fields, "writer"),
+      field(fields, "lessMs").fold(0L) { value =>
+        if (value.isIntegralNumber && value.canConvertToLong && value.asLong >= 0) value.asLong
+        else throw invalid("has the option 'lessMs', which is not a number of milliseconds")
+      },
+      text(fields, "position"),
+      field(fields, "options").fold(Map.empty[String, String])(options),
+      text(fields, "failure").exists {
+        case "fail" => true
+        case "warn" => false
+        case other => throw invalid(s"has the option 'failure' with '$other', which is neither fail nor warn")
+      })
+  }
+
+  private def log(fields: JsonNode): Option[String] = field(fields, "to") match {
+    case Some(path) if path.isTextual && !path.asText.isBlank => Some(path.asText)
+    case Some(flag) if flag.isBoolean && flag.asBoolean => None
+    case _ => throw invalid("has no option 'to' with the location of a mark log, or true")
+  }
+
+  private def options(fields: JsonNode): Map[String, String] =
+    if (fields.isObject && fields.properties.asScala.forall(_.getValue.isTextual))
+      fields.properties.asScala.map(one => one.getKey -> one.getValue.asText).toMap
+    else throw invalid("has the option 'options', which is not an object of texts")
+
+  private def field(fields: JsonNode, name: String): Option[JsonNode] = Option(fields.get(name)).filterNot(_.isNull)
+
+  private def text(fields: JsonNode, name: String): Option[String] = field(fields, name).map { value =>
+    if (value.isTextual && !value.asText.isBlank) value.asText
+    else throw invalid(s"has the option '$name', which is not text")
+  }
+
+  private def invalid(why: String) = new TidemarkException(TidemarkError.InvalidNoteTime(why))
+}

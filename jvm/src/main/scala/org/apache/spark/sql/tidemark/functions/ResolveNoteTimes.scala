@@ -1,0 +1,54 @@
+package org.apache.spark.sql.tidemark.functions
+
+import io.tidemark.{TidemarkError, TidemarkException}
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, NoteTime}
+
+/** Replaces `tidemark_note_time` by the plain column, with a [[NoteTime]] above. A batch query has nothing to note. */
+object ResolveNoteTimes extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case project: Project if isReady(project, project.projectList) =>
+      noted(project.projectList, project.child)(list => project.copy(projectList = list))
+    case aggregate: Aggregate if isReady(aggregate, aggregate.aggregateExpressions) =>
+      noted(aggregate.aggregateExpressions, aggregate.child)(list => aggregate.copy(aggregateExpressions = list))
+  }
+
+  private def isReady(node: LogicalPlan, columns: Seq[NamedExpression]): Boolean =
+    columns.exists(Noted.unapply(_).nonEmpty) && node.resolved
+
+  private def noted(columns: Seq[NamedExpression], child: LogicalPlan)(
+      plain: Seq[NamedExpression] => LogicalPlan): LogicalPlan = {
+    val list = columns.map {
+      case alias @ Noted(time) => Alias(time.column, alias.name)(alias.exprId, alias.qualifier)
+      case other => other
+    }
+    val below = plain(list)
+    if (!child.isStreaming) below
+    else
+      columns.zip(below.output).foldLeft(below) {
+        case (node, (Noted(time), column)) =>
+          if (!EventTimeColumns.isMarked(column))
+            throw new TidemarkException(
+              TidemarkError.NoteTimeNotEventTime(
+                column.name,
+                child.output.filter(EventTimeColumns.isMarked).map(_.name)))
+          val options = time.options.getOrElse(throw new TidemarkException(
+            TidemarkError.InvalidNoteTime(s"takes its options as a literal, not as '${time.json.sql}'")))
+          NoteTime(column, options, node)
+        case (node, _) => node
+      }
+  }
+
+  /** A column that is the whole function; Spark Connect wraps it in two aliases. */
+  private object Noted {
+    def unapply(column: NamedExpression): Option[NoteTimeExpression] = column match {
+      case Alias(time: NoteTimeExpression, _) => Some(time)
+      case Alias(inner: Alias, _) => unapply(inner)
+      case _ => None
+    }
+  }
+}

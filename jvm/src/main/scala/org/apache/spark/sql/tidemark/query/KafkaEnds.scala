@@ -1,0 +1,53 @@
+package org.apache.spark.sql.tidemark.query
+
+import java.io.IOException
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.core.noted.Position
+
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.SupportsRead
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, ReadLimit, SupportsAdmissionControl}
+import org.apache.spark.sql.execution.datasources.DataSource
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** The ends of all partitions of some topics, as Spark's own Kafka source finds them. So the connector's classes are needed
+  * only where they are used.
+  *
+  * @param topics names with commas between
+  * @param options those of the sink, with names in lower case
+  */
+private[tidemark] final class KafkaEnds(session: SparkSession, topics: String, options: Map[String, String]) {
+  import KafkaEnds._
+
+  private lazy val stream: MicroBatchStream with SupportsAdmissionControl = {
+    val reading = options.filter { case (name, _) => name.startsWith("kafka.") && !ofProducers(name) } +
+      ("subscribe" -> topics)
+    val map = new CaseInsensitiveStringMap(reading.asJava)
+    val provider = DataSource.lookupDataSourceV2("kafka", session.sessionState.conf)
+      .getOrElse(throw new IOException("Spark's Kafka connector is not there"))
+    val table = provider.getTable(provider.inferSchema(map), Array.empty[Transform], map.asCaseSensitiveMap)
+    // It keeps nothing in this folder until it is asked for its first offsets.
+    table.asInstanceOf[SupportsRead].newScanBuilder(map).build().toMicroBatchStream("unused")
+      .asInstanceOf[MicroBatchStream with SupportsAdmissionControl]
+  }
+
+  /** @throws java.io.IOException if the brokers cannot be asked, or a topic has no partition */
+  def latest: Position.Partitions = {
+    val ends =
+      try stream.latestOffset(stream.deserializeOffset("{}"), ReadLimit.allAvailable())
+      catch { case e: Exception if !e.isInstanceOf[InterruptedException] => throw new IOException(e) }
+    if (ends == null) throw new IOException(s"the topics $topics have no partitions")
+    val offsets = ReadPositions.offsetsOf(ends).toSeq.groupMap(_._1.topic) { case (at, end) => at.number.toInt -> end }
+    Position.Partitions(offsets.map { case (topic, partitions) => topic -> partitions.toMap })
+  }
+
+  def close(): Unit = stream.stop()
+}
+
+private object KafkaEnds {
+  // The source refuses or does not know them.
+  private val ofProducers = Set("kafka.interceptor.classes", "kafka.transactional.id", "kafka.acks")
+}

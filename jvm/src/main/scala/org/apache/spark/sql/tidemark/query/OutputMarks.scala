@@ -1,0 +1,179 @@
+package org.apache.spark.sql.tidemark.query
+
+import java.io.{InterruptedIOException, IOException}
+import java.nio.channels.ClosedByInterruptException
+
+import scala.util.control.NonFatal
+
+import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.{ColumnId, Watermark}
+import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, PropagatedNode, Propagation}
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.execution.streaming.OneTimeTrigger
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
+import org.apache.spark.sql.tidemark.columns.{PlanNote, PlanNotes}
+import org.apache.spark.sql.tidemark.noted.MarkWriter
+import org.apache.spark.util.ThreadUtils
+
+/** Notes how far the output of a query is, so that other queries can go by it.
+  *
+  * What a batch notes is the watermark of a column as it leaves the last operator of that batch: rows of later batches are
+  * later. A mark is never ahead of the rows that it speaks of, but it may lag behind them:
+  *
+  *   - A sink that knows its batches has the rows of a batch once. The mark is written when the batch has been written.
+  *   - Any other sink may get the rows of a batch again, until Spark has committed it. The mark is written after that: when
+  *     the query's progress is reported, or when its thread looks for the next batch, whichever is first.
+  *   - What a batch notes is in its entry. A run begins by noting it again for the last batch that is committed.
+  *
+  * @param isCommitted whether Spark has committed a batch
+  */
+private[tidemark] final class OutputMarks private (
+    label: String,
+    outputs: Seq[OutputMarks.Output],
+    isCommitted: Long => Boolean)
+    extends Logging {
+  import OutputMarks._
+
+  // A batch that has ended, and the watermarks that are to be noted once it is committed.
+  @volatile private var waiting = Option.empty[(Long, Seq[(Output, Watermark)])]
+  private var hasBegun = false
+
+  /** What a report says of each column. */
+  def said: Seq[Said] = outputs.map(_.said)
+
+  /** What a batch notes, by output.
+    * @param standing what would be decided after it
+    */
+  def watermarks(levels: OperatorWatermarks, standing: => Decision): Map[String, Watermark] =
+    if (outputs.isEmpty) Map.empty
+    else {
+      // Without state, no row waits for a later batch, so what follows is later than all that has been seen.
+      val flow = if (levels.inputs.isEmpty) Propagation.levels(levels.flow.shape, standing).flow else levels.flow
+      outputs.map(one => one.name -> watermark(one, flow)).toMap
+    }
+
+  /** A batch has been written, and its entry. On the query's thread.
+    * @throws TidemarkException if a mark cannot be written, and the query is to fail then
+    */
+  def written(batch: Long, marks: Map[String, Watermark]): Unit = if (outputs.nonEmpty) synchronized {
+    val (now, later) = outputs.flatMap(one => marks.get(one.name).map(one -> _)).partition(_._1.isBeforeCommit)
+    now.foreach { case (output, at) => write(output, at, batch, mayFail = true) }
+    waiting = Option.when(later.nonEmpty)(batch -> later)
+  }
+
+  /** A run begins, and this is the last batch that is committed. From any thread. */
+  def resume(batch: Long, marks: Map[String, Watermark]): Unit = if (outputs.nonEmpty) synchronized {
+    if (!hasBegun) {
+      hasBegun = true
+      val again = outputs.flatMap(one => marks.get(one.name).map(one -> _))
+      waiting = Option.when(again.nonEmpty)(batch -> again)
+    }
+  }
+
+  /** Notes what waits for the commit of its batch. On the query's thread, before it looks for the next batch. */
+  def look(): Unit = if (waiting.nonEmpty) noteCommitted(mayFail = true)
+
+  /** The same from any thread, later. */
+  def lookSoon(): Unit = if (waiting.nonEmpty) later(noteCommitted(mayFail = false))
+
+  private def noteCommitted(mayFail: Boolean): Unit = synchronized {
+    waiting.filter { case (batch, _) => isCommitted(batch) }.foreach { case (batch, marks) =>
+      val left = marks.filterNot { case (output, at) => write(output, at, batch, mayFail) }
+      waiting = Option.when(left.nonEmpty)(batch -> left)
+    }
+  }
+
+  /** @return whether the mark is written; a later batch notes more */
+  private def write(output: Output, at: Watermark, batch: Long, mayFail: Boolean): Boolean =
+    try {
+      output.note(at, batch)
+      true
+    } catch {
+      // An interrupt is how Spark stops a query.
+      case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
+      case e: IOException =>
+        if (output.failed()) logWarning(
+          s"$label: its time could not be noted in ${output.location}. " +
+            "Queries that go by it wait. It is tried again with each batch.",
+          e)
+        if (mayFail && output.note.options.failsQuery)
+          throw new TidemarkException(TidemarkError.MarkNotWritten(output.writer, output.location, e.getMessage), e)
+        false
+    }
+
+  private def watermark(output: Output, flow: PropagatedNode): Watermark =
+    output.note.ids.map(id => ColumnId(id.id)).flatMap(find(flow, _)).headOption.getOrElse(
+      throw new TidemarkException(TidemarkError.NoteTimeNotEventTime(output.note.column, Nil)))
+
+  /** The watermark of a column where it is nearest to the top. */
+  private def find(node: PropagatedNode, column: ColumnId): Option[Watermark] =
+    node.out.columns.get(column).map(_.watermark).orElse(node.shape match {
+      case _: PlanShape.Stateless => node.inputs.iterator.flatMap(find(_, column)).nextOption()
+      case _ => None
+    })
+}
+
+private[tidemark] object OutputMarks extends Logging {
+
+  /** A query that notes nothing. */
+  val none: OutputMarks = new OutputMarks("", Nil, _ => false)
+
+  /** @param timeMillis the last time that was noted; @param failures how many marks could not be written */
+  final case class Said(column: String, location: String, writer: String, timeMillis: Option[Long], failures: Long)
+
+  /** @throws TidemarkException if the query cannot note what it is to note */
+  def of(execution: MicroBatchExecution, label: String): OutputMarks = {
+    val notes = PlanNotes.of(execution.analyzedPlan)
+    if (notes.isEmpty) none
+    else {
+      val isOnce = execution.trigger == OneTimeTrigger
+      val outputs = notes.map { note =>
+        val location = note.options.log.getOrElse(SinkPosition.logBeside(execution, note))
+        val writer = note.options.writer.getOrElse(execution.id.toString)
+        val conf = SparkInternals.session(execution).sessionState.newHadoopConf()
+        val sink = SinkPosition.of(execution, note)
+        // A run of one batch never looks again.
+        new Output(note, location, new MarkWriter(location, conf, writer), sink, sink.writesOnce || isOnce)
+      }
+      new OutputMarks(label, outputs, batch => execution.commitLog.getLatestBatchId().exists(_ >= batch))
+    }
+  }
+
+  /** Runs something on another thread. */
+  def later(what: => Unit): Unit = threads.execute { () =>
+    try what
+    catch { case NonFatal(e) => logWarning("A query's time could not be noted.", e) }
+  }
+
+  private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-notes")
+
+  private final class Output(
+      val note: PlanNote,
+      val location: String,
+      marks: MarkWriter,
+      sink: SinkPosition,
+      val isBeforeCommit: Boolean) {
+    @volatile private var noted = Option.empty[Long]
+    @volatile private var failures = 0L
+    private var isFailing = false
+
+    val name: String = s"$location ${marks.writer}"
+    def writer: String = marks.writer
+    def said: Said = Said(note.column, location, writer, noted, failures)
+
+    def note(at: Watermark, batch: Long): Unit = {
+      marks.note(at.millis.map(_ - note.options.lessMillis), at.isIdle, sink.behind(batch))
+      noted = marks.timeMillis
+      isFailing = false
+    }
+
+    /** @return whether the mark before could be written */
+    def failed(): Boolean = {
+      failures += 1
+      val isFirst = !isFailing
+      isFailing = true
+      isFirst
+    }
+  }
+}

@@ -1,0 +1,134 @@
+"""A query that notes how far its output is, and queries that go by it, from Python."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import tidemark
+from tidemark import Marks, TidemarkError, error_code
+
+DAY = datetime(2024, 1, 1, tzinfo=timezone.utc)
+
+
+def at(minute: int) -> datetime:
+    return DAY + timedelta(minutes=minute)
+
+
+class Chain:
+    """Readings in files, counted by quarters of an hour, and these counted by hours."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark, self.folder, self._files = spark, folder, 0
+        (folder / "readings").mkdir()
+
+    def write(self, *minutes: int) -> None:
+        self._files += 1
+        rows = "\n".join(json.dumps({"time": at(minute).isoformat()}) for minute in minutes)
+        (self.folder / "readings" / f"{self._files}.json").write_text(rows)
+
+    def first(self) -> None:
+        rows = self.spark.readStream.schema("time TIMESTAMP").json(str(self.folder / "readings"))
+        quarters = (
+            rows.withWatermark("time", "10 minutes")
+            .groupBy(F.window("time", "15 minutes"))
+            .agg(F.count("*").alias("n"))
+        )
+        noted = tidemark.note_time(quarters, "window", to=True, less="15 minutes")
+        self._run(noted.select("window.start", "n"), "quarters")
+
+    def second(self) -> None:
+        if not (self.folder / "quarters").exists():
+            return
+        rows = self.spark.readStream.schema("start TIMESTAMP, n LONG")
+        quarters = rows.parquet(str(self.folder / "quarters"))
+        timed = tidemark.with_watermark(quarters, "start", noted=True)
+        hours = timed.groupBy(F.window("start", "1 hour")).agg(F.sum("n").alias("n"))
+        self._run(hours, "hours")
+
+    def hours(self) -> dict[int, int]:
+        if not (self.folder / "hours").exists():
+            return {}
+        rows = self.spark.read.schema("window STRUCT<start TIMESTAMP, end TIMESTAMP>, n LONG")
+        return {
+            row["window"]["start"].hour: row["n"]
+            for row in rows.parquet(str(self.folder / "hours")).collect()
+        }
+
+    def _run(self, rows: DataFrame, name: str) -> None:
+        query = (
+            rows.writeStream.format("parquet")
+            .option("checkpointLocation", str(self.folder / f"{name}-checkpoint"))
+            .trigger(availableNow=True)
+            .start(str(self.folder / name))
+        )
+        query.awaitTermination()
+
+
+def test_an_hour_is_complete_in_the_second_query_when_the_first_one_has_noted_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    chain = Chain(spark, tmp_path)
+    for hour in range(3):
+        chain.write(*range(60 * hour, 60 * hour + 60))
+        chain.first()
+        chain.second()
+    # The last reading is at 2:59. Ten minutes and a window less are complete.
+    assert chain.hours() == {0: 60, 1: 60}
+    assert Marks(tmp_path / "quarters" / "_tidemark").watermark().lower_millis == millis(154)
+    chain.write(206)
+    chain.first()
+    chain.second()
+    assert chain.hours() == {0: 60, 1: 60, 2: 60}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("to", None),
+        ("to", ""),
+        ("to", False),
+        ("writer", " "),
+        ("less", "soon"),
+        ("less", "0 seconds"),
+        ("position", 7),
+        ("options", {"kafka.bootstrap.servers": None}),
+        ("on_failure", "stop"),
+    ],
+)
+def test_an_option_that_is_none_is_refused_by_name(
+    spark: SparkSession, option: str, value: object
+) -> None:
+    rows = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    given = {"to": "/log", option: value}
+    with pytest.raises(TidemarkError, match=option) as caught:
+        tidemark.note_time(rows, "timestamp", **given)  # type: ignore[arg-type]
+    assert caught.value.code == "INVALID_OPTION"
+
+
+def test_a_column_without_a_watermark_is_refused_in_words(spark: SparkSession) -> None:
+    rows = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    starts = rows.groupBy(F.window("timestamp", "1 hour")).count().select("window.start")
+    with pytest.raises(PySparkException, match="less=") as caught:
+        tidemark.note_time(starts, "start", to="/log").schema  # noqa: B018
+    assert error_code(caught.value) == "NOTE_TIME_NOT_EVENT_TIME"
+
+
+def test_a_query_that_cannot_note_its_time_is_refused_before_it_starts(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    late = tidemark.note_time(rows, "timestamp", to=str(tmp_path)).groupBy("value").count()
+    with pytest.raises(PySparkException) as caught:
+        late.writeStream.format("memory").outputMode("update").queryName("refused").start()
+    assert error_code(caught.value) == "NOTE_TIME_DROPPED"
+
+
+def millis(minute: int) -> int:
+    return int(at(minute).timestamp() * 1000)
