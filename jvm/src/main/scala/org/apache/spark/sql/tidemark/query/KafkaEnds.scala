@@ -3,11 +3,12 @@ package org.apache.spark.sql.tidemark.query
 import java.io.IOException
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import io.tidemark.core.noted.Position
 
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connector.catalog.SupportsRead
+import org.apache.spark.sql.connector.catalog.{SupportsRead, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, ReadLimit, SupportsAdmissionControl}
 import org.apache.spark.sql.execution.datasources.DataSource
@@ -26,8 +27,8 @@ private[tidemark] final class KafkaEnds(session: SparkSession, topics: String, o
     val reading = options.filter { case (name, _) => name.startsWith("kafka.") && !ofProducers(name) } +
       ("subscribe" -> topics)
     val map = new CaseInsensitiveStringMap(reading.asJava)
-    val provider = DataSource.lookupDataSourceV2("kafka", session.sessionState.conf)
-      .getOrElse(throw new IOException("Spark's Kafka connector is not there"))
+    val provider = DataSource.lookupDataSource("kafka", session.sessionState.conf)
+      .getConstructor().newInstance().asInstanceOf[TableProvider]
     val table = provider.getTable(provider.inferSchema(map), Array.empty[Transform], map.asCaseSensitiveMap)
     // It keeps nothing in this folder until it is asked for its first offsets.
     table.asInstanceOf[SupportsRead].newScanBuilder(map).build().toMicroBatchStream("unused")
@@ -38,7 +39,7 @@ private[tidemark] final class KafkaEnds(session: SparkSession, topics: String, o
   def latest: Position.Partitions = {
     val ends =
       try stream.latestOffset(stream.deserializeOffset("{}"), ReadLimit.allAvailable())
-      catch { case e: Exception if !e.isInstanceOf[InterruptedException] => throw new IOException(e) }
+      catch { case NonFatal(e) => throw new IOException(s"the ends of the topics $topics are not known", e) }
     if (ends == null) throw new IOException(s"the topics $topics have no partitions")
     val offsets = ReadPositions.offsetsOf(ends).toSeq.groupMap(_._1.topic) { case (at, end) => at.number.toInt -> end }
     Position.Partitions(offsets.map { case (topic, partitions) => topic -> partitions.toMap })

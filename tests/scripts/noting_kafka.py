@@ -1,0 +1,175 @@
+"""A query that writes to Kafka and notes its time, killed again and again, against a real broker."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from support.processes import result
+
+import tidemark
+from common.ending import clean_end
+from kafka_broker.broker import broker
+from kafka_broker.jars import connector_jars
+from kafka_broker.topic import make_topic
+
+MINUTE = 60_000
+START = int(datetime(2024, 1, 1, tzinfo=timezone.utc).timestamp()) * 1000
+QUARTERS = 24
+PATIENCE_SECONDS = 120
+folder = Path(sys.argv[1])
+
+
+def session() -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.session.timeZone", "UTC")
+    builder = builder.config("spark.sql.shuffle.partitions", "2")
+    tidemark.configure(builder)
+    jars = ",".join([*connector_jars(), str(tidemark.jar_path())])
+    return builder.config("spark.jars", jars).getOrCreate()
+
+
+def first(spark: SparkSession, servers: str, *, ends: bool) -> None:
+    """Counts the readings of each quarter of an hour, and writes the counts to Kafka."""
+    rows = (
+        spark.readStream.schema("time TIMESTAMP")
+        .option("maxFilesPerTrigger", 1)
+        .json(str(folder / "in"))
+    )
+    counts = (
+        rows.withWatermark("time", "10 minutes").groupBy(F.window("time", "15 minutes")).count()
+    )
+    noted = tidemark.note_time(counts, "window", to=str(folder / "log"))
+    value = F.to_json(F.struct(F.unix_millis("window.end").alias("end"), "count"))
+    writer = (
+        noted.select(value.alias("value"))
+        .writeStream.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("topic", "quarters")
+        .option("checkpointLocation", str(folder / "first"))
+    )
+    query = (writer.trigger(availableNow=True) if ends else writer).start()
+    query.awaitTermination()
+
+
+def second(spark: SparkSession, servers: str) -> tuple[DataFrame, int]:
+    """Goes by these marks: the rows of each hour, and how many of them were late."""
+    rows = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("subscribe", "quarters")
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", 5)
+        .load()
+    )
+    parsed = rows.select(
+        F.from_json(F.col("value").cast("string"), "end LONG, count LONG").alias("v")
+    )
+    timed = parsed.select(F.timestamp_millis("v.end").alias("end"), "v.count")
+    # A copy of a row that was written again is left out.
+    marked = tidemark.with_watermark(timed, "end", noted=str(folder / "log"))
+    query = (
+        marked.dropDuplicates(["end"])
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(folder / "second"))
+        .trigger(availableNow=True)
+        .start(str(folder / "out"))
+    )
+    query.awaitTermination()
+    late = sum(
+        int(operator["numRowsDroppedByWatermark"])
+        for progress in query.recentProgress
+        for operator in progress["stateOperators"]
+    )
+    return spark.read.parquet(str(folder / "out")), late
+
+
+def feed(quarter: int) -> None:
+    rows = "\n".join(
+        json.dumps({"time": (START + quarter * 15 * MINUTE + minute * MINUTE) // 1000})
+        for minute in range(15)
+    )
+    file = folder / "in" / f"{quarter:03}.json"
+    file.write_text(rows)
+    # Spark reads files in the order of their times.
+    os.utime(file, (START // 1000 + quarter, START // 1000 + quarter))
+
+
+def killed(servers: str, after_commits: int) -> None:
+    """Starts the first query in a process of its own, and kills it near a commit."""
+    command = [sys.executable, __file__, str(folder), servers]
+    program = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while not (folder / "first" / "commits" / str(after_commits)).exists():
+            assert program.poll() is None, program.communicate()[1][-4000:]
+            assert time.monotonic() < give_up, f"batch {after_commits} was never committed"
+            time.sleep(0.002)
+        time.sleep(random.Random(after_commits).random() / 20)
+    finally:
+        os.killpg(program.pid, signal.SIGKILL)
+        program.communicate()
+
+
+def promises_broken(rows: list[tuple[int, int, int]]) -> int:
+    """How many rows are behind the position of a mark, and not later than its time."""
+    broken = 0
+    for mark in tidemark.Marks(folder / "log").read().marks:
+        if mark.time_millis is not None and mark.position_text is not None:
+            ends = json.loads(mark.position_text)["kafka"]["quarters"]
+            broken += sum(
+                offset >= ends[str(partition)] and end <= mark.time_millis
+                for partition, offset, end in rows
+            )
+    return broken
+
+
+def main(servers: str) -> None:
+    make_topic(servers, "quarters", 2)
+    (folder / "in").mkdir()
+    for quarter in range(QUARTERS):
+        feed(quarter)
+    for commits in (4, 9, 14, 20):
+        killed(servers, commits)
+    spark = session()
+    first(spark, servers, ends=True)
+    written = (
+        spark.read.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("subscribe", "quarters")
+        .load()
+    )
+    rows = [(row.partition, row.offset, json.loads(row.value)["end"]) for row in written.collect()]
+    out, late = second(spark, servers)
+    result(
+        written=len(rows),
+        distinct=len({end for _, _, end in rows}),
+        broken=promises_broken(rows),
+        noted=tidemark.Marks(folder / "log").watermark().lower_millis - START,
+        read=out.count(),
+        late=late,
+    )
+    spark.stop()
+
+
+with clean_end():
+    if len(sys.argv) > 2:
+        first(session(), sys.argv[2], ends=False)
+    else:
+        with broker(folder / "kafka") as running:
+            main(running)
