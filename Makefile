@@ -126,8 +126,8 @@ fuzz: SEED := $(shell echo $$RANDOM)
 fuzz: ## Random queries and plans from a new seed. From a known seed: make fuzz N=1000 SEED=7
 	@echo "SEED=$(SEED)"
 	$(SBT) -Dtidemark.seed=$(SEED) -Dtidemark.fuzz.n=$(N) -Dtidemark.fuzz.carried=$(N) \
-	  -Dtidemark.fuzz.plans=1000 -Dtidemark.fuzz.seed=$(SEED) \
-	  core/test "spark42/testOnly *FuzzSuite *SameEventTimeSuite"
+	  -Dtidemark.fuzz.plans=1000 -Dtidemark.fuzz.cuts=$(N) -Dtidemark.fuzz.seed=$(SEED) \
+	  core/test "spark42/testOnly *FuzzSuite *SameEventTimeSuite *TwoQueriesSuite"
 
 .PHONY: vectors
 vectors: $(VENV_READY) ## Conformance vectors of watermarks. Those of another file: TIDEMARK_VECTORS=file make vectors

@@ -1,0 +1,164 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.File
+import java.sql.Timestamp
+
+import scala.collection.mutable
+import scala.util.Random
+
+import io.tidemark.{Noted, NoteTimeOptions, WatermarkOptions}
+import io.tidemark.functions.{noteTime, withWatermark}
+
+import org.apache.spark.sql.{DataFrame, Dataset, Row}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.StreamingQuery
+
+/** One query is two queries: a plan that is cut, whose left part notes its time, and whose right part goes by it, emits what
+  * the whole plan emits, and no row is late on the right. `make fuzz N=1000` cuts more plans.
+  */
+class TwoQueriesSuite extends KeyedWatermarkTest {
+  import TwoQueriesSuite._
+  import testImplicits._
+
+  private val seed = sys.props.get("tidemark.fuzz.seed").fold(1)(_.toInt)
+  private val cuts = sys.props.get("tidemark.fuzz.cuts").map(_.toInt)
+
+  for ((name, left) <- lefts) {
+    def agree(from: Int, many: Int): Unit = (from until from + many).foreach(compare(left, _))
+    val title = s"$name: the second query emits what one query for all emits"
+    if (name == "an aggregation") test(title)(agree(seed, 1)) else testMore(title)(agree(seed, 1))
+    testMore(s"$title, in more histories")(agree(seed + 1, cuts.fold(2)(_ / lefts.size)))
+  }
+
+  private lazy val lefts: Seq[(String, Left)] = {
+    val plain = Seq("time", "id", "n")
+    Seq(
+      "a filter" -> Left((in, _) => (in.head.where($"id" =!= 1), "time", plain), mayBeLate = false),
+      "a union" -> Left((in, _) => (in.head.union(in(1)), "time", plain), mayBeLate = false),
+      "a deduplication" -> Left((in, _) => (in.head.dropDuplicates("time", "id"), "time", plain), mayBeLate = true),
+      "an aggregation" -> Left(
+        (in, random) => {
+          val size = pick(random, "7 minutes", "15 minutes", "1 hour")
+          val counts = in.head.groupBy(window($"time", size), $"id").agg(sum("n").as("n"))
+          (counts, "window", Seq("window_time(window) AS time", "id", "n"))
+        },
+        mayBeLate = true),
+      "sessions" -> Left(
+        (in, random) => {
+          val gap = pick(random, "3 minutes", "10 minutes")
+          val counts = in.head.groupBy(session_window($"time", gap).as("window"), $"id").agg(sum("n").as("n"))
+          (counts, "window", Seq("window_time(window) AS time", "id", "n"))
+        },
+        mayBeLate = true),
+      "an outer join" -> Left(
+        (in, _) => {
+          val right = in(1).toDF("other", "key", "m")
+          val joined = in.head.join(
+            right,
+            $"id" === $"key" && $"other".between($"time" - expr("INTERVAL 5 MINUTES"), $"time"),
+            "leftOuter")
+          (joined, "time", Seq("time", "id", "n + coalesce(m, 0) AS n"))
+        },
+        mayBeLate = true))
+  }
+
+  private def pick[A](random: Random, of: A*): A = of(random.nextInt(of.size))
+
+  private def compare(left: Left, seed: Int): Unit = withTempDir { folder =>
+    val random = new Random(seed)
+    val delay = 1 + random.nextInt(10)
+    val planSeed = random.nextInt()
+    val (ofWhole, ofFirst) = (Seq.fill(2)(MemoryStream[Reading]), Seq.fill(2)(MemoryStream[Reading]))
+    def cut(in: Seq[MemoryStream[Reading]]) =
+      left.of(in.map(_.toDF().toDF("time", "id", "n").withWatermark("time", s"$delay minutes")), new Random(planSeed))
+    val size = pick(random, "10 minutes", "1 hour")
+    def right(rows: DataFrame) = rows.groupBy(window($"time", size)).agg(sum("n").as("n"), count("*").as("rows"))
+      .select($"window.start", $"n", $"rows")
+
+    val whole =
+      new Running(folder, "whole", () => { val (df, _, columns) = cut(ofWhole); right(df.selectExpr(columns: _*)) })
+    val first = new Running(
+      folder,
+      "first",
+      () => {
+        val (df, noted, columns) = cut(ofFirst)
+        noteTime(df, noted, NoteTimeOptions(new File(folder, "log").getPath)).selectExpr(columns: _*)
+      },
+      Some(new File(folder, "between")))
+    new File(folder, "between").mkdirs()
+    val filesAtOnce = 1 + random.nextInt(3)
+    val second = new Running(
+      folder,
+      "second",
+      () => {
+        val rows = spark.readStream.schema("time TIMESTAMP, id INT, n LONG").option("maxFilesPerTrigger", filesAtOnce)
+          .parquet(new File(folder, "between").getPath)
+        val noted = Noted(new File(folder, "log").getPath)
+        right(withWatermark(rows, "time", "0 seconds", WatermarkOptions(noted = Some(noted))))
+      })
+    val all = Seq(whole, first, second)
+    try {
+      var now = 600
+      for (_ <- 0 until 4) {
+        now += random.nextInt(25)
+        for (input <- 0 until 2) {
+          val back = if (left.mayBeLate) 20 else delay
+          val rows = Seq.fill(random.nextInt(6))(reading(now - random.nextInt(back), random.nextInt(3)))
+          Seq(ofWhole, ofFirst).foreach(_(input).addData(rows))
+        }
+        if (random.nextInt(3) == 0) pick(random, first, second).stop()
+        all.foreach(_.run())
+      }
+      for (later <- 1 to 2) {
+        for (input <- 0 until 2) Seq(ofWhole, ofFirst).foreach(_(input).addData(reading(now + 1440 * later, 0)))
+        all.foreach(_.run())
+      }
+      val before = reading(now + 720, 0)._1
+      def rowsOf(query: Running) = query.rows.filter(_.getTimestamp(0).before(before)).map(_.toString).toSeq.sorted
+      withClue(s"seed $seed, delay $delay minutes: ") {
+        assert(rowsOf(second) == rowsOf(whole))
+        assert(rowsOf(whole).nonEmpty)
+        assert(second.late == 0)
+      }
+    } finally all.foreach(_.stop())
+  }
+
+  /** A query that goes on from where it was when it is run again. */
+  private final class Running(folder: File, name: String, df: () => DataFrame, out: Option[File] = None) {
+    val rows: mutable.Buffer[Row] = mutable.Buffer.empty
+    private var query = Option.empty[StreamingQuery]
+    private var lateBefore = 0L
+
+    def run(): Unit = {
+      if (query.isEmpty) {
+        val writer = df().writeStream.option("checkpointLocation", new File(folder, s"$name-checkpoint").getPath)
+        query = Some(out match {
+          case Some(path) => writer.format("parquet").start(path.getPath)
+          case None => writer.foreachBatch((batch: Dataset[Row], _: Long) => { rows ++= batch.collect(); () }).start()
+        })
+      }
+      query.get.processAllAvailable()
+    }
+
+    def late: Long =
+      lateBefore + query.toSeq.flatMap(_.recentProgress).flatMap(_.stateOperators).map(_.numRowsDroppedByWatermark).sum
+
+    def stop(): Unit = {
+      lateBefore = late
+      query.foreach(_.stop())
+      query = None
+    }
+  }
+}
+
+object TwoQueriesSuite {
+
+  /** Rows with `time`, `id` and `n`, and the column whose time is noted before they are selected. */
+  private final case class Left(of: (Seq[DataFrame], Random) => (DataFrame, String, Seq[String]), mayBeLate: Boolean)
+
+  type Reading = (Timestamp, Int, Long)
+
+  /** @param minute of a day in March */
+  private def reading(minute: Int, id: Int): Reading = (new Timestamp(1709251200000L + minute * 60000L), id, 1L)
+}
