@@ -153,3 +153,17 @@ def test_the_report_text_escapes_control_characters() -> None:
     ] == []
     assert len(text.splitlines()) == 8
     assert "orders\\x1b[2J\\nquery fake, batch 9" in text
+
+
+def test_the_report_text_says_what_the_query_has_noted() -> None:
+    output = {"column": "window", "location": "/log", "writer": "a", "noted_ms": 0, "failures": 2}
+    report = {
+        "query": {"id": "5f1c"},
+        "engine": "tidemark",
+        "outputs": [output, {**output, "noted_ms": None, "failures": 0}],
+    }
+    assert str(Report(report)).splitlines()[1:] == [
+        "noted for other queries",
+        "  window, noted 1970-01-01T00:00:00Z, writer a in /log, 2 marks could not be written",
+        "  window, nothing is noted yet, writer a in /log",
+    ]

@@ -24,7 +24,8 @@ class Report:
     epoch in UTC, or None if a watermark is not defined yet. `batch` is the last batch that has
     ended, or None. Until a run has planned its first batch, `waiting_since` is `"start"` or
     `"restart"`, and `plan` is None. Everything else then comes from the checkpoint's last entry.
-    A note has `code`, `message` and `parameters`, like an error.
+    A note has `code`, `message` and `parameters`, like an error. A query that notes its time has
+    `outputs`, each with `column`, `location`, `writer`, `noted_ms` and `failures`.
 
     An origin has `key`, `column`, `delay_ms`, `watermark_ms`, `max_event_time_ms` and
     `late_watermark_ms`, which is the watermark of the last batch: it judges the rows of the next.

@@ -17,7 +17,13 @@ _Node = dict[str, Any]
 
 def render(report: _Node) -> str:
     """The whole report, without a line break at its end."""
-    lines = [_heading(report), *_origins(report), *_notes(report), *_plan(report.get("plan"))]
+    lines = [
+        _heading(report),
+        *_origins(report),
+        *_outputs(report),
+        *_notes(report),
+        *_plan(report.get("plan")),
+    ]
     return "\n".join(map(_printable, lines))
 
 
@@ -57,6 +63,19 @@ def _origins(report: _Node) -> Iterator[str]:
         ]
         yield "  " + ", ".join(part for part in said if part)
         yield from ("    " + detail for detail in details(origin))
+
+
+def _outputs(report: _Node) -> Iterator[str]:
+    outputs = report.get("outputs") or []
+    if outputs:
+        yield "noted for other queries"
+    for output in outputs:
+        noted = output.get("noted_ms")
+        said = "nothing is noted yet" if noted is None else f"noted {instant(noted)}"
+        failures = output.get("failures")
+        failed = f", {failures} marks could not be written" if failures else ""
+        where = f"writer {output.get('writer')} in {output.get('location')}"
+        yield f"  {_label(None, output.get('column'))}, {said}, {where}{failed}"
 
 
 def _notes(report: _Node) -> Iterator[str]:

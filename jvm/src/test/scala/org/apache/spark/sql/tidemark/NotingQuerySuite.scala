@@ -6,6 +6,8 @@ import java.sql.Timestamp
 import io.tidemark.{Noted, NoteTimeOptions, TidemarkException, WatermarkOptions}
 import io.tidemark.functions.{noteTime, withWatermark}
 
+import com.fasterxml.jackson.databind.ObjectMapper
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
@@ -79,7 +81,11 @@ class NotingQuerySuite extends KeyedWatermarkTest {
         finally query.stop()
       }
       stream.addData(at("11:05"), at("11:50"))
-      run(())
+      run {
+        val id = spark.streams.active.head.id
+        val report = spark.sql(s"SELECT tidemark_report('$id')").as[String].head()
+        assert(new ObjectMapper().readTree(report).get("outputs").get(0).get("failures").asInt > 0)
+      }
       log.delete()
       withSQLConf(SQLConf.STREAMING_NO_DATA_PROGRESS_EVENT_INTERVAL.key -> "0") {
         run(eventually(timeout(streamingTimeout))(assert(noted(log).map(_._2) == Seq(Some(millis("11:49"))))))

@@ -36,13 +36,15 @@ private[tidemark] object QueryView {
   /** @param lateRows rows of each operator's inputs that were late since this run began
     * @param windows what this run knows of the windows in the state of each aggregation
     * @param notes what a user should know of the query, though it runs
+    * @param outputs what the query has noted of its own time
     */
   final case class Planned(
       snapshot: Snapshot,
       origins: PlanOrigins,
       lateRows: Map[Input, LateRows.Total],
       windows: Map[OperatorId, WindowState],
-      notes: Seq[TidemarkError])
+      notes: Seq[TidemarkError],
+      outputs: Seq[OutputMarks.Said] = Nil)
       extends State {
     override def detached: Planned = copy(snapshot = snapshot.copy(entry = snapshot.entry.detached))
 

@@ -58,7 +58,10 @@ private[tidemark] final class QueryWatermarks(
   @volatile private var published: Option[QueryView.State] = waiting
 
   /** What a report is made from, from any thread. */
-  def state: Option[QueryView.State] = published.map(_.detached)
+  def state: Option[QueryView.State] = published.map(_.detached).map {
+    case planned: QueryView.Planned => planned.copy(outputs = outputs.said)
+    case other => other
+  }
 
   /** The same; `None` until the first batch of this run is planned. */
   def view: Option[QueryView.Planned] = shown.map(_.detached)

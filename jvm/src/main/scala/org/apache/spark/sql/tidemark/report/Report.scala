@@ -17,7 +17,7 @@ import io.tidemark.core.splits.Splits
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
-import org.apache.spark.sql.tidemark.query.QueryView
+import org.apache.spark.sql.tidemark.query.{OutputMarks, QueryView}
 
 /** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
   *
@@ -51,8 +51,15 @@ private[tidemark] object Report {
       "batch" -> batch(entry),
       "origins" -> list(query.origins.all.map(one => origin(one, entry, snapshot.decision, snapshot.splits(one)))),
       "notes" -> list(query.notes.map(note)),
-      "plan" -> tree.json)
+      "plan" -> tree.json) ++ Option.when(query.outputs.nonEmpty)("outputs" -> list(query.outputs.map(output)))
   }
+
+  private def output(said: OutputMarks.Said): AnyRef = obj(
+    "column" -> said.column,
+    "location" -> said.location,
+    "writer" -> said.writer,
+    "noted_ms" -> said.timeMillis.map(Long.box).orNull,
+    "failures" -> said.failures)
 
   private def note(error: TidemarkError): AnyRef =
     obj("code" -> error.code, "message" -> error.message, "parameters" -> obj(error.parameters.toSeq: _*))
