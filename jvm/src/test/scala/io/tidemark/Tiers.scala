@@ -28,7 +28,7 @@ object Tiers {
       "flatMapGroupsWithState",
       "mapGroupsWithState"),
     "StockRunsSuite" -> Nil,
-    "EqualWatermarksJoinSuite" -> Seq("two streams joined by a time range (left_outer)"),
+    "EqualWatermarksJoinSuite" -> Nil,
     "OneWatermarkJoinSuite" -> Nil,
     "StockOddTimesSuite" -> Nil,
     "StockRocksDbSuite" -> Nil,
@@ -37,10 +37,9 @@ object Tiers {
     "StateStoresSuite" -> Nil,
     // Operators, one after the other.
     // Restarts and the suite of unions have a union of aggregations too.
-    "ChainsSuite" -> Seq("a full outer join of two deduplicated streams", "windows by a carried time match"),
+    "ChainsSuite" -> Seq("windows by a carried time match"),
     "MarkedColumnsSuite" -> Seq(
       "outer join matches stock Spark with mapped rows",
-      "inner join with a mapped side",
       "rows are late on a mapped side",
       "a common table expression that is read twice",
       "mark that a table brings along",
@@ -55,10 +54,22 @@ object Tiers {
     "DueWindowsSuite" -> Seq(
       "neither a state scan",
       "the plan shows",
-      "hourly windows",
+      "hourly windows are",
       "overlapping windows",
-      "windows of windows",
       "windows after deduplication"),
+    "DueWindowsInPlansSuite" -> Seq("left overdue", "for a day", "omits their empty input", "reads its watermark"),
+    "DueWindowsRestartSuite" -> Seq("while its entry", "after its commit"),
+    "EvictionSlackSuite" -> Seq("with much state evicts less often than", "does not start", "copied", "is refused"),
+    "JoinSuite" -> Seq(
+      "is on time by its own watermark",
+      "an outer join emits",
+      "equal windows",
+      "a left semi join emits",
+      "keeps no more rows",
+      "still evicts rows",
+      "fails with an error"),
+    "LeftoverMarksSuite" -> Seq("an aggregation by two times", "does not decide", "is the only time", "is_late"),
+    "UnionSuite" -> Seq("does not wait", "the slowest input", "comes and goes"),
     "SeveralTimesInsideSuite" -> Seq(
       "for struct(t, u) with u before t",
       "for struct(u, t) with t before u",
@@ -68,14 +79,12 @@ object Tiers {
       "with t first, by u",
       "with u first, by t"),
     "RedefinitionSuite" -> Seq("after a join", "two watermarks on one stream"),
-    "GroupStatesSuite" -> Seq("for late rows, timeouts and reads", "timers of transformWithState do not wait"),
+    "GroupStatesSuite" -> Seq("for late rows, timeouts and reads"),
     // Restarts and kills.
     "RestartSuite" -> Seq(
       "the watermark of each input survives",
-      "restarting before every step changes no batch of a union",
       "restarting before every step changes no batch of an outer join",
       "restarting before every step changes no batch of a query with splits",
-      "a no-data batch gives the same result in an aggregation by a carried column",
       "a batch with data gives the same result in a query with splits",
       "a batch with data that the sink skips still takes effect in a union of aggregations",
       "while its entry was written",
@@ -102,7 +111,7 @@ object Tiers {
     "KafkaSplitsSuite" -> Seq("known before their first row", "becomes idle", "is never idle"),
     "SplitCostSuite" -> Seq("generated code around it", "no Spark job"),
     "SilenceChangesSuite" -> Seq("for the first time", "while Spark alone ran"),
-    "PauseOfAllSuite" -> Seq("on_return=hold", "after a kill", "a union advances", "a device without rows"),
+    "PauseOfAllSuite" -> Seq("loses no row of a device that lags, with on_return=hold", "after a kill", "a union advances"),
     "SilenceRunAgainSuite" -> Seq("in which a split became idle"),
     // Edges.
     "LateRowsOfAggregationsSuite" -> Seq("before it aggregates them"),

@@ -13,8 +13,8 @@ class FuzzSuite extends OracleComparison {
   // `make fuzz` sets the number of cases.
   private val fuzzing = sys.props.contains("tidemark.fuzz.n")
 
-  compared(seed, told("n", 3), told("carried", 1))(test(_)(_))
-  if (!fuzzing) compared(seed + 1000, 16, 10)(testMore(_)(_))
+  compared(seed, told("n", 2), told("carried", 1))(test(_)(_))
+  if (!fuzzing) compared(seed + 1000, 17, 10)(testMore(_)(_))
 
   private def compared(seed: Int, cases: Int, carried: Int)(in: (String, => Any) => Unit): Unit = {
     each(seed, cases, "random queries", "rows, batches and late rows match the oracle", in) { (from, many) =>

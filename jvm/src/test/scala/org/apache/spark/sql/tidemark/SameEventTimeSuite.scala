@@ -34,8 +34,8 @@ class SameEventTimeSuite extends OracleComparison {
   // `make fuzz` sets the number of plans.
   private val fuzzing = sys.props.contains("tidemark.fuzz.plans")
 
-  compared(seed, told("plans", 40))(test(_)(_))
-  if (!fuzzing) compared(seed + 40, 60)(testMore(_)(_))
+  compared(seed, told("plans", 15))(test(_)(_))
+  if (!fuzzing) compared(seed + 15, 85)(testMore(_)(_))
 
   private def compared(seed: Int, plans: Int)(in: (String, => Any) => Unit): Unit =
     in(
