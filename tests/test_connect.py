@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.feeds import millis
 from support.processes import run_script
 
 pytestmark = pytest.mark.engine
@@ -52,3 +53,7 @@ def test_sparks_own_with_watermark_uses_the_column_name_as_key_on_spark_connect(
 ) -> None:
     assert found["plain"] == found["keyed"][-1]
     assert found["plain origins"] == ["fast_time", "slow_time"]
+
+
+def test_a_query_notes_its_time_on_spark_connect(found: dict[str, Any]) -> None:
+    assert found["noted"] == millis("08:29")

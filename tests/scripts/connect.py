@@ -87,6 +87,19 @@ plain = [
     for name, one in (("fast", fast), ("slow", slow))
 ]
 found["plain"] = steps(plain[0].union(plain[1]), "plain")[-1]
+
+noting = (
+    tidemark.note_time(
+        fast.stream().withWatermark("time", "1 minute"), "time", to=str(folder / "log")
+    )
+    .writeStream.format("parquet")
+    .option("checkpointLocation", str(folder / "noting.cp"))
+    .trigger(availableNow=True)
+    .start(str(folder / "noting"))
+)
+noting.awaitTermination()
+stated = tidemark.Marks(folder / "log").watermark()
+found["noted"] = stated and stated.lower_millis
 found["problems"] = str(tidemark.doctor(spark)) if tidemark.doctor(spark).problems else ""
 result(**found)
 spark.stop()

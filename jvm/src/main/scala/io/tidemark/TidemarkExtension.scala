@@ -1,7 +1,7 @@
 package io.tidemark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.tidemark.exec.{OperatorInputStrategy, PlanWatermarks, SplitByStrategy}
+import org.apache.spark.sql.tidemark.exec.{NoteTimeStrategy, OperatorInputStrategy, PlanWatermarks, SplitByStrategy}
 import org.apache.spark.sql.tidemark.functions.{
   CheckEventTimePlacement,
   CurrentWatermark,
@@ -14,7 +14,6 @@ import org.apache.spark.sql.tidemark.functions.{
   ResolveNoteTimes,
   ResolveWatermarkExpressions
 }
-import org.apache.spark.sql.tidemark.optimizer.RemoveNoteTimes
 import org.apache.spark.sql.tidemark.query.ApplyWatermarks
 import org.apache.spark.sql.tidemark.report.{
   ListenForQueries,
@@ -36,7 +35,7 @@ import org.apache.spark.sql.tidemark.session.Compatibility
   *                                       current_watermark and is_late find their column
   *                                       a second withWatermark keeps the marks of the other columns
   *                                       a watermark's options stay in its plan, and are written nowhere
-  *                                       tidemark_note_time becomes a node, which the optimizer removes
+  *                                       tidemark_note_time becomes a node of the plan
   *   a query is started  check           the takeover listener is added to this session's query manager
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
   *   each batch          optimizer       operator inputs inserted (a rule of the query's own session)
@@ -65,9 +64,9 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(_ => ResolveNoteTimes)
     extensions.injectCheckRule(_ => CheckEventTimePlacement)
     extensions.injectCheckRule(ListenForQueries(_))
-    extensions.injectOptimizerRule(_ => RemoveNoteTimes)
     extensions.injectPlannerStrategy(_ => OperatorInputStrategy)
     extensions.injectPlannerStrategy(_ => SplitByStrategy)
+    extensions.injectPlannerStrategy(_ => NoteTimeStrategy)
     PlanWatermarks.inject(extensions)
     extensions.injectColumnar(new ApplyWatermarks(_))
   }

@@ -93,6 +93,20 @@ class NotingQuerySuite extends KeyedWatermarkTest {
     }
   }
 
+  test("a query of files without state notes its time, although the optimizer renames its columns") {
+    withTempDir { folder =>
+      val in = new File(folder, "in")
+      Seq(at("11:50")).toDF("time").write.parquet(in.getPath)
+      val rows = spark.readStream.schema("time timestamp").parquet(in.getPath).withWatermark("time", "1 minute")
+      val log = new File(folder, "log")
+      val query = write(noteTime(rows, "time", to(log)).select(lit(1).as("one")), folder)
+      try {
+        query.processAllAvailable()
+        assert(noted(log).map(_._2) == Seq(Some(millis("11:49"))))
+      } finally query.stop()
+    }
+  }
+
   test("a query notes a time that is earlier by a given length, under a given name") {
     withTempDir { folder =>
       val log = new File(folder, "log")

@@ -1,12 +1,18 @@
 package org.apache.spark.sql.tidemark.columns
 
+import java.util.UUID
+
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** Marks the event-time column by which a query notes how far its output is. Rows pass unchanged, and the optimizer removes
-  * the node: the notes of a query are found in its analyzed plan ([[PlanNotes]]).
+/** Marks the event-time column by which a query notes how far its output is. Rows pass unchanged.
+  *
+  * The node stays in the plan, because the optimizer gives columns other ids, and leaves out those that nobody uses.
+  *
+  * @param id the same in every copy of the plan
+  * @param options as the user wrote them: [[NoteOptions]] as JSON
   */
-case class NoteTime(column: Attribute, options: String, child: LogicalPlan) extends UnaryNode {
+case class NoteTime(id: UUID, column: Attribute, options: String, child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
   override lazy val references: AttributeSet = AttributeSet(column)
   override protected def withNewChildInternal(newChild: LogicalPlan): NoteTime = copy(child = newChild)

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark.functions
 
+import java.util.UUID
+
 import io.tidemark.{TidemarkError, TidemarkException}
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -38,7 +40,7 @@ object ResolveNoteTimes extends Rule[LogicalPlan] {
                 child.output.filter(EventTimeColumns.isMarked).map(_.name)))
           val options = time.options.getOrElse(throw new TidemarkException(
             TidemarkError.InvalidNoteTime(s"takes its options as a literal, not as '${time.json.sql}'")))
-          NoteTime(column, options, node)
+          NoteTime(UUID.randomUUID(), column, options, node)
         case (node, _) => node
       }
   }

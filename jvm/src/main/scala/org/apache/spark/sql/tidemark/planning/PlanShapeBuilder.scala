@@ -4,7 +4,7 @@ import java.util.UUID
 
 import scala.collection.mutable
 
-import io.tidemark.{TidemarkConf, TidemarkError}
+import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.{ColumnId, OriginName}
 import io.tidemark.core.plan.PlanShape
 
@@ -17,6 +17,7 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, PlanOrigins}
+import org.apache.spark.sql.tidemark.exec.NoteTimeExec
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
 /** Translates a physical plan, operator ids filled in, into the [[PlanShape]] that `core` computes watermarks from. */
@@ -27,12 +28,13 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
   private val columns = new PlanColumns
   private val stateful = new StatefulShapes(origins, unbounded, columns)
   private val readings = mutable.HashMap.empty[UUID, Reading]
+  private val notes = mutable.HashMap.empty[UUID, Reading.OfColumn]
   private var unions = 0
   private var marks = FirstMark
 
   def build(plan: SparkPlan): Translated = {
     val shape = visit(plan).shape
-    Translated(shape, columns.names, origins.notes ++ stateful.notes, readings.toMap)
+    Translated(shape, columns.names, origins.notes ++ stateful.notes, readings.toMap, notes.toMap)
   }
 
   private def visit(plan: SparkPlan): BuiltShape = withMarked(plan, withoutMarked(plan))
@@ -81,6 +83,12 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
       val shape = PlanShape.Declared("event time of state", name(update.eventTime), below.shape)
       BuiltShape(shape, Set(update.eventTime.exprId), below.begun)
     case writer: StateStoreWriter => stateful.of(writer, visit(writer.children.head))
+    case note: NoteTimeExec =>
+      val below = visit(note.child)
+      if (!below.hasWatermark(note.column))
+        throw new TidemarkException(TidemarkError.NoteTimeNotEventTime(note.column.name, Nil))
+      notes(note.noteId) = Reading.OfColumn(below.shape, id(note.column.exprId))
+      below
     case other => ofStateless(other, other.children.map(visit))
   }
 
@@ -170,12 +178,14 @@ private[tidemark] object PlanShapeBuilder {
 
   /** @param notes what the user should know about the plan, although it runs
     * @param readings the watermarks that expressions in the plan read, by the expressions' ids
+    * @param outputs the watermarks that the query notes, by the ids of their nodes
     */
   final case class Translated(
       shape: PlanShape,
       columnNames: Map[ColumnId, String],
       notes: Seq[TidemarkError],
-      readings: Map[UUID, Reading])
+      readings: Map[UUID, Reading],
+      outputs: Map[UUID, Reading.OfColumn])
 
   /** The watermark that an expression reads. */
   sealed trait Reading

@@ -6,14 +6,15 @@ import java.nio.channels.ClosedByInterruptException
 import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{ColumnId, Watermark}
-import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, PropagatedNode, Propagation}
+import io.tidemark.core.Watermark
+import io.tidemark.core.plan.{Decision, Propagation}
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.streaming.OneTimeTrigger
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.tidemark.columns.{PlanNote, PlanNotes}
 import org.apache.spark.sql.tidemark.noted.MarkWriter
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
 import org.apache.spark.util.ThreadUtils
 
 /** Notes how far the output of a query is, so that other queries can go by it.
@@ -45,12 +46,16 @@ private[tidemark] final class OutputMarks private (
   /** What a batch notes, by output.
     * @param standing what would be decided after it
     */
-  def watermarks(levels: OperatorWatermarks, standing: => Decision): Map[String, Watermark] =
+  def watermarks(batch: PlannedBatch, standing: => Decision): Map[String, Watermark] =
     if (outputs.isEmpty) Map.empty
     else {
+      val levels = batch.eviction
       // Without state, no row waits for a later batch, so what follows is later than all that has been seen.
       val flow = if (levels.inputs.isEmpty) Propagation.levels(levels.flow.shape, standing).flow else levels.flow
-      outputs.map(one => one.name -> watermark(one, flow)).toMap
+      outputs.map { one =>
+        val Reading.OfColumn(from, column) = batch.outputs(one.note.id)
+        one.name -> flow.outOf(from).column(column).watermark
+      }.toMap
     }
 
   /** A batch has been written, and its entry. On the query's thread.
@@ -101,17 +106,6 @@ private[tidemark] final class OutputMarks private (
           throw new TidemarkException(TidemarkError.MarkNotWritten(output.writer, output.location, e.getMessage), e)
         false
     }
-
-  private def watermark(output: Output, flow: PropagatedNode): Watermark =
-    output.note.ids.map(id => ColumnId(id.id)).flatMap(find(flow, _)).headOption.getOrElse(
-      throw new TidemarkException(TidemarkError.NoteTimeNotEventTime(output.note.column, Nil)))
-
-  /** The watermark of a column where it is nearest to the top. */
-  private def find(node: PropagatedNode, column: ColumnId): Option[Watermark] =
-    node.out.columns.get(column).map(_.watermark).orElse(node.shape match {
-      case _: PlanShape.Stateless => node.inputs.iterator.flatMap(find(_, column)).nextOption()
-      case _ => None
-    })
 }
 
 private[tidemark] object OutputMarks extends Logging {

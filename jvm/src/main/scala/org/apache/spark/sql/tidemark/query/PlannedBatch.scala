@@ -7,6 +7,7 @@ import io.tidemark.core.memory.{BatchStart, Observation}
 import io.tidemark.core.plan.{Decision, OperatorWatermarks}
 
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
 
 /** A batch as it was decided last. Until its offsets are written, each trigger may decide it again.
   *
@@ -16,6 +17,7 @@ import org.apache.spark.sql.execution.SparkPlan
   * @param late the operators' watermarks of the batch before, by which rows of this batch are late
   * @param eviction the operators' watermarks of this batch, by which state is evicted
   * @param readings the watermarks that expressions of the plan read, by the expressions' ids
+  * @param outputs where the plan has the watermarks that the query notes
   * @param silentUntil up to when the triggers of this run have found no rows of an origin (ms). Most triggers run no batch
   * @param news what a no-data batch would find in mark logs, if Spark has asked for one
   * @param wantsNoDataBatch whether the batch is worth running without data, if Spark has asked
@@ -28,6 +30,7 @@ private[tidemark] final case class PlannedBatch(
     late: OperatorWatermarks,
     eviction: OperatorWatermarks,
     readings: Map[UUID, Watermark],
+    outputs: Map[UUID, Reading.OfColumn],
     silentUntil: Map[OriginName, Long],
     news: Map[OriginName, Observation.OfOrigin],
     wantsNoDataBatch: Boolean) {

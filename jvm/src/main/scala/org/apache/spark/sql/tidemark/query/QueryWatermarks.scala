@@ -104,6 +104,7 @@ private[tidemark] final class QueryWatermarks(
           late,
           eviction,
           readings(translated),
+          translated.outputs,
           silentUntil,
           news,
           isAsked &&
@@ -216,7 +217,7 @@ private[tidemark] final class QueryWatermarks(
     // Without an idle time nothing is ever silent. Then it would only make each entry have all splits.
     val missed = if (hasIdleTimes) resumed.missedIn(id, entry.endMillis, endMillis) else 0L
     entry = (if (missed > 0) after.notListening(missed) else after)
-      .copy(outputs = outputs.watermarks(batch.eviction, after.standing))
+      .copy(outputs = outputs.watermarks(batch, after.standing))
     log.write(entry)
     outputs.written(id, entry.outputs)
     ended = Some(batch.copy(plan = None))
