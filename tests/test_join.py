@@ -69,6 +69,7 @@ def test_a_join_drops_a_row_behind_the_watermark_of_its_own_side(
     assert stepper.step() == [(2, clock("10:29"), 2, clock("10:31"))]
 
 
+@pytest.mark.more
 def test_joined_rows_can_be_counted_by_both_event_times(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
@@ -95,6 +96,7 @@ def test_joined_rows_can_be_counted_by_both_event_times(
     ]
 
 
+@pytest.mark.more
 def test_a_three_way_join_emits_matching_rows(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
@@ -118,6 +120,7 @@ def test_a_three_way_join_emits_matching_rows(
     assert stepper.step() == [(1, clock("10:00"), clock("10:01"), clock("10:45"))]
 
 
+@pytest.mark.more
 def test_duplicates_are_dropped_after_a_join_with_two_event_times(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:

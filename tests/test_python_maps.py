@@ -39,8 +39,8 @@ def same() -> Callable[[Iterator[Any]], Iterator[Any]]:
     [
         pytest.param(1, through_pandas, marks=pytest.mark.more),
         pytest.param(2, through_pandas, marks=pytest.mark.more),
-        pytest.param(1, through_arrow, marks=pytest.mark.more),
-        (2, through_arrow),
+        (1, through_arrow),
+        pytest.param(2, through_arrow, marks=pytest.mark.more),
     ],
 )
 def test_an_outer_join_after_a_python_map_matches_stock_spark(

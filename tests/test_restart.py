@@ -31,6 +31,7 @@ def per_hour_of(feeds: dict[str, Feed]) -> DataFrame:
     return counted.select("name", "window.start", "count")
 
 
+@pytest.mark.more
 def test_restarts_keep_the_watermark_of_an_input_without_new_rows(
     feed: Callable[..., Feed], tmp_path: Path
 ) -> None:
@@ -80,6 +81,7 @@ def test_restarts_between_steps_do_not_change_the_results(
         assert run_once(dashboards(parted), tmp_path / "parted.cp") == stepper.step(), (name, time)
 
 
+@pytest.mark.more
 def test_a_restart_keeps_the_watermarks_of_both_join_sides(
     feed: Callable[..., Feed], tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_the_doctor_checks_a_stopped_session_without_raising(no_jar: dict[str, A
     assert "CHECK_FAILED" in no_jar["doctor after stop"]
 
 
+@pytest.mark.more
 def test_configure_keeps_settings_from_the_environment(tmp_path: Path, other_jar: str) -> None:
     (tmp_path / "spark-defaults.conf").write_text(
         "spark.sql.extensions org.apache.spark.sql.NoSuchExtension\n"

@@ -69,6 +69,7 @@ def test_the_state_reader_finds_the_same_state_as_after_stock_spark(
     assert kept("tidemark") == expected
 
 
+@pytest.mark.more
 def test_two_queries_on_one_dataframe_have_separate_watermarks(
     spark: SparkSession, tmp_path: Path, run: Callable[..., Stepper]
 ) -> None:

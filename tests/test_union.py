@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from support.feeds import Feed, clock
@@ -67,6 +68,7 @@ def test_one_aggregation_over_a_union_waits_for_both_inputs(
     assert stepper.step() == [("both", clock("10:00"), 2)]
 
 
+@pytest.mark.more
 def test_three_inputs_each_close_their_own_windows(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:

@@ -19,14 +19,12 @@ object Tiers {
     */
   val essential: Map[String, Seq[String]] = Map(
     // A query of one watermark stays as it was. Spark's own suites say so as well.
-    "StockAggregationsSuite" -> Seq("tumbling windows", "session windows, in append", "windows of windows, directly"),
+    "StockAggregationsSuite" -> Seq("tumbling windows", "session windows, in append"),
     "StockOperatorsSuite" -> Seq(
       "deduplication by event time",
       "deduplication within the watermark",
-      "a limit,",
       "windows of a union of a stream with itself",
-      "flatMapGroupsWithState",
-      "mapGroupsWithState"),
+      "flatMapGroupsWithState"),
     "StockRunsSuite" -> Nil,
     "EqualWatermarksJoinSuite" -> Nil,
     "OneWatermarkJoinSuite" -> Nil,
@@ -72,11 +70,8 @@ object Tiers {
     "UnionSuite" -> Seq("does not wait", "the slowest input", "comes and goes"),
     "SeveralTimesInsideSuite" -> Seq(
       "for struct(t, u) with u before t",
-      "for struct(u, t) with t before u",
-      "a nested struct",
       "a null beside",
       "carries both, with t first",
-      "with t first, by u",
       "with u first, by t"),
     "RedefinitionSuite" -> Seq("after a join", "two watermarks on one stream"),
     "GroupStatesSuite" -> Seq("for late rows, timeouts and reads"),
