@@ -167,13 +167,13 @@ def test_invalid_split_options_raise_the_same_error_codes_on_spark_connect(
 
 @pytest.mark.more
 def test_the_slowest_split_holds_the_watermark_on_spark_connect(connected: dict[str, Any]) -> None:
-    expected, heard = connected["origins"]
+    expected, observed = connected["origins"]
     assert expected["watermark_ms"] is None
     assert expected["splits"]["without_clock"] == 1
-    assert heard["watermark_ms"] == millis("10:00")
-    assert heard["splits"]["total"] == 2
-    assert (heard["idle_after_ms"], heard["max_ahead_ms"]) == (3_600_000, 86_400_000)
-    assert (heard["on_return"], heard["when_all"]) == ("catch_up", "advance")
+    assert observed["watermark_ms"] == millis("10:00")
+    assert observed["splits"]["total"] == 2
+    assert (observed["idle_after_ms"], observed["max_ahead_ms"]) == (3_600_000, 86_400_000)
+    assert (observed["on_return"], observed["when_all"]) == ("catch_up", "advance")
     assert connected["dtypes"][0] == connected["dtypes"][1]
 
 

@@ -164,11 +164,11 @@ def histories(contents: Contents, latest_millis: int | None) -> dict[str, Histor
 
 def stalled(found: Mapping[str, History], idle_after: int | None, now: int) -> set[str]:
     """The writers that have been silent for too long, by the log's own time."""
-    heard = {writer: one.marks[-1].written_millis for writer, one in found.items()}
-    if idle_after is None or not heard:
+    last_active = {writer: one.marks[-1].written_millis for writer, one in found.items()}
+    if idle_after is None or not last_active:
         return set()
-    latest = min(max(heard.values()), now)
-    return {writer for writer, millis in heard.items() if latest - millis >= idle_after}
+    latest = min(max(last_active.values()), now)
+    return {writer for writer, millis in last_active.items() if latest - millis >= idle_after}
 
 
 def unfenced(ordered: Iterable[Mark]) -> list[Mark]:

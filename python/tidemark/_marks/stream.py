@@ -85,7 +85,7 @@ class StreamMarks(Generic[P]):
         return True
 
     def renew(self, writer: str) -> None:
-        """The writer has spoken: it is tracked from the next call that finds it behind."""
+        """The writer is active: it is tracked from the next call that finds it behind."""
         self._writers[writer] = replace(self._writers[writer], behind_since=None)
 
     def leave(self, position: P) -> None:

@@ -37,14 +37,14 @@ class Standing:
         upper_millis: The next larger time it notes behind it.
         is_done: It has ended or is idle by its own word, and nothing of it is known behind.
         is_pending: Marks of it are known behind the position.
-        heard_millis: When it last said something new, by its own clock.
+        last_active_millis: When it last said something new, by its own clock.
     """
 
     lower_millis: int | None
     upper_millis: int | None
     is_done: bool
     is_pending: bool
-    heard_millis: int
+    last_active_millis: int
 
 
 def standing(history: History, read: Position) -> Standing:
@@ -59,15 +59,15 @@ def standing(history: History, read: Position) -> Standing:
     noted = history.notes[passed - 1] if passed else -1
     behind = history.notes[passed] if passed < len(history.notes) else -1
     is_pending = last < len(marks) - 1
-    heard = last
-    while heard > noted and marks[heard].kind == "note":
-        heard -= 1
+    newest = last
+    while newest > noted and marks[newest].kind == "note":
+        newest -= 1
     return Standing(
         marks[noted].time_millis if noted >= 0 else None,
         marks[behind].time_millis if behind >= 0 else None,
         last >= 0 and not is_pending and marks[last].kind in ("idle", "end"),
         is_pending,
-        marks[max(heard, 0)].written_millis,
+        marks[max(newest, 0)].written_millis,
     )
 
 
@@ -85,7 +85,7 @@ def window_at(
         histories: The writers and their marks.
         read: What has been read.
         expected: Writers that hold the lower bound before their first mark.
-        idle_after_millis: How much later another writer must have been heard for a silent one to
+        idle_after_millis: How much later another writer must have been active for a silent one to
             be left out, in ms; None leaves none out.
         now_millis: The present, which caps what the log says of its own time.
         is_at_end: Whether nothing is left to read. Otherwise a writer with marks ahead is awake.
@@ -97,13 +97,14 @@ def window_at(
         return TimeWindow(None, None)
     all_writers = [standing(one, read) for one in histories.values()]
     waiting = [one for one in all_writers if not one.is_done]
-    heard = [one.heard_millis for one in all_writers if one.lower_millis is not None]
-    if idle_after_millis is not None and heard:
-        latest = min(max(heard), now_millis)
+    last_active = [one.last_active_millis for one in all_writers if one.lower_millis is not None]
+    if idle_after_millis is not None and last_active:
+        latest = min(max(last_active), now_millis)
         waiting = [
             one
             for one in waiting
-            if (one.is_pending and not is_at_end) or latest - one.heard_millis < idle_after_millis
+            if (one.is_pending and not is_at_end)
+            or latest - one.last_active_millis < idle_after_millis
         ]
     if not waiting:
         return TimeWindow(max(_lowers(all_writers), default=None), None)

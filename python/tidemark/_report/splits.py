@@ -129,7 +129,7 @@ def _standing(origin: _Node, one: _Node) -> str:
         "no clock yet" if clock is None else f"clock {instant(clock)}",
         f"{duration(behind)} behind" if behind else "",
         "catching up" if one.get("state") == "catching_up" else "",
-        # Its silence counts while others speak.
+        # Its silence counts while others have rows.
         *_last_active(
             one, "it sends nothing while others do" if origin.get("when_all") == "hold" else None
         ),
@@ -143,8 +143,8 @@ def _split(one: _Node) -> str:
 
 
 def _last_active(one: _Node, silence: str | None = None) -> Iterator[str]:
-    if one.get("last_heard_ms") is not None:
-        yield f"last active {instant(one['last_heard_ms'])}"
+    if one.get("last_active_ms") is not None:
+        yield f"last active {instant(one['last_active_ms'])}"
     if one.get("idle_at_ms") is not None:
         yield f"idle at {instant(one['idle_at_ms'])} if {silence or 'nothing arrives'}"
 

@@ -14,7 +14,7 @@ import org.openjdk.jmh.annotations._
 
 /** What a query with many splits costs on the driver, batch after batch: each call runs the next batch.
   *
-  * In `batch` one split in a hundred has rows; in `allSpeak` each has, and two tasks bring them. Both decide the batch,
+  * In `batch` one split in a hundred has rows; in `allActive` each has, and two tasks bring them. Both decide the batch,
   * observe it and encode its entry, as the engine does; the file itself is not written. `snapshot` and `names` are encoded
   * on another thread. `restart` reads them back with the changes of one batch and looks up a split.
   */
@@ -58,9 +58,9 @@ class LogBenchmark {
       s"${namesFile.length} of names")
   }
 
-  private def times(speak: Iterable[Int]): MaxEventTimes = {
+  private def times(active: Iterable[Int]): MaxEventTimes = {
     val times = new MaxEventTimes
-    speak.foreach(split =>
+    active.foreach(split =>
       times.note(SplitNameTable.encode(Seq(Some(s"device-$split"))), Begin - random.nextInt(3600000)))
     times
   }
@@ -79,9 +79,9 @@ class LogBenchmark {
     val decision = entry.decide(start, rules)
     val levels = Propagation.levels(shape, decision)
     // The event times are the same again, so the delay makes them later from batch to batch.
-    val heard = Observation.OfOrigin(seen, delayMillis = -number * 5000L)
+    val seenOfOne = Observation.OfOrigin(seen, delayMillis = -number * 5000L)
     val end = Observation.BatchEnd(number, start, start.millis + 1000L)
-    val after = Observation.observe(entry, end, decision, levels, Observation(Map(name -> heard), Map.empty), rules)
+    val after = Observation.observe(entry, end, decision, levels, Observation(Map(name -> seenOfOne), Map.empty), rules)
     val bytes = EntryCodec.encode(after, Some(last))
     last = Written(after, bytes.checksum)
     bytes.data
@@ -94,7 +94,7 @@ class LogBenchmark {
   def batch(): Array[Byte] = run(parts(((last.entry.batch + 1) % parts.length).toInt))
 
   @Benchmark
-  def allSpeak(): Array[Byte] = run(together(halves))
+  def allActive(): Array[Byte] = run(together(halves))
 
   @Benchmark
   def snapshot(): Array[Byte] = encoded(last)
@@ -108,6 +108,6 @@ class LogBenchmark {
     read.names(namesFile, SplitsSnapshot.header(snapshotFile))
     read.states(snapshotFile)
     read.next(changesFile)
-    read.entry.origins(name).splits.heard(MaxEventTimes.whole(Begin), 0L, Begin, OnReturn.Hold)
+    read.entry.origins(name).splits.observe(MaxEventTimes.whole(Begin), 0L, Begin, OnReturn.Hold)
   }
 }

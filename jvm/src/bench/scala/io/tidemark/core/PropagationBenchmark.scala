@@ -37,7 +37,7 @@ class PropagationBenchmark {
       case "join-chain" => BenchmarkPlans.joinChain
       case union => BenchmarkPlans.union(union.stripPrefix("union-").toInt)
     }
-    // A query that has been running for a while: every origin heard, ledgers filled.
+    // A query that has been running for a while: every origin with a clock, ledgers filled.
     entry = (0 until 20).foldLeft(WatermarkEntry.initial(Nil, -1, 0, 0)) { (before, batch) =>
       val seen = BenchmarkPlans.seen(shape, batch)
       after(before, batch.toLong, before.standing, seen)

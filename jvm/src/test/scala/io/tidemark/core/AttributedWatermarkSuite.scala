@@ -9,7 +9,7 @@ class AttributedWatermarkSuite extends AnyFunSuite {
   private val fast = AttributedWatermark(at(50), Some(named("fast")))
   private val slow = AttributedWatermark(at(20), Some(named("slow")))
   private val silent = AttributedWatermark(Watermark.Idle(None), Some(named("silent")))
-  private val unheard = AttributedWatermark(Watermark.Unknown, Some(named("unheard")))
+  private val unknown = AttributedWatermark(Watermark.Unknown, Some(named("unknown")))
 
   test("the input with the lowest watermark holds the others back, in any order") {
     assert(fast.coalesce(slow) == slow)
@@ -23,7 +23,7 @@ class AttributedWatermarkSuite extends AnyFunSuite {
   }
 
   test("an input without a watermark yet holds all others back") {
-    assert(AttributedWatermark.least(Seq(slow, unheard, silent)).contains(unheard))
+    assert(AttributedWatermark.least(Seq(slow, unknown, silent)).contains(unknown))
   }
 
   test("the first of several equal inputs is named as the holder") {

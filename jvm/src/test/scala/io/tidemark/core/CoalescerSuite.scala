@@ -54,11 +54,11 @@ class CoalescerSuite extends AnyFunSuite {
           val clocks = Seq.tabulate(plain.size) { i =>
             if (plain.state(i) == "ended" || random.nextBoolean()) Coalescer.NoClock else time(i)
           }
-          fast.hearAll(clocks, now)
-          plain.hearAll(clocks.map(known), now)
-        case 5 => one.foreach { i => fast.hear(i, now); plain.hear(i, None, now) }
+          fast.observeAll(clocks, now)
+          plain.observeAll(clocks.map(known), now)
+        case 5 => one.foreach { i => fast.observe(i, now); plain.observe(i, None, now) }
         case _ => one.foreach { i =>
-            val t = time(i); fast.hear(i, t, now); plain.hear(i, Some(t), now)
+            val t = time(i); fast.observe(i, t, now); plain.observe(i, Some(t), now)
           }
       }
       check()
@@ -90,7 +90,7 @@ class CoalescerSuite extends AnyFunSuite {
       val clocks = Seq(30L, 10L, 50L, 20L)
       val values = clocks.indices.permutations.map { order =>
         val c = new MessageCoalescer(onReturn)
-        clocks.zipWithIndex.foreach { case (clock, i) => c.add(0L); c.hear(i, clock, 0L) }
+        clocks.zipWithIndex.foreach { case (clock, i) => c.add(0L); c.observe(i, clock, 0L) }
         order.foreach(c.idle(_))
         assert(c.isIdle)
         c.watermark
@@ -105,7 +105,7 @@ class CoalescerSuite extends AnyFunSuite {
       val c = new MessageCoalescer
       for (_ <- 0 until 20) c.add(0L)
       history.map { case (input, what, time) =>
-        if (what == 0) c.idle(number(input)) else c.hear(number(input), time, 0L)
+        if (what == 0) c.idle(number(input)) else c.observe(number(input), time, 0L)
         c.watermark
       }
     }
@@ -121,9 +121,9 @@ class CoalescerSuite extends AnyFunSuite {
     for (p <- parts) { top.add(0L); for (_ <- 0 until 5) { p.add(0L); one.add(0L) } }
     for (_ <- 1 to Steps) {
       val (part, input, time) = (random.nextInt(4), random.nextInt(5), random.nextInt(1000000).toLong)
-      one.hear(part * 5 + input, time, 0L)
-      parts(part).hear(input, time, 0L)
-      if (parts(part).watermark != Coalescer.NoClock) top.hear(part, parts(part).watermark, 0L)
+      one.observe(part * 5 + input, time, 0L)
+      parts(part).observe(input, time, 0L)
+      if (parts(part).watermark != Coalescer.NoClock) top.observe(part, parts(part).watermark, 0L)
       assert(top.watermark === one.watermark)
     }
   }
@@ -132,7 +132,7 @@ class CoalescerSuite extends AnyFunSuite {
     val c = new MessageCoalescer
     c.add(0L)
     c.add(100L)
-    c.hear(0, 7L, 200L)
+    c.observe(0, 7L, 200L)
     assert(c.watermark === Coalescer.NoClock)
     c.idleSince(99L)
     assert(c.watermark === Coalescer.NoClock)
@@ -145,7 +145,7 @@ class CoalescerSuite extends AnyFunSuite {
     val c = new MessageCoalescer
     c.add(0L)
     c.end(0)
-    assertThrows[IllegalStateException](c.hear(0, 1L, 0L))
+    assertThrows[IllegalStateException](c.observe(0, 1L, 0L))
     assertThrows[IllegalStateException](c.idle(0))
     assertThrows[IllegalStateException](c.end(0))
   }
@@ -158,7 +158,7 @@ class CoalescerSuite extends AnyFunSuite {
       for (_ <- 0 until inputs) c.add(0L)
       for (round <- 1 to 20) {
         def each[A: ClassTag](of: Int => A) = Array.tabulate(inputs)(of)
-        val restored = Coalescer.restored(inputs, each(c.clock), each(c.lastHeard), each(c.state))
+        val restored = Coalescer.restored(inputs, each(c.clock), each(c.lastActive), each(c.state))
         restored.begin(restored.totals, onReturn, journal = null)
         val again = new MessageCoalescer(restored)
         again.raise(c.watermark)
@@ -167,7 +167,7 @@ class CoalescerSuite extends AnyFunSuite {
           val silent = random.nextInt(4) == 0
           val limit = now - random.nextInt(100)
           Seq(c, again).foreach { on =>
-            if (silent) on.idle(input) else on.hear(input, time, now)
+            if (silent) on.idle(input) else on.observe(input, time, now)
             on.idleSince(limit)
           }
           assert((again.watermark, again.isIdle) === ((c.watermark, c.isIdle)))

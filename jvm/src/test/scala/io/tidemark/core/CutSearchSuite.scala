@@ -82,10 +82,10 @@ class CutSearchSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("several inputs have reached the earliest watermark and the latest event time of all") {
     def at(millis: Long, delay: Long) = {
       val times = MaxEventTimes.whole(millis)
-      OriginState(Splits.none.heard(times, delay, 0L, OnReturn.Hold), Some(millis))
+      OriginState(Splits.none.observe(times, delay, 0L, OnReturn.Hold), Some(millis))
     }
     assert(Reached.of(Seq(at(100L, 10L), at(50L, 0L))) === Some(Reached(Some(50L), Some(100L))))
-    assert(Reached.of(Seq(at(100L, 10L), OriginState.unheard)) === Some(Reached(None, Some(100L))))
+    assert(Reached.of(Seq(at(100L, 10L), OriginState.initial)) === Some(Reached(None, Some(100L))))
     assert(Reached.of(Nil) === None)
   }
 }

@@ -41,8 +41,8 @@ private[core] object Entries {
       Gen.listOfN(_, Gen.zip(splitName, Gen.oneOf[SplitState](SplitState.Active, SplitState.Idle), clock, number)))
     reached <- clock
   } yield SplitList.splits(
-    all.distinctBy(_._1).map { case (name, state, clock, heard) =>
-      SplitList.One(SplitNameTable.encode(name), state, clock, heard)
+    all.distinctBy(_._1).map { case (name, state, clock, lastActive) =>
+      SplitList.One(SplitNameTable.encode(name), state, clock, lastActive)
     },
     Watermark.of(reached))
   private val state: Gen[OriginState] =
@@ -98,7 +98,7 @@ private[core] object Entries {
           waiting = true,
           farAheadRows = 3,
           splitBy = Seq("a", "b")),
-        payments -> OriginState.unheard),
+        payments -> OriginState.initial),
       floors = Floors(Map(UnionSlot(0, 1) -> Watermark.At(300)), Map(CarriedSlot(at, 0) -> Watermark.At(0))),
       ledgers =
         Map(at -> CarriedMinima(1000, TreeMap(2000L -> Vector(Some(-7L), None), 3000L -> Vector(None, Some(64L))))))

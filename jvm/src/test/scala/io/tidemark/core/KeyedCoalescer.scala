@@ -12,7 +12,7 @@ import io.tidemark.core.splits.{Coalescer, OnReturn}
   */
 final class KeyedCoalescer[K](onReturn: OnReturn = OnReturn.Hold) {
 
-  // Of no key: it has the state of each input, and when it was last heard.
+  // Of no key: it has the state of each input, and its last active time.
   private val inputs = new MessageCoalescer(onReturn)
   private val byKey = mutable.LinkedHashMap.empty[K, MessageCoalescer]
 
@@ -36,18 +36,18 @@ final class KeyedCoalescer[K](onReturn: OnReturn = OnReturn.Hold) {
   }
 
   /** An input has got as far as `clockMillis` with one key. */
-  def hear(input: Int, key: K, clockMillis: Long, nowMillis: Long): Unit = {
+  def observe(input: Int, key: K, clockMillis: Long, nowMillis: Long): Unit = {
     val own = byKey.getOrElseUpdate(key, begin())
-    hear(input, nowMillis)
-    own.hear(input, clockMillis, nowMillis)
+    observe(input, nowMillis)
+    own.observe(input, clockMillis, nowMillis)
   }
 
-  /** An input has spoken, of no key. */
-  def hear(input: Int, nowMillis: Long): Unit = all.foreach(_.hear(input, nowMillis))
+  /** An input is active, with no clock for any key. */
+  def observe(input: Int, nowMillis: Long): Unit = all.foreach(_.observe(input, nowMillis))
 
   def idle(input: Int): Unit = all.foreach(_.idle(input))
 
-  /** Makes every input idle that was last heard at `limitMillis` or before. */
+  /** Makes every input idle that was last active at `limitMillis` or before. */
   def idleSince(limitMillis: Long): Unit = all.foreach(_.idleSince(limitMillis))
 
   /** @throws IllegalStateException when the input has ended before */
@@ -58,7 +58,7 @@ final class KeyedCoalescer[K](onReturn: OnReturn = OnReturn.Hold) {
   private def begin(): MessageCoalescer = {
     val own = new MessageCoalescer(onReturn)
     for (input <- 0 until inputs.size) {
-      own.add(inputs.lastHeard(input))
+      own.add(inputs.lastActive(input))
       if (inputs.hasEnded(input)) own.end(input)
       else if (inputs.state(input) == Coalescer.Idle) own.idle(input)
     }

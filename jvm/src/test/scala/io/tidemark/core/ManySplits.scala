@@ -6,7 +6,7 @@ import io.tidemark.core.memory.{OriginState, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
-/** A query of one origin with many splits, of which some speak in each batch. */
+/** A query of one origin with many splits, of which some have rows in each batch. */
 final class ManySplits(seed: Long, idleAfter: Option[Long] = None) {
   import ManySplits._
 
@@ -16,15 +16,15 @@ final class ManySplits(seed: Long, idleAfter: Option[Long] = None) {
   private var state = OriginState(Splits.none, splitBy = Seq("device"))
 
   /** The entry of the next batch.
-    * @param speak numbers of the splits that have rows in it
+    * @param active numbers of the splits that have rows in it
     */
-  def next(speak: Iterable[Int]): WatermarkEntry = {
+  def next(active: Iterable[Int]): WatermarkEntry = {
     batch += 1
     now += 1000L + random.nextInt(5000)
     val times = new MaxEventTimes
-    speak.foreach(split => times.note(nameOf(split), now - random.nextInt(3600000)))
+    active.foreach(split => times.note(nameOf(split), now - random.nextInt(3600000)))
     val silent = idleAfter.fold(state.splits)(after => state.splits.idleSince(now - after, OnReturn.CatchUp))
-    state = state.copy(splits = silent.heard(times, 0L, now, OnReturn.CatchUp))
+    state = state.copy(splits = silent.observe(times, 0L, now, OnReturn.CatchUp))
     entry
   }
 
@@ -38,7 +38,7 @@ final class ManySplits(seed: Long, idleAfter: Option[Long] = None) {
     now,
     now,
     Decision.none,
-    Map(OriginName("readings", 0) -> state, OriginName("events", 0) -> OriginState.unheard),
+    Map(OriginName("readings", 0) -> state, OriginName("events", 0) -> OriginState.initial),
     Floors.none,
     Map.empty)
 }

@@ -21,22 +21,22 @@ final class MessageCoalescer(clocks: Coalescer) {
   def state(input: Int): Byte = clocks.state(input)
   def hasEnded(input: Int): Boolean = ended(input)
   def clock(input: Int): Long = clocks.clock(input)
-  def lastHeard(input: Int): Long = clocks.lastHeard(input)
+  def lastActive(input: Int): Long = clocks.lastActive(input)
 
   def add(nowMillis: Long): Int = clocks.add(nowMillis)
 
   /** An input's clock is at `clockMillis`. */
-  def hear(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
+  def observe(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
     requireNotEnded(input)
     clocks.observe(input, clockMillis, nowMillis)
     clocks.settle()
   }
 
   /** An input is active, and its clock is not known. */
-  def hear(input: Int, nowMillis: Long): Unit = hear(input, Coalescer.NoClock, nowMillis)
+  def observe(input: Int, nowMillis: Long): Unit = observe(input, Coalescer.NoClock, nowMillis)
 
   /** The clocks of all inputs at once; [[Coalescer.NoClock]] for those without a message. */
-  def hearAll(all: Seq[Long], nowMillis: Long): Unit = {
+  def observeAll(all: Seq[Long], nowMillis: Long): Unit = {
     for ((clock, input) <- all.zipWithIndex if clock != Coalescer.NoClock) clocks.observe(input, clock, nowMillis)
     clocks.settle()
   }

@@ -18,35 +18,35 @@ final class NaiveCoalescer(onReturn: OnReturn) {
   def isIdle: Boolean = !inputs.exists(_.isActive) && inputs.exists(_.state == "idle")
   def state(input: Int): String = inputs(input).state
   def clock(input: Int): Option[Long] = inputs(input).clock
-  def heard: Seq[Long] = inputs.toSeq.map(_.heard)
+  def lastActive: Seq[Long] = inputs.toSeq.map(_.lastActive)
 
-  /** When any was heard of those that have a clock. */
-  def lastSpoken: Option[Long] = inputs.filter(_.clock.nonEmpty).map(_.heard).maxOption
+  /** When any was last active of those that have a clock. */
+  def lastRows: Option[Long] = inputs.filter(_.clock.nonEmpty).map(_.lastActive).maxOption
 
-  def heardLater(more: Long, now: Long): Unit =
-    inputs.foreach(in => in.heard = math.max(in.heard, math.min(in.heard + more, now)))
+  def activeLater(more: Long, now: Long): Unit =
+    inputs.foreach(in => in.lastActive = math.max(in.lastActive, math.min(in.lastActive + more, now)))
 
   def add(now: Long): Unit = { inputs += new In(now); () }
 
-  def hear(input: Int, clock: Option[Long], now: Long): Unit = {
-    hearOnly(input, clock, now)
+  def observe(input: Int, clock: Option[Long], now: Long): Unit = {
+    observeOnly(input, clock, now)
     settle()
   }
 
-  def hearAll(clocks: Seq[Option[Long]], now: Long): Unit = {
-    clocks.zipWithIndex.foreach { case (clock, input) => if (clock.nonEmpty) hearOnly(input, clock, now) }
+  def observeAll(clocks: Seq[Option[Long]], now: Long): Unit = {
+    clocks.zipWithIndex.foreach { case (clock, input) => if (clock.nonEmpty) observeOnly(input, clock, now) }
     settle()
   }
 
-  /** These have spoken, all at once, without saying how far they are. */
+  /** These are active, all at once, without a clock. */
   def wake(woken: Seq[Int], now: Long): Unit = {
-    woken.foreach(hearOnly(_, None, now))
+    woken.foreach(observeOnly(_, None, now))
     settle()
   }
 
-  /** Those that are idle are active again, without having said anything. */
+  /** Those that are idle are active again, with the last active time that they had. */
   def wakeAll(): Unit = {
-    inputs.indices.filter(state(_) == "idle").foreach(input => hearOnly(input, None, inputs(input).heard))
+    inputs.indices.filter(state(_) == "idle").foreach(input => observeOnly(input, None, inputs(input).lastActive))
     settle()
   }
 
@@ -58,7 +58,7 @@ final class NaiveCoalescer(onReturn: OnReturn) {
   }
 
   def idleSince(limit: Long): Unit = {
-    inputs.foreach(in => if (in.isActive && in.heard <= limit) in.state = "idle")
+    inputs.foreach(in => if (in.isActive && in.lastActive <= limit) in.state = "idle")
     settle()
   }
 
@@ -67,9 +67,9 @@ final class NaiveCoalescer(onReturn: OnReturn) {
     settle()
   }
 
-  private def hearOnly(input: Int, clock: Option[Long], now: Long): Unit = {
+  private def observeOnly(input: Int, clock: Option[Long], now: Long): Unit = {
     val in = inputs(input)
-    in.heard = now
+    in.lastActive = now
     in.clock = (in.clock ++ clock).maxOption
     val behind = reached.exists(r => in.clock.forall(_ < r))
     in.state match {
@@ -96,7 +96,7 @@ object NaiveCoalescer {
   val names: Map[SplitState, String] =
     Map(SplitState.Active -> "active", SplitState.Idle -> "idle", SplitState.CatchingUp -> "catching up")
 
-  private final class In(var heard: Long) {
+  private final class In(var lastActive: Long) {
     var clock: Option[Long] = None
     var state: String = "active"
     def isActive: Boolean = state == "active" || state == "catching up"

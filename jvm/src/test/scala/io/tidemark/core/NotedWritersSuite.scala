@@ -23,14 +23,14 @@ class NotedWritersSuite extends AnyFunSuite {
   test("a time is newly passed once") {
     val first = at(three, 25)
     assert(first.timeMillis === Some(200))
-    assert(first.isHeard)
+    assert(first.isActive)
     assert(first.state.nextMillis === Some(300))
     assert(first.next.map(_.number) === Some(2))
     assert(first.state.passed === Some(Place(1, 1)))
     assert(first.state.hasPending)
     val again = at(three, 25, Some(first.state))
     assert(again.timeMillis === None)
-    assert(!again.isHeard)
+    assert(!again.isActive)
     assert(again.state === first.state)
     val last = at(three, 30, Some(again.state))
     assert(last.timeMillis === Some(300))
@@ -38,20 +38,20 @@ class NotedWritersSuite extends AnyFunSuite {
     assert(last.state.nextMillis === None)
   }
 
-  test("a writer with nothing passed is known, and heard when its first mark is pending") {
+  test("a writer with nothing passed is known, and active when its first mark is pending") {
     val first = at(three, 5)
     assert(first.state === WriterState(None, 0, hasPending = true, nextMillis = Some(100)))
-    assert(first.isHeard)
-    assert(!at(three, 6, Some(first.state)).isHeard)
+    assert(first.isActive)
+    assert(!at(three, 6, Some(first.state)).isActive)
   }
 
-  test("an equal time is not heard, alive is, and a mark that newly pends after none is") {
+  test("an equal time does not make a writer active; alive does, and so does a first pending mark") {
     val state = at(three, 30).state
     val equal = three :+ number(3, 300, 40)
-    assert(at(equal, 30, Some(state)).isHeard)
+    assert(at(equal, 30, Some(state)).isActive)
     val pending = at(equal, 30, Some(state)).state
-    assert(!at(equal, 40, Some(pending)).isHeard)
-    assert(at(three :+ alive(3), 30, Some(state)).isHeard)
+    assert(!at(equal, 40, Some(pending)).isActive)
+    assert(at(three :+ alive(3), 30, Some(state)).isActive)
   }
 
   test("the last word is that of the last passed mark that said something new") {
@@ -82,7 +82,7 @@ class NotedWritersSuite extends AnyFunSuite {
     val resting = at(three :+ alive(3).copy(kind = Mark.Idle), 30).state
     val gone = at(Nil, 30, Some(resting))
     assert(gone.state === resting)
-    assert(gone.timeMillis === None && !gone.isHeard)
+    assert(gone.timeMillis === None && !gone.isActive)
     val next = at(Seq(number(9, 900, 90)), 90, Some(gone.state))
     assert(next.timeMillis === Some(900))
     assert(next.state.passed === Some(Place(1, 9)))
@@ -96,9 +96,9 @@ class NotedWritersSuite extends AnyFunSuite {
     val early = at(marks, 2, Some(first.state), latest = Some(4999), latestBefore = Some(1000))
     assert(early.timeMillis === None)
     val due = at(marks, 2, Some(early.state), latest = Some(5000), latestBefore = Some(4999))
-    assert(due.timeMillis === Some(5000) && due.isHeard)
+    assert(due.timeMillis === Some(5000) && due.isActive)
     val later = at(marks, 2, Some(due.state), latest = Some(6000), latestBefore = Some(5000))
-    assert(later.timeMillis === None && !later.isHeard)
+    assert(later.timeMillis === None && !later.isActive)
   }
 
   test("a later life that fences off what was passed turns nothing back") {

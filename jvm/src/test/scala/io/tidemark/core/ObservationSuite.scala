@@ -49,8 +49,8 @@ class ObservationSuite extends AnyFunSuite {
   }
 
   test("an origin without new rows keeps its clock") {
-    val heard = start.next(saw(100, 30))
-    assert(heard.next(nothing).entry.origins == heard.entry.origins)
+    val active = start.next(saw(100, 30))
+    assert(active.next(nothing).entry.origins == active.entry.origins)
   }
 
   test("an origin that never had a row has an unknown watermark") {

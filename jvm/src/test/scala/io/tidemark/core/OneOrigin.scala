@@ -31,8 +31,8 @@ private[core] final case class OneOrigin(
     rows.foreach { case (split, time) =>
       times.note(if (rules.splitBy.isEmpty) SplitNameTable.Whole else OneOrigin.name(split), time)
     }
-    val heard = Observation.OfOrigin(times, rules.delayMillis, known.map(OneOrigin.name), waiting)
-    val seen = Observation(Map(origin -> heard), Map.empty)
+    val observed = Observation.OfOrigin(times, rules.delayMillis, known.map(OneOrigin.name), waiting)
+    val seen = Observation(Map(origin -> observed), Map.empty)
     val shape = Plans.origin("o", 1)
     val worked = decision(start, unread)
     val begun = BatchStart(start, unread.map(origin -> _).toMap)

@@ -21,7 +21,7 @@ class OriginModelSuite extends AnyFunSuite {
     private val numbers = mutable.LinkedHashMap.empty[String, Int]
     private var lastStart, lastEnd = 0L
     private var first: Option[Long] = None
-    private var heldBack, isSilent, isDecidedIdle, speaks = false
+    private var heldBack, isSilent, isDecidedIdle, hasUnread = false
     private val holds = rules.whenIdle == WhenIdle.Hold
     // `found` is until when no split is known to have had rows, and `last` is when any split last had some.
     private var found: Option[Long] = None
@@ -36,22 +36,22 @@ class OriginModelSuite extends AnyFunSuite {
     /** A batch is decided; returns its watermark. */
     def begin(start: Long, unread: Option[Unread], named: Seq[String]): Watermark = {
       val now = math.max(start, lastEnd)
-      val spoken = clocks.lastSpoken
-      val lastHeard = spoken.orElse(clocks.heard.maxOption)
-      speaks = unread.exists { case Unread.In(some) => some.nonEmpty; case _ => false }
+      val lastRows = clocks.lastRows
+      val lastActive = lastRows.orElse(clocks.lastActive.maxOption)
+      hasUnread = unread.exists { case Unread.In(some) => some.nonEmpty; case _ => false }
       val until = unread match {
         case Some(Unread.Somewhere) => Option.when(!heldBack)(math.min(lastStart, now))
         case _ => Some(now)
       }
-      found = (found ++ (if (speaks) Some(math.min(lastStart, now)) else until)).maxOption
-      last = lastHeard
+      found = (found ++ (if (hasUnread) Some(math.min(lastStart, now)) else until)).maxOption
+      last = lastActive
       val silent = for (after <- rules.idleAfterMillis; to <- until) yield {
         if (unread.exists(_.isInstanceOf[Unread.In])) clocks.wake(named.map(number(_, now)), now)
         if (!holds) clocks.idleSince(to - after)
-        else spoken.foreach(at => clocks.idleSince(math.min(at, to) - after))
+        else lastRows.foreach(at => clocks.idleSince(math.min(at, to) - after))
         val isIdle =
           if (numbers.isEmpty) first.exists(_ <= to - after)
-          else clocks.isIdle || holds && (isSilent && !speaks || clocks.heard.max <= to - after)
+          else clocks.isIdle || holds && (isSilent && !hasUnread || clocks.lastActive.max <= to - after)
         if (isIdle && rules.whenIdle == WhenIdle.Advance) {
           val from = clocks.watermark.getOrElse(0L)
           val steps = Math.floorDiv(to - rules.delayMillis - from, after)
@@ -67,16 +67,16 @@ class OriginModelSuite extends AnyFunSuite {
 
     def end(at: Long, rows: Seq[(String, Long)], known: Seq[String], waiting: Boolean): Unit = {
       lastEnd = math.max(lastEnd, at)
-      val isHeard = rows.nonEmpty || speaks
+      val isActive = rows.nonEmpty || hasUnread
       val before = numbers.size
       for (after <- rules.idleAfterMillis; to <- found; from <- last)
-        if (holds && isHeard && to - from >= after) clocks.heardLater(lastEnd - from, lastEnd)
+        if (holds && isActive && to - from >= after) clocks.activeLater(lastEnd - from, lastEnd)
       (rules.expected.map(SplitNameTable.decode(_).head.orNull) ++ known).foreach(number(_, lastEnd))
       val largest = rows.groupMapReduce(_._1)(_._2)(math.max)
       rows.foreach(row => number(row._1, lastEnd))
-      clocks.hearAll(numbers.keys.toSeq.map(name => largest.get(name).map(_ - rules.delayMillis)), lastEnd)
+      clocks.observeAll(numbers.keys.toSeq.map(name => largest.get(name).map(_ - rules.delayMillis)), lastEnd)
       first = first.orElse(Some(lastEnd))
-      isSilent = holds && isDecidedIdle && !isHeard && numbers.size == before && before > 0 && !clocks.isIdle
+      isSilent = holds && isDecidedIdle && !isActive && numbers.size == before && before > 0 && !clocks.isIdle
       heldBack = waiting
     }
 

@@ -7,7 +7,7 @@ import OneOrigin.name
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
 
-/** An origin's watermark from its splits, batch by batch, where silence counts whoever speaks ([[PauseSuite]] has the other
+/** An origin's watermark from its splits, batch by batch, where silence counts whichever split has rows ([[PauseSuite]] has the other
   * rule); times in ms, the delay is 10.
   */
 class OriginSuite extends AnyFunSuite {

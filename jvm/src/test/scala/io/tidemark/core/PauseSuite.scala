@@ -121,9 +121,9 @@ class PauseSuite extends AnyFunSuite {
   test("an input that never had a row is idle as a whole, and its expected splits hold after its first row") {
     val at = At(rules.copy(expected = Seq("a", "b").map(name))).batch(0, 10)
     assert(at.watermark(110) == Watermark.Idle(None))
-    val heard = at.trigger(110).batch(500, 500, Seq("a" -> 500), unread = reading)
-    assert(heard.watermark(501) == Watermark.Unknown)
-    assert(heard.batch(510, 510, Seq("b" -> 200), unread = reading).watermark(511) == Plans.at(190))
+    val active = at.trigger(110).batch(500, 500, Seq("a" -> 500), unread = reading)
+    assert(active.watermark(501) == Watermark.Unknown)
+    assert(active.batch(510, 510, Seq("b" -> 200), unread = reading).watermark(511) == Plans.at(190))
   }
 
   test("a split that was idle before a pause stays idle after the pause until that split returns") {
@@ -176,12 +176,12 @@ class PauseSuite extends AnyFunSuite {
         at = at.batch(now, now, rows(all.filter(_ => random.nextInt(3) > 0), now), unread = reading)
       }
       at = at.batch(now + 1, now + 1)
-      val last = at.state.splits.lastSpoken.get
+      val last = at.state.splits.lastRows.get
       // Rows that were late before the pause are late now.
       val before = at.standing.millis.get
       val clocks = (0 until at.state.splits.size).filter(at.state.splits.state(_) == SplitState.Active).map { split =>
         at.state.splits.name(split).head.get ->
-          (math.max(before, at.state.splits.clock(split).get), 100 - (last - at.state.splits.lastHeard(split)))
+          (math.max(before, at.state.splits.clock(split).get), 100 - (last - at.state.splits.lastActive(split)))
       }.toMap
 
       // The pause is found by a trigger, by a batch of another input, or by a run that began in it.

@@ -24,31 +24,35 @@ private[core] final case class SplitsModel(onReturn: OnReturn, changes: Vector[S
     changes.foreach { change =>
       now += change.passed
       change match {
-        case Heard(rows, _) =>
+        case Observed(rows, _) =>
           rows.foreach { case (name, _) => add(name) }
-          clocks.hearAll(names.map(name => rows.collect { case (`name`, time) => time }.maxOption), now)
+          clocks.observeAll(names.map(name => rows.collect { case (`name`, time) => time }.maxOption), now)
         case Known(more, _) => more.foreach(add)
         case Awake(some, _) =>
           some.foreach(add)
           if (some.nonEmpty) clocks.wake(some.map(names.indexOf(_)), now)
         case AllAwake => clocks.wakeAll()
         case Silent(ago) => if (names.nonEmpty) clocks.idleSince(now - ago)
-        case Later(more) => clocks.heardLater(more, now)
+        case Later(more) => clocks.activeLater(more, now)
         case Raised(to) => clocks.raise(to)
       }
     }
     val each = names.indices.map { i =>
-      OneSplit(names(i), clocks.state(i), clocks.clock(i), clocks.heard(i))
+      OneSplit(names(i), clocks.state(i), clocks.clock(i), clocks.lastActive(i))
     }
-    Said(each, clocks.watermark, names.nonEmpty && clocks.isIdle, clocks.lastSpoken)
+    Said(each, clocks.watermark, names.nonEmpty && clocks.isIdle, clocks.lastRows)
   }
 }
 
 private[core] object SplitsModel {
 
-  final case class OneSplit(name: String, state: String, clock: Option[Long], heard: Long)
+  final case class OneSplit(name: String, state: String, clock: Option[Long], lastActive: Long)
 
-  final case class Said(splits: Seq[OneSplit], watermark: Option[Long], isIdle: Boolean, lastSpoken: Option[Long]) {
+  final case class Said(
+      splits: Seq[OneSplit],
+      watermark: Option[Long],
+      isIdle: Boolean,
+      lastRows: Option[Long]) {
 
     /** The numbers of splits that differ from those of an earlier version; `None` if other splits were there. */
     def changedSince(before: Said): Option[Seq[Int]] =
@@ -60,16 +64,16 @@ private[core] object SplitsModel {
   /** What the splits themselves say. */
   def said(all: Splits): Said = {
     val each = (0 until all.size).map { i =>
-      OneSplit(all.name(i).head.get, NaiveCoalescer.names(all.state(i)), all.clock(i), all.lastHeard(i))
+      OneSplit(all.name(i).head.get, NaiveCoalescer.names(all.state(i)), all.clock(i), all.lastActive(i))
     }
     assert(all.active == each.count(_.state != "idle") && all.idle == each.count(_.state == "idle"))
     assert(all.largest == each.flatMap(_.clock).maxOption)
-    Said(each, all.watermark.millis, all.watermark.isIdle, all.lastSpoken)
+    Said(each, all.watermark.millis, all.watermark.isIdle, all.lastRows)
   }
 
   /** @param passed how much later than the change before it is, ms */
   sealed abstract class Change(val passed: Long)
-  final case class Heard(rows: Seq[(String, Long)], later: Long) extends Change(later)
+  final case class Observed(rows: Seq[(String, Long)], later: Long) extends Change(later)
   final case class Known(names: Seq[String], later: Long) extends Change(later)
   final case class Awake(names: Seq[String], later: Long) extends Change(later)
   final case object AllAwake extends Change(0)
@@ -83,7 +87,7 @@ private[core] object SplitsModel {
 
   val change: Gen[Change] = Gen.frequency(
     6 -> Gen.zip(Gen.choose(0, 12).flatMap(Gen.listOfN(_, Gen.zip(name, Gen.choose(-100L, 400L)))), later)
-      .map((Heard(_, _)).tupled),
+      .map((Observed(_, _)).tupled),
     1 -> Gen.zip(names, later).map((Known(_, _)).tupled),
     1 -> Gen.zip(names, later).map((Awake(_, _)).tupled),
     1 -> Gen.const(AllAwake),
@@ -95,10 +99,10 @@ private[core] object SplitsModel {
 
   /** The splits after a change at this time. */
   def changed(all: Splits, change: Change, now: Long, onReturn: OnReturn): Splits = change match {
-    case Heard(rows, _) =>
+    case Observed(rows, _) =>
       val times = new MaxEventTimes
       rows.foreach { case (name, time) => times.note(SplitNameTable.encode(Seq(Some(name))), time) }
-      all.heard(times, 0L, now, onReturn)
+      all.observe(times, 0L, now, onReturn)
     case Known(names, _) => all.withNames(encoded(names), now, onReturn)
     case Awake(names, _) => all.awake(encoded(names), now, onReturn)
     case AllAwake => all.allAwake(onReturn)
@@ -107,7 +111,7 @@ private[core] object SplitsModel {
       val silent = all.idleSince(now - ago, onReturn)
       assert(asked == silent.watermark)
       silent
-    case Later(more) => all.heardLater(more, now)
+    case Later(more) => all.activeLater(more, now)
     case Raised(to) => all.atLeast(Watermark.At(to))
   }
 }

@@ -91,11 +91,11 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
       times
     }
     val small = Splits.of(new SplitNameTable(most = 8), new Coalescer())
-    val before = small.heard(times("b"), 0L, 10L, OnReturn.Hold)
+    val before = small.observe(times("b"), 0L, 10L, OnReturn.Hold)
     val said = SplitsModel.said(before)
-    intercept[SplitNameTable.TooLong](before.heard(times("too long"), 0L, 20L, OnReturn.Hold))
+    intercept[SplitNameTable.TooLong](before.observe(times("too long"), 0L, 20L, OnReturn.Hold))
     assert(SplitsModel.said(before) === said)
-    assert(before.heard(times("c"), 0L, 30L, OnReturn.Hold).size === 3)
+    assert(before.observe(times("c"), 0L, 30L, OnReturn.Hold).size === 3)
   }
 
   test("another thread sees whole versions while the splits change") {
@@ -107,7 +107,7 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
       splits.foreach(split => times.note(ManySplits.nameOf(split), time + split))
       times
     }
-    var now = Splits.none.heard(times(0 until 500, 0L), 0L, 0L, OnReturn.Hold)
+    var now = Splits.none.observe(times(0 until 500, 0L), 0L, 0L, OnReturn.Hold)
     published.set(now -> sum(now))
     val isDone = new CompletableFuture[Unit]
     val read = CompletableFuture.supplyAsync { () =>
@@ -127,7 +127,7 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
       val some = (batch % 7 until now.size by 97) ++ Option.when(batch % 10 == 0)(now.size)
       // A branch with other names that is dropped, as a trigger makes that runs no batch.
       now.awake(Seq(SplitNameTable.encode(Seq(Some(s"other-$batch")))), batch.toLong, OnReturn.Hold)
-      now = now.heard(times(some, batch.toLong * 1000), 0L, batch.toLong, OnReturn.Hold)
+      now = now.observe(times(some, batch.toLong * 1000), 0L, batch.toLong, OnReturn.Hold)
       published.set(now -> sum(now))
     }
     isDone.complete(())

@@ -64,7 +64,7 @@ final case class Memory(
   def listeningFrom(now: Long): Memory = {
     def later(time: Long) = math.min(time + now - ended, now)
     copy(
-      sources = sources.view.mapValues(_.heardAt(later).copy(found = None)).toMap,
+      sources = sources.view.mapValues(_.shifted(later).copy(found = None)).toMap,
       begun = begun.map(later),
       ended = now)
   }

@@ -21,7 +21,7 @@ object Query {
   /** @param idleAfter after which silence it is left out, if ever, or a split of it
     * @param splits the ids that are splits of it from the beginning on, if each id is a split
     * @param catchesUp whether a split that comes back behind the watermark is left out until it is there
-    * @param rises whether its splits fall idle also when none of them speaks, and the watermark rises to the largest clock
+    * @param rises whether its splits fall idle also when none of them has rows, and the watermark rises to the largest clock
     * @param advances whether the watermark then follows the clock
     * @param follows whether a side of a join with nothing but such inputs goes as far as the other one while it is idle
     * @param leftover whether it has no watermark, and its schema bears the mark of another query's

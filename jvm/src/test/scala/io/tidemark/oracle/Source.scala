@@ -4,7 +4,7 @@ import Source._
 
 /** An origin: its splits, and the watermark that it has reached (ms). One that is not split has a single split.
   *
-  * @param isSilent whether it is idle though its splits are not, and nothing of it was heard since
+  * @param isSilent whether it is idle though its splits are not, and had no rows since
   * @param found up to when somebody has looked, and nothing was there (ms)
   */
 final case class Source(
@@ -13,23 +13,23 @@ final case class Source(
     isSilent: Boolean = false,
     found: Option[Long] = None) {
 
-  /** When it was last heard. */
-  private def spoken: Option[Long] = splits.values.filter(_.clock.nonEmpty).map(_.heard).maxOption
+  /** When it last had rows. */
+  private def lastRows: Option[Long] = splits.values.filter(_.clock.nonEmpty).map(_.lastActive).maxOption
 
   def lookedAt(until: Long): Source = copy(found = (found ++ Some(until)).maxOption)
 
-  /** Left out: who has been silent for so long at a moment up to which it is known who has spoken. One of which nothing is
-    * heard at all leaves its splits as they are.
+  /** Left out: who has been silent for so long at a moment up to which it is known who had rows. One without any rows
+    * leaves its splits as they are.
     */
   def idleAt(known: Long, rules: Query.Input, begun: Option[Long]): (Source, Mark) = rules.idleAfter match {
     case None => this -> Mark(reached)
     case Some(seconds) =>
       val silentSince = known - seconds * 1000L
       val since =
-        if (rules.holds) spoken.map(last => math.min(last, known) - seconds * 1000L) else Some(silentSince)
+        if (rules.holds) lastRows.map(last => math.min(last, known) - seconds * 1000L) else Some(silentSince)
       val all =
-        splits.view.mapValues(s => if (since.exists(s.heard <= _)) s.copy(state = Idle) else s).toMap
-      val nothing = splits.values.forall(_.heard <= silentSince)
+        splits.view.mapValues(s => if (since.exists(s.lastActive <= _)) s.copy(state = Idle) else s).toMap
+      val nothing = splits.values.forall(_.lastActive <= silentSince)
       val isIdle =
         if (all.isEmpty) begun.exists(_ <= silentSince)
         else all.values.forall(_.state == Idle) || rules.holds && (isSilent || nothing)
@@ -45,29 +45,29 @@ final case class Source(
     if (steps > 0 || reached.isEmpty) copy(reached = Some(reached.getOrElse(0L) + steps * step)) else this
   }
 
-  def heardAt(later: Long => Long): Source =
-    copy(splits = splits.view.mapValues(s => s.copy(heard = later(s.heard))).toMap)
+  def shifted(later: Long => Long): Source =
+    copy(splits = splits.view.mapValues(s => s.copy(lastActive = later(s.lastActive))).toMap)
 
   def withSplits(names: Set[Int], now: Long): Source =
     copy(splits = names.map(_ -> Split(None, now, Active)).toMap ++ splits)
 
-  /** After a time in which nothing was there, and that was as long as an idle time, all were heard so much later. */
+  /** After a time in which nothing was there, and that was as long as an idle time, all were active so much later. */
   def afterPause(now: Long, rules: Query.Input): Source = {
-    val last = spoken.orElse(splits.values.map(_.heard).maxOption)
+    val last = lastRows.orElse(splits.values.map(_.lastActive).maxOption)
     val missed =
       for (after <- rules.idleAfter; until <- found; from <- last if until - from >= after * 1000L) yield now - from
-    missed.filter(_ => rules.holds).fold(this)(more => heardAt(time => math.min(time + more, now)))
+    missed.filter(_ => rules.holds).fold(this)(more => shifted(time => math.min(time + more, now)))
   }
 
-  /** @param clocks of the splits that have spoken (ms) */
-  def heard(clocks: Map[Int, Long], now: Long, catchesUp: Boolean): Source = {
-    val speaking = clocks.map { case (name, clock) =>
+  /** @param clocks of the splits that had rows (ms) */
+  def observe(clocks: Map[Int, Long], now: Long, catchesUp: Boolean): Source = {
+    val observed = clocks.map { case (name, clock) =>
       val before = splits.getOrElse(name, Split(None, now, Active))
       val newest = before.clock.fold(clock)(math.max(_, clock))
       val isBehind = catchesUp && before.state != Active && reached.exists(newest < _)
       name -> Split(Some(newest), now, if (isBehind) CatchingUp else Active)
     }
-    copy(splits = splits ++ speaking, isSilent = isSilent && speaking.isEmpty).risen
+    copy(splits = splits ++ observed, isSilent = isSilent && observed.isEmpty).risen
   }
 
   private def risen: Source = {
@@ -82,8 +82,8 @@ final case class Source(
 
 object Source {
 
-  /** @param clock its largest time less the delay, and @param heard when it last had rows (ms) */
-  final case class Split(clock: Option[Long], heard: Long, state: State)
+  /** @param clock its largest time less the delay, and @param lastActive when it last had rows (ms) */
+  final case class Split(clock: Option[Long], lastActive: Long, state: State)
 
   sealed trait State
   case object Active extends State

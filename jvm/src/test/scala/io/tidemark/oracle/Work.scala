@@ -1,12 +1,12 @@
 package io.tidemark.oracle
 
 import Query._
-import Work.Heard
+import Work.Observed
 
 /** The rows of one batch, from the inputs on upwards. */
 private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arrived: Map[Int, Seq[Row]]) {
   var late = 0
-  private var heard = Map.empty[Int, Heard]
+  private var observed = Map.empty[Int, Observed]
   private var kept = before.kept
   private var matched = before.matched
 
@@ -18,14 +18,14 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
         val rows = arrived.getOrElse(input.number, Nil)
         val clocks =
           rows.groupBy(row => if (input.splits.nonEmpty) row.id else 0).view.mapValues(_.flatMap(_.times.head))
-        hear(at, clocks.toMap, input.delay, input.catchesUp)
+        observe(at, clocks.toMap, input.delay, input.catchesUp)
         rows
       case Without(input, rest) => rowsOf(input).filterNot(_.id % 3 == rest)
       case Limited(input) => rowsOf(input)
       case Through(input, _) => rowsOf(input)
       case Again(input, column, delay) =>
         val rows = rowsOf(input)
-        hear(at, Map(0 -> rows.flatMap(_.times(column))), delay, catchesUp = false)
+        observe(at, Map(0 -> rows.flatMap(_.times(column))), delay, catchesUp = false)
         rows
       case Union(left, right) => rowsOf(left) ++ rowsOf(right)
       case Distinct(input, column) =>
@@ -46,8 +46,8 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
     }
   }
 
-  private def hear(origin: Int, times: Map[Int, Seq[Long]], delay: Int, catchesUp: Boolean): Unit =
-    heard += origin -> Heard(
+  private def observe(origin: Int, times: Map[Int, Seq[Long]], delay: Int, catchesUp: Boolean): Unit =
+    observed += origin -> Observed(
       times.collect { case (split, all) if all.nonEmpty => split -> (Math.floorDiv(all.max, 1000L) - delay * 1000L) },
       catchesUp)
 
@@ -200,13 +200,13 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
       sources +
         (at -> (if (before.begun.isEmpty) source.withSplits(input.splits.getOrElse(Set.empty), now) else source))
     }
-    heard.foldLeft(known) { case (sources, (at, Heard(clocks, catchesUp))) =>
+    observed.foldLeft(known) { case (sources, (at, Observed(clocks, catchesUp))) =>
       val before = sources.getOrElse(at, Source())
       val source = nodes(at) match {
         case input: Input if clocks.nonEmpty => before.afterPause(now, input)
         case _ => before
       }
-      sources + (at -> source.heard(clocks, now, catchesUp))
+      sources + (at -> source.observe(clocks, now, catchesUp))
     }
   }
 
@@ -219,6 +219,6 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
 
 private object Work {
 
-  /** The clocks of the splits of an origin that have spoken (ms). */
-  final case class Heard(clocks: Map[Int, Long], catchesUp: Boolean)
+  /** The clocks of the splits of an origin that had rows (ms). */
+  final case class Observed(clocks: Map[Int, Long], catchesUp: Boolean)
 }

@@ -80,8 +80,8 @@ object HazelcastUnit {
     val ended = coalescer.hasEnded(input)
     val error = step.op match {
       case "wm" if ended || step.value.get <= coalescer.clock(input) => Some("not-monotonic")
-      case "wm" => coalescer.hear(input, step.value.get, 0L); None
-      case "event" => if (!ended) coalescer.hear(input, 0L); None
+      case "wm" => coalescer.observe(input, step.value.get, 0L); None
+      case "event" => if (!ended) coalescer.observe(input, 0L); None
       case "idle" if ended => Some("not-monotonic")
       case "idle" => coalescer.idle(input); None
       case "done" if ended => Some("duplicate-done")
@@ -128,8 +128,8 @@ object KeyedUnit {
     val ended = coalescer.hasEnded(step.input)
     val error = step.op match {
       case "wm" if ended || step.value.get <= coalescer.clock(step.input, step.key.get) => Some("not-monotonic")
-      case "wm" => coalescer.hear(step.input, step.key.get, step.value.get, 0L); None
-      case "event" => if (!ended) coalescer.hear(step.input, 0L); None
+      case "wm" => coalescer.observe(step.input, step.key.get, step.value.get, 0L); None
+      case "event" => if (!ended) coalescer.observe(step.input, 0L); None
       case "idle" if ended => Some("not-monotonic")
       case "idle" => coalescer.idle(step.input); None
       case "done" if ended => Some("duplicate-done")
@@ -146,7 +146,7 @@ object KeyedUnit {
 }
 
 /** The coalescer as Flink's valve talks. There an input says that it is active before it says anything else, so what an
-  * idle one says is not heard; and an ended one has got as far as time goes.
+  * idle input sends is ignored; and an ended one has got as far as time goes.
   */
 object FlinkUnit {
   private val EndOfTime = Long.MaxValue - 1
@@ -184,10 +184,10 @@ object FlinkUnit {
     val input = step.input
     val isIdle = coalescer.state(input) == Coalescer.Idle
     step.op match {
-      case "wm" => if (!isIdle) coalescer.hear(input, step.value.get, 0L)
-      case "done" => coalescer.hear(input, EndOfTime, 0L)
+      case "wm" => if (!isIdle) coalescer.observe(input, step.value.get, 0L)
+      case "done" => coalescer.observe(input, EndOfTime, 0L)
       case "idle" => coalescer.idle(input)
-      case "active" | "event" => if (isIdle) coalescer.hear(input, 0L)
+      case "active" | "event" => if (isIdle) coalescer.observe(input, 0L)
       case other => throw new Unknown(s"operation '$other'")
     }
     val risen = Option.when(coalescer.watermark > before) {

@@ -35,7 +35,7 @@ object JoinUnit {
       val out = fields.list("out").filter(_.path(0).asText == "wm").map(Out.text).sorted
       val mismatches = op match {
         case "row" => Mismatch.of(where, out, Seq.empty[String]).toSeq
-        case "wm" => Mismatch.of(where, out, join.hear(fields.long("key"), fields.long("ts")).sorted).toSeq
+        case "wm" => Mismatch.of(where, out, join.observe(fields.long("key"), fields.long("ts")).sorted).toSeq
         case "state" =>
           fields.optional("limit").toSeq.flatMap(_.properties.asScala).filterNot(_.getValue.isNull).flatMap { limit =>
             val actual = join.limit(limit.getKey.toLong).fold("none")(_.toString)
@@ -57,7 +57,7 @@ object JoinUnit {
     private val received = mutable.HashMap.empty[Long, Long]
     private val emitted = mutable.HashMap.empty[Long, Long]
 
-    def hear(key: Long, time: Long): Seq[String] = {
+    def observe(key: Long, time: Long): Seq[String] = {
       received(key) = time
       (left ++ right).toSeq.flatMap { column =>
         val out = furthest(postpone.filter(_.to == column).flatMap(levels(_).flow.out.columns.get(ColumnId(column))))

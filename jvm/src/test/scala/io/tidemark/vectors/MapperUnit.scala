@@ -92,7 +92,7 @@ object MapperUnit {
     }
 
     def restore(partition: Int, clock: Long): Seq[String] = {
-      coalescer.hear(partitions(partition), clock, latest)
+      coalescer.observe(partitions(partition), clock, latest)
       emitted = coalescer.watermark
       Nil
     }
@@ -101,7 +101,7 @@ object MapperUnit {
 
     def event(now: Long, partition: Int, time: Long, payload: Long): Seq[String] = at(now) {
       saidIdle = false
-      coalescer.hear(partitions(partition), policy(time), now)
+      coalescer.observe(partitions(partition), policy(time), now)
       fallSilent(now)
       // An event is never late by the watermark that it causes itself.
       rise(math.min(coalescer.watermark, time)) :+ s"""{"ev":$payload}"""

@@ -48,7 +48,7 @@ object EntryCodec {
     val changes = before.filter(_ => entry.splits > MostWhole).fold(Map.empty[OriginName, Changes]) { before =>
       for {
         (name, state) <- entry.origins if state.splits.size > 0
-        was = before.entry.origins.getOrElse(name, OriginState.unheard).splits
+        was = before.entry.origins.getOrElse(name, OriginState.initial).splits
         changed <- state.splits.changedSince(was, most = state.splits.size / 2)
       } yield name -> Changes(was.size, changed)
     }
@@ -197,7 +197,7 @@ object EntryCodec {
       val clock = all.clockOrNone(split)
       w.unsigned(if (clock == Coalescer.NoClock) 0L else 1L)
       if (clock != Coalescer.NoClock) w.signed(clock)
-      w.signed(all.lastHeard(split))
+      w.signed(all.lastActive(split))
       split += 1
     }
   }

@@ -7,7 +7,12 @@ import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
 
 /** The states of splits, one after the other, in about 6 bytes each:
   *
-  * {{{ split  =  code  [heard]  [clock] code   =  number << 3 | hasClock << 2 | state }}} `number` is the position of
+  * {{{
+  * split  =  code  [lastActive]  [clock]
+  * code   =  number << 3 | hasClock << 2 | state
+  * }}}
+  *
+  * `number` is the position of
   * the split's last active time among the times written before it. The next free number means that a new time follows,
   * as the difference to the newest one. A clock is written as the difference to the clock before.
   */
@@ -23,14 +28,14 @@ private[core] object SplitStateCodec {
 
     def write(split: Int): Unit = {
       val held = splits.clockOrNone(split)
-      val heard = splits.lastHeard(split)
+      val lastActive = splits.lastActive(split)
       val known = numbers.size
-      val number = numbers.of(heard)
+      val number = numbers.of(lastActive)
       val hasClock = if (held == Coalescer.NoClock) 0 else HasClock
       out.unsigned(number.toLong << NumberShift | hasClock | splits.state(split).code)
       if (number == known) {
-        out.signed(heard - newest)
-        newest = heard
+        out.signed(lastActive - newest)
+        newest = lastActive
       }
       if (held != Coalescer.NoClock) {
         out.signed(held - clock)

@@ -9,22 +9,22 @@ import io.tidemark.core.splits.{Coalescer, SplitNameTable, Splits}
 private[core] final class SplitsBuilder {
   val names = new SplitNameTable
   private var clocks = new Array[Long](8)
-  private var heard = new Array[Long](8)
+  private var activeAt = new Array[Long](8)
   private var states = new Array[Byte](8)
 
-  def set(split: Int, state: Byte, clock: Long, heardMillis: Long): Unit = {
+  def set(split: Int, state: Byte, clock: Long, lastActiveMillis: Long): Unit = {
     if (split >= clocks.length) {
       val capacity = math.max(split + 1, clocks.length + (clocks.length >> 1))
       clocks = Arrays.copyOf(clocks, capacity)
-      heard = Arrays.copyOf(heard, capacity)
+      activeAt = Arrays.copyOf(activeAt, capacity)
       states = Arrays.copyOf(states, capacity)
     }
     clocks(split) = clock
-    heard(split) = heardMillis
+    activeAt(split) = lastActiveMillis
     states(split) = state
   }
 
   /** The splits together with the watermark that they had reached. */
   def splits(reached: Watermark): Splits =
-    Splits.of(names.copy(), Coalescer.restored(names.size, clocks, heard, states)).atLeast(reached)
+    Splits.of(names.copy(), Coalescer.restored(names.size, clocks, activeAt, states)).atLeast(reached)
 }

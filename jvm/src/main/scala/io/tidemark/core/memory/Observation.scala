@@ -9,11 +9,11 @@ import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
 
 /** What a batch observed.
   *
-  * @param heard what it observed of each origin, if anything
+  * @param origins what it observed of each origin, if anything
   * @param noted the smallest carried values of each input's rows, by bucket
   */
 final case class Observation(
-    heard: Map[OriginName, Observation.OfOrigin],
+    origins: Map[OriginName, Observation.OfOrigin],
     noted: Map[Input, CarriedMinima])
 
 object Observation {
@@ -37,7 +37,7 @@ object Observation {
       latestMillis: Option[Long],
       marks: Option[NotedWriters]) {
 
-    private[memory] def isHeard: Boolean = !times.isEmpty || marks.exists(_.heard.nonEmpty)
+    private[memory] def isActive: Boolean = !times.isEmpty || marks.exists(_.active.nonEmpty)
   }
 
   object OfOrigin {
@@ -80,7 +80,7 @@ object Observation {
       rules: Map[OriginName, OriginRules],
       levels: OperatorWatermarks,
       seen: Observation = nothing): Boolean =
-    (seen.heard.nonEmpty || levels.inputs.values.exists(_.carried.nonEmpty)) && {
+    (seen.origins.nonEmpty || levels.inputs.values.exists(_.carried.nonEmpty)) && {
       val decision = before.decide(at, rules)
       val after = observe(before, BatchEnd(before.batch + 1, at, at.millis), decision, levels, seen, rules)
       val further = after.decide(at, rules)
@@ -142,7 +142,7 @@ object Observation {
       ended.decided.millis,
       end,
       decision,
-      origins(before, ended, decision, end, seen.heard, rules),
+      origins(before, ended, decision, end, seen.origins, rules),
       floors(before.floors, decision, levels, ledgers),
       ledgers)
   }
@@ -163,24 +163,24 @@ object Observation {
       ended: BatchEnd,
       decision: Decision,
       end: Long,
-      heard: Map[OriginName, OfOrigin],
+      seen: Map[OriginName, OfOrigin],
       rules: Map[OriginName, OriginRules]): Map[OriginName, OriginState] =
-    before.origins ++ (before.origins.keySet ++ heard.keySet ++ rules.keySet).map { name =>
-      val state = before.origins.getOrElse(name, OriginState.unheard)
+    before.origins ++ (before.origins.keySet ++ seen.keySet ++ rules.keySet).map { name =>
+      val state = before.origins.getOrElse(name, OriginState.initial)
       val time = before.timeOf(ended.decided, name)
-      val isHeard = heard.get(name).exists(_.isHeard) || OriginState.isAboutToSpeak(time.unread)
+      val isActive = seen.get(name).exists(_.isActive) || OriginState.hasUnreadSplits(time.unread)
       val splits = rules.get(name).fold(state.splits) { rules =>
         val decided = state.splitsAt(time, rules)
         val found = (state.foundUntil(time) ++ ended.foundUntil.get(name)).maxOption
-        val pause = if (isHeard) Silence.pause(state.splits, found, rules, ended.pausesSinceMillis, end) else None
-        pause.fold(decided)(decided.heardLater(_, end))
+        val pause = if (isActive) Silence.pause(state.splits, found, rules, ended.pausesSinceMillis, end) else None
+        pause.fold(decided)(decided.activeLater(_, end))
       }
       // A mark log is read when a batch begins. A mark that was written later is not a sign of silence.
-      val heardMillis = if (rules.get(name).exists(_.noted.nonEmpty)) before.nowOf(ended.decided) else end
-      val now = after(state, splits, heardMillis, heard.get(name), rules.get(name))
+      val lastActiveMillis = if (rules.get(name).exists(_.noted.nonEmpty)) before.nowOf(ended.decided) else end
+      val now = after(state, splits, lastActiveMillis, seen.get(name), rules.get(name))
       val holds = rules.get(name).exists(_.whenIdle == WhenIdle.Hold)
       val hasNew = now.splits.size > splits.size
-      val isSilent = holds && decision.origin(name).isIdle && !isHeard && !hasNew
+      val isSilent = holds && decision.origin(name).isIdle && !isActive && !hasNew
       val observed = now.copy(silent = isSilent && now.splits.size > 0 && !now.watermark.isIdle)
       name -> rules.get(name).fold(observed)(Resting.of(observed, _, ended.decided.millis))
     }
@@ -189,25 +189,25 @@ object Observation {
       state: OriginState,
       splits: Splits,
       end: Long,
-      heard: Option[OfOrigin],
+      seen: Option[OfOrigin],
       rules: Option[OriginRules]): OriginState = {
     val onReturn = rules.fold[OnReturn](OnReturn.Hold)(_.onReturn)
     // An input without splits is known from the first batch on, because it may become idle before its first row.
     val whole = rules.filter(r => r.splitBy.isEmpty && r.idleAfterMillis.nonEmpty).map(_ => SplitNameTable.Whole)
-    val names = rules.toSeq.flatMap(_.expected) ++ whole ++ heard.toSeq.flatMap(_.known)
+    val names = rules.toSeq.flatMap(_.expected) ++ whole ++ seen.toSeq.flatMap(_.known)
     val known = splits.withNames(names, end, onReturn)
-    val marks = heard.flatMap(_.marks)
+    val marks = seen.flatMap(_.marks)
     // A writer that comes back holds the watermark before that of the others advances.
-    val awake = marks.fold(known)(m => known.awake(m.heard.map(OriginState.split), end, onReturn))
-    val moved = heard.fold(awake)(h => awake.heard(h.times, h.delayMillis, end, onReturn))
+    val awake = marks.fold(known)(m => known.awake(m.active.map(OriginState.split), end, onReturn))
+    val moved = seen.fold(awake)(h => awake.observe(h.times, h.delayMillis, end, onReturn))
     // An input is not silent while it has rows, even if no writer has noted a time yet.
-    val hasRowsOfNobody = rules.exists(_.noted.nonEmpty) && moved.size == 0 && heard.exists(_.latestMillis.nonEmpty)
+    val hasRowsOfNobody = rules.exists(_.noted.nonEmpty) && moved.size == 0 && seen.exists(_.latestMillis.nonEmpty)
     OriginState(
       moved,
-      (state.maxEventTimeMillis ++ heard.flatMap(_.latestMillis)).maxOption,
+      (state.maxEventTimeMillis ++ seen.flatMap(_.latestMillis)).maxOption,
       state.sinceMillis.filterNot(_ => hasRowsOfNobody).orElse(Some(end)),
-      heard.exists(_.waiting),
-      state.farAheadRows + heard.fold(0L)(_.farAheadRows),
+      seen.exists(_.waiting),
+      state.farAheadRows + seen.fold(0L)(_.farAheadRows),
       rules.fold(state.splitBy)(_.splitBy),
       writers = marks.fold(state.writers)(_.states))
   }

@@ -37,8 +37,8 @@ final case class OriginState(
 
   import OriginState.Judged
 
-  /** Where it has rows that a batch is about to read. Of a noted origin it is known who can speak: the writers that have
-    * marks ahead. The log has been read to its end, so the others have nothing there.
+  /** Where it has rows that a batch is about to read. Of a noted origin these are the writers that have marks
+    * ahead. The log has been read to its end, so the other writers have nothing there.
     */
   def unread(rows: Option[Unread]): Option[Unread] =
     if (writers.isEmpty) rows
@@ -62,7 +62,7 @@ final case class OriginState(
   }
 
   private def isSilent(all: Splits, silence: Silence, time: OriginState.Time): Boolean =
-    silent && !OriginState.isAboutToSpeak(time.unread) || all.allSilentSince(silence.wholeSinceMillis)
+    silent && !OriginState.hasUnreadSplits(time.unread) || all.allSilentSince(silence.wholeSinceMillis)
 
   /** Its splits in that batch: steps 1 to 3. */
   def splitsAt(time: OriginState.Time, rules: OriginRules): Splits =
@@ -89,7 +89,7 @@ final case class OriginState(
 
   /** The time up to which it is known that the origin had no rows. Rows that are about to be read arrived after it. */
   def foundUntil(time: OriginState.Time): Option[Long] =
-    if (OriginState.isAboutToSpeak(time.unread)) Some(math.min(time.lastStartMillis, time.nowMillis))
+    if (OriginState.hasUnreadSplits(time.unread)) Some(math.min(time.lastStartMillis, time.nowMillis))
     else listenedUntil(time)
 
   /** Step 2. */
@@ -111,7 +111,7 @@ final case class OriginState(
 }
 
 object OriginState {
-  val unheard: OriginState = OriginState(Splits.none)
+  val initial: OriginState = OriginState(Splits.none)
 
   /** The encoded name of a writer's split. */
   def split(writer: String): Array[Byte] = SplitNameTable.encode(Seq(Some(writer)))
@@ -126,7 +126,7 @@ object OriginState {
   private final case class Judged(splits: Splits, silence: Silence)
 
   /** Whether the source says of which splits there are rows in the batch. */
-  def isAboutToSpeak(unread: Option[Unread]): Boolean = unread match {
+  def hasUnreadSplits(unread: Option[Unread]): Boolean = unread match {
     case Some(Unread.In(some)) => some.nonEmpty
     case _ => false
   }

@@ -39,7 +39,8 @@ private[core] object Silence {
   def of(splits: Splits, untilMillis: Long, afterMillis: Long, whenIdle: WhenIdle): Silence = {
     val since = untilMillis - afterMillis
     val ofSplits = whenIdle match {
-      case WhenIdle.Hold => splits.lastSpoken.fold(Long.MinValue)(spoken => math.min(spoken - afterMillis, since))
+      case WhenIdle.Hold =>
+        splits.lastRows.fold(Long.MinValue)(lastActive => math.min(lastActive - afterMillis, since))
       case _ => since
     }
     Silence(ofSplits, since, untilMillis)
@@ -58,7 +59,7 @@ private[core] object Silence {
     for {
       after <- rules.idleAfterMillis if rules.whenIdle == WhenIdle.Hold
       found <- foundMillis
-      heard <- splits.lastHeardOfAll
-      last = math.max(heard, sinceMillis) if found - last >= after
+      lastActive <- splits.lastActiveOfAll
+      last = math.max(lastActive, sinceMillis) if found - last >= after
     } yield endMillis - last
 }

@@ -42,7 +42,7 @@ final case class WatermarkEntry(
         name -> at.active
     }),
     origins = (origins.keySet ++ floor.origins.keySet).map { name =>
-      val (a, b) = (origins.getOrElse(name, OriginState.unheard), floor.origins.getOrElse(name, OriginState.unheard))
+      val (a, b) = (origins.getOrElse(name, OriginState.initial), floor.origins.getOrElse(name, OriginState.initial))
       name -> a.copy(splits = a.splits.atLeast(b.watermark))
     }.toMap,
     floors = floors,
@@ -55,7 +55,7 @@ final case class WatermarkEntry(
   /** The query did not run for this long before the end of this entry. */
   def notListening(missedMillis: Long): WatermarkEntry = copy(origins = origins.map { case (name, state) =>
     name -> state.copy(
-      splits = state.splits.heardLater(missedMillis, endMillis),
+      splits = state.splits.activeLater(missedMillis, endMillis),
       sinceMillis = state.sinceMillis.map(since => math.max(since, math.min(since + missedMillis, endMillis))))
   })
 

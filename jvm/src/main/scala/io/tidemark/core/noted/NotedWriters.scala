@@ -24,13 +24,13 @@ final case class WriterState(
 /** What a writer's marks say at a position.
   *
   * @param timeMillis the largest time that is newly passed; `None` if none is
-  * @param isHeard whether a mark with a larger time, or `alive`, is newly passed, or marks are pending and none was before
+  * @param isActive whether a mark with a larger time, or `alive`, is newly passed, or marks are pending and none was before
   * @param next the first mark that is not passed
   * @param state what to go on from
   */
 final case class WriterProgress(
     timeMillis: Option[Long],
-    isHeard: Boolean,
+    isActive: Boolean,
     next: Option[Mark],
     state: WriterState)
 
@@ -40,7 +40,7 @@ final case class NotedWriters(writers: Map[String, WriterProgress]) {
   def states: Map[String, WriterState] = writers.map { case (writer, progress) => writer -> progress.state }
 
   /** Those that have said something new, or have marks ahead now. */
-  def heard: Seq[String] = writers.collect { case (writer, progress) if progress.isHeard => writer }.toSeq
+  def active: Seq[String] = writers.collect { case (writer, progress) if progress.isActive => writer }.toSeq
 
   /** The next time that is noted ahead by all writers but those left out, such as idle ones: the time window's upper
     * bound. `None` near the end of what is noted.
@@ -55,7 +55,7 @@ object NotedWriters {
 
   /** What is known while a log cannot be read: that writers have marks ahead is not forgotten. */
   def unchanged(before: Map[String, WriterState]): NotedWriters = NotedWriters(before.map { case (writer, state) =>
-    writer -> WriterProgress(None, isHeard = false, None, state)
+    writer -> WriterProgress(None, isActive = false, None, state)
   })
 
   /** @param before how far each writer's marks were passed earlier. A writer whose marks are all gone stays as it was
@@ -71,7 +71,7 @@ object NotedWriters {
       latestMillis: Option[Long],
       latestBeforeMillis: Option[Long] = None): NotedWriters = {
     val gone = before.removedAll(histories.keys).map { case (writer, state) =>
-      writer -> WriterProgress(None, isHeard = false, None, state.copy(hasPending = false, nextMillis = None))
+      writer -> WriterProgress(None, isActive = false, None, state.copy(hasPending = false, nextMillis = None))
     }
     val known = histories.map { case (writer, history) =>
       val believed = latestMillis.fold(history)(history.believed)
@@ -103,7 +103,7 @@ object NotedWriters {
     val (isIdle, isEnded) = (rests(Mark.Idle, _.isIdle), rests(Mark.End, _.isEnded))
     // Any mark brings back a writer that rested, even if its time is not new.
     val isBack = before.exists(_.isResting) && passed > known && !isIdle && !isEnded
-    val isHeard = time.isDefined || isBack || news.exists(marks(_).kind == Mark.Alive) ||
+    val isActive = time.isDefined || isBack || news.exists(marks(_).kind == Mark.Alive) ||
       hasPending && !before.exists(_.hasPending)
     val written = news.lastOption.map(marks(_).writtenMillis).orElse(before.map(_.lastWrittenMillis))
     val state = WriterState(
@@ -113,6 +113,6 @@ object NotedWriters {
       isIdle,
       isEnded,
       history.nextNoteMillis(passed))
-    WriterProgress(time, isHeard, marks.lift(passed), state)
+    WriterProgress(time, isActive, marks.lift(passed), state)
   }
 }

@@ -17,7 +17,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
   import Coalescer._
 
   private var clocks = new Array[Long](BlockMinima.rounded(capacity.toLong))
-  private var heard = new Array[Long](clocks.length)
+  private var activeAt = new Array[Long](clocks.length)
   private var states = Coalescer.noStates(clocks.length)
   private val minima = new BlockMinima(clocks.length)
 
@@ -26,7 +26,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
   private var idleCount = 0
   private var top = NoClock
   private var latest = Long.MinValue
-  private var spoken = Long.MinValue
+  private var latestRows = Long.MinValue
   private var reached = NoClock
   private var earliest = Long.MaxValue
 
@@ -49,7 +49,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
   def clock(input: Int): Long = clocks(input)
 
   /** The last time at which an input was observed, or added. */
-  def lastHeard(input: Int): Long = heard(input)
+  def lastActive(input: Int): Long = activeAt(input)
 
   /** Adds an active input without a clock and returns its number. Its silence counts from `nowMillis`. */
   def add(nowMillis: Long): Int = {
@@ -69,7 +69,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     */
   def observe(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
     note(input)
-    heard(input) = nowMillis
+    activeAt(input) = nowMillis
     latest = math.max(latest, nowMillis)
     if (clockMillis > top) top = clockMillis
     val held = clocks(input)
@@ -78,7 +78,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
       clocks(input) = clockMillis
       minima.replay(input, held, clockMillis, clocks, states)
     }
-    if (clocks(input) != NoClock) spoken = math.max(spoken, nowMillis)
+    if (clocks(input) != NoClock) latestRows = math.max(latestRows, nowMillis)
   }
 
   /** Advances the watermark to what was observed. */
@@ -91,8 +91,8 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
       var input = 0
       while (input < count) {
         if (isActive(states(input))) {
-          if (heard(input) <= limitMillis) leave(input)
-          else oldest = math.min(oldest, heard(input))
+          if (activeAt(input) <= limitMillis) leave(input)
+          else oldest = math.min(oldest, activeAt(input))
         }
         input += 1
       }
@@ -114,9 +114,9 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
       while (input < count) {
         val state = states(input)
         if (isActive(state)) {
-          if (heard(input) <= limitMillis) leaving += 1
+          if (activeAt(input) <= limitMillis) leaving += 1
           else {
-            oldest = math.min(oldest, heard(input))
+            oldest = math.min(oldest, activeAt(input))
             if (state == Active) least = math.min(least, clocks(input))
           }
         }
@@ -127,27 +127,27 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     }
 
   /** Every input was observed later by `moreMillis`, but not after `nowMillis`. */
-  def heardLater(moreMillis: Long, nowMillis: Long): Unit = if (count > 0) {
+  def activeLater(moreMillis: Long, nowMillis: Long): Unit = if (count > 0) {
     def later(time: Long) = math.max(time, math.min(time + moreMillis, nowMillis))
     var input = 0
     while (input < count) {
-      val time = later(heard(input))
-      if (time != heard(input)) {
+      val time = later(activeAt(input))
+      if (time != activeAt(input)) {
         note(input)
-        heard(input) = time
+        activeAt(input) = time
       }
       input += 1
     }
     earliest = later(earliest)
     latest = later(latest)
-    if (spoken != Long.MinValue) spoken = later(spoken)
+    if (latestRows != Long.MinValue) latestRows = later(latestRows)
   }
 
   /** A copy that changes independently. */
   def copy(): Coalescer = {
     val same = new Coalescer(onReturn, count)
     System.arraycopy(clocks, 0, same.clocks, 0, count)
-    System.arraycopy(heard, 0, same.heard, 0, count)
+    System.arraycopy(activeAt, 0, same.activeAt, 0, count)
     System.arraycopy(states, 0, same.states, 0, count)
     same.restore(totals)
     same.minima.replayAll(same.clocks, same.states)
@@ -156,15 +156,15 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
 
   /** What is known of all inputs together. */
   private[core] def totals: CoalescerTotals =
-    CoalescerTotals(count, activeCount, idleCount, top, latest, spoken, reached, earliest)
+    CoalescerTotals(count, activeCount, idleCount, top, latest, latestRows, reached, earliest)
 
   private def restore(to: CoalescerTotals): Unit = {
     count = to.size
     activeCount = to.active
     idleCount = to.idle
     top = to.largest
-    latest = to.lastHeard
-    spoken = to.lastSpoken
+    latest = to.lastActive
+    latestRows = to.lastRows
     reached = to.watermark
     earliest = to.earliest
   }
@@ -192,13 +192,13 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     var entry = way.size - 1
     while (entry >= 0) {
       val input = way.split(entry)
-      if (input < count) back.note(input, clocks(input), heard(input), states(input))
-      put(input, way.state(entry), way.clock(entry), way.heard(entry))
+      if (input < count) back.note(input, clocks(input), activeAt(input), states(input))
+      put(input, way.state(entry), way.clock(entry), way.lastActive(entry))
       entry -= 1
     }
     var input = to.size
     while (input < count) {
-      back.note(input, clocks(input), heard(input), states(input))
+      back.note(input, clocks(input), activeAt(input), states(input))
       put(input, Nobody, NoClock, 0L)
       input += 1
     }
@@ -206,13 +206,13 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
   }
 
   private def note(input: Int): Unit =
-    if (journal != null) journal.note(input, clocks(input), heard(input), states(input))
+    if (journal != null) journal.note(input, clocks(input), activeAt(input), states(input))
 
-  private def put(input: Int, state: Byte, clockMillis: Long, heardMillis: Long): Unit = {
+  private def put(input: Int, state: Byte, clockMillis: Long, lastActiveMillis: Long): Unit = {
     val before = if (states(input) == Active) clocks(input) else BlockMinima.Absent
     states(input) = state
     clocks(input) = clockMillis
-    heard(input) = heardMillis
+    activeAt(input) = lastActiveMillis
     minima.replay(input, before, if (state == Active) clockMillis else BlockMinima.Absent, clocks, states)
   }
 
@@ -220,16 +220,16 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     if (states(input) == Idle) {
       idleCount -= 1
       activeCount += 1
-      earliest = math.min(earliest, heard(input))
+      earliest = math.min(earliest, activeAt(input))
     }
     val state = if (onReturn == OnReturn.CatchUp && clockMillis < reached) CatchingUp else Active
-    put(input, state, clockMillis, heard(input))
+    put(input, state, clockMillis, activeAt(input))
   }
 
   /** Makes an active input idle; [[settle]] has to follow. */
   private[core] def leave(input: Int): Unit = {
     note(input)
-    put(input, Idle, clocks(input), heard(input))
+    put(input, Idle, clocks(input), activeAt(input))
     activeCount -= 1
     idleCount += 1
   }
@@ -244,7 +244,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     if (size > clocks.length) {
       val before = clocks.length
       clocks = Arrays.copyOf(clocks, BlockMinima.rounded(math.max(size.toLong, before * 2L)))
-      heard = Arrays.copyOf(heard, clocks.length)
+      activeAt = Arrays.copyOf(activeAt, clocks.length)
       states = Arrays.copyOf(states, clocks.length)
       Arrays.fill(states, before, states.length, Nobody)
       minima.grow(clocks.length)
@@ -254,7 +254,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
 object Coalescer {
 
   /** Inputs as they were written, the first `count` of each array. */
-  def restored(count: Int, clocks: Array[Long], heard: Array[Long], states: Array[Byte]): Coalescer = {
+  def restored(count: Int, clocks: Array[Long], activeAt: Array[Long], states: Array[Byte]): Coalescer = {
     val all = new Coalescer(OnReturn.Hold, count)
     all.count = count
     var input = 0
@@ -262,14 +262,14 @@ object Coalescer {
       val clock = clocks(input)
       val state = states(input)
       all.clocks(input) = clock
-      all.heard(input) = heard(input)
+      all.activeAt(input) = activeAt(input)
       all.states(input) = state
       all.top = math.max(all.top, clock)
-      all.latest = math.max(all.latest, heard(input))
-      if (clock != NoClock) all.spoken = math.max(all.spoken, heard(input))
+      all.latest = math.max(all.latest, activeAt(input))
+      if (clock != NoClock) all.latestRows = math.max(all.latestRows, activeAt(input))
       if (isActive(state)) {
         all.activeCount += 1
-        all.earliest = math.min(all.earliest, heard(input))
+        all.earliest = math.min(all.earliest, activeAt(input))
       } else all.idleCount += 1
       input += 1
     }

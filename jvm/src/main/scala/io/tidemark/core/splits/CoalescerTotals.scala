@@ -3,8 +3,8 @@ package io.tidemark.core.splits
 /** What is known of all inputs together. Immutable.
   *
   * @param largest the largest clock that any input has had
-  * @param lastHeard the last time at which any input was observed, or added; `Long.MinValue` if there is no input
-  * @param lastSpoken the last time at which an input with a clock was observed; `Long.MinValue` if none has a clock
+  * @param lastActive the last time at which any input was observed, or added; `Long.MinValue` if there is no input
+  * @param lastRows the last time at which an input with a clock was observed; `Long.MinValue` if none has a clock
   * @param earliest no active input was last observed before this time. It may be too early, never too late
   */
 private[core] final case class CoalescerTotals(
@@ -12,8 +12,8 @@ private[core] final case class CoalescerTotals(
     active: Int,
     idle: Int,
     largest: Long,
-    lastHeard: Long,
-    lastSpoken: Long,
+    lastActive: Long,
+    lastRows: Long,
     watermark: Long,
     earliest: Long) {
 

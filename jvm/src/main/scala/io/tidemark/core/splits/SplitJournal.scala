@@ -23,15 +23,15 @@ private[splits] final class SplitJournal(splits: Int, expected: Int) {
 
   def split(entry: Int): Int = numbers(entry)
   def clock(entry: Int): Long = clocks(entry)
-  def heard(entry: Int): Long = times(entry)
+  def lastActive(entry: Int): Long = times(entry)
   def state(entry: Int): Byte = states(entry)
 
   /** Notes a split before it changes. */
-  def note(split: Int, clockMillis: Long, heardMillis: Long, state: Byte): Unit = if (split < splits) {
+  def note(split: Int, clockMillis: Long, lastActiveMillis: Long, state: Byte): Unit = if (split < splits) {
     if (count == numbers.length) grow()
     numbers(count) = split
     clocks(count) = clockMillis
-    times(count) = heardMillis
+    times(count) = lastActiveMillis
     states(count) = state
     count += 1
   }

@@ -108,7 +108,7 @@ private[splits] final class SplitVersion private (
         val split = journal.split(entry)
         // What was noted first is how the split was before. Splits that are new since then are listed already.
         if (split < before.totals.size && noted.add(split) &&
-          (journal.heard(entry) != all.lastHeard(split) ||
+          (journal.lastActive(entry) != all.lastActive(split) ||
             journal.state(entry) != all.state(split) || journal.clock(entry) != all.clock(split)))
           changed.add(split)
         entry += 1
@@ -122,7 +122,7 @@ private[splits] final class SplitVersion private (
     val (all, those) = (here, before.here)
     Option.when(all.names.continues(those.names)) {
       (0 until totals.size).filter { split =>
-        split >= before.totals.size || all.clocks.lastHeard(split) != those.clocks.lastHeard(split) ||
+        split >= before.totals.size || all.clocks.lastActive(split) != those.clocks.lastActive(split) ||
         all.clocks.state(split) != those.clocks.state(split) || all.clocks.clock(split) != those.clocks.clock(split)
       }.toArray
     }.filter(_.length <= most)

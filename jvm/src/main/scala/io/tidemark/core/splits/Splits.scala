@@ -36,16 +36,16 @@ final class Splits private (private val version: SplitVersion) {
   def encodedName(split: Int): Array[Byte] = here.names.encoded(split)
   def state(split: Int): SplitState = SplitState.of(here.clocks.state(split))
   def clock(split: Int): Option[Long] = Some(clockOrNone(split)).filter(_ != Coalescer.NoClock)
-  def lastHeard(split: Int): Long = here.clocks.lastHeard(split)
+  def lastActive(split: Int): Long = here.clocks.lastActive(split)
 
   /** The last time at which a split had rows with an event time; `None` if no split has had any. */
-  def lastSpoken: Option[Long] = Some(totals.lastSpoken).filter(_ != Long.MinValue)
+  def lastRows: Option[Long] = Some(totals.lastRows).filter(_ != Long.MinValue)
 
   /** The same, or if no split has had any, the last time at which one became known. */
-  def lastHeardOfAll: Option[Long] = lastSpoken.orElse(Option.when(size > 0)(totals.lastHeard))
+  def lastActiveOfAll: Option[Long] = lastRows.orElse(Option.when(size > 0)(totals.lastActive))
 
   /** Whether no split had rows or became known after `limitMillis`. */
-  def allSilentSince(limitMillis: Long): Boolean = size > 0 && totals.lastHeard <= limitMillis
+  def allSilentSince(limitMillis: Long): Boolean = size > 0 && totals.lastActive <= limitMillis
 
   /** Its clock, or [[Coalescer.NoClock]]. */
   private[core] def clockOrNone(split: Int): Long = here.clocks.clock(split)
@@ -103,7 +103,7 @@ final class Splits private (private val version: SplitVersion) {
     else
       changed(onReturn, idle) { (_, all) =>
         (0 until all.size).filter(all.state(_) == Coalescer.Idle).foreach { split =>
-          all.observe(split, Coalescer.NoClock, all.lastHeard(split))
+          all.observe(split, Coalescer.NoClock, all.lastActive(split))
         }
         all.settle()
       }
@@ -117,7 +117,7 @@ final class Splits private (private val version: SplitVersion) {
       }
 
   /** With what a batch that ended at `nowMillis` has seen of them. */
-  def heard(times: MaxEventTimes, delayMillis: Long, nowMillis: Long, onReturn: OnReturn): Splits =
+  def observe(times: MaxEventTimes, delayMillis: Long, nowMillis: Long, onReturn: OnReturn): Splits =
     if (times.isEmpty) this
     else
       changed(onReturn, math.min(times.size, size)) { (names, all) =>
@@ -130,9 +130,9 @@ final class Splits private (private val version: SplitVersion) {
       }
 
   /** With every last active time later by `moreMillis`, but not after `nowMillis`. */
-  def heardLater(moreMillis: Long, nowMillis: Long): Splits =
+  def activeLater(moreMillis: Long, nowMillis: Long): Splits =
     if (size == 0) this
-    else changed(OnReturn.Hold, size)((_, all) => all.heardLater(moreMillis, nowMillis))
+    else changed(OnReturn.Hold, size)((_, all) => all.activeLater(moreMillis, nowMillis))
 
   /** With a watermark that is no earlier than this one. */
   def atLeast(floor: Watermark): Splits =
@@ -165,7 +165,7 @@ final class Splits private (private val version: SplitVersion) {
   private def contains(name: Array[Byte]): Boolean = here.names.find(name) >= 0
 
   private def stands: Seq[Any] = watermark +: (0 until size).map { split =>
-    (name(split), state(split), clock(split), lastHeard(split))
+    (name(split), state(split), clock(split), lastActive(split))
   }
   override def equals(that: Any): Boolean = that match {
     case other: Splits => stands == other.stands

@@ -126,8 +126,8 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     withTempDir { checkpoint =>
       val query = new ManySplits(8)
       val log = open(checkpoint)
-      def next(speak: Iterable[Int]): WatermarkEntry = {
-        val entry = query.next(speak)
+      def next(active: Iterable[Int]): WatermarkEntry = {
+        val entry = query.next(active)
         log.begin(entry.batch)
         log.write(entry)
         entry

@@ -71,10 +71,10 @@ class NotedVectorsSuite extends AnyFunSuite {
     val latest = Option(vector.get("max_ahead")).map(now + _.asLong)
     val noted = NotedWriters(read.histories, Map.empty, position(step.get("read")), latest)
     val expected = vector.path("expected").elements.asScala.map(_.asText).toSeq
-    val heard = noted.writers.values.filter(_.timeMillis.isDefined).map(_.state.lastWrittenMillis)
+    val lastActive = noted.writers.values.filter(_.timeMillis.isDefined).map(_.state.lastWrittenMillis)
     val isOut = noted.writers.map { case (writer, one) =>
       val isStalled = Option(vector.get("idle_after")).exists { after =>
-        heard.maxOption.exists(latest => math.min(latest, now) - one.state.lastWrittenMillis >= after.asLong)
+        lastActive.maxOption.exists(latest => math.min(latest, now) - one.state.lastWrittenMillis >= after.asLong)
       }
       val isAwake = one.state.hasPending && !step.path("at_end").asBoolean
       writer -> (one.state.isResting || isStalled && !isAwake)

@@ -19,7 +19,7 @@ import org.apache.spark.sql.tidemark.report.Report
 class SilentSplitsSuite extends SilenceTest {
   import testImplicits._
 
-  /** All fall idle one after the other, whoever speaks. */
+  /** All fall idle one after the other, whichever split has rows. */
   private val rising =
     tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some("rise")))
 

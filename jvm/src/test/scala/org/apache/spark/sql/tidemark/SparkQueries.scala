@@ -89,7 +89,7 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
       all.copy(df = withWatermark(all.df, s"t${all.name}_0", s"${input.delay} seconds", options(input, all.id)))
     case Without(input, rest) =>
       val in = of(input)
-      // Not deterministic, so that it stays where it is: below a watermark it would be heard of fewer rows.
+      // Not deterministic, so that it stays where it is: below a watermark it would be called for fewer rows.
       val stays = udf((id: Int) => id % 3 != rest).asNondeterministic()
       in.copy(df = in.df.where(stays(in.id)))
     case Limited(input) =>

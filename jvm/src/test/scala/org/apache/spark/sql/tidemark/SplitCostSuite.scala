@@ -102,11 +102,11 @@ class SplitCostSuite extends SplitInputs {
   test("a million splits and their names take less than 64 MiB, and less than 100 MB with what a report reads") {
     val times = new MaxEventTimes
     for (number <- 0 until 1000000) times.note(SplitNameTable.encode(Seq(Some(s"device-$number"))), number.toLong)
-    val splits = Splits.none.heard(times, 0L, 0L, OnReturn.Hold)
+    val splits = Splits.none.observe(times, 0L, 0L, OnReturn.Hold)
     assert(splits.size === 1000000)
     assert(SizeEstimator.estimate(splits) <= (64L << 20))
     // All have rows again, while what was before is still there and a report has been asked for.
-    val after = splits.heard(times, 0L, 5000L, OnReturn.Hold)
+    val after = splits.observe(times, 0L, 5000L, OnReturn.Hold)
     val shown = after.detached
     assert(SizeEstimator.estimate(Seq(splits, after, shown)) <= 100000000L)
   }

@@ -25,8 +25,8 @@ class SplitsReportSuite extends AnyFunSuite {
     mapper.valueToTree[JsonNode](SplitsReport.fields(one, state, state.watermark).toMap.asJava).get("splits")
   }
 
-  private def split(name: String, state: SplitState, clock: Option[Long], heard: Long = 0L) =
-    SplitList.One(SplitNameTable.encode(Seq(Some(name))), state, clock, heard)
+  private def split(name: String, state: SplitState, clock: Option[Long], lastActive: Long = 0L) =
+    SplitList.One(SplitNameTable.encode(Seq(Some(name))), state, clock, lastActive)
 
   private def names(of: JsonNode): Seq[String] = of.elements.asScala.map(_.get("name").asText).toSeq
 
@@ -50,7 +50,7 @@ class SplitsReportSuite extends AnyFunSuite {
   }
 
   test("the report lists idle splits separately, the latest to become idle first") {
-    val splits = report((1 to 9).map(n => split(s"i$n", SplitState.Idle, Some(0L), heard = n.toLong)): _*)
+    val splits = report((1 to 9).map(n => split(s"i$n", SplitState.Idle, Some(0L), lastActive = n.toLong)): _*)
     assert(names(splits.get("worst")) === Nil)
     assert(names(splits.get("idle_ones")) === Seq("i9", "i8", "i7", "i6", "i5"))
   }

@@ -56,7 +56,7 @@ private[tidemark] final class NotedInputs(
       news: Map[OriginName, Observation.OfOrigin],
       entry: WatermarkEntry,
       startMillis: Long): Boolean = inputs.exists { one =>
-    news.get(one.name).flatMap(_.marks).exists(_.heard.nonEmpty) &&
+    news.get(one.name).flatMap(_.marks).exists(_.active.nonEmpty) &&
     one.rules.idleAfterMillis.exists(after => startMillis - entry.endMillis >= after / 2)
   }
 

@@ -114,7 +114,7 @@ private[tidemark] final class QueryWatermarks(
               start,
               rules,
               eviction,
-              Observation.nothing.copy(heard = news))))
+              Observation.nothing.copy(origins = news))))
     }
   }
 

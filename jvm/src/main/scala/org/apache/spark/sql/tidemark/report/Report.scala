@@ -79,7 +79,7 @@ private[tidemark] object Report {
 
   /** @param splits the splits by the latest decision */
   private def origin(one: PlanOrigin, entry: WatermarkEntry, decision: Decision, splits: Splits): AnyRef = {
-    val state = entry.origins.getOrElse(one.name, OriginState.unheard).copy(splits = splits)
+    val state = entry.origins.getOrElse(one.name, OriginState.initial).copy(splits = splits)
     val now = decision.origin(one.name)
     val plain = Seq(
       "key" -> one.name.toString,

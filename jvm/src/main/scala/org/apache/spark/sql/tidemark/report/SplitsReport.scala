@@ -43,7 +43,7 @@ private[tidemark] object SplitsReport {
     def are(state: SplitState) = Iterator.range(0, all.size).filter(all.state(_) == state)
     // First the splits furthest behind, active ones before those that catch up; then the last that fell idle.
     val worst = (least(are(SplitState.Active), clock) ++ least(are(SplitState.CatchingUp), clock)).take(Shown)
-    val idle = least(are(SplitState.Idle), split => -all.lastHeard(split))
+    val idle = least(are(SplitState.Idle), split => -all.lastActive(split))
     obj(
       "total" -> all.size,
       "active" -> all.active,
@@ -55,18 +55,18 @@ private[tidemark] object SplitsReport {
           "name" -> SplitNameTable.show(all.name(split)),
           "clock_ms" -> all.clock(split).map(Long.box).orNull,
           "behind_ms" -> all.clock(split).flatMap(c => all.largest.map(l => Long.box(l - c))).orNull,
-          "last_heard_ms" -> all.lastHeard(split),
+          "last_active_ms" -> all.lastActive(split),
           "state" -> (if (all.state(split) == SplitState.CatchingUp) "catching_up" else "active"),
           // While everything is silent, no split gets closer to being idle.
           "idle_at_ms" ->
             rules.idleAfterMillis.filterNot(_ => now.isIdle).map(after =>
-              Long.box(all.lastHeard(split) + after)).orNull)
+              Long.box(all.lastActive(split) + after)).orNull)
       }),
       "idle_ones" -> list(idle.map { split =>
         obj(
           "name" -> SplitNameTable.show(all.name(split)),
           "clock_ms" -> all.clock(split).map(Long.box).orNull,
-          "idle_since_ms" -> all.lastHeard(split))
+          "idle_since_ms" -> all.lastActive(split))
       }))
   }
 
