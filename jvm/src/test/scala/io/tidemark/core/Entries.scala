@@ -75,7 +75,8 @@ private[core] object Entries {
     origins <- mapOf(origin, state)
     reached <- floors
     ledgers <- mapOf(input, ledger)
-  } yield WatermarkEntry(batch, timestamp, end, worked, origins, reached, ledgers)
+    outputs <- mapOf(Gen.oneOf("/log query", "/other query"), watermark)
+  } yield WatermarkEntry(batch, timestamp, end, worked, origins, reached, ledgers, outputs)
 
   /** One of each: what a small query with a union and a carried column writes. */
   val small: WatermarkEntry = {
