@@ -99,6 +99,10 @@ files-per-airport: $(INSTALLED) $(FLIGHTS) ## A backlog of files in which every 
 backfill: $(INSTALLED) $(KAFKA_READY) ## Late hours counted again from a real Kafka broker, from where the query's log says
 	cd examples && $(CURDIR)/$(BIN)/python -m backfill
 
+.PHONY: pipeline
+pipeline: $(INSTALLED) ## A query that reads the output of another one: with a delay, and with noted time
+	cd examples && $(CURDIR)/$(BIN)/python -m pipeline
+
 .PHONY: silence
 silence: $(INSTALLED) ## Two inputs, one of which becomes silent and later returns with all its rows
 	cd examples && $(CURDIR)/$(BIN)/python -m silence

@@ -19,7 +19,7 @@ def modules(package: ModuleType) -> list[str]:
     return [package.__name__, *names]
 
 
-EXAMPLES = ("common", "flights_weather", "backlog", "kafka_broker", "silence")
+EXAMPLES = ("common", "flights_weather", "backlog", "kafka_broker", "pipeline", "silence")
 MODULES = [
     *modules(tidemark),
     *(name for package in EXAMPLES for name in modules(importlib.import_module(package))),

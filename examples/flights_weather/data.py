@@ -26,9 +26,14 @@ AIRPORTS = ("EWR", "JFK", "LGA")
 
 def departures() -> Steps:
     """Departures by step; event time: the actual departure."""
+    return by_step(flights(), departure_row, "departure")
+
+
+def flights() -> Iterator[dict[str, str]]:
+    """All lines of the file of flights."""
     archive = zipfile.ZipFile(_data_folder() / "flights.csv.zip")
     with archive, archive.open(archive.namelist()[0]) as raw:
-        return by_step(_rows(raw), departure_row, "departure")
+        yield from _rows(raw)
 
 
 def weather() -> Steps:
@@ -46,13 +51,18 @@ def departure_row(line: Mapping[str, str]) -> Row | None:
     if line["dep_delay"] in ("", "NA"):
         return None
     late = timedelta(minutes=float(line["dep_delay"]))
-    departure = _hour(line) + timedelta(minutes=int(line["minute"])) + late
+    departure = scheduled(line) + late
     return {
         "origin": line["origin"],
         "carrier": line["carrier"],
         "flight": line["flight"],
         "departure": departure.isoformat(),
     }
+
+
+def scheduled(line: Mapping[str, str]) -> datetime:
+    """When a flight was to depart."""
+    return _hour(line) + timedelta(minutes=int(line["minute"]))
 
 
 def weather_row(line: Mapping[str, str]) -> Row:
