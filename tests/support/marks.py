@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tidemark import Marks, TidemarkError, error_code
+from tidemark import KafkaPosition, Mark, Marks, TidemarkError, error_code
 
 HOUR = 3_600_000
 
@@ -53,6 +53,15 @@ def log_at(folder: Path, now: int = 0, **options: Any) -> Marks:
 
 def kinds(log: Marks) -> list[tuple[str, int | None]]:
     return [(mark.kind, mark.time_millis) for mark in log.read().marks]
+
+
+def noted(log: Marks) -> list[tuple[str, int | None, Any]]:
+    """Kind, time and Kafka offsets of each mark."""
+
+    def position(mark: Mark) -> Any:
+        return mark.position.offsets if isinstance(mark.position, KafkaPosition) else None
+
+    return [(mark.kind, mark.time_millis, position(mark)) for mark in log.read().marks]
 
 
 def code_of(error: pytest.ExceptionInfo[TidemarkError]) -> str | None:
