@@ -6,15 +6,11 @@ from collections.abc import Iterable
 
 from tidemark._errors import TidemarkError
 from tidemark._marks.position import (
-    DeltaPosition,
     FilesPosition,
     InvalidPositionError,
     KafkaPosition,
-    NumberPosition,
     Position,
-    SinkPosition,
     encode_position,
-    kind_of,
 )
 
 
@@ -61,6 +57,38 @@ def closed(writer: str) -> TidemarkError:
         f"Writer '{writer}' is closed",
         "calling it inside its with block, or by opening another writer of the name",
         writer=writer,
+    )
+
+
+def automatic(writer: str) -> TidemarkError:
+    """The error for a time that is given to a writer that notes its times itself."""
+    return TidemarkError(
+        "MARK_AUTOMATIC",
+        f"Writer '{writer}' notes its times automatically, so no time can be given",
+        "calling stamp() for each row, or by opening the writer without automatic",
+        writer=writer,
+    )
+
+
+def too_long(writer: str) -> TidemarkError:
+    """The error for a mark that a reader would not take."""
+    return TidemarkError(
+        "MARK_TOO_LONG",
+        f"A mark of writer '{writer}' would be longer than 1 MB",
+        "noting more often, so that a mark has fewer files or partitions",
+        writer=writer,
+    )
+
+
+def fenced(writer: str, epoch: int) -> TidemarkError:
+    """The error for a call of a writer whose place a later one has taken."""
+    return TidemarkError(
+        "MARK_WRITER_FENCED",
+        f"A later writer of the name '{writer}' has begun, or its files were removed, so marks of "
+        f"epoch {epoch} no longer count",
+        "ending this process, and by giving processes that run side by side different names",
+        writer=writer,
+        epoch=epoch,
     )
 
 
@@ -139,29 +167,6 @@ def valid_position(position: Position) -> Position:
     except (InvalidPositionError, KeyError, AttributeError, TypeError) as problem:
         raise no_position(position, "a position with valid values") from problem
     return position
-
-
-def gone_back(before: Position, now: Position) -> tuple[str, int, int] | None:
-    """The first part of a position that has gone back: its name, and the two numbers."""
-    if isinstance(before, KafkaPosition) and isinstance(now, KafkaPosition):
-        for topic, offsets in now.offsets.items():
-            for partition, offset in offsets.items():
-                last = before.offsets.get(topic, {}).get(partition, offset)
-                if offset < last:
-                    return f"{topic}-{partition}", last, offset
-        return None
-    if isinstance(before, FilesPosition):
-        return None
-    last, given = _number(before), _number(now)
-    return (kind_of(now), last, given) if given < last else None
-
-
-def _number(position: Position) -> int:
-    if isinstance(position, DeltaPosition):
-        return position.version
-    if isinstance(position, SinkPosition):
-        return position.batch
-    return position.number if isinstance(position, NumberPosition) else 0
 
 
 def no_position(value: object, allowed: str) -> TidemarkError:

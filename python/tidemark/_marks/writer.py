@@ -10,27 +10,28 @@ from types import TracebackType
 
 from tidemark._errors import TidemarkError
 from tidemark._marks.checks import (
+    automatic,
     closed,
+    fenced,
     files_position,
-    gone_back,
     no_position,
     not_written,
+    too_long,
     valid_position,
 )
 from tidemark._marks.life import Life
 from tidemark._marks.mark import Kind, Mark
+from tidemark._marks.order import require_position_in_order, require_time_in_order
 from tidemark._marks.position import (
     FilesPosition,
     KafkaPosition,
-    MismatchError,
     Position,
     decode_position,
     encode_position,
     joined,
 )
-from tidemark._marks.rules import position_mismatch
 from tidemark._marks.text import UnusableError
-from tidemark._marks.times import Time, millis_up_to, shown
+from tidemark._marks.times import Time, millis_up_to
 
 _log = logging.getLogger("tidemark")
 
@@ -192,12 +193,7 @@ class MarkWriter:
 
     def _require_explicit(self) -> None:
         if not self._explicit:
-            raise TidemarkError(
-                "MARK_AUTOMATIC",
-                f"Writer '{self.name}' notes its times automatically, so no time can be given",
-                "calling stamp() for each row, or by opening the writer without automatic",
-                writer=self.name,
-            )
+            raise automatic(self.name)
 
     def _where(self, position: Position | None, files: Iterable[str] | None) -> Position:
         if files is not None and position is None:
@@ -222,7 +218,8 @@ class MarkWriter:
     ) -> None:
         """Checks a mark against what was said before, and writes it."""
         self._require_unfenced()
-        self._require_forward(time, position)
+        require_time_in_order(self.name, self._time, time)
+        require_position_in_order(self.name, self._position, position)
         if isinstance(position, KafkaPosition) and self._position is not None:
             # A partition that is left out is where it was.
             position = joined(self._position, position)
@@ -240,12 +237,7 @@ class MarkWriter:
         try:
             self._life.add(mark)
         except UnusableError as problem:
-            raise TidemarkError(
-                "MARK_TOO_LONG",
-                f"A mark of writer '{self.name}' would be longer than 1 MB",
-                "noting more often, so that a mark has fewer files or partitions",
-                writer=self.name,
-            ) from problem
+            raise too_long(self.name) from problem
         except OSError as problem:
             self._said(time, position)
             self._require_unfenced()
@@ -281,40 +273,4 @@ class MarkWriter:
         except OSError as problem:
             raise self._not_written(problem) from problem
         if is_fenced:
-            raise TidemarkError(
-                "MARK_WRITER_FENCED",
-                f"A later writer of the name '{self.name}' has begun, or its files were removed, so marks of "
-                f"epoch {self.epoch} no longer count",
-                "ending this process, and by giving processes that run side by side different names",
-                writer=self.name,
-                epoch=self.epoch,
-            )
-
-    def _require_forward(self, time: int | None, position: Position | None) -> None:
-        if time is not None and self._time is not None and time < self._time:
-            raise TidemarkError(
-                "MARK_GOES_BACK",
-                f"Writer '{self.name}' would note {shown(time)}, but it has noted {shown(self._time)} before",
-                "noting times in order, and only when no earlier row can follow",
-                writer=self.name,
-                noted=shown(self._time),
-                given=shown(time),
-            )
-        if position is None or self._position is None:
-            return
-        try:
-            joined(self._position, position)
-        except MismatchError as problem:
-            raise position_mismatch(self.name, problem) from problem
-        behind = gone_back(self._position, position)
-        if behind is not None:
-            where, before, now = behind
-            raise TidemarkError(
-                "MARK_GOES_BACK",
-                f"Writer '{self.name}' would note {where} at {now}, but it has noted {before} before",
-                "giving the position behind all that the writer has written",
-                writer=self.name,
-                noted=before,
-                given=now,
-                position=where,
-            )
+            raise fenced(self.name, self.epoch)
