@@ -121,6 +121,23 @@ class NotingQuerySuite extends KeyedWatermarkTest {
     }
   }
 
+  test("a query notes the watermark of a union whose window it then drops") {
+    withTempDir { folder =>
+      val log = new File(folder, "log")
+      val (first, other) = (MemoryStream[Timestamp], MemoryStream[Timestamp])
+      val both = hourly(first.toDF()).union(hourly(other.toDF()))
+      val query = write(noteTime(both, "window", to(log)).select("count"), folder)
+      try {
+        first.addData(at("11:05"), at("12:20"))
+        query.processAllAvailable()
+        assert(noted(log).forall(_._2.isEmpty))
+        other.addData(at("11:05"), at("12:00"))
+        query.processAllAvailable()
+        assert(noted(log).map(_._2) == Seq(Some(millis("11:50"))))
+      } finally query.stop()
+    }
+  }
+
   test("a batch that foreachBatch writes is noted once it is committed") {
     withTempDir { folder =>
       val log = new File(folder, "log")
