@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark.noted
 
 import java.io.FileNotFoundException
-import java.util.concurrent.{CompletableFuture, ExecutionException}
+import java.util.concurrent.{CompletableFuture, ExecutionException, TimeoutException, TimeUnit}
 
 import io.tidemark.core.noted.Place
 
@@ -14,8 +14,13 @@ import org.apache.spark.util.ThreadUtils
 /** A mark log that is read on another thread, one reading at a time. All methods are called on one thread, that of a query.
   *
   * @param isWanted whether the marks of a writer count
+  * @param waitMillis how long a batch waits for the log at its end
   */
-private[tidemark] final class BackgroundLog(location: String, conf: => Configuration, isWanted: String => Boolean)
+private[tidemark] final class BackgroundLog(
+    location: String,
+    conf: => Configuration,
+    isWanted: String => Boolean,
+    waitMillis: Long = BackgroundLog.WaitMillis)
     extends Logging {
   import BackgroundLog._
 
@@ -25,6 +30,8 @@ private[tidemark] final class BackgroundLog(location: String, conf: => Configura
   private var last = Option.empty[MarkLogContents]
   private var begunMillis = Long.MinValue / 2
   private var isFailing = false
+  // Whether a batch has waited for the reading in vain.
+  private var isOverdue = false
   @volatile private var isMissing = false
 
   /** Begins to read the log as it is now.
@@ -33,6 +40,12 @@ private[tidemark] final class BackgroundLog(location: String, conf: => Configura
     */
   def read(passed: Map[String, Place], nowMillis: Long): Unit = {
     begunMillis = nowMillis
+    // A file system that does not answer is not asked again.
+    if (!isOverdue || reading.forall(_.isDone)) begin(passed)
+  }
+
+  private def begin(passed: Map[String, Place]): Unit = {
+    isOverdue = false
     val before = reading.getOrElse(CompletableFuture.completedFuture(()))
     // A reading that has failed does not stop the next one.
     reading = Some(before.handle[Unit]((_, _) => ()).thenApplyAsync((_: Unit) => readNow(passed), threads))
@@ -58,7 +71,9 @@ private[tidemark] final class BackgroundLog(location: String, conf: => Configura
     last
   }
 
-  /** The same after waiting for the reading that has begun last. */
+  /** The same after waiting for the reading that has begun last. One that takes too long is waited for once, and is taken
+    * when it ends.
+    */
   def awaited: Option[MarkLogContents] = {
     if (reading.nonEmpty) take()
     last
@@ -66,20 +81,37 @@ private[tidemark] final class BackgroundLog(location: String, conf: => Configura
 
   /** A log that cannot be read holds the watermark: leaving out marks is never wrong. */
   private def take(): Unit = {
-    val ended = reading.get
-    reading = None
     try {
-      last = Some(ended.get())
+      last = Some(reading.get.get(if (isOverdue) 0L else waitMillis, TimeUnit.MILLISECONDS))
+      ended()
       isFailing = false
     } catch {
+      case _: TimeoutException =>
+        warn(s"The mark log $location was not read within $waitMillis ms. The watermark waits for it.")
+        isOverdue = true
       case e: ExecutionException =>
-        if (!isFailing) logWarning(s"The mark log $location could not be read. The watermark waits for it.", e.getCause)
-        isFailing = true
+        ended()
+        warn(s"The mark log $location could not be read. The watermark waits for it.", e.getCause)
     }
+  }
+
+  private def ended(): Unit = {
+    reading = None
+    isOverdue = false
+  }
+
+  /** Once, until the log can be read again. */
+  private def warn(message: String, cause: Throwable = null): Unit = {
+    if (!isFailing) logWarning(message, cause)
+    isFailing = true
   }
 }
 
-private object BackgroundLog {
+private[tidemark] object BackgroundLog {
+
+  /** A batch that has waited for so long goes on with what is known of the log: leaving out marks is never wrong. */
+  val WaitMillis = 30000L
+
   private val PauseMillis = 1000L
 
   // A thread for each log that is being read. A thread ends when it has had nothing to do for a minute.
