@@ -101,6 +101,21 @@ def test_a_writer_that_is_expected_holds_the_watermark(
     assert stepper.step() == [(0, 1)]
 
 
+def test_the_time_window_of_a_batch_in_python_and_sql(
+    spark: SparkSession, tmp_path: Path, run: Callable[..., Stepper]
+) -> None:
+    site = Site(tmp_path / "lake", "eu")
+    rows = tidemark.with_watermark(lake(spark, tmp_path / "lake"), "time", noted=True, key="lake")
+    columns = [tidemark.time_window("time"), F.expr("tidemark_time_window('lake')")]
+    stepper = run(
+        rows.select(*[F.minute(one[end]) for one in columns for end in ("lower", "upper")])
+    )
+    site.write(5, noted=5)
+    assert stepper.step() == [(None, None, None, None)]
+    site.write(10, noted=10)
+    assert stepper.step() == [(5, None, 5, None)]
+
+
 def test_an_input_whose_marks_are_of_something_else_is_refused_by_name(
     spark: SparkSession, tmp_path: Path, run: Callable[..., Stepper]
 ) -> None:

@@ -41,7 +41,7 @@ from tidemark._marks_table import marks
 from tidemark._note_time import note_time
 from tidemark._noted import Noted
 from tidemark._offsets import SourceOffsets, offsets_at
-from tidemark._reading import current_watermark, is_late
+from tidemark._reading import current_watermark, is_late, time_window
 from tidemark._report import Report, report
 from tidemark._split_by import SplitBy
 from tidemark._version import __version__
@@ -89,5 +89,6 @@ __all__ = [
     "offsets_at",
     "read_between",
     "report",
+    "time_window",
     "with_watermark",
 ]

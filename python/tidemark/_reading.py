@@ -1,4 +1,4 @@
-"""`current_watermark` and `is_late`: the watermark at a place in a streaming query, as columns."""
+"""`current_watermark`, `is_late` and `time_window`: watermarks in a streaming query, as columns."""
 
 from __future__ import annotations
 
@@ -77,3 +77,39 @@ def is_late(column: str | Column) -> Column:
     from pyspark.sql import functions as F
 
     return F.call_function("is_late", column)
+
+
+def time_window(column: str | Column | None = None, *, key: str | None = None) -> Column:
+    """Between which times the rows of a batch are, as the writers of an input have noted it.
+
+    `lower` is the watermark of the batch at this place: rows of the batch are later if their
+    writers kept their word. `upper` is the next time that all writers have noted ahead. Both are
+    known when the batch begins, and are the same if it runs again. In SQL:
+    `tidemark_time_window(time)`, `tidemark_time_window('key')`.
+
+    Args:
+        column: An event-time column that the row has at this place.
+        key: The name of a watermark, instead of a column: `with_watermark(..., key=...)`, or its
+            column's name.
+
+    Returns:
+        A column `STRUCT<lower: TIMESTAMP, upper: TIMESTAMP>`, which is never null. `lower` is null
+        if there is no watermark yet. `upper` is null near the end of what is noted, for an input
+        that does not go by marks, and for rows that a stateful operator or a union has emitted.
+        Both are null in batch queries.
+
+    Raises:
+        TypeError: If not exactly one of column and key is given.
+        IllegalArgumentException: From Spark, with the code `NO_WATERMARK` in it, as for
+            `current_watermark`.
+
+    Example:
+        >>> rows = orders.select("*", tidemark.time_window("order_time"))  # doctest: +SKIP
+    """
+    from pyspark.sql import functions as F
+
+    if key is not None and column is None:
+        return F.call_function("tidemark_time_window", F.lit(key))
+    if key is not None or column is None:
+        raise TypeError("time_window takes either a column or a key")
+    return F.call_function("tidemark_time_window", column)

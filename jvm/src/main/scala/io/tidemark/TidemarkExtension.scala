@@ -12,7 +12,8 @@ import org.apache.spark.sql.tidemark.functions.{
   RemoveWatermarkOptions,
   ResolveEventTimes,
   ResolveNoteTimes,
-  ResolveWatermarkExpressions
+  ResolveWatermarkExpressions,
+  TimeWindow
 }
 import org.apache.spark.sql.tidemark.query.ApplyWatermarks
 import org.apache.spark.sql.tidemark.report.{
@@ -32,7 +33,7 @@ import org.apache.spark.sql.tidemark.session.Compatibility
   * {{{
   *   session begins      apply           versions are compared; an error stops the session with its text
   *   a plan is analyzed  resolution      tidemark_event_time becomes a column, its options and its splits
-  *                                       current_watermark and is_late find their column
+  *                                       current_watermark, is_late and tidemark_time_window find their column
   *                                       a second withWatermark keeps the marks of the other columns
   *                                       a watermark's options stay in its plan, and are written nowhere
   *                                       tidemark_note_time becomes a node of the plan
@@ -54,6 +55,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectFunction(NoteTimeFunction.description)
     extensions.injectFunction(CurrentWatermark.description)
     extensions.injectFunction(IsLate.description)
+    extensions.injectFunction(TimeWindow.description)
     extensions.injectTableFunction(LogTable.description)
     extensions.injectTableFunction(MarksTable.description)
     extensions.injectTableFunction(OffsetsTable.description)

@@ -57,6 +57,17 @@ object functions {
     */
   def isLate(column: Column): Column = call_function("is_late", column)
 
+  /** Between which times the rows of a batch are, as their writers have noted it: a struct of `lower`, the watermark of
+    * the batch at this place, and `upper`, the next time that all writers have noted ahead. See `docs/noted-time/readers.md`
+    * for when they are null.
+    *
+    * @throws TidemarkException as for [[currentWatermark]]
+    */
+  def timeWindow(column: Column): Column = call_function("tidemark_time_window", column)
+
+  /** The same for the input whose watermark has that key, anywhere in the query. */
+  def timeWindow(key: String): Column = call_function("tidemark_time_window", lit(key))
+
   /** Notes how far the output of a streaming query is: the watermark of a column, as marks in a log that other queries go by.
     *
     * {{{

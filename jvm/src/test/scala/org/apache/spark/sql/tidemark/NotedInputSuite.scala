@@ -5,9 +5,9 @@ import java.nio.file.Files
 import java.sql.Timestamp
 
 import io.tidemark.{Idle, Noted, SplitBy, TidemarkException, WatermarkOptions}
-import io.tidemark.functions.withWatermark
+import io.tidemark.functions.{timeWindow, withWatermark}
 
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.Trigger
@@ -80,6 +80,27 @@ class NotedInputSuite extends ManualClockTest {
         until(watermarkOf("time")(_).contains(millis("10:20"))),
         after(1000),
         CheckNewAnswer(("10:10", 1L)))
+    }
+  }
+
+  test("the time window of a batch is its watermark and the next time that is noted ahead") {
+    withLog { log =>
+      val (stream, df) = input(Noted(log.location))
+      def clock(bound: String) = date_format(timeWindow($"time").getField(bound), "HH:mm")
+      run(df.select($"id", clock("lower"), clock("upper")))(
+        mark { log.note("eu", millis("10:10"), number(0)); log.note("eu", millis("10:20"), number(1)) },
+        AddData(stream, ("a", at("10:05"))),
+        after(1000),
+        CheckNewAnswer(Row("a", null, null)),
+        AddData(stream, ("b", at("10:15"))),
+        after(1000),
+        CheckNewAnswer(Row("b", "10:10", "10:20")),
+        StopStream,
+        StartStream(),
+        AddData(stream, ("c", at("10:25"))),
+        after(1000),
+        CheckNewAnswer(Row("c", "10:20", null)))
+      checkAnswer(Seq(at("10:05")).toDF("time").select(clock("lower"), clock("upper")), Row(null, null))
     }
   }
 

@@ -34,7 +34,7 @@ trait WatermarkExpression extends Expression {
     * @throws TidemarkException in a streaming query where no watermark was filled in
     */
   final protected def read: Option[WatermarkExpression.Read] = state match {
-    case WatermarkExpression.Batch => None
+    case WatermarkExpression.Batch | _: WatermarkExpression.ReadWindow => None
     case WatermarkExpression.Awaited => throw new TidemarkException(TidemarkError.WatermarkNotRead(sql))
     case read: WatermarkExpression.Read => Some(read)
   }
@@ -73,6 +73,9 @@ object WatermarkExpression {
 
   /** @param lateMicros rows at or before it are late (µs); @param isKnown whether there is a watermark yet */
   final case class Read(lateMicros: Long, isKnown: Boolean) extends State
+
+  /** Between which times the rows of a batch are (ms): see [[TimeWindow]]. */
+  final case class ReadWindow(lowerMillis: Option[Long], upperMillis: Option[Long]) extends State
 
   object Read {
     def apply(watermark: Watermark): Read = Read(watermark.sparkMillis * 1000L, watermark.millis.nonEmpty)
@@ -158,7 +161,7 @@ case class IsLate(child: Expression, id: UUID, state: WatermarkExpression.State 
   }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = state match {
-    case WatermarkExpression.Batch => ev.copy(EmptyBlock, FalseLiteral, FalseLiteral)
+    case WatermarkExpression.Batch | _: WatermarkExpression.ReadWindow => ev.copy(EmptyBlock, FalseLiteral, FalseLiteral)
     case WatermarkExpression.Awaited =>
       ev.copy(code"boolean ${ev.value} = (Boolean) ${evaluated(ctx)};", FalseLiteral)
     case at: WatermarkExpression.Read =>

@@ -30,7 +30,7 @@ private[tidemark] final case class BatchWatermarks(
     late: OperatorWatermarks,
     eviction: OperatorWatermarks,
     hasRunPrevious: Boolean,
-    readings: Map[UUID, Watermark],
+    readings: Map[UUID, WatermarkExpression.State],
     scansWhenDue: Boolean,
     windows: Map[OperatorId, Option[WindowGrid]],
     slack: EvictionSlack,
@@ -73,7 +73,7 @@ private[tidemark] final case class BatchWatermarks(
 
   /** Of a batch query in the midst of the streaming one, as in `foreachBatch`, nothing is known. */
   def read(reading: WatermarkExpression): WatermarkExpression =
-    readings.get(reading.id).fold(reading)(watermark => reading.withState(WatermarkExpression.Read(watermark)))
+    readings.get(reading.id).fold(reading)(reading.withState)
 
   def limit(clocks: SplitClocksExec): SplitClocksExec = {
     val limits = ClockLimits(latestMillis.getOrElse(clocks.clocksId, Long.MaxValue), maxSplits)

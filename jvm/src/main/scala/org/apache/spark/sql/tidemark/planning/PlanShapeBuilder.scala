@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, PlanOrigins}
 import org.apache.spark.sql.tidemark.exec.NoteTimeExec
-import org.apache.spark.sql.tidemark.functions.WatermarkExpression
+import org.apache.spark.sql.tidemark.functions.{TimeWindow, WatermarkExpression}
 
 /** Translates a physical plan, operator ids filled in, into the [[PlanShape]] that `core` computes watermarks from. */
 private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: TidemarkConf.Unbounded) {
@@ -121,7 +121,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
 
   /** An expression in a node reads the watermark of what flows into that node. */
   private def read(reading: WatermarkExpression, node: SparkPlan, below: Seq[BuiltShape]): Unit = {
-    val found = reading.key match {
+    val found: Option[Reading.OfPlace] = reading.key match {
       case Some(key) => origins.names.find(_.toString == key).map(Reading.OfOrigin)
       case None =>
         for {
@@ -132,7 +132,11 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
         } yield Reading.OfColumn(input.shape, id(column.exprId))
     }
     val columns = node.children.flatMap(_.output).filter(a => below.exists(_.has(a)))
-    readings(reading.id) = found.getOrElse(throw WatermarkExpression.noWatermark(reading, columns))
+    val of = found.getOrElse(throw WatermarkExpression.noWatermark(reading, columns))
+    readings(reading.id) = reading match {
+      case _: TimeWindow => Reading.Window(of, originOf(of))
+      case _ => of
+    }
   }
 
   /** A plan that has run reads one shuffle twice, the second time with other column ids. */
@@ -187,12 +191,33 @@ private[tidemark] object PlanShapeBuilder {
       readings: Map[UUID, Reading],
       outputs: Map[UUID, Reading.OfColumn])
 
+  private def originOf(reading: Reading.OfPlace): Option[OriginName] = reading match {
+    case Reading.OfOrigin(name) => Some(name)
+    case Reading.OfColumn(from, column) => originOf(from, column)
+  }
+
+  private def originOf(plan: PlanShape, column: ColumnId): Option[OriginName] = plan match {
+    case PlanShape.Origin(_, name, declared, input) => if (declared == column) Some(name) else originOf(input, column)
+    case PlanShape.Stateless(_, Seq(input), columns) =>
+      columns.collect { case (out, from) if out == column => originOf(input, from) } match {
+        case Seq(one) => one
+        case _ => None
+      }
+    case _ => None
+  }
+
   /** The watermark that an expression reads. */
   sealed trait Reading
   object Reading {
-    final case class OfOrigin(name: OriginName) extends Reading
+    sealed trait OfPlace extends Reading
+    final case class OfOrigin(name: OriginName) extends OfPlace
 
     /** The watermark of a column in the output of that part of the plan. */
-    final case class OfColumn(from: PlanShape, column: ColumnId) extends Reading
+    final case class OfColumn(from: PlanShape, column: ColumnId) extends OfPlace
+
+    /** The time window of a batch.
+      * @param origin whose rows these are; `None` for those that a stateful operator or a union has emitted
+      */
+    final case class Window(lower: OfPlace, origin: Option[OriginName]) extends Reading
   }
 }

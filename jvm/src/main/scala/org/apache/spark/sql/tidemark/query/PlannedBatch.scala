@@ -2,11 +2,12 @@ package org.apache.spark.sql.tidemark.query
 
 import java.util.UUID
 
-import io.tidemark.core.{OriginName, Watermark}
+import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{BatchStart, Observation}
 import io.tidemark.core.plan.{Decision, OperatorWatermarks}
 
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
 
 /** A batch as it was decided last. Until its offsets are written, each trigger may decide it again.
@@ -29,7 +30,7 @@ private[tidemark] final case class PlannedBatch(
     decision: Decision,
     late: OperatorWatermarks,
     eviction: OperatorWatermarks,
-    readings: Map[UUID, Watermark],
+    readings: Map[UUID, WatermarkExpression.State],
     outputs: Map[UUID, Reading.OfColumn],
     silentUntil: Map[OriginName, Long],
     news: Map[OriginName, Observation.OfOrigin],
