@@ -42,9 +42,9 @@ class HangingMarkLogSuite extends AnyFunSuite with Eventually {
         assert(log.awaited.exists(_.histories.values.map(_.marks.size).sum == 1))
         log.readNowAndThen(Map.empty, nowMillis = batch * 1000L + 1000)
       }
+      eventually(timeout(30.seconds))(assert(asked.get === calls + 1))
       answer.countDown()
       eventually(timeout(30.seconds))(assert(known === 2))
-      assert(asked.get === calls + 1)
 
       marks.note("eu", 3, position(3))
       log.read(Map.empty, nowMillis = 9000)
