@@ -117,7 +117,7 @@ def test_a_log_is_durable_in_the_folders_above_it(
 
 
 @pytest.mark.parametrize(
-    "location", ["", "s3://bucket/x", "hdfs://x/y", None, 7, "a\0b", "file://host/x"]
+    "location", ["", "s3://bucket/x", "kafka:marks", "hdfs://x/y", None, 7, "a\0b", "file://host/x"]
 )
 def test_a_location_that_is_not_local_is_refused(location: object) -> None:
     with pytest.raises(TidemarkError) as error:

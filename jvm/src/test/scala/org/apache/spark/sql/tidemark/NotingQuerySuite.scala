@@ -193,6 +193,7 @@ class NotingQuerySuite extends KeyedWatermarkTest {
       // The next one is found with the first row; the others before the query starts.
       assert(refused(run(noteTime(rows, "time", log), sink = "noop")) == "TIDEMARK.NOTE_TIME_SINK_UNKNOWN")
       assert(refused(run(noteTime(noteTime(rows, "time", log), "time", log))) == "TIDEMARK.INVALID_NOTE_TIME")
+      assert(refused(noteTime(rows, "time", NoteTimeOptions("kafka:marks"))) == "TIDEMARK.INVALID_NOTE_TIME")
       assert(refused(spark.sql("SELECT tidemark_note_time(now(), '{}')").collect()) == "TIDEMARK.INVALID_NOTE_TIME")
     }
   }

@@ -176,9 +176,9 @@ private[tidemark] object EventTimeOptions {
     val onlyExpected = flag(fields, "onlyExpected")
     Option(fields.get("noted")).filterNot(_.isNull).map { log =>
       val location =
-        if (log.isTextual && !log.asText.isBlank) Some(log.asText)
+        if (log.isTextual && MarkLogPath.isFolder(log.asText)) Some(log.asText)
         else if (log.isBoolean && log.asBoolean) None
-        else throw invalid("has the option 'noted', which is neither the location of a mark log nor true")
+        else throw invalid("has the option 'noted', which is neither the folder of a mark log nor true")
       Noted(location, onlyExpected)
     }
   }

@@ -14,6 +14,9 @@ private[tidemark] object MarkLogPath {
   /** Spark's file source and Delta's clean-up pass over names that begin with an underscore. */
   private val Folder = "_tidemark"
 
+  /** Whether a text can be the location of a mark log: a folder, and not a topic. */
+  def isFolder(text: String): Boolean = !text.isBlank && !text.startsWith("kafka:")
+
   /** @throws TidemarkException if the input does not read one path */
   def beside(origin: EventTimeWatermark): String = {
     val paths = origin.child.collect {

@@ -54,9 +54,9 @@ private[tidemark] object NoteOptions {
   }
 
   private def log(fields: JsonNode): Option[String] = field(fields, "to") match {
-    case Some(path) if path.isTextual && !path.asText.isBlank => Some(path.asText)
+    case Some(path) if path.isTextual && MarkLogPath.isFolder(path.asText) => Some(path.asText)
     case Some(flag) if flag.isBoolean && flag.asBoolean => None
-    case _ => throw invalid("has no option 'to' with the location of a mark log, or true")
+    case _ => throw invalid("has no option 'to' with the folder of a mark log, or true")
   }
 
   private def options(fields: JsonNode): Map[String, String] =

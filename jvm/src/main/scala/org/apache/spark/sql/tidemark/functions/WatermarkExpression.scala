@@ -161,7 +161,8 @@ case class IsLate(child: Expression, id: UUID, state: WatermarkExpression.State 
   }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = state match {
-    case WatermarkExpression.Batch | _: WatermarkExpression.ReadWindow => ev.copy(EmptyBlock, FalseLiteral, FalseLiteral)
+    case WatermarkExpression.Batch | _: WatermarkExpression.ReadWindow =>
+      ev.copy(EmptyBlock, FalseLiteral, FalseLiteral)
     case WatermarkExpression.Awaited =>
       ev.copy(code"boolean ${ev.value} = (Boolean) ${evaluated(ctx)};", FalseLiteral)
     case at: WatermarkExpression.Read =>

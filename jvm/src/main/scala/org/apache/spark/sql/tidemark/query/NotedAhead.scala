@@ -21,7 +21,8 @@ private object NotedAhead {
       .filter(splits.state(_) == SplitState.Active)
       .flatMap(splits.name(_).head)
       .toSet
-    val writers = entry.origins.get(name).fold(NotedWriters.unchanged(Map.empty))(at => NotedWriters.unchanged(at.writers))
+    val writers =
+      entry.origins.get(name).fold(NotedWriters.unchanged(Map.empty))(at => NotedWriters.unchanged(at.writers))
     // A writer that is expected and has never written a mark has noted nothing ahead.
     if (waitedFor.subsetOf(writers.writers.keySet)) writers.upperMillis(!waitedFor(_)) else None
   }
