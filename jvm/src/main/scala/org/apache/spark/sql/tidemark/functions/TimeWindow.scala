@@ -24,6 +24,8 @@ case class TimeWindow(child: Expression, id: UUID, state: WatermarkExpression.St
   override def prettyName: String = TimeWindow.name
   override def dataType: DataType = TimeWindow.Type
   override def nullable: Boolean = false
+  // A key is constant, but its watermark is not.
+  override def foldable: Boolean = false
 
   @transient private lazy val value: InternalRow = state match {
     case WatermarkExpression.Awaited => throw new TidemarkException(TidemarkError.WatermarkNotRead(sql))
