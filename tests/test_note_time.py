@@ -132,3 +132,18 @@ def test_a_query_that_cannot_note_its_time_is_refused_before_it_starts(
 
 def millis(minute: int) -> int:
     return int(at(minute).timestamp() * 1000)
+
+
+def test_the_times_that_a_python_map_has_made_are_not_promised(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.json").write_text(json.dumps({"time": at(0).isoformat()}))
+    rows = spark.readStream.schema("time TIMESTAMP").json(str(tmp_path / "in"))
+    timed = rows.withWatermark("time", "1 minute")
+    mapped = timed.mapInPandas(lambda parts: parts, timed.schema)
+    noted = tidemark.note_time(mapped, "time", to=str(tmp_path / "log"))
+    query = noted.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "cp"))
+    with pytest.raises(PySparkException) as caught:
+        query.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination()
+    assert error_code(caught.value) == "NOTE_TIME_NOT_PROMISED"

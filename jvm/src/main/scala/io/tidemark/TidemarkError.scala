@@ -141,6 +141,12 @@ object TidemarkError {
         s"The query cannot note the time of column '$column': in complete mode, old rows come out again.",
         "using the output mode append or update")
 
+  final case class NoteTimeNotPromised(column: String, operator: String) extends TidemarkError(
+        "NOTE_TIME_NOT_PROMISED",
+        s"The query cannot note the time of column '$column', because below it $operator may emit rows of any age.",
+        "giving a join a time range, and by calling withWatermark again on a column that a Python map or a function with " +
+          "state has made")
+
   final case class NoteTimeSinkUnknown(column: String, sink: String) extends TidemarkError(
         "NOTE_TIME_SINK_UNKNOWN",
         s"The query cannot note the time of column '$column', because the sink $sink does not tell where its rows are.",

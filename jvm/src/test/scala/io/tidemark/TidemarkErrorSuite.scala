@@ -38,6 +38,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     NoteTimeNotEventTime("p1", Seq("p2", "p3")),
     NoteTimeDropped("p1", "p2"),
     NoteTimeCompleteMode("p1"),
+    NoteTimeNotPromised("p1", "p2"),
     NoteTimeSinkUnknown("p1", "p2"),
     MarkNotWritten("p1", "p2", "p3"),
     InvalidSetting("p1", "p2", Seq("p3", "p4")),

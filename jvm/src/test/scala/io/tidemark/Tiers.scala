@@ -106,7 +106,8 @@ object Tiers {
     "KafkaSplitsSuite" -> Seq("known before their first row", "becomes idle", "is never idle"),
     "SplitCostSuite" -> Seq("generated code around it", "no Spark job"),
     "SilenceChangesSuite" -> Seq("for the first time", "while Spark alone ran"),
-    "PauseOfAllSuite" -> Seq("loses no row of a device that lags, with on_return=hold", "after a kill", "a union advances"),
+    "PauseOfAllSuite" ->
+      Seq("loses no row of a device that lags, with on_return=hold", "after a kill", "a union advances"),
     "SilenceRunAgainSuite" -> Seq("in which a split became idle"),
     // Edges.
     "LateRowsOfAggregationsSuite" -> Seq("before it aggregates them"),

@@ -169,8 +169,11 @@ class NotingQuerySuite extends KeyedWatermarkTest {
     val stream = MemoryStream[Timestamp]
     stream.addData(at("11:00"))
     val rows = stream.toDF().toDF("time").withWatermark("time", "1 minute")
-    def refused(body: => Any): String = Iterator.iterate[Throwable](intercept[Exception](body))(_.getCause)
-      .takeWhile(_ != null).collectFirst { case e: TidemarkException => e.getCondition }.get
+    def refused(body: => Any): String = {
+      val error = intercept[Exception](body)
+      val causes = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null)
+      causes.collectFirst { case e: TidemarkException => e.getCondition }.getOrElse(throw error)
+    }
     withTempDir { folder =>
       def run(df: DataFrame, mode: String = "append", sink: String = "parquet"): Unit = {
         val writer = df.writeStream.format(sink).outputMode(mode)
@@ -190,6 +193,14 @@ class NotingQuerySuite extends KeyedWatermarkTest {
         noteTime(rows.groupBy(window($"time", "1 hour")).count(), "window", log),
         "complete",
         "noop")) == "TIDEMARK.NOTE_TIME_COMPLETE_MODE")
+      val ((left, one), (right, other)) = (timed("one", "1 minute"), timed("other", "1 minute", "of"))
+      Seq(left, right).foreach(_.addData(1 -> at("11:00")))
+      assert(refused(run(noteTime(one.join(other, $"id" === $"of"), "one", log))) == "TIDEMARK.NOTE_TIME_NOT_PROMISED")
+      rows.createOrReplaceTempView("rows_to_note")
+      val inside = spark.sql(
+        """WITH a AS (SELECT tidemark_note_time(time, '{"to": "/log"}') AS time FROM rows_to_note)
+          SELECT * FROM a UNION ALL SELECT * FROM a""")
+      assert(refused(run(inside)) == "TIDEMARK.NOTE_TIME_DROPPED")
       // The next one is found with the first row; the others before the query starts.
       assert(refused(run(noteTime(rows, "time", log), sink = "noop")) == "TIDEMARK.NOTE_TIME_SINK_UNKNOWN")
       assert(refused(run(noteTime(noteTime(rows, "time", log), "time", log))) == "TIDEMARK.INVALID_NOTE_TIME")

@@ -12,7 +12,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
   * @param log where the marks go; `None` for the folder `_tidemark` in the path that is written
   * @param writer the name under which the query writes marks; `None` for the query's id
   * @param lessMillis how much earlier than the watermark the noted time is
-  * @param position where the rows go, if the sink does not tell: `kafka:topic,topic`, `delta:/path` or `files:/path`
+  * @param position where the rows go, if the sink does not tell: `kafka:topic,topic` or `delta:/path`
   * @param positionOptions options for reading that position, such as Kafka's brokers
   * @param failsQuery whether a mark that cannot be written fails the query
   */

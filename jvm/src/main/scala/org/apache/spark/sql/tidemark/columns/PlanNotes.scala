@@ -16,6 +16,8 @@ private[tidemark] final case class PlanNote(id: UUID, column: String, options: N
 
 private[tidemark] object PlanNotes {
 
+  def areIn(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[NoteTime])
+
   /** @throws TidemarkException if a query cannot note its time */
   def requireValid(plan: LogicalPlan, mode: OutputMode): Unit = of(plan).headOption.foreach { note =>
     if (mode == OutputMode.Complete()) throw new TidemarkException(TidemarkError.NoteTimeCompleteMode(note.column))
@@ -30,6 +32,12 @@ private[tidemark] object PlanNotes {
   def of(plan: LogicalPlan): Seq[PlanNote] = {
     val definitions = plan.collect { case definition: CTERelationDef => definition.id -> definition }.toMap
 
+    def below(node: LogicalPlan): Option[NoteTime] = node match {
+      case note: NoteTime => Some(note)
+      case reference: CTERelationRef => definitions.get(reference.cteId).flatMap(d => below(d.child))
+      case other => other.children.flatMap(below).headOption
+    }
+
     def in(node: LogicalPlan): Seq[PlanNote] = node match {
       case note: NoteTime =>
         PlanNote(note.id, note.column.name, NoteOptions.parse(note.options)) +: in(note.child)
@@ -38,7 +46,7 @@ private[tidemark] object PlanNotes {
       case join: Join if join.children.count(_.isStreaming) == 1 => join.children.filter(_.isStreaming).flatMap(in)
       case one if keepsTimes(one) => one.children.flatMap(in)
       case other =>
-        other.collectFirst { case note: NoteTime => note }.foreach { note =>
+        below(other).foreach { note =>
           throw new TidemarkException(TidemarkError.NoteTimeDropped(note.column.name, other.nodeName))
         }
         Nil

@@ -70,7 +70,9 @@ private[noted] final class MarkLife private (
   private def removeOld(beforeMillis: Long): Unit =
     try {
       val mine = folder.list().filter(file => file.name.writer == writer && !file.name.isLive).sortBy(_.name.first)
-      mine.dropRight(1).takeWhile(_.modifiedMillis < beforeMillis).foreach(file => store.delete(file.name.text))
+      // A file with a time stays as long as no later one has any: a new reader needs the last time.
+      val needed = mine.lastIndexWhere(file => marksOf(folder, file.name).exists(_.timeMillis.isDefined))
+      mine.take(needed).takeWhile(_.modifiedMillis < beforeMillis).foreach(file => store.delete(file.name.text))
     } catch {
       case NonFatal(e) => logWarning(s"Writer '$writer' could not remove old marks.", e)
     }
@@ -102,7 +104,9 @@ private[noted] object MarkLife {
       if (!store.claim(claim)) claimed(epoch + 1)
       else {
         // Read after the claim: a life that begins now either sees this one or is seen.
-        val life = read(folder, store, writer, epoch)
+        val life =
+          try read(folder, store, writer, epoch)
+          catch { case e: IOException => store.delete(claim); throw e }
         val latest = latestEpoch(store, writer)
         if (latest == epoch) life
         else {
@@ -116,24 +120,23 @@ private[noted] object MarkLife {
 
   private def read(folder: MarkFolder, store: MarkStore, writer: String, epoch: Long): MarkLife = {
     val files = folder.list().filter(file => file.name.writer == writer && file.name.epoch < epoch)
-    val marks = files.map { file =>
-      val found = Vector.newBuilder[Mark]
-      folder.read(file.name) {
-        case (_, Right(mark)) => found += mark
-        case _ =>
-      }
-      file.name -> found.result()
+    val (liveFiles, sealedFiles) = files.partition(_.name.isLive)
+    val live = liveFiles.map(file => file.name -> marksOf(folder, file.name))
+    // Newest first, and only until the last time is known.
+    val older = sealedFiles.map(_.name).sortBy(_.first).reverse
+    var marks = live.flatMap(_._2)
+    var counted = countedOf(writer, marks)
+    older.iterator.takeWhile(_ => counted.forall(_.timeMillis.isEmpty)).foreach { name =>
+      marks ++= marksOf(folder, name)
+      counted = countedOf(writer, marks)
     }
-    val (live, older) = marks.partition(_._1.isLive)
-    val promised = older.flatMap(_._1.range.map(_.last)).zip(older.map(_._1.epoch)).map { case (n, e) => Place(e, n) }
+    val promised = older.flatMap(name => name.range.map(range => Place(name.epoch, range.last)))
     val leftovers = live.groupBy(_._1.epoch).map { case (life, files) =>
       val lastSealed = promised.filter(_.epoch == life).map(_.number).maxOption
       val left =
         files.flatMap(_._2).filter(mark => lastSealed.forall(mark.number > _)).distinctBy(_.number).sortBy(_.number)
       Leftover(life, files.map(_._1.text), left.map(mark => mark.number -> MarkText.line(mark)).toVector)
     }
-    val counted = Some(marks.flatMap(_._2)).filter(_.nonEmpty).fold(IndexedSeq.empty[Mark])(all =>
-      WriterHistory(writer, all, Nil).marks)
     new MarkLife(
       folder,
       store,
@@ -142,6 +145,18 @@ private[noted] object MarkLife {
       (counted.lastOption.map(_.place) ++ promised).maxOption,
       counted.flatMap(_.timeMillis).maxOption,
       leftovers.toSeq.sortBy(_.epoch))
+  }
+
+  private def countedOf(writer: String, marks: Seq[Mark]): IndexedSeq[Mark] =
+    if (marks.isEmpty) IndexedSeq.empty else WriterHistory(writer, marks, Nil).marks
+
+  private def marksOf(folder: MarkFolder, name: MarkFileName): Vector[Mark] = {
+    val found = Vector.newBuilder[Mark]
+    folder.read(name) {
+      case (_, Right(mark)) => found += mark
+      case _ =>
+    }
+    found.result()
   }
 
   private def latestEpoch(store: MarkStore, writer: String): Long =

@@ -49,6 +49,9 @@ private[tidemark] object MarkText {
     found
   }
 
+  def isWriter(name: String): Boolean =
+    name.nonEmpty && name.getBytes(StandardCharsets.UTF_8).length <= MostWriterBytes
+
   /** The line of a mark, with its line feed. The order of fields is the same as that of the Python package. */
   def line(mark: Mark): Array[Byte] = {
     val json = JsonNodeFactory.instance.objectNode

@@ -71,6 +71,9 @@ private[tidemark] final class MarkWriter(
 
 private[tidemark] object MarkWriter {
 
+  /** Whether readers take marks of a writer with this name. */
+  def isName(writer: String): Boolean = MarkFileName.encode(writer).length <= 160 && MarkText.isWriter(writer)
+
   /** How often a writer without news says that it is alive. */
   private val AliveMillis = 10000L
 

@@ -87,6 +87,9 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
       val below = visit(note.child)
       if (!below.hasWatermark(note.column))
         throw new TidemarkException(TidemarkError.NoteTimeNotEventTime(note.column.name, Nil))
+      NotePromise.unkept(below.shape, isMarked = below.marked(note.column.exprId)).foreach { operator =>
+        throw new TidemarkException(TidemarkError.NoteTimeNotPromised(note.column.name, operator))
+      }
       notes(note.noteId) = Reading.OfColumn(below.shape, id(note.column.exprId))
       below
     case other => ofStateless(other, other.children.map(visit))

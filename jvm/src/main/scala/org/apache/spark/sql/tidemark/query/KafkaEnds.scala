@@ -23,7 +23,15 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 private[tidemark] final class KafkaEnds(session: SparkSession, topics: String, options: Map[String, String]) {
   import KafkaEnds._
 
-  private lazy val stream: MicroBatchStream with SupportsAdmissionControl = {
+  private var opened = Option.empty[MicroBatchStream with SupportsAdmissionControl]
+
+  private def stream: MicroBatchStream with SupportsAdmissionControl = opened.getOrElse {
+    val found = open()
+    opened = Some(found)
+    found
+  }
+
+  private def open(): MicroBatchStream with SupportsAdmissionControl = {
     val reading = options.filter { case (name, _) => name.startsWith("kafka.") && !ofProducers(name) } +
       ("subscribe" -> topics)
     val map = new CaseInsensitiveStringMap(reading.asJava)
@@ -38,14 +46,19 @@ private[tidemark] final class KafkaEnds(session: SparkSession, topics: String, o
   /** @throws java.io.IOException if the brokers cannot be asked, or a topic has no partition */
   def latest: Position.Partitions = {
     val ends =
-      try stream.latestOffset(stream.deserializeOffset("{}"), ReadLimit.allAvailable())
-      catch { case NonFatal(e) => throw new IOException(s"the ends of the topics $topics are not known", e) }
+      try {
+        val source = stream
+        source.latestOffset(source.deserializeOffset("{}"), ReadLimit.allAvailable())
+      } catch { case NonFatal(e) => throw new IOException(s"the ends of the topics $topics are not known", e) }
     if (ends == null) throw new IOException(s"the topics $topics have no partitions")
     val offsets = ReadPositions.offsetsOf(ends).toSeq.groupMap(_._1.topic) { case (at, end) => at.number.toInt -> end }
     Position.Partitions(offsets.map { case (topic, partitions) => topic -> partitions.toMap })
   }
 
-  def close(): Unit = stream.stop()
+  def close(): Unit = {
+    opened.foreach(_.stop())
+    opened = None
+  }
 }
 
 private object KafkaEnds {

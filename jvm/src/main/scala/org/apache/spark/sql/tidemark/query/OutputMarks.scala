@@ -40,6 +40,9 @@ private[tidemark] final class OutputMarks private (
   @volatile private var waiting = Option.empty[(Long, Seq[(Output, Watermark)])]
   private var hasBegun = false
 
+  // After a failure, the query's thread leaves the log alone for a while.
+  @volatile private var retryNanos = System.nanoTime()
+
   /** What a report says of each column. */
   def said: Seq[Said] = outputs.map(_.said)
 
@@ -54,7 +57,9 @@ private[tidemark] final class OutputMarks private (
       val flow = if (levels.inputs.isEmpty) Propagation.levels(levels.flow.shape, standing).flow else levels.flow
       outputs.map { one =>
         val Reading.OfColumn(from, column) = batch.outputs(one.note.id)
-        one.name -> flow.outOf(from).column(column).watermark
+        val at = flow.outOf(from).column(column).watermark
+        // An operator with state may still have rows of an input that is idle, so readers must not leave it out.
+        one.name -> (if (levels.inputs.isEmpty) at else at.active)
       }.toMap
     }
 
@@ -63,8 +68,8 @@ private[tidemark] final class OutputMarks private (
     */
   def written(batch: Long, marks: Map[String, Watermark]): Unit = if (outputs.nonEmpty) synchronized {
     val (now, later) = outputs.flatMap(one => marks.get(one.name).map(one -> _)).partition(_._1.isBeforeCommit)
-    now.foreach { case (output, at) => write(output, at, batch, mayFail = true) }
-    waiting = Option.when(later.nonEmpty)(batch -> later)
+    val left = now.filterNot { case (output, at) => write(output, at, batch, mayFail = true) } ++ later
+    waiting = Option.when(left.nonEmpty)(batch -> left)
   }
 
   /** A run begins, and this is the last batch that is committed. From any thread. */
@@ -77,10 +82,16 @@ private[tidemark] final class OutputMarks private (
   }
 
   /** Notes what waits for the commit of its batch. On the query's thread, before it looks for the next batch. */
-  def look(): Unit = if (waiting.nonEmpty) noteCommitted(mayFail = true)
+  def look(): Unit = if (waiting.nonEmpty && System.nanoTime() - retryNanos >= 0) noteCommitted(mayFail = true)
 
   /** The same from any thread, later. */
   def lookSoon(): Unit = if (waiting.nonEmpty) later(noteCommitted(mayFail = false))
+
+  /** The query has ended. */
+  def close(): Unit = if (outputs.nonEmpty) later {
+    try noteCommitted(mayFail = false)
+    finally synchronized(outputs.foreach(_.close()))
+  }
 
   private def noteCommitted(mayFail: Boolean): Unit = synchronized {
     waiting.filter { case (batch, _) => isCommitted(batch) }.foreach { case (batch, marks) =>
@@ -98,6 +109,7 @@ private[tidemark] final class OutputMarks private (
       // An interrupt is how Spark stops a query.
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
       case e: IOException =>
+        retryNanos = System.nanoTime() + RetryNanos
         if (output.failed()) logWarning(
           s"$label: its time could not be noted in ${output.location}. " +
             "Queries that go by it wait. It is tried again with each batch.",
@@ -121,14 +133,21 @@ private[tidemark] object OutputMarks extends Logging {
     val notes = PlanNotes.of(execution.analyzedPlan)
     if (notes.isEmpty) none
     else {
+      val conf = SparkInternals.session(execution).sessionState.newHadoopConf()
       val isOnce = execution.trigger == OneTimeTrigger
       val outputs = notes.map { note =>
         val location = note.options.log.getOrElse(SinkPosition.logBeside(execution, note))
         val writer = note.options.writer.getOrElse(execution.id.toString)
-        val conf = SparkInternals.session(execution).sessionState.newHadoopConf()
+        if (!MarkWriter.isName(writer))
+          throw new TidemarkException(TidemarkError.InvalidNoteTime(s"has a writer whose name is too long, '$writer'"))
         val sink = SinkPosition.of(execution, note)
         // A run of one batch never looks again.
         new Output(note, location, new MarkWriter(location, conf, writer), sink, sink.writesOnce || isOnce)
+      }
+      outputs.groupBy(one => (SinkPosition.qualified(one.location, conf), one.writer)).values.find(_.size > 1).foreach {
+        same =>
+          throw new TidemarkException(TidemarkError.InvalidNoteTime(
+            s"is there for ${same.map(one => s"'${one.note.column}'").mkString(" and ")}, with one log and one writer"))
       }
       new OutputMarks(label, outputs, batch => execution.commitLog.getLatestBatchId().exists(_ >= batch))
     }
@@ -139,6 +158,8 @@ private[tidemark] object OutputMarks extends Logging {
     try what
     catch { case NonFatal(e) => logWarning("A query's time could not be noted.", e) }
   }
+
+  private val RetryNanos = 5000000000L
 
   private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-notes")
 
@@ -152,7 +173,7 @@ private[tidemark] object OutputMarks extends Logging {
     @volatile private var failures = 0L
     private var isFailing = false
 
-    val name: String = s"$location ${marks.writer}"
+    val name: String = s"$location ${marks.writer} ${note.column}"
     def writer: String = marks.writer
     def said: Said = Said(note.column, location, writer, noted, failures)
 
@@ -161,6 +182,8 @@ private[tidemark] object OutputMarks extends Logging {
       noted = marks.timeMillis
       isFailing = false
     }
+
+    def close(): Unit = sink.close()
 
     /** @return whether the mark before could be written */
     def failed(): Boolean = {

@@ -14,7 +14,9 @@ private[tidemark] final class RegisterTakeoverListener(session: SparkSession, re
 
   override def apply(plan: LogicalPlan): Unit = {
     plan match {
-      case query: WriteToStream if SessionConf.enabled(session.sessionState.conf) =>
+      // Settings are read second: a query that notes nothing runs whatever they are.
+      case query: WriteToStream
+          if PlanNotes.areIn(query.inputQuery) && SessionConf.enabled(session.sessionState.conf) =>
         PlanNotes.requireValid(query.inputQuery, query.outputMode)
       case _ =>
     }

@@ -37,7 +37,9 @@ private[tidemark] object RunningQueries {
       }
       takeover.progressed()
       takeover.life match {
-        case QueryLife.Running(watermarks, _) => watermarks.abandon()
+        case QueryLife.Running(watermarks, _) =>
+          watermarks.abandon()
+          watermarks.outputs.close()
         case _ =>
       }
     }

@@ -5,6 +5,7 @@ import java.util.Locale
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.noted.Position
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.execution.streaming.Sink
@@ -23,6 +24,8 @@ private[tidemark] sealed abstract class SinkPosition(val writesOnce: Boolean) {
     * @throws java.io.IOException if it cannot be read
     */
   def behind(batch: Long): Position
+
+  def close(): Unit = ()
 }
 
 private[tidemark] object SinkPosition {
@@ -40,6 +43,7 @@ private[tidemark] object SinkPosition {
   /** The ends of all partitions. */
   private final class Kafka(ends: KafkaEnds) extends SinkPosition(writesOnce = false) {
     override def behind(batch: Long): Position = ends.latest
+    override def close(): Unit = ends.close()
   }
 
   /** @throws TidemarkException if nobody says where the rows are */
@@ -55,9 +59,22 @@ private[tidemark] object SinkPosition {
       case (Some(Array("delta", path)), _) => delta(path, writesOnce = false)
       case (None, "FileStreamSink") => Files
       case (None, "DeltaSink") if options.contains("path") => delta(options("path"), writesOnce = true)
-      case (None, _) if isKafka(execution) && options.contains("topic") => kafka(options("topic"))
+      case (None, _) if isKafka(execution) && options.contains("topic") =>
+        requireAllReplicas(note, options.get("kafka.acks"))
+        kafka(options("topic"))
       case _ => throw new TidemarkException(TidemarkError.NoteTimeSinkUnknown(note.column, sink))
     }
+  }
+
+  /** Without this, a row may be acknowledged before the end of its partition includes it. */
+  private def requireAllReplicas(note: PlanNote, acks: Option[String]): Unit =
+    acks.filterNot(Set("all", "-1")).foreach { other =>
+      throw new TidemarkException(TidemarkError.NoteTimeSinkUnknown(note.column, s"Kafka with kafka.acks=$other"))
+    }
+
+  def qualified(location: String, conf: Configuration): String = {
+    val path = new Path(location)
+    path.getFileSystem(conf).makeQualified(path).toString
   }
 
   /** Where the mark log is if the user has only said that there is one: beside the rows. */

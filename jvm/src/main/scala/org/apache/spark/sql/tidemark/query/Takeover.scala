@@ -119,9 +119,10 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     case _ =>
   }
 
-  private def resumeOutputs(last: WatermarkEntry): Unit = synchronized {
-    outputs.resume(last.batch, last.outputs)
-    outputs.look()
+  private def resumeOutputs(last: WatermarkEntry): Unit = {
+    val found = synchronized(outputs)
+    found.resume(last.batch, last.outputs)
+    found.look()
   }
 
   /** What can be said of the query, from any thread; `None` if it failed before anything was known. */
