@@ -3,7 +3,6 @@ package org.apache.spark.sql.tidemark.columns
 import java.util.UUID
 
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.memory.{NotedBy, OriginRules, WhenIdle}
@@ -141,40 +140,35 @@ private[tidemark] object EventTimeOptions {
     kept.build()
   }
 
+  private val known = Set(
+    "key",
+    "idleAfterMs",
+    "expectedSplits",
+    "onReturn",
+    "whenAll",
+    "maxAheadMs",
+    "atJoin",
+    "noted",
+    "onlyExpected")
+
   /** @throws TidemarkException if the text is not valid options */
   def parse(json: String): EventTimeOptions = {
-    val fields =
-      try mapper.readTree(json)
-      catch {
-        case NonFatal(e) => throw invalid(s"has options that are not JSON (${e.getMessage.linesIterator.next()})")
-      }
-    if (!fields.isObject) throw invalid("has options that are not a JSON object")
-    val known = Set(
-      "key",
-      "idleAfterMs",
-      "expectedSplits",
-      "onReturn",
-      "whenAll",
-      "maxAheadMs",
-      "atJoin",
-      "noted",
-      "onlyExpected")
-    fields.fieldNames().asScala.find(!known(_)).foreach(name => throw invalid(s"has an unknown option '$name'"))
+    val options = JsonOptions.read(json, known)(invalid)
     EventTimeOptions(
-      text(fields, "key").map(requireName),
+      options.text("key").map(requireName),
       None,
-      Option(fields.get("expectedSplits")).filterNot(_.isNull).toSeq.flatMap(names),
-      length(fields, "idleAfterMs"),
-      text(fields, "onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
-      text(fields, "whenAll").map(choice("when_all", _, TidemarkConf.WhenAllIdle)),
-      length(fields, "maxAheadMs"),
-      text(fields, "atJoin").map(choice("at_join", _, TidemarkConf.IdleAtJoin)),
-      noted(fields))
+      options.field("expectedSplits").toSeq.flatMap(names),
+      length(options, "idleAfterMs"),
+      options.text("onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
+      options.text("whenAll").map(choice("when_all", _, TidemarkConf.WhenAllIdle)),
+      length(options, "maxAheadMs"),
+      options.text("atJoin").map(choice("at_join", _, TidemarkConf.IdleAtJoin)),
+      noted(options))
   }
 
-  private def noted(fields: JsonNode): Option[Noted] = {
-    val onlyExpected = flag(fields, "onlyExpected")
-    Option(fields.get("noted")).filterNot(_.isNull).map { log =>
+  private def noted(options: JsonOptions): Option[Noted] = {
+    val onlyExpected = flag(options, "onlyExpected")
+    options.field("noted").map { log =>
       val location =
         if (log.isTextual && MarkLogPath.isFolder(log.asText)) Some(log.asText)
         else if (log.isBoolean && log.asBoolean) None
@@ -183,23 +177,18 @@ private[tidemark] object EventTimeOptions {
     }
   }
 
-  private def flag(fields: JsonNode, name: String): Boolean =
-    Option(fields.get(name)).filterNot(_.isNull).exists { value =>
+  private def flag(options: JsonOptions, name: String): Boolean =
+    options.field(name).exists { value =>
       if (value.isBoolean) value.asBoolean
       else throw invalid(s"has the option '$name', which is neither true nor false")
-    }
-
-  private def text(fields: JsonNode, name: String): Option[String] =
-    Option(fields.get(name)).filterNot(_.isNull).map { value =>
-      if (value.isTextual) value.asText else throw invalid(s"has the option '$name', which is not text")
     }
 
   private def requireName(key: String): String =
     if (key.isBlank) throw new TidemarkException(TidemarkError.InvalidOption("key", key, Seq("a name")))
     else key
 
-  private def length(fields: JsonNode, name: String): Option[Option[Long]] =
-    Option(fields.get(name)).filterNot(_.isNull).map { value =>
+  private def length(options: JsonOptions, name: String): Option[Option[Long]] =
+    options.field(name).map { value =>
       if (value.isTextual && value.asText == TidemarkConf.NoLength) None
       else if (value.canConvertToLong && value.isIntegralNumber && value.asLong > 0) Some(value.asLong)
       else

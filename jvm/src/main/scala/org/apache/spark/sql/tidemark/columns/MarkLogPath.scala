@@ -11,8 +11,10 @@ import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 /** Where the mark log of an input is if the user has only said that there is one: beside the data. */
 private[tidemark] object MarkLogPath {
 
-  /** Spark's file source and Delta's clean-up pass over names that begin with an underscore. */
-  private val Folder = "_tidemark"
+  /** The mark log beside the data in a path. Spark's file source and Delta's clean-up pass over names that begin with an
+    * underscore.
+    */
+  def in(path: String): String = new Path(path, "_tidemark").toString
 
   /** Whether a text can be the location of a mark log: a folder, and not a topic. */
   def isFolder(text: String): Boolean = !text.isBlank && !text.startsWith("kafka:")
@@ -24,7 +26,7 @@ private[tidemark] object MarkLogPath {
       case table: StreamingRelationV2 => Option(table.extraOptions.get("path"))
     }
     paths.distinct match {
-      case Seq(Some(path)) => new Path(path, Folder).toString
+      case Seq(Some(path)) => in(path)
       case _ =>
         throw new TidemarkException(
           TidemarkError.InvalidOption(

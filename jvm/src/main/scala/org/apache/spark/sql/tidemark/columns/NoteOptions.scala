@@ -1,11 +1,10 @@
 package org.apache.spark.sql.tidemark.columns
 
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkError, TidemarkException}
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 
 /** How a query notes its time.
   *
@@ -25,50 +24,40 @@ private[tidemark] final case class NoteOptions(
     failsQuery: Boolean)
 
 private[tidemark] object NoteOptions {
-  private val mapper = new ObjectMapper
   private val known = Set("to", "writer", "lessMs", "position", "options", "failure")
 
   /** @throws TidemarkException if the text is not valid options */
   def parse(json: String): NoteOptions = {
-    val fields =
-      try mapper.readTree(json)
-      catch {
-        case NonFatal(e) => throw invalid(s"has options that are not JSON (${e.getMessage.linesIterator.next()})")
-      }
-    if (!fields.isObject) throw invalid("has options that are not a JSON object")
-    fields.fieldNames().asScala.find(!known(_)).foreach(name => throw invalid(s"has an unknown option '$name'"))
+    val options = JsonOptions.read(json, known)(invalid)
     NoteOptions(
-      log(fields),
-      text(fields, "writer"),
-      field(fields, "lessMs").fold(0L) { value =>
+      log(options),
+      text(options, "writer"),
+      options.field("lessMs").fold(0L) { value =>
         if (value.isIntegralNumber && value.canConvertToLong && value.asLong >= 0) value.asLong
         else throw invalid("has the option 'lessMs', which is not a number of milliseconds")
       },
-      text(fields, "position"),
-      field(fields, "options").fold(Map.empty[String, String])(options),
-      text(fields, "failure").exists {
+      text(options, "position"),
+      options.field("options").fold(Map.empty[String, String])(texts),
+      text(options, "failure").exists {
         case "fail" => true
         case "warn" => false
         case other => throw invalid(s"has the option 'failure' with '$other', which is neither fail nor warn")
       })
   }
 
-  private def log(fields: JsonNode): Option[String] = field(fields, "to") match {
+  private def log(options: JsonOptions): Option[String] = options.field("to") match {
     case Some(path) if path.isTextual && MarkLogPath.isFolder(path.asText) => Some(path.asText)
     case Some(flag) if flag.isBoolean && flag.asBoolean => None
     case _ => throw invalid("has no option 'to' with the folder of a mark log, or true")
   }
 
-  private def options(fields: JsonNode): Map[String, String] =
+  private def texts(fields: JsonNode): Map[String, String] =
     if (fields.isObject && fields.properties.asScala.forall(_.getValue.isTextual))
       fields.properties.asScala.map(one => one.getKey -> one.getValue.asText).toMap
     else throw invalid("has the option 'options', which is not an object of texts")
 
-  private def field(fields: JsonNode, name: String): Option[JsonNode] = Option(fields.get(name)).filterNot(_.isNull)
-
-  private def text(fields: JsonNode, name: String): Option[String] = field(fields, name).map { value =>
-    if (value.isTextual && !value.asText.isBlank) value.asText
-    else throw invalid(s"has the option '$name', which is not text")
+  private def text(options: JsonOptions, name: String): Option[String] = options.text(name).map { value =>
+    if (value.isBlank) throw invalid(s"has the option '$name', which is not text") else value
   }
 
   private def invalid(why: String) = new TidemarkException(TidemarkError.InvalidNoteTime(why))

@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   * The node stays in the plan, because the optimizer gives columns other ids, and leaves out those that nobody uses.
   *
   * @param id the same in every copy of the plan
-  * @param options as the user wrote them: [[NoteOptions]] as JSON
   */
-case class NoteTime(id: UUID, column: Attribute, options: String, child: LogicalPlan) extends UnaryNode {
+private[tidemark] case class NoteTime(id: UUID, column: Attribute, options: NoteOptions, child: LogicalPlan)
+    extends UnaryNode {
   override def output: Seq[Attribute] = child.output
   override lazy val references: AttributeSet = AttributeSet(column)
   override protected def withNewChildInternal(newChild: LogicalPlan): NoteTime = copy(child = newChild)

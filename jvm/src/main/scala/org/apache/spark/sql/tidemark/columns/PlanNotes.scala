@@ -40,7 +40,7 @@ private[tidemark] object PlanNotes {
 
     def in(node: LogicalPlan): Seq[PlanNote] = node match {
       case note: NoteTime =>
-        PlanNote(note.id, note.column.name, NoteOptions.parse(note.options)) +: in(note.child)
+        PlanNote(note.id, note.column.name, note.options) +: in(note.child)
       case WithCTE(inner, _) => in(inner)
       case reference: CTERelationRef => definitions.get(reference.cteId).toSeq.flatMap(d => in(d.child))
       case join: Join if join.children.count(_.isStreaming) == 1 => join.children.filter(_.isStreaming).flatMap(in)
@@ -52,12 +52,18 @@ private[tidemark] object PlanNotes {
         Nil
     }
     val notes = in(plan)
-    notes.groupBy(note => (note.options.log, note.options.writer)).values.find(_.size > 1).foreach { same =>
+    requireApart(notes)(note => note.options.log -> note.options.writer)
+    notes
+  }
+
+  /** Two notes of one writer in one log would fence each other off.
+    * @param place the log and the writer of a note
+    */
+  def requireApart(notes: Seq[PlanNote])(place: PlanNote => Any): Unit =
+    notes.groupBy(place).values.find(_.size > 1).foreach { same =>
       throw new TidemarkException(TidemarkError.InvalidNoteTime(
         s"is there for the columns ${same.map(n => s"'${n.column}'").mkString(" and ")}, with one log and one writer"))
     }
-    notes
-  }
 
   /** Whether a node only passes on, repeats or leaves out rows, at once. */
   private def keepsTimes(node: LogicalPlan): Boolean = node match {

@@ -27,11 +27,10 @@ object NoteTimeFunction {
 private[tidemark] case class NoteTimeExpression(column: Expression, json: Expression)
     extends BinaryExpression
     with Unevaluable {
-  options.foreach(NoteOptions.parse)
 
-  /** The options as text; `None` if they are no literal, which [[ResolveNoteTimes]] refuses. */
-  def options: Option[String] = json match {
-    case Literal(text, StringType) if text != null => Some(text.toString)
+  /** The options; `None` if they are no literal, which [[ResolveNoteTimes]] refuses. */
+  val options: Option[NoteOptions] = json match {
+    case Literal(text, StringType) if text != null => Some(NoteOptions.parse(text.toString))
     case _ => None
   }
 

@@ -67,14 +67,7 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
 
 private[tidemark] object ResolveEventTimes {
 
-  /** A column that is the whole function; Spark Connect wraps it in two aliases. */
-  private object EventTime {
-    def unapply(column: NamedExpression): Option[EventTimeExpression] = column match {
-      case Alias(time: EventTimeExpression, _) => Some(time)
-      case Alias(inner: Alias, _) => unapply(inner)
-      case _ => None
-    }
-  }
+  private val EventTime = new WholeColumn[EventTimeExpression]
 
   /** Refuses an expected split that no row can belong to: the watermark would wait for it forever. */
   private def requireValues(split: Seq[Option[String]], keys: Seq[Attribute], by: Seq[Expression]): Unit = {

@@ -45,12 +45,5 @@ object ResolveNoteTimes extends Rule[LogicalPlan] {
       }
   }
 
-  /** A column that is the whole function; Spark Connect wraps it in two aliases. */
-  private object Noted {
-    def unapply(column: NamedExpression): Option[NoteTimeExpression] = column match {
-      case Alias(time: NoteTimeExpression, _) => Some(time)
-      case Alias(inner: Alias, _) => unapply(inner)
-      case _ => None
-    }
-  }
+  private val Noted = new WholeColumn[NoteTimeExpression]
 }

@@ -51,8 +51,7 @@ private[tidemark] final class KafkaEnds(session: SparkSession, topics: String, o
         source.latestOffset(source.deserializeOffset("{}"), ReadLimit.allAvailable())
       } catch { case NonFatal(e) => throw new IOException(s"the ends of the topics $topics are not known", e) }
     if (ends == null) throw new IOException(s"the topics $topics have no partitions")
-    val offsets = ReadPositions.offsetsOf(ends).toSeq.groupMap(_._1.topic) { case (at, end) => at.number.toInt -> end }
-    Position.Partitions(offsets.map { case (topic, partitions) => topic -> partitions.toMap })
+    Position.Partitions(ReadPositions.byTopic(ReadPositions.offsetsOf(ends)))
   }
 
   def close(): Unit = {

@@ -144,11 +144,8 @@ private[tidemark] object OutputMarks extends Logging {
         // A run of one batch never looks again.
         new Output(note, location, new MarkWriter(location, conf, writer), sink, sink.writesOnce || isOnce)
       }
-      outputs.groupBy(one => (SinkPosition.qualified(one.location, conf), one.writer)).values.find(_.size > 1).foreach {
-        same =>
-          throw new TidemarkException(TidemarkError.InvalidNoteTime(
-            s"is there for ${same.map(one => s"'${one.note.column}'").mkString(" and ")}, with one log and one writer"))
-      }
+      val places = outputs.map(one => one.note.id -> (SinkPosition.qualified(one.location, conf), one.writer)).toMap
+      PlanNotes.requireApart(notes)(note => places(note.id))
       new OutputMarks(label, outputs, batch => execution.commitLog.getLatestBatchId().exists(_ >= batch))
     }
   }

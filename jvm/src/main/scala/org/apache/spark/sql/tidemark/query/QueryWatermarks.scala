@@ -6,7 +6,7 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.{Input, OriginName}
 import io.tidemark.core.memory.{BatchStart, Observation, WatermarkEntry}
 import io.tidemark.core.noted.NotedWriters
-import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, PropagatedNode, Propagation, WentBack}
+import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, Propagation, WentBack}
 import io.tidemark.core.splits.SplitNameTable
 
 import org.apache.spark.internal.Logging
@@ -14,10 +14,8 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
 import org.apache.spark.sql.tidemark.exec.LateRows
-import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 import org.apache.spark.sql.tidemark.log.EntryWriter
 import org.apache.spark.sql.tidemark.planning.{BatchWatermarks, EvictionSlack, PlanShapeBuilder}
-import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
 import org.apache.spark.sql.tidemark.session.QuerySettings
 
 /** The watermarks of one running query: its memory, and what each batch uses.
@@ -104,7 +102,7 @@ private[tidemark] final class QueryWatermarks(
           decision,
           late,
           eviction,
-          readings(translated, decision, eviction, NotedAhead.millis(entry, start, rules, _)),
+          Readings.of(translated, entry, start, rules, eviction, decision),
           translated.outputs,
           silentUntil,
           news,
@@ -143,29 +141,6 @@ private[tidemark] final class QueryWatermarks(
   private def requireNotBefore(previous: OperatorWatermarks, next: OperatorWatermarks): Unit =
     try next.requireNotBefore(previous)
     catch { case e: WentBack => throw new TidemarkException(TidemarkError.WatermarkWentBack(label, e.getMessage), e) }
-
-  /** Expressions read the watermarks of the batch before, as late rows are judged by them. A time window is that of the
-    * rows about to be read, by the entry of the batch before: so it is the same if the batch runs again.
-    */
-  private def readings(
-      plan: PlanShapeBuilder.Translated,
-      decision: Decision,
-      eviction: OperatorWatermarks,
-      upper: OriginName => Option[Long]): Map[UUID, WatermarkExpression.State] =
-    if (plan.readings.isEmpty) Map.empty
-    else {
-      val late = Propagation.levels(plan.shape, entry.decision).flow
-      def watermark(of: Reading.OfPlace, decision: Decision, flow: PropagatedNode) = of match {
-        case Reading.OfOrigin(name) => decision.origin(name)
-        case Reading.OfColumn(from, column) => flow.outOf(from).column(column).watermark
-      }
-      plan.readings.map {
-        case (id, of: Reading.OfPlace) => id -> WatermarkExpression.Read(watermark(of, entry.decision, late))
-        case (id, Reading.Window(of, origin)) =>
-          val lower = watermark(of, decision, eviction.flow).millis
-          id -> WatermarkExpression.ReadWindow(lower, origin.flatMap(upper))
-      }
-    }
 
   private def publish(plan: PlanShapeBuilder.Translated, decision: Decision, start: BatchStart): Unit = {
     val (notes, lateRows) = shown.fold((Seq.empty[TidemarkError], QueryView.noLateRows))(v => (v.notes, v.lateRows))

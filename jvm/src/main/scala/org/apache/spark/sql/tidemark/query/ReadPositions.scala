@@ -44,9 +44,7 @@ private[tidemark] final class ReadPositions(execution: MicroBatchExecution) {
   private def kafka(ends: Seq[Option[Offset]]): Option[ReadPosition] =
     Option.when(ends.nonEmpty && ends.forall(_.nonEmpty)) {
       val all = ends.flatten.map(offsetsOf).flatten.groupMapReduce(_._1)(_._2)(math.min)
-      ReadPosition.Partitions(all.groupMap(_._1.topic) { case (at, offset) => at.number.toInt -> offset }.map {
-        case (topic, offsets) => topic -> offsets.toMap
-      })
+      ReadPosition.Partitions(byTopic(all))
     }
 
   private def ofOne(source: SparkDataStream, end: Offset): ReadPosition = source match {
@@ -74,8 +72,13 @@ private[tidemark] object ReadPositions {
   final case class Partition(topic: String, number: String)
 
   /** The connector is not part of Spark's core, so its classes are recognized by name. */
-  def isKafka(stream: SparkDataStream): Boolean =
-    stream.getClass.getName.startsWith("org.apache.spark.sql.kafka010.")
+  def isKafka(sourceOrSink: AnyRef): Boolean =
+    sourceOrSink.getClass.getName.startsWith("org.apache.spark.sql.kafka010.")
+
+  def byTopic(offsets: Map[Partition, Long]): Map[String, Map[Int, Long]] =
+    offsets.toSeq.groupMap(_._1.topic) { case (at, offset) => at.number.toInt -> offset }.map {
+      case (topic, partitions) => topic -> partitions.toMap
+    }
 
   /** Kafka's offsets: `{"topic": {"0": 23, "1": 42}}`. */
   def offsetsOf(offset: Offset): Map[Partition, Long] = {

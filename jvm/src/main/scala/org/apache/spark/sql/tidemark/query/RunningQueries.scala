@@ -35,12 +35,11 @@ private[tidemark] object RunningQueries {
         val last = Ended(view.id, view.runId, render(view))
         ended.synchronized(ended.put(runId, last))
       }
-      takeover.progressed()
       takeover.life match {
         case QueryLife.Running(watermarks, _) =>
           watermarks.abandon()
           watermarks.outputs.close()
-        case _ =>
+        case _ => takeover.progressed()
       }
     }
 

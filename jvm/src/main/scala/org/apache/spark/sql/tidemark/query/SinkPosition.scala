@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.execution.streaming.sources.{WriteToMicroBatchDataSource, WriteToMicroBatchDataSourceV1}
-import org.apache.spark.sql.tidemark.columns.PlanNote
+import org.apache.spark.sql.tidemark.columns.{MarkLogPath, PlanNote}
 
 /** Where the rows of a query's output are, for the marks that the query writes.
   *
@@ -79,17 +79,13 @@ private[tidemark] object SinkPosition {
 
   /** Where the mark log is if the user has only said that there is one: beside the rows. */
   def logBeside(execution: MicroBatchExecution, note: PlanNote): String =
-    writeOptions(execution).get("path").map(path => new Path(path, LogFolder).toString).getOrElse(
+    writeOptions(execution).get("path").map(MarkLogPath.in).getOrElse(
       throw new TidemarkException(TidemarkError.NoteTimeSinkUnknown(
         note.column,
         execution.sink.getClass.getSimpleName)))
 
-  /** Spark's file source and Delta's clean-up pass over names that begin with an underscore. */
-  private val LogFolder = "_tidemark"
-
-  // The connector is not part of Spark's core, so its classes are recognized by name.
   private def isKafka(execution: MicroBatchExecution): Boolean =
-    !execution.sink.isInstanceOf[Sink] && execution.sink.getClass.getName.startsWith("org.apache.spark.sql.kafka010.")
+    !execution.sink.isInstanceOf[Sink] && ReadPositions.isKafka(execution.sink)
 
   /** The options of the sink, with names in lower case. */
   private def writeOptions(execution: MicroBatchExecution): Map[String, String] =
