@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 from support.dashboards import SCHEMA, dashboards
 from support.feeds import Feed, clock
-from support.processes import SCRIPTS, clean_environment
+from support.processes import SCRIPTS, killed_once_there_is
 
 HOURS = 7
 BEHIND = 3
-PATIENCE_SECONDS = 120
 
 
-def killed_once_there_is(sign: Path, *arguments: str) -> None:
-    """Starts the endless program and kills it as soon as the file `sign` exists and is not empty."""
-    program = subprocess.Popen(
-        [sys.executable, str(SCRIPTS / "endless.py"), *arguments],
-        env=clean_environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while not (sign.exists() and sign.stat().st_size):
-            assert program.poll() is None, program.communicate()[1][-4000:]
-            assert time.monotonic() < give_up, f"{sign} never came"
-            time.sleep(0.005)
-    finally:
-        # Python and the JVM that it started form one process group, led by Python.
-        os.killpg(program.pid, signal.SIGKILL)
-        program.communicate()
+def killed(sign: Path, *arguments: str) -> None:
+    """Starts the endless program, and kills it as soon as there is a sign."""
+    killed_once_there_is(sign, [sys.executable, str(SCRIPTS / "endless.py"), *arguments])
 
 
 def test_a_query_killed_twice_emits_every_closed_window_once(
@@ -53,8 +31,8 @@ def test_a_query_killed_twice_emits_every_closed_window_once(
     paths = [str(tmp_path / name) for name in ("in", "cp", "out")]
 
     # First, batch 2 has written its entry but is not committed; then, batch 4 is planned but has not run.
-    killed_once_there_is(tmp_path / "cp" / "tidemark" / "2", *paths)
-    killed_once_there_is(tmp_path / "cp" / "offsets" / "4", *paths)
+    killed(tmp_path / "cp" / "tidemark" / "2", *paths)
+    killed(tmp_path / "cp" / "offsets" / "4", *paths)
 
     query = dashboards(spark, paths[0], files_per_batch=1).writeStream.format("parquet")
     query = query.option("checkpointLocation", paths[1]).trigger(availableNow=True)

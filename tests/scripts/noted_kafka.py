@@ -9,15 +9,15 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from support.kafka_session import kafka_session
 from support.processes import result
 from support.streams import run_once
 
 import tidemark
 from common.ending import clean_end
 from kafka_broker.broker import broker
-from kafka_broker.jars import connector_jars
 from kafka_broker.topic import make_topic
 
 MINUTE = 60_000
@@ -27,10 +27,7 @@ rng = random.Random(17)
 
 
 def main(servers: str) -> None:
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.session.timeZone", "UTC")
-    builder = builder.config("spark.sql.shuffle.partitions", "2")
-    spark = session(builder)
+    spark = kafka_session()
     make_topic(servers, "orders", 3)
     marks = tidemark.Marks(folder / "_tidemark")
     admin = AdminClient({"bootstrap.servers": servers})
@@ -81,12 +78,6 @@ def main(servers: str) -> None:
     totals = {name: sum(count for _, count in rows) for name, rows in out.items()}
     result(sent=sent, hours=sorted(hour for hour, _ in out["noted"]), **totals)
     spark.stop()
-
-
-def session(builder: SparkSession.Builder) -> SparkSession:
-    tidemark.configure(builder)
-    jars = ",".join([*connector_jars(), str(tidemark.jar_path())])
-    return builder.config("spark.jars", jars).getOrCreate()
 
 
 with clean_end(), broker(folder / "kafka") as running:

@@ -5,37 +5,24 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
-import subprocess
 import sys
-import time
 from datetime import datetime, timezone
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from support.processes import result
+from support.kafka_session import kafka_session
+from support.processes import killed_once_there_is, result
 
 import tidemark
 from common.ending import clean_end
 from kafka_broker.broker import broker
-from kafka_broker.jars import connector_jars
 from kafka_broker.topic import make_topic
 
 MINUTE = 60_000
 START = int(datetime(2024, 1, 1, tzinfo=timezone.utc).timestamp()) * 1000
 QUARTERS = 24
-PATIENCE_SECONDS = 120
 folder = Path(sys.argv[1])
-
-
-def session() -> SparkSession:
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.session.timeZone", "UTC")
-    builder = builder.config("spark.sql.shuffle.partitions", "2")
-    tidemark.configure(builder)
-    jars = ",".join([*connector_jars(), str(tidemark.jar_path())])
-    return builder.config("spark.jars", jars).getOrCreate()
 
 
 def first(spark: SparkSession, servers: str, *, ends: bool) -> None:
@@ -106,24 +93,11 @@ def feed(quarter: int) -> None:
 
 def killed(servers: str, after_commits: int) -> None:
     """Starts the first query in a process of its own, and kills it near a commit."""
-    command = [sys.executable, __file__, str(folder), servers]
-    program = subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+    killed_once_there_is(
+        folder / "first" / "commits" / str(after_commits),
+        [sys.executable, __file__, str(folder), servers],
+        later_seconds=random.Random(after_commits).random() / 20,
     )
-    try:
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while not (folder / "first" / "commits" / str(after_commits)).exists():
-            assert program.poll() is None, program.communicate()[1][-4000:]
-            assert time.monotonic() < give_up, f"batch {after_commits} was never committed"
-            time.sleep(0.002)
-        time.sleep(random.Random(after_commits).random() / 20)
-    finally:
-        os.killpg(program.pid, signal.SIGKILL)
-        program.communicate()
 
 
 def promises_broken(rows: list[tuple[int, int, int]]) -> int:
@@ -146,7 +120,7 @@ def main(servers: str) -> None:
         feed(quarter)
     for commits in (4, 9, 14, 20):
         killed(servers, commits)
-    spark = session()
+    spark = kafka_session()
     first(spark, servers, ends=True)
     written = (
         spark.read.format("kafka")
@@ -169,7 +143,7 @@ def main(servers: str) -> None:
 
 with clean_end():
     if len(sys.argv) > 2:
-        first(session(), sys.argv[2], ends=False)
+        first(kafka_session(), sys.argv[2], ends=False)
     else:
         with broker(folder / "kafka") as running:
             main(running)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 EXAMPLES = SCRIPTS.parent.parent / "examples"
 _RESULT = "RESULT "
+PATIENCE_SECONDS = 120
 
 
 def clean_environment(**changes: str) -> dict[str, str]:
@@ -66,3 +69,26 @@ def _run(
 def result(**findings: object) -> None:
     """Called by a script: passes its findings to `run_script`."""
     print(_RESULT + json.dumps(findings), flush=True)
+
+
+def killed_once_there_is(sign: Path, command: list[str], *, later_seconds: float = 0) -> None:
+    """Starts an endless program, and kills it once the file `sign` exists and is not empty."""
+    program = subprocess.Popen(
+        command,
+        env=clean_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while not (sign.exists() and sign.stat().st_size):
+            assert program.poll() is None, program.communicate()[1][-4000:]
+            assert time.monotonic() < give_up, f"{sign} never came"
+            time.sleep(0.002)
+        time.sleep(later_seconds)
+    finally:
+        # Python and the JVM that it started form one process group, led by Python.
+        os.killpg(program.pid, signal.SIGKILL)
+        program.communicate()

@@ -1,0 +1,18 @@
+"""A session of a script that works with a real Kafka broker."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+import tidemark
+from kafka_broker.jars import connector_jars
+
+
+def kafka_session() -> SparkSession:
+    """A session with Tidemark and Spark's Kafka connector."""
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.session.timeZone", "UTC")
+    builder = builder.config("spark.sql.shuffle.partitions", "2")
+    tidemark.configure(builder)
+    jars = ",".join([*connector_jars(), str(tidemark.jar_path())])
+    return builder.config("spark.jars", jars).getOrCreate()
