@@ -10,6 +10,8 @@ MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= python3
 N ?= 100
+# Each runs three queries over files, so a thousand of them take hours.
+CUTS ?= 50
 SEED ?= 1
 SBT := build/sbt
 VENV := .venv
@@ -21,6 +23,7 @@ VENV_READY := $(VENV)/.ready
 JARS_READY := target/stamps/jars
 INSTALLED := $(VENV)/.tidemark-installed
 DOCS_READY := $(VENV)/.docs-ready
+NOTEBOOK_READY := $(VENV)/.notebook-ready
 KAFKA_READY := target/stamps/kafka
 # The newest pyspark of each other minor that the wheel has a jar for.
 MATRIX := 4.0.5 4.1.4 4.2.1
@@ -30,7 +33,8 @@ JAVA_21 := $(VENV)/java-21
 # Three JVMs: a session made by configure, one with the jar of another Spark, and one for all other tests.
 STARTS := tests/test_session_starts.py
 SMOKE := $(STARTS)::test_configure_keeps_settings_from_the_environment \
-  $(STARTS)::test_a_jar_for_another_spark_version_stops_the_session tests/test_union.py tests/test_join.py tests/test_restart.py
+  $(STARTS)::test_a_jar_for_another_spark_version_stops_the_session tests/test_union.py tests/test_join.py tests/test_restart.py \
+  tests/test_skipped_scans.py
 # Three processes, each with its own Spark, because one keeps hardly more than one processor busy.
 SIDE_BY_SIDE := -n 3 --dist loadfile
 FLIGHTS := target/flights/flights-3m.parquet
@@ -57,7 +61,7 @@ test: $(VENV_READY) ## Before a commit: each rule, each operator, restarts, sile
 	build/timed $@ Scala $(SBT) jarsAndTests "spark42/tier test"
 	@$(TAKE_JARS)
 	@$(MAKE) --no-print-directory $(INSTALLED)
-	build/timed $@ Python $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not more" --at-least 450
+	build/timed $@ Python $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not more" --at-least 1260
 	@build/timed $@
 
 ##@ Tests in tiers
@@ -66,26 +70,37 @@ test: $(VENV_READY) ## Before a commit: each rule, each operator, restarts, sile
 check: $(VENV_READY) ## On save: the tests that need no Spark and no jar
 	@rm -f target/minutes-$@.txt
 	build/timed $@ Scala $(SBT) "spark42/tier check"
-	PYTHONPATH=python build/timed $@ Python $(BIN)/python -m pytest -m "not engine and not more" --at-least 350
+	PYTHONPATH=python build/timed $@ Python $(BIN)/python -m pytest -m "not engine and not more" --at-least 1000
 	@build/timed $@
 
 .PHONY: test-more
-test-more: $(INSTALLED) $(KAFKA_READY) $(MATRIX_READY) $(JAVA_21)/.ready ## All tests that `make test` leaves out, other versions of Spark and Java, Delta, Iceberg
+test-more: $(INSTALLED) $(KAFKA_READY) $(MATRIX_READY) $(JAVA_21)/.ready ## What `make test` leaves out, other versions of Spark and Java, Delta, Iceberg
 	@rm -f target/minutes-$@.txt
 	@rm -rf target/sona-staging
 	build/timed $@ Scala $(SBT) spark43/publish "spark42/tier more"
-	build/timed $@ Python $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m more --at-least 60
+	build/timed $@ Python $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "more and not long" --at-least 220
 	build/timed $@ "other Sparks" $(MAKE) test-smoke
 	build/timed $@ "Java 21" $(MAKE) test-java-21
+	@# Tidemark's extension first, then the other one. The opposite order is in test-others alone.
 	build/timed $@ "Delta, Iceberg" $(MAKE) test-others PYTEST="-k first"
 	@build/timed $@
 
+.PHONY: test-long
+test-long: $(INSTALLED) $(NOTEBOOK_READY) $(KAFKA_READY) ## What takes minutes a test: examples whole, many kills, more variations
+	$(SBT) "spark42/tier long"
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m long --at-least 11
+
 .PHONY: test-all
-test-all: ## Every test: `make test`, then `make test-more`
+test-all: ## `make test`, `make test-more`, and `make test-long`
 	$(MAKE) test
 	$(MAKE) test-more
+	$(MAKE) test-long
 
 ##@ Real input: rows lost and results held back, on stock Spark and on Tidemark
+
+.PHONY: notebook
+notebook: $(INSTALLED) $(NOTEBOOK_READY) ## The demo's night in a notebook, with drawings: opens JupyterLab
+	cd examples && $(CURDIR)/$(BIN)/jupyter lab notebook.ipynb
 
 .PHONY: lagging-partition
 lagging-partition: $(INSTALLED) $(KAFKA_READY) $(FLIGHTS) ## A real Kafka broker with one partition a month behind
@@ -100,12 +115,20 @@ backfill: $(INSTALLED) $(KAFKA_READY) ## Late hours counted again from a real Ka
 	cd examples && $(CURDIR)/$(BIN)/python -m backfill
 
 .PHONY: pipeline
-pipeline: $(INSTALLED) ## A query that reads the output of another one: with a delay, and with noted time
+pipeline: $(INSTALLED) $(KAFKA_READY) ## A query that reads the output of another one: with a delay, and with noted time
 	cd examples && $(CURDIR)/$(BIN)/python -m pipeline
+
+.PHONY: compare
+compare: $(INSTALLED) ## Do I need it? Small queries, each by stock Spark in several ways and by Tidemark
+	cd examples && $(CURDIR)/$(BIN)/python -m compare
 
 .PHONY: silence
 silence: $(INSTALLED) ## Two inputs, one of which becomes silent and later returns with all its rows
 	cd examples && $(CURDIR)/$(BIN)/python -m silence
+
+.PHONY: sequences
+sequences: $(INSTALLED) ## What each airport did next: rows as they come, and rows in event-time order
+	cd examples && $(CURDIR)/$(BIN)/python -m sequences
 
 .PHONY: big-state
 big-state: $(INSTALLED) $(FLIGHTS) ## Much state of which little is due: what each input costs as state grows
@@ -127,10 +150,10 @@ test-spark: ## All of Spark's own suites, on stock Spark and with Tidemark on. S
 
 .PHONY: fuzz
 fuzz: SEED := $(shell echo $$RANDOM)
-fuzz: ## Random queries and plans from a new seed. From a known seed: make fuzz N=1000 SEED=7
+fuzz: ## Random queries and plans from a new seed. From a known seed: make fuzz N=1000 SEED=7. CUTS: plans cut in two
 	@echo "SEED=$(SEED)"
-	$(SBT) -Dtidemark.seed=$(SEED) -Dtidemark.fuzz.n=$(N) -Dtidemark.fuzz.carried=$(N) \
-	  -Dtidemark.fuzz.plans=1000 -Dtidemark.fuzz.cuts=$(N) -Dtidemark.fuzz.seed=$(SEED) \
+	$(SBT) -Dtidemark.seed=$(SEED) -Dtidemark.fuzz.n=$(N) -Dtidemark.fuzz.carried=$(N) -Dtidemark.fuzz.ordered=$(N) \
+	  -Dtidemark.fuzz.plans=1000 -Dtidemark.fuzz.cuts=$(CUTS) -Dtidemark.fuzz.seed=$(SEED) \
 	  core/test "spark42/testOnly *FuzzSuite *SameEventTimeSuite *TwoQueriesSuite"
 
 .PHONY: vectors
@@ -206,6 +229,10 @@ install: $(INSTALLED) ## Install the wheel in .venv
 docs: $(VENV_READY) ## Regenerate the generated pages of docs/
 	$(SBT) "spark42/Test/runMain io.tidemark.GenerateDocs $(CURDIR)/docs"
 
+.PHONY: screenshots
+screenshots: $(INSTALLED) ## Pictures of the tab in Spark's web UI, by Chromium, for the docs
+	TIDEMARK_SCREENSHOTS=docs/pictures $(BIN)/python -m pytest tests/test_screenshots.py
+
 .PHONY: docs-site
 # Not --quiet: that would leave out the warnings that --strict counts.
 docs-site: $(DOCS_READY) ## The documentation as a site with search, in target/site; fails on a broken link
@@ -228,7 +255,7 @@ format: $(VENV_READY) ## Format Scala and Python code
 	$(BIN)/ruff format .
 
 .PHONY: bench
-bench: $(INSTALLED) ## Measure speed: JMH, then whole queries on both engines in turn
+bench: $(INSTALLED) $(KAFKA_READY) ## Measure speed: JMH, then whole queries on both engines in turn
 	$(SBT) "bench/Jmh/run $(JMH)"
 	$(BIN)/python benchmarks
 
@@ -269,6 +296,10 @@ $(VENV_READY): python/requirements-dev.txt
 	@touch $@
 
 $(DOCS_READY): python/requirements-docs.txt $(VENV_READY)
+	$(BIN)/pip install --quiet --requirement $<
+	@touch $@
+
+$(NOTEBOOK_READY): python/requirements-notebook.txt $(VENV_READY)
 	$(BIN)/pip install --quiet --requirement $<
 	@touch $@
 

@@ -15,13 +15,15 @@ lazy val engines = engine(
   "4.2" -> (fromCentral("4.2.0") ++ SparkTests.settings ++ SparkSuites.settings ++ TestTiers.settings),
   "4.3" -> (fromPip ++ untested))
 
-// JMH; `bench/Jmh/run -f1 .*Propagation.*` runs what matches.
+// JMH; `bench/Jmh/run -f1 .*Propagation.*` runs what matches. Tables of whole queries: `bench/runMain ...OrderTable`.
 lazy val bench = Project("bench", file("target/bench"))
   .enablePlugins(JmhPlugin)
   .dependsOn(core, LocalProject("spark42") % "compile->compile;compile->provided")
   .settings(
     compilerOptions,
     sourcesIn(Compile, "jvm/src/bench"),
+    run / fork := true,
+    run / javaOptions ++= "-Xmx3g" +: SparkTests.opens,
     target := baseDirectory.value,
     publish / skip := true)
 

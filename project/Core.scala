@@ -12,6 +12,8 @@ object Core {
       Engine.compilerOptions,
       Engine.sourcesIn(Compile, "jvm/src/main"),
       Engine.sourcesIn(Test, "jvm/src/test"),
+      // They are the engine's.
+      Compile / unmanagedResourceDirectories := Nil,
       Compile / unmanagedSources / includeFilter := sources.value,
       Test / unmanagedSources / includeFilter := testSources.value,
       target := baseDirectory.value,

@@ -17,12 +17,12 @@ final case class Ran(suite: String, tests: Int, chosen: Int, millis: Long, outco
 final class Lanes(target: File, classPath: Seq[File], javaOptions: File => Seq[String], log: Logger) {
 
   /** @param suites in the order in which they are begun: what takes longest comes first
-    * @param choice the arguments by which ScalaTest chooses tests by their tag
+    * @param tier the name of the tests' tier
     */
-  def run(lanes: Int, folder: File, suites: Seq[String], choice: Seq[String]): Seq[Ran] = {
+  def run(lanes: Int, folder: File, suites: Seq[String], tier: String): Seq[Ran] = {
     IO.delete(folder)
     IO.writeLines(folder / "suites.txt", suites)
-    val runs = (1 to lanes).map(lane => Future(blocking(fork(lane, folder, choice))))
+    val runs = (1 to lanes).map(lane => Future(blocking(fork(lane, folder, tier))))
     val ended = runs.map(Await.result(_, Duration.Inf))
     val all = suites.map { suite =>
       val done = folder / s"$suite.done"
@@ -35,14 +35,14 @@ final class Lanes(target: File, classPath: Seq[File], javaOptions: File => Seq[S
     all
   }
 
-  private def fork(lane: Int, folder: File, choice: Seq[String]): Int = {
+  private def fork(lane: Int, folder: File, tier: String): Int = {
     val options = ForkOptions()
       .withOutputStrategy(OutputStrategy.LoggedOutput(new Prefixed(s"$lane| ", log)))
       .withWorkingDirectory(ForkedTests.workFolder(laneFolder(lane)))
     Fork.java(
       options,
       javaOptions(laneFolder(lane)) ++
-        Seq("-cp", classPath.mkString(java.io.File.pathSeparator), "io.tidemark.Lane", s"$folder") ++ choice)
+        Seq("-cp", classPath.mkString(java.io.File.pathSeparator), "io.tidemark.Lane", s"$folder", tier))
   }
 
   /** Nothing that a JVM writes is another's: temporary files, working directory, log. */

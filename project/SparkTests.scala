@@ -35,7 +35,7 @@ object SparkTests {
     "-Dio.netty.tryReflectionSetAccessible=true") ++ opens
 
   /** As in Spark's JavaModuleOptions. */
-  private val opens: Seq[String] = Seq(
+  val opens: Seq[String] = Seq(
     "java.lang",
     "java.lang.invoke",
     "java.lang.reflect",

@@ -21,6 +21,8 @@ from support.feeds import Feed
 from support.streams import Stepper
 
 import tidemark
+from common.session import file_manager
+from common.settings import with_settings
 
 REMOTE = os.environ.get("TIDEMARK_TEST_REMOTE")
 
@@ -31,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "more: not in `make test`, but in `make test-more`")
+    config.addinivalue_line("markers", "long: only in `make test-long`")
     config.addinivalue_line("markers", "engine: needs the jar, so it is not in `make check`")
     config.addinivalue_line("markers", "classic: has no meaning on Spark Connect")
     # Python shows Spark's timestamps in the machine's time zone; the tests expect UTC.
@@ -41,16 +44,25 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # These JVMs are short-lived: the second, slower compiler would only cost processor time. With the first compiler
     # alone, the default code cache is too small, so code would be compiled again and again.
-    options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m"
+    options = (
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m "
+        # A process for a file, such as chmod, starts cheaply.
+        "-Djdk.lang.Process.launchMechanism=VFORK"
+    )
     os.environ.setdefault("SPARK_SUBMIT_OPTS", options)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On Spark Connect, runs only the tests that use the session: the others do not depend on it."""
+    """Marks tests by what they need, or by how long they take.
+
+    On Spark Connect, only the tests that use the session run: the others do not depend on it.
+    """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("engine")
+        if item.get_closest_marker("long"):
+            item.add_marker("more")
     if REMOTE:
         left_out = [
             item
@@ -100,6 +112,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # For speed only: tests do not wait for a poll or for old files to be compacted.
         .config("spark.sql.streaming.pollingDelay", "10ms")
         .config("spark.sql.streaming.fileSource.log.compactInterval", "1000")
+        .config("spark.sql.streaming.checkpointFileManagerClass", file_manager())
+        .config("spark.tidemark.check", "off")
+        # Most queries here are small and run once: compiling one takes longer than running it.
+        .config("spark.sql.codegen.wholeStage", "false")
     )
     session = tidemark.configure(builder).getOrCreate()
     if not REMOTE:
@@ -136,16 +152,12 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Stepper]]:
 @pytest.fixture
 def one_partition(spark: SparkSession) -> Iterator[None]:
     """For tests that compare many small queries: half the state files, half the time."""
-    before = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
-    yield
-    spark.conf.set("spark.sql.shuffle.partitions", str(before))
+    with with_settings(spark, {"spark.sql.shuffle.partitions": "1"}):
+        yield
 
 
-@pytest.fixture(scope="module")
-def without_generated_code(spark: SparkSession) -> Iterator[None]:
-    """For tests that run many small queries: compiling each takes longer than running it."""
-    key = "spark.sql.codegen.wholeStage"
-    spark.conf.set(key, "false")
-    yield
-    spark.conf.unset(key)
+@pytest.fixture
+def generated_code(spark: SparkSession) -> Iterator[None]:
+    """Queries run in code generated for them, as they do by default in Spark."""
+    with with_settings(spark, {"spark.sql.codegen.wholeStage": "true"}):
+        yield

@@ -16,6 +16,7 @@ from support.feeds import clock, millis
 from support.marks import log_at, no_sync, put
 
 import tidemark
+from common.settings import with_settings
 from tidemark import Cut, KafkaPosition, Marks, MarkWriter, TidemarkError
 
 SCHEMA = "id STRING, time TIMESTAMP"
@@ -136,15 +137,12 @@ def test_a_file_that_has_gone_is_named(lake: Lake, spark: SparkSession) -> None:
     cut = lake.marks.cut_at(millis("10:00"))
     rows = lake.between(None, cut)
     (lake.folder / "2[a].json").unlink()
-    spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
-    try:
+    with with_settings(spark, {"spark.sql.files.ignoreMissingFiles": "true"}):
         error = refused(lambda: lake.between(None, cut))
         assert error.code == "CUT_EXPIRED" and "2\\[a\\].json" in error.message
         # One that goes later is Spark's own error, and never a smaller result.
         with pytest.raises(Exception, match="FILE_NOT_EXIST"):
             rows.collect()
-    finally:
-        spark.conf.unset("spark.sql.files.ignoreMissingFiles")
 
 
 def test_a_name_in_a_mark_cannot_lead_out_of_the_folder(lake: Lake) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.processes import clean_environment, run_script
+from support.processes import run_script
 
 pytestmark = pytest.mark.more
 
@@ -17,11 +15,7 @@ def found(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     folder = str(tmp_path_factory.mktemp("between"))
-    examples = str(Path(__file__).parent.parent / "examples")
-    path = os.pathsep.join([clean_environment()["PYTHONPATH"], examples])
-    return run_script(
-        "between_kafka.py", folder, request.param, SPARK_TESTING="1", TZ="UTC", PYTHONPATH=path
-    )
+    return run_script("between_kafka.py", folder, request.param, SPARK_TESTING="1")
 
 
 # In partition 0 the rows are at minutes 0, 30 and 60 from 9:00 on, in partition 1 a minute later.

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.more
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run_script("cluster.py", str(tmp_path_factory.mktemp("cluster")), TZ="UTC")
+    return run_script("cluster.py", str(tmp_path_factory.mktemp("cluster")))
 
 
 def test_cluster_executors_get_the_jar_from_spark_jars_alone(found: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.more
 
 
 def test_killed_executors_do_not_change_results_or_late_row_counts(tmp_path: Path) -> None:
-    found = run_script("cluster_kill.py", str(tmp_path), TZ="UTC")
+    found = run_script("cluster_kill.py", str(tmp_path))
     straight = found["straight"]
     assert len(straight["rows"]) > 2
     assert sum(rows for _, rows in straight["late"]) > 0
@@ -25,7 +25,7 @@ def test_killed_executors_do_not_change_results_or_late_row_counts(tmp_path: Pat
 
 
 def test_a_hanging_task_with_a_speculative_copy_counts_once(tmp_path: Path) -> None:
-    found = run_script("cluster_speculation.py", str(tmp_path), TZ="UTC")
+    found = run_script("cluster_speculation.py", str(tmp_path))
     (straight, is_again), (hanging, is_again_then) = found["straight"], found["hanging"]
     assert (is_again, is_again_then) == (False, True)
     assert straight["rows"] == [["2024-01-01 12:00:00", 6]]

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.engine
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = str(tmp_path_factory.mktemp("connect"))
     # With SPARK_TESTING the server takes a free port instead of 15002.
-    return run_script("connect.py", folder, SPARK_TESTING="1", TZ="UTC")
+    return run_script("connect.py", folder, SPARK_TESTING="1")
 
 
 def test_the_doctor_finds_no_problems_in_a_spark_connect_session(found: dict[str, Any]) -> None:
@@ -48,6 +48,14 @@ def test_a_slow_input_does_not_hold_back_a_fast_input_on_spark_connect(
     assert found["keyed late"] == [["aggregation", 0], ["aggregation", 0]]
 
 
+def test_a_report_and_a_plot_are_drawn_on_spark_connect(found: dict[str, Any]) -> None:
+    assert found["page"].startswith("<div")
+    assert "Event time over processing time" in found["page"]
+    assert found["watched"]
+    assert found["plot"]["keys"] == ["fast", "slow"]
+    assert found["plot"]["svg"].startswith("<svg")
+
+
 def test_sparks_own_with_watermark_uses_the_column_name_as_key_on_spark_connect(
     found: dict[str, Any],
 ) -> None:
@@ -55,5 +63,22 @@ def test_sparks_own_with_watermark_uses_the_column_name_as_key_on_spark_connect(
     assert found["plain origins"] == ["fast_time", "slow_time"]
 
 
+def test_a_dataframe_is_explained_on_spark_connect(found: dict[str, Any]) -> None:
+    assert sorted(waits for _, waits in found["explained"]) == [["fast"], ["slow"]]
+    assert found["explained findings"] == ["FAR_FUTURE", "LAST_WINDOW_STAYS"]
+
+
 def test_a_query_notes_its_time_on_spark_connect(found: dict[str, Any]) -> None:
     assert found["noted"] == millis("08:29")
+
+
+def test_a_batch_has_its_time_window_on_spark_connect(found: dict[str, Any]) -> None:
+    # The query before has noted 11:59, but that is taken in when this batch ends.
+    assert found["window"] == [["2024-01-01 08:29:00", None]]
+
+
+def test_windows_behind_asynchronous_calls_are_emitted_on_spark_connect(
+    found: dict[str, Any],
+) -> None:
+    # Three hours of the feed, and one row at noon, whose window is still open.
+    assert found["called"] == [[f"2024-01-01 {6 + n:02}:00:00", 2 * n] for n in range(3)]

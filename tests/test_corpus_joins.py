@@ -9,10 +9,7 @@ from corpus.cases import Case
 from corpus.side_by_side import JOINS, cases, compare
 from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.classic,
-    pytest.mark.usefixtures("one_partition", "without_generated_code"),
-]
+pytestmark = [pytest.mark.classic, pytest.mark.usefixtures("one_partition")]
 
 
 @cases(JOINS)

@@ -47,9 +47,11 @@ def raised_by_python() -> Iterator[tuple[ast.Call, str, set[str]]]:
 
 def raised_by_the_engine() -> Iterator[tuple[str, set[str]]]:
     """The code of every case of Scala's `TidemarkError`, and the names of its fields."""
-    source = ROOT / "jvm" / "src" / "main" / "scala" / "io" / "tidemark" / "TidemarkError.scala"
+    folder = ROOT / "jvm" / "src" / "main" / "scala" / "io" / "tidemark"
     case = r'case class \w+\(([^)]*)\)(?:\([^)]*\))?\s+extends TidemarkError\(\s*"(\w+)"'
-    text = source.read_text(encoding="utf-8")
+    text = "".join(
+        file.read_text(encoding="utf-8") for file in sorted(folder.glob("*Error*.scala"))
+    )
     found = re.findall(case, text)
     assert len(found) == text.count("case class ")
     for fields, code in found:

@@ -85,6 +85,7 @@ PREPARED: dict[str, Callable[[SparkSession, Feeds, Path], dict[str, Any]]] = {
     "cookbook": for_the_cookbook,
     "install": lambda *_: {},
     "migration": for_migration,
+    "monitoring": lambda *_: {},
     "platforms": lambda *_: {},
     "state-size": for_state_size,
     "troubleshooting": lambda *_: {},
@@ -92,7 +93,13 @@ PREPARED: dict[str, Callable[[SparkSession, Feeds, Path], dict[str, Any]]] = {
 
 
 def test_every_guide_is_run_or_has_its_own_tests() -> None:
-    assert {page.stem for page in GUIDES} - PREPARED.keys() == {"backfill", "kafka-job"}
+    assert {page.stem for page in GUIDES} - PREPARED.keys() == {
+        "backfill",
+        "kafka-job",
+        "notebook",
+        "pipelines",
+        "spark-ui",
+    }
 
 
 @pytest.mark.classic

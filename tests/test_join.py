@@ -12,7 +12,7 @@ from support.streams import Stepper
 
 from tidemark import with_watermark
 
-pytestmark = pytest.mark.usefixtures("one_partition")
+pytestmark = pytest.mark.usefixtures("one_partition", "generated_code")
 
 SHOWN = "ad LONG, shown TIMESTAMP"
 CLICKED = "clicked_ad LONG, clicked TIMESTAMP"

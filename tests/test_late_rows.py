@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from support.feeds import Feed
@@ -13,6 +14,8 @@ from support.streams import Stepper
 
 import tidemark
 from tidemark import with_watermark
+
+pytestmark = pytest.mark.usefixtures("generated_code")
 
 SCHEMA = "id LONG, time TIMESTAMP"
 Feeds = Callable[..., Feed]
@@ -127,4 +130,4 @@ def test_late_row_counts_appear_in_the_query_progress(feed: Feeds, run: Run) -> 
     stepper.step()
     events.add({"id": 2, "time": "10:00"}, {"id": 3, "time": "10:01"})
     stepper.step()
-    assert stepper.observed("tidemark") == {"late_rows": 2, "late_rows_0": 2}
+    assert stepper.observed_late() == {"late_rows": 2, "late_rows_0": 2}

@@ -12,7 +12,7 @@ from support.marks import code_of, log_at, no_sync, noted
 from support.producers import FakeProducer
 
 from tidemark import Marks, TidemarkError
-from tidemark._marks import kafka
+from tidemark._marks import kafka_deliveries
 from tidemark._marks.kafka_rows import Rows
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
@@ -165,8 +165,8 @@ def test_a_row_that_was_handed_over_too_early_does_not_tell_a_lost_offset() -> N
 def test_a_producer_that_does_not_report_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kafka, "REPORT_SECONDS", 0.02)
-    monkeypatch.setattr(kafka, "FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr(kafka_deliveries, "REPORT_SECONDS", 0.02)
+    monkeypatch.setattr(kafka_deliveries, "FLUSH_SECONDS", 0.01)
     writer = log_at(tmp_path).kafka_writer(FakeProducer(reports=False), "orders", "w", admin=None)
     writer.produce("a")
     with pytest.raises(TidemarkError) as error:

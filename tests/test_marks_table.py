@@ -71,7 +71,10 @@ def test_a_line_that_cannot_be_used_has_a_row_that_says_why(
     assert len(reasons) == 4
 
 
-@pytest.mark.parametrize("place", ["", " ", "/nowhere/at/all", "no:such:place", None, 7])
+@pytest.mark.parametrize(
+    "place",
+    ["", " ", "/nowhere/at/all", "no:such:place", "kafka:marks/orders", "kafka:no topic", None, 7],
+)
 def test_a_location_without_a_folder_is_refused(spark: SparkSession, place: Any) -> None:
     code, text = refusal(lambda: tidemark.marks(place, spark=spark))
     assert code == "NO_MARK_LOG", text

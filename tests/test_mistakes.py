@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +14,7 @@ from support.feeds import Feed
 from support.streams import Stepper, refusal, run_once
 
 import tidemark
+from common.settings import with_settings
 from tidemark import TidemarkError, with_watermark
 from tidemark._bridge import is_connect
 
@@ -26,15 +26,6 @@ Run = Callable[..., Stepper]
 @pytest.fixture
 def events(feed: Feeds) -> DataFrame:
     return feed("events", f"{SCHEMA}, kinds ARRAY<STRING>, seen STRUCT<at: TIMESTAMP>").stream()
-
-
-@contextlib.contextmanager
-def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        spark.conf.unset(name)
 
 
 def told(df: DataFrame, column: Any = "time", delay: Any = "1 minute", **options: Any) -> str:
@@ -111,7 +102,7 @@ def test_the_log_accepts_a_location_with_special_characters(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     for name in ("it's", 'a "b"', "back\\slash", "\N{SNOWMAN}"):
-        with setting(spark, "spark.sql.parser.escapedStringLiterals", "true"):
+        with with_settings(spark, {"spark.sql.parser.escapedStringLiterals": "true"}):
             assert f"{tmp_path}/{name}" in refusal(lambda: tidemark.log(tmp_path / name))[1]  # noqa: B023
 
 
@@ -191,7 +182,7 @@ def test_a_misspelled_setting_is_refused_with_the_nearest_setting_name(
     other = feed("other", SCHEMA)
     other.add({"id": 1, "time": "10:00"})
     marked = with_watermark(other.stream(), "time", "1 minute")
-    with setting(spark, "spark.tidemark.idelAfter", "1 minute"):
+    with with_settings(spark, {"spark.tidemark.idelAfter": "1 minute"}):
         code, text = refusal(lambda: run_once(marked, tmp_path / "checkpoint"))
         (problem,) = tidemark.doctor(spark).problems
     assert code == "UNKNOWN_SETTING"
@@ -206,7 +197,7 @@ def test_an_invalid_setting_value_is_refused_with_the_allowed_values(
     other = feed("other", SCHEMA)
     other.add({"id": 1, "time": "10:00"})
     marked = with_watermark(other.stream(), "time", "1 minute")
-    with setting(spark, "spark.tidemark.idle.after", "soon"):
+    with with_settings(spark, {"spark.tidemark.idle.after": "soon"}):
         code, text = refusal(lambda: run_once(marked, tmp_path / "checkpoint"))
         (problem,) = tidemark.doctor(spark).problems
     assert code == problem.code == "INVALID_SETTING"
@@ -225,4 +216,4 @@ def test_late_row_metrics_coexist_with_user_metrics_named_tidemark(feed: Feeds, 
     events.add({"id": 2, "time": "10:00"}, {"id": 3, "time": "10:01"})
     stepper.step()
     assert stepper.observed("tidemark") == {"mine": 2}
-    assert stepper.observed("tidemark_late_rows") == {"late_rows": 2, "late_rows_0": 2}
+    assert stepper.observed_late("tidemark_late_rows") == {"late_rows": 2, "late_rows_0": 2}

@@ -1,4 +1,4 @@
-"""A query that notes how far its output is, and queries that go by it, from Python."""
+"""A query that notes how far its output is, and queries that use it, from Python."""
 
 from __future__ import annotations
 
@@ -99,6 +99,7 @@ def test_an_hour_is_complete_in_the_second_query_when_the_first_one_has_noted_it
         ("less", "0 seconds"),
         ("position", 7),
         ("options", {"kafka.bootstrap.servers": None}),
+        ("to_options", {"kafka.bootstrap.servers": 7}),
         ("on_failure", "stop"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Watermarks that go by what writers note, from Python."""
+"""Watermarks that follow what writers note, from Python."""
 
 from __future__ import annotations
 

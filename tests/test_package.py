@@ -25,10 +25,12 @@ def test_importing_tidemark_does_not_import_pyspark() -> None:
     assert "py4j" not in done.stdout
 
 
+@pytest.mark.engine
 def test_the_package_version_matches_the_installed_distribution() -> None:
     assert tidemark.__version__ == version("tidemark")
 
 
+@pytest.mark.engine
 def test_pyspark_is_the_only_required_dependency() -> None:
     required = [one for one in requires("tidemark") or [] if "extra ==" not in one]
     assert [re.split(r"[<>=~!; ]", one)[0] for one in required] == ["pyspark"]

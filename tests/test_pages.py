@@ -18,17 +18,30 @@ SHOWN = [README, DOCS / "index.md", *GUIDES]
 MADE_FOR_THE_SITE = {"changelog.md"}
 
 
-def test_the_site_navigation_lists_every_page_once() -> None:
+def navigation() -> list[str]:
+    """The pages of the site, by their paths in `docs`."""
     (nav,) = re.findall(r"^nav:\n(.*?)^\S", (ROOT / "mkdocs.yml").read_text(), re.M | re.S)
-    named = re.findall(r"[\w/.-]+\.md$", nav, re.MULTILINE)
+    return re.findall(r"[\w/.-]+\.md$", nav, re.MULTILINE)
+
+
+def test_the_site_navigation_lists_every_page_once() -> None:
     pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
-    assert sorted(named) == sorted(pages | MADE_FOR_THE_SITE)
+    assert sorted(navigation()) == sorted(pages | MADE_FOR_THE_SITE)
 
 
-def test_the_start_page_and_the_readme_link_to_every_guide() -> None:
-    for start, folder in ((README, "docs/guides"), (DOCS / "index.md", "guides")):
-        missing = [page for page in GUIDES if f"]({folder}/{page.name}" not in start.read_text()]
-        assert missing == [], name_of(start)
+def test_the_readme_links_to_every_page_of_the_site() -> None:
+    text = README.read_text(encoding="utf-8")
+    # The README is the start page itself, one link leads to all decisions, and the site copies the changelog.
+    pages = [page for page in navigation() if page != "index.md" and not page.startswith("adr/")]
+    links = [f"docs/{page}" for page in pages if page not in MADE_FOR_THE_SITE]
+    assert [link for link in [*links, "docs/adr", "CHANGELOG.md"] if f"]({link}" not in text] == []
+
+
+def test_the_start_page_links_to_every_guide() -> None:
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    pages = [page for page in navigation() if page.startswith(("guides/", "noted-time/"))]
+    assert len(pages) > len(GUIDES)
+    assert [page for page in pages if f"]({page}" not in text] == []
 
 
 @pytest.mark.parametrize("page", SHOWN, ids=name_of)

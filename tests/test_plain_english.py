@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MOST_WORDS = 30
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+OTHERS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "python/README.md")
+PAGES = sorted([*(ROOT / name for name in OTHERS), *(ROOT / "docs").rglob("*.md")])
 
 _NO_PROSE = re.compile(r"<!--.*?-->|^```.*?^```|^~~~.*?^~~~", re.DOTALL | re.MULTILINE)
 _TABLE_OR_HEADING = re.compile(r"^\s*(\||#|!\[|:?-{3,})")

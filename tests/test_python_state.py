@@ -17,6 +17,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from support.feeds import Feed, millis
 from support.streams import Stepper
 
+from common.settings import with_settings
 from tidemark import late_rows, with_watermark
 
 pytestmark = pytest.mark.more
@@ -252,10 +253,8 @@ class Counting(StatefulProcessor):
 @pytest.fixture
 def only_data(spark: SparkSession) -> Iterator[None]:
     """Turns off no-data batches: with processing-time state they would never end."""
-    key = "spark.sql.streaming.noDataMicroBatches.enabled"
-    spark.conf.set(key, "false")
-    yield
-    spark.conf.unset(key)
+    with with_settings(spark, {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}):
+        yield
 
 
 def test_state_with_a_processing_time_ttl_works_in_a_query_with_watermarks(

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from support.feeds import Feed
 from support.streams import Stepper, refusal, run_once
 
+from common.settings import with_settings
 from tidemark import report, with_watermark
 
 SCHEMA = "id LONG, time TIMESTAMP"
@@ -86,11 +87,8 @@ def test_a_union_with_event_time_in_different_positions_is_refused(
 def test_a_key_in_a_query_left_to_stock_spark_is_refused(
     spark: SparkSession, inputs: tuple[Feed, Feed], tmp_path: Path
 ) -> None:
-    spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")
-    try:
+    with with_settings(spark, {"spark.sql.streaming.multipleWatermarkPolicy": "max"}):
         code, text = started(marked(inputs[0], "time", "k"), tmp_path)
-    finally:
-        spark.conf.unset("spark.sql.streaming.multipleWatermarkPolicy")
     assert code == "LEFT_TO_SPARK"
     assert "multipleWatermarkPolicy" in text
 
@@ -106,13 +104,10 @@ def test_a_query_left_to_stock_spark_runs_and_its_report_gives_the_reason(
     spark: SparkSession, inputs: tuple[Feed, Feed], run: Callable[..., object],
     setting: str, value: str,
 ) -> None:  # fmt: skip
-    spark.conf.set(setting, value)
-    try:
+    with with_settings(spark, {setting: value}):
         stepper = run(marked(inputs[0], "time", None))
         assert len(stepper.step()) == 1  # type: ignore[attr-defined]
         told = report(stepper.query)  # type: ignore[attr-defined]
-    finally:
-        spark.conf.unset(setting)
     assert told.to_dict()["engine"] == "spark"
     assert f"left to Spark ({setting}={value})" in str(told)
 
@@ -143,21 +138,15 @@ def test_an_unbounded_join_side_is_reported_or_refused(
     notes = report(stepper.query).to_dict()["notes"]  # type: ignore[attr-defined]
     assert {note["code"] for note in notes} == {"UNBOUNDED_JOIN_SIDE"}
 
-    spark.conf.set("spark.tidemark.unboundedJoin", "refuse")
-    try:
+    with with_settings(spark, {"spark.tidemark.unboundedJoin": "refuse"}):
         code, _ = refusal(lambda: run_once(joined, tmp_path / "refused"))
-    finally:
-        spark.conf.unset("spark.tidemark.unboundedJoin")
     assert code == "UNBOUNDED_JOIN_SIDE"
 
 
 def test_an_invalid_setting_value_is_refused(
     spark: SparkSession, inputs: tuple[Feed, Feed], tmp_path: Path
 ) -> None:
-    spark.conf.set("spark.tidemark.enabled", "perhaps")
-    try:
+    with with_settings(spark, {"spark.tidemark.enabled": "perhaps"}):
         code, text = refusal(lambda: run_once(marked(inputs[0], "time", None), tmp_path / "cp"))
-    finally:
-        spark.conf.unset("spark.tidemark.enabled")
     assert code == "INVALID_SETTING"
     assert "spark.tidemark.enabled" in text and "'perhaps'" in text

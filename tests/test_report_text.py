@@ -20,7 +20,9 @@ def data(name: str) -> dict[str, Any]:
     return loaded
 
 
-@pytest.mark.parametrize("name", ["report_join", "report_union", "report_splits"])
+@pytest.mark.parametrize(
+    "name", ["report_join", "report_union", "report_splits", "report_noted", "report_order"]
+)
 def test_a_report_matches_its_golden_text(name: str) -> None:
     assert str(Report(data(name))) + "\n" == (GOLDEN / f"{name}.txt").read_text()
 
@@ -36,6 +38,51 @@ def test_the_report_shows_when_the_next_window_closes() -> None:
     assert said(next_due_ms=3_600_000).endswith("next window due at 1970-01-01T01:00:00Z")
     assert said(next_due_ms=0, skipped_scans=1).endswith("Z, 1 state scan skipped")
     assert said(next_due_ms=0, skipped_scans=12).endswith("Z, 12 state scans skipped")
+
+
+def test_the_report_shows_how_often_a_side_of_a_join_has_left_its_state_unscanned() -> None:
+    left = {"side": "left", "late_ms": 0, "eviction_ms": 0, "skipped_scans": 3}
+    join = {"operator": "join", "sides": [left, {**left, "side": "right", "skipped_scans": 0}]}
+    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "plan": join}
+    sides = [line.strip(" │") for line in str(Report(query)).splitlines() if " side: " in line]
+    upto = "1970-01-01T00:00:00Z"
+    assert sides == [
+        f"left side: rows late up to {upto}, state evicted up to {upto}, 3 state scans skipped",
+        f"right side: rows late up to {upto}, state evicted up to {upto}",
+    ]
+
+
+def test_the_report_says_where_an_order_is_lost() -> None:
+    function = {"operator": "dropDuplicates", "id": 0, "columns": []}
+    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "origins": []}
+
+    def said(**order: Any) -> str:
+        plan = {**function, "order": {"of_groups": True, **order}}
+        return str(Report({**query, "plan": plan})).splitlines()[-1].strip()
+
+    lost = {"lost_at": "union", "why": "its inputs have watermarks of their own"}
+    assert said(kind="none", **lost) == f"order: none, lost at union: {lost['why']}"
+    assert said(kind="arrival") == "order: each group as each task has read them from the source"
+    time = {"kind": "time", "columns": ["time"]}
+    assert said(**time) == "order: each group by time, within each batch"
+    assert said(**time, of_groups=False, over_batches=True) == "order: all rows by time"
+    assert (
+        said(**time, **lost) == f"order: each group by time, lost in part at union: {lost['why']}"
+    )
+
+
+def test_the_report_says_how_many_rows_wait() -> None:
+    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "origins": []}
+
+    def said(**held: Any) -> str:
+        plan = {"operator": "in order", "id": 0, "columns": [], "held": held}
+        return str(Report({**query, "plan": plan})).splitlines()[-1].strip()
+
+    assert said(rows=0, bytes=10) == "holds no rows"
+    assert said(rows=1, bytes=900) == "holds 1 row (900 bytes)"
+    assert said(rows=2, bytes=999_960, oldest_ms=0, waits_for="t") == (
+        "holds 2 rows (1.0 MB), the oldest of 1970-01-01T00:00:00Z; waits for t"
+    )
 
 
 def test_the_report_gives_the_reason_for_a_query_left_to_stock_spark() -> None:
@@ -167,3 +214,34 @@ def test_the_report_text_says_what_the_query_has_noted() -> None:
         "  window, noted 1970-01-01T00:00:00Z, writer a in /log, 2 marks could not be written",
         "  window, nothing is noted yet, writer a in /log",
     ]
+
+
+def test_a_report_begins_with_why_nothing_comes_out() -> None:
+    why = {"sentence": "Nothing comes out: aggregation #0 waits.", "fix": "setting idle_after"}
+    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "why": why}
+    assert str(Report(query)).splitlines()[:3] == [
+        "Nothing comes out: aggregation #0 waits.",
+        "Fix this by setting idle_after.",
+        "query 5f1c, batch 3: one watermark per event-time column",
+    ]
+    assert Report(query).why == "Nothing comes out: aggregation #0 waits."
+    assert Report({}).why == ""
+
+
+@pytest.mark.parametrize(
+    ("zone", "text"),
+    [
+        ("UTC", "2023-11-14T22:13:20Z"),
+        ("Europe/London", "2023-11-14T22:13:20Z"),
+        ("America/New_York", "2023-11-14T17:13:20-05:00"),
+        ("+02:00", "2023-11-15T00:13:20+02:00"),
+        ("GMT-3", "2023-11-14T19:13:20-03:00"),
+        ("no/such zone", "2023-11-14T22:13:20Z"),
+        (None, "2023-11-14T22:13:20Z"),
+    ],
+)
+def test_a_report_shows_times_in_the_zone_of_the_session(zone: str | None, text: str) -> None:
+    origin = {"key": "time", "column": "time", "watermark_ms": 1_700_000_000_000}
+    report = Report({"engine": "tidemark", "zone": zone, "origins": [origin]})
+    assert f"time, watermark {text}, " in str(report)
+    assert instant(1_700_000_000_000) == "2023-11-14T22:13:20Z"

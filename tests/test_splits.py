@@ -15,6 +15,8 @@ from support.streams import Row, Stepper
 import tidemark
 from tidemark import SplitBy, with_watermark
 
+pytestmark = pytest.mark.usefixtures("generated_code")
+
 Feeds = Callable[..., Feed]
 Run = Callable[..., Stepper]
 
@@ -152,7 +154,7 @@ def test_expected_splits_hold_the_watermark_until_their_first_row(
 @pytest.fixture(scope="module")
 def connected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = str(tmp_path_factory.mktemp("connect"))
-    return run_script("connect_splits.py", folder, SPARK_TESTING="1", TZ="UTC")
+    return run_script("connect_splits.py", folder, SPARK_TESTING="1")
 
 
 @pytest.mark.more
@@ -188,5 +190,6 @@ def test_the_log_can_be_read_after_the_query_ends_on_spark_connect(
     ]
 
 
+@pytest.mark.engine
 def test_a_mark_log_is_a_table_on_spark_connect(connected: dict[str, Any]) -> None:
     assert connected["noted"] == [["alive", None], ["note", '{"number":1}']]

@@ -11,6 +11,8 @@ from pyspark.sql import functions as F
 from support.feeds import Feed, clock, millis
 from support.streams import Stepper
 
+from common.settings import with_settings
+
 SCHEMA = "id LONG, {column} TIMESTAMP"
 
 needs_the_clause = pytest.mark.skipif(
@@ -69,8 +71,7 @@ def test_settings_apply_to_the_sql_watermark_clause(
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")
     events.stream().createOrReplaceTempView("ahead_events")
-    spark.conf.set("spark.tidemark.maxAhead", "1 day")
-    try:
+    with with_settings(spark, {"spark.tidemark.maxAhead": "1 day"}):
         stepper = run(
             spark.sql("""
                 SELECT window.start, count(*)
@@ -80,8 +81,6 @@ def test_settings_apply_to_the_sql_watermark_clause(
         )
         events.add({"id": 0, "time": "10:00"}, {"id": 1, "time": "2100-01-01T00:00:00Z"})
         stepper.step()
-    finally:
-        spark.conf.unset("spark.tidemark.maxAhead")
     assert stepper.watermarks() == {"time": millis("10:00")}
     assert stepper.origins()["time"]["far_ahead_rows"] == 1
 

@@ -12,10 +12,7 @@ from support.feeds import Feed
 from support.queries import Query, distinct, distinct_for_a_while
 from support.streams import Row, Stepper, stock
 
-pytestmark = [
-    pytest.mark.classic,
-    pytest.mark.usefixtures("one_partition", "without_generated_code"),
-]
+pytestmark = [pytest.mark.classic, pytest.mark.usefixtures("one_partition")]
 
 SCHEMA = "id LONG, time TIMESTAMP"
 STEPS = ["10:00", "10:25", "10:05", "10:31"]

@@ -12,6 +12,8 @@ from support.streams import Stepper
 
 from tidemark import with_watermark
 
+pytestmark = pytest.mark.usefixtures("generated_code")
+
 SCHEMA = "id LONG, time TIMESTAMP"
 
 

@@ -21,8 +21,8 @@ import tidemark
 def test_importing_all_tidemark_modules_gives_no_warning() -> None:
     code = (
         "import importlib, pkgutil, tidemark\n"
-        "for module in pkgutil.iter_modules(tidemark.__path__):\n"
-        "    importlib.import_module('tidemark.' + module.name)"
+        "for module in pkgutil.walk_packages(tidemark.__path__, 'tidemark.'):\n"
+        "    importlib.import_module(module.name)"
     )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False

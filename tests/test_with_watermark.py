@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import tidemark
+from common.settings import with_settings
 from tidemark import TidemarkError, with_watermark
 
 DELAY = "spark.watermarkDelayMs"
@@ -149,11 +150,8 @@ def test_an_invalid_delay_is_refused(events: DataFrame, delay: str | timedelta) 
 def test_column_names_are_case_sensitive_if_the_session_is(
     spark: SparkSession, events: DataFrame
 ) -> None:
-    spark.conf.set("spark.sql.caseSensitive", "true")
-    try:
+    with with_settings(spark, {"spark.sql.caseSensitive": "true"}):
         assert code_of(events, "TIME") == "UNKNOWN_COLUMN"
-    finally:
-        spark.conf.unset("spark.sql.caseSensitive")
 
 
 def test_a_key_on_an_ambiguous_column_name_is_refused(events: DataFrame) -> None:

@@ -16,10 +16,12 @@ from tidemark._between import read_between
 from tidemark._config import configure
 from tidemark._doctor import Diagnosis, Finding, doctor
 from tidemark._errors import TidemarkError, error_code, error_parameters
+from tidemark._explain import Explanation, PlanFinding, PlanInput, explain
 from tidemark._idle import Idle
 from tidemark._jars import EXTENSION, jar_path
 from tidemark._late import LateRows, late_rows
 from tidemark._log import log
+from tidemark._map_async import map_async
 from tidemark._marks.aggregation import StreamWatermark
 from tidemark._marks.automatic import AutomaticMarkWriter
 from tidemark._marks.cut import Cut
@@ -41,10 +43,13 @@ from tidemark._marks_table import marks
 from tidemark._note_time import note_time
 from tidemark._noted import Noted
 from tidemark._offsets import SourceOffsets, offsets_at
+from tidemark._order import in_order
+from tidemark._plot import Plot, plot
 from tidemark._reading import current_watermark, is_late, time_window
 from tidemark._report import Report, report
 from tidemark._split_by import SplitBy
 from tidemark._version import __version__
+from tidemark._watch import watch
 from tidemark._watermark import with_watermark
 
 __all__ = [
@@ -54,6 +59,7 @@ __all__ = [
     "Cut",
     "DeltaPosition",
     "Diagnosis",
+    "Explanation",
     "FilesPosition",
     "Finding",
     "Idle",
@@ -66,6 +72,9 @@ __all__ = [
     "Marks",
     "Noted",
     "NumberPosition",
+    "PlanFinding",
+    "PlanInput",
+    "Plot",
     "Report",
     "SinkPosition",
     "SkippedLine",
@@ -80,15 +89,20 @@ __all__ = [
     "doctor",
     "error_code",
     "error_parameters",
+    "explain",
+    "in_order",
     "is_late",
     "jar_path",
     "late_rows",
     "log",
+    "map_async",
     "marks",
     "note_time",
     "offsets_at",
+    "plot",
     "read_between",
     "report",
     "time_window",
+    "watch",
     "with_watermark",
 ]

@@ -14,7 +14,9 @@ from tidemark._marks.marks import Marks
 from tidemark._marks.position import MOST
 from tidemark._marks.ranges import Range, between
 from tidemark._marks.times import Time, micros
-from tidemark._ranges import SourceReader, subscribed
+from tidemark._ranges import read
+from tidemark._ranges.kafka import subscribed
+from tidemark._ranges.source import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -116,10 +118,10 @@ def read_between(
         ...     options={"kafka.bootstrap.servers": servers, "subscribe": "orders"},
         ... )
     """
-    source = SourceReader(spark, format, path, options or {}, schema)
+    source = Source(spark, format, path, options or {}, schema)
     topics = subscribed(options or {}) if format.lower() == "kafka" else ()
     if by == "position":
-        return source.read(_between_cuts(start, end, topics))
+        return read(source, _between_cuts(start, end, topics))
     if by != "event_time":
         raise _invalid("by", by, '"position" or "event_time"')
     if not isinstance(marks, Marks):
@@ -136,7 +138,7 @@ def read_between(
             "read_between reads from the beginning of the stream, because no mark of %s has a max_time below start",
             ", ".join(f"writer '{writer}'" for writer in unknown[:10]),
         )
-    return _within(source.read(found), time, first, last)
+    return _within(read(source, found), time, first, last)
 
 
 def _between_cuts(start: object, end: object, topics: tuple[str, ...]) -> Range:

@@ -11,13 +11,16 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.types import DataType
 
 
 def pyspark_version() -> str:
@@ -110,14 +113,44 @@ def report_json(query: StreamingQuery, session: SparkSession | None) -> str | No
     return None if found is None else str(found)
 
 
+def drawn(session: SparkSession, function: str, report: str) -> str | None:
+    """What a function of the engine draws of a report; None if the jar is older than the function.
+
+    The alias keeps the text of the report out of the plan that Spark shows and logs.
+    """
+    from pyspark.errors import AnalysisException
+
+    with expecting_an_error():
+        try:
+            found = session.sql(f"SELECT {function}({_text(report)}) AS drawing").collect()[0][0]
+        except AnalysisException as error:
+            if error.getCondition() == "UNRESOLVED_ROUTINE":
+                return None
+            raise
+    return str(found)
+
+
+def explain_json(df: DataFrame, output_mode: str, trigger: str | None) -> str:
+    """What the engine says of a streaming DataFrame that is not started, as JSON."""
+    view = f"tidemark_explain_{uuid.uuid4().hex}"
+    df.createOrReplaceTempView(view)
+    try:
+        given = ", ".join(_text(one) for one in (view, output_mode, trigger) if one is not None)
+        return str(df.sparkSession.sql(f"SELECT tidemark_explain({given})").collect()[0][0])
+    finally:
+        df.sparkSession.catalog.dropTempView(view)
+
+
 def log_table(session: SparkSession, checkpoint: str) -> DataFrame:
     """The log of a query, by where its checkpoint is."""
     return session.sql(f"SELECT * FROM tidemark_log({_text(checkpoint)})")
 
 
-def marks_table(session: SparkSession, location: str) -> DataFrame:
-    """The marks of a mark log, by where its folder is."""
-    return session.sql(f"SELECT * FROM tidemark_marks({_text(location)})")
+def marks_table(session: SparkSession, location: str, options: Mapping[str, str]) -> DataFrame:
+    """The marks of a mark log, by where it is."""
+    given = ", ".join(_text(one) for pair in options.items() for one in pair)
+    more = f", map({given})" if given else ""
+    return session.sql(f"SELECT * FROM tidemark_marks({_text(location)}{more})")
 
 
 def offsets_table(
@@ -204,6 +237,55 @@ def plain_name(column: Any) -> str | None:
         is_name = attribute.getClass().getSimpleName() == "AttributeReference"
         return str(attribute.name()) if is_name else None
     return str(node.sql()) if kind == "UnresolvedAttribute" else None
+
+
+def arrow_type(kind: DataType) -> pa.DataType:
+    """The Arrow type that a Python worker has to return for one of Spark's; times are in UTC.
+
+    Raises:
+        PySparkException: For a type that Arrow does not have.
+    """
+    from pyspark.sql.pandas import types
+
+    try:
+        return types.to_arrow_type(kind, timezone="UTC")
+    except TypeError:
+        # Up to Spark 4.2, times are in UTC unless something else is said.
+        return types.to_arrow_type(kind)
+
+
+def has_arrow_functions() -> bool:
+    """Whether this pyspark has functions over Arrow's columns, as all but 4.0 have."""
+    from pyspark.sql.pandas import functions
+
+    return hasattr(functions, "arrow_udf")
+
+
+_pickling = threading.Lock()
+
+
+def pickled(what: object, *, by_value: bool = False) -> bytes:
+    """Pickles as Spark does for its workers; by value, what is Tidemark's own is in it."""
+    from pyspark import cloudpickle
+
+    import tidemark
+
+    if not by_value:
+        return bytes(cloudpickle.dumps(what))  # type: ignore[no-untyped-call]
+    # The registry is one for all threads. What others pickle meanwhile is larger, but works.
+    with _pickling:
+        cloudpickle.register_pickle_by_value(tidemark)  # type: ignore[no-untyped-call]
+        try:
+            return bytes(cloudpickle.dumps(what))  # type: ignore[no-untyped-call]
+        finally:
+            cloudpickle.unregister_pickle_by_value(tidemark)  # type: ignore[no-untyped-call]
+
+
+def active_session() -> SparkSession:
+    """The active session."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.active()
 
 
 def session_of(query: StreamingQuery) -> SparkSession:

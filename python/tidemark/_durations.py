@@ -17,7 +17,7 @@ DELAY_METADATA = "spark.watermarkDelayMs"
 
 
 class DurationError(ValueError):
-    """What is wrong with a duration, as it goes on after its name: `is negative`."""
+    """What is wrong with a duration, as it continues after its name: `is negative`."""
 
 
 def interval_text(value: object) -> str:

@@ -14,7 +14,7 @@ OLDEST_JAVA = 17
 
 
 def java_major() -> int | None:
-    """The major version of the Java that `spark-submit` picks; None when it cannot be told.
+    """The major version of the Java that `spark-submit` picks; None when it cannot be found out.
 
     Spark takes `$JAVA_HOME/bin/java`, else the `java` on the path.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from tidemark._columns import find_column, is_name_of_several, name_of, quoted
 from tidemark._durations import DurationError, positive_millis
 from tidemark._errors import TidemarkError
-from tidemark._noted import invalid, location
+from tidemark._noted import brokers, invalid, location, texts
 from tidemark._session import require_extension
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def note_time(
     column: str | Column,
     to: str | os.PathLike[str] | Marks | Literal[True],
     *,
+    to_options: Mapping[str, str] | None = None,
     writer: str | None = None,
     less: str | timedelta | None = None,
     position: str | None = None,
@@ -44,17 +45,20 @@ def note_time(
         df: The result of the query, in output mode append or update.
         column: The event-time column, or the window, by whose watermark the time is noted. For a
             window the time is its end. It may be dropped after this call.
-        to: The location of the mark log, or a `tidemark.Marks`. True: the folder `_tidemark` in the
-            path that is written.
+        to: The location of the mark log, which is a folder or `kafka:<topic>/<stream>`, or a
+            `tidemark.Marks`. True: the folder `_tidemark` in the path that is written.
+        to_options: For a log in Kafka: options of Spark's Kafka source and sink, such as
+            `kafka.bootstrap.servers`. What is left out is as for the sink, and as in `options`. Of a
+            `tidemark.Marks`, Spark takes the brokers.
         writer: The query's name among the writers of the log. Left out, the query's id. A query
             that starts over with a new checkpoint and the same name takes its own place.
         less: How much earlier than the watermark the noted time is, as an interval. It is the
-            length of the windows if readers go by `window.start`.
-        position: Where the rows go, if the sink does not tell: `"kafka:orders,returns"` or
+            length of the windows if readers use `window.start`.
+        position: Where the rows go, if the sink does not say it: `"kafka:orders,returns"` or
             `"delta:/lake/orders"`. It is needed for `foreachBatch`, and for a Kafka sink whose topic
             is in a column.
         options: Options for asking for that position, such as `kafka.bootstrap.servers`.
-        on_failure: What happens if a mark cannot be written: `"warn"` goes on, and readers wait;
+        on_failure: What happens if a mark cannot be written: `"warn"` continues, and readers wait;
             `"fail"` fails the query.
 
     Returns:
@@ -65,7 +69,7 @@ def note_time(
             the extension as for `with_watermark`.
         AnalysisException: From Spark, with the code `NOTE_TIME_NOT_EVENT_TIME` in it (`error_code`
             reads it). When the query starts: `NOTE_TIME_DROPPED`, `NOTE_TIME_COMPLETE_MODE`,
-            `NOTE_TIME_SINK_UNKNOWN`, `INVALID_NOTE_TIME`.
+            `NOTE_TIME_SINK_UNKNOWN`, `INVALID_NOTE_TIME`, `NO_KAFKA_CONNECTOR`.
 
     Example:
         >>> out = tidemark.note_time(hourly, "window", to=True)  # doctest: +SKIP
@@ -83,17 +87,23 @@ def note_time(
             "renaming them apart first",
             column=field.name,
         )
-    told = {
+    fields = {
         "to": location(to, "to"),
+        "toOptions": _log_options(to, to_options),
         "writer": _text("writer", writer),
         "lessMs": None if less is None else _less(less, session),
         "position": _text("position", position),
-        "options": None if options is None else _texts(options),
+        "options": None if options is None else texts(options),
         "failure": _failure(on_failure),
     }
-    given = json.dumps({name: value for name, value in told.items() if value is not None})
+    given = json.dumps({name: value for name, value in fields.items() if value is not None})
     noted = F.call_function(_NOTE_TIME, F.col(quoted(field.name)), F.lit(given))
     return df.withColumn(field.name, noted)
+
+
+def _log_options(to: object, given: object) -> dict[str, str] | None:
+    """The options of a log in Kafka; None where there is nothing to say."""
+    return {**brokers(to), **({} if given is None else texts(given, "to_options"))} or None
 
 
 def _less(value: object, session: SparkSession) -> int:
@@ -109,14 +119,6 @@ def _text(name: str, value: object) -> str | None:
     if value is None or (isinstance(value, str) and value.strip()):
         return value
     raise invalid(name, value, "text that is not empty")
-
-
-def _texts(options: object) -> dict[str, str]:
-    if isinstance(options, Mapping) and all(
-        isinstance(name, str) and isinstance(value, str) for name, value in options.items()
-    ):
-        return dict(options)
-    raise invalid("options", options, "names and values as text")
 
 
 def _failure(value: object) -> str:

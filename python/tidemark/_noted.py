@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -11,6 +11,8 @@ from tidemark._errors import TidemarkError
 
 if TYPE_CHECKING:
     from tidemark._marks.marks import Marks
+
+_BROKERS: Final = "kafka.bootstrap.servers"
 
 NO_DELAY: Final = "0 seconds"
 """Nothing is guessed, so there is nothing to wait for."""
@@ -23,11 +25,14 @@ class Noted:
     The long form of `with_watermark(..., noted="/lake/orders/_tidemark")`.
 
     Attributes:
-        log: The log's folder, on any file system that Spark can read, or a `tidemark.Marks`.
-            True: the folder `_tidemark` in the path that the input reads.
+        log: The log's folder, on any file system that Spark can read, or a `tidemark.Marks`, or
+            `kafka:<topic>/<stream>`. True: the folder `_tidemark` in the path that the input reads.
         expected: Writers that hold the watermark back until they have noted a time or are idle.
             Left out, a writer counts from its first mark on.
         only_expected: Whether marks of all other writers are ignored.
+        options: For a log in Kafka: options of Spark's Kafka source, such as
+            `kafka.bootstrap.servers`. What is left out is as for the input, if that reads Kafka. Of a
+            `tidemark.Marks`, Spark takes the brokers.
 
     Raises:
         TidemarkError: `INVALID_OPTION` when it is made: `log` is no location, or `expected` is not
@@ -41,10 +46,12 @@ class Noted:
     log: str | os.PathLike[str] | Marks | Literal[True]
     expected: Iterable[str] = field(default=(), kw_only=True)
     only_expected: bool = field(default=False, kw_only=True)
+    options: Mapping[str, str] = field(default_factory=dict, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         location(self.log)
         object.__setattr__(self, "expected", _names(self.expected))
+        object.__setattr__(self, "options", texts(self.options))
 
 
 def as_noted(noted: object) -> Noted | None:
@@ -74,6 +81,32 @@ def location(log: object, option: str = "noted") -> str | Literal[True]:
         if isinstance(path, str) and path.strip():
             return path
     raise invalid(option, log, "the location of a mark log, a tidemark.Marks, or True")
+
+
+def kafka_options(noted: Noted) -> dict[str, str]:
+    """The options by which Spark reads a log in Kafka, as far as they are not those of the input."""
+    return {**brokers(noted.log), **noted.options}
+
+
+def brokers(log: object) -> dict[str, str]:
+    """The brokers of a `tidemark.Marks`, as an option of Spark; empty for everything else."""
+    from tidemark._marks.marks import Marks
+
+    options = log.options if isinstance(log, Marks) else None
+    return {} if options is None else {_BROKERS: str(options[_BROKERS.removeprefix("kafka.")])}
+
+
+def texts(options: object, name: str = "options") -> dict[str, str]:
+    """Options as names and values.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION`.
+    """
+    if isinstance(options, Mapping) and all(
+        isinstance(name, str) and isinstance(value, str) for name, value in options.items()
+    ):
+        return dict(options)
+    raise invalid(name, options, "names and values as text")
 
 
 def _names(expected: object) -> tuple[str, ...]:

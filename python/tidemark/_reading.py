@@ -94,9 +94,9 @@ def time_window(column: str | Column | None = None, *, key: str | None = None) -
 
     Returns:
         A column `STRUCT<lower: TIMESTAMP, upper: TIMESTAMP>`, which is never null. `lower` is null
-        if there is no watermark yet. `upper` is null near the end of what is noted, for an input
-        that does not go by marks, and for rows that a stateful operator or a union has emitted.
-        Both are null in batch queries.
+        if there is no watermark yet. `upper` is null near the end of what is noted, and for an
+        input that does not use marks. It is also null for rows that a stateful operator or a
+        union has emitted. Both are null in batch queries.
 
     Raises:
         TypeError: If not exactly one of column and key is given.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Sessions seen with the extension active. Extensions are fixed when a session is made, so a good
-# answer stays good; a bad one is asked again, for it only costs where it is about to be raised.
+# answer stays good. A bad one is not kept: asking again costs little, because an error follows.
 _active: WeakSet[SparkSession] = WeakSet()
 
 

@@ -22,7 +22,7 @@ class SplitBy:
     The long form of `with_watermark(..., split_by="device")`.
 
     Attributes:
-        by: What tells the splits apart: a column's name or that of a field inside one, a `Column`
+        by: What distinguishes the splits: a column's name or that of a field inside one, a `Column`
             such as `F.input_file_name()`, or a list of these. A null is a split like any other.
         expected: Splits that hold the watermark back until they have a row or are idle. For one
             expression a list of plain values (`range(8)`), for several a list of tuples. Text, whole
@@ -68,7 +68,7 @@ def split_columns(df: DataFrame, split_by: SplitBy | None) -> list[Column]:
 
     Args:
         df: The DataFrame the expressions are about.
-        split_by: What tells the splits apart.
+        split_by: What distinguishes the splits.
 
     Raises:
         TidemarkError: `UNKNOWN_COLUMN`.

@@ -1,7 +1,7 @@
 """The names of splits: the values that name one, each as the text of Spark's cast to STRING.
 
-Only values with one such text are taken. How a DECIMAL reads depends on the scale of its column, a
-FLOAT or DOUBLE on the Java that runs, and a time without a zone on what its column means by it.
+Only values with one such text are taken. How a DECIMAL reads depends on the scale of its column,
+and a FLOAT or DOUBLE on the Java that runs. A time without a zone depends on what its column means.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ def with_watermark(
 
     It does what `df.withWatermark` does in stock Spark, on classic and Spark Connect DataFrames.
     With the extension on, both give the column its own watermark. This one also checks that the
-    extension is active, can name the watermark, and can say what the parts of the input are (its
-    splits) and when one without rows is left out (idle).
+    extension is active, and can name the watermark. It can say what the parts of the input are (its
+    splits), and when one without rows is left out (idle).
 
     With splits, the watermark is the minimum over their clocks. A split's clock is its largest
     event time less the delay, so a Kafka partition or a device that is behind loses no rows. What
@@ -71,10 +71,9 @@ def with_watermark(
         key: The name of this watermark in reports and in the checkpoint. Left out, the column's
             name is used. Giving this or any other keyword adds a projection: qualifiers given
             before with `df.alias(...)` no longer reach this column.
-        split_by: What tells the splits of the input apart: a column's name (as for `column`, or
+        split_by: What distinguishes the splits of the input: a column's name (as for `column`, or
             that of a field inside one), an expression such as `F.input_file_name()`, a list of
-            these, or a `SplitBy`; of any type that can be ordered. Left out, the input is one
-            split.
+            these, or a `SplitBy`. Its values can be ordered. Left out, the input is one split.
         idle_after: The short form of `idle=Idle(after=...)`: how long a split, or the input, has
             to be without rows before it is left out; a millisecond or more, in wall-clock time.
             `"none"`: never. Left out, the session's setting `spark.tidemark.idle.after`.
@@ -85,9 +84,10 @@ def with_watermark(
             any event time counts. Left out, the session's setting `spark.tidemark.maxAhead`. With
             `noted` it is about noted times, and a day if nothing else is set.
         noted: The mark log in which the writers of this input note how far they are: its location,
-            True for `_tidemark` in the path that is read, or a `Noted`. The watermark is then the
-            smallest time that all of them have noted for what has been read, and no row is late
-            whose writer kept its word. Not together with `split_by`: the writers are the splits.
+            a folder or `kafka:<topic>/<stream>`; True for `_tidemark` in the path that is read; or a
+            `Noted`. The watermark is then the smallest time that all of them have noted for what has
+            been read, and no row is late whose writer kept its word. Not together with `split_by`: the
+            writers are the splits.
         **unknown: Nothing; a keyword of an earlier form is refused with the new form's name.
 
     Returns:
@@ -166,8 +166,8 @@ def _delay_text(delay: object) -> str:
 
 
 def _is_marked_further_up(field: StructField) -> bool:
-    # The key of a watermark declared further up the stream, and what else it was told, came along
-    # with its column: that belongs to the other watermark and not to the one that begins here.
+    # The key and the options of a watermark declared further up the stream came with its column.
+    # They belong to that watermark, and not to the one that begins here.
     ours = any(name.startswith(_OUR_METADATA) for name in field.metadata)
     return ours and DELAY_METADATA in field.metadata
 
@@ -188,8 +188,8 @@ def _with_options(
     # withColumn takes the name as it is, dots and backticks included, and replaces that column. The
     # splits still see the DataFrame as the user has it, with its aliases.
     event_time = F.col(quoted(field.name))
-    told = F.call_function(_EVENT_TIME, event_time, F.lit(as_json(options)), *splits)
-    return df.withColumn(field.name, told)
+    marked = F.call_function(_EVENT_TIME, event_time, F.lit(as_json(options)), *splits)
+    return df.withColumn(field.name, marked)
 
 
 def _apply(df: DataFrame, name: str, delay: str) -> DataFrame:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from support.feeds import Feed
 from support.streams import Row, stock
 
+from common.settings import with_settings
 from corpus import CASES
 from corpus.cases import Case
 from corpus.page import KINDS
@@ -46,13 +45,21 @@ class Outcome:
 
 
 def cases(kinds: list[str]) -> pytest.MarkDecorator:
-    """A test of each case of these kinds; the quick ones are also in `make test`."""
+    """A test of each case of these kinds.
+
+    The quick ones are in `make test`. Half of the others are in `make test-more`, and half in
+    `make test-long`.
+    """
     found = [
-        pytest.param(case, id=case.name, marks=[] if case.quick else [pytest.mark.more])
-        for case in CASES
+        pytest.param(case, id=case.name, marks=[] if case.quick else [later(number)])
+        for number, case in enumerate(CASES)
         if case.kind in kinds
     ]
     return pytest.mark.parametrize("case", found)
+
+
+def later(number: int) -> pytest.MarkDecorator:
+    return pytest.mark.more if number % 2 == 0 else pytest.mark.long
 
 
 def compare(case: Case, spark: SparkSession, folder: Path) -> None:
@@ -89,7 +96,7 @@ def outcome(case: Case, spark: SparkSession, folder: Path) -> Outcome:
         batches[batch] = rows if case.ordered else sorted(rows, key=repr)
 
     feeds = [Feed(spark, folder / name, schema) for name, schema in case.inputs.schemas.items()]
-    with settings(spark, case):
+    with with_settings(spark, case.conf):
         try:
             observed = drive(case, feeds, folder, take)
         except PySparkException as error:
@@ -134,21 +141,6 @@ def drive(case: Case, feeds: list[Feed], folder: Path, take: object) -> list[Row
     finally:
         if query:
             query.stop()
-
-
-@contextmanager
-def settings(spark: SparkSession, case: Case) -> Iterator[None]:
-    before = {key: spark.conf.get(key, None) for key in case.conf}
-    for key, value in case.conf.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, was in before.items():
-            if was is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, was)
 
 
 def condition(error: PySparkException) -> str:

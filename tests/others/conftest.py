@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import tidemark
+from common.session import file_manager
 
 JARS = sorted(Path(os.environ.get("TIDEMARK_OTHER_JARS", "")).glob("*.jar"))
 collect_ignore_glob = [] if JARS else ["test_*.py"]
@@ -51,6 +52,7 @@ def spark(
         # For speed: compiling the code of every small plan takes longer than running it.
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.sql.streaming.checkpointFileManagerClass", file_manager())
         .config("spark.sql.streaming.pollingDelay", "10ms")
         .getOrCreate()
     )

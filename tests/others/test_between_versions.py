@@ -13,6 +13,7 @@ from support.feeds import clock, millis
 from support.marks import log_at
 
 import tidemark
+from common.settings import with_settings
 from tidemark import Cut, DeltaPosition, TidemarkError
 
 FEED = "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
@@ -134,8 +135,5 @@ def test_what_would_read_something_else_is_refused(orders: DeltaTable) -> None:
     ):  # fmt: skip
         error = refused(lambda options=options: orders.between(None, end, options=options))
         assert error.code == "INVALID_OPTION"
-    orders.spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
-    try:
+    with with_settings(orders.spark, {"spark.sql.files.ignoreMissingFiles": "true"}):
         assert refused(lambda: orders.between(None, end)).code == "INVALID_OPTION"
-    finally:
-        orders.spark.conf.unset("spark.sql.files.ignoreMissingFiles")

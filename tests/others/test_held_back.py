@@ -11,6 +11,7 @@ from support.feeds import millis
 from support.streams import Stepper, run_once
 
 import tidemark
+from common.settings import with_settings
 
 from .tables import Table, windows
 
@@ -70,10 +71,8 @@ def test_an_available_now_run_emits_the_rows_behind_an_admission_limit(
 @pytest.fixture
 def only_data(spark: SparkSession) -> Iterator[None]:
     """Every batch has rows, because no-data batches are off."""
-    name = "spark.sql.streaming.noDataMicroBatches.enabled"
-    spark.conf.set(name, "false")
-    yield
-    spark.conf.unset(name)
+    with with_settings(spark, {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}):
+        yield
 
 
 @pytest.mark.usefixtures("only_data")

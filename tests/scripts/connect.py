@@ -71,11 +71,20 @@ def steps(df: DataFrame, name: str) -> list[list[list[object]]]:
     found[f"{name} report"] = str(tidemark.report(query))
     found[f"{name} origins"] = [o["key"] for o in tidemark.report(query).to_dict()["origins"]]
     found[f"{name} late"] = [[one.operator, one.rows] for one in tidemark.late_rows(query)]
+    if name == "keyed":
+        found["page"] = tidemark.report(query)._repr_html_()
+        found["watched"] = tidemark.watch(query, every=0.01, until=lambda now: True).why
     query.stop()
     return out
 
 
+explained = tidemark.explain(dashboards(spark, str(folder)))
+found["explained"] = [[one.operator, one.waits_for] for one in explained.operators]
+found["explained findings"] = sorted({one.code for one in explained.findings})
+
 found["keyed"] = steps(dashboards(spark, str(folder)), "keyed")
+plot = tidemark.plot(folder / "keyed.cp")
+found["plot"] = {"keys": sorted({row["key"] for row in plot.data}), "svg": plot._repr_svg_()}
 
 plain = [
     one.stream()
@@ -88,18 +97,50 @@ plain = [
 ]
 found["plain"] = steps(plain[0].union(plain[1]), "plain")[-1]
 
-noting = (
-    tidemark.note_time(
-        fast.stream().withWatermark("time", "1 minute"), "time", to=str(folder / "log")
+
+def run_to_files(df: DataFrame, name: str) -> None:
+    query = (
+        df.writeStream.format("parquet")
+        .option("checkpointLocation", str(folder / f"{name}.cp"))
+        .trigger(availableNow=True)
+        .start(str(folder / name))
     )
-    .writeStream.format("parquet")
-    .option("checkpointLocation", str(folder / "noting.cp"))
-    .trigger(availableNow=True)
-    .start(str(folder / "noting"))
-)
-noting.awaitTermination()
-stated = tidemark.Marks(folder / "log").watermark()
+    query.awaitTermination()
+
+
+log = str(folder / "log")
+fast_time = fast.stream().withWatermark("time", "1 minute")
+run_to_files(tidemark.note_time(fast_time, "time", to=log), "noting")
+stated = tidemark.Marks(log).watermark()
 found["noted"] = stated and stated.lower_millis
+by_marks = tidemark.with_watermark(
+    spark.readStream.schema(SCHEMA).parquet(str(folder / "noting")), "time", noted=log
+)
+window = by_marks.select(tidemark.time_window("time").alias("window"), "id")
+run_to_files(window, "windows")
+fast.add({"id": 9, "time": "12:00"})
+run_to_files(tidemark.note_time(fast_time, "time", to=log), "noting")
+run_to_files(window, "windows")
+windows = spark.read.parquet(str(folder / "windows")).where("id = 9").selectExpr("window.*")
+found["window"] = [[one and str(one) for one in row] for row in windows.collect()]
+
+
+async def doubled(n: int) -> dict[str, int]:
+    return {"n": n, "twice": 2 * n}
+
+
+# A windowed count behind calls: the watermark of the time passes them.
+called = tidemark.map_async(
+    fast.stream().withWatermark("time", "10 minutes"),
+    "found",
+    doubled,
+    inputs="id",
+    returns="n LONG, twice LONG",
+)
+hours = called.groupBy(F.window("time", "1 hour"), "found.twice").count()
+run_to_files(hours.select("window.start", "twice"), "called")
+calls = spark.read.parquet(str(folder / "called")).orderBy("start").collect()
+found["called"] = [[str(row["start"]), row["twice"]] for row in calls]
 found["problems"] = str(tidemark.doctor(spark)) if tidemark.doctor(spark).problems else ""
 result(**found)
 spark.stop()

@@ -1,4 +1,9 @@
-"""A query that writes to Kafka and notes its time, killed again and again, against a real broker."""
+"""A query that writes to Kafka and notes its time, killed again and again, against a real broker.
+
+    noting_kafka.py FOLDER folder|topic
+
+The marks are in a folder, or in a topic of the same broker.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +28,9 @@ MINUTE = 60_000
 START = int(datetime(2024, 1, 1, tzinfo=timezone.utc).timestamp()) * 1000
 QUARTERS = 24
 folder = Path(sys.argv[1])
+in_topic = sys.argv[2] == "topic"
+# A query that writes or reads Kafka takes its own brokers for the marks.
+log = "kafka:tidemark-marks/quarters" if in_topic else str(folder / "log")
 
 
 def first(spark: SparkSession, servers: str, *, ends: bool) -> None:
@@ -35,7 +43,7 @@ def first(spark: SparkSession, servers: str, *, ends: bool) -> None:
     counts = (
         rows.withWatermark("time", "10 minutes").groupBy(F.window("time", "15 minutes")).count()
     )
-    noted = tidemark.note_time(counts, "window", to=str(folder / "log"))
+    noted = tidemark.note_time(counts, "window", to=log)
     value = F.to_json(F.struct(F.unix_millis("window.end").alias("end"), "count"))
     writer = (
         noted.select(value.alias("value"))
@@ -63,7 +71,7 @@ def second(spark: SparkSession, servers: str) -> tuple[DataFrame, int]:
     )
     timed = parsed.select(F.timestamp_millis("v.end").alias("end"), "v.count")
     # A copy of a row that was written again is left out.
-    marked = tidemark.with_watermark(timed, "end", noted=str(folder / "log"))
+    marked = tidemark.with_watermark(timed, "end", noted=log)
     query = (
         marked.dropDuplicates(["end"])
         .writeStream.format("parquet")
@@ -95,15 +103,15 @@ def killed(servers: str, after_commits: int) -> None:
     """Starts the first query in a process of its own, and kills it near a commit."""
     killed_once_there_is(
         folder / "first" / "commits" / str(after_commits),
-        [sys.executable, __file__, str(folder), servers],
+        [sys.executable, __file__, str(folder), sys.argv[2], servers],
         later_seconds=random.Random(after_commits).random() / 20,
     )
 
 
-def promises_broken(rows: list[tuple[int, int, int]]) -> int:
+def promises_broken(marks: tidemark.Marks, rows: list[tuple[int, int, int]]) -> int:
     """How many rows are behind the position of a mark, and not later than its time."""
     broken = 0
-    for mark in tidemark.Marks(folder / "log").read().marks:
+    for mark in marks.read().marks:
         if mark.time_millis is not None and mark.position_text is not None:
             ends = json.loads(mark.position_text)["kafka"]["quarters"]
             broken += sum(
@@ -115,6 +123,8 @@ def promises_broken(rows: list[tuple[int, int, int]]) -> int:
 
 def main(servers: str) -> None:
     make_topic(servers, "quarters", 2)
+    if in_topic:
+        make_topic(servers, "tidemark-marks", 2)
     (folder / "in").mkdir()
     for quarter in range(QUARTERS):
         feed(quarter)
@@ -130,11 +140,13 @@ def main(servers: str) -> None:
     )
     rows = [(row.partition, row.offset, json.loads(row.value)["end"]) for row in written.collect()]
     out, late = second(spark, servers)
+    marks = tidemark.Marks(log, options={"bootstrap.servers": servers} if in_topic else None)
     result(
         written=len(rows),
         distinct=len({end for _, _, end in rows}),
-        broken=promises_broken(rows),
-        noted=tidemark.Marks(folder / "log").watermark().lower_millis - START,
+        broken=promises_broken(marks, rows),
+        noted=marks.watermark().lower_millis - START,
+        lives=len({mark.epoch for mark in marks.read().marks}),
         read=out.count(),
         late=late,
     )
@@ -142,8 +154,8 @@ def main(servers: str) -> None:
 
 
 with clean_end():
-    if len(sys.argv) > 2:
-        first(kafka_session(), sys.argv[2], ends=False)
+    if len(sys.argv) > 3:
+        first(kafka_session(), sys.argv[3], ends=False)
     else:
         with broker(folder / "kafka") as running:
             main(running)

@@ -8,9 +8,15 @@ import tidemark
 from kafka_broker.jars import connector_jars
 
 
-def kafka_session() -> SparkSession:
-    """A session with Tidemark and Spark's Kafka connector."""
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+def kafka_session(connect: str | None = None) -> SparkSession:
+    """A session with Tidemark and Spark's Kafka connector.
+
+    Args:
+        connect: The master of a Spark Connect server that is started here; None for a classic session.
+    """
+    builder = SparkSession.builder
+    builder = builder.remote(connect) if connect else builder.master("local[2]")
+    builder = builder.config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.session.timeZone", "UTC")
     builder = builder.config("spark.sql.shuffle.partitions", "2")
     tidemark.configure(builder)

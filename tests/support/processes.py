@@ -22,7 +22,7 @@ def clean_environment(**changes: str) -> dict[str, str]:
     """The environment without variables that a Spark session of this process has set."""
     ours = ("PYSPARK_", "SPARK_")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
-    path = os.pathsep.join([str(SCRIPTS.parent), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(SCRIPTS.parent), str(EXAMPLES), os.environ.get("PYTHONPATH", "")])
     fixed = {
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m",

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import tidemark
+from common.settings import with_settings
 
 Row = tuple[Any, ...]
 
@@ -92,6 +93,14 @@ class Stepper:
             out += self.step()
         return out
 
+    def observed_late(self, name: str = "tidemark") -> dict[str, Any]:
+        """The counts of late rows in the last batch with input rows."""
+        return {
+            field: value
+            for field, value in self.observed(name).items()
+            if field.startswith("late_rows")
+        }
+
     def observed(self, name: str) -> dict[str, Any]:
         """The metrics observed under this name in the last batch with input rows."""
         batches = [batch for batch in self.query.recentProgress if batch.numInputRows]
@@ -147,11 +156,8 @@ def refusal(action: Callable[[], object]) -> tuple[str | None, str]:
 @contextmanager
 def stock(spark: SparkSession) -> Iterator[None]:
     """Switches Tidemark off for queries started inside."""
-    spark.conf.set("spark.tidemark.enabled", "false")
-    try:
+    with with_settings(spark, {"spark.tidemark.enabled": "false"}):
         yield
-    finally:
-        spark.conf.unset("spark.tidemark.enabled")
 
 
 @contextmanager
@@ -161,8 +167,5 @@ def left_to_spark(spark: SparkSession) -> Iterator[None]:
     Tidemark leaves queries with this policy alone. With one watermark it is the same as `min`, so
     the results are those of stock Spark, from the same session.
     """
-    spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")
-    try:
+    with with_settings(spark, {"spark.sql.streaming.multipleWatermarkPolicy": "max"}):
         yield
-    finally:
-        spark.conf.unset("spark.sql.streaming.multipleWatermarkPolicy")

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from tidemark._marks.checks import valid_position
-from tidemark._marks.life import Life
 from tidemark._marks.position import Position
 from tidemark._marks.repeating import Repeating
 from tidemark._marks.stamps import Stamps
+from tidemark._marks.store import WriterLife
 from tidemark._marks.writer import Flush, MarkWriter
 
 
@@ -26,7 +26,7 @@ class AutomaticMarkWriter(MarkWriter):
 
     def __init__(
         self,
-        life: Life,
+        life: WriterLife,
         flush: Flush,
         period_millis: int,
         retain_millis: int,

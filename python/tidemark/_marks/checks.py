@@ -17,10 +17,15 @@ from tidemark._marks.position import (
 def not_written(writer: str, location: str, problem: OSError) -> TidemarkError:
     """The error for a mark log that cannot be written."""
     reason = problem.strerror or str(problem)
+    fix = (
+        "making the brokers reachable, and the topic with cleanup.policy=delete, for these options"
+        if location.startswith("kafka:")
+        else "freeing space there or granting permission to write"
+    )
     return TidemarkError(
         "MARK_NOT_WRITTEN",
         f"Writer '{writer}' cannot write to the mark log {location}: {reason}",
-        "freeing space there or granting permission to write, and noting a time again",
+        f"{fix}, and noting a time again",
         writer=writer,
         location=location,
         reason=reason,
@@ -30,10 +35,15 @@ def not_written(writer: str, location: str, problem: OSError) -> TidemarkError:
 def not_read(location: str, problem: OSError) -> TidemarkError:
     """The error for a mark log that is there and cannot be read, or cannot be purged."""
     reason = problem.strerror or str(problem)
+    fix = (
+        "checking that the topic is there and its brokers can be reached"
+        if location.startswith("kafka:")
+        else "checking that it is a folder and granting permission to it"
+    )
     return TidemarkError(
         "MARK_LOG_NOT_READ",
         f"The mark log {location} cannot be read or purged: {reason}",
-        "checking that it is a folder and granting permission to it, and asking again",
+        f"{fix}, and asking again",
         location=location,
         reason=reason,
     )

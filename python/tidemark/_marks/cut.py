@@ -127,8 +127,8 @@ class Cut:
             read: What has been read.
 
         Returns:
-            1 if all before the cut has been read, -1 if the reader is before the cut, and 0 if it
-            is behind it in one part and before it in another.
+            1 if all before the cut has been read, and -1 if the reader is before the cut. It is 0
+            if the reader is behind it in one part and before it in another.
 
         Raises:
             TidemarkError: `MARK_POSITION_MISMATCH` if the position is of another kind.

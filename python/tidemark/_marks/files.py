@@ -123,8 +123,7 @@ def local_path(location: object) -> str:
     """
     path = os.fspath(location) if isinstance(location, os.PathLike) else location
     if isinstance(path, str) and path.strip() and "\0" not in path:
-        # A topic is no folder, and must not become one.
-        if "://" not in path and not path.startswith(("file:", "kafka:")):
+        if "://" not in path and not path.startswith("file:"):
             return path
         uri = urlsplit(path)
         if uri.scheme == "file" and uri.netloc in ("", "localhost") and uri.path:

@@ -1,43 +1,18 @@
-"""Writers of Kafka rows that note their times: they wrap `produce`, and know each row's offset.
-
-The producer's reports call the functions of users, and they run in whatever thread polls the
-producer. So no lock of a writer is held while it polls or flushes.
-"""
+"""Writers of Kafka rows that note their times: they wrap `produce`, and know each row's offset."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 from tidemark._errors import TidemarkError
-from tidemark._marks.checks import called_inside, closed, unknown_position
+from tidemark._marks.checks import closed
+from tidemark._marks.kafka_deliveries import Deliveries, OnDelivery, Producer
 from tidemark._marks.kafka_rows import Rows
+from tidemark._marks.kafka_transaction import Transaction, fenced_by_kafka, no_transactions
 from tidemark._marks.times import Time
 from tidemark._marks.writer import MarkWriter
-
-OnDelivery: TypeAlias = Callable[[Any, Any], object]
-"""A user's function for one row. It gets the error or None, and the message."""
-
-FLUSH_SECONDS = 0.1
-"""How long one flush may take: between two of them a writer can be closed or interrupted."""
-
-REPORT_SECONDS = 5.0
-"""How long a report may take that another thread has taken from the producer."""
-
-
-class Producer(Protocol):
-    """What a writer needs of a producer: `confluent_kafka.Producer` has it, and so do its subclasses."""
-
-    def produce(self, *args: Any, **kwargs: Any) -> Any:
-        """Hands a row over. Raises if it was not taken."""
-
-    def poll(self, timeout: float) -> int:
-        """Serves reports."""
-
-    def flush(self, timeout: float) -> int:
-        """Sends what is buffered, and serves reports; returns how many rows are left."""
 
 
 class KafkaMarkWriter:
@@ -52,17 +27,21 @@ class KafkaMarkWriter:
     """
 
     def __init__(
-        self, marks: MarkWriter, rows: Rows, producer: Producer, topics: frozenset[str]
+        self,
+        marks: MarkWriter,
+        rows: Rows,
+        producer: Producer,
+        topics: frozenset[str],
+        transaction: Transaction | None = None,
     ) -> None:
         self.name = marks.name
         self.epoch = marks.epoch
         self._marks = marks
         self._rows = rows
-        self._producer = producer
+        self._deliveries = Deliveries(self.name, producer, rows, topics)
         self._topics = topics
+        self._transaction = transaction
         self._is_closed = False
-        # In each thread, how many functions of users it is in.
-        self._reporting = threading.local()
 
     def produce(
         self,
@@ -120,6 +99,51 @@ class KafkaMarkWriter:
         """
         self._settle()
         self._marks.note_time(time, max_time=max_time)
+
+    def commit_transaction(self, time: Time, *, max_time: Time | None = None) -> None:
+        """Notes a time in the producer's transaction, and commits it: rows and mark are seen together.
+
+        The mark log must be in Kafka, on the producer's brokers, and the producer must have a
+        `transactional.id`. Call its `init_transactions` before the writer is made, and its
+        `begin_transaction` before the first row.
+
+        It flushes, waits until the brokers have acknowledged all rows that were handed over before,
+        writes the mark behind them, and commits. If it raises, call `abort_transaction`: then nothing
+        was noted. After an error without an answer from the brokers, the transaction may have been
+        committed. A new producer and a new writer of the name find out.
+
+        Args:
+            time: The time.
+            max_time: As for `note_time`.
+
+        Raises:
+            TidemarkError: As `note_time`; `MARK_WRITER_FENCED` also if another producer has the
+                transactional id; `INVALID_OPTION` for a mark log in a folder.
+            confluent_kafka.KafkaException: What the producer's `commit_transaction` raises.
+        """
+        if self._transaction is None:
+            raise no_transactions(self.name)
+        with fenced_by_kafka(self.name, self.epoch):
+            self._settle()
+            self._marks.note_through(self._transaction.commit, time, max_time)
+
+    def abort_transaction(self) -> None:
+        """Aborts the producer's transaction. Its rows, and failures among them, are accounted for.
+
+        Send the rows again in the next transaction. Nothing that was to be noted with them counts.
+
+        Raises:
+            TidemarkError: `INVALID_OPTION` for a mark log in a folder; `MARK_CALL_INSIDE`;
+                `MARK_WRITER_CLOSED`; `MARK_POSITION_UNKNOWN` if rows are not reported.
+            confluent_kafka.KafkaException: What the producer's `abort_transaction` raises.
+        """
+        if self._transaction is None:
+            raise no_transactions(self.name)
+        self._deliveries.require_outside()
+        self._require_open()
+        self._transaction.abort()
+        self._deliveries.await_reports(lambda: self._is_closed)
+        self._rows.accept_failures()
 
     def accept_failures(self) -> int:
         """States that the rows whose delivery has failed are accounted for; then marks go on.
@@ -197,44 +221,17 @@ class KafkaMarkWriter:
         )
 
     def _produce(self, topic: str, fields: dict[str, Any], on_delivery: OnDelivery | None) -> None:
-        self._serve()
+        self._deliveries.serve()
         self._require_open()
         self._hand_over(topic, fields, on_delivery)
-
-    def _serve(self) -> None:
-        """Serves reports, as a producer needs now and then. Not inside a report: that aborts the process."""
-        if not self._is_reporting():
-            self._producer.poll(0)
 
     def _hand_over(
         self, topic: str, fields: dict[str, Any], on_delivery: OnDelivery | None
     ) -> None:
-        number = self._rows.add()
-
-        def reported(error: Any, message: Any) -> None:
-            self._report(number, error, message)
-            if on_delivery is not None:
-                self._reporting.depth = getattr(self._reporting, "depth", 0) + 1
-                try:
-                    on_delivery(error, message)
-                finally:
-                    self._reporting.depth -= 1
-
-        given = {name: value for name, value in fields.items() if value is not None}
-        try:
-            self._producer.produce(topic, **given, on_delivery=reported)
-        except BaseException:
-            self._rows.take_back(number)
-            raise
-        self._rows.taken(number)
+        self._deliveries.hand_over(topic, fields, on_delivery, self._report)
 
     def _report(self, number: int, error: Any, message: Any) -> None:
-        if error is not None:
-            self._rows.failed(number, str(error))
-            return
-        offset = message.offset()
-        known = offset if offset is not None and offset >= 0 else None
-        self._rows.arrived(number, message.topic(), message.partition(), known)
+        self._deliveries.report(number, error, message)
 
     def _settle(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Waits until all rows that were handed over before have arrived.
@@ -242,46 +239,13 @@ class KafkaMarkWriter:
         Raises:
             TidemarkError: `MARK_ROWS_FAILED`, `MARK_POSITION_UNKNOWN`, `MARK_CALL_INSIDE`.
         """
-        if self._is_reporting():
-            raise called_inside(self.name, "an on_delivery function")
+        self._deliveries.require_outside()
         self._require_open()
-        accepted, before = self._rows.accepted(), self._rows.handed_over()
-        quiet = 0.0
-        while not (self._rows.are_reported(before) or self._is_closed or is_stopped()):
-            left = self._producer.flush(FLUSH_SECONDS)
-            if left or not self._rows.are_taken(before):
-                quiet = 0
-            if left or self._rows.are_reported(before, FLUSH_SECONDS):
-                continue
-            # Nothing is left, but another thread may be about to report.
-            quiet += FLUSH_SECONDS
-            if quiet >= REPORT_SECONDS:
-                reason = "the producer does not report all deliveries"
-                raise unknown_position(self.name, ", ".join(sorted(self._topics)), reason)
+        accepted = self._rows.accepted()
+        self._deliveries.await_reports(lambda: self._is_closed or is_stopped())
         self._require_open()
-        self._require_arrived(accepted)
-
-    def _require_arrived(self, accepted: int) -> None:
-        # Not what was accepted meanwhile: these rows may be sent again just now.
-        failures = self._rows.failures(accepted)
-        if failures is not None:
-            raise TidemarkError(
-                "MARK_ROWS_FAILED",
-                f"{failures.count} rows of writer '{self.name}' were not delivered, the first because of "
-                f"{failures.first}",
-                "calling accept_failures(), sending these rows again, and noting a time after that",
-                writer=self.name,
-                count=failures.count,
-                reason=failures.first,
-            )
-        lost = self._rows.lost_offset()
-        if lost is not None:
-            reason = "the broker does not say at which offset rows are, as with acks=0"
-            raise unknown_position(self.name, f"{lost[0]}-{lost[1]}", reason)
+        self._deliveries.require_arrived(accepted)
 
     def _require_open(self) -> None:
         if self._is_closed:
             raise closed(self.name)
-
-    def _is_reporting(self) -> bool:
-        return getattr(self._reporting, "depth", 0) > 0

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tidemark._errors import TidemarkError
-from tidemark._marks.checks import called_inside
-from tidemark._marks.kafka import KafkaMarkWriter, OnDelivery, Producer
+from tidemark._marks.kafka import KafkaMarkWriter
+from tidemark._marks.kafka_deliveries import OnDelivery, Producer
 from tidemark._marks.kafka_rows import Rows
 from tidemark._marks.repeating import Repeating
 from tidemark._marks.stamps import Stamps
@@ -58,12 +58,15 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
         Raises:
             TidemarkError: `MARK_AUTOMATIC`.
         """
-        raise TidemarkError(
-            "MARK_AUTOMATIC",
-            f"Writer '{self.name}' notes its times automatically, so no time can be given",
-            "calling produce(...) for each row, or by opening the writer without automatic",
-            writer=self.name,
-        )
+        raise self._noting_itself()
+
+    def commit_transaction(self, time: Time, *, max_time: Time | None = None) -> None:
+        """Refused, as `note_time`.
+
+        Raises:
+            TidemarkError: `MARK_AUTOMATIC`.
+        """
+        raise self._noting_itself()
 
     def alive(self) -> None:
         """States that the writer is there and may still send rows: it is not to be left out.
@@ -100,7 +103,7 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
                 writer=self.name,
             )
         self._stamps.require_outside()
-        self._serve()
+        self._deliveries.serve()
         with self._stamps.stamp() as millis:
             self._require_open()
             self._repeating.require_unfenced()
@@ -138,8 +141,15 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
             self._marks.note_time(time)
             self._noted = time
 
+    def _noting_itself(self) -> TidemarkError:
+        return TidemarkError(
+            "MARK_AUTOMATIC",
+            f"Writer '{self.name}' notes its times automatically, so no time can be given",
+            "calling produce(...) for each row, or by opening the writer without automatic",
+            writer=self.name,
+        )
+
     def _stop(self) -> None:
         self._stamps.require_outside()
-        if self._is_reporting():
-            raise called_inside(self.name, "an on_delivery function")
+        self._deliveries.require_outside()
         self._repeating.stop()

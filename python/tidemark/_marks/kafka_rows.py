@@ -42,7 +42,7 @@ class Rows:
     _accepted: int = 0
     # Why the first row failed after the last time that failures were accepted.
     _reason: str = ""
-    # For partitions with a row at an offset that was not told: the first row that comes after it.
+    # For partitions with a row at an offset that is unknown: the first row that comes after it.
     _lost_offsets: dict[Partition, int] = field(default_factory=dict)
 
     def add(self) -> int:
@@ -65,7 +65,7 @@ class Rows:
             self._remove(number)
 
     def arrived(self, number: int, topic: str, partition: int, offset: int | None) -> None:
-        """Notes where a row is; the offset is None if the broker has not told it."""
+        """Notes where a row is; the offset is None if the broker has not returned it."""
         with self._changed:
             if offset is None:
                 self._lost_offsets[topic, partition] = self._next

@@ -4,7 +4,7 @@ Order matters here, so that a kill between any two system calls loses no mark an
 
 - A life claims its epoch by making its first file, which must not exist.
 - What the life before has in its live files is sealed before the first mark of this life, and the
-  live files are removed after it. So a life that goes on writing finds its files gone.
+  live files are removed after it. So a life that continues to write finds its files gone.
 - Every mark since the last sealed file is in each live file. Two files take turns, so one is whole.
 - Marks are sealed before they leave the live files.
 """
@@ -20,6 +20,7 @@ from tidemark._marks.mark import Mark
 from tidemark._marks.names import FileName, parse, temporary
 from tidemark._marks.position import MOST
 from tidemark._marks.rules import BY_PLACE, unfenced
+from tidemark._marks.store import Past
 from tidemark._marks.text import encode
 
 MOST_LIVE = 256
@@ -29,23 +30,14 @@ _MOST_LIVE_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
-class Past:
-    """What a writer said in the lives before.
+class FilesOfPast(Past):
+    """What a writer said in the lives before, and what these have left in files.
 
     Attributes:
-        last: Its last mark that counts; None if there is none.
-        place: The epoch and number of its last mark. Behind `last` if files name marks there that
-            cannot be read: readers then see that marks are missing.
-        time_millis: The largest time it has noted.
-        position_text: Its last position.
         leftovers: Marks that are in live files only, with their lines, by epoch.
         live: The live files.
     """
 
-    last: Mark | None
-    place: tuple[int, int] | None
-    time_millis: int | None
-    position_text: str | None
     leftovers: dict[int, list[tuple[Mark, bytes]]]
     live: list[FileName]
 
@@ -64,7 +56,7 @@ class Life:
     folder: Folder
     writer: str
     epoch: int
-    past: Past
+    past: FilesOfPast
     _lines: list[tuple[int, bytes]] = field(default_factory=list)
     _slot: int = 0
     _is_written: bool = False
@@ -100,6 +92,11 @@ class Life:
             reason="the largest epoch is taken",
         )
 
+    @property
+    def location(self) -> str:
+        """The folder's path."""
+        return self.folder.path
+
     def is_fenced(self) -> bool:
         """Whether a later life has begun, as far as this one has seen, or has removed its files."""
         return self._is_overtaken or not self.folder.has(self._live(self._slot))
@@ -127,6 +124,9 @@ class Life:
     def is_at_seal(self) -> bool:
         """Whether the live files have just begun anew: the moment to purge."""
         return len(self._lines) == 1
+
+    def close(self) -> None:
+        """Nothing: no file is kept open."""
 
     def _write(self) -> None:
         if self._is_full():
@@ -213,7 +213,7 @@ def _latest_epoch(folder: Folder, writer: str) -> int:
     return max((name.epoch for name in _own(folder, writer)), default=-1)
 
 
-def _past(folder: Folder, writer: str, claim: FileName) -> Past:
+def _past(folder: Folder, writer: str, claim: FileName) -> FilesOfPast:
     names = [name for name in _own(folder, writer) if name != claim]
     live = [name for name in names if name.slot is not None]
     sealed = sorted((name for name in names if name.slot is None), key=_age)
@@ -236,7 +236,7 @@ def _past(folder: Folder, writer: str, claim: FileName) -> Past:
     positions = [mark.position_text for mark in counted if mark.position_text is not None]
     if counted:
         places.append(counted[-1].place)
-    return Past(
+    return FilesOfPast(
         counted[-1] if counted else None,
         max(places, default=None),
         max(times, default=None),

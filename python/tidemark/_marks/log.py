@@ -1,13 +1,17 @@
 """Reading a mark log: every mark that can be used, and what was left out.
 
-Nothing is locked. Live files are read before the folder is listed for sealed ones: a writer seals
+Nothing is locked. Live files are read before the folder is listed for sealed ones. A writer seals
 its marks durably before it takes them out of its live files, so none falls between the two.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 
 from tidemark._marks import canonical
 from tidemark._marks.files import Folder
@@ -21,11 +25,11 @@ class SkippedLine:
     """A line of a mark log that was left out.
 
     Attributes:
-        file: The name of the file.
-        line: The line's number in it, from 1.
+        file: The name of the file; in Kafka, the topic and its partition: `tidemark-marks-0`.
+        line: The line's number in it, from 1; in Kafka, the offset.
         reason: `torn` (no line feed), `long` (over 1 MB), `checksum`, `json`, `version` (a later
-            one), `writer` (of another writer or life than the file's name says), or the name of
-            the field that is wrong.
+            one), `writer` (of another writer or life than the file's name or the record's key
+            says), `key` (of a record of no stream), or the name of the field that is wrong.
     """
 
     file: str
@@ -50,6 +54,8 @@ class Contents:
 
 Filter = Callable[[FileName], bool]
 
+_BY_NUMBER = attrgetter("writer", "epoch", "first")
+
 
 def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
     """Reads the files of a log that a filter wants.
@@ -58,22 +64,41 @@ def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
         OSError: If the folder or a file of it cannot be read.
     """
     marks: list[Mark] = []
+    newest: list[Mark] = []
     skipped: list[SkippedLine] = []
-    live = [name for name in _files(folder, wanted) if name.slot is not None]
-    for name in live:
-        _read_file(folder, name, marks, skipped)
-    sealed = [name for name in _files(folder, wanted) if name.slot is None]
-    for name in sealed:
-        _read_file(folder, name, marks, skipped)
-    return Contents(tuple(marks), tuple(sealed), tuple(skipped))
+    with many_objects():
+        for name in _files(folder, wanted):
+            if name.slot is not None:
+                _read_file(folder, name, newest, skipped)
+        # In the order of their numbers, marks are sorted in no time.
+        sealed = sorted(
+            (name for name in _files(folder, wanted) if name.slot is None), key=_BY_NUMBER
+        )
+        for name in sealed:
+            _read_file(folder, name, marks, skipped)
+        marks.extend(newest)
+        return Contents(tuple(marks), tuple(sealed), tuple(skipped))
+
+
+@contextmanager
+def many_objects() -> Iterator[None]:
+    """Makes many objects that live on: the garbage collector would look at all of them, again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def read_lines(folder: Folder, name: FileName) -> list[tuple[Mark, bytes]]:
     """The marks of one file, each with its line as it is."""
-    marks: list[Mark] = []
-    lines: list[bytes] = []
-    _read_file(folder, name, marks, [], lines)
-    return list(zip(marks, lines, strict=True))
+    found: list[tuple[Mark, bytes]] = []
+    for line in _lines(folder.chunks(name.text)):
+        with suppress(UnusableError):
+            found.append((_mark(line, name), line + b"\n" if isinstance(line, bytes) else b""))
+    return found
 
 
 def _files(folder: Folder, wanted: Filter) -> Iterator[FileName]:
@@ -84,28 +109,27 @@ def _files(folder: Folder, wanted: Filter) -> Iterator[FileName]:
 
 
 def _read_file(
-    folder: Folder,
-    name: FileName,
-    marks: list[Mark],
-    skipped: list[SkippedLine],
-    lines: list[bytes] | None = None,
+    folder: Folder, name: FileName, marks: list[Mark], skipped: list[SkippedLine]
 ) -> None:
-    quickly = canonical.reader(name.writer, name.epoch)
-    for number, line in enumerate(_lines(folder.chunks(name.text)), start=1):
+    chunks = folder.chunks(name.text)
+    # Nearly all files are one chunk. A longer one is read piece by piece.
+    first = next(chunks, b"")
+    second = next(chunks, b"")
+    quickly = None if second else canonical.read(first, name.writer, name.epoch)
+    if quickly is not None:
+        marks.extend(quickly)
+        return
+    for number, line in enumerate(_lines(chain((first, second), chunks)), start=1):
         try:
-            if isinstance(line, str):
-                raise UnusableError(line)
-            body = checked(line)
-            mark = quickly(body) or _slowly(body, name)
-            marks.append(mark)
-            if lines is not None:
-                lines.append(line + b"\n")
+            marks.append(_mark(line, name))
         except UnusableError as problem:
             skipped.append(SkippedLine(name.text, number, str(problem)))
 
 
-def _slowly(body: bytes, name: FileName) -> Mark:
-    mark = decode(body)
+def _mark(line: bytes | str, name: FileName) -> Mark:
+    if isinstance(line, str):
+        raise UnusableError(line)
+    mark = decode(checked(line))
     if mark.writer != name.writer or mark.epoch != name.epoch:
         raise UnusableError("writer")
     return mark

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tidemark._errors import TidemarkError
 from tidemark._marks import log
@@ -18,19 +18,22 @@ from tidemark._marks.automatic import AutomaticMarkWriter
 from tidemark._marks.checks import not_read, not_written, require_partition_numbers, topic_names
 from tidemark._marks.cut import Cut
 from tidemark._marks.cutting import ends_at, joined_cut
-from tidemark._marks.files import Folder, local_path
-from tidemark._marks.kafka import KafkaMarkWriter, Producer
+from tidemark._marks.kafka import KafkaMarkWriter
 from tidemark._marks.kafka_automatic import AutomaticKafkaMarkWriter
+from tidemark._marks.kafka_deliveries import Producer
 from tidemark._marks.kafka_ends import end_offsets
 from tidemark._marks.kafka_rows import Rows
-from tidemark._marks.life import Life, purge
+from tidemark._marks.kafka_transaction import Transaction
+from tidemark._marks.locations import open_store
 from tidemark._marks.mark import Mark
-from tidemark._marks.names import parse, require_writer
+from tidemark._marks.names import require_writer
 from tidemark._marks.position import Position
 from tidemark._marks.ranges import Range, between_times
 from tidemark._marks.rules import BY_PLACE, History, histories, stalled
 from tidemark._marks.stamps import Stamps
+from tidemark._marks.store import WriterLife
 from tidemark._marks.times import Time, length_millis, millis_from, millis_up_to, wall_clock
+from tidemark._marks.topic_life import TopicLife
 from tidemark._marks.window import TimeWindow, window_at
 from tidemark._marks.writer import Flush, MarkWriter
 
@@ -57,14 +60,18 @@ class MarkLog:
 
 
 class Marks:
-    """A mark log in a folder. It needs neither Spark nor a JVM; nothing is read before it is asked.
+    """A mark log in a folder or in Kafka. It needs neither Spark nor a JVM.
 
-    Whoever may write the folder can hold or push the watermarks of its readers: give it the
-    permissions of the data.
+    Nothing is read before it is asked. Whoever may write the log can hold or push the watermarks of
+    its readers: give it the permissions of the data.
 
     Args:
         location: The folder, such as `/lake/orders/_tidemark`. Only local file systems, and what is
-            mounted there; it is made by the first writer.
+            mounted there; it is made by the first writer. Or `kafka:<topic>/<stream>`, such as
+            `kafka:tidemark-marks/orders`: a topic has the marks of many streams. Without a stream,
+            it has those of one. Nobody makes the topic.
+        options: For Kafka only: settings of confluent-kafka for reading and writing marks, with
+            `bootstrap.servers`. It needs `pip install tidemark[kafka]`.
         expected: Writers that hold every answer before their first mark.
         only_expected: Whether other writers are ignored.
         idle_after: A writer is left out if it has said nothing for so long while others have. By
@@ -89,14 +96,16 @@ class Marks:
         self,
         location: str | os.PathLike[str],
         *,
+        options: Mapping[str, Any] | None = None,
         expected: Iterable[str] = (),
         only_expected: bool = False,
         idle_after: timedelta | None = None,
         max_ahead: timedelta | None = timedelta(days=1),
         clock: Callable[[], int] = wall_clock,
     ) -> None:
-        self.location = local_path(location)
-        self._folder = Folder(self.location)
+        self._store = open_store(location, options)
+        self.location = self._store.location
+        self.options = None if options is None else dict(options)
         names = [expected] if isinstance(expected, str) else expected
         self._expected = frozenset(require_writer(name) for name in names)
         self._only_expected = only_expected
@@ -143,13 +152,13 @@ class Marks:
             flush: Sends all rows, waits until they are acknowledged, and returns the position
                 behind them. `note_time` without a position calls it.
             automatic: Notes the clock each time so long has passed; it needs `flush`.
-            retain: How long the writer keeps its marks.
+            retain: How long the writer keeps its marks in a folder. A topic has a retention.
 
         Returns:
             The writer: a context manager that ends it, or only closes it after an exception.
 
         Raises:
-            TidemarkError: `INVALID_OPTION`; `MARK_NOT_WRITTEN` if the folder cannot be written.
+            TidemarkError: `INVALID_OPTION`; `MARK_NOT_WRITTEN` if the log cannot be written.
         """
         require_writer(name)
         retain_millis = length_millis("retain", retain)
@@ -213,7 +222,7 @@ class Marks:
                 not noted, become late.
             automatic: Stamps each row with the clock, and notes the clock each time so long has
                 passed.
-            retain: How long the writer keeps its marks.
+            retain: How long the writer keeps its marks in a folder. A topic has a retention.
 
         Returns:
             The writer: a context manager that ends it, or only closes it after an exception.
@@ -234,6 +243,7 @@ class Marks:
         period = None if automatic is None else length_millis("automatic", automatic)
         life = self._begin(writer)
         rows = Rows()
+        transaction = Transaction(producer, life) if isinstance(life, TopicLife) else None
         inner = MarkWriter(life, rows.position, retain_millis, self._clock)
         if admin is not None:
             # After the earlier life is fenced off: what it has sent until then is before the ends.
@@ -245,7 +255,7 @@ class Marks:
                 writer,
             )
         if period is None:
-            return KafkaMarkWriter(inner, rows, producer, names)
+            return KafkaMarkWriter(inner, rows, producer, names, transaction)
         stamps = Stamps(writer, self._clock, life.past.time_millis)
         return AutomaticKafkaMarkWriter(inner, rows, producer, names, stamps, period)
 
@@ -254,12 +264,12 @@ class Marks:
 
         Raises:
             TidemarkError: `MARK_LOG_NOT_READ` if the log cannot be read. A folder that is not there
-                has no marks.
+                has no marks; a topic that is not there cannot be read.
         """
-        with self._reading():
-            found = log.read(self._folder)
-        unique = groupby(sorted(found.marks, key=BY_PLACE), key=BY_PLACE)
-        return MarkLog([next(same) for _, same in unique], found.skipped)
+        with self._reading(), log.many_objects():
+            found = self._store.read()
+            unique = groupby(sorted(found.marks, key=BY_PLACE), key=BY_PLACE)
+            return MarkLog([next(same) for _, same in unique], found.skipped)
 
     def watermark(self) -> StreamWatermark | None:
         """The watermark of all writers, as Pravega's controller would emit it.
@@ -342,18 +352,16 @@ class Marks:
             How many files were removed.
 
         Raises:
-            TidemarkError: `INVALID_OPTION` for what is no time; `MARK_LOG_NOT_READ` if the log cannot
-                be read or changed.
+            TidemarkError: `INVALID_OPTION` for what is no time, or for a topic; `MARK_LOG_NOT_READ` if
+                the log cannot be read or changed.
         """
         millis = millis_up_to(before)
         with self._reading():
-            named = [parse(text) for text in self._folder.names()]
-            writers = {name.writer for name in named if name is not None}
-            return sum(purge(self._folder, one, millis, with_live=True) for one in sorted(writers))
+            return self._store.purge(millis)
 
-    def _begin(self, writer: str) -> Life:
+    def _begin(self, writer: str) -> WriterLife:
         try:
-            return Life.begin(self._folder, writer, max(self._clock(), 0))
+            return self._store.begin(writer, max(self._clock(), 0))
         except OSError as problem:
             raise not_written(writer, self.location, problem) from problem
 
@@ -380,10 +388,10 @@ class Marks:
 
     def _histories(self, now: int) -> dict[str, History]:
         only = self._expected if self._only_expected else None
-        with self._reading():
-            contents = log.read(self._folder, lambda name: only is None or name.writer in only)
         latest = None if self._max_ahead is None else now + self._max_ahead
-        found = histories(contents, latest)
+        with self._reading(), log.many_objects():
+            contents = self._store.read(only)
+            found = histories(contents, latest)
         if len(found) > MANY_WRITERS and not self._has_warned:
             self._has_warned = True
             _log.warning("The mark log %s has %d writers", self.location, len(found))

@@ -21,7 +21,7 @@ _MOST_PARTITION = 2**31 - 1
 
 
 class InvalidPositionError(ValueError):
-    """What is wrong with a position, as it goes on after its name: `has a negative offset`."""
+    """What is wrong with a position, as it continues after its name: `has a negative offset`."""
 
 
 class MismatchError(ValueError):

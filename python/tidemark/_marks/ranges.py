@@ -107,7 +107,7 @@ def between_times(
 
     A row of a writer is not later than `max_time` of any mark behind it. So the range leaves out
     what is before the last mark of each writer with such a time below the start. Rows of several
-    writers lie side by side in a partition or table: there the earliest such place counts, of those
+    writers lie side by side in a partition or table. There the earliest such place counts, of those
     writers that have rows between that place and the cut.
 
     Args:

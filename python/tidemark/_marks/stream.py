@@ -44,7 +44,7 @@ class StreamMarks(Generic[P]):
     Args:
         cut: The least position at or after these ones and the cut before, which may be None.
         timeout_millis: How long a writer may stay behind before it is dropped, in ms.
-        previous: The watermark to go on from.
+        previous: The watermark to continue from.
     """
 
     def __init__(

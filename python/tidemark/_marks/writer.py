@@ -19,7 +19,6 @@ from tidemark._marks.checks import (
     too_long,
     valid_position,
 )
-from tidemark._marks.life import Life
 from tidemark._marks.mark import Kind, Mark
 from tidemark._marks.order import require_position_in_order, require_time_in_order
 from tidemark._marks.position import (
@@ -30,6 +29,7 @@ from tidemark._marks.position import (
     encode_position,
     joined,
 )
+from tidemark._marks.store import WriterLife
 from tidemark._marks.text import UnusableError
 from tidemark._marks.times import Time, millis_up_to
 
@@ -50,7 +50,7 @@ class MarkWriter:
     """
 
     def __init__(
-        self, life: Life, flush: Flush | None, retain_millis: int, clock: Callable[[], int]
+        self, life: WriterLife, flush: Flush | None, retain_millis: int, clock: Callable[[], int]
     ) -> None:
         self.name = life.writer
         self.epoch = life.epoch
@@ -102,6 +102,26 @@ class MarkWriter:
         with self._locked():
             self._require_open()
             self._add("note", millis, self._where(position, files), largest)
+
+    def note_through(
+        self, publish: Callable[[Mark], None], time: Time, max_time: Time | None = None
+    ) -> None:
+        """As `note_time` with the writer's `flush`, by a mark that somebody else writes.
+
+        If that raises, the writer has said nothing. No other mark has its number, because it may
+        come to light.
+
+        Args:
+            publish: Writes the mark so that it counts when the call returns.
+            time: The time.
+            max_time: As for `note_time`.
+        """
+        self._require_explicit()
+        millis = millis_up_to(time)
+        largest = None if max_time is None else millis_up_to(max_time)
+        with self._locked():
+            self._require_open()
+            self._add("note", millis, self._where(None, None), largest, publish)
 
     def commit(self, time: Time | None, files: Iterable[str]) -> None:
         """Notes files that were published together, as Pravega's `Transaction.commit` does.
@@ -165,12 +185,17 @@ class MarkWriter:
                 return
             given = position is not None or files is not None
             self._add("end", None, self._where(position, files) if given else self._at_end())
-            self._is_closed = True
+            self._shut()
 
     def close(self) -> None:
         """Closes the writer without an end: readers wait for its next life."""
         with self._locked():
+            self._shut()
+
+    def _shut(self) -> None:
+        if not self._is_closed:
             self._is_closed = True
+            self._life.close()
 
     def __enter__(self) -> MarkWriter:
         return self
@@ -215,6 +240,7 @@ class MarkWriter:
         time: int | None = None,
         position: Position | None = None,
         max_time: int | None = None,
+        publish: Callable[[Mark], None] | None = None,
     ) -> None:
         """Checks a mark against what was said before, and writes it."""
         self._require_unfenced()
@@ -234,22 +260,30 @@ class MarkWriter:
             max_time,
             self._life.past.place if self._number == 0 else None,
         )
+        if publish is not None:
+            self._number += 1
+            publish(mark)
+            self._said(time, position)
+            return
         try:
             self._life.add(mark)
         except UnusableError as problem:
             raise too_long(self.name) from problem
         except OSError as problem:
-            self._said(time, position)
+            self._count(time, position)
             self._require_unfenced()
             raise self._not_written(problem) from problem
-        self._said(time, position)
+        self._count(time, position)
         self._require_unfenced()
         if self._life.is_at_seal():
             self._purge()
 
-    def _said(self, time: int | None, position: Position | None) -> None:
-        """What counts as said also if the disk has failed: the next mark that is written has it."""
+    def _count(self, time: int | None, position: Position | None) -> None:
+        """What counts as said also if the log has failed: the next mark that is written has it."""
         self._number += 1
+        self._said(time, position)
+
+    def _said(self, time: int | None, position: Position | None) -> None:
         self._time = time if time is not None else self._time
         self._position = position if position is not None else self._position
 
@@ -265,7 +299,7 @@ class MarkWriter:
             raise closed(self.name)
 
     def _not_written(self, problem: OSError) -> TidemarkError:
-        return not_written(self.name, self._life.folder.path, problem)
+        return not_written(self.name, self._life.location, problem)
 
     def _require_unfenced(self) -> None:
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
+from tidemark._report.drawing import PAGE, drawn, in_words
 from tidemark._report.text import render
 from tidemark._session import require_extension
 
@@ -19,11 +20,17 @@ if TYPE_CHECKING:
 class Report:
     """A snapshot of a query: `str()` returns a readable tree, `to_dict()` the same as plain data.
 
-    The data has the engine's fields: `query`, `batch`, `engine`, `reason`, `origins` (one per
-    `withWatermark`), `notes` and `plan` (the operators, nested). Times are milliseconds since the
-    epoch in UTC, or None if a watermark is not defined yet. `batch` is the last batch that has
+    The text begins with one sentence that says why nothing comes out, or that all is well. A
+    notebook shows the report with drawings.
+
+    The data has the engine's fields: `why`, `zone` (the session's time zone), `query`, `batch`,
+    `engine`, `reason`, `origins` (one per `withWatermark`), `notes` and `plan` (the operators,
+    nested). Times are milliseconds since the epoch in UTC, or None if a watermark is not defined
+    yet. `batch` is the last batch that has
     ended, or None. Until a run has planned its first batch, `waiting_since` is `"start"` or
     `"restart"`, and `plan` is None. Everything else then comes from the checkpoint's last entry.
+    `why` has the `sentence`, its `code`, the `fix` (or None), the input it is `held_by` (or None)
+    and `is_trouble`: whether rows are lost, or results wait for what need not come.
     A note has `code`, `message` and `parameters`, like an error. A query that notes its time has
     `outputs`, each with `column`, `location`, `writer`, `noted_ms` and `failures`.
 
@@ -32,18 +39,51 @@ class Report:
     One with splits, an idle time or `max_ahead` has more fields: `split_by`, `idle_after_ms`,
     `on_return`, `when_all`, `at_join`, `max_ahead_ms`, `idle` (the whole input), `waiting` (rows
     wait to be read), `far_ahead_rows` and `splits`. `splits` has the totals, the `worst` five that
-    are furthest behind, and at most five `idle_ones`.
+    are furthest behind, at most fifty `furthest` for drawings, and at most five `idle_ones`.
+
+    An origin that goes by the marks of its writers has `noted`, with `location`, the time window
+    `lower_ms` and `upper_ms`, `ended` (writers), `skipped_lines` (a count for each reason) and
+    `promises_broken`: the `rows` of this run that were late by what writers had noted, and
+    `most_ms`, or None where late rows are not counted. Its splits are the writers, and a writer
+    among the `worst` has `next`, what it has noted ahead: `time_ms`, `waits_for` with `at` and
+    `read`, `is_broken` (marks before it are missing) and `far_ahead_ms` (not believed yet).
 
     An operator that drops late rows, or each side of a join, has `late` once a batch has ended. It
     has what `late_rows` returns, with lengths of time in ms (`most_ms`, `last_ms`). Its `key` names
     the watermark that judges rows there, and its `held_by` what currently holds that back.
 
-    An aggregation by windows has `next_due_ms`, the watermark at which its next window ends, and
-    `skipped_scans`: how many batches of this run did not scan its state, as no window was due.
+    An operator with state has `state_rows` after a batch of this run: how many rows are in it.
+
+    An aggregation by windows has `next_due_ms`, the watermark at which its next window ends. It, a
+    deduplication, or a side of an inner join may have `skipped_scans`: how many batches of this run
+    did not scan its state. No window was due then, or little of the state had expired.
+
+    `history` is what the watermarks of this run have been, unless `spark.tidemark.history` is off.
+    It has a list for each number, all of one length: `batch`, `time_ms` (when the batch ended),
+    `late_rows`, `state_rows`, and for each of the `inputs` its `watermark_ms`, `max_event_time_ms`
+    and how many splits are `active` and `idle`. They have at most 512 moments of all `batches`, and
+    32 inputs; `inputs_left_out` counts the others.
+
+    A function of groups, a deduplication and a limit have `order`. Its `kind` is `"time"`, with the
+    `columns` that rows are in order by, `"arrival"` (as source tasks read them) or `"none"`. With
+    `of_groups` that holds for each group of rows, else for all rows. `over_batches` is false if
+    each batch is in order by itself. `lost_at` names what has lost the order, and `why`; of kind
+    `"time"` it has lost a part of it. An `in_order` has `held` after a batch of this run: the
+    `rows` that wait, their `bytes`, `oldest_ms`, the input whose watermark they wait for
+    (`waits_for`), and the `split` that holds it back.
     """
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], session: SparkSession | None = None) -> None:
         self._data = data
+        self._session = session
+
+    @property
+    def why(self) -> str:
+        """Why nothing comes out, or that it does, in one or two sentences.
+
+        Empty for a report from an engine without them.
+        """
+        return str((self._data.get("why") or {}).get("sentence") or "")
 
     def to_dict(self) -> dict[str, Any]:
         """A copy of the report as plain dictionaries, lists, numbers and text."""
@@ -51,6 +91,11 @@ class Report:
 
     def __str__(self) -> str:
         return render(self._data)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the engine draws the report as it is, even hours later."""
+        page = drawn(self._data, PAGE, self._session)
+        return page if page is not None else in_words(str(self))
 
     def __repr__(self) -> str:
         query = self._data.get("query", {})
@@ -86,10 +131,11 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
             query=query,
             type=type(query).__name__,
         )
-    require_extension(spark if spark is not None else _bridge.session_of(query))
+    session = spark if spark is not None else _bridge.session_of(query)
+    require_extension(session)
     found = _bridge.report_json(query, spark)
     if found is not None:
-        return Report(json.loads(found))
+        return Report(json.loads(found), session)
     return Report(
         {
             "query": {"id": str(query.id), "runId": str(query.runId), "name": query.name},
@@ -100,5 +146,6 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
             "origins": [],
             "notes": [],
             "plan": None,
-        }
+        },
+        session,
     )

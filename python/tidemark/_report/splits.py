@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tidemark._report import noted
 from tidemark._report.times import duration, instant
 
 _Node = dict[str, Any]
@@ -21,16 +22,19 @@ def details(origin: _Node) -> Iterator[str]:
     if options:
         yield options
     splits = origin.get("splits") or {}
-    if origin.get("split_by") and splits:
+    if origin.get("noted") and splits:
+        yield noted.counts(origin, splits)
+    elif origin.get("split_by") and splits:
         yield _counts(splits)
     yield from _silence(origin)
     if origin.get("split_by"):
         yield from _holders(origin, splits)
-        yield from _idle_ones(splits)
+        yield from _idle_ones(origin, splits)
     else:
         # One clock for the whole input: its watermark is in the line above, its name says nothing.
         yield from (", ".join(_last_active(one)) for one in _waited_for(origin, splits)[:1])
     yield from _far_ahead(origin)
+    yield from noted.problems(origin.get("noted") or {})
 
 
 def shown(name: str) -> str:
@@ -50,9 +54,11 @@ def shown(name: str) -> str:
 
 
 def _options(origin: _Node) -> Iterator[str]:
+    if origin.get("noted"):
+        yield f"noted in {origin['noted'].get('location')}"
     # By the names under which the user gave them.
     expressions = [_unquoted(one) for one in origin.get("split_by") or []]
-    if expressions:
+    if expressions and not origin.get("noted"):
         several = ", ".join(expressions)
         yield f"split_by {several if len(expressions) == 1 else f'({several})'}"
     if origin.get("idle_after_ms") is not None:
@@ -125,8 +131,7 @@ def _is_left_out(origin: _Node, one: _Node) -> bool:
 def _standing(origin: _Node, one: _Node) -> str:
     clock, behind = one.get("clock_ms"), one.get("behind_ms")
     said = [
-        _split(one),
-        "no clock yet" if clock is None else f"clock {instant(clock)}",
+        *_clock(origin, one, "no clock yet" if clock is None else f"clock {instant(clock)}"),
         f"{duration(behind)} behind" if behind else "",
         "catching up" if one.get("state") == "catching_up" else "",
         # Its silence counts while others have rows.
@@ -137,9 +142,15 @@ def _standing(origin: _Node, one: _Node) -> str:
     return ", ".join(part for part in said if part)
 
 
-def _split(one: _Node) -> str:
+def _clock(origin: _Node, one: _Node, clock: str) -> Iterator[str]:
     name = one.get("name")
-    return f"split {'null' if name is None else shown(str(name))}"
+    text = "null" if name is None else shown(str(name))
+    if origin.get("noted"):
+        yield f"writer {text}"
+        yield from noted.standing(origin, one)
+    else:
+        yield f"split {text}"
+        yield clock
 
 
 def _last_active(one: _Node, silence: str | None = None) -> Iterator[str]:
@@ -149,12 +160,13 @@ def _last_active(one: _Node, silence: str | None = None) -> Iterator[str]:
         yield f"idle at {instant(one['idle_at_ms'])} if {silence or 'nothing arrives'}"
 
 
-def _idle_ones(splits: _Node) -> Iterator[str]:
+def _idle_ones(origin: _Node, splits: _Node) -> Iterator[str]:
     named = splits.get("idle_ones") or []
     for one in named:
         clock = one.get("clock_ms")
         reached = "never had a clock" if clock is None else f"clock {instant(clock)}"
-        yield f"idle since {instant(one.get('idle_since_ms'))}: {_split(one)}, {reached}"
+        said = ", ".join(_clock(origin, one, reached))
+        yield f"idle since {instant(one.get('idle_since_ms'))}: {said}"
     more = (splits.get("idle") or 0) - len(named)
     if named and more > 0:
         yield f"and {more} more {'is' if more == 1 else 'are'} idle"

@@ -1,4 +1,4 @@
-"""A report as text: the query's inputs with their watermarks, then its operators as a tree.
+"""A report as text: why nothing comes out, the inputs with their watermarks, the operators.
 
 Works on the plain data and nothing else, so that it can be tested without Spark. Fields that are
 absent are left out and unknown ones are ignored: an older package can read a newer jar's report.
@@ -7,24 +7,30 @@ absent are left out and unknown ones are ignored: an older package can read a ne
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import Any
 
+from tidemark._report import order
 from tidemark._report.splits import details
-from tidemark._report.times import duration, instant
+from tidemark._report.times import duration, instant, shown_in
 
 _Node = dict[str, Any]
+
+_WIDTH = 100
 
 
 def render(report: _Node) -> str:
     """The whole report, without a line break at its end."""
-    lines = [
-        _heading(report),
-        *_origins(report),
-        *_outputs(report),
-        *_notes(report),
-        *_plan(report.get("plan")),
-    ]
-    return "\n".join(map(_printable, lines))
+    with shown_in(report.get("zone")):
+        lines = [
+            *_why(report.get("why")),
+            _heading(report),
+            *_origins(report),
+            *_outputs(report),
+            *_notes(report),
+            *_plan(report.get("plan")),
+        ]
+        return "\n".join(map(_printable, lines))
 
 
 def _printable(line: str) -> str:
@@ -32,6 +38,17 @@ def _printable(line: str) -> str:
     if line.isprintable():
         return line
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+
+
+def _why(why: _Node | None) -> Iterator[str]:
+    if why and why.get("sentence"):
+        yield from _lines(str(why["sentence"]))
+        if why.get("fix"):
+            yield from _lines(f"Fix this by {why['fix']}.")
+
+
+def _lines(text: str) -> list[str]:
+    return wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _heading(report: _Node) -> str:
@@ -99,7 +116,8 @@ def _operator(node: _Node, first: str, rest: str) -> Iterator[str]:
     beside = rest + ("│    " if children else "     ")
     # Who holds a watermark back is worth a word only where there is more than one who could.
     show_holder = len(_inputs_below(node)) > 1
-    for detail in (*_columns(node, show_holder), *_bounds(node, show_holder)):
+    details_of = (*_columns(node, show_holder), *_bounds(node, show_holder), *order.lines(node))
+    for detail in details_of:
         yield beside + detail
     for child in children:
         last = child is children[-1]
@@ -149,9 +167,7 @@ def _bounds(node: _Node, show_holder: bool) -> Iterator[str]:
     if not node.get("sides") and (node.get("late_ms"), node.get("eviction_ms")) != (None, None):
         yield _late_and_eviction(node, show_holder)
     if node.get("next_due_ms") is not None:
-        skipped = node.get("skipped_scans") or 0
-        scans = f", {skipped} state scan{'' if skipped == 1 else 's'} skipped" if skipped else ""
-        yield f"next window due at {instant(node['next_due_ms'])}{scans}"
+        yield f"next window due at {instant(node['next_due_ms'])}{_skipped(node)}"
 
 
 def _late_and_eviction(node: _Node, show_holder: bool) -> str:
@@ -159,7 +175,14 @@ def _late_and_eviction(node: _Node, show_holder: bool) -> str:
     rows = "no rows late yet" if late is None else f"rows late up to {instant(late)}"
     if eviction is None:
         return f"{rows}, no state evicted yet"
-    return f"{rows}, state evicted up to {instant(eviction)}{_holder(node, show_holder)}"
+    # Windows say it beside the time at which the next of them is due.
+    skipped = _skipped(node) if node.get("next_due_ms") is None else ""
+    return f"{rows}, state evicted up to {instant(eviction)}{_holder(node, show_holder)}{skipped}"
+
+
+def _skipped(node: _Node) -> str:
+    scans = node.get("skipped_scans") or 0
+    return f", {scans} state scan{'' if scans == 1 else 's'} skipped" if scans else ""
 
 
 def _holder(node: _Node, show: bool) -> str:

@@ -49,9 +49,9 @@ object TidemarkConf {
   val UnboundedJoin: TidemarkConf[Unbounded] = TidemarkConf(
     "spark.tidemark.unboundedJoin",
     "What to do about a stream-stream join whose condition does not bound one side in time. Rows of that side stay in " +
-      "state forever, so rows of any age may be emitted. spark: the watermark advances with both inputs, as in stock " +
-      "Spark; the log and the report say so. hold: the watermark of that side's columns is undefined after the join, " +
-      "so operators there wait. refuse: the query fails at start.",
+      "state forever, so rows of any age may be emitted. With spark, the watermark advances with both inputs, as in " +
+      "stock Spark, and the log and the report say so. With hold, the watermark of that side's columns is undefined " +
+      "after the join, so operators there wait. With refuse, the query fails at start.",
     default = Unbounded.Spark: Unbounded,
     since = "0.1.0",
     Unbounded.all.map(_.name))(text => Unbounded.all.find(_.name == text))
@@ -80,15 +80,15 @@ object TidemarkConf {
 
   val OnReturnOfSplit: TidemarkConf[OnReturn] = choice[OnReturn](
     "spark.tidemark.idle.onReturn",
-    "What happens when an idle split becomes active again behind the watermark. hold: the watermark waits until the " +
-      "split has caught up. catch_up: the split is left out until it has caught up.",
+    "What happens when an idle split becomes active again behind the watermark. With hold, the watermark waits until " +
+      "the split has caught up. With catch_up, the split is left out until it has caught up.",
     default = OnReturn.Hold)("hold" -> OnReturn.Hold, "catch_up" -> OnReturn.CatchUp)
 
   val WhenAllIdle: TidemarkConf[WhenIdle] = choice[WhenIdle](
     "spark.tidemark.idle.whenAll",
-    "What happens to an input while the whole input is idle. hold: its splits and its watermark stay as they are, so a " +
-      "pause makes no row late. rise: the watermark rises to the largest clock of its splits. advance: the watermark " +
-      "follows processing time less the delay, in steps of idle.after.",
+    "What happens to an input while the whole input is idle. With hold, its splits and its watermark stay as they are, " +
+      "so a pause makes no row late. With rise, the watermark rises to the largest clock of its splits. With advance, " +
+      "the watermark follows processing time less the delay, in steps of idle.after.",
     default = WhenIdle.Hold)("hold" -> WhenIdle.Hold, "rise" -> WhenIdle.Rise, "advance" -> WhenIdle.Advance)
 
   val MaxAhead: TidemarkConf[Option[Long]] = TidemarkConf(
@@ -101,8 +101,8 @@ object TidemarkConf {
 
   val IdleAtJoin: TidemarkConf[Boolean] = choice(
     "spark.tidemark.idle.atJoin",
-    "What a stream-stream join does while one side is idle. hold: the join waits for that side. follow: the idle side " +
-      "takes the other side's watermark; rows that still arrive on it are judged by that watermark.",
+    "What a stream-stream join does while one side is idle. With hold, the join waits for that side. With follow, the " +
+      "idle side takes the other side's watermark, and rows that still arrive on it are judged by that watermark.",
     default = false)("hold" -> false, "follow" -> true)
 
   val DowntimeIsSilence: TidemarkConf[Boolean] = TidemarkConf(
@@ -128,12 +128,80 @@ object TidemarkConf {
 
   val EvictionSlack: TidemarkConf[Double] = TidemarkConf(
     "spark.tidemark.evictionSlack",
-    "Which share of an operator's state may have expired before a batch evicts it, where no row can tell: in dropDuplicates " +
-      "with an event-time column among its keys, and in inner stream-stream joins. It applies from 10,000 rows in state on. " +
-      "With 0 each batch evicts, as in stock Spark. The rows are the same.",
+    "Which share of an operator's state may have expired before a batch evicts it. It applies to dropDuplicates with an " +
+      "event-time column among its keys, and to inner stream-stream joins, from 10,000 rows in state on. The emitted rows " +
+      "are the same. With 0 each batch evicts, as in stock Spark.",
     default = 0.125,
     since = "0.1.0",
     Seq("0.125", "another number from 0 to 1"))(_.toDoubleOption.filter(share => share >= 0 && share <= 1))
+
+  /** What order operators get whose result depends on the order of their rows. */
+  sealed abstract class OrderKept(val name: String)
+  object OrderKept {
+    case object Spark extends OrderKept("spark")
+    case object Keep extends OrderKept("keep")
+    case object EventTime extends OrderKept("event_time")
+    val all: Seq[OrderKept] = Seq(Spark, Keep, EventTime)
+  }
+
+  val Order: TidemarkConf[OrderKept] = TidemarkConf(
+    "spark.tidemark.order",
+    "In what order functions of groups and deduplications read their rows, where no in_order is below them. With " +
+      "spark, in any. With keep, the rows of each group and source task come as that task has read them, as far as the " +
+      "plan allows it. With event_time, rows wait and come by their event time, as if in_order stood below each such " +
+      "operator with an event-time column.",
+    default = OrderKept.Spark: OrderKept,
+    since = "0.1.0",
+    OrderKept.all.map(_.name))(text => OrderKept.all.find(_.name == text))
+
+  val RequireOrder: TidemarkConf[Boolean] = TidemarkConf(
+    "spark.tidemark.requireOrder",
+    "Whether a query fails if it has a function of groups, a deduplication or a limit whose rows are in no known order. The " +
+      "error names the operator, and what has lost the order.",
+    default = false,
+    since = "0.1.0",
+    Seq("false", "true"))(_.toBooleanOption)
+
+  val History: TidemarkConf[Boolean] = choice(
+    "spark.tidemark.history",
+    "Whether a running query keeps what its watermarks have been, for the drawings of its report. It takes at most half " +
+      "a MB on the driver, however long the query runs.",
+    default = true)("on" -> true, "off" -> false)
+
+  /** What becomes of a query whose plan has findings. */
+  sealed abstract class Check(val name: String)
+  object Check {
+    case object Warn extends Check("warn")
+    case object Refuse extends Check("refuse")
+    case object Off extends Check("off")
+    val all: Seq[Check] = Seq(Warn, Refuse, Off)
+  }
+
+  val CheckAtStart: TidemarkConf[Check] = TidemarkConf(
+    "spark.tidemark.check",
+    "What happens when a query starts whose plan keeps state for ever, or waits for ever, as explain finds it. With warn, " +
+      "the log has a line for each finding. With refuse, the query fails before its first batch, with all findings.",
+    default = Check.Warn: Check,
+    since = "0.1.0",
+    Check.all.map(_.name))(text => Check.all.find(_.name == text))
+
+  /** What of Spark's web UI has the reports of queries. */
+  sealed abstract class Ui(val name: String)
+  object Ui {
+    case object On extends Ui("on")
+    case object Live extends Ui("live")
+    case object Off extends Ui("off")
+    val all: Seq[Ui] = Seq(On, Live, Off)
+  }
+
+  val WebUi: TidemarkConf[Ui] = TidemarkConf(
+    "spark.tidemark.ui",
+    "Whether Spark's web UI has a tab with the report of each query. With on, reports are written into Spark's event log " +
+      "too, if Spark writes one, and the History Server has the tab as well. With live, they are not. The names of splits " +
+      "are part of a report.",
+    default = Ui.On: Ui,
+    since = "0.1.0",
+    Ui.all.map(_.name))(text => Ui.all.find(_.name == text))
 
   val all: Seq[TidemarkConf[_]] =
     Seq(
@@ -147,7 +215,12 @@ object TidemarkConf {
       DowntimeIsSilence,
       MaxSplits,
       Grain,
-      EvictionSlack)
+      EvictionSlack,
+      Order,
+      RequireOrder,
+      History,
+      CheckAtStart,
+      WebUi)
 
   private val Prefix = "spark.tidemark."
 

@@ -2,10 +2,11 @@ package io.tidemark
 
 /** A refusal: a stable code, one sentence that says what happened and where, and the way out.
   *
-  * Each refusal is a case of this class. The fields of the case are the parameters of its sentence. Their names are as
-  * stable as the codes, and docs/errors.md lists them.
+  * Each refusal is a case of this class, in the object below or in that of its subject, such as [[CheckpointErrors]]. The
+  * fields of the case are the parameters of its sentence. Their names are as stable as the codes, and docs/errors.md
+  * lists them. Only Tidemark adds cases.
   */
-sealed abstract class TidemarkError(val code: String, val what: String, val fix: String)
+abstract class TidemarkError private[tidemark] (val code: String, val what: String, val fix: String)
     extends Product with Serializable {
   def message: String = s"[TIDEMARK.$code] $what Fix this by $fix."
 
@@ -16,7 +17,7 @@ sealed abstract class TidemarkError(val code: String, val what: String, val fix:
   }).toMap
 }
 
-/** Every refusal of the engine, each with its code; Python has more of its own, about jars and arguments. */
+/** The refusals of the engine that have no object of their own; Python has more, about jars and arguments. */
 object TidemarkError {
   import ErrorText._
 
@@ -55,108 +56,6 @@ object TidemarkError {
         s"Input $input of the union of ${quoted(columns)} has no event time. As in stock Spark, the union " +
           "does not wait for that input, so its rows may be late.",
         "putting a watermark on its time column, if it has one")
-
-  final case class EntryDamaged(file: String, reason: String) extends TidemarkError(
-        "CHECKPOINT_ENTRY_DAMAGED",
-        s"The watermark entry $file is damaged: $reason.",
-        RestoreEntry)
-
-  final case class EntryEmpty(file: String) extends TidemarkError(
-        "CHECKPOINT_ENTRY_EMPTY",
-        s"The watermark entry $file is empty.",
-        RestoreEntry)
-
-  final case class EntryNewer(file: String, version: Int, knownVersion: Int) extends TidemarkError(
-        "CHECKPOINT_ENTRY_NEWER",
-        s"The watermark entry $file has format version $version; this Tidemark reads up to $knownVersion.",
-        "using the Tidemark version that wrote it, or a later one")
-
-  final case class EntryNotWritten(file: String, reason: String) extends TidemarkError(
-        "CHECKPOINT_ENTRY_NOT_WRITTEN",
-        s"The watermark entry $file could not be written: $reason. Its batch is not committed.",
-        "freeing space in the checkpoint or granting permission to write to it, and restarting the query, which runs that batch again")
-
-  final case class EntryTooLong(file: String) extends TidemarkError(
-        "CHECKPOINT_ENTRY_TOO_LONG",
-        s"The watermark entry $file would be longer than 2 GB.",
-        "splitting the query's inputs by something that has shorter values, or fewer of them")
-
-  final case class EntryMissing(query: String, file: String) extends TidemarkError(
-        "CHECKPOINT_ENTRY_MISSING",
-        s"The watermark entry $file is missing. Query $query has operators that carry a second event-time column, and only " +
-          "that entry holds its oldest value in state.",
-        "restoring the file from a backup, or by starting with a new checkpoint")
-
-  final case class NoLog(checkpoint: String, reason: String = "it has no folder 'tidemark', or that folder is empty")
-      extends TidemarkError(
-        "NO_LOG",
-        s"There is no watermark log in '$checkpoint': $reason.",
-        "giving the checkpoint location of a query that has completed a batch with Tidemark")
-
-  final case class NoCut(checkpoint: String, time: String, reason: String) extends TidemarkError(
-        "NO_CUT",
-        s"The log in '$checkpoint' has no batch for $time: $reason.",
-        "asking for a time that the log covers. The setting spark.sql.streaming.minBatchesToRetain says how many batches " +
-          "a query keeps")
-
-  final case class NoMarkLog(location: String, reason: String) extends TidemarkError(
-        "NO_MARK_LOG",
-        s"There is no mark log in '$location': $reason.",
-        "giving the folder that the writers note their times in")
-
-  final case class MarkPositionMismatch(writer: String, position: String, other: String) extends TidemarkError(
-        "MARK_POSITION_MISMATCH",
-        s"Writer '$writer' has noted a position of kind $position, which cannot be compared with $other.",
-        "giving a position of the stream that the mark log is about, and by having a log for each stream")
-
-  final case class NotedSourceUnknown(column: String, reason: String) extends TidemarkError(
-        "NOTED_SOURCE_UNKNOWN",
-        s"The watermark on column '$column' goes by the marks of writers, which cannot be compared with its input: $reason.",
-        "giving noted= to an input that reads Kafka, files, one Delta table, or one source whose offset is a number")
-
-  final case class NotedNeedsDelay(column: String) extends TidemarkError(
-        "NOTED_NEEDS_DELAY",
-        s"dropDuplicatesWithinWatermark remembers a row for the delay of the watermark on column '$column', which is 0.",
-        "giving the watermark a delay, which also holds it back, or by using dropDuplicates with the event time")
-
-  final case class InvalidNoteTime(reason: String) extends TidemarkError(
-        "INVALID_NOTE_TIME",
-        s"tidemark_note_time $reason.",
-        "calling it as tidemark.note_time does: as a whole column, with an event-time column and its options as a JSON literal")
-
-  final case class NoteTimeNotEventTime(column: String, columns: Seq[String]) extends TidemarkError(
-        "NOTE_TIME_NOT_EVENT_TIME",
-        s"The query cannot note the time of column '$column', which is not event time. " +
-          (if (columns.isEmpty) "None of the columns here is." else s"Event time here: ${quoted(columns)}."),
-        "naming the column that withWatermark declares, or the window that was computed from it. The start of a window " +
-          "is earlier than its time: note the window with less='1 hour', if that is its length")
-
-  final case class NoteTimeDropped(column: String, operator: String) extends TidemarkError(
-        "NOTE_TIME_DROPPED",
-        s"The query notes the time of column '$column' below $operator, whose rows may be later or from elsewhere.",
-        "calling note_time on the result, as the last step before writeStream")
-
-  final case class NoteTimeCompleteMode(column: String) extends TidemarkError(
-        "NOTE_TIME_COMPLETE_MODE",
-        s"The query cannot note the time of column '$column': in complete mode, old rows come out again.",
-        "using the output mode append or update")
-
-  final case class NoteTimeNotPromised(column: String, operator: String) extends TidemarkError(
-        "NOTE_TIME_NOT_PROMISED",
-        s"The query cannot note the time of column '$column', because below it $operator may emit rows of any age.",
-        "giving a join a time range, and by calling withWatermark again on a column that a Python map or a function with " +
-          "state has made")
-
-  final case class NoteTimeSinkUnknown(column: String, sink: String) extends TidemarkError(
-        "NOTE_TIME_SINK_UNKNOWN",
-        s"The query cannot note the time of column '$column', because the sink $sink does not tell where its rows are.",
-        "giving position=, such as 'kafka:orders', 'delta:/lake/orders' or 'files:/lake/orders', or by writing to files, " +
-          "Delta, or a Kafka topic that is set as an option; and giving the location of the mark log")
-
-  final case class MarkNotWritten(writer: String, location: String, reason: String) extends TidemarkError(
-        "MARK_NOT_WRITTEN",
-        s"The query could not note its time as writer '$writer' in the mark log $location: $reason.",
-        "making the location writable, or by leaving out on_failure='fail', so that the query goes on and notes later")
 
   final case class InvalidSetting(setting: String, value: String, allowed: Seq[String]) extends TidemarkError(
         "INVALID_SETTING",
@@ -200,6 +99,12 @@ object TidemarkError {
         "LEFT_TO_SPARK",
         s"The query $need, but stock Spark manages its watermarks because of $reason.",
         s"running the query without $reason, or by using plain withWatermark only")
+
+  /** @param findings each with its code, its sentence and its way out */
+  final case class PlanRefused(findings: Seq[String]) extends TidemarkError(
+        "PLAN_REFUSED",
+        s"${TidemarkConf.CheckAtStart.key}=refuse, and the plan of the query has findings: ${findings.mkString(" ")}",
+        s"mending them, or by setting ${TidemarkConf.CheckAtStart.key} to warn")
 
   final case class TooManySplits(column: String, splits: Int, maxSplits: Int) extends TidemarkError(
         "TOO_MANY_SPLITS",
@@ -254,8 +159,18 @@ object TidemarkError {
         s"$expression is in a streaming query, but Tidemark did not provide the watermark of its batch.",
         "writing the stream with a sink that runs the plan Spark made for the batch, such as foreachBatch, and reporting this")
 
+  final case class NotStreaming(view: String) extends TidemarkError(
+        "NOT_STREAMING",
+        s"'$view' is no streaming DataFrame, so no watermark is used in it.",
+        "passing what readStream reads, or what is made of it")
+
   final case class WrongArguments(function: String, expected: String, arguments: Int) extends TidemarkError(
         "WRONG_ARGUMENTS",
         s"$function takes $expected, but was given $arguments arguments.",
         "calling it that way")
+
+  final case class NotAReport(reason: String) extends TidemarkError(
+        "NOT_A_REPORT",
+        s"The text cannot be drawn as a report: $reason.",
+        "passing what tidemark_report returns for a query")
 }

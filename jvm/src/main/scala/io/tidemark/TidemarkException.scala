@@ -7,8 +7,8 @@ import org.apache.spark.SparkThrowable
 /** Carries a [[TidemarkError]] to the user; `getCondition` gives `TIDEMARK.CODE`, and `getMessageParameters` the parameters
   * of that code.
   *
-  * An `IllegalArgumentException`, because PySpark has an error class for that, on Spark Connect too: its users see the
-  * sentence, and not a hundred lines of Java with the sentence in them.
+  * An `IllegalArgumentException`, because PySpark has an error class for that, on Spark Connect too. Its users see the
+  * sentence, and not a hundred lines of Java around it.
   */
 final class TidemarkException(val error: TidemarkError, cause: Throwable = null)
     extends IllegalArgumentException(error.message, cause)

@@ -1,23 +1,34 @@
 package io.tidemark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.tidemark.exec.{NoteTimeStrategy, OperatorInputStrategy, PlanWatermarks, SplitByStrategy}
+import org.apache.spark.sql.tidemark.exec.{
+  AsyncMapStrategy,
+  InOrderStrategy,
+  NoteTimeStrategy,
+  OperatorInputStrategy,
+  PlanWatermarks,
+  SplitByStrategy
+}
 import org.apache.spark.sql.tidemark.functions.{
   CheckEventTimePlacement,
   CurrentWatermark,
   EventTimeFunction,
+  InOrderFunction,
   IsLate,
   KeepMarksOfOtherColumns,
   NoteTimeFunction,
   RemoveWatermarkOptions,
   ResolveEventTimes,
+  ResolveInOrder,
   ResolveNoteTimes,
   ResolveWatermarkExpressions,
   TimeWindow
 }
-import org.apache.spark.sql.tidemark.query.ApplyWatermarks
+import org.apache.spark.sql.tidemark.planning.SortByEventTime
+import org.apache.spark.sql.tidemark.query.{ApplyWatermarks, RequireOrder}
 import org.apache.spark.sql.tidemark.report.{
-  ListenForQueries,
+  DrawingFunction,
+  ExplainFunction,
   LogTable,
   MarksTable,
   OffsetsTable,
@@ -26,6 +37,7 @@ import org.apache.spark.sql.tidemark.report.{
   VersionFunction
 }
 import org.apache.spark.sql.tidemark.session.Compatibility
+import org.apache.spark.sql.tidemark.ui.ListenForQueries
 
 /** What goes into `spark.sql.extensions`.
   *
@@ -36,12 +48,14 @@ import org.apache.spark.sql.tidemark.session.Compatibility
   *                                       current_watermark, is_late and tidemark_time_window find their column
   *                                       a second withWatermark keeps the marks of the other columns
   *                                       a watermark's options stay in its plan, and are written nowhere
-  *                                       tidemark_note_time becomes a node of the plan
+  *                                       tidemark_note_time and tidemark_in_order become nodes of the plan
   *   a query is started  check           the takeover listener is added to this session's query manager
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
-  *   each batch          optimizer       operator inputs inserted (a rule of the query's own session)
-  *   each batch          strategy        watermarks, splits and operator inputs planned
+  *   each batch          optimizer       orders and operator inputs inserted (rules of the query's own session)
+  *   each batch          strategy        watermarks, splits, orders, asynchronous calls and operator inputs planned
   *   each batch          columnar        late and eviction watermarks written into the plan
+  *                                       functions of groups, and deduplications, sorted by event time or as read
+  *                                       queries that have lost their order refused, if that is asked for
   * }}}
   */
 class TidemarkExtension extends (SparkSessionExtensions => Unit) {
@@ -50,9 +64,13 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     Compatibility.check()
     extensions.injectFunction(VersionFunction.description)
     extensions.injectFunction(ReportFunction.description)
+    extensions.injectFunction(DrawingFunction.html)
+    extensions.injectFunction(DrawingFunction.svg)
     extensions.injectFunction(SettingsFunction.description)
+    extensions.injectFunction(ExplainFunction.description)
     extensions.injectFunction(EventTimeFunction.description)
     extensions.injectFunction(NoteTimeFunction.description)
+    extensions.injectFunction(InOrderFunction.description)
     extensions.injectFunction(CurrentWatermark.description)
     extensions.injectFunction(IsLate.description)
     extensions.injectFunction(TimeWindow.description)
@@ -64,12 +82,17 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(new KeepMarksOfOtherColumns(_))
     extensions.injectResolutionRule(_ => RemoveWatermarkOptions)
     extensions.injectResolutionRule(_ => ResolveNoteTimes)
+    extensions.injectResolutionRule(_ => ResolveInOrder)
     extensions.injectCheckRule(_ => CheckEventTimePlacement)
     extensions.injectCheckRule(ListenForQueries(_))
     extensions.injectPlannerStrategy(_ => OperatorInputStrategy)
     extensions.injectPlannerStrategy(_ => SplitByStrategy)
     extensions.injectPlannerStrategy(_ => NoteTimeStrategy)
+    extensions.injectPlannerStrategy(_ => InOrderStrategy)
+    extensions.injectPlannerStrategy(_ => AsyncMapStrategy)
     PlanWatermarks.inject(extensions)
+    extensions.injectColumnar(_ => SortByEventTime)
+    extensions.injectColumnar(new RequireOrder(_))
     extensions.injectColumnar(new ApplyWatermarks(_))
   }
 }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.Column
   * @param idle when the input or a split is idle, and what happens then
   * @param maxAhead how far an event time, or a noted time, may be ahead of processing time and still advance the
   *   watermark. A noted time has a limit of a day by default
-  * @param noted the mark log of the writers, if the watermark goes by what they note. The splits are the writers then, and
+  * @param noted the mark log of the writers, if the watermark follows what they note. The splits are the writers then, and
   *   a delay is only needed for `dropDuplicatesWithinWatermark`
   */
 final case class WatermarkOptions(
@@ -24,11 +24,17 @@ final case class WatermarkOptions(
 
 /** A log of marks, in which writers note how far they are.
   *
-  * @param location the log's folder. By default it is `_tidemark` in the path that is read
+  * @param location the log's folder. By default it is `_tidemark` in the path that is read. Or `kafka:<topic>/<stream>`
   * @param expected writers that hold the watermark back until they have noted a time or are idle
   * @param onlyExpected whether marks of other writers are ignored
+  * @param options for a topic: `kafka.*` options of Spark's Kafka source. By default, and where it names none, they are
+  *   those of the input
   */
-final case class Noted(location: Option[String] = None, expected: Seq[String] = Nil, onlyExpected: Boolean = false)
+final case class Noted(
+    location: Option[String] = None,
+    expected: Seq[String] = Nil,
+    onlyExpected: Boolean = false,
+    options: Map[String, String] = Map.empty)
 
 object Noted {
   def apply(location: String): Noted = new Noted(Some(location))
@@ -65,14 +71,17 @@ object Idle {
 
 /** How a query notes the time of its output.
   *
-  * @param to the folder of the mark log. By default it is `_tidemark` in the path that is written
+  * @param to the location of the mark log: a folder, or `kafka:topic/stream`. By default it is the folder `_tidemark` in the
+  *   path that is written
   * @param writer the name of the query among the writers of the log. By default it is the query's id. A new checkpoint with
   *   the same name takes the place of the old one
-  * @param less how much earlier than the watermark the noted time is: the length of a window, if readers go by its start
-  * @param position where the rows go, for `foreachBatch` and other sinks that do not tell: `kafka:topic,topic` or
+  * @param less how much earlier than the watermark the noted time is: the length of a window, if readers use its start
+  * @param position where the rows go, for `foreachBatch` and other sinks that do not say it: `kafka:topic,topic` or
   *   `delta:/path`
   * @param positionOptions options for asking for that position, such as `kafka.bootstrap.servers`
-  * @param failsQuery whether a mark that cannot be written fails the query. By default the query goes on, and readers wait
+  * @param failsQuery whether a mark that cannot be written fails the query. By default the query continues, and readers wait
+  * @param toOptions options of Spark's Kafka source and sink for a log in Kafka, such as `kafka.bootstrap.servers`. What is
+  *   left out is as for the sink, and for its position
   */
 final case class NoteTimeOptions(
     to: Option[String] = None,
@@ -80,8 +89,42 @@ final case class NoteTimeOptions(
     less: Option[String] = None,
     position: Option[String] = None,
     positionOptions: Map[String, String] = Map.empty,
-    failsQuery: Boolean = false)
+    failsQuery: Boolean = false,
+    toOptions: Map[String, String] = Map.empty)
 
 object NoteTimeOptions {
   def apply(to: String): NoteTimeOptions = new NoteTimeOptions(Some(to))
 }
+
+/** In which order rows are emitted.
+  *
+  * @param by expressions: rows with the same values lie together in one partition. Without any, all rows are one group
+  * @param thenBy expressions that decide between rows of the same time, ascending
+  * @param waits whether rows are held until the watermark has passed them. If not, each batch is ordered by itself, and
+  *   no row is held or late
+  * @param dropsLate whether late rows are dropped. If not, they are emitted at once, before the other rows of their group
+  */
+final case class OrderOptions(
+    by: Seq[Column] = Nil,
+    thenBy: Seq[Column] = Nil,
+    waits: Boolean = true,
+    dropsLate: Boolean = true)
+
+/** How `mapAsync` makes its calls. Lengths of time are text that Spark reads as an interval, such as `2 seconds`.
+  *
+  * @param concurrency how many calls one task has in flight
+  * @param timeout how long a call may take. Its slot is free then, even if the call does not end. `none`: there is no limit
+  * @param retries how often a call is made again after an error or a time-out
+  * @param backoff how long a row waits before its first retry; twice as long before each further one. `none`: not at all
+  * @param failsQuery whether a row whose last call fails ends the query. If not, its result is null
+  * @param key of rows with an equal value, at most one call is in flight in a task, in the order of the rows
+  * @param ordered whether rows keep their order. If not, a row is emitted as soon as its call has ended
+  */
+final case class AsyncOptions(
+    concurrency: Int = 64,
+    timeout: String = "1 minute",
+    retries: Int = 0,
+    backoff: String = "200 milliseconds",
+    failsQuery: Boolean = true,
+    key: Option[Column] = None,
+    ordered: Boolean = true)

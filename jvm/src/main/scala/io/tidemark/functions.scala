@@ -2,12 +2,15 @@ package io.tidemark
 
 import java.util.{LinkedHashMap => Fields}
 
+import scala.concurrent.Future
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import org.apache.spark.sql.{Column, DataFrame}
+import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.functions.{call_function, col, lit}
+import org.apache.spark.sql.tidemark.functions.AsyncMaps
+import org.apache.spark.sql.types.DataType
 
 /** Tidemark for Scala users: the same as `tidemark.with_watermark` and its companions in Python. */
 object functions {
@@ -57,9 +60,9 @@ object functions {
     */
   def isLate(column: Column): Column = call_function("is_late", column)
 
-  /** Between which times the rows of a batch are, as their writers have noted it: a struct of `lower`, the watermark of
-    * the batch at this place, and `upper`, the next time that all writers have noted ahead. See `docs/noted-time/readers.md`
-    * for when they are null.
+  /** Between which times the rows of a batch are, as their writers have noted it: a struct of `lower` and `upper`. The
+    * first is the watermark of the batch at this place, and the second the next time that all writers have noted ahead.
+    * See `docs/noted-time/readers.md` for when they are null.
     *
     * @throws TidemarkException as for [[currentWatermark]]
     */
@@ -68,7 +71,7 @@ object functions {
   /** The same for the input whose watermark has that key, anywhere in the query. */
   def timeWindow(key: String): Column = call_function("tidemark_time_window", lit(key))
 
-  /** Notes how far the output of a streaming query is: the watermark of a column, as marks in a log that other queries go by.
+  /** Notes how far the output of a streaming query is: the watermark of a column, as marks in a log that other queries use.
     *
     * {{{
     * noteTime(hourly, "window").writeStream.format("parquet").start("/lake/hourly")
@@ -82,6 +85,7 @@ object functions {
     val all = new Fields[String, Any]
     def put(name: String, value: Option[Any]): Unit = value.foreach(all.put(name, _))
     put("to", Some(options.to.getOrElse(true)))
+    put("toOptions", Option.when(options.toOptions.nonEmpty)(options.toOptions.asJava))
     put("writer", options.writer)
     put("lessMs", options.less.map(millis("less", _)))
     put("position", options.position)
@@ -90,6 +94,97 @@ object functions {
     val time = col("`" + column.replace("`", "``") + "`")
     df.withColumn(column, call_function("tidemark_note_time", time, lit(mapper.writeValueAsString(all))))
   }
+
+  /** The rows of a stream by their event time: held until the watermark has passed them, then emitted in order, each group of
+    * equal `by` values together. A batch DataFrame is sorted.
+    *
+    * {{{
+    * inOrder(readings, "time", OrderOptions(by = Seq($"device"), thenBy = Seq($"offset")))
+    * }}}
+    *
+    * @param time the exact name of a top-level column: event time with a watermark, or a window of it. If rows do not
+    *   wait, any column that can be ordered
+    * @return the same columns. Rows of the same time come in any order, unless `thenBy` decides
+    * @throws TidemarkException `ORDER_NOT_EVENT_TIME`, `INVALID_ORDER`. When the query is planned: `ORDER_OF_UPDATES`,
+    *   `LEFT_TO_SPARK`. While it runs: `ORDER_STATE_CHANGED`
+    */
+  def inOrder(df: DataFrame, time: String, options: OrderOptions = OrderOptions()): DataFrame = {
+    val all = new Fields[String, Any]
+    all.put("then", options.thenBy.size)
+    all.put("wait", options.waits)
+    all.put("late", if (options.dropsLate) "drop" else "pass")
+    val column = col("`" + time.replace("`", "``") + "`")
+    val arguments = Seq(column, lit(mapper.writeValueAsString(all))) ++ options.by ++ options.thenBy
+    val ordered = df.where(call_function("tidemark_in_order", arguments: _*))
+    // Spark has added it as a column, and has left out rows that are in no window.
+    if (ordered.columns.length != df.columns.length)
+      throw new TidemarkException(
+        OrderErrors.InvalidOrder("orders by a window that is computed there: add it as a column first"))
+    ordered
+  }
+
+  /** Adds a column with the results of asynchronous calls, of which a task has many in flight at one time. The rows keep their
+    * columns, and the watermarks of all of them. Calls are made at least once. Not on Spark Connect.
+    *
+    * {{{
+    * mapAsync(orders, "profile", Seq($"user_id"), schema, AsyncOptions(timeout = "2 seconds", retries = 2)) { row =>
+    *   Clients.profiles.get(row.getLong(0)) // an object's lazy val, so that each executor has one client
+    * }
+    * }}}
+    *
+    * @param column the name of the new column
+    * @param inputs what the function is given, as a row
+    * @param returns the type of a result. A `StructType` is returned as a `Row`, others as in rows
+    * @param call is made on the executors. Its `Future` is of an execution context of the caller's
+    * @throws TidemarkException `INVALID_OPTION`, `UNSUPPORTED_ON_CONNECT`. When the query runs: `ASYNC_CALL_FAILED`,
+    *   `ASYNC_RESULT_TYPE`
+    */
+  def mapAsync(
+      df: DataFrame,
+      column: String,
+      inputs: Seq[Column],
+      returns: DataType,
+      options: AsyncOptions = AsyncOptions())(call: Row => Future[Any]): DataFrame =
+    mapAsyncWith(df, column, inputs, returns, () => (), options)((_: Unit, row) => call(row))
+
+  /** As [[mapAsync]], with a client that each task opens at its first row, and closes at its end if it is an
+    * `AutoCloseable`.
+    *
+    * {{{
+    * mapAsyncWith(orders, "profile", Seq($"user_id"), schema, () => new Profiles(url)) { (profiles, row) =>
+    *   profiles.get(row.getLong(0))
+    * }
+    * }}}
+    *
+    * @param open makes the client, on the executors
+    * @throws TidemarkException as `mapAsync` does. When the query runs: `ASYNC_SERVICE_FAILED`
+    */
+  def mapAsyncWith[C](
+      df: DataFrame,
+      column: String,
+      inputs: Seq[Column],
+      returns: DataType,
+      open: () => C,
+      options: AsyncOptions = AsyncOptions())(call: (C, Row) => Future[Any]): DataFrame =
+    AsyncMaps(
+      df,
+      column,
+      inputs,
+      returns,
+      options,
+      length("timeout", options.timeout),
+      length("backoff", options.backoff).getOrElse(0L),
+      open,
+      call)
+
+  /** Says what a streaming DataFrame would wait for, and what is wrong with its plan. Nothing is started.
+    *
+    * @param outputMode that it will be written in: `append`, `update` or `complete`
+    * @param trigger `availableNow`, if the query will have that trigger
+    * @throws TidemarkException `NOT_STREAMING`, `INVALID_OPTION`
+    */
+  def explain(df: DataFrame, outputMode: String = "append", trigger: Option[String] = None): Explanation =
+    ExplainedFrame.of(df, outputMode, trigger)
 
   private def fields(options: WatermarkOptions): Fields[String, Any] = {
     val all = new Fields[String, Any]
@@ -101,6 +196,7 @@ object functions {
     put("expectedSplits", Option.when(writers.nonEmpty)(writers.map(Seq(_).asJava).asJava))
     put("noted", options.noted.map(_.location.getOrElse(true)))
     put("onlyExpected", options.noted.map(_.onlyExpected).filter(identity))
+    put("notedOptions", options.noted.map(_.options).filter(_.nonEmpty).map(_.asJava))
     put("onReturn", options.idle.onReturn)
     put("whenAll", options.idle.whenAll)
     put("maxAheadMs", options.maxAhead.map(millis("max_ahead", _)))
@@ -108,10 +204,11 @@ object functions {
     all
   }
 
-  private def millis(option: String, text: String): Any = TidemarkConf
+  private def millis(option: String, text: String): Any = length(option, text).getOrElse(TidemarkConf.NoLength)
+
+  private def length(option: String, text: String): Option[Long] = TidemarkConf
     .length(text)
     .getOrElse(throw new TidemarkException(TidemarkError.InvalidOption(option, text, TidemarkConf.OneLength)))
-    .getOrElse(TidemarkConf.NoLength)
 
   private def expected(splitBy: SplitBy) =
     splitBy.expected.map { split =>

@@ -7,6 +7,8 @@ import io.tidemark.core.WholeEntry
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import org.apache.spark.sql.tidemark.ReportSample
+
 /** Documents that say something else than the code are worse than none. */
 class DocsSuite extends AnyFunSuite {
 
@@ -27,13 +29,29 @@ class DocsSuite extends AnyFunSuite {
     assert(page == GenerateDocs.withLateRows(page))
   }
 
+  test("docs/pictures/report.svg is what a report is drawn as; `make docs` draws it") {
+    assert(read("docs/pictures/report.svg") == ReportSample.picture)
+  }
+
+  test("docs/why.md has a sentence and a section for each reason why nothing comes out; `make docs` writes the table") {
+    val page = read("docs/why.md")
+    assert(page == GenerateDocs.withVerdicts(page))
+    assert(VerdictTable.examples.map(_.code).toSet == VerdictTable.codes)
+    assert(page.linesIterator.collect { case s"### $code" => code }.toSeq == VerdictTable.examples.map(_.code))
+  }
+
+  test("docs/explain.md has the sentence of each finding; `make docs` writes the table") {
+    val page = read("docs/explain.md")
+    assert(page == GenerateDocs.withTraps(page))
+    assert(TrapTable.examples.map(_.code).toSet == TrapTable.codes)
+  }
+
   test("every default is one of the values of its setting") {
     TidemarkConf.all.foreach(setting => assert(setting.values.contains(GenerateDocs.default(setting)), setting.key))
   }
 
   test("every refusal of the engine is explained in docs/errors.md") {
-    val source = read("jvm/src/main/scala/io/tidemark/TidemarkError.scala")
-    val codes = """TidemarkError\(\s*"([A-Z_]+)"""".r.findAllMatchIn(source).map(_.group(1)).toSet
+    val codes = """TidemarkError\(\s*"([A-Z_]+)"""".r.findAllMatchIn(ErrorSources.text).map(_.group(1)).toSet
     assert(codes.size > 5)
     val explained = read("docs/errors.md").linesIterator.toSet
     assert(codes.filterNot(code => explained.contains(s"### $code")).isEmpty)

@@ -2,10 +2,11 @@ package io.tidemark
 
 import java.nio.file.{Files, Path, Paths}
 
-import org.apache.spark.sql.tidemark.LateRowTable
+import org.apache.spark.sql.tidemark.{LateRowTable, ReportSample}
 
-/** Writes what docs/ has from the code: the page of settings, in stock.md the table of Spark's tests that differ, and in
-  * late.md the table of operators that drop late rows. `make docs` runs it.
+/** Writes what docs/ has from the code: the page of settings, the picture of a report, and four tables. That of Spark's
+  * tests that differ is in stock.md, that of the operators that drop late rows in late.md, that of the reasons why
+  * nothing comes out in why.md, that of what is found in a plan in explain.md. `make docs` runs it.
   */
 object GenerateDocs {
 
@@ -17,7 +18,12 @@ object GenerateDocs {
       Files.writeString(stock, withDifferences(Files.readString(stock), differences(docs.getParent)))
       val late = docs.resolve("late.md")
       Files.writeString(late, withLateRows(Files.readString(late)))
-      println(s"$docs: settings.md and the tables in stock.md and late.md are written.")
+      val why = docs.resolve("why.md")
+      Files.writeString(why, withVerdicts(Files.readString(why)))
+      Files.writeString(docs.resolve("pictures/report.svg"), ReportSample.picture)
+      val explain = docs.resolve("explain.md")
+      Files.writeString(explain, withTraps(Files.readString(explain)))
+      println(s"$docs: settings.md, pictures/report.svg and the tables in stock.md, late.md, why.md and explain.md are written.")
     case _ =>
       System.err.println("Give the folder of the documents, as `make docs` does.")
       sys.exit(2)
@@ -66,6 +72,12 @@ object GenerateDocs {
 
   /** The page on late data with its table of operators made anew. */
   def withLateRows(page: String): String = withTable(page, "late rows", LateRowTable.rows)
+
+  /** The page on why nothing comes out with its table of cases made anew. */
+  def withVerdicts(page: String): String = withTable(page, "verdicts", VerdictTable.rows)
+
+  /** The page on explaining a query with its table of findings made anew. */
+  def withTraps(page: String): String = withTable(page, "traps", TrapTable.rows)
 
   /** A page with the table between two comments made anew; all else stays. */
   private def withTable(page: String, name: String, rows: Seq[Seq[String]]): String = {

@@ -15,17 +15,17 @@ import org.scalatest.tools.Runner
   */
 object Lane {
 
-  /** @param args the folder with the list, in which the results are put; and the argument of ScalaTest that chooses tests
-    */
+  /** @param args the folder with the list, in which the results are put; and the tier */
   def main(args: Array[String]): Unit = {
-    val (folder, choice) = (Paths.get(args.head), args.tail.headOption)
+    val Array(name, tier) = args: @unchecked
+    val folder = Paths.get(name)
     Files.readAllLines(folder.resolve("suites.txt")).asScala.iterator.filter(isFree(folder, _)).foreach { name =>
       // Spark's own suites know neither our tags nor the engine: a setting of the JVM brings that in.
       val isSparks = !name.startsWith("io.tidemark.") && !name.startsWith("org.apache.spark.sql.tidemark.")
       if (isSparks) sys.props(Extensions) = "io.tidemark.TidemarkExtension" else sys.props -= Extensions
       val start = System.nanoTime()
       val suite = Class.forName(name).getDeclaredConstructor().newInstance().asInstanceOf[Suite]
-      val (wanted, arguments) = if (isSparks) ofSparks(suite, choice) else ofOurs(suite, choice)
+      val (wanted, arguments) = if (isSparks) ofSparks(suite, tier) else ofOurs(suite, tier)
       // A failure is in the report.
       if (wanted > 0) {
         val _ = Runner.run(Array("-oDW", "-W", "120", "60", "-S", seed, "-u", s"$folder", "-s", name) ++ arguments)
@@ -47,23 +47,17 @@ object Lane {
     catch { case _: FileAlreadyExistsException => false }
 
   /** How many tests of a suite are chosen, and the arguments by which ScalaTest takes them. */
-  private def ofOurs(suite: Suite, choice: Option[String]): (Int, Seq[String]) = {
-    val filter = choice match {
-      case Some("-l") => Filter(tagsToExclude = Set(Tiers.More.name))
-      case Some("-n") => Filter(tagsToInclude = Some(Set(Tiers.More.name)))
-      case _ => Filter()
-    }
-    (suite.expectedTestCount(filter), choice.toSeq.flatMap(Seq(_, Tiers.More.name)))
+  private def ofOurs(suite: Suite, tier: String): (Int, Seq[String]) = {
+    val choice = Tiers.choice(tier)
+    def tags(argument: String) = choice.collect { case (`argument`, tag) => tag.name }.toSet
+    val filter = Filter(Some(tags("-n")).filter(_.nonEmpty), tags("-l"))
+    (suite.expectedTestCount(filter), choice.flatMap { case (argument, tag) => Seq(argument, tag.name) })
   }
 
   /** Those of Spark's are chosen by name: a tier has all tests of a suite, or all but those that wait, or these alone. */
-  private def ofSparks(suite: Suite, choice: Option[String]): (Int, Seq[String]) = {
+  private def ofSparks(suite: Suite, tier: String): (Int, Seq[String]) = {
     val waits = Tiers.waits.getOrElse(suite.getClass.getSimpleName, Set.empty)
-    val tests = choice match {
-      case Some("-l") => suite.testNames -- waits
-      case Some("-n") if waits.nonEmpty => waits
-      case _ => suite.testNames
-    }
+    val tests = if (tier == "long") waits else suite.testNames -- waits
     (tests.size, if (waits.isEmpty) Nil else tests.toSeq.flatMap(Seq("-t", _)))
   }
 }

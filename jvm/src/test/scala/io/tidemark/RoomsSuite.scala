@@ -86,14 +86,21 @@ object RoomsSuite {
       "functions",
       "optimizer",
       "exec.clocks",
+      "exec.held",
       "exec",
       "planning",
       "log",
       "noted",
       "query",
-      "report"))
+      "view",
+      "report",
+      "ui"))
 
-  val core: House = House("core", "io.tidemark.core", Seq("", "bytes", "noted", "splits", "plan", "memory", "format"))
+  val core: House =
+    House(
+      "core",
+      "io.tidemark.core",
+      Seq("", "bytes", "calls", "held", "noted", "splits", "plan", "memory", "format", "why", "history"))
 
   private final case class File(
       name: String,
@@ -116,7 +123,7 @@ object RoomsSuite {
     }
   }
 
-  private def root: Path = {
+  private[tidemark] def root: Path = {
     val here = Paths.get("").toAbsolutePath
     val roots = sys.props.get("tidemark.root").map(Paths.get(_)) ++
       Iterator.iterate(here)(_.getParent).takeWhile(_ != null)

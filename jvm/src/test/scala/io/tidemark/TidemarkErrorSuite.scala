@@ -4,6 +4,10 @@ import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
 
+import io.tidemark.AsyncErrors._
+import io.tidemark.CheckpointErrors._
+import io.tidemark.NotedTimeErrors._
+import io.tidemark.OrderErrors._
 import io.tidemark.TidemarkError._
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -31,8 +35,13 @@ class TidemarkErrorSuite extends AnyFunSuite {
     NoLog("p1"),
     NoCut("p1", "p2", "p3"),
     NoMarkLog("p1", "p2"),
+    MarkChainBroken("p1", "p2", 7),
+    MarkPastEnd("p1", "p2", "p3"),
+    MarkFarAhead("p1", "p2", "p3"),
+    MarksRemoved("p1"),
     MarkPositionMismatch("p1", "p2", "p3"),
     NotedSourceUnknown("p1", "p2"),
+    NoKafkaConnector("p1"),
     NotedNeedsDelay("p1"),
     InvalidNoteTime("p1"),
     NoteTimeNotEventTime("p1", Seq("p2", "p3")),
@@ -41,6 +50,18 @@ class TidemarkErrorSuite extends AnyFunSuite {
     NoteTimeNotPromised("p1", "p2"),
     NoteTimeSinkUnknown("p1", "p2"),
     MarkNotWritten("p1", "p2", "p3"),
+    InvalidOrder("p1"),
+    MisplacedOrder("p1"),
+    OrderNotEventTime("p1", Seq("p2", "p3")),
+    OrderOfUpdates("p1", "p2"),
+    OrderStateEncoding("p1", "p2"),
+    OrderStateChanged("p1"),
+    OrderLost("p1", "p2", "p3"),
+    AsyncCallFailed("p1", "p2", 3, "p4"),
+    AsyncResultType("p1", "p2", "p3", "p4"),
+    AsyncServiceFailed("p1", "p2"),
+    AsyncOnConnect(),
+    OrderSettingChanged("p1", 901, 902),
     InvalidSetting("p1", "p2", Seq("p3", "p4")),
     UnknownSetting("p1", "p2"),
     TakeoverFailed("p1", "p2"),
@@ -49,6 +70,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     CompleteMode("p1"),
     TimeInsideState("p1", "p2"),
     LeftToSpark("p1", "p2"),
+    PlanRefused(Seq("p1.", "p2.")),
     TooManySplits("p1", 901, 902),
     SplitNamesTooLong("p1"),
     SplitNotOrderable("p1", "p2", "p3"),
@@ -60,11 +82,12 @@ class TidemarkErrorSuite extends AnyFunSuite {
     NoWatermark("p1", Nil),
     NoWatermark("p1", Seq("p2", "p3")),
     WatermarkNotRead("p1"),
-    WrongArguments("p1", "p2", 901))
+    NotStreaming("p1"),
+    WrongArguments("p1", "p2", 901),
+    NotAReport("p1"))
 
   test("every error class has an example in this test") {
-    val cases =
-      """final case class (\w+)\(""".r.findAllMatchIn(read("jvm/src/main/scala/io/tidemark/TidemarkError.scala"))
+    val cases = """final case class (\w+)\(""".r.findAllMatchIn(ErrorSources.text)
     assert(cases.map(_.group(1)).toSet == examples.map(_.productPrefix).toSet)
   }
 

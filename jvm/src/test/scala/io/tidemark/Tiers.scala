@@ -4,14 +4,22 @@ import org.scalactic.source.Position
 import org.scalatest.Tag
 import org.scalatest.funsuite.AnyFunSuiteLike
 
-/** Which tests are in `make test`, and which in `make test-more` alone.
+/** Which tests are in `make test`, and which in `make test-more` or `make test-long` alone.
   *
   * A suite that is not named here is in `make test` whole, but for the tests that it marks with `testMore`. Every test is in
-  * exactly one of the two, as it bears the tag or does not.
+  * exactly one of the three, by its tag: a test without one is in `make test`.
   */
 object Tiers {
 
   object More extends Tag("io.tidemark.More")
+  object Long extends Tag("io.tidemark.Long")
+
+  /** Which tests a tier has, as arguments of ScalaTest: `-n` takes those with a tag, and `-l` leaves them out. */
+  def choice(tier: String): Seq[(String, Tag)] = tier match {
+    case "check" | "test" => Seq("-l" -> More, "-l" -> Long)
+    case "more" => Seq("-n" -> More)
+    case "long" => Seq("-n" -> Long)
+  }
 
   /** Of these suites only the named tests are in `make test`, each by a part of its name; no part means none of them.
     *
@@ -57,7 +65,8 @@ object Tiers {
       "windows after deduplication"),
     "DueWindowsInPlansSuite" -> Seq("left overdue", "for a day", "omits their empty input", "reads its watermark"),
     "DueWindowsRestartSuite" -> Seq("while its entry", "after its commit"),
-    "EvictionSlackSuite" -> Seq("with much state evicts less often than", "does not start", "copied", "is refused"),
+    "EvictionSlackSuite" ->
+      Seq("with much state evicts less often than", "says so", "does not start", "copied", "is refused"),
     "JoinSuite" -> Seq(
       "is on time by its own watermark",
       "an outer join emits",
@@ -66,7 +75,8 @@ object Tiers {
       "keeps no more rows",
       "still evicts rows",
       "fails with an error"),
-    "LeftoverMarksSuite" -> Seq("an aggregation by two times", "does not decide", "is the only time", "is_late"),
+    "LeftoverMarksSuite" ->
+      Seq("a Python map has added", "an aggregation by two times", "does not decide", "is the only time", "is_late"),
     "UnionSuite" -> Seq("does not wait", "the slowest input", "comes and goes"),
     "SeveralTimesInsideSuite" -> Seq(
       "for struct(t, u) with u before t",
@@ -79,7 +89,6 @@ object Tiers {
     "RestartSuite" -> Seq(
       "the watermark of each input survives",
       "restarting before every step changes no batch of an outer join",
-      "restarting before every step changes no batch of a query with splits",
       "a batch with data gives the same result in a query with splits",
       "a batch with data that the sink skips still takes effect in a union of aggregations",
       "while its entry was written",
@@ -87,7 +96,7 @@ object Tiers {
     "CheckpointDamageSuite" -> Seq("cut off", "of another batch", "resumes from Spark's watermark"),
     "CheckpointTroubleSuite" -> Nil,
     "ManySplitsRestartSuite" -> Nil,
-    "EntryFilesSuite" -> Seq("one entry file", "old entries are deleted", "left to Spark"),
+    "EntryFilesSuite" -> Seq("one entry file", "left to Spark"),
     "LeavingSuite" -> Seq(
       "that stock Spark began resumes",
       "stock Spark resumes from the minimum",
@@ -115,28 +124,69 @@ object Tiers {
     "RealTimeSuite" -> Nil,
     "ContinuousModeSuite" -> Nil)
 
+  /** Of the tests that [[essential]] leaves out, those in `make test-long` alone: further variations of what is in
+    * `make test-more`.
+    */
+  val long: Map[String, Seq[String]] = Map(
+    "EqualWatermarksJoinSuite" -> Seq("(right_outer)", "(full_outer)", "in update mode"),
+    "StockRunsSuite" -> Seq("update mode with Trigger."),
+    "StatelessOperatorsSuite" -> Seq("filters", "through renamed columns", "exploded rows", "sliding windows"),
+    "MarkedColumnsSuite" -> Seq("with exploded structs"),
+    "PauseOfAllSuite" -> Seq("late, with on_return=catch_up"),
+    "ChainsSuite" -> Seq(
+      "windows by the left time of a join (inner)",
+      "after a left semi join",
+      "a union of joins",
+      "a left outer join of two window aggregations",
+      "windows by the left time of a join (left_outer)",
+      "a full outer join of two deduplicated streams",
+      "deduplication by one of the two times",
+      "two joins (inner)",
+      "a second join",
+      "beside an aggregated time",
+      "windows of two different times"),
+    "RestartSuite" -> Seq(
+      "restarting before every step changes no batch of a query with splits",
+      "restarting before every step changes no batch of a union",
+      "a no-data batch gives the same result in a union",
+      "a no-data batch gives the same result in an aggregation by a carried",
+      "a no-data batch that the sink skips still takes effect in an aggregation by a carried",
+      "without kills, with no-data batches: false",
+      "a no-data batch gives the same result in a query with splits",
+      "a batch with data gives the same result in an outer join",
+      "a batch with data gives the same result in a query with a watermark",
+      "skips still takes effect in an outer join",
+      "skips still takes effect in a query with"))
+
   /** Tests of Spark's own that wait a minute for a refusal which does not come: Tidemark runs these queries. They are in
-    * `make test-more` alone.
+    * `make test-long` alone.
     */
   val waits: Map[String, Set[String]] = Map(
     "EventTimeWatermarkSuite" -> Set(
       "multiple event time columns in an input DataFrame for stateful operator is not allowed",
       "overriding watermark should not be allowed by default"))
 
-  /** The tests that a suite leaves to `make test-more`. */
-  def more(suite: String, tests: Set[String]): Set[String] =
-    essential.get(suite).fold(Set.empty[String])(parts => tests.filterNot(test => parts.exists(test.contains(_))))
+  /** The tests that a suite leaves to later tiers, each with its tag. */
+  def later(suite: String, tests: Set[String]): Map[String, Tag] = {
+    def isOneOf(test: String, parts: Seq[String]) = parts.exists(test.contains(_))
+    essential.get(suite).fold(Map.empty[String, Tag]) { parts =>
+      tests.filterNot(isOneOf(_, parts)).map { test =>
+        test -> (if (isOneOf(test, long.getOrElse(suite, Nil))) Long else More)
+      }.toMap
+    }
+  }
 }
 
-/** A suite some tests of which may be in `make test-more` alone: those marked with `testMore`, and those that [[Tiers]] says. */
+/** A suite some tests of which may be in later tiers: those marked with `testMore` or `testLong`, and those
+  * that [[Tiers]] says.
+  */
 trait Tiered extends AnyFunSuiteLike {
 
   protected def testMore(name: String)(body: => Any)(implicit position: Position): Unit = test(name, Tiers.More)(body)
+  protected def testLong(name: String)(body: => Any)(implicit position: Position): Unit = test(name, Tiers.Long)(body)
 
   override def tags: Map[String, Set[String]] = {
-    val tagged = super.tags
-    Tiers.more(getClass.getSimpleName, testNames).foldLeft(tagged) { (all, test) =>
-      all.updated(test, all.getOrElse(test, Set.empty) + Tiers.More.name)
-    }
+    val own = super.tags
+    own ++ Tiers.later(getClass.getSimpleName, testNames -- own.keys).map { case (test, tag) => test -> Set(tag.name) }
   }
 }

@@ -13,7 +13,15 @@ class TiersSuite extends AnyFunSuite {
         .getOrElse(fail(s"There is no suite named $name. Fix this in Tiers.scala."))
       val tests = suite.asInstanceOf[Tiered].testNames
       assert(parts.filterNot(part => tests.exists(_.contains(part))) === Nil, "Fix this in Tiers.scala.")
-      val later = suite.asInstanceOf[Tiered].tags.collect { case (test, tags) if tags(Tiers.More.name) => test }.toSet
-      assert(Tiers.more(name, tests).subsetOf(later) && later.subsetOf(tests))
+      val tagged = suite.asInstanceOf[Tiered].tags
+      assert(Tiers.later(name, tests).keySet.subsetOf(tagged.keySet) && tagged.keySet.subsetOf(tests))
+      val long = tagged.collect { case (test, tags) if tags(Tiers.Long.name) => test }
+      assert(
+        Tiers.long.getOrElse(name, Nil).filterNot(part => long.exists(_.contains(part))) === Nil,
+        "Fix this in Tiers.scala.")
     }
+
+  test("suites with tests that take long are among those of which only some tests are in make test") {
+    assert((Tiers.long.keySet -- Tiers.essential.keySet) === Set.empty)
+  }
 }

@@ -114,7 +114,7 @@ class JoinPropagationSuite extends AnyFunSuite with JoinPlans {
   //   ON clickTime BETWEEN impressionTime AND impressionTime + 2 minutes, then counted by hours of impressionTime.
   //
   // After batch 1 (clicks 10:10, 10:20, 10:30, impression 10:00): impressions 10:00 - 20 min = 9:40, clicks 10:30 - 10 min
-  //   = 10:20. No click up to 10:20 can come any more, so an impression that waits for clicks up to 2 minutes later is
+  //   = 10:20. No click up to 10:20 can come any more. So an impression that waits for clicks up to 2 minutes later is
   //   done if it is before 10:20 - 2 min, that is up to 10:17:59.999. A click waits for impressions up to its own time:
   //   those before 9:40 are done, that is up to 9:39:59.999. The impressions' column leaves with
   //   min(9:40, 10:17:59.999) = 9:40 and the clicks' with min(10:20, 9:39:59.999). The hours go by 9:40.

@@ -38,6 +38,27 @@ class NotedWritersSuite extends AnyFunSuite {
     assert(last.state.nextMillis === None)
   }
 
+  test("a mark behind a missing one is broken, and one that is only ahead of what is read is not") {
+    def next(marks: Mark*)(names: String*) =
+      NotedWriters(
+        Map("w" -> WriterHistory("w", marks)),
+        Map.empty,
+        WriterHistorySuite.read(names: _*),
+        None).writers("w")
+    assert(!next(files(0, 1, "a"), files(1, 2, "b"))("a").isBroken)
+    val broken = next(files(0, 1, "a"), files(2, 2, "c"))("a", "c")
+    assert(broken.isBroken && broken.next.map(_.number) === Some(2))
+    // The file of the first mark comes first.
+    assert(!next(files(0, 1, "a"), files(2, 2, "c"))().isBroken)
+    assert(!at(Seq(number(0, 100, 10), number(2, 200, 20)), 10).isBroken)
+  }
+
+  test("the first time that is not believed is told") {
+    assert(at(three, 30, latest = Some(150)).farAheadMillis === Some(200))
+    assert(at(three, 30, latest = Some(300)).farAheadMillis === None)
+    assert(at(three, 30).farAheadMillis === None)
+  }
+
   test("a writer with nothing passed is known, and active when its first mark is pending") {
     val first = at(three, 5)
     assert(first.state === WriterState(None, 0, hasPending = true, nextMillis = Some(100)))

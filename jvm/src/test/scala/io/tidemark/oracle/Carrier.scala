@@ -47,6 +47,9 @@ object Carrier {
   /** `mapInArrow`, the same. */
   case object ArrowMap extends Carrier(false)
 
+  /** `map` of rows, whose columns get the metadata of that schema. */
+  case object RowMap extends Carrier(false)
+
   val all: Vector[Carrier] =
     Vector(
       Renamed,
@@ -60,12 +63,13 @@ object Carrier {
       Transformed,
       Inlined,
       PandasMap,
-      ArrowMap)
+      ArrowMap,
+      RowMap)
 
   /** Whether a watermark has begun somewhere below. */
   def isTimed(query: Query): Boolean = query.nodes.exists {
     case input: Input => !input.leftover
-    case _: Again => true
+    case _: Again | _: Running => true
     case _ => false
   }
 
@@ -73,7 +77,7 @@ object Carrier {
     * in a struct may be followed or not; of that no more is asked.
     */
   def fits(carrier: Carrier, input: Query): Boolean = carrier match {
-    case PandasMap | ArrowMap => true
+    case PandasMap | ArrowMap | RowMap => true
     case other => other.isFollowed || isOne(input)
   }
 
@@ -92,7 +96,7 @@ object Carrier {
 
   private def isOne(query: Query): Boolean = query.nullable.size == 1 &&
     (query match {
-      case _: Again => false
+      case _: Again | _: Running => false
       case _: Input | _: Windows | _: Sessions | _: Groups | _: Distinct | _: Once | _: Join => true
       case other => other.inputs.forall(isOne)
     })

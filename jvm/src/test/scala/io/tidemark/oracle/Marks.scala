@@ -46,6 +46,9 @@ private[oracle] final class Marks(
       case Again(input, column, _) =>
         val (in, own) = (of(input), Mark(memory.sources.get(at).flatMap(_.reached)))
         Edge(in.columns.updated(column, own), in.least.least(own))
+      case Running(input, _, _) =>
+        val own = Mark(memory.sources.get(at).flatMap(_.reached))
+        Edge(Vector(own), of(input).least.least(own))
       case Union(left, right) =>
         val (l, r) = (of(left), of(right))
         val columns = l.columns.zip(r.columns).zipWithIndex.map { case ((l, r), column) =>
@@ -60,6 +63,11 @@ private[oracle] final class Marks(
         val in = of(input).columns
         goes(Place(at, 0), in(column), in(column), by.map(c => c -> in(c)))
         Edge(in(column) +: by.map(carried(Place(at, 0), _)), in(column))
+      case Ordered(input, column) =>
+        val in = of(input).columns
+        val others = in.indices.filterNot(_ == column).toVector
+        goes(Place(at, 0), in(column), in(column), others.map(c => c -> in(c)))
+        Edge(in.indices.map(c => if (c == column) in(c) else carried(Place(at, 0), c)).toVector, in(column))
       case join: Join => joined(at, join)
       case self: SelfJoin => joined(at, self.join)
     }
@@ -114,7 +122,7 @@ private[oracle] final class Marks(
 
   private def follows(side: Query): Boolean = side.nodes.forall {
     case input: Input => input.follows
-    case _: Again => false
+    case _: Again | _: Running => false
     case _ => true
   }
 

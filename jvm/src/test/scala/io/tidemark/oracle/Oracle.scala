@@ -1,7 +1,7 @@
 package io.tidemark.oracle
 
 import Oracle._
-import Query.{Groups, Windows}
+import Query.{Groups, Ordered, Windows}
 
 /** Says what a query has to give out, trigger by trigger: rows, columns, watermarks, late rows and eviction as they are
   * defined, without Spark and without the engine.
@@ -43,6 +43,8 @@ final class Oracle(query: Query) {
     (nodes(node) match {
       case _: Groups => true
       case _ if places.forall(memory.kept.getOrElse(_, Vector.empty).isEmpty) => false
+      case _: Ordered =>
+        memory.kept(Place(node, 0)).exists(_.time <= now.closed(Place(node, 0)).spark * 1000L)
       case windows: Windows =>
         def last(marks: Marks) = Math.floorDiv(marks.closed(Place(node, 0)).spark, windows.length * 1000L)
         last(standing) < last(now)

@@ -140,7 +140,16 @@ object Query {
   final case class Once(input: Query) extends Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = input.nullable
-    def delay: Int = nodes.collect { case it: Input => it.delay; case it: Again => it.delay }.last
+    def delay: Int =
+      nodes.collect { case it: Input => it.delay; case it: Again => it.delay; case it: Running => it.delay }.last
+  }
+
+  /** How many rows of each id there were so far, with the largest time of those in the batch. The function with state keeps
+    * it for ever, drops no row, and knows no event time. What it emits gets a watermark of its own.
+    */
+  final case class Running(input: Query, column: Int, delay: Int) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = Vector(false)
   }
 
   /** Counts by id, in a function with state, that come out when an id's time is so far behind the watermark. Of a whole
@@ -149,6 +158,12 @@ object Query {
   final case class Groups(input: Query, column: Int, gap: Int) extends Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = Vector(false)
+  }
+
+  /** Rows wait until the watermark of a column has passed them. A row without that time does not wait. */
+  final case class Ordered(input: Query, column: Int) extends Query {
+    def inputs: Seq[Query] = Seq(input)
+    def nullable: Vector[Boolean] = input.nullable
   }
 
   /** The same operator on other inputs, of the same number. */
@@ -165,7 +180,9 @@ object Query {
     case it: Sessions => it.copy(input = inputs.head)
     case it: Distinct => it.copy(input = inputs.head)
     case it: Once => it.copy(input = inputs.head)
+    case it: Running => it.copy(input = inputs.head)
     case it: Groups => it.copy(input = inputs.head)
+    case it: Ordered => it.copy(input = inputs.head)
   }
 }
 

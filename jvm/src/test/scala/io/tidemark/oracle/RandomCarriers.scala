@@ -67,7 +67,7 @@ private[oracle] final class RandomCarriers(random: Random) {
 
   /** Of a query with one input: joined with itself, or with an input without a watermark, as the last operator. */
   private def withSecondInput(query: Query): Query =
-    if (query.nullable.head || query.isInstanceOf[Groups] || isUpdating(query)) query
+    if (query.nullable.head || query.nodes.exists(_.isInstanceOf[Groups]) || isUpdating(query)) query
     else {
       val least = one(-10, -5, 0)
       val most = if (least == 0 && random.nextBoolean()) 0 else least + one(5, 10, 20)

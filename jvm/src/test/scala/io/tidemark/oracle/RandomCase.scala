@@ -22,6 +22,14 @@ object RandomCase {
   /** The same of queries with a single watermark. */
   def carriedOfOneWatermark(seed: Long): Case = carried(new Random(seed), oneWatermark = true)
 
+  /** The like with orders between its operators. */
+  def ordered(seed: Long): Case = {
+    val random = new Random(seed)
+    val drawn = new Queries(random, oneWatermark = false).draw()
+    val query = new RandomOrders(random).in(drawn)
+    Case(query, steps(random, query))
+  }
+
   private def carried(random: Random, oneWatermark: Boolean): Case = {
     val query = new RandomCarriers(random).in(new Queries(random, oneWatermark).draw(), oneWatermark)
     Case(query, steps(random, query))
@@ -52,7 +60,10 @@ object RandomCase {
       // Something that waits for a watermark is worth the run.
       val worth = if (all.nodes.exists(waits)) all else windows(all)
       random.nextInt(8) match {
-        case 0 => Groups(worth, whole(worth), one(2, 5, 10))
+        case 0 =>
+          // Spark lets nothing with state read what a function with event-time timeouts emits.
+          val groups = Groups(worth, whole(worth), one(2, 5, 10))
+          if (random.nextInt(3) == 0) Without(groups, random.nextInt(3)) else groups
         case 1 => updating(worth)
         case 2 => outer(worth)
         case _ => worth
@@ -71,7 +82,7 @@ object RandomCase {
     }
 
     private def keepsSome(node: Query): Boolean = node match {
-      case _: Distinct | _: Once | _: Limited => true
+      case _: Distinct | _: Once | _: Limited | _: Running => true
       case other => waits(other)
     }
 
@@ -141,6 +152,7 @@ object RandomCase {
           case 1 | 2 if !oneWatermark => Again(query, random.nextInt(query.nullable.size), one(0, 2, 5))
           case 3 if query.nullable.size <= 2 => Distinct(query, whole(query))
           case 4 if !query.isInstanceOf[Sessions] => Sessions(query, whole(query), one(2, 4, 8), random.nextBoolean())
+          case 5 if !oneWatermark && random.nextBoolean() => Running(query, whole(query), one(0, 2, 5))
           case _ => windows(query)
         }
       }

@@ -60,7 +60,9 @@ object Shrink {
     case it: Distinct => isWhole(it.input, it.column)
     case it: Sessions => isWhole(it.input, it.column)
     case _: Once => true
+    case it: Running => isWhole(it.input, it.column)
     case it: Groups => isWhole(it.input, it.column)
+    case it: Ordered => it.input.nullable.isDefinedAt(it.column)
     case it: Windows => isWhole(it.input, it.column) && it.others.forall(it.input.nullable.isDefinedAt)
   }
 

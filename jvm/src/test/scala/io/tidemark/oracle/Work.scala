@@ -35,10 +35,19 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
         keep(Place(at, 0), fresh.map(row => new Kept(row, row.times(column).get)))
         val _ = leave(Place(at, 0))
         fresh
+      case running: Running =>
+        val rows = soFar(Place(at, 0), running, rowsOf(running.input))
+        observe(at, Map(0 -> rows.flatMap(_.times.head)), running.delay, catchesUp = false)
+        rows
       case once: Once => first(Place(at, 0), once, rowsOf(once.input))
       case groups: Groups => timed(Place(at, 0), groups, rowsOf(groups.input))
       case sessions: Sessions => lasting(Place(at, 0), sessions, rowsOf(sessions.input))
       case windows: Windows => counted(Place(at, 0), windows, rowsOf(windows.input))
+      case Ordered(input, column) =>
+        val (timed, timeless) = onTime(Place(at, 0), rowsOf(input).map(row => row -> row.times(column)))
+          .partition(_._2.nonEmpty)
+        keep(Place(at, 0), timed.map { case (row, time) => new Kept(row, time.get) })
+        timeless.map(_._1) ++ leave(Place(at, 0)).map(_.row)
       case join: Join => joined(at, join, rowsOf(join.left), rowsOf(join.right))
       case self: SelfJoin =>
         val rows = rowsOf(self.input)
@@ -95,6 +104,20 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
     keep(place, fresh.map { case (row, time) => new Kept(row, time + once.delay * 1000000L) })
     val _ = leave(place)
     fresh.map(_._1)
+  }
+
+  /** A row in state knows how many there are of its id, and stays for ever. */
+  private def soFar(place: Place, running: Running, rows: Seq[Row]): Seq[Row] = {
+    val ids = rows.map(_.id).toSet
+    val (changed, rest) = kept.getOrElse(place, Vector.empty).partition(k => ids(k.row.id))
+    val counts = rows.groupBy(_.id).toSeq.map { case (id, now) =>
+      Row(
+        id,
+        Vector(now.flatMap(_.times(running.column)).maxOption),
+        (now ++ changed.map(_.row).filter(_.id == id)).map(_.n).sum)
+    }
+    kept += place -> (rest ++ counts.map(new Kept(_, Long.MaxValue)))
+    counts
   }
 
   /** A row in state knows how many there are of its id, and the largest time (µs). */

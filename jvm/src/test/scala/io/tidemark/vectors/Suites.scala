@@ -5,12 +5,10 @@ object Suites {
 
   type Runner = Vector => Seq[Mismatch]
 
-  /** For what is not here yet: windows, asynchronous maps, order, writers, and stock Spark's global rule. */
+  /** For what is not here yet: windows, writers, and stock Spark's global rule. */
   val Later: Set[String] = Set(
     "hz.lateDrop",
     "hz.slidingWindow",
-    "hz.async",
-    "hz.preserveOrder",
     "pravega.controller",
     "pravega.reader",
     "spark.global")
@@ -26,6 +24,8 @@ object Suites {
     "derived.streamJoin" -> JoinUnit.run,
     "derived.keyed" -> KeyedUnit.runAnswers,
     "diff.hazelcast-vs-flink" -> (vector => HazelcastUnit.runAnswers(vector) ++ FlinkUnit.runAnswers(vector)),
+    "hz.async" -> AsyncUnit.run,
+    "hz.preserveOrder" -> OrderUnit.run,
     "flink.valve" -> FlinkUnit.run)
 
   /** Vectors that say something else than the design does, and why the design is right. */

@@ -29,8 +29,9 @@ final case class OriginRules(
 /** A mark log.
   * @param location where it is
   * @param onlyExpected whether marks of writers that are not expected are ignored
+  * @param options how its place is reached, if that needs more than the location
   */
-final case class NotedBy(location: String, onlyExpected: Boolean = false)
+final case class NotedBy(location: String, onlyExpected: Boolean = false, options: Map[String, String] = Map.empty)
 
 /** What happens to splits and watermark of an origin without rows. [[Silence]] has the rules. */
 sealed trait WhenIdle

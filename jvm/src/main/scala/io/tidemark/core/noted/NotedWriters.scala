@@ -26,13 +26,17 @@ final case class WriterState(
   * @param timeMillis the largest time that is newly passed; `None` if none is
   * @param isActive whether a mark with a larger time, or `alive`, is newly passed, or marks are pending and none was before
   * @param next the first mark that is not passed
-  * @param state what to go on from
+  * @param state what to continue from
+  * @param isBroken whether `next` waits for marks that are missing before it, whatever is read
+  * @param farAheadMillis the first noted time that is too far ahead to be believed yet
   */
 final case class WriterProgress(
     timeMillis: Option[Long],
     isActive: Boolean,
     next: Option[Mark],
-    state: WriterState)
+    state: WriterState,
+    isBroken: Boolean = false,
+    farAheadMillis: Option[Long] = None)
 
 /** What all marks of a log say at a position. */
 final case class NotedWriters(writers: Map[String, WriterProgress]) {
@@ -75,7 +79,8 @@ object NotedWriters {
     }
     val known = histories.map { case (writer, history) =>
       val believed = latestMillis.fold(history)(history.believed)
-      writer -> progress(believed, before.get(writer), read, latestBeforeMillis)
+      val found = progress(believed, before.get(writer), read, latestBeforeMillis)
+      writer -> found.copy(farAheadMillis = latestMillis.flatMap(history.firstNoteAfter))
     }
     NotedWriters(gone ++ known)
   }
@@ -113,6 +118,6 @@ object NotedWriters {
       isIdle,
       isEnded,
       history.nextNoteMillis(passed))
-    WriterProgress(time, isActive, marks.lift(passed), state)
+    WriterProgress(time, isActive, marks.lift(passed), state, history.isBroken(passed, place))
   }
 }

@@ -46,6 +46,10 @@ object ReadPosition {
     * @param hasReadSinkBatch whether all files that `_spark_metadata` lists up to a batch have been read
     */
   class Files(hasRead: String => Boolean, hasReadSinkBatch: Long => Boolean) extends ReadPosition("files") {
+
+    /** Whether a file was looked for when marks were compared, and had not been read. Any thread may ask. */
+    def isKnownUnread(name: String): Boolean = false
+
     override protected def passed: PartialFunction[Position, Boolean] = {
       case Position.Files(names) => names.forall(hasRead)
       case Position.SinkBatch(batch) => hasReadSinkBatch(batch)

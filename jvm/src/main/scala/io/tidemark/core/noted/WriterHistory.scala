@@ -1,5 +1,6 @@
 package io.tidemark.core.noted
 
+import scala.collection.Searching.Found
 import scala.collection.immutable.ArraySeq
 
 /** The marks of one writer that count, and which of them are passed at a position. The only place for both rules.
@@ -43,6 +44,20 @@ final class WriterHistory private (
     else if (isRelative || positioned.isEmpty && read.kind == "files") passedInChain(read, before, known)
     else passedByPosition(read, before, known)
   }
+
+  /** Whether the mark behind the first `count` ones waits for marks that are missing before it, whatever is read.
+    * @param before the last mark that was passed earlier
+    */
+  def isBroken(count: Int, before: Option[Place]): Boolean = isRelative && count < marks.size && {
+    val known = before.fold(0)(upTo)
+    if (count == known) !isJoined(known, before)(!isDamaged) else breaks.search(count).isInstanceOf[Found]
+  }
+
+  /** The first noted time above all before that is later than `millis`. */
+  def firstNoteAfter(millis: Long): Option[Long] =
+    notes.lift(firstWhere(
+      0,
+      notes.size)(at => marks(notes(at)).timeMillis.exists(_ > millis))).flatMap(marks(_).timeMillis)
 
   /** How many of the marks are at or before a place. */
   def upTo(place: Place): Int = firstWhere(0, marks.size)(marks(_).place > place)

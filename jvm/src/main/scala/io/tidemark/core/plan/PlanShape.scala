@@ -1,6 +1,6 @@
 package io.tidemark.core.plan
 
-import io.tidemark.core.{ColumnId, OperatorId, OriginName, Side}
+import io.tidemark.core.{ColumnId, Input, OperatorId, OriginName, Side}
 
 /** A streaming plan reduced to what watermarks need: where they begin, join, wait and advance.
   *
@@ -15,6 +15,18 @@ sealed trait PlanShape {
 }
 
 object PlanShape {
+
+  /** What the state of an operator leaves by. */
+  sealed trait Eviction
+  object Eviction {
+    case object ByWatermark extends Eviction
+
+    /** No row ever leaves. */
+    case object Never extends Eviction
+
+    /** A user's function decides, without event time; or there is one row of state at most. */
+    case object ByItself extends Eviction
+  }
 
   /** A leaf without event time. */
   final case class Source(label: String) extends PlanShape {
@@ -49,6 +61,9 @@ object PlanShape {
     * @param active the column that decides which rows are late and what state is evicted; `None` for the edge's minimum
     * @param passes output columns whose rows are emitted no later than the active watermark allows
     * @param carried output columns whose old values may leave the state later
+    * @param emitsAtOnce whether results are emitted as rows arrive, so that the watermark evicts state and emits nothing
+    * @param dropsLate whether any row is late there
+    * @param eviction what state leaves by
     */
   final case class Stateful(
       label: String,
@@ -56,13 +71,24 @@ object PlanShape {
       input: PlanShape,
       active: Option[ColumnId],
       passes: Seq[ColumnId],
-      carried: Seq[ColumnId])
+      carried: Seq[ColumnId],
+      emitsAtOnce: Boolean = false,
+      dropsLate: Boolean = true,
+      eviction: Eviction = Eviction.ByWatermark)
       extends PlanShape {
     def inputs: Seq[PlanShape] = Seq(input)
   }
 
-  /** A stream-stream join; each side is filtered by its own column and evicted by its own bound. */
-  final case class Join(label: String, id: OperatorId, left: JoinSide, right: JoinSide) extends PlanShape {
+  /** A stream-stream join; each side is filtered by its own column and evicted by its own bound.
+    * @param emitsAtOnce as for [[Stateful]]; rows without a match make the others wait
+    */
+  final case class Join(
+      label: String,
+      id: OperatorId,
+      left: JoinSide,
+      right: JoinSide,
+      emitsAtOnce: Boolean = false)
+      extends PlanShape {
     def inputs: Seq[PlanShape] = Seq(left.input, right.input)
     def side(side: Side): JoinSide = if (side == Side.Left) left else right
   }
@@ -123,36 +149,50 @@ object PlanShape {
     * first input, and at an operator that begins a new column that of the operator's own column. It does not say which
     * origin holds the watermark back.
     */
-  def originOf(shape: PlanShape, column: ColumnId): Option[OriginName] = shape match {
-    case _: Source => None
-    case origin: Origin if origin.column == column => Some(origin.name)
+  def originOf(shape: PlanShape, column: ColumnId): Option[OriginName] = originsOf(shape, column).headOption
+
+  /** The same with the origins of all inputs of a union, in their order. */
+  private def originsOf(shape: PlanShape, column: ColumnId): Seq[OriginName] = shape match {
+    case _: Source => Nil
+    case origin: Origin if origin.column == column => Seq(origin.name)
     case stateless: Stateless =>
-      stateless.columns.collectFirst { case (`column`, from) => from }.flatMap { from =>
-        stateless.inputs.iterator.flatMap(originOf(_, from)).nextOption()
+      stateless.columns.collectFirst { case (`column`, from) => from }.toSeq.flatMap { from =>
+        stateless.inputs.flatMap(originsOf(_, from))
       }
     case union: Union =>
-      for {
-        at <- union.columns.find(_.out == column)
-        (input, from) <- union.inputs.zip(at.inputs).collectFirst { case (input, Some(from)) => input -> from }
-        name <- originOf(input, from)
-      } yield name
-    case declared: Declared if declared.column == column => judgedBy(declared.input, Side.Left)
-    case other => other.inputs.iterator.flatMap(originOf(_, column)).nextOption()
+      union.columns.find(_.out == column).toSeq.flatMap { at =>
+        union.inputs.zip(at.inputs).collect { case (input, Some(from)) => originsOf(input, from) }.flatten
+      }
+    case declared: Declared if declared.column == column => judgedByAll(declared.input, Side.Left)
+    case other => other.inputs.flatMap(originsOf(_, column))
   }
 
   /** The origin whose watermark decides which rows of an operator's input are late: that of its active column, or the
     * only one there is. `None` without an active column, or if the column's origin is unknown.
     */
-  def judgedBy(operator: PlanShape, side: Side): Option[OriginName] = {
+  def judgedBy(operator: PlanShape, side: Side): Option[OriginName] = judgedByAll(operator, side).headOption
+
+  /** The same with all origins that a union has made one column of, in the order of its inputs. */
+  def judgedByAll(operator: PlanShape, side: Side): Seq[OriginName] = {
     val (input, active) = operator match {
       case stateful: Stateful => (stateful.input, stateful.active)
       case join: Join => (join.side(side).input, join.side(side).active)
       case other => (other, None)
     }
-    active.flatMap { column =>
+    active.toSeq.flatMap { column =>
       def origins = postOrder(input).collect { case origin: Origin => origin.name }.distinct
-      originOf(input, column).orElse(Some(origins).collect { case Seq(only) => only })
+      originsOf(input, column).distinct match {
+        case Nil => if (origins.size == 1) origins else Nil
+        case found => found
+      }
     }
+  }
+
+  /** The inputs of an operator with state, one for each side. */
+  def inputsOf(operator: PlanShape): Seq[Input] = operator match {
+    case stateful: Stateful => Seq(Input(stateful.id, Side.Left))
+    case join: Join => Seq[Side](Side.Left, Side.Right).map(Input(join.id, _))
+    case _ => Nil
   }
 
   /** All nodes, inputs before the nodes that read them. */

@@ -11,8 +11,8 @@ import io.tidemark.core.bytes.{ByteReader, ByteWriter, KeyedHash}
 /** Names of splits, numbered from 0 in the order in which they came.
   *
   * A name is a row of texts, one for each expression that the input is split by; any of them may be null. All of them are
-  * in one array of bytes behind a hash table of open addressing, which is made when one is looked up first: that allocates
-  * nothing else, and a million short names take some 25 MB. Names are only ever added. While none is, any thread may read.
+  * in one array of bytes behind a hash table of open addressing, which is made when one is looked up first. Nothing else is
+  * allocated, so a million short names take some 25 MB. Names are only ever added. While none is, any thread may read.
   *
   * @param most bytes of all names together
   */

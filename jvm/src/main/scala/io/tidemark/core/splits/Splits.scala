@@ -33,7 +33,6 @@ final class Splits private (private val version: SplitVersion) {
   def largest: Option[Long] = Some(totals.largest).filter(_ != Coalescer.NoClock)
 
   def name(split: Int): Seq[Option[String]] = here.names(split)
-  def encodedName(split: Int): Array[Byte] = here.names.encoded(split)
   def state(split: Int): SplitState = SplitState.of(here.clocks.state(split))
   def clock(split: Int): Option[Long] = Some(clockOrNone(split)).filter(_ != Coalescer.NoClock)
   def lastActive(split: Int): Long = here.clocks.lastActive(split)

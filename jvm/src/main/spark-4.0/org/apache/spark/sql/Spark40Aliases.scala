@@ -28,14 +28,17 @@ package execution.streaming {
     type CheckpointFileManager = flat.CheckpointFileManager
     type OffsetSeq = flat.OffsetSeq
     type OffsetSeqLog = flat.OffsetSeqLog
+    type OffsetSeqMetadata = flat.OffsetSeqMetadata
     type FileSystemBasedCheckpointFileManager = flat.FileSystemBasedCheckpointFileManager
     val CheckpointFileManager: flat.CheckpointFileManager.type = flat.CheckpointFileManager
+    val OffsetSeqMetadata: flat.OffsetSeqMetadata.type = flat.OffsetSeqMetadata
   }
 
   package object runtime {
     type AvailableNowDataStreamWrapper = flat.AvailableNowDataStreamWrapper
     type FileStreamSource = flat.FileStreamSource
     type FileStreamSourceLog = flat.FileStreamSourceLog
+    type IncrementalExecution = flat.IncrementalExecution
     type MicroBatchExecution = flat.MicroBatchExecution
     type PropagateWatermarkSimulator = flat.PropagateWatermarkSimulator
     type StreamExecution = flat.StreamExecution
@@ -46,6 +49,7 @@ package execution.streaming {
     val MicroBatchExecution: flat.MicroBatchExecution.type = flat.MicroBatchExecution
     val FileStreamSourceLog: flat.FileStreamSourceLog.type = flat.FileStreamSourceLog
     val MinWatermark: flat.MinWatermark.type = flat.MinWatermark
+    val WatermarkPropagator: flat.WatermarkPropagator.type = flat.WatermarkPropagator
   }
 
   package object sinks {
@@ -70,10 +74,12 @@ package execution.streaming {
       type StreamingDeduplicateExec = flat.StreamingDeduplicateExec
       type StreamingDeduplicateWithinWatermarkExec = flat.StreamingDeduplicateWithinWatermarkExec
       type StreamingGlobalLimitExec = flat.StreamingGlobalLimitExec
+      type StreamingLocalLimitExec = flat.StreamingLocalLimitExec
       type UpdateEventTimeColumnExec = flat.UpdateEventTimeColumnExec
       val EventTimeStats: flat.EventTimeStats.type = flat.EventTimeStats
       val StatefulOperatorCustomSumMetric: flat.StatefulOperatorCustomSumMetric.type =
         flat.StatefulOperatorCustomSumMetric
+      val StatefulOperatorPartitioning: flat.StatefulOperatorPartitioning.type = flat.StatefulOperatorPartitioning
       val WatermarkSupport: flat.WatermarkSupport.type = flat.WatermarkSupport
     }
 

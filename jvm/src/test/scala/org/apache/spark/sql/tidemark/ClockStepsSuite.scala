@@ -21,7 +21,7 @@ class ClockStepsSuite extends SilenceTest {
   private var batches = 0L
   private val remember = Execute(query => batches = last(query))
   private def since(expected: Long) = Execute(query => assert(last(query) - batches === expected))
-  private def last(query: StreamExecution): Long = keyed(query).view.get.snapshot.entry.batch
+  private def last(query: StreamExecution): Long = watermarksOf(query).view.get.snapshot.entry.batch
 
   // Event times are near the clock, which begins at 0.
   private def early(seconds: Long) = new Timestamp(seconds * 1000)

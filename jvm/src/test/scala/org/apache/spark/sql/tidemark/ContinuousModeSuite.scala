@@ -15,7 +15,7 @@ import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
 
 /** In continuous mode Spark refuses watermarks and their options. A query without one runs as without Tidemark. */
-class ContinuousModeSuite extends KeyedWatermarkTest {
+class ContinuousModeSuite extends WatermarkTest {
   import testImplicits._
 
   private val continuous = StartStream(Trigger.Continuous(100))

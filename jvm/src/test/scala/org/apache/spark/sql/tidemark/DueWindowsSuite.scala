@@ -4,13 +4,17 @@ import java.time.Instant
 
 import scala.util.Random
 
+import com.fasterxml.jackson.databind.ObjectMapper
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.Histories._
-import org.apache.spark.sql.tidemark.exec.DueAggregationExec
+import org.apache.spark.sql.tidemark.exec.SkipsScans
+import org.apache.spark.sql.tidemark.query.RunningQueries
+import org.apache.spark.sql.tidemark.report.Report
 
 /** The state of windows is scanned, and a no-data batch runs, only if a window may have ended. */
 class DueWindowsSuite extends StockComparison {
@@ -22,16 +26,23 @@ class DueWindowsSuite extends StockComparison {
   /** Whether each batch so far has skipped the scan of the last operator's state. */
   private def skipped(expected: Boolean*) = Execute { (query: StreamExecution) =>
     val batches = query.recentProgress.filter(_.stateOperators.nonEmpty).map { batch =>
-      batch.batchId -> (batch.stateOperators.head.customMetrics.get(DueAggregationExec.SkippedScans) == 1L)
+      batch.batchId -> (batch.stateOperators.head.customMetrics.get(SkipsScans.Metric) == 1L)
     }
     assert(batches.toSeq.distinct === expected.zipWithIndex.map { case (skip, batch) => batch.toLong -> skip })
   }
 
+  /** What the report says of the last operator's scans, and of the next window. */
+  private def reported(skippedScans: Long, next: String) = Execute { (query: StreamExecution) =>
+    val plan = new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get).get("plan")
+    assert(plan.findValue("skipped_scans").asLong === skippedScans)
+    assert(plan.findValue("next_due_ms").asLong === millis(next))
+  }
+
+  private val rocksDb = SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName
+
   for (store <- Seq("HDFS", "RocksDB"))
     test(s"neither a state scan nor a no-data batch runs until a window ends, with the $store state store") {
-      val conf = if (store == "HDFS") Nil
-      else Seq(SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName)
-      withSQLConf(conf: _*) {
+      withSQLConf((if (store == "HDFS") Nil else Seq(rocksDb)): _*) {
         val (stream, df) = timed("t", "0 seconds")
         val toTheFirstWatermark = Seq(false, false)
         testStream(hourly(df))(
@@ -48,7 +59,8 @@ class DueWindowsSuite extends StockComparison {
           skipped(toTheFirstWatermark ++ Seq(true, true, true, false): _*),
           AddData(stream, 1 -> at("10:59"), 1 -> at("11:59")),
           CheckNewAnswer(),
-          skipped(toTheFirstWatermark ++ Seq(true, true, true, false, true): _*))
+          skipped(toTheFirstWatermark ++ Seq(true, true, true, false, true): _*),
+          reported(skippedScans = 4, next = "12:00"))
       }
     }
 
@@ -109,19 +121,31 @@ class DueWindowsSuite extends StockComparison {
     _.dropDuplicates("id", "t").groupBy(window($"t", "1 hour")).count())
   same("groups by a time without a window", saves = false)(_.groupBy($"t").count())
 
-  testMore("windows of random sizes, slides and starts are emitted in the same batches as on stock Spark") {
-    val random = new Random(5)
-    for (_ <- 1 to 12) {
-      val size = 1 + random.nextInt(2400000)
-      val slide = 1 + random.nextInt(size)
-      val start = random.nextInt(slide)
+  private def ofRandomSizes =
+    "of random sizes, slides and starts are emitted in the same batches, grain on or off, and as on stock Spark"
+  testMore(s"two windows $ofRandomSizes")(compareRandom(seed = 5, many = 2))
+  testLong(s"twelve windows $ofRandomSizes")(compareRandom(seed = 6, many = 12))
+
+  private def compareRandom(seed: Int, many: Int): Unit = {
+    val random = new Random(seed)
+    def upTo(most: Long) = math.floorMod(random.nextLong(), most)
+    for (_ <- 1 to many) {
+      val size = 1 + upTo(2400000000L)
+      val slide = 1 + upTo(size)
+      val start = upTo(slide)
       val (mode, seed) = (Seq("append", "update")(random.nextInt(2)), random.nextInt(100))
-      // Sizes are in milliseconds. Few windows overlap, so that the state stays small.
-      val windows = if (size / slide > 20) window($"t", s"$size milliseconds")
-      else window($"t", s"$size milliseconds", s"$slide milliseconds", s"$start milliseconds")
-      def query(events: DataFrame) = events.groupBy(windows).count()
-      withClue(s"size $size, slide $slide, start $start, $mode, history $seed: ") {
-        assertSameBatches(run(mode, wandering(seed), query), stock(run(mode, wandering(seed), query)))
+      val store = if (random.nextBoolean()) Nil else Seq(rocksDb)
+      // Few windows overlap, so that the state stays small.
+      val windows = if (size / slide > 20) window($"t", s"$size microseconds")
+      else window($"t", s"$size microseconds", s"$slide microseconds", s"$start microseconds")
+      def batches = run(mode, wandering(seed), _.groupBy(windows).count())
+      withClue(
+        s"size $size µs, slide $slide, start $start, $mode, history $seed, ${store.size} settings of the store: ") {
+        withSQLConf(store: _*) {
+          val on = batches
+          assertSameBatches(on, withGrain("off")(batches))
+          assertSameBatches(on, stock(batches))
+        }
       }
     }
   }

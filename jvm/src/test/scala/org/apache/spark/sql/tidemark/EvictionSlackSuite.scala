@@ -1,14 +1,20 @@
 package org.apache.spark.sql.tidemark
 
+import scala.jdk.CollectionConverters._
+
 import io.tidemark.{TidemarkConf, TidemarkException}
+
+import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.Histories._
-import org.apache.spark.sql.tidemark.exec.PatientDeduplicateExec
+import org.apache.spark.sql.tidemark.exec.{PatientDeduplicateExec, SkipsScans}
+import org.apache.spark.sql.tidemark.query.RunningQueries
+import org.apache.spark.sql.tidemark.report.Report
 
 /** Expired state may stay until a share of what is kept has expired, where no row can tell. */
 class EvictionSlackSuite extends StockComparison {
@@ -45,6 +51,50 @@ class EvictionSlackSuite extends StockComparison {
 
   private def distinct(events: DataFrame): DataFrame = events.dropDuplicates("id", "t")
 
+  private def joinedOf(left: MemoryStream[Event], right: MemoryStream[Event]): DataFrame = {
+    val a = timed(left).toDF("a", "ta").withWatermark("ta", "1 minute")
+    val b = timed(right).toDF("b", "tb").withWatermark("tb", "1 minute")
+    a.join(b, expr("a = b AND tb BETWEEN ta - INTERVAL 5 MINUTES AND ta + INTERVAL 5 MINUTES"))
+  }
+
+  /** Runs a query, and compares the scans that its plans, its progress and its report say were skipped.
+    * @return the plans, and how many scans of each input were skipped by the report
+    */
+  private def skippedScans(query: DataFrame, streams: MemoryStream[Event]*): (Seq[String], Seq[Long]) = {
+    var plans = Seq.empty[String]
+    var reported = Seq.empty[Long]
+    val steps = steady(20000).flatMap { events =>
+      streams.map(AddData(_, events: _*)) ++ Seq(
+        ProcessAllAvailable(),
+        Execute { (running: StreamExecution) => plans = plans :+ running.lastExecution.executedPlan.toString })
+    }
+    val last = Execute { (running: StreamExecution) =>
+      val report = new ObjectMapper().readTree(RunningQueries.report(running.runId, Report.json).get)
+      reported = report.findValues("skipped_scans").asScala.map(_.asLong).toSeq
+      val counted = running.recentProgress.groupBy(_.batchId).values.map { batch =>
+        batch.flatMap(_.stateOperators).map(_.customMetrics.getOrDefault(SkipsScans.Metric, 0L).toLong).max
+      }
+      assert(counted.sum === reported.sum)
+    }
+    testStream(query)(steps :+ last: _*)
+    (plans, reported)
+  }
+
+  test("a deduplication that leaves expired keys in state says so in the plan, a metric and the report") {
+    val stream = MemoryStream[Event]
+    val (plans, skipped) = skippedScans(distinct(timed(stream).withWatermark("t", Delay)), stream)
+    assert(plans.exists(_.contains("eviction waits")) && plans.exists(!_.contains("eviction waits")))
+    assert(skipped.size === 1 && skipped.head > 1)
+  }
+
+  test("an inner join that leaves expired rows in state says so in the plan, a metric and the report") {
+    val (left, right) = (MemoryStream[Event], MemoryStream[Event])
+    val (plans, skipped) = withSlack("0.5")(skippedScans(joinedOf(left, right), left, right))
+    assert(plans.exists(_.contains("eviction waits")) && plans.exists(!_.contains("eviction waits")))
+    // One number for each side.
+    assert(skipped.size === 2 && skipped.forall(_ > 1))
+  }
+
   test("a deduplication with much state evicts less often than stock Spark, and emits the same rows") {
     val ours = run("append", steady(20000), distinct)
     val theirs = stock(run("append", steady(20000), distinct))
@@ -70,21 +120,18 @@ class EvictionSlackSuite extends StockComparison {
   }
 
   for ((format, in) <-
-      Seq[(Int, (String, => Any) => Unit)](1 -> (testMore(_)(_)), 2 -> (test(_)(_)), 3 -> (testMore(_)(_))))
+      Seq[(Int, (String, => Any) => Unit)](1 -> (testLong(_)(_)), 2 -> (test(_)(_)), 3 -> (testMore(_)(_))))
     in(
       s"an inner join with much state evicts less often, and emits the same rows, in state format $format", {
         def joined: Seq[BatchRun] = {
           val (left, right) = (MemoryStream[Event], MemoryStream[Event])
-          val a = timed(left).toDF("a", "ta").withWatermark("ta", "1 minute")
-          val b = timed(right).toDF("b", "tb").withWatermark("tb", "1 minute")
-          val within = expr("a = b AND tb BETWEEN ta - INTERVAL 5 MINUTES AND ta + INTERVAL 5 MINUTES")
           val steps = steady(20000).map(events =>
             () => {
               left.addData(events)
               right.addData(events.map { case (id, time) => (id, time.map(_ + 60)) })
               ()
             })
-          record("append", a.join(b, within), steps)
+          record("append", joinedOf(left, right), steps)
         }
         val conf = Seq(SQLConf.STREAMING_JOIN_STATE_FORMAT_VERSION.key -> format.toString) ++
           (if (format < 3) Nil

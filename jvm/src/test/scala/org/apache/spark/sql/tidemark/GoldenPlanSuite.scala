@@ -2,6 +2,9 @@ package org.apache.spark.sql.tidemark
 
 import java.nio.file.{Files, Path, Paths}
 
+import io.tidemark.OrderOptions
+import io.tidemark.functions.inOrder
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
@@ -11,7 +14,7 @@ import org.apache.spark.sql.functions._
   *
   * Write them again with `build/sbt -Dtidemark.golden=write "spark42/testOnly *GoldenPlanSuite"`.
   */
-class GoldenPlanSuite extends KeyedWatermarkTest {
+class GoldenPlanSuite extends WatermarkTest {
   import testImplicits._
 
   override protected def generatesCode: Boolean = true
@@ -24,13 +27,16 @@ class GoldenPlanSuite extends KeyedWatermarkTest {
   private def plan(query: (DataFrame, DataFrame) => DataFrame): SparkPlan = {
     val (left, a) = timed("ta", "0 seconds", "a")
     val (right, b) = timed("tb", "0 seconds", "b")
-    var last: Option[SparkPlan] = None
-    testStream(query(a, b))(
+    lastPlan(query(a, b))(
       MultiAddData(left, 1 -> at("10:00"))(right, 1 -> at("10:00")),
       ProcessAllAvailable(),
       MultiAddData(left, 2 -> at("10:30"))(right, 2 -> at("10:40")),
-      ProcessAllAvailable(),
-      Execute((q: StreamExecution) => last = Some(q.lastExecution.executedPlan)))
+      ProcessAllAvailable())
+  }
+
+  private def lastPlan(query: DataFrame)(steps: StreamAction*): SparkPlan = {
+    var last: Option[SparkPlan] = None
+    testStream(query)(steps :+ Execute((q: StreamExecution) => last = Some(q.lastExecution.executedPlan)): _*)
     last.get
   }
 
@@ -48,11 +54,19 @@ class GoldenPlanSuite extends KeyedWatermarkTest {
     check("deduplication", plan((a, b) => a.join(b, near).dropDuplicates("tb", "a")))
   }
 
+  test("the plan of an order matches its golden file, with a shuffle and a deduplication above") {
+    val (stream, df) = timed("t", "10 minutes")
+    val ordered = inOrder(df, "t", OrderOptions(by = Seq($"id" % 3), thenBy = Seq($"id")))
+    val steps =
+      Seq("10:00", "10:30").flatMap(clock => Seq[StreamAction](AddData(stream, 1 -> at(clock)), ProcessAllAvailable()))
+    check("in_order", lastPlan(ordered.dropDuplicates("id"))(steps: _*))
+  }
+
   test("the plan of a union of aggregations differs from stock Spark's only in Tidemark's additions") {
     def counts(df: DataFrame, time: String) = df.groupBy(window(col(time), "10 minutes")).count()
     def text = normalized(plan((a, b) => counts(a, "ta").union(counts(b, "tb"))))
-    // The differences are the nodes that count late rows, the watermarks (each aggregation has that of its own input),
-    // the time of the next due window, and that the operator of the watermark does not split the generated code.
+    // The differences are the nodes that count late rows, and the watermarks: each aggregation has that of its own input.
+    // The plan also has the time of the next due window, and the operator of the watermark does not split generated code.
     val (counting, others) = text.linesIterator.toSeq.partition(_.matches(".*(OperatorInput|LateRowsMetrics) .*"))
     assert(counting.size === 3)
     val ours = others.mkString("\n")

@@ -11,7 +11,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
 
-import org.apache.spark.sql.tidemark.noted.BackgroundLog
+import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkFolder, MarkLogReader}
 
 /** A mark log on a file system that does not answer. */
 class HangingMarkLogSuite extends AnyFunSuite with Eventually {
@@ -27,7 +27,8 @@ class HangingMarkLogSuite extends AnyFunSuite with Eventually {
     val folder = Files.createTempDirectory("marks").toFile
     try {
       val marks = new MarkLog(new File(folder, "_tidemark"))
-      val log = new BackgroundLog(marks.location, conf, _ => true, waitMillis = 0)
+      val source = new MarkLogReader(new MarkFolder(new Path(marks.location), conf))
+      val log = new BackgroundLog(marks.location, source, _ => true, waitMillis = 0)
       def known = log.latest.toSeq.flatMap(_.histories.values).map(_.marks.size).sum
       marks.note("eu", 1, position(1))
       log.read(Map.empty, nowMillis = 0)

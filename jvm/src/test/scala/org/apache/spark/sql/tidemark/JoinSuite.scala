@@ -7,7 +7,7 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
 
-class JoinSuite extends KeyedWatermarkTest {
+class JoinSuite extends WatermarkTest {
   import testImplicits._
 
   private def clock(column: String) = date_format(col(column), "HH:mm")

@@ -35,7 +35,7 @@ class KafkaSplitsSuite extends ManualClockTest {
   private def after(millis: Long): StreamAction = AdvanceManualClock(millis)
 
   private def partitionsAre(names: String*): StreamAction = Execute { query =>
-    val splits = keyed(query).view.get.snapshot.entry.origins.values.head.splits
+    val splits = watermarksOf(query).view.get.snapshot.entry.origins.values.head.splits
     assert((0 until splits.size).map(s => SplitNameTable.show(splits.name(s))).toSet === names.toSet)
   }
 

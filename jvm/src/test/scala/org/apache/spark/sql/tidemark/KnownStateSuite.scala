@@ -15,7 +15,7 @@ class KnownStateSuite extends AnyFunSuite {
   private val begin = 1700000000000L
   private val join = OperatorId(0)
   private val left = Input(join, Side.Left)
-  private val evictsAll = KnownState.OfBatch(Map.empty, Map(join -> 100000L), Set.empty)
+  private val evictsAll = KnownState.OfBatch(Map.empty, Map(join -> 100000L), Map.empty, Set.empty)
   private val origin = PlanShape.Origin("withWatermark", OriginName("t", 0), ColumnId(0), PlanShape.Source("files"))
 
   private def at(millis: Long) = AttributedWatermark(Watermark.At(millis), None)
@@ -45,7 +45,8 @@ class KnownStateSuite extends AnyFunSuite {
 
   test("a batch that leaves expired rows in state does not count as an eviction") {
     val evicted = KnownState.atStart.after(evictsAll, watermarks(begin + 8 * hour, Some(begin)))
-    val waited = evicted.after(evictsAll.copy(waiting = Set(left)), watermarks(begin + 9 * hour, Some(begin + hour)))
+    val waited = evicted.after(evictsAll.copy(unscanned = Set(left)), watermarks(begin + 9 * hour, Some(begin + hour)))
     assert(waited.evictedMillis === evicted.evictedMillis)
+    assert((evicted.skippedScans, waited.skippedScans) === (Map.empty -> Map(left -> 1L)))
   }
 }

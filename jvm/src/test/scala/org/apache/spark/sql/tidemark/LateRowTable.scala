@@ -45,7 +45,9 @@ object LateRowTable {
           "`transformWithState`, `transformWithStateInPandas` in event-time mode",
           "the event-time column",
           "that column"))
-    case Untimed => Seq(("a limit, and functions with state in other modes", "-", "-"))
+    case Order => Seq(("`in_order`", "the event-time column, or the end of the window, that it names", "that column"))
+    case Untimed =>
+      Seq(("a limit, functions with state in other modes, and `in_order` with `late=\"pass\"`", "-", "-"))
   }
 
   private def dropper(kind: LateRowFilter): String = (kind.withInput, kind.withoutInput) match {

@@ -119,7 +119,7 @@ class LateRowsOfAggregationsSuite extends LateRowsTest {
           AddData(stream, "late 1" -> at("12:01"), "late 2" -> at("12:02"), "a" -> at("13:00")),
           ProcessAllAvailable(),
           Execute { query =>
-            val totals = keyed(query).view.get.lateRows.values.map(_.all)
+            val totals = watermarksOf(query).view.get.lateRows.values.map(_.all)
             assert(totals.toSet === Set(LateRows.none, LateRows(2L * each, 60 * minute)))
           },
           // The partial aggregation merges them into one hour.
@@ -137,8 +137,9 @@ class LateRowsOfAggregationsSuite extends LateRowsTest {
       AddData(stream, "a" -> at("10:00"), "a" -> at("10:30")),
       ProcessAllAvailable(),
       Execute { query =>
-        assert(keyed(query).view.get.lateRows.values.map(_.all.rows).toSeq.sorted === Seq(0, 2))
-        assert(observed(query, "tidemark").schema.fieldNames.toSet === Set("late_rows", "late_rows_0", "late_rows_1"))
+        assert(watermarksOf(query).view.get.lateRows.values.map(_.all.rows).toSeq.sorted === Seq(0, 2))
+        val reported = observed(query, "tidemark").schema.fieldNames.filter(_.startsWith("late_rows"))
+        assert(reported.toSet === Set("late_rows", "late_rows_0", "late_rows_1"))
       })
   }
 

@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.tidemark.exec.LateRows
 
 /** A stream of readings of devices, and how many of them are late. */
-trait LateRowsTest extends KeyedWatermarkTest {
+trait LateRowsTest extends WatermarkTest {
   import testImplicits._
 
   protected val minute = 60000L
@@ -22,13 +22,13 @@ trait LateRowsTest extends KeyedWatermarkTest {
 
   protected def lateAre(side: Side, rows: Long, mostMinutes: Long, lastRows: Long, lastMinutes: Long): StreamAction =
     Execute { query =>
-      val total = keyed(query).view.get.lateRows(Input(OperatorId(0), side))
+      val total = watermarksOf(query).view.get.lateRows(Input(OperatorId(0), side))
       assert(total.all === LateRows(rows, mostMinutes * minute))
       assert(total.last === LateRows(lastRows, lastMinutes * minute))
     }
 
   protected def noneAreLate: StreamAction =
-    Execute(query => assert(keyed(query).view.get.lateRows.values.forall(_.all.rows == 0)))
+    Execute(query => assert(watermarksOf(query).view.get.lateRows.values.forall(_.all.rows == 0)))
 
   protected def sparkSays(rows: Long): StreamAction = Execute { query =>
     val dropped = query.recentProgress.flatMap(_.stateOperators.map(_.numRowsDroppedByWatermark)).sum

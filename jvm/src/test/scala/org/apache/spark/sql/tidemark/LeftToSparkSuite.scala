@@ -67,7 +67,7 @@ class LeftToSparkSuite extends RefusalsTest {
     test(s"$setting=$value rejects a watermark with a key") {
       withSQLConf(setting -> value) {
         val (stream, events) = bare("t")
-        testStream(counted(keyed(events, "t", "orders").withWatermark("t", "1 minute"), "t"))(
+        testStream(counted(withKey(events, "t", "orders").withWatermark("t", "1 minute"), "t"))(
           AddData(stream, 1 -> at("10:00")),
           refusal("LEFT_TO_SPARK", "'orders'", s"$setting=$value"))
       }
@@ -92,7 +92,7 @@ class LeftToSparkSuite extends RefusalsTest {
         assert(!checkpoint.list.contains("tidemark"))
       } finally plain.stop()
       stream.addData(2 -> at("10:10"))
-      val asking = start(keyed(events, "t", "orders").withWatermark("t", "1 minute"))
+      val asking = start(withKey(events, "t", "orders").withWatermark("t", "1 minute"))
       val refused = intercept[StreamingQueryException](asking.processAllAvailable())
       assert(refused.getMessage.contains("[TIDEMARK.LEFT_TO_SPARK]") && refused.getMessage.contains("'orders'"))
       assert(refused.getMessage.contains("Fix this by running the query without asynchronous progress tracking"))

@@ -2,12 +2,16 @@ package org.apache.spark.sql.tidemark
 
 import io.tidemark.functions.isLate
 
+import org.apache.spark.SparkConf
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 
 /** Event-time marks in a table, for example one that a stream wrote, have no effect beside a watermark of the query. */
 class LeftoverMarksSuite extends RecordedRuns with MarkedColumns {
   import testImplicits._
+
+  override protected def sparkConf: SparkConf =
+    super.sparkConf.set("spark.sql.extensions", s"io.tidemark.TidemarkExtension,${classOf[PythonMaps].getName}")
 
   /** A static table. It has for each id a time in a column of this name, which has an event-time mark. */
   private def table(name: String): DataFrame = {
@@ -49,6 +53,21 @@ class LeftoverMarksSuite extends RecordedRuns with MarkedColumns {
     val ours = windows
     assert(ours.flatMap(_.rows).nonEmpty)
     assertSameBatches(ours, stock(windows))
+  }
+
+  test("a watermark on a column that a Python map has added to a marked schema matches stock Spark") {
+    def once: Seq[BatchRun] = {
+      val (events, df) = keyedRows("k", "at")
+      val wider = marked(df, "at").withColumn("seen", $"at" + expr("INTERVAL 5 MINUTES"))
+      val seen = PythonMaps.pandas(wider, wider.schema).withWatermark("seen", "10 minutes")
+      val steps = (history ++ Seq("10:40", "11:30", "12:00", "11:00")).zipWithIndex.map { case (time, step) =>
+        () => { events.addData(step % 2 -> at(time), step % 2 -> at(time)); () }
+      }
+      record("append", seen.dropDuplicates("k", "at", "seen"), steps)
+    }
+    val expected = stock(once)
+    assert(expected.exists(_.rows.nonEmpty) && expected.flatMap(_.operators).exists(_.late > 0))
+    assertSameBatches(once, expected)
   }
 
   private def refused(query: DataFrame): String = {

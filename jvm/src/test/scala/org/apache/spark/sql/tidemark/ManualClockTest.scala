@@ -7,7 +7,7 @@ import org.apache.spark.sql.streaming.util.StreamManualClock
 /** Queries with a trigger each second of a clock that the test moves (ms from 0); moving it waits until the trigger's work is
   * done.
   */
-trait ManualClockTest extends KeyedWatermarkTest {
+trait ManualClockTest extends WatermarkTest {
   private var clock = new StreamManualClock
 
   protected def run(df: DataFrame)(actions: StreamAction*): Unit = {

@@ -22,7 +22,7 @@ class MarkTextSuite extends AnyFunSuite {
   private val example = page.linesIterator.map(_.trim).find(_.startsWith("6551a15c ")).get
 
   private def read(line: Array[Byte], file: MarkFileName = file): Either[String, Mark] =
-    try Right(MarkText.mark(line, 0, line.length - 1, file))
+    try Right(new MarkText.Reader(file).mark(line, 0, line.length - 1))
     catch { case e: MarkText.Unusable => Left(e.reason) }
   private def readBody(body: String, file: MarkFileName = file) =
     read(line(body.getBytes(StandardCharsets.UTF_8)), file)

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 
 /** Ways in which a column comes to bear Spark's mark that are not a watermark. */
-trait MarkedColumns extends KeyedWatermarkTest {
+trait MarkedColumns extends WatermarkTest {
 
   /** What a map in Python makes of a data frame whose schema it declares anew: other columns, of the same names and marks. */
   protected def mapped(df: DataFrame): DataFrame = {

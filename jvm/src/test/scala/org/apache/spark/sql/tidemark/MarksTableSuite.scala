@@ -9,7 +9,7 @@ import io.tidemark.core.noted.{Mark, Place, Position}
 import org.apache.spark.sql.{DataFrame, Row}
 
 /** The function `tidemark_marks` shows a mark log as a table. */
-class MarksTableSuite extends KeyedWatermarkTest {
+class MarksTableSuite extends WatermarkTest {
   import MarkLines._
 
   private def marks(folder: File): DataFrame = spark.sql(s"SELECT * FROM tidemark_marks('${folder.getCanonicalPath}')")
@@ -112,8 +112,17 @@ class MarksTableSuite extends KeyedWatermarkTest {
     }
   }
 
-  test("tidemark_marks accepts exactly one argument, a constant string") {
-    for (arguments <- Seq("", "1", "NULL", "CAST(NULL AS STRING)", "'a', 'b'")) {
+  test("tidemark_marks refuses what is no topic, and needs brokers and Spark's Kafka connector for one that is") {
+    def code(arguments: String) =
+      intercept[TidemarkException](spark.sql(s"SELECT * FROM tidemark_marks($arguments)")).error.code
+    val brokers = "map('kafka.bootstrap.servers', 'nowhere:9092')"
+    assert(code("'kafka:marks/orders'") === "NO_MARK_LOG")
+    assert(code(s"'kafka:no topic', $brokers") === "NO_MARK_LOG")
+    assert(code(s"'kafka:marks/orders', $brokers") === "NO_KAFKA_CONNECTOR")
+  }
+
+  test("tidemark_marks accepts a constant string, and a map of options") {
+    for (arguments <- Seq("", "1", "NULL", "CAST(NULL AS STRING)", "'a', 'b'", "'a', map('b', 1)", "'a', map(), 'c'")) {
       val refused = intercept[TidemarkException](spark.sql(s"SELECT * FROM tidemark_marks($arguments)"))
       assert(refused.error.code === "WRONG_ARGUMENTS", arguments)
     }

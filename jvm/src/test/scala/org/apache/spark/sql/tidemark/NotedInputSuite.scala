@@ -43,7 +43,9 @@ class NotedInputSuite extends ManualClockTest {
   }
 
   private def watermarkOf(key: String)(query: StreamExecution): Option[Long] =
-    keyed(query).view.get.snapshot.decision.origins.collectFirst { case (name, at) if name.toString == key => at }
+    watermarksOf(query).view.get.snapshot.decision.origins.collectFirst {
+      case (name, at) if name.toString == key => at
+    }
       .flatMap(_.millis)
 
   private def after(millis: Long): StreamAction = move(millis)
@@ -185,6 +187,23 @@ class NotedInputSuite extends ManualClockTest {
         AddData(stream, 1 -> at("10:05")),
         ExpectFailure[TidemarkException](e => assert(e.getMessage.contains("NOTED_SOURCE_UNKNOWN"))))
     }
+  }
+
+  test("a mark log in Kafka needs brokers, and Spark's connector") {
+    val brokers = Map("kafka.bootstrap.servers" -> "nowhere:1")
+    for {
+      (noted, code) <- Seq(
+        Noted("kafka:marks/orders") -> "INVALID_OPTION",
+        Noted("kafka:marks/orders").copy(options = brokers) -> "NO_KAFKA_CONNECTOR")
+    } {
+      val (stream, df) = input(noted)
+      testStream(counted(df))(
+        StartStream(),
+        AddData(stream, ("a", at("10:05"))),
+        ExpectFailure[TidemarkException](e => assert(e.getMessage.contains(code))))
+    }
+    for (wrong <- Seq("kafka:", "kafka:a b", ""))
+      assert(intercept[TidemarkException](input(Noted(wrong))).getMessage.contains("kafka:<topic>"))
   }
 
   test("an input without marks holds a union, and is left out when it is idle") {

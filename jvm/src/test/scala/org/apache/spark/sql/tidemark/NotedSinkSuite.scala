@@ -12,7 +12,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.Trigger
 
 /** Marks of what a file sink has written, in its batches. */
-class NotedSinkSuite extends KeyedWatermarkTest {
+class NotedSinkSuite extends WatermarkTest {
   import testImplicits._
 
   private def readAll(folder: File, checkpoint: File): Unit = {

@@ -8,15 +8,16 @@ import io.tidemark.functions.{noteTime, withWatermark}
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+import org.apache.spark.sql.tidemark.columns.NoteTime
 import org.apache.spark.sql.tidemark.noted.{MarkFolder, MarkLogReader}
 
 /** A query that notes how far its output is, and one that goes by it. */
-class NotingQuerySuite extends KeyedWatermarkTest {
+class NotingQuerySuite extends WatermarkTest {
   import testImplicits._
 
   private def hourly(rows: DataFrame): DataFrame =
@@ -204,7 +205,7 @@ class NotingQuerySuite extends KeyedWatermarkTest {
       // The next one is found with the first row; the others before the query starts.
       assert(refused(run(noteTime(rows, "time", log), sink = "noop")) == "TIDEMARK.NOTE_TIME_SINK_UNKNOWN")
       assert(refused(run(noteTime(noteTime(rows, "time", log), "time", log))) == "TIDEMARK.INVALID_NOTE_TIME")
-      assert(refused(noteTime(rows, "time", NoteTimeOptions("kafka:marks"))) == "TIDEMARK.INVALID_NOTE_TIME")
+      assert(refused(noteTime(rows, "time", NoteTimeOptions("kafka:"))) == "TIDEMARK.INVALID_NOTE_TIME")
       assert(refused(spark.sql("SELECT tidemark_note_time(now(), '{}')").collect()) == "TIDEMARK.INVALID_NOTE_TIME")
     }
   }
@@ -232,6 +233,27 @@ class NotingQuerySuite extends KeyedWatermarkTest {
         stream.addData(at("11:05"), at("12:20"))
         query.processAllAvailable()
         assert(noted(log).map(_._2) == Seq(Some(millis("12:10"))))
+      } finally query.stop()
+    }
+  }
+
+  test("SQL groups by the alias or the ordinal of what it notes, and has HAVING as well") {
+    withTempDir { folder =>
+      val log = new File(folder, "log")
+      val stream = MemoryStream[Timestamp]
+      stream.toDF().toDF("time").withWatermark("time", "10 minutes").createOrReplaceTempView("readings")
+      def counted(group: String) = spark.sql(
+        s"""SELECT tidemark_note_time(window(time, '1 hour'), '{"to": "${log.getPath}"}') AS hour, count(*) AS n
+          FROM readings GROUP BY $group""")
+      for (group <-
+          Seq("hour", "1", "window(time, '1 hour') HAVING count(*) > 1", "1 HAVING n > 1 AND max(time) > '2024-01-01'"))
+        assert(counted(group).queryExecution.analyzed.exists(_.isInstanceOf[NoteTime]), group)
+      val query = write(counted("hour HAVING count(*) > 1").select("hour.start", "n"), folder)
+      try {
+        stream.addData(at("11:05"), at("11:06"), at("12:20"))
+        query.processAllAvailable()
+        assert(noted(log).map(_._2) == Seq(Some(millis("12:10"))))
+        checkAnswer(spark.read.parquet(new File(folder, "out").getPath), Row(at("11:00"), 2L))
       } finally query.stop()
     }
   }

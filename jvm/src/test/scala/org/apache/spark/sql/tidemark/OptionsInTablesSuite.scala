@@ -30,13 +30,18 @@ class OptionsInTablesSuite extends MarkedColumns {
   }
 
   test("a plain watermark ignores the options of another query that are in the table's schema") {
-    val left = new MetadataBuilder().putString(EventTimeOptions.KeyMetadata, "other").build()
+    val left = new MetadataBuilder()
+      .putString(EventTimeOptions.KeyMetadata, "other")
+      .putString(EventTimeOptions.Metadata, """{"idleAfterMs": 3600000, "maxAheadMs": 3600000}""")
+      .build()
     val schema = new StructType().add("t", "timestamp", nullable = true, left)
     withTempDir { folder =>
       val table = spark.readStream.schema(schema).parquet(folder.getCanonicalPath)
-      def keys(df: DataFrame) = PlanOrigins.of(df.queryExecution.analyzed, spark.sessionState.conf).names.map(_.key)
+      def origins(df: DataFrame) = PlanOrigins.of(df.queryExecution.analyzed, spark.sessionState.conf)
+      def keys(df: DataFrame) = origins(df).names.map(_.key)
       assert(table.schema("t").metadata === left)
       assert(keys(table.withWatermark("t", "0 seconds")) === Seq("t"))
+      assert(origins(table.withWatermark("t", "0 seconds")).all.map(_.asks) === Seq(None))
       assert(keys(table.select($"t".as("u")).withWatermark("u", "0 seconds")) === Seq("u"))
       val own = withWatermark(table, "t", "0 seconds", WatermarkOptions(key = Some("mine")))
       assert(keys(own) === Seq("mine"))

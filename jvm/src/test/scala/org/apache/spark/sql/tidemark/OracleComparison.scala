@@ -13,7 +13,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.streaming.util.StreamManualClock
 
 /** Runs a case as a query of Spark's with the engine on, trigger by trigger of a clock that only the case moves. */
-trait OracleComparison extends KeyedWatermarkTest {
+trait OracleComparison extends WatermarkTest {
   override protected def sparkConf: SparkConf =
     super.sparkConf
       .set(SQLConf.SHUFFLE_PARTITIONS.key, "1")

@@ -43,7 +43,7 @@ class PauseOfAllSuite extends SilenceTest {
 
   /** Of the five when they return, since this run began. */
   private def lost(expected: Long): StreamAction = Execute { query =>
-    assert(keyed(query).view.get.lateRows.values.map(_.all.rows).sum === expected)
+    assert(watermarksOf(query).view.get.lateRows.values.map(_.all.rows).sum === expected)
   }
 
   private val moments = Seq[(String, Seq[StreamAction])](
@@ -77,7 +77,7 @@ class PauseOfAllSuite extends SilenceTest {
       run(df)(
         start +:
           (allSay(stream, 0 to 9) ++ seconds(18) ++ say(stream, 10, 0) ++ Seq(
-            Execute(query => last = keyed(query).view.get.snapshot.entry.batch),
+            Execute(query => last = watermarksOf(query).view.get.snapshot.entry.batch),
             StopStream,
             Execute { _ =>
               setBack(checkpoint, last)
@@ -96,7 +96,7 @@ class PauseOfAllSuite extends SilenceTest {
       .union(withWatermark(loud, "time", "0 seconds", WatermarkOptions(key = Some("loud"))))
     def says(time: String) = more(other, "loud" -> time)
     def isIdle(expected: Boolean) = Execute { query =>
-      val now = keyed(query)
+      val now = watermarksOf(query)
       val name = now.origins.names.find(_.toString == "devices").get
       assert(now.view.get.snapshot.entry.standing.origin(name).isIdle === expected)
     }

@@ -35,7 +35,7 @@ object BatchRun {
 }
 
 /** Runs queries on histories, and writes down what each batch did. */
-trait RecordedRuns extends KeyedWatermarkTest {
+trait RecordedRuns extends WatermarkTest {
 
   /** One step of a history: brings rows into one or more streams. */
   protected type Step = () => Unit

@@ -17,13 +17,13 @@ class RefusalsSuite extends RefusalsTest {
 
   test("a query that uses one key on two columns is refused") {
     val ((left, a), (_, b)) = (bare("ta"), bare("tb"))
-    val union = counted(keyed(a, "ta", "orders").withWatermark("ta", "1 minute"), "ta")
-      .union(counted(keyed(b, "tb", "orders").withWatermark("tb", "1 minute"), "tb"))
+    val union = counted(withKey(a, "ta", "orders").withWatermark("ta", "1 minute"), "ta")
+      .union(counted(withKey(b, "tb", "orders").withWatermark("tb", "1 minute"), "tb"))
     testStream(union)(AddData(left, 1 -> at("10:00")), refusal("DUPLICATE_KEY", "'orders'", "ta, tb"))
   }
 
   private def countedBy(key: String)(df: DataFrame, delay: String = "0 seconds") =
-    counted(keyed(df, "t", key).withWatermark("t", delay), "t").select($"count")
+    counted(withKey(df, "t", key).withWatermark("t", delay), "t").select($"count")
 
   test("a query that uses one key on two inputs with the same column name is refused") {
     for (delay <- Seq("0 seconds", "1 minute")) {
@@ -36,7 +36,7 @@ class RefusalsSuite extends RefusalsTest {
   }
 
   test(
-    "two inputs with one column name have two watermarks, and so has a keyed input that is analyzed twice") {
+    "two inputs with one column name have two watermarks, and so has an input with a key that is analyzed twice") {
     val ((left, a), (right, b)) = (bare("t"), bare("t"))
     def plain(df: DataFrame) = counted(df.withWatermark("t", "0 seconds"), "t").select($"count")
     testStream(plain(a).union(plain(b)))(

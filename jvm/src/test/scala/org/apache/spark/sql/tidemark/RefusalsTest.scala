@@ -17,7 +17,7 @@ import org.apache.spark.sql.tidemark.report.Report
 import org.apache.spark.sql.types.MetadataBuilder
 
 /** Queries that end with a refusal, and what a report says of those that run. */
-trait RefusalsTest extends KeyedWatermarkTest {
+trait RefusalsTest extends WatermarkTest {
   import testImplicits._
 
   protected def refusal(code: String, parts: String*): StreamAction =
@@ -31,7 +31,7 @@ trait RefusalsTest extends KeyedWatermarkTest {
     Execute(query => check(new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get)))
 
   /** The column with a key of the user's, before a watermark is put on it. */
-  protected def keyed(df: DataFrame, column: String, key: String): DataFrame =
+  protected def withKey(df: DataFrame, column: String, key: String): DataFrame =
     df.withMetadata(column, new MetadataBuilder().putString(EventTimeOptions.KeyMetadata, key).build())
 
   protected def bare(name: String) = {

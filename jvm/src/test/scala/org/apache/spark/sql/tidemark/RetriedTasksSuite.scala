@@ -15,7 +15,7 @@ import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.test.TestSparkSession
 
 /** Tasks that run twice: what they saw is counted once. */
-class RetriedTasksSuite extends KeyedWatermarkTest {
+class RetriedTasksSuite extends WatermarkTest {
   import testImplicits._
 
   // A task may fail, and is tried again.
@@ -53,7 +53,7 @@ class RetriedTasksSuite extends KeyedWatermarkTest {
         CheckNewAnswer(("10:00", 6L), ("11:00", 4L)),
         Execute { query =>
           assert(RetriedTasksSuite.disturbed.get > 0)
-          val origin = keyed(query).view.get.snapshot.entry.origins.values.head
+          val origin = watermarksOf(query).view.get.snapshot.entry.origins.values.head
           val clocks = (0 until origin.splits.size).map(s => origin.splits.name(s).head -> origin.splits.clock(s))
           assert(clocks.toMap === Map(Some("a") -> Some(millis("10:01")), Some("b") -> Some(millis("10:05"))))
           assert(origin.farAheadRows === 1)

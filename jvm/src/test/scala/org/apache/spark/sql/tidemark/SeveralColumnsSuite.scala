@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.functions._
 
-class SeveralColumnsSuite extends KeyedWatermarkTest {
+class SeveralColumnsSuite extends WatermarkTest {
   import testImplicits._
 
   private def start(column: String) = date_format(col(s"$column.start"), "HH:mm")

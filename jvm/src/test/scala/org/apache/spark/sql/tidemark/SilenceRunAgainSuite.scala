@@ -45,7 +45,7 @@ class SilenceRunAgainSuite extends SilenceTest {
         run(df)(
           start +: history(stream) :+
             Execute { query =>
-              last = keyed(query).view.get.snapshot.entry.batch
+              last = watermarksOf(query).view.get.snapshot.entry.batch
               assert(inQuestion(first))
             } :+ StopStream :+
             Execute { _ =>

@@ -12,7 +12,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.query.RunningQueries
+import org.apache.spark.sql.tidemark.query.{RunningQueries, SplitNews}
 import org.apache.spark.sql.tidemark.report.Report
 
 /** Which splits of an input are left out of its watermark because they say nothing, and which only wait to be read. */
@@ -31,7 +31,7 @@ class SilentSplitsSuite extends SilenceTest {
           CheckNewAnswer(),
           second,
           CheckNewAnswer(("10:00", 2L)),
-          Execute(query => assert(keyed(query).view.get.snapshot.decision.origins.values.forall(_.isIdle)))): _*)
+          Execute(query => assert(watermarksOf(query).view.get.snapshot.decision.origins.values.forall(_.isIdle)))): _*)
   }
 
   test("an idle split no longer holds the watermark back") {
@@ -42,6 +42,27 @@ class SilentSplitsSuite extends SilenceTest {
         more(stream, "a" -> "10:25") ++ Seq(second, CheckNewAnswer(("10:00", 2L), ("10:10", 9L))): _*)
   }
 
+  test("the log says when a split falls idle, and when it comes back behind the watermark") {
+    val (stream, df) = readings
+    val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))
+    val appender = new LogAppender("splits that fall idle and return")
+    withLogAppender(appender, Seq(classOf[SplitNews].getName)) {
+      run(counted(marked))(
+        more(stream, "a" -> "10:00", "b" -> "10:05") ++
+          minutes(stream, 11 to 22) ++
+          // A minute later the next line may come.
+          Seq(AdvanceManualClock(60000)) ++ more(stream, "a" -> "10:35") ++ more(stream, "b" -> "10:06"): _*)
+    }
+    val lines = appender.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("of input \"time\""))
+    assert(lines.size === 2, lines)
+    assert(lines.head.endsWith(
+      "split \"b\" of input \"time\" fell idle at 2024-03-01T10:05:00Z, and the watermark goes on " +
+        "without it. 1 of 2 splits are idle."))
+    assert(lines(
+      1).endsWith("split \"b\" of input \"time\" is back at 2024-03-01T10:06:00Z, 29 minutes behind the watermark. " +
+      "Its rows before that are late."))
+  }
+
   test("idle time counts from the end of a batch, even if the batch takes longer than the idle time") {
     val (stream, df) = readings
     val slow = udf { (device: String) =>
@@ -50,7 +71,7 @@ class SilentSplitsSuite extends SilenceTest {
     }
     val marked = withWatermark(df, "time", "0 seconds", rising)
     def allAreIdle(expected: Boolean) = Execute { query =>
-      assert(keyed(query).view.get.snapshot.decision.origins.values.forall(_.isIdle) === expected)
+      assert(watermarksOf(query).view.get.snapshot.decision.origins.values.forall(_.isIdle) === expected)
     }
     run(counted(marked.filter(slow.asNondeterministic()($"device") =!= "")))(
       Execute(_ => SilentSplitsSuite.within.set(() => moveWithin(30000))),
@@ -69,7 +90,7 @@ class SilentSplitsSuite extends SilenceTest {
   test("idle splits stay idle over a restart, and active splits stay active") {
     val (stream, df) = readings
     def idleAre(names: String*) = Execute { query =>
-      val splits = keyed(query).view.get.snapshot.entry.origins.values.head.splits
+      val splits = watermarksOf(query).view.get.snapshot.entry.origins.values.head.splits
       val idle = (0 until splits.size).filter(splits.state(_) == SplitState.Idle)
       assert(idle.map(split => SplitNameTable.show(splits.name(split))).toSet === names.toSet)
     }
@@ -88,13 +109,13 @@ class SilentSplitsSuite extends SilenceTest {
         val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
         def later = Seq(Execute(_ => moveWithin(3600000)), start)
         def idleAre(expected: Int) = Execute { query =>
-          assert(keyed(query).view.get.snapshot.entry.origins.values.head.splits.idle === expected)
+          assert(watermarksOf(query).view.get.snapshot.entry.origins.values.head.splits.idle === expected)
         }
         var first = 0L
         val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))
         run(counted(marked))(
           Seq(start, AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second, second) ++
-            Seq(Execute(query => first = keyed(query).view.get.snapshot.entry.batch + 1), StopStream) ++ later ++
+            Seq(Execute(query => first = watermarksOf(query).view.get.snapshot.entry.batch + 1), StopStream) ++ later ++
             // The splits of unread rows are unknown in the first batch; in the second, "b" is known to have had none.
             more(stream, "a" -> "10:30") ++ more(stream, "a" -> "10:31") ++ Seq(idleAre(idle), StopStream) ++
             // The checkpoint is as if the query had been killed in its first batch.
@@ -120,21 +141,23 @@ class SilentSplitsSuite extends SilenceTest {
             originsAre("time" -> Some(millis("10:50")))): _*)
     }
 
-  test("the report shows every split as idle when the whole input is idle") {
-    val (stream, df) = readings
-    val options = tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some("rise")))
-    var told = Seq.empty[(Boolean, Int, Int)]
-    val look = Execute { query =>
-      val origin =
-        new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get).get("origins").get(0)
-      val splits = origin.get("splits")
-      told :+= ((origin.get("idle").asBoolean, splits.get("active").asInt, splits.get("idle").asInt))
+  // With the default the clocks of a silent input stand, and so does the state of its splits.
+  for ((rule, expected) <- Seq("hold" -> (2 -> 0), "rise" -> (0 -> 2)))
+    test(s"the report never shows an idle input beside one idle split of two, with when_all=$rule") {
+      val (stream, df) = readings
+      val options = tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some(rule)))
+      var told = Seq.empty[(Boolean, Int, Int)]
+      val look = Execute { query =>
+        val origin =
+          new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get).get("origins").get(0)
+        val splits = origin.get("splits")
+        told :+= ((origin.get("idle").asBoolean, splits.get("active").asInt, splits.get("idle").asInt))
+      }
+      run(counted(withWatermark(df, "time", "0 seconds", options)))(
+        more(stream, "a" -> "10:00") ++ more(stream, "b" -> "10:05") ++ (1 to 25).flatMap(_ => Seq(second, look)): _*)
+      assert(told.head === ((false, 2, 0)))
+      assert(told.filter(_._1).map { case (_, active, idle) => (active, idle) }.distinct === Seq(expected))
     }
-    run(counted(withWatermark(df, "time", "0 seconds", options)))(
-      more(stream, "a" -> "10:00") ++ more(stream, "b" -> "10:05") ++ (1 to 25).flatMap(_ => Seq(second, look)): _*)
-    assert(told.head === ((false, 2, 0)))
-    assert(told.filter(_._1).map { case (_, active, idle) => (active, idle) }.distinct === Seq((0, 2)))
-  }
 
   test("a watermark with an idle time of none overrides the session's idle.after setting") {
     val (stream, df) = readings

@@ -15,7 +15,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.log.{EntryFiles, SnapshotWriter}
 
 /** Snapshots that are written beside the queries' own threads. */
-class SnapshotWriterSuite extends KeyedWatermarkTest {
+class SnapshotWriterSuite extends WatermarkTest {
 
   test("no query waits for the snapshot of another query") {
     withTempDir { folder =>

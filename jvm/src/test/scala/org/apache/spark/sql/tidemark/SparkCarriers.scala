@@ -3,7 +3,8 @@ package org.apache.spark.sql.tidemark
 import io.tidemark.oracle.Carrier
 import io.tidemark.oracle.Carrier._
 
-import org.apache.spark.sql.{classic, Column, DataFrame}
+import org.apache.spark.sql.{classic, Column, DataFrame, Row}
+import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.types.StructType
 
@@ -34,6 +35,9 @@ private[tidemark] final class SparkCarriers(session: classic.SparkSession, name:
     case Inlined => df.select(inline(array(struct(all(df): _*))))
     case PandasMap => back(PythonMaps.pandas(df, later(df.schema)))
     case ArrowMap => back(PythonMaps.arrow(df, later(df.schema)))
+    case RowMap =>
+      val mapped = df.map((row: Row) => row)(ExpressionEncoder(df.schema))
+      df.schema.foldLeft(mapped)((all, field) => all.withMetadata(field.name, field.metadata))
   }
 
   private def all(df: DataFrame): Seq[Column] = df.columns.toSeq.map(col)

@@ -2,12 +2,14 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.{Idle, SplitBy, WatermarkOptions}
-import io.tidemark.functions.withWatermark
+import scala.collection.mutable
+
+import io.tidemark.{Idle, OrderOptions, SplitBy, WatermarkOptions}
+import io.tidemark.functions.{inOrder, withWatermark}
 import io.tidemark.oracle.Query
 import io.tidemark.oracle.Query._
 
-import org.apache.spark.sql.{classic, Column, DataFrame}
+import org.apache.spark.sql.{classic, Column, DataFrame, Dataset}
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
@@ -26,12 +28,16 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
   private val streams = inputs.filterNot(_.leftover).map(_.number -> MemoryStream[(Int, Int)]).toMap
   private val leftovers = inputs.filter(_.leftover).map(_.number -> MemoryStream[(Int, Timestamp)]).toMap
   private var fresh = Iterator.from(0)
+  private val columns = mutable.Map.empty[Int, String]
 
   /** @param rows ids and times, in seconds */
   def add(input: Int, rows: Seq[(Int, Int)]): Unit = {
     streams.get(input).foreach(_.addData(rows))
     leftovers.get(input).foreach(_.addData(rows.map { case (id, time) => id -> new Timestamp(time * 1000L) }))
   }
+
+  /** The event-time column of an input in `texts`. */
+  def columnOf(input: Input): String = columns(input.number)
 
   def mode: OutputMode = query match {
     case counts: Windows if counts.updates => OutputMode.Update
@@ -76,7 +82,10 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
             if (column.dataType == TimestampType) column.withMetadata(mark).withNullability(false) else column
           })
       }
-      built(classic.Dataset.ofRows(session, plan), $"_1", lit(1L), Seq($"_2"))
+      // Not deterministic, so that its column stays below a semi join. Spark moves it above one only in batches where the input
+      // has rows, and then a restart refuses the state of the join, in stock Spark too.
+      val one = udf(() => 1L).asNondeterministic()
+      built(classic.Dataset.ofRows(session, plan), $"_1", one(), Seq($"_2"))
     case Through(input, carrier) =>
       val in = of(input)
       val (id, n, times) = (s"id${in.name}", s"n${in.name}", in.timeNames)
@@ -86,6 +95,7 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
     case input: Input =>
       val rows = streams(input.number).toDF()
       val all = built(rows, $"_1", lit(1L), Seq(timestamp_seconds($"_2")))
+      columns(input.number) = all.timeNames.head
       all.copy(df = withWatermark(all.df, s"t${all.name}_0", s"${input.delay} seconds", options(input, all.id)))
     case Without(input, rest) =>
       val in = of(input)
@@ -108,10 +118,17 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
     case Once(input) =>
       val in = of(input)
       in.copy(df = in.df.dropDuplicatesWithinWatermark(s"id${in.name}"))
-    case Groups(input, column, gap) =>
+    case Running(input, column, delay) =>
+      val counts = timed(of(input), column).groupByKey(_._1).flatMapGroupsWithState(
+        OutputMode.Append,
+        GroupStateTimeout.NoTimeout())(soFar _)
+      val all = built(counts.toDF("id", "time", "n"), col("id"), col("n"), Seq(col("time")))
+      all.copy(df = all.df.withWatermark(all.timeNames.head, s"$delay seconds"))
+    case Ordered(input, column) =>
       val in = of(input)
-      val rows = in.df.select(in.id.as("_1"), in.time(column).as("_2"), in.n.as("_3")).as[(Int, Timestamp, Long)]
-      val counts = rows.groupByKey(_._1).flatMapGroupsWithState(
+      in.copy(df = inOrder(in.df, s"t${in.name}_$column", OrderOptions(by = Seq(in.id))))
+    case Groups(input, column, gap) =>
+      val counts = timed(of(input), column).groupByKey(_._1).flatMapGroupsWithState(
         OutputMode.Append,
         GroupStateTimeout.EventTimeTimeout())(counted(gap) _)
       built(counts.toDF("id", "time", "n"), col("id"), col("n"), Seq(col("time")))
@@ -145,6 +162,9 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
           l.times ++ r.times)
   }
 
+  private def timed(in: Built, column: Int): Dataset[(Int, Timestamp, Long)] =
+    in.df.select(in.id.as("_1"), in.time(column).as("_2"), in.n.as("_3")).as[(Int, Timestamp, Long)]
+
   /** In SQL: a table that is not deterministic is not written out where it is used. */
   private def readTwice(self: SelfJoin, in: Built): Built = {
     val view = s"twice${fresh.next()}"
@@ -168,6 +188,16 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
 }
 
 private object SparkQueries {
+
+  /** Adds up the rows of an id, and gives out the sum so far with the largest time of this batch. */
+  def soFar(
+      id: Int,
+      rows: Iterator[(Int, Timestamp, Long)],
+      state: GroupState[Long]): Iterator[(Int, Timestamp, Long)] = {
+    val all = rows.toVector
+    state.update(state.getOption.getOrElse(0L) + all.map(_._3).sum)
+    Iterator((id, all.map(_._2).max[Timestamp](_.compareTo(_)), state.get))
+  }
 
   /** Adds up the rows of an id, and gives out the sum when its timer fires. */
   def counted(gap: Int)(id: Int, rows: Iterator[(Int, Timestamp, Long)], state: GroupState[(Long, Long, Long)])

@@ -31,8 +31,9 @@ class SplitCostSuite extends SplitInputs {
       AddData(stream, 0 until 100000: _*),
       ProcessAllAvailable(),
       Execute { query =>
-        assert(keyed(query).view.get.snapshot.entry.origins.values.head.splits.size === 100000)
-        assert(keyed(query).view.get.snapshot.decision.origins.values.flatMap(_.millis).toSeq === Seq(1000000000L))
+        assert(watermarksOf(query).view.get.snapshot.entry.origins.values.head.splits.size === 100000)
+        assert(watermarksOf(query).view.get.snapshot.decision.origins.values.flatMap(_.millis).toSeq ===
+          Seq(1000000000L))
         val report = new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get)
         val splits = report.get("origins").get(0).get("splits")
         assert(splits.get("total").asInt === 100000 && splits.get("active").asInt === 100000)

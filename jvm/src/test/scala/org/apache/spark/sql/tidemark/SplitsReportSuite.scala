@@ -12,7 +12,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
-import org.apache.spark.sql.tidemark.report.SplitsReport
+import org.apache.spark.sql.tidemark.report.{NotedReport, SplitsReport}
 
 /** Who is named in a report, of many splits. */
 class SplitsReportSuite extends AnyFunSuite {
@@ -22,7 +22,8 @@ class SplitsReportSuite extends AnyFunSuite {
     val one = PlanOrigin(UUID.randomUUID(), UUID.randomUUID(), OriginName("time", 0), "time", rules, None)
     val state = OriginState(SplitList.splits(splits, Watermark.Unknown))
     val mapper = new ObjectMapper
-    mapper.valueToTree[JsonNode](SplitsReport.fields(one, state, state.watermark).toMap.asJava).get("splits")
+    val shown = new SplitsReport(one, state, state.watermark, new NotedReport(one, None, None))
+    mapper.valueToTree[JsonNode](shown.fields.toMap.asJava).get("splits")
   }
 
   private def split(name: String, state: SplitState, clock: Option[Long], lastActive: Long = 0L) =

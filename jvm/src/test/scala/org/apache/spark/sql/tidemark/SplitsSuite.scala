@@ -15,7 +15,7 @@ class SplitsSuite extends SplitInputs {
   import testImplicits._
 
   private def splitsAre(expected: (String, String)*): StreamAction = Execute { query =>
-    assert(splitsOf(keyed(query)) === expected.map { case (name, time) => name -> Some(millis(time)) }.toMap)
+    assert(splitsOf(watermarksOf(query)) === expected.map { case (name, time) => name -> Some(millis(time)) }.toMap)
   }
 
   for (mode <- generated)
@@ -47,7 +47,7 @@ class SplitsSuite extends SplitInputs {
       ProcessAllAvailable(),
       Execute { query =>
         val expected = rows.groupMapReduce(_._1)(r => Option(r._2.getTime))((a, b) => Seq(a, b).max)
-        assert(splitsOf(keyed(query)) === expected)
+        assert(splitsOf(watermarksOf(query)) === expected)
       })
   }
 
@@ -72,7 +72,7 @@ class SplitsSuite extends SplitInputs {
       ProcessAllAvailable(),
       Execute { query =>
         val days = 286000L * 12 * 31 * 86400000L
-        val clocks = splitsOf(keyed(query))
+        val clocks = splitsOf(watermarksOf(query))
         assert(clocks("old").exists(_ < -days) && clocks("new").contains(253402300799000L - days))
       })
   }
@@ -108,7 +108,7 @@ class SplitsSuite extends SplitInputs {
         testStream(counted(split(df, by)))(
           AddData(stream, ("a", at("10:00"), 1), ("b", at("11:00"), 2), (null, at("10:30"), 1)),
           ProcessAllAvailable(),
-          Execute(query => assert(splitsOf(keyed(query)).keySet === names)))
+          Execute(query => assert(splitsOf(watermarksOf(query)).keySet === names)))
       }
     }
 
@@ -234,7 +234,7 @@ class SplitsSuite extends SplitInputs {
         AddData(stream, ("a", at("10:00"), 1), ("a", Timestamp.valueOf("2100-01-01 00:00:00"), 1)),
         ProcessAllAvailable(),
         Execute { query =>
-          val origins = keyed(query).view.get.snapshot.entry.origins.values.toSeq
+          val origins = watermarksOf(query).view.get.snapshot.entry.origins.values.toSeq
           assert(origins.map(_.farAheadRows).sorted === Seq(0L, 1L))
           assert(origins.find(_.farAheadRows == 1).flatMap(_.watermark.millis).contains(millis("9:00")))
         })
@@ -249,7 +249,7 @@ class SplitsSuite extends SplitInputs {
           AddData(stream, ("a", at("10:00"), 1), ("a", Timestamp.valueOf("2100-01-01 00:00:00"), 1)),
           ProcessAllAvailable(),
           originsAre("time" -> Some(millis("10:00"))),
-          Execute(query => assert(keyed(query).view.get.snapshot.entry.origins.values.head.farAheadRows === 1)))
+          Execute(query => assert(watermarksOf(query).view.get.snapshot.entry.origins.values.head.farAheadRows === 1)))
     }
   }
 }

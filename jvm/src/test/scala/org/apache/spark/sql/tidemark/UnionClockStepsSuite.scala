@@ -16,7 +16,7 @@ class UnionClockStepsSuite extends SilenceTest {
   private val advancing = WatermarkOptions(idle = Idle("10 seconds").copy(whenAll = Some("advance")))
 
   private var batches = 0L
-  private def last(query: StreamExecution): Long = keyed(query).view.get.snapshot.entry.batch
+  private def last(query: StreamExecution): Long = watermarksOf(query).view.get.snapshot.entry.batch
   private val remember = Execute(query => batches = last(query))
   private def since(expected: Long) = Execute(query => assert(last(query) - batches === expected))
 

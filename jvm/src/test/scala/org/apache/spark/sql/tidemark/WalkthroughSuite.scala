@@ -7,7 +7,7 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.tidemark.query.SparkInternals
 
 /** The walk-through of watermark propagation: impressions and clicks, an outer join, and an hourly count behind it. */
-class WalkthroughSuite extends KeyedWatermarkTest {
+class WalkthroughSuite extends WatermarkTest {
   import testImplicits._
 
   private def query() = {
@@ -62,7 +62,7 @@ class WalkthroughSuite extends KeyedWatermarkTest {
   test("in Tidemark, each side of a join uses its own watermark") {
     val (impressions, clicks, df) = query()
     def sides(left: String, leftClosed: Long, right: String, rightClosed: Long, out: Long) = Execute { q =>
-      val levels = keyed(q).plannedBatch(q.lastExecution.currentBatchId).get.eviction
+      val levels = watermarksOf(q).plannedBatch(q.lastExecution.currentBatchId).get.eviction
       def input(operator: Long, side: Side) = levels.inputs(Input(OperatorId(operator), side))
       assert(input(Join, Side.Left).input.watermark.millis === Some(millis(left)))
       assert(input(Join, Side.Left).evicted.get.watermark.millis === Some(leftClosed))

@@ -15,7 +15,7 @@ import org.apache.spark.sql.tidemark.functions.{CurrentWatermark, IsLate, Waterm
 import org.apache.spark.sql.types.TimestampType
 
 /** `current_watermark` and `is_late` are refused where no watermark could be read. */
-class WatermarkExpressionRefusalsSuite extends KeyedWatermarkTest {
+class WatermarkExpressionRefusalsSuite extends WatermarkTest {
   import testImplicits._
 
   test("is_late and current_watermark fail when no watermark has been filled in") {

@@ -17,7 +17,7 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.OutputMode
 
 /** `current_watermark` and `is_late` say by what the rows of a batch are late, at their place in the plan. */
-class WatermarkExpressionSuite extends KeyedWatermarkTest {
+class WatermarkExpressionSuite extends WatermarkTest {
   import testImplicits._
 
   override protected def generatesCode: Boolean = true
@@ -206,7 +206,7 @@ class WatermarkExpressionSuite extends KeyedWatermarkTest {
     val df = withWatermark(shifted.where("id >= 0"), "time", "0 seconds", WatermarkOptions(maxAhead = Some("1 hour")))
     // The shuffle has parts of the plan planned on their own.
     batchesOf(df.repartition(2), stream, "12:00", "12:30") { query =>
-      val Seq(origin) = keyed(query).view.get.snapshot.entry.origins.values.toSeq: @unchecked
+      val Seq(origin) = watermarksOf(query).view.get.snapshot.entry.origins.values.toSeq: @unchecked
       assert(origin.farAheadRows === 2)
       assert(origin.maxEventTimeMillis === None)
     }

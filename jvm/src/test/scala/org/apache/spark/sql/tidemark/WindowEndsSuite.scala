@@ -8,7 +8,7 @@ import org.apache.spark.sql.tidemark.exec.WindowGrid
 import org.apache.spark.sql.tidemark.planning.WindowEnds
 
 /** When the windows of a plan end. */
-class WindowEndsSuite extends KeyedWatermarkTest {
+class WindowEndsSuite extends WatermarkTest {
   import testImplicits._
 
   private def times: DataFrame = Seq(1L).toDF("n").repartition(1).select(timestamp_micros($"n").as("t"))

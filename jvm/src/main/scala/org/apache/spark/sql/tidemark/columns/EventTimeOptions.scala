@@ -60,17 +60,17 @@ private[tidemark] final case class EventTimeOptions(
     if (noted.exists(_.onlyExpected)) expected.flatten.flatten.sorted else Nil
 
   /** @param log where the marks of the writers are; `None` if the clocks come from the rows */
-  def rules(delayMillis: Long, splitBy: Seq[String], log: Option[String], conf: SQLConf): OriginRules = OriginRules(
+  def rules(delayMillis: Long, splitBy: Seq[String], log: Option[NotedBy], conf: SQLConf): OriginRules = OriginRules(
     delayMillis,
     // Another log has other writers, as another expression has other splits.
-    log.fold(splitBy)(location => s"writers of $location" +: counted),
+    log.fold(splitBy)(one => s"writers of ${one.location}" +: counted),
     expected.map(SplitNameTable.encode),
     idleAfter(conf),
     onReturn.getOrElse(SessionConf.onReturn(conf)),
     whenIdle.getOrElse(SessionConf.whenIdle(conf)),
     maxAhead(conf),
     followsInJoins.getOrElse(SessionConf.idleSideFollows(conf)),
-    log.map(NotedBy(_, noted.exists(_.onlyExpected))))
+    log)
 }
 
 private[tidemark] object EventTimeOptions {
@@ -88,8 +88,9 @@ private[tidemark] object EventTimeOptions {
 
   /** @param location the mark log; `None` for the folder `_tidemark` in the path that is read
     * @param onlyExpected whether marks of writers that are not expected are ignored
+    * @param options for a topic, how it is read; what is not named is as for the input
     */
-  final case class Noted(location: Option[String], onlyExpected: Boolean)
+  final case class Noted(location: Option[String], onlyExpected: Boolean, options: Map[String, String])
 
   private val MostAheadOfMarks = 24L * 60 * 60 * 1000
 
@@ -149,6 +150,7 @@ private[tidemark] object EventTimeOptions {
     "maxAheadMs",
     "atJoin",
     "noted",
+    "notedOptions",
     "onlyExpected")
 
   /** @throws TidemarkException if the text is not valid options */
@@ -170,10 +172,11 @@ private[tidemark] object EventTimeOptions {
     val onlyExpected = flag(options, "onlyExpected")
     options.field("noted").map { log =>
       val location =
-        if (log.isTextual && MarkLogPath.isFolder(log.asText)) Some(log.asText)
+        if (log.isTextual && MarkLogPath.isLocation(log.asText)) Some(log.asText)
         else if (log.isBoolean && log.asBoolean) None
-        else throw invalid("has the option 'noted', which is neither the folder of a mark log nor true")
-      Noted(location, onlyExpected)
+        else throw invalid(
+          "has the option 'noted', which is neither a folder, nor kafka:<topic> or kafka:<topic>/<stream>, nor true")
+      Noted(location, onlyExpected, options.texts("notedOptions"))
     }
   }
 

@@ -16,6 +16,13 @@ private[columns] final class JsonOptions private (fields: JsonNode, invalid: Str
   def text(name: String): Option[String] = field(name).map { value =>
     if (value.isTextual) value.asText else throw invalid(s"has the option '$name', which is not text")
   }
+
+  /** An object of texts; empty if it is left out. */
+  def texts(name: String): Map[String, String] = field(name).fold(Map.empty[String, String]) { fields =>
+    if (fields.isObject && fields.properties.asScala.forall(_.getValue.isTextual))
+      fields.properties.asScala.map(one => one.getKey -> one.getValue.asText).toMap
+    else throw invalid(s"has the option '$name', which is not an object of texts")
+  }
 }
 
 private[columns] object JsonOptions {

@@ -45,9 +45,12 @@ private[tidemark] object LateRowFilter {
   /** A user's function with state, with an event-time timeout or in event-time mode. */
   case object EventTimeFunction extends LateRowFilter(Dropper.Operator, Dropper.Operator)
 
-  /** A limit, or a user's function with state that does not use event time. */
+  /** Rows that wait for the watermark, in order. */
+  case object Order extends LateRowFilter(Dropper.Input, Dropper.Nothing)
+
+  /** A limit, a user's function with state that does not use event time, or an order that lets late rows pass. */
   case object Untimed extends LateRowFilter(Dropper.Nothing, Dropper.Nothing)
 
   val all: Seq[LateRowFilter] =
-    Seq(Join, Aggregation, CompleteAggregation, Deduplication, EventTimeFunction, Untimed)
+    Seq(Join, Aggregation, CompleteAggregation, Deduplication, EventTimeFunction, Order, Untimed)
 }

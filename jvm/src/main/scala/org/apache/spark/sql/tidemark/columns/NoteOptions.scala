@@ -1,14 +1,11 @@
 package org.apache.spark.sql.tidemark.columns
 
-import scala.jdk.CollectionConverters._
-
-import io.tidemark.{TidemarkError, TidemarkException}
-
-import com.fasterxml.jackson.databind.JsonNode
+import io.tidemark.{NotedTimeErrors, TidemarkException}
 
 /** How a query notes its time.
   *
-  * @param log where the marks go; `None` for the folder `_tidemark` in the path that is written
+  * @param log where the marks go, a folder or a topic; `None` for the folder `_tidemark` in the path that is written
+  * @param logOptions options for a topic, such as Kafka's brokers, where they are not those of the sink
   * @param writer the name under which the query writes marks; `None` for the query's id
   * @param lessMillis how much earlier than the watermark the noted time is
   * @param position where the rows go, if the sink does not tell: `kafka:topic,topic` or `delta:/path`
@@ -17,6 +14,7 @@ import com.fasterxml.jackson.databind.JsonNode
   */
 private[tidemark] final case class NoteOptions(
     log: Option[String],
+    logOptions: Map[String, String],
     writer: Option[String],
     lessMillis: Long,
     position: Option[String],
@@ -24,20 +22,21 @@ private[tidemark] final case class NoteOptions(
     failsQuery: Boolean)
 
 private[tidemark] object NoteOptions {
-  private val known = Set("to", "writer", "lessMs", "position", "options", "failure")
+  private val known = Set("to", "toOptions", "writer", "lessMs", "position", "options", "failure")
 
   /** @throws TidemarkException if the text is not valid options */
   def parse(json: String): NoteOptions = {
     val options = JsonOptions.read(json, known)(invalid)
     NoteOptions(
       log(options),
+      options.texts("toOptions"),
       text(options, "writer"),
       options.field("lessMs").fold(0L) { value =>
         if (value.isIntegralNumber && value.canConvertToLong && value.asLong >= 0) value.asLong
         else throw invalid("has the option 'lessMs', which is not a number of milliseconds")
       },
       text(options, "position"),
-      options.field("options").fold(Map.empty[String, String])(texts),
+      options.texts("options"),
       text(options, "failure").exists {
         case "fail" => true
         case "warn" => false
@@ -46,19 +45,14 @@ private[tidemark] object NoteOptions {
   }
 
   private def log(options: JsonOptions): Option[String] = options.field("to") match {
-    case Some(path) if path.isTextual && MarkLogPath.isFolder(path.asText) => Some(path.asText)
+    case Some(path) if path.isTextual && MarkLogPath.isLocation(path.asText) => Some(path.asText)
     case Some(flag) if flag.isBoolean && flag.asBoolean => None
-    case _ => throw invalid("has no option 'to' with the folder of a mark log, or true")
+    case _ => throw invalid("has no option 'to' with the location of a mark log, or true")
   }
-
-  private def texts(fields: JsonNode): Map[String, String] =
-    if (fields.isObject && fields.properties.asScala.forall(_.getValue.isTextual))
-      fields.properties.asScala.map(one => one.getKey -> one.getValue.asText).toMap
-    else throw invalid("has the option 'options', which is not an object of texts")
 
   private def text(options: JsonOptions, name: String): Option[String] = options.text(name).map { value =>
     if (value.isBlank) throw invalid(s"has the option '$name', which is not text") else value
   }
 
-  private def invalid(why: String) = new TidemarkException(TidemarkError.InvalidNoteTime(why))
+  private def invalid(why: String) = new TidemarkException(NotedTimeErrors.InvalidNoteTime(why))
 }

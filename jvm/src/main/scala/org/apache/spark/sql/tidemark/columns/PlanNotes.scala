@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.columns
 
 import java.util.UUID
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{NotedTimeErrors, TidemarkException}
 
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.streaming.OutputMode
@@ -20,10 +20,10 @@ private[tidemark] object PlanNotes {
 
   /** @throws TidemarkException if a query cannot note its time */
   def requireValid(plan: LogicalPlan, mode: OutputMode): Unit = of(plan).headOption.foreach { note =>
-    if (mode == OutputMode.Complete()) throw new TidemarkException(TidemarkError.NoteTimeCompleteMode(note.column))
+    if (mode == OutputMode.Complete()) throw new TidemarkException(NotedTimeErrors.NoteTimeCompleteMode(note.column))
     // A column may bear Spark's mark although no watermark of the query has declared it.
     if (!plan.exists(_.isInstanceOf[EventTimeWatermark]))
-      throw new TidemarkException(TidemarkError.NoteTimeNotEventTime(note.column, Nil))
+      throw new TidemarkException(NotedTimeErrors.NoteTimeNotEventTime(note.column, Nil))
   }
 
   /** The notes of a query's analyzed plan.
@@ -47,7 +47,7 @@ private[tidemark] object PlanNotes {
       case one if keepsTimes(one) => one.children.flatMap(in)
       case other =>
         below(other).foreach { note =>
-          throw new TidemarkException(TidemarkError.NoteTimeDropped(note.column.name, other.nodeName))
+          throw new TidemarkException(NotedTimeErrors.NoteTimeDropped(note.column.name, other.nodeName))
         }
         Nil
     }
@@ -61,7 +61,7 @@ private[tidemark] object PlanNotes {
     */
   def requireApart(notes: Seq[PlanNote])(place: PlanNote => Any): Unit =
     notes.groupBy(place).values.find(_.size > 1).foreach { same =>
-      throw new TidemarkException(TidemarkError.InvalidNoteTime(
+      throw new TidemarkException(NotedTimeErrors.InvalidNoteTime(
         s"is there for the columns ${same.map(n => s"'${n.column}'").mkString(" and ")}, with one log and one writer"))
     }
 

@@ -2,9 +2,10 @@ package org.apache.spark.sql.tidemark.columns
 
 import java.util.UUID
 
-import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.OriginName
+import io.tidemark.{NotedTimeErrors, TidemarkError, TidemarkException}
+import io.tidemark.core.{Input, OriginName}
 import io.tidemark.core.memory.OriginRules
+import io.tidemark.core.plan.PlanShape
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -29,6 +30,21 @@ private[tidemark] final case class PlanOrigins(
 
   def names: Seq[OriginName] = all.map(_.name)
   def name(nodeId: UUID): OriginName = byNode(nodeId)
+
+  /** The inputs of operators to which no late rows should come, because writers have noted their times, each with the
+    * origins of its watermark. If a union has made one column of noted and guessed times, its late rows prove nothing.
+    */
+  def promisedIn(shape: PlanShape): Map[Input, Seq[OriginName]] = {
+    val noted = all.filter(_.rules.noted.nonEmpty).map(_.name).toSet
+    if (noted.isEmpty) Map.empty
+    else
+      (for {
+        operator <- PlanShape.postOrder(shape)
+        input <- PlanShape.inputsOf(operator)
+        judges = PlanShape.judgedByAll(operator, input.side)
+        if judges.nonEmpty && judges.forall(noted)
+      } yield input -> judges).toMap
+  }
 }
 
 private[tidemark] object PlanOrigins {
@@ -46,7 +62,7 @@ private[tidemark] object PlanOrigins {
     requireReadable(names.lazyZip(asked).lazyZip(nodes).toSeq)
     val all = nodes.lazyZip(names).lazyZip(asked).map { (node, name, options) =>
       val split = options.split.flatMap(splits.get)
-      val log = options.noted.map(noted => noted.location.getOrElse(MarkLogPath.beside(node)))
+      val log = options.noted.map(MarkLogPath.of(_, node))
       val rules = options.rules(EventTimeWatermark.getDelayMs(node.delay), split.toSeq.flatMap(_.by), log, conf)
       PlanOrigin(
         node.nodeId,
@@ -69,10 +85,10 @@ private[tidemark] object PlanOrigins {
       below <- plan.collect { case duplicates: DeduplicateWithinWatermark => duplicates.child }
       origin <- below.collect { case origin: EventTimeWatermark => origin }
       one <- withoutDelay.find(_.nodeId == origin.nodeId)
-    } throw new TidemarkException(TidemarkError.NotedNeedsDelay(one.column))
+    } throw new TidemarkException(NotedTimeErrors.NotedNeedsDelay(one.column))
   }
 
-  /** Rows that an operator holds in state come out after their marks have been passed. */
+  /** Rows that an operator holds in state are emitted after their marks have been passed. */
   private def requireStateless(node: EventTimeWatermark): Unit = node.child.foreach {
     case holding @ (_: Aggregate | _: Deduplicate | _: DeduplicateWithinWatermark) => refuseAbove(node, holding)
     case join: Join if join.children.forall(_.isStreaming) => refuseAbove(node, join)
@@ -80,7 +96,7 @@ private[tidemark] object PlanOrigins {
   }
 
   private def refuseAbove(node: EventTimeWatermark, holding: LogicalPlan): Nothing =
-    throw new TidemarkException(TidemarkError.NotedSourceUnknown(
+    throw new TidemarkException(NotedTimeErrors.NotedSourceUnknown(
       node.eventTime.name,
       s"it has an operator with state, ${holding.nodeName}, which emits rows after their marks have been passed"))
 

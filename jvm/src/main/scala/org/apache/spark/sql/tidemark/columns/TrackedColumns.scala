@@ -118,7 +118,8 @@ private[tidemark] object TrackedColumns {
   private def keepsState(node: LogicalPlan): Boolean = node.isStreaming &&
     (node match {
       case _: Project | _: Filter | _: Generate | _: SubqueryAlias | _: View | _: Union => false
-      case _: EventTimeWatermark | _: WithCTE => false
+      case _: EventTimeWatermark | _: WithCTE | _: AsyncMap => false
+      case order: InOrder => order.waits
       case _ => true
     })
 

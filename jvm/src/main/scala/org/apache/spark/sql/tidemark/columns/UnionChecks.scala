@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, EventTimeWat
 
 /** Checks where the inputs of unions have their event time, in the plan as the user wrote it.
   *
-  * The plan of a batch cannot tell: Spark has moved projections below unions there, removed unused columns, and removed
-  * an input without event time if it is empty in that batch.
+  * The plan of a batch does not show it: Spark has moved projections below unions there, and removed unused columns. It has
+  * also removed an input without event time if that is empty in the batch.
   */
 private[tidemark] object UnionChecks {
 

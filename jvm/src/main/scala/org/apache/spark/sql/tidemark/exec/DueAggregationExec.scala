@@ -1,11 +1,9 @@
 package org.apache.spark.sql.tidemark.exec
 
-import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.catalyst.InternalRow
+import io.tidemark.core.Side
+
 import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeRow}
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.SQLExecution
-import org.apache.spark.sql.execution.metric.SQLMetrics
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.OutputMode
@@ -36,24 +34,13 @@ final class DueAggregationExec private[tidemark] (
       eventTimeWatermarkForLateEvents,
       eventTimeWatermarkForEviction,
       stateFormatVersion,
-      child) {
-  import DueAggregationExec._
+      child)
+    with SkipsScans {
 
   /** Whether the first scan of a run has found windows that do not end when those of the plan do. */
   def hasStrangers: Boolean = stateManager.scan.hasStrangers
 
-  override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] =
-    StatefulOperatorCustomSumMetric(SkippedScans, "number of state scans skipped, as no window was due") +:
-      super.customStatefulOperatorMetrics
-
-  override protected def doExecute(): RDD[InternalRow] = {
-    if (due.scan == WindowsDue.Skipped) {
-      longMetric(SkippedScans).set(1)
-      val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
-      SQLMetrics.postDriverMetricUpdates(sparkContext, execution, Seq(longMetric(SkippedScans)))
-    }
-    super.doExecute()
-  }
+  override def unscanned: Set[Side] = if (due.scan == WindowsDue.Skipped) Set(Side.Left) else Set.empty
 
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     super.shouldRunAnotherBatch(newInputWatermark) && (due.isAskedFor(newInputWatermark) || hasStrangers)
@@ -79,9 +66,6 @@ final class DueAggregationExec private[tidemark] (
 }
 
 private[tidemark] object DueAggregationExec {
-
-  /** The metric of the operator, in Spark's progress too: 1 in a batch that did not scan the state. */
-  val SkippedScans = "skippedStateScans"
 
   /** Replaces Spark's operator. */
   def of(save: StateStoreSaveExec, child: SparkPlan, due: WindowsDue): DueAggregationExec =

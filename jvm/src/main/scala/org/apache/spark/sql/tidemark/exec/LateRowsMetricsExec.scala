@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark.exec
 
+import io.tidemark.core.{Input, OriginName}
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
@@ -10,31 +12,50 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 
 /** Publishes the late rows of a batch in the `observedMetrics` of its progress, under the name `tidemark`.
   *
-  * The metrics are `late_rows` and one for each operator input, such as `late_rows_0` or `late_rows_1_left`. If the
-  * user already observes something as `tidemark`, the name is `tidemark_late_rows`. The node is the one that `observe`
-  * adds, but it counts nothing: [[OperatorInputExec]] already has.
+  * The metrics are `late_rows` and one for each operator input, such as `late_rows_0` or `late_rows_1_left`. Where writers
+  * have noted their times, `promises_broken` counts the late rows that should not be, and there is one more for each
+  * watermark, such as `promises_broken_orders`. If the user already observes something as `tidemark`, the name is
+  * `tidemark_late_rows`. Further fields say why nothing comes out, and how far the watermarks are. The node is the one that `observe` adds, but it counts nothing: [[OperatorInputExec]] already has.
+  *
+  * @param promised the inputs to which no late rows should come, each with the origins of its watermark
+  * @param more the further fields
   */
-final class LateRowsMetricsExec(name: String, metricExpressions: Seq[NamedExpression], child: SparkPlan)
+final class LateRowsMetricsExec(
+    name: String,
+    metricExpressions: Seq[NamedExpression],
+    child: SparkPlan,
+    promised: Map[Input, Seq[OriginName]],
+    more: ObservedFields)
     extends CollectMetricsExec(name, metricExpressions, child) {
 
   override def collectedMetrics: Row = {
-    val rows = LateRowsMetricsExec.counting(child).flatMap(_.late).map(_.value.rows)
-    new GenericRowWithSchema((rows.sum +: rows).toArray, metricsSchema)
+    val counted = LateRowsMetricsExec.counting(child)
+    val rows = counted.flatMap(_.late).map(_.value.rows)
+    val broken = counted.flatMap(one => one.levels.input.filter(promised.contains).zip(one.late.map(_.value.rows)))
+    val perOrigin = LateRowsMetricsExec.origins(promised).map { origin =>
+      broken.collect { case (input, late) if promised(input).contains(origin) => late }.sum
+    }
+    val promises = if (promised.isEmpty) Nil else broken.map(_._2).sum +: perOrigin
+    new GenericRowWithSchema(((rows.sum +: rows) ++ promises ++ more.values()).toArray, metricsSchema)
   }
 
   override protected def doExecute(): RDD[InternalRow] = child.execute()
+  override protected def otherCopyArgs: Seq[AnyRef] = Seq(promised, more)
 
   override protected def withNewChildInternal(newChild: SparkPlan): LateRowsMetricsExec =
-    new LateRowsMetricsExec(name, metricExpressions, newChild)
+    new LateRowsMetricsExec(name, metricExpressions, newChild, promised, more)
 }
 
 object LateRowsMetricsExec {
   private val Name = "tidemark"
   private val OtherName = "tidemark_late_rows"
 
-  /** The plan of a query with this node on top, if anything in it counts late rows. */
-  private[tidemark] def over(plan: SparkPlan): SparkPlan = plan match {
-    case write: V2TableWriteExec => write.withNewChildren(write.children.map(over))
+  /** The plan of a query with this node on top, if an operator in it goes by a watermark. */
+  private[tidemark] def over(
+      plan: SparkPlan,
+      promised: Map[Input, Seq[OriginName]],
+      more: ObservedFields): SparkPlan = plan match {
+    case write: V2TableWriteExec => write.withNewChildren(write.children.map(over(_, promised, more)))
     case done: LateRowsMetricsExec => done
     case other =>
       val inputs = counting(other).flatMap(_.levels.input)
@@ -45,7 +66,12 @@ object LateRowsMetricsExec {
           val side = if (joins(input.operator.value)) s"_${input.side.name}" else ""
           s"late_rows_${input.operator.value}$side"
         }
-        new LateRowsMetricsExec(freeName(other), ("late_rows" +: names).map(Alias(Literal(0L), _)()), other)
+        val promises =
+          if (promised.isEmpty) Nil else "promises_broken" +: origins(promised).map(one => s"promises_broken_$one")
+        val metrics = ("late_rows" +: names) ++ promises
+        val expressions = metrics.map(Alias(Literal(0L), _)()) ++
+          more.columns.map { case (name, of) => Alias(Literal(null, of), name)() }
+        new LateRowsMetricsExec(freeName(other), expressions, other, promised, more)
       }
   }
 
@@ -54,6 +80,9 @@ object LateRowsMetricsExec {
     val taken = plan.collect { case observed: CollectMetricsExec => observed.name }.toSet
     (Iterator(Name, OtherName) ++ Iterator.from(2).map(n => s"$OtherName$n")).find(!taken(_)).get
   }
+
+  private def origins(promised: Map[Input, Seq[OriginName]]): Seq[OriginName] =
+    promised.values.flatten.toSeq.distinct.sortBy(_.toString)
 
   private def counting(plan: SparkPlan): Seq[OperatorInputExec] =
     plan.collect { case input: OperatorInputExec if input.levels.lateMillis.nonEmpty => input }

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark.exec
 
+import io.tidemark.core.Side
+
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful._
@@ -21,7 +23,10 @@ final class PatientDeduplicateExec private[tidemark] (
       stateInfo,
       eventTimeWatermarkForLateEvents,
       eventTimeWatermarkForEviction)
-    with KeepsExpiredKeys {
+    with KeepsExpiredKeys
+    with SkipsScans {
+
+  override def unscanned: Set[Side] = Set(Side.Left)
 
   override def nodeName: String = "StreamingDeduplicate"
 

@@ -9,7 +9,7 @@ import java.time.temporal.ChronoUnit
   * @param grid when windows in its state end
   * @param nextMicros the first end of a window after the watermark by which this batch evicts (µs since the epoch)
   * @param scan how this batch scans the state
-  * @param asksOnlyWhenDue whether a no-data batch is run only for a window that is due. If some other operator goes by the
+  * @param asksOnlyWhenDue whether a no-data batch is run only for a window that is due. If some other operator needs the
   *   watermarks that such batches bring, each advance asks for one, as in stock Spark
   */
 private[tidemark] final case class WindowsDue(

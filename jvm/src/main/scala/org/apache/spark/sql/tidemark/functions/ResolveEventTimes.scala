@@ -40,16 +40,8 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
       child: LogicalPlan,
       time: EventTimeExpression,
       name: String): (LogicalPlan, Attribute, Option[UUID]) = {
-    val named = (time.time +: time.splits).zipWithIndex.map {
-      case (attribute: Attribute, _) => attribute -> None
-      case (expression, index) =>
-        val alias = Alias(expression, s"__tidemark_${name}_$index")()
-        alias.toAttribute -> Some(alias)
-    }
-    val computed = named.flatMap(_._2)
-    val below = if (computed.isEmpty) child else Project(child.output ++ computed, child)
-    val column = named.head._1
-    val keys = named.tail.map(_._1)
+    val hidden = HiddenColumns.of(time.time +: time.splits, name, child)
+    val (column, keys) = (hidden.columns.head, hidden.columns.tail)
     keys.zip(time.splits).find { case (key, _) => !RowOrdering.isOrderable(key.dataType) }.foreach { case (key, by) =>
       throw new TidemarkException(TidemarkError.SplitNotOrderable(name, by.sql, key.dataType.simpleString))
     }
@@ -57,10 +49,11 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
     // With a mark log, the names are those of its writers.
     if (options.noted.isEmpty) options.expected.foreach(requireValues(_, keys, time.splits))
     // Only streams have clocks, and only while Tidemark is enabled.
-    if (keys.isEmpty || !child.isStreaming || !SessionConf.enabled(session.sessionState.conf)) (below, column, None)
+    if (keys.isEmpty || !child.isStreaming || !SessionConf.enabled(session.sessionState.conf))
+      (hidden.below, column, None)
     else {
       val id = UUID.randomUUID()
-      (SplitBy(id, name, column, keys, time.splits.map(_.sql), below), column, Some(id))
+      (SplitBy(id, name, column, keys, time.splits.map(_.sql), hidden.below), column, Some(id))
     }
   }
 }

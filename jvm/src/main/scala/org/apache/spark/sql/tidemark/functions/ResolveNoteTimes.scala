@@ -2,8 +2,9 @@ package org.apache.spark.sql.tidemark.functions
 
 import java.util.UUID
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{NotedTimeErrors, TidemarkException}
 
+import org.apache.spark.sql.catalyst.analysis.UnresolvedHaving
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -12,11 +13,19 @@ import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, NoteTime}
 /** Replaces `tidemark_note_time` by the plain column, with a [[NoteTime]] above. A batch query has nothing to note. */
 object ResolveNoteTimes extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+  // Spark looks for the aggregation right below HAVING, and the note goes in between.
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (plan.exists(_.isInstanceOf[UnresolvedHaving])) plan else resolved(plan)
+
+  private def resolved(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case project: Project if isReady(project, project.projectList) =>
       noted(project.projectList, project.child)(list => project.copy(projectList = list))
     case aggregate: Aggregate if isReady(aggregate, aggregate.aggregateExpressions) =>
-      noted(aggregate.aggregateExpressions, aggregate.child)(list => aggregate.copy(aggregateExpressions = list))
+      // A group by the alias or the ordinal of the function groups by the function.
+      val groups = aggregate.groupingExpressions.map(_.transform { case note: NoteTimeExpression => note.column })
+      noted(aggregate.aggregateExpressions, aggregate.child) { list =>
+        aggregate.copy(groupingExpressions = groups, aggregateExpressions = list)
+      }
   }
 
   private def isReady(node: LogicalPlan, columns: Seq[NamedExpression]): Boolean =
@@ -35,11 +44,11 @@ object ResolveNoteTimes extends Rule[LogicalPlan] {
         case (node, (Noted(time), column)) =>
           if (!EventTimeColumns.isMarked(column))
             throw new TidemarkException(
-              TidemarkError.NoteTimeNotEventTime(
+              NotedTimeErrors.NoteTimeNotEventTime(
                 column.name,
                 child.output.filter(EventTimeColumns.isMarked).map(_.name)))
           val options = time.options.getOrElse(throw new TidemarkException(
-            TidemarkError.InvalidNoteTime(s"takes its options as a literal, not as '${time.json.sql}'")))
+            NotedTimeErrors.InvalidNoteTime(s"takes its options as a literal, not as '${time.json.sql}'")))
           NoteTime(UUID.randomUUID(), column, options, node)
         case (node, _) => node
       }

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.log
 import java.io.{InputStream, InterruptedIOException, IOException}
 import java.nio.channels.ClosedByInterruptException
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{CheckpointErrors, TidemarkException}
 import io.tidemark.core.bytes.{ByteWriter, Damaged}
 import io.tidemark.core.format.SectionFormat
 
@@ -27,8 +27,13 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
   private val folder = new Path(checkpoint, Folder)
   private lazy val manager = CheckpointFileManager.create(folder, conf)
 
+  @volatile private var hasFolder = false
+
   // Only a writer makes the folder, before its first file.
-  private lazy val madeFolder: Unit = if (!manager.exists(folder)) manager.mkdirs(folder)
+  private def makeFolder(): Unit = if (!hasFolder) {
+    if (!manager.exists(folder)) manager.mkdirs(folder)
+    hasFolder = true
+  }
 
   /** Lists the folder. */
   def list(): EntryListing = {
@@ -63,8 +68,8 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     try read(bytes)
     catch {
       case e: SectionFormat.Newer =>
-        throw new TidemarkException(TidemarkError.EntryNewer(file.toString, e.version, SectionFormat.Version), e)
-      case e: Damaged => throw new TidemarkException(TidemarkError.EntryDamaged(file.toString, e.why), e)
+        throw new TidemarkException(CheckpointErrors.EntryNewer(file.toString, e.version, SectionFormat.Version), e)
+      case e: Damaged => throw new TidemarkException(CheckpointErrors.EntryDamaged(file.toString, e.why), e)
     }
   }
 
@@ -72,7 +77,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     // Checked before memory is allocated for the file.
     if (listedBytes > ByteWriter.Most) {
       val why = s"it is $listedBytes bytes long, which no entry can be"
-      throw new TidemarkException(TidemarkError.EntryDamaged(file.toString, why))
+      throw new TidemarkException(CheckpointErrors.EntryDamaged(file.toString, why))
     }
     val bytes =
       try {
@@ -82,10 +87,10 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
       } catch {
         case e: ChecksumException =>
           throw new TidemarkException(
-            TidemarkError.EntryDamaged(file.toString, "its checksum does not match its checksum file"),
+            CheckpointErrors.EntryDamaged(file.toString, "its checksum does not match its checksum file"),
             e)
       }
-    if (bytes.isEmpty) throw new TidemarkException(TidemarkError.EntryEmpty(file.toString))
+    if (bytes.isEmpty) throw new TidemarkException(CheckpointErrors.EntryEmpty(file.toString))
     bytes
   }
 
@@ -110,11 +115,11 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
       // An interrupt is how Spark stops a query.
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
       case e: IOException =>
-        throw new TidemarkException(TidemarkError.EntryNotWritten(path(batch, kind).toString, e.getMessage), e)
+        throw new TidemarkException(CheckpointErrors.EntryNotWritten(path(batch, kind).toString, e.getMessage), e)
     }
 
   private def write(file: Path, data: Array[Byte], inPlace: Boolean): Unit = {
-    madeFolder
+    makeFolder()
     manager match {
       case direct: CheckpointFileManager.RenameHelperMethods if inPlace =>
         if (!ahead.exists(_.fill(file, data))) {

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.log
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{CheckpointErrors, TidemarkException}
 import io.tidemark.core.bytes.Damaged
 import io.tidemark.core.format.{EntryAssembler, EntryCodec, SplitsSnapshot}
 import io.tidemark.core.memory.WatermarkEntry
@@ -79,7 +79,7 @@ private[tidemark] final class EntryReader(files: EntryFiles, listing: EntryListi
     val base = Iterator.iterate(batch)(_ - 1).find(one => isBase(one) || !listing.has(one, Changes)).get
     if (!isBase(base)) {
       val why = s"it continues from ${files.path(base, Changes)}, which does not exist"
-      throw new TidemarkException(TidemarkError.EntryDamaged(files.path(base + 1, Changes).toString, why))
+      throw new TidemarkException(CheckpointErrors.EntryDamaged(files.path(base + 1, Changes).toString, why))
     }
     if (listing.has(base, Whole)) (base, 0) else (base + 1, readSnapshot(base, assembler))
   }

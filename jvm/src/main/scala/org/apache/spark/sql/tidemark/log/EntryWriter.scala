@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.log
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{CheckpointErrors, TidemarkException}
 import io.tidemark.core.bytes.ByteWriter
 import io.tidemark.core.format.EntryCodec
 import io.tidemark.core.memory.WatermarkEntry
@@ -110,7 +110,7 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
   private def encode(entry: WatermarkEntry, before: Option[EntryCodec.Written]): EntryCodec.Encoded =
     try EntryCodec.encode(entry, before)
     catch {
-      case e: ByteWriter.TooLong => throw new TidemarkException(TidemarkError.EntryTooLong(file(entry.batch)), e)
+      case e: ByteWriter.TooLong => throw new TidemarkException(CheckpointErrors.EntryTooLong(file(entry.batch)), e)
     }
 
   /** Keeps the number of changes low that a restart has to read. */

@@ -5,27 +5,23 @@ import java.util.concurrent.{CompletableFuture, ExecutionException, TimeoutExcep
 
 import io.tidemark.core.noted.Place
 
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
-
 import org.apache.spark.internal.Logging
-import org.apache.spark.util.ThreadUtils
 
 /** A mark log that is read on another thread, one reading at a time. All methods are called on one thread, that of a query.
   *
+  * @param open the log, which is used on the other thread only
   * @param isWanted whether the marks of a writer count
   * @param waitMillis how long a batch waits for the log at its end
   */
 private[tidemark] final class BackgroundLog(
     location: String,
-    conf: => Configuration,
+    open: => MarkSource,
     isWanted: String => Boolean,
     waitMillis: Long = BackgroundLog.WaitMillis)
     extends Logging {
   import BackgroundLog._
 
-  private lazy val folder = new MarkFolder(new Path(location), conf)
-  private lazy val reader = new MarkLogReader(folder)
+  @volatile private var opened = Option.empty[MarkSource]
   private var reading = Option.empty[CompletableFuture[MarkLogContents]]
   private var last = Option.empty[MarkLogContents]
   private var begunMillis = Long.MinValue / 2
@@ -52,13 +48,15 @@ private[tidemark] final class BackgroundLog(
   }
 
   private def readNow(passed: Map[String, Place]): MarkLogContents = {
-    if (!folder.exists) {
+    val log = opened.getOrElse(open)
+    opened = Some(log)
+    if (!log.exists) {
       // A log that was there is not empty now: a file system may be away.
       if (passed.nonEmpty) throw new FileNotFoundException(s"$location is not there any more")
       if (!isMissing) logWarning(s"There is no mark log in $location yet. The watermark waits for the first mark.")
       isMissing = true
     }
-    reader.read(passed, isWanted)
+    log.read(passed, isWanted)
   }
 
   /** The same, unless the log is being read, or was a moment ago. */
@@ -95,6 +93,9 @@ private[tidemark] final class BackgroundLog(
     }
   }
 
+  /** The log is not read again; from any thread. */
+  def close(): Unit = threads.execute(() => opened.foreach(_.close()))
+
   private def ended(): Unit = {
     reading = None
     isOverdue = false
@@ -109,11 +110,11 @@ private[tidemark] final class BackgroundLog(
 
 private[tidemark] object BackgroundLog {
 
-  /** A batch that has waited for so long goes on with what is known of the log: leaving out marks is never wrong. */
+  /** A batch that has waited for so long continues with what is known of the log: leaving out marks is never wrong. */
   val WaitMillis = 30000L
 
   private val PauseMillis = 1000L
 
-  // A thread for each log that is being read. A thread ends when it has had nothing to do for a minute.
-  private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-marks")
+  // A thread for each log that is being read.
+  private lazy val threads = MarkThreads.pool("tidemark-marks")
 }

@@ -40,10 +40,11 @@ private[tidemark] final class MarkFolder(path: Path, conf: Configuration) {
     try
       Using.resource(files.open(new Path(path, name.text))) { in =>
         var number = 0
+        val reader = new MarkText.Reader(name)
         def next(found: Either[String, Mark]): Unit = { number += 1; line(number, found) }
         lines(in, reason => next(Left(reason))) { (bytes, from, until) =>
           next(
-            try Right(MarkText.mark(bytes, from, until, name))
+            try Right(reader.mark(bytes, from, until))
             catch { case e: MarkText.Unusable => Left(e.reason) })
         }
       }

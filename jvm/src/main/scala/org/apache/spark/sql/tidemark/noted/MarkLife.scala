@@ -11,22 +11,20 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 
-/** One life of a writer of marks. The order of its steps is that of `docs/noted-time/writers.md`, "What a writer does".
+/** One life of a writer of marks in a folder.
   *
   * The positions of its marks are absolute. So a mark that is lost in a damaged file is no more than a mark left out.
-  *
-  * @param last the last mark of earlier lives that counts
-  * @param timeMillis the largest time that the writer has noted
   */
 private[noted] final class MarkLife private (
     folder: MarkFolder,
     store: MarkStore,
-    val writer: String,
+    writer: String,
     val epoch: Long,
     val last: Option[Place],
     val timeMillis: Option[Long],
     earlier: Seq[MarkLife.Leftover])
-    extends Logging {
+    extends WriterLife
+    with Logging {
   import MarkLife._
 
   // The marks since the last sealed file, each with its line.
@@ -34,11 +32,10 @@ private[noted] final class MarkLife private (
   private var slot = 0
   private var hasWritten = false
 
-  /** Whether a later life has begun, or the life's files were removed. */
-  def isFenced: Boolean = !store.has(live(slot)) || latestEpoch(store, writer) > epoch
+  /** Also if the life's files were removed. */
+  override def isFenced: Boolean = !store.has(live(slot)) || latestEpoch(store, writer) > epoch
 
-  /** Makes a mark durable. If that fails, the next call writes it as well. */
-  def add(mark: Mark): Unit = {
+  override def add(mark: Mark): Unit = {
     lines :+= mark.number -> MarkText.line(mark)
     if (isFull) {
       val (full, newest) = lines.splitAt(lines.size - 1)

@@ -7,7 +7,7 @@ import io.tidemark.core.noted.{Mark, Place, WriterHistory}
 /** Reads a mark log again and again, and only what has changed since: a file is known by its name, length and modification
   * time. One thread uses it at a time.
   *
-  * Live files are read before the folder is listed for sealed ones: a writer seals its marks durably before it takes them
+  * Live files are read before the folder is listed for sealed ones. A writer seals its marks durably before it takes them
   * out of its live files, so none falls between the two.
   *
   * About `mostMarks` marks are kept. Of a longer log, later sealed files are left out until earlier marks are passed, which
@@ -18,17 +18,19 @@ import io.tidemark.core.noted.{Mark, Place, WriterHistory}
 private[tidemark] final class MarkLogReader(
     folder: MarkFolder,
     mostMarks: Int = MarkLogReader.MostMarks,
-    clockMillis: () => Long = () => System.currentTimeMillis()) {
+    clockMillis: () => Long = () => System.currentTimeMillis())
+    extends MarkSource {
   import MarkLogReader._
 
   private var known = Map.empty[String, Known]
   private var writers = Map.empty[String, Writer]
 
-  /** @param passed the last mark of each writer that has been passed. A file that has only marks up to there is not read
-    * @param isWanted whether a writer counts
-    * @throws java.io.IOException if the folder or a file of it cannot be read. The next call reads on
-    */
-  def read(passed: Map[String, Place] = Map.empty, isWanted: String => Boolean = _ => true): MarkLogContents = {
+  override def exists: Boolean = folder.exists
+
+  /** A file that has only marks up to those that were passed is not read. */
+  override def read(
+      passed: Map[String, Place] = Map.empty,
+      isWanted: String => Boolean = _ => true): MarkLogContents = {
     def list() = folder.list().filter { file =>
       isWanted(file.name.writer) && passed.get(file.name.writer).forall(file.name.mayGoBeyond)
     }
@@ -88,12 +90,6 @@ private[tidemark] final class MarkLogReader(
     } yield Place(epoch, 0)
   }
 }
-
-/** What is known of a mark log.
-  * @param histories the marks of each writer that has any
-  * @param skipped how many lines cannot be used, by the reason
-  */
-private[tidemark] final case class MarkLogContents(histories: Map[String, WriterHistory], skipped: Map[String, Int])
 
 private[tidemark] object MarkLogReader {
 

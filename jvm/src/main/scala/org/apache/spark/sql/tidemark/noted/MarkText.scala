@@ -38,22 +38,59 @@ private[tidemark] object MarkText {
     JsonMapper.builder(factory).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS).build
   }
 
-  /** The mark of a line without its line feed.
-    * @param file the file that it is in, which says whose mark it must be
+  /** Reads the marks of one file, each from its line without the line feed. */
+  final class Reader(file: MarkFileName) {
+    private val usual = new UsualMark(file.writer, file.epoch)
+
+    /** @throws Unusable for everything that the protocol does not allow, and for a later version */
+    def mark(bytes: Array[Byte], from: Int, until: Int): Mark = {
+      requireChecksum(bytes, from, until)
+      usual.read(bytes, from + ChecksumBytes, until).getOrElse(anyMark(bytes, from, until))
+    }
+
+    private def anyMark(bytes: Array[Byte], from: Int, until: Int): Mark = {
+      val found = MarkText.mark(fields(text(bytes, from + ChecksumBytes, until)))
+      if (found.writer != file.writer || found.epoch != file.epoch) unusable("writer")
+      found
+    }
+  }
+
+  /** What the JSON of all marks of a life begins with. */
+  def begin(writer: String, epoch: Long): Array[Byte] =
+    s"""{"v":$Version,"w":${mapper.writeValueAsString(writer)},"e":$epoch,"n":""".getBytes(StandardCharsets.UTF_8)
+
+  /** The mark of a record in Kafka, which has a checksum of its own. `None` for a claim, which is no mark.
+    * @param writer the one of the record's key
     * @throws Unusable for everything that the protocol does not allow, and for a later version
     */
-  def mark(bytes: Array[Byte], from: Int, until: Int, file: MarkFileName): Mark = {
-    requireChecksum(bytes, from, until)
-    val found = mark(fields(text(bytes, from + ChecksumBytes, until)))
-    if (found.writer != file.writer || found.epoch != file.epoch) unusable("writer")
-    found
+  def record(value: Array[Byte], writer: String): Option[Mark] = {
+    if (value.length > MostLineBytes) unusable("long")
+    val json = fields(text(value, 0, value.length))
+    if (isClaim(json) && json.path("e").isIntegralNumber) None
+    else {
+      val found = mark(json)
+      if (found.writer != writer) unusable("writer")
+      Some(found)
+    }
   }
+
+  private val Claim = "claim"
+
+  private def isClaim(json: JsonNode): Boolean = json.path("k").asText == Claim
 
   def isWriter(name: String): Boolean =
     name.nonEmpty && name.getBytes(StandardCharsets.UTF_8).length <= MostWriterBytes
 
-  /** The line of a mark, with its line feed. The order of fields is the same as that of the Python package. */
+  /** The line of a mark, with its line feed. */
   def line(mark: Mark): Array[Byte] = {
+    val bytes = json(mark)
+    val crc = new CRC32
+    crc.update(bytes)
+    f"${crc.getValue}%08x ".getBytes(StandardCharsets.US_ASCII) ++ bytes :+ '\n'.toByte
+  }
+
+  /** The JSON of a mark. The order of fields is the same as that of the Python package. */
+  def json(mark: Mark): Array[Byte] = {
     val json = JsonNodeFactory.instance.objectNode
       .put("v", Version).put("w", mark.writer).put("e", mark.epoch).put("n", mark.number).put("k", mark.kind.name)
     mark.timeMillis.foreach(json.put("t", _))
@@ -61,11 +98,28 @@ private[tidemark] object MarkText {
     mark.position.foreach(position => json.set[JsonNode]("p", mapper.readTree(PositionText.write(position))))
     mark.mostMillis.foreach(json.put("m", _))
     mark.after.foreach(place => json.putArray("after").add(place.epoch).add(place.number))
-    val bytes = mapper.writeValueAsBytes(json)
-    val crc = new CRC32
-    crc.update(bytes)
-    f"${crc.getValue}%08x ".getBytes(StandardCharsets.US_ASCII) ++ bytes :+ '\n'.toByte
+    mapper.writeValueAsBytes(json)
   }
+
+  /** The JSON of a claim, by which a life takes an epoch in Kafka. It is no mark.
+    * @param id a text that no other life uses
+    */
+  def claim(writer: String, epoch: Long, id: String, nowMillis: Long): Array[Byte] = mapper.writeValueAsBytes(
+    JsonNodeFactory.instance.objectNode
+      .put("v", Version).put("w", writer).put("e", epoch).put("k", Claim).put("id", id).put("at", nowMillis))
+
+  /** What a record takes.
+    * @param claim the id of a claim; `None` for any other record
+    */
+  final case class Epoch(epoch: Long, claim: Option[String])
+
+  /** The epoch that a record in Kafka takes, also one of a later version; `None` if it names none. */
+  def epoch(value: Array[Byte]): Option[Epoch] =
+    try {
+      if (value.length > MostLineBytes) unusable("long")
+      val json = fields(text(value, 0, value.length))
+      PositionText.whole(json.path("e")).map(Epoch(_, Option.when(isClaim(json))(json.path("id").asText)))
+    } catch { case _: Unusable => None }
 
   private val ChecksumBytes = 9
 

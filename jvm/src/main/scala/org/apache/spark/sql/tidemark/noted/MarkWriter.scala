@@ -9,16 +9,17 @@ import org.apache.hadoop.fs.Path
 
 /** Notes how far one writer is. Its life begins with its first mark. One thread uses it at a time.
   *
+  * @param beginLife begins a life of the writer at a time (ms)
   * @param clockMillis the present
   */
-private[tidemark] final class MarkWriter(
+private[tidemark] final class MarkWriter private (
     location: String,
-    conf: => Configuration,
     val writer: String,
-    clockMillis: () => Long = () => System.currentTimeMillis()) {
+    beginLife: Long => WriterLife,
+    clockMillis: () => Long) {
   import MarkWriter._
 
-  private var begun = Option.empty[MarkLife]
+  private var begun = Option.empty[WriterLife]
   private var number = 0L
   private var time = Option.empty[Long]
   private var isIdle = false
@@ -48,16 +49,19 @@ private[tidemark] final class MarkWriter(
     }
   }
 
-  private def begin(): MarkLife = begun.getOrElse {
+  /** No more marks are written. */
+  def close(): Unit = begun.foreach(_.close())
+
+  private def begin(): WriterLife = begun.getOrElse {
     val now = math.max(clockMillis(), 0L)
-    val life = MarkLife.begin(new Path(location), conf, writer, now)
+    val life = beginLife(now)
     begun = Some(life)
     time = life.timeMillis
     add(life, Mark.Alive, None, None, now)
     life
   }
 
-  private def add(life: MarkLife, kind: Mark.Kind, noted: Option[Long], at: Option[Position], now: Long): Unit = {
+  private def add(life: WriterLife, kind: Mark.Kind, noted: Option[Long], at: Option[Position], now: Long): Unit = {
     if (life.isFenced) throw new Fenced(writer, location)
     val after = if (number == 0) life.last else None
     val mark = Mark(writer, life.epoch, number, kind, noted, now, at, after)
@@ -70,6 +74,23 @@ private[tidemark] final class MarkWriter(
 }
 
 private[tidemark] object MarkWriter {
+
+  /** A writer of marks in a folder. */
+  def inFolder(
+      location: String,
+      conf: => Configuration,
+      writer: String,
+      clockMillis: () => Long = () => System.currentTimeMillis()): MarkWriter =
+    new MarkWriter(location, writer, MarkLife.begin(new Path(location), conf, writer, _), clockMillis)
+
+  /** A writer of the marks of a stream in a topic. */
+  def inTopic(
+      location: String,
+      topic: => MarksOfTopic,
+      stream: String,
+      writer: String,
+      clockMillis: () => Long = () => System.currentTimeMillis()): MarkWriter =
+    new MarkWriter(location, writer, TopicLife.begin(topic, stream, writer, _), clockMillis)
 
   /** Whether readers take marks of a writer with this name. */
   def isName(writer: String): Boolean = MarkFileName.encode(writer).length <= 160 && MarkText.isWriter(writer)

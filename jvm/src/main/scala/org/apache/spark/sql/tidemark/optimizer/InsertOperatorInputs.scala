@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.tidemark.columns.{
   EventTimeColumns,
+  InOrder,
   LateRowFilter,
   OperatorInput,
   PlanOrigins,
@@ -70,6 +71,10 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
         case dedup: DeduplicateWithinWatermark if severalOrUnmarked(dedup.child, below.head) =>
           val in = deduplicated(dedup.child, below.head, dedup.keys)
           dedup.copy(keys = remark(dedup.keys, in), child = in)
+        case order: InOrder if order.waits =>
+          val filter = if (order.dropsLate) LateRowFilter.Order else LateRowFilter.Untimed
+          val active = Some(order.time.exprId).filter(below.head.contains)
+          order.copy(child = input(order.child, all.head, active, present(order.child, all.head), filter))
         case groups if isGroupsWithState(groups) && severalOrUnmarked(groups.children.head, below.head) =>
           val (child, columns) = (groups.children.head, below.head)
           val in = input(child, columns, ActiveColumns.declaredLast(columns), Nil, LateRowFilter.EventTimeFunction)

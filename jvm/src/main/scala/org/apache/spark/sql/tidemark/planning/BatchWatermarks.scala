@@ -2,13 +2,13 @@ package org.apache.spark.sql.tidemark.planning
 
 import java.util.UUID
 
-import io.tidemark.core.{Input, OperatorId, Side, Watermark}
+import io.tidemark.core.{Input, OperatorId, OriginName, Side, Watermark}
 import io.tidemark.core.plan.OperatorWatermarks
 
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.tidemark.columns.EventTimeColumns
-import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec, WindowGrid}
+import org.apache.spark.sql.tidemark.exec.{HoldExec, ObservedFields, OperatorInputExec, SplitClocksExec, WindowGrid}
 import org.apache.spark.sql.tidemark.exec.clocks.ClockLimits
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
@@ -24,6 +24,9 @@ import org.apache.spark.sql.tidemark.functions.WatermarkExpression
   *   one that may also have others
   * @param slack whether expired state may wait for a later batch
   * @param latestMillis event times after it move no clock (ms), by the id of the clocks; any does where there is none
+  * @param promised the inputs of operators to which no late rows should come, as writers have noted their times, each
+  *   with the origins of its watermark
+  * @param observed what the batch's progress says beside its late rows
   */
 private[tidemark] final case class BatchWatermarks(
     label: String,
@@ -35,7 +38,9 @@ private[tidemark] final case class BatchWatermarks(
     windows: Map[OperatorId, Option[WindowGrid]],
     slack: EvictionSlack,
     latestMillis: Map[UUID, Long],
-    maxSplits: Int) {
+    maxSplits: Int,
+    promised: Map[Input, Seq[OriginName]] = Map.empty,
+    observed: ObservedFields = ObservedFields.none) {
 
   def knows(writer: StateStoreWriter, side: Side): Boolean = eviction.inputs.contains(input(writer, side))
 
@@ -79,6 +84,9 @@ private[tidemark] final case class BatchWatermarks(
     val limits = ClockLimits(latestMillis.getOrElse(clocks.clocksId, Long.MaxValue), maxSplits)
     if (clocks.limits.contains(limits)) clocks else clocks.copy(limits = Some(limits))
   }
+
+  def release(hold: HoldExec): HoldExec =
+    hold.withWatermarks(HoldExec.Watermarks(evicted(eviction, hold, Side.Left).flatMap(_.millis)))
 
   /** Whether the state of that side may be left as it is in this batch, where no row can tell.
     * @param time the event-time column by which the side is evicted

@@ -9,11 +9,12 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvider, RocksDBStateStoreProvider}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.exec.HoldExec
 
 /** Whether a watermark that advanced by the wall clock alone is worth a no-data batch: only if it may close something.
   *
-  * The wall clock never stops, so without this rule a query with silent inputs would run a batch at each of its steps,
-  * and a query with `Trigger.AvailableNow` would not end. A watermark that advances because of rows, or because an
+  * The wall clock never stops. Without this rule a query with silent inputs would run a batch at each of its steps, and a
+  * query with `Trigger.AvailableNow` would not end. A watermark that advances because of rows, or because an
   * input fell idle, runs its batch at once, as in Spark.
   */
 private[tidemark] object ClockSteps {
@@ -46,6 +47,7 @@ private[tidemark] object ClockSteps {
     def evicted(levels: OperatorWatermarks) =
       levels.inputs.get(Input(id, Side.Left)).flatMap(_.evicted).map(_.watermark.sparkMillis)
     writer match {
+      case hold: HoldExec => evicted(now).exists(hold.isDue)
       case _: StreamingGlobalLimitExec => false
       case _ if isEmpty(writer) => false
       case save: StateStoreSaveExec =>

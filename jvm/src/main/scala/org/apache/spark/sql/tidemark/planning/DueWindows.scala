@@ -33,7 +33,7 @@ private[tidemark] object DueWindows {
     }
   }
 
-  /** `None` for an aggregation that goes by something else than windows that the plan makes. */
+  /** `None` for an aggregation that groups by something else than windows that the plan makes. */
   private def due(save: StateStoreSaveExec, watermarks: BatchWatermarks): Option[WindowsDue] = {
     val known = watermarks.windows.get(OperatorId(id(save)))
     for {
@@ -53,8 +53,8 @@ private[tidemark] object DueWindows {
     }
   }
 
-  /** Whether something in the plan goes by each advance of the watermark without asking for a no-data batch itself: an
-    * operator that drops late rows, or an expression that reads a watermark.
+  /** Whether something in the plan needs each advance of the watermark, and does not ask for a no-data batch itself. It may
+    * be an operator that drops late rows, or an expression that reads a watermark.
     */
   private def needsEachAdvance(node: SparkPlan, windows: Set[Long]): Boolean = node match {
     case writer: StateStoreWriter if windows(id(writer)) => false

@@ -20,7 +20,7 @@ import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, PatientJoinExec, S
 private[tidemark] object JoinWatermarks {
 
   /** @param left the join's left input, with its watermarks
-    * @param right its right input, likewise. Each copy of a join costs a broadcast, so few are made
+    * @param right its right input, likewise. Each copy of a join costs a broadcast, so one is made with all that changes
     */
   def write(
       join: StreamingSymmetricHashJoinExec,
@@ -36,15 +36,19 @@ private[tidemark] object JoinWatermarks {
     val due = JoinStateWatermarkPredicates(
       left = all.left.filterNot(_ => mayWait(join, bounds, Side.Left, watermarks)),
       right = all.right.filterNot(_ => mayWait(join, bounds, Side.Right, watermarks)))
-    val written = join.copy(
-      condition = scanned(join, bounds),
-      // A filter below the shuffle already drops each side's late rows, by that side's own watermark.
-      eventTimeWatermarkForLateEvents = None,
-      eventTimeWatermarkForEviction = Some(watermarks.progress(join)),
-      stateWatermarkPredicates = due,
-      left = left,
-      right = right)
-    if (due == all) written else PatientJoinExec(written)
+    // A filter below the shuffle already drops each side's late rows, by that side's own watermark.
+    val late = None
+    val eviction = Some(watermarks.progress(join))
+    val condition = scanned(join, bounds)
+    if (due != all) PatientJoinExec.of(join, condition, late, eviction, due, left, right)
+    else
+      join.copy(
+        condition = condition,
+        eventTimeWatermarkForLateEvents = late,
+        eventTimeWatermarkForEviction = eviction,
+        stateWatermarkPredicates = due,
+        left = left,
+        right = right)
   }
 
   /** Whether a side's expired rows may stay for now: none of the other side's rows that are on time matches them. From state
@@ -59,8 +63,8 @@ private[tidemark] object JoinWatermarks {
       Seq(Side.Left, Side.Right).forall(at => bounds.active(at).nonEmpty && bounds.boundsActive(at)) &&
       bounds.active(side).exists(watermarks.mayWait(join, side, _))
 
-  /** From state format 4 on, Spark looks for matches in a range of the active column only, and derives that range from
-    * the whole condition, even from parts about other columns.
+  /** From state format 4 on, Spark looks for matches in a range of the active column only. It derives that range from the
+    * whole condition, even from parts about other columns.
     */
   private def scanned(join: StreamingSymmetricHashJoinExec, bounds: JoinBounds): JoinConditionSplitPredicates =
     if (join.stateFormatVersion < 4) join.condition else join.condition.copy(full = bounds.range)
@@ -88,7 +92,7 @@ private[tidemark] object JoinWatermarks {
 
   /** In a left semi join Spark processes the right side first, and discards right rows that this batch's watermark
     * already evicts. Left rows of the same batch come next and would miss them. So the right side uses the bound of the
-    * batch before, which closes no row that is still needed, and is evicted a batch later, or at once if the left side
+    * batch before, which closes no row that is still needed. That side is evicted a batch later, or at once if the left one
     * has no rows.
     */
   private def isAhead(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =

@@ -15,10 +15,10 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter}
-import org.apache.spark.sql.tidemark.exec.OperatorInputExec
+import org.apache.spark.sql.tidemark.exec.{HoldExec, OperatorInputExec}
 
-/** [[LateRowFilter]] for the operators of a physical plan: the kind of each, the column by which Spark's operator drops
-  * late rows, and the places where rows come in and where Spark counts the late ones.
+/** [[LateRowFilter]] for the operators of a physical plan: the kind of each, and the column by which Spark's operator
+  * drops late rows. It also finds where rows come in, and where Spark counts the late ones.
   */
 private[tidemark] object LateRowFilters {
 
@@ -33,6 +33,7 @@ private[tidemark] object LateRowFilters {
     case groups: FlatMapGroupsInPandasWithStateExec => ofFunction(groups.timeoutConf == EventTimeTimeout)
     case groups: TransformWithStateExec => ofFunction(groups.timeMode == TimeMode.EventTime())
     case groups: TransformWithStateInPySparkExec => ofFunction(groups.timeMode == TimeMode.EventTime())
+    case hold: HoldExec => if (hold.order.dropsLate) LateRowFilter.Order else LateRowFilter.Untimed
     case _ => LateRowFilter.Untimed
   }
 

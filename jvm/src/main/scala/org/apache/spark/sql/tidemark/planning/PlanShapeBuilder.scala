@@ -4,7 +4,7 @@ import java.util.UUID
 
 import scala.collection.mutable
 
-import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
+import io.tidemark.{NotedTimeErrors, TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.{ColumnId, OriginName}
 import io.tidemark.core.plan.PlanShape
 
@@ -86,9 +86,9 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     case note: NoteTimeExec =>
       val below = visit(note.child)
       if (!below.hasWatermark(note.column))
-        throw new TidemarkException(TidemarkError.NoteTimeNotEventTime(note.column.name, Nil))
+        throw new TidemarkException(NotedTimeErrors.NoteTimeNotEventTime(note.column.name, Nil))
       NotePromise.unkept(below.shape, isMarked = below.marked(note.column.exprId)).foreach { operator =>
-        throw new TidemarkException(TidemarkError.NoteTimeNotPromised(note.column.name, operator))
+        throw new TidemarkException(NotedTimeErrors.NoteTimeNotPromised(note.column.name, operator))
       }
       notes(note.noteId) = Reading.OfColumn(below.shape, id(note.column.exprId))
       below

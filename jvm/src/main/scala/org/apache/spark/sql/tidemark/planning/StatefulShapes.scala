@@ -4,24 +4,26 @@ import java.util.Locale
 
 import scala.collection.mutable
 
-import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
+import io.tidemark.{OrderErrors, TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.{OperatorId, Side}
 import io.tidemark.core.plan.PlanShape
 
 import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.LeftSemi
+import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
+import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter, PlanOrigins}
-import org.apache.spark.sql.tidemark.exec.OperatorInputExec
+import org.apache.spark.sql.tidemark.exec.{HoldExec, OperatorInputExec}
 
 /** Translates stateful operators, for [[PlanShapeBuilder]]. */
 private[planning] final class StatefulShapes(
     origins: PlanOrigins,
     unbounded: TidemarkConf.Unbounded,
     columns: PlanColumns) {
+  import StatefulShapes.label
   import columns.{id, name}
 
   private val found = mutable.LinkedHashSet.empty[TidemarkError]
@@ -49,7 +51,8 @@ private[planning] final class StatefulShapes(
       s"join (${join.joinType.sql.toLowerCase(Locale.ROOT)})",
       operator(join),
       side(Side.Left, left, join.left),
-      side(Side.Right, right, join.right))
+      side(Side.Right, right, join.right),
+      emitsAtOnce = join.joinType == Inner || join.joinType == LeftSemi)
     val columns = join.output.map(_.exprId).toSet -- untold.map(_.exprId)
     val active = Seq(bounds.left, bounds.right).flatten.map(_.exprId)
     BuiltShape(
@@ -79,13 +82,17 @@ private[planning] final class StatefulShapes(
   def of(writer: StateStoreWriter, below: BuiltShape): BuiltShape = {
     val input = writer.children.head
     // A limit uses no event time; every row passes.
-    val active =
-      if (writer.isInstanceOf[StreamingGlobalLimitExec]) None else input.output.find(EventTimeColumns.isMarked)
+    val active = writer match {
+      case _: HoldExec => input.output.find(EventTimeColumns.isMarked)
+      case _: StreamingGlobalLimitExec => None
+      case _ => input.output.find(EventTimeColumns.isMarked)
+    }
+    refuseUnordered(writer, below)
     if (active.nonEmpty && LateRowFilters.of(writer) == LateRowFilter.CompleteAggregation)
       found += TidemarkError.CompleteMode(s"${label(writer)} #${operator(writer).value}")
     val known = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
-    val inside = if (isAggregation(writer)) carriedIn(input) else Nil
-    val keeps = isAggregation(writer) && active.nonEmpty
+    val inside = if (keepsRows(writer)) carriedIn(input) else Nil
+    val keeps = keepsRows(writer) && active.nonEmpty
     val (passes, carried) =
       if (keeps) (known.filter(a => active.exists(_.exprId == a.exprId)), inside) else (known, Nil)
     if (!keeps)
@@ -97,14 +104,34 @@ private[planning] final class StatefulShapes(
       below.shape,
       active.map(name),
       passes.map(name),
-      carried.map(name))
+      carried.map(name),
+      emitsAtOnce(writer),
+      dropsLate = active.nonEmpty && LateRowFilters.of(writer).withoutInput != LateRowFilter.Dropper.Nothing ||
+        writer.isInstanceOf[HoldExec] && LateRowFilters.of(writer) == LateRowFilter.Order,
+      eviction = eviction(writer))
     // A column whose time cannot be read leaves the state as any other value.
     val out = known.map(_.exprId).filter(id => (passes ++ carried).exists(_.exprId == id))
     withBuffers(writer, BuiltShape(shape, out.toSet, below.begun, below.marked), carried)
   }
 
+  /** Whether a row may leave the operator in a later batch, with the other event times that it came with. */
+  private def keepsRows(writer: StateStoreWriter): Boolean = isAggregation(writer) || writer.isInstanceOf[HoldExec]
+
   private def isAggregation(writer: StateStoreWriter): Boolean =
     writer.isInstanceOf[StateStoreSaveExec] || writer.isInstanceOf[SessionWindowStateStoreSaveExec]
+
+  /** Rows cannot wait where no watermark will ever pass them. An aggregation that emits a group again has no order of its
+    * rows; Spark refuses its own operators there.
+    */
+  private def refuseUnordered(writer: StateStoreWriter, below: BuiltShape): Unit = writer match {
+    case hold: HoldExec if !below.begun =>
+      throw new TidemarkException(OrderErrors.OrderNotEventTime(hold.order.time.name, Nil))
+    case hold: HoldExec if !hold.outputMode.contains(InternalOutputModes.Append) =>
+      hold.child.collectFirst { case it: StateStoreWriter if isAggregation(it) => it }.foreach { counts =>
+        throw new TidemarkException(OrderErrors.OrderOfUpdates(hold.order.time.name, label(counts)))
+      }
+    case _ =>
+  }
 
   /** The carried columns of an operator's input, in the order in which it records them: those in the operator's state,
     * and those inside a value in its state.
@@ -130,9 +157,38 @@ private[planning] final class StatefulShapes(
     }
   }
 
-  private def operator(writer: StateStoreWriter): OperatorId = OperatorId(writer.stateInfo.get.operatorId)
+  /** Functions of groups may emit at a timer, so theirs may wait for the watermark. */
+  private def emitsAtOnce(writer: StateStoreWriter): Boolean = writer match {
+    case save: StateStoreSaveExec => !save.outputMode.contains(InternalOutputModes.Append)
+    case save: SessionWindowStateStoreSaveExec => !save.outputMode.contains(InternalOutputModes.Append)
+    case _: HoldExec => false
+    case other => LateRowFilters.of(other) != LateRowFilter.EventTimeFunction
+  }
 
-  private def label(writer: StateStoreWriter): String = writer.shortName match {
+  /** By what Spark's operators look for in their keys. */
+  private def eviction(writer: StateStoreWriter): PlanShape.Eviction = {
+    def byKey(keys: Seq[Attribute]) =
+      if (keys.exists(EventTimeColumns.isMarked)) PlanShape.Eviction.ByWatermark else PlanShape.Eviction.Never
+    LateRowFilters.of(writer) match {
+      case LateRowFilter.CompleteAggregation => PlanShape.Eviction.Never
+      case LateRowFilter.Untimed if !writer.isInstanceOf[HoldExec] => PlanShape.Eviction.ByItself
+      case _ => writer match {
+          case save: StateStoreSaveExec if save.keyExpressions.isEmpty => PlanShape.Eviction.ByItself
+          case save: StateStoreSaveExec => byKey(save.keyExpressions)
+          case one: StreamingDeduplicateExec => byKey(one.keyExpressions)
+          case _ => PlanShape.Eviction.ByWatermark
+        }
+    }
+  }
+
+  private def operator(writer: StateStoreWriter): OperatorId = OperatorId(writer.stateInfo.get.operatorId)
+}
+
+private[planning] object StatefulShapes {
+
+  /** What people call an operator. */
+  def label(writer: StateStoreWriter): String = writer.shortName match {
+    case HoldExec.Name => "in order"
     case "stateStoreSave" => "aggregation"
     case "sessionWindowStateStoreSaveExec" => "session aggregation"
     case "dedupe" => "dropDuplicates"

@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreWr
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.tidemark.columns.EventTimeColumns
 import org.apache.spark.sql.tidemark.exec.{
+  HoldExec,
   LateRowsMetricsExec,
   OperatorInputExec,
   PatientDeduplicateExec,
@@ -23,7 +24,7 @@ import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 private[tidemark] object WriteWatermarks {
 
   def apply(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan =
-    LateRowsMetricsExec.over(waiting(write(plan, watermarks), watermarks))
+    LateRowsMetricsExec.over(waiting(write(plan, watermarks), watermarks), watermarks.promised, watermarks.observed)
 
   /** With operators that leave their state alone in this batch, where that makes no difference. */
   private def waiting(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan = {
@@ -47,17 +48,35 @@ private[tidemark] object WriteWatermarks {
   }
 
   private def write(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan =
-    readIn(plan)(watermarks.read).transformUp {
-      case clocks: SplitClocksExec => watermarks.limit(clocks)
-      case join: StreamingSymmetricHashJoinExec
-          if watermarks.knows(join, Side.Left) || watermarks.knows(join, Side.Right) =>
-        val left = filled(join.left, join, Side.Left, watermarks)
-        val right = filled(join.right, join, Side.Right, watermarks)
-        JoinWatermarks.write(join, left, right, watermarks)
-      case writer: StateStoreWriter if watermarks.knows(writer, Side.Left) && writer.children.nonEmpty =>
-        val input = filledOrCounted(writer.children.head, writer, watermarks)
-        if (input eq writer.children.head) writer else writer.withNewChildren(input +: writer.children.tail)
-    }
+    written(readIn(plan)(watermarks.read), watermarks)
+
+  /** From the inputs up. A join is copied once, with its new inputs and watermarks together. */
+  private def written(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan = plan match {
+    case join: StreamingSymmetricHashJoinExec
+        if watermarks.knows(join, Side.Left) || watermarks.knows(join, Side.Right) =>
+      val left = filled(written(join.left, watermarks), join, Side.Left, watermarks)
+      val right = filled(written(join.right, watermarks), join, Side.Right, watermarks)
+      withTagsOf(join, JoinWatermarks.write(join, left, right, watermarks))
+    case other =>
+      val above = other.mapChildren(written(_, watermarks))
+      withTagsOf(
+        above,
+        above match {
+          case clocks: SplitClocksExec => watermarks.limit(clocks)
+          case hold: HoldExec if watermarks.knows(hold, Side.Left) =>
+            watermarks.release(hold.copy(child = filled(hold.child, hold, Side.Left, watermarks)))
+          case writer: StateStoreWriter if watermarks.knows(writer, Side.Left) && writer.children.nonEmpty =>
+            val input = filledOrCounted(writer.children.head, writer, watermarks)
+            if (input eq writer.children.head) writer else writer.withNewChildren(input +: writer.children.tail)
+          case same => same
+        })
+  }
+
+  /** As Spark does where a rule replaces a node. */
+  private def withTagsOf(before: SparkPlan, after: SparkPlan): SparkPlan = {
+    if (after ne before) after.copyTagsFrom(before)
+    after
+  }
 
   /** With the operator's own [[OperatorInputExec]] filled in: the first one below it, with nothing stateful in between. */
   private def filled(plan: SparkPlan, operator: StateStoreWriter, side: Side, watermarks: BatchWatermarks): SparkPlan =

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.query
 
 import java.util.UUID
 
-import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
+import io.tidemark.{OrderErrors, TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.Watermark
 
 import org.apache.spark.sql.SparkSession
@@ -10,15 +10,15 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
-import org.apache.spark.sql.tidemark.exec.SplitClocksExec
+import org.apache.spark.sql.tidemark.exec.{HoldExec, SplitClocksExec}
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
-import org.apache.spark.sql.tidemark.planning.WriteWatermarks
+import org.apache.spark.sql.tidemark.planning.{OperatorOrder, WriteWatermarks}
 
 /** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
   *
   * Spark has filled in one number per operator already. What is left are the two sides of joins and the operators with
-  * several event-time columns: their [[OperatorInputExec]] gets the watermark by which rows are late (batch n-1's), and
-  * a join the predicates by which each side's state is evicted (batch n's). Idempotent: the rule may run several times.
+  * several event-time columns. Their [[OperatorInputExec]] gets the watermark by which rows are late (batch n-1's). A
+  * join gets the predicates that evict each side's state (batch n's). Idempotent: the rule may run several times.
   */
 final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
 
@@ -32,6 +32,7 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
           case Some(takeover) =>
             takeover.decide() match {
               case QueryLife.Running(watermarks, sources) =>
+                watermarks.ordered(OperatorOrder.in(plan))
                 WriteWatermarks(plan, watermarks.watermarksOf(batch.getOrElse(sources.batch)))
               case QueryLife.LeftToSpark(reason) => requireNoReading(plan, Some(reason))
             }
@@ -39,7 +40,13 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
             // `explain` plans under a run id of its own, which no query has. Spark 4.0 does so for every batch.
             RequireTakenOver(session, runId).fold(plan) { query =>
               if (query.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark])) requireNoReading(plan, None)
-              else WriteWatermarks.readIn(plan)(withoutWatermark)
+              else {
+                // Its column has only the mark of another query's watermark.
+                holdIn(plan).foreach { hold =>
+                  throw new TidemarkException(OrderErrors.OrderNotEventTime(hold.order.time.name, Nil))
+                }
+                WriteWatermarks.readIn(plan)(withoutWatermark)
+              }
             }
         }
     }
@@ -57,8 +64,16 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
       val why = reason.getOrElse(s"${TidemarkConf.Enabled.key}=false")
       throw new TidemarkException(TidemarkError.LeftToSpark(why, s"reads ${reading.sql}"))
     }
+    holdIn(plan).foreach { hold =>
+      val why = reason.getOrElse(s"${TidemarkConf.Enabled.key}=false")
+      throw new TidemarkException(TidemarkError.LeftToSpark(
+        why,
+        s"holds rows in the order of '${hold.order.time.name}'"))
+    }
     plan
   }
+
+  private def holdIn(plan: SparkPlan): Option[HoldExec] = plan.collectFirst { case hold: HoldExec => hold }
 
   /** @param batch `None`: the one that is being planned */
   private case class Run(id: UUID, batch: Option[Long])

@@ -2,17 +2,13 @@ package org.apache.spark.sql.tidemark.query
 
 import java.io.IOException
 
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.tidemark.core.noted.Position
 
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connector.catalog.{SupportsRead, TableProvider}
-import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, ReadLimit, SupportsAdmissionControl}
-import org.apache.spark.sql.execution.datasources.DataSource
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+import org.apache.spark.sql.tidemark.noted.KafkaSource
 
 /** The ends of all partitions of some topics, as Spark's own Kafka source finds them. So the connector's classes are needed
   * only where they are used.
@@ -23,25 +19,18 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 private[tidemark] final class KafkaEnds(session: SparkSession, topics: String, options: Map[String, String]) {
   import KafkaEnds._
 
-  private var opened = Option.empty[MicroBatchStream with SupportsAdmissionControl]
+  private var opened = Option.empty[KafkaSource.Stream]
 
-  private def stream: MicroBatchStream with SupportsAdmissionControl = opened.getOrElse {
+  private def stream: KafkaSource.Stream = opened.getOrElse {
     val found = open()
     opened = Some(found)
     found
   }
 
-  private def open(): MicroBatchStream with SupportsAdmissionControl = {
-    val reading = options.filter { case (name, _) => name.startsWith("kafka.") && !ofProducers(name) } +
-      ("subscribe" -> topics)
-    val map = new CaseInsensitiveStringMap(reading.asJava)
-    val provider = DataSource.lookupDataSource("kafka", session.sessionState.conf)
-      .getConstructor().newInstance().asInstanceOf[TableProvider]
-    val table = provider.getTable(provider.inferSchema(map), Array.empty[Transform], map.asCaseSensitiveMap)
-    // It keeps nothing in this folder until it is asked for its first offsets.
-    table.asInstanceOf[SupportsRead].newScanBuilder(map).build().toMicroBatchStream("unused")
-      .asInstanceOf[MicroBatchStream with SupportsAdmissionControl]
-  }
+  private def open(): KafkaSource.Stream = KafkaSource.open(
+    session,
+    topics,
+    options.filter { case (name, _) => name.startsWith("kafka.") && !ofProducers(name) } ++ AllRows)
 
   /** @throws java.io.IOException if the brokers cannot be asked, or a topic has no partition */
   def latest: Position.Partitions = {
@@ -63,4 +52,7 @@ private[tidemark] final class KafkaEnds(session: SparkSession, topics: String, o
 private object KafkaEnds {
   // The source refuses or does not know them.
   private val ofProducers = Set("kafka.interceptor.classes", "kafka.transactional.id", "kafka.acks")
+
+  // Rows that somebody else's open transaction still hides from committed readers are not behind the ends.
+  private val AllRows = Map("kafka.isolation.level" -> "read_uncommitted")
 }

@@ -1,21 +1,25 @@
 package org.apache.spark.sql.tidemark.query
 
-import io.tidemark.core.{Input, OperatorId, Side}
+import io.tidemark.core.{Input, OperatorId}
 import io.tidemark.core.plan.OperatorWatermarks
 
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreSaveExec, StateStoreWriter}
-import org.apache.spark.sql.tidemark.exec.{PatientDeduplicateExec, PatientJoinExec}
+import org.apache.spark.sql.tidemark.exec.{HoldExec, SkipsScans}
 
 /** What one run knows of the state of its operators.
   *
   * @param windows of each aggregation that has run
   * @param rows how many rows each operator had after the last batch
   * @param evictedMillis up to where each input's state was evicted (ms)
+  * @param held the rows that wait, for operators in which rows do
+  * @param skippedScans how many batches have not scanned an input's state, for those that may leave it out
   */
 private[tidemark] final case class KnownState(
     windows: Map[OperatorId, WindowState],
     rows: Map[OperatorId, Long],
-    evictedMillis: Map[Input, Long]) {
+    evictedMillis: Map[Input, Long],
+    held: Map[OperatorId, KnownState.Held],
+    skippedScans: Map[Input, Long]) {
 
   /** The same after another batch.
     * @param eviction the watermarks of that batch
@@ -25,32 +29,42 @@ private[tidemark] final case class KnownState(
     seen.rows,
     evictedMillis ++
       (for {
-        (input, watermarks) <- eviction.inputs if !seen.waiting(input)
+        (input, watermarks) <- eviction.inputs if !seen.unscanned(input)
         evicted <- watermarks.evicted
-      } yield input -> evicted.watermark.sparkMillis))
+      } yield input -> evicted.watermark.sparkMillis),
+    held ++ seen.held,
+    skippedScans ++ seen.unscanned.map(input => input -> (skippedScans.getOrElse(input, 0L) + 1)))
 }
 
 private[tidemark] object KnownState {
-  val atStart: KnownState = KnownState(Map.empty, Map.empty, Map.empty)
+  val atStart: KnownState = KnownState(Map.empty, Map.empty, Map.empty, Map.empty, Map.empty)
 
   /** What the plan of a batch says when the batch has ended.
-    * @param waiting the inputs whose expired rows were left in state
+    * @param unscanned the inputs whose state was not scanned, so that what has expired is still in it
     */
-  final case class OfBatch(windows: Map[OperatorId, WindowState], rows: Map[OperatorId, Long], waiting: Set[Input])
+  final case class OfBatch(
+      windows: Map[OperatorId, WindowState],
+      rows: Map[OperatorId, Long],
+      held: Map[OperatorId, Held],
+      unscanned: Set[Input])
+
+  /** Rows that wait for the watermark, over all partitions.
+    * @param oldestMicros the smallest event time among them (µs); `None` if there are none
+    */
+  final case class Held(rows: Long, bytes: Long, oldestMicros: Option[Long])
 
   def ofBatch(operators: Seq[StateStoreWriter]): OfBatch = {
     val byId = operators.map(operator => OperatorId(operator.stateInfo.get.operatorId) -> operator)
     OfBatch(
       byId.collect { case (id, save: StateStoreSaveExec) => id -> WindowState.of(save) }.toMap,
       byId.map { case (id, operator) => id -> operator.longMetric("numTotalStateRows").value }.toMap,
+      byId.collect { case (id, hold: HoldExec) => id -> heldBy(hold) }.toMap,
       byId.flatMap {
-        case (id, _: PatientDeduplicateExec) => Seq(Input(id, Side.Left))
-        case (id, join: PatientJoinExec) =>
-          val predicates = join.stateWatermarkPredicates
-          Seq(Side.Left -> predicates.left, Side.Right -> predicates.right).collect { case (side, None) =>
-            Input(id, side)
-          }
+        case (id, one: SkipsScans) => one.unscanned.map(Input(id, _))
         case _ => Nil
       }.toSet)
   }
+
+  private def heldBy(hold: HoldExec): Held =
+    Held(hold.longMetric("numTotalStateRows").value, hold.longMetric(HoldExec.HeldBytes).value, hold.oldest.value)
 }

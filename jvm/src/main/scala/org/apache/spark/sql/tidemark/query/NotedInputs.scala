@@ -1,33 +1,40 @@
 package org.apache.spark.sql.tidemark.query
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{NotedTimeErrors, TidemarkException}
 import io.tidemark.core.OriginName
-import io.tidemark.core.memory.{Observation, OriginState, WatermarkEntry}
+import io.tidemark.core.memory.{NotedBy, Observation, OriginState, WatermarkEntry}
 import io.tidemark.core.noted.{NotedWriters, Place, PositionMismatch, ReadPosition, WriterState}
 
-import org.apache.hadoop.conf.Configuration
-
 import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
-import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkLogContents}
+import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkLogContents, MarkSource}
 
 /** The marks of a query's noted inputs, compared with what the query has read.
   *
   * Marks are taken in when a batch ends, and what they say is durable with the batch's entry. So a batch that runs again is
-  * decided the same. The logs are read beside the batch, on other threads. All methods are called on the query's thread.
+  * decided the same. The logs are read beside the batch, on other threads. All methods but [[view]] are called on the
+  * query's thread.
   *
+  * @param open finds a mark log
   * @param position what has been read of an input; `None` while nothing has
+  * @param isAtEnd whether nothing is left to read of it
   */
 private[tidemark] final class NotedInputs(
     origins: PlanOrigins,
-    conf: => Configuration,
-    position: PlanOrigin => Option[ReadPosition]) {
+    open: NotedBy => MarkSource,
+    position: PlanOrigin => Option[ReadPosition],
+    isAtEnd: PlanOrigin => Boolean) {
   import NotedInputs._
 
   private val inputs = origins.all.filter(_.rules.noted.nonEmpty)
   private lazy val logs = inputs.map(one => one.name -> log(one)).toMap
 
   // What was read of a log for the last question about news, and the answer.
-  private var glanced = Map.empty[OriginName, (MarkLogContents, NotedWriters)]
+  private var glanced = Map.empty[OriginName, (MarkLogContents, NotedView)]
+
+  @volatile private var views = Map.empty[OriginName, NotedView]
+
+  /** What was found last, from any thread. */
+  def view: Map[OriginName, NotedView] = views
 
   /** A batch begins: the logs are read while it runs. */
   def batchBegins(entry: WatermarkEntry, nowMillis: Long): Unit = if (inputs.nonEmpty) {
@@ -39,7 +46,11 @@ private[tidemark] final class NotedInputs(
     * @param entry that of the batch before; @param startMillis the processing time of the batch
     */
   def passedBy(one: PlanOrigin, entry: WatermarkEntry, startMillis: Long): NotedWriters =
-    compare(one, logs(one.name).awaited, entry, startMillis)
+    logs(one.name).awaited.fold(NotedWriters.unchanged(before(one, entry))) { found =>
+      val view = compare(one, found, entry, startMillis)
+      show(one, view, startMillis)
+      view.writers
+    }
 
   /** What a no-data batch would find that is not in the last entry. Each trigger without rows asks; none waits for a log. */
   def news(entry: WatermarkEntry, startMillis: Long): Map[OriginName, Observation.OfOrigin] =
@@ -47,7 +58,7 @@ private[tidemark] final class NotedInputs(
       logs(one.name).readNowAndThen(passed(one, entry), startMillis)
       for {
         found <- logs(one.name).latest
-        writers = glance(one, found, entry, startMillis) if writers.states != before(one, entry)
+        writers = glance(one, found, entry, startMillis).writers if writers.states != before(one, entry)
       } yield one.name -> Observation.OfOrigin.noted(writers, one.rules.delayMillis, latestMillis = None)
     }.toMap
 
@@ -60,33 +71,39 @@ private[tidemark] final class NotedInputs(
     one.rules.idleAfterMillis.exists(after => startMillis - entry.endMillis >= after / 2)
   }
 
-  private def glance(one: PlanOrigin, found: MarkLogContents, entry: WatermarkEntry, startMillis: Long): NotedWriters =
-    glanced.get(one.name) match {
-      case Some((of, writers)) if of eq found => writers
-      case _ =>
-        val writers = compare(one, Some(found), entry, startMillis)
-        glanced += one.name -> (found -> writers)
-        writers
+  /** The query has ended; from any thread. */
+  def close(): Unit = if (inputs.nonEmpty) logs.values.foreach(_.close())
+
+  private def glance(one: PlanOrigin, found: MarkLogContents, entry: WatermarkEntry, startMillis: Long): NotedView = {
+    val view = glanced.get(one.name).collect { case (of, view) if of eq found => view }.getOrElse {
+      val view = compare(one, found, entry, startMillis)
+      glanced += one.name -> (found -> view)
+      view
     }
+    // With rows to read, the position is already that of the next batch.
+    if (isAtEnd(one)) show(one, view, startMillis)
+    view
+  }
+
+  private def show(one: PlanOrigin, view: NotedView, nowMillis: Long): Unit = {
+    val stuck = views.get(one.name).fold(view.stuckSince)(_.stuckSince)
+    views += one.name -> view.copy(stuckSince = stuck).at(nowMillis, isAtEnd(one))
+  }
 
   private def compare(
       one: PlanOrigin,
-      found: Option[MarkLogContents],
+      found: MarkLogContents,
       entry: WatermarkEntry,
-      startMillis: Long): NotedWriters = {
+      startMillis: Long): NotedView = {
     def latest(millis: Long) = one.rules.maxAheadMillis.map(latestOf(millis, _))
-    try
-      found.fold(NotedWriters.unchanged(before(one, entry))) { found =>
-        NotedWriters(
-          found.histories,
-          before(one, entry),
-          position(one).getOrElse(ReadPosition.Nothing),
-          latest(startMillis),
-          latest(entry.timestampMillis))
-      }
-    catch {
+    val read = position(one).getOrElse(ReadPosition.Nothing)
+    try {
+      val writers =
+        NotedWriters(found.histories, before(one, entry), read, latest(startMillis), latest(entry.timestampMillis))
+      NotedView(read, writers, found.skipped, found.isCut, Map.empty, startMillis)
+    } catch {
       case e: PositionMismatch =>
-        throw new TidemarkException(TidemarkError.MarkPositionMismatch(e.writer, e.position, e.other), e)
+        throw new TidemarkException(NotedTimeErrors.MarkPositionMismatch(e.writer, e.position, e.other), e)
     }
   }
 
@@ -94,7 +111,7 @@ private[tidemark] final class NotedInputs(
     val noted = one.rules.noted.get
     val expected = one.rules.expected.map(_.toSeq).toSet
     def isExpected(writer: String) = expected(OriginState.split(writer).toSeq)
-    new BackgroundLog(noted.location, conf, writer => !noted.onlyExpected || isExpected(writer))
+    new BackgroundLog(noted.location, open(noted), writer => !noted.onlyExpected || isExpected(writer))
   }
 }
 

@@ -5,7 +5,7 @@ import java.nio.channels.ClosedByInterruptException
 
 import scala.util.control.NonFatal
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{NotedTimeErrors, TidemarkException}
 import io.tidemark.core.Watermark
 import io.tidemark.core.plan.{Decision, Propagation}
 
@@ -13,11 +13,10 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.streaming.OneTimeTrigger
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.tidemark.columns.{PlanNote, PlanNotes}
-import org.apache.spark.sql.tidemark.noted.MarkWriter
+import org.apache.spark.sql.tidemark.noted.{MarkThreads, MarkWriter}
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
-import org.apache.spark.util.ThreadUtils
 
-/** Notes how far the output of a query is, so that other queries can go by it.
+/** Notes how far the output of a query is, so that other queries can use it.
   *
   * What a batch notes is the watermark of a column as it leaves the last operator of that batch: rows of later batches are
   * later. A mark is never ahead of the rows that it speaks of, but it may lag behind them:
@@ -112,10 +111,10 @@ private[tidemark] final class OutputMarks private (
         retryNanos = System.nanoTime() + RetryNanos
         if (output.failed()) logWarning(
           s"$label: its time could not be noted in ${output.location}. " +
-            "Queries that go by it wait. It is tried again with each batch.",
+            "Queries that use it wait. It is tried again with each batch.",
           e)
         if (mayFail && output.note.options.failsQuery)
-          throw new TidemarkException(TidemarkError.MarkNotWritten(output.writer, output.location, e.getMessage), e)
+          throw new TidemarkException(NotedTimeErrors.MarkNotWritten(output.writer, output.location, e.getMessage), e)
         false
     }
 }
@@ -139,10 +138,16 @@ private[tidemark] object OutputMarks extends Logging {
         val location = note.options.log.getOrElse(SinkPosition.logBeside(execution, note))
         val writer = note.options.writer.getOrElse(execution.id.toString)
         if (!MarkWriter.isName(writer))
-          throw new TidemarkException(TidemarkError.InvalidNoteTime(s"has a writer whose name is too long, '$writer'"))
+          throw new TidemarkException(
+            NotedTimeErrors.InvalidNoteTime(s"has a writer whose name is too long, '$writer'"))
         val sink = SinkPosition.of(execution, note)
         // A run of one batch never looks again.
-        new Output(note, location, new MarkWriter(location, conf, writer), sink, sink.writesOnce || isOnce)
+        val marks = MarkLogs.writer(
+          SparkInternals.session(execution),
+          location,
+          writer,
+          SinkPosition.kafkaOptions(execution, note, location))
+        new Output(note, location, marks, sink, sink.writesOnce || isOnce)
       }
       val places = outputs.map(one => one.note.id -> (SinkPosition.qualified(one.location, conf), one.writer)).toMap
       PlanNotes.requireApart(notes)(note => places(note.id))
@@ -158,7 +163,7 @@ private[tidemark] object OutputMarks extends Logging {
 
   private val RetryNanos = 5000000000L
 
-  private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-notes")
+  private lazy val threads = MarkThreads.pool("tidemark-notes")
 
   private final class Output(
       val note: PlanNote,
@@ -180,7 +185,9 @@ private[tidemark] object OutputMarks extends Logging {
       isFailing = false
     }
 
-    def close(): Unit = sink.close()
+    def close(): Unit =
+      try marks.close()
+      finally sink.close()
 
     /** @return whether the mark before could be written */
     def failed(): Boolean = {

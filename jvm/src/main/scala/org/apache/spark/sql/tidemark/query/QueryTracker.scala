@@ -4,6 +4,7 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.{Input, OperatorId, OriginName}
 import io.tidemark.core.memory.Observation
 import io.tidemark.core.splits.MaxEventTimes
+import io.tidemark.core.why.Situation
 
 import org.apache.spark.sql.execution.{SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.streaming.{Sink, StreamingQueryPlanTraverseHelper}
@@ -72,7 +73,8 @@ private[tidemark] final class QueryTracker(
       inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
     val seen = Observation(observed(executedPlan), noted.toMap)
     val ofState = KnownState.ofBatch(writers(executedPlan))
-    query.batchEnded(sources.batch, execution.triggerClock.getTimeMillis(), seen, lateRows(inputs), ofState)
+    val endMillis = execution.triggerClock.getTimeMillis()
+    query.batchEnded(sources.batch, endMillis, seen, lateRows(inputs), rowsOf(inputs), ofState)
     addDropped(executedPlan, inputs)
   }
 
@@ -119,6 +121,14 @@ private[tidemark] final class QueryTracker(
 
   private def lateRows(inputs: Seq[OperatorInputExec]): Map[Input, LateRows] =
     inputs.flatMap(input => input.levels.input.zip(input.late.map(_.value))).groupMapReduce(_._1)(_._2)(_ + _)
+
+  private def rowsOf(inputs: Seq[OperatorInputExec]): Map[Input, Situation.Rows] =
+    inputs.flatMap { input =>
+      val late = input.late.fold(LateRows.none)(_.value)
+      val passed = input.longMetric("numOutputRows").value
+      val all = if (input.filters) passed + late.rows else passed
+      input.levels.input.map(_ -> Situation.Rows(all, late.rows, late.mostMillis))
+    }.groupMapReduce(_._1)(_._2)(_ and _)
 
   /** Adds the rows that were dropped before an operator to those that Spark says it dropped. */
   private def addDropped(plan: SparkPlan, inputs: Seq[OperatorInputExec]): Unit = {

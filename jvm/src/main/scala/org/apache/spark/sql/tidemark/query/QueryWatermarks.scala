@@ -2,25 +2,25 @@ package org.apache.spark.sql.tidemark.query
 
 import java.util.UUID
 
-import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.{Input, OriginName}
+import io.tidemark.{CheckpointErrors, TidemarkError, TidemarkException}
+import io.tidemark.core.{Input, OperatorId, OriginName}
 import io.tidemark.core.memory.{BatchStart, Observation, WatermarkEntry}
 import io.tidemark.core.noted.NotedWriters
-import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, Propagation, WentBack}
+import io.tidemark.core.plan.{OperatorWatermarks, PlanShape, Propagation, WentBack}
 import io.tidemark.core.splits.SplitNameTable
+import io.tidemark.core.why.{Situation, Words}
 
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.log.EntryWriter
-import org.apache.spark.sql.tidemark.planning.{BatchWatermarks, EvictionSlack, PlanShapeBuilder}
+import org.apache.spark.sql.tidemark.planning.{BatchWatermarks, EvictionSlack, OperatorOrder, PlanShapeBuilder}
 import org.apache.spark.sql.tidemark.session.QuerySettings
 
 /** The watermarks of one running query: its memory, and what each batch uses.
   *
-  * All methods but [[state]], [[view]] and [[abandon]] are called on the query's own thread, in the order that
+  * All methods but [[state]], [[view]], [[latest]], [[abandon]] and [[close]] are called on the query's own thread, in the order that
   * [[QueryPropagator]] lists.
   *
   * @param label the query's name, for messages
@@ -28,6 +28,7 @@ import org.apache.spark.sql.tidemark.session.QuerySettings
   * @param outputs the marks that the query writes
   * @param first the memory that this run begins with
   * @param resumed how this run continues from the runs before it
+  * @param emission when operators emit results beside the watermark
   * @param waiting what a report says until the first batch is planned
   */
 private[tidemark] final class QueryWatermarks(
@@ -35,12 +36,12 @@ private[tidemark] final class QueryWatermarks(
     val origins: PlanOrigins,
     settings: QuerySettings,
     log: EntryWriter,
-    noted: NotedInputs,
+    val noted: NotedInputs,
     val outputs: OutputMarks,
     first: WatermarkEntry,
     resumed: Resumed,
-    waiting: Option[QueryView.Waiting])
-    extends Logging {
+    emission: QueryView.Emission,
+    waiting: Option[QueryView.Waiting]) {
 
   private val clockOnly = new ClockOnlyBatches(origins.rules)
   private val hasIdleTimes = origins.all.exists(_.rules.idleAfterMillis.nonEmpty)
@@ -54,18 +55,22 @@ private[tidemark] final class QueryWatermarks(
 
   private var known = KnownState.atStart
 
-  @volatile private var published: Option[QueryView.State] = waiting
+  private val words = new Words(settings.zone)
+  private val published = new PublishedView(label, origins, settings.keepsHistory, emission, words, waiting)
+
+  @volatile private var closing: () => Unit = () => ()
 
   /** What a report is made from, from any thread. */
-  def state: Option[QueryView.State] = published.map(_.detached).map {
-    case planned: QueryView.Planned => planned.copy(outputs = outputs.said)
+  def state: Option[QueryView.State] = published.state.map {
+    case planned: QueryView.Planned => planned.copy(outputs = outputs.said, noted = noted.view)
     case other => other
   }
 
   /** The same; `None` until the first batch of this run is planned. */
-  def view: Option[QueryView.Planned] = shown.map(_.detached)
+  def view: Option[QueryView.Planned] = latest.map(_.detached)
 
-  private def shown: Option[QueryView.Planned] = published.collect { case planned: QueryView.Planned => planned }
+  /** The same, whose splits belong to the query's own thread. */
+  def latest: Option[QueryView.Planned] = published.latest
 
   def maxSplits: Int = settings.maxSplits
 
@@ -94,7 +99,7 @@ private[tidemark] final class QueryWatermarks(
         val late = planned.map(_.late).orElse(ended.map(_.eviction)).getOrElse(resumedWatermarks(translated.shape))
         val eviction = Propagation.levels(translated.shape, decision)
         requireNotBefore(late, eviction)
-        publish(translated, decision, start)
+        published.planned(QueryView.Snapshot(translated, entry, decision, Some(start), origins.rules), known)
         PlannedBatch(
           batch,
           Some(plan),
@@ -134,7 +139,7 @@ private[tidemark] final class QueryWatermarks(
   private def resumedWatermarks(shape: PlanShape): OperatorWatermarks = {
     val watermarks = Propagation.levels(shape, entry.decision)
     if (entry.batch >= 0 && !resumed.hasEntry && watermarks.inputs.values.exists(_.keepsLedger))
-      throw new TidemarkException(TidemarkError.EntryMissing(label, log.file(entry.batch)))
+      throw new TidemarkException(CheckpointErrors.EntryMissing(label, log.file(entry.batch)))
     watermarks
   }
 
@@ -142,17 +147,12 @@ private[tidemark] final class QueryWatermarks(
     try next.requireNotBefore(previous)
     catch { case e: WentBack => throw new TidemarkException(TidemarkError.WatermarkWentBack(label, e.getMessage), e) }
 
-  private def publish(plan: PlanShapeBuilder.Translated, decision: Decision, start: BatchStart): Unit = {
-    val (notes, lateRows) = shown.fold((Seq.empty[TidemarkError], QueryView.noLateRows))(v => (v.notes, v.lateRows))
-    val more = plan.notes.distinct.filterNot(notes.contains)
-    more.foreach(note => logWarning(s"$label: ${note.message}"))
-    val snapshot = QueryView.Snapshot(plan, entry, decision, Some(start), origins.rules)
-    published = Some(QueryView.Planned(snapshot, origins, lateRows, known.windows, notes ++ more))
-  }
-
   /** A batch that is being decided, or the last one that has ended. */
   def plannedBatch(id: Long): Option[PlannedBatch] =
     planned.filter(_.batch == id).orElse(ended.filter(_.batch == id))
+
+  /** Takes in the orders in which a batch's operators read their rows. */
+  def ordered(now: Map[OperatorId, OperatorOrder]): Unit = published.ordered(now)
 
   /** What is written into the plan of a batch. */
   def watermarksOf(id: Long): BatchWatermarks = {
@@ -168,7 +168,9 @@ private[tidemark] final class QueryWatermarks(
       known.windows.view.mapValues(_.grid).toMap,
       EvictionSlack(settings.evictionSlack, known.rows, known.evictedMillis),
       latestMillis(at.start),
-      settings.maxSplits)
+      settings.maxSplits,
+      origins.promisedIn(at.eviction.flow.shape),
+      ProgressFields.of(origins.names, words)(published.after(id)))
   }
 
   /** Event times after it move no clock in the batch (ms), for the origins that have such a limit. */
@@ -188,6 +190,7 @@ private[tidemark] final class QueryWatermarks(
   def sparkMillis: Long = entry.standing.least(origins.names).sparkMillis
 
   /** Takes in what a batch has seen, and makes it durable.
+    * @param rows how many rows the batch brought to each operator's input
     * @param ofState what the batch has found of its operators' state
     */
   def batchEnded(
@@ -195,6 +198,7 @@ private[tidemark] final class QueryWatermarks(
       endMillis: Long,
       seen: Observation,
       lateRows: Map[Input, LateRows],
+      rows: Map[Input, Situation.Rows],
       ofState: KnownState.OfBatch): Unit = {
     val batch = planned.filter(_.batch == id).getOrElse(
       throw new IllegalStateException(s"batch $id ended but was never planned"))
@@ -211,7 +215,7 @@ private[tidemark] final class QueryWatermarks(
     ended = Some(batch.copy(plan = None))
     planned = None
     known = known.after(ofState, batch.eviction)
-    published = shown.map(_.after(id, entry, lateRows, known.windows))
+    published.ended(endMillis)(_.after(id, endMillis, entry, lateRows, rows, known))
   }
 
   private def observe(batch: PlannedBatch, endMillis: Long, seen: Observation): WatermarkEntry = {
@@ -232,6 +236,17 @@ private[tidemark] final class QueryWatermarks(
       throw new TidemarkException(TidemarkError.TooManySplits(one.column, size, settings.maxSplits))
   }
 
-  /** Nothing more comes of the batch that was begun: another driver has ended it, or the query has ended. From any thread. */
+  /** Nothing more comes of the batch that was begun: another driver has ended it. From any thread. */
   def abandon(): Unit = log.abandon()
+
+  /** Does something more when the query has ended. */
+  def onClose(more: () => Unit): Unit = closing = more
+
+  /** The query has ended. From any thread. */
+  def close(): Unit = {
+    abandon()
+    noted.close()
+    outputs.close()
+    closing()
+  }
 }

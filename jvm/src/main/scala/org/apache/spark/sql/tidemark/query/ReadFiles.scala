@@ -26,7 +26,17 @@ private[tidemark] final class ReadFiles(source: FileStreamSource, session: Spark
   // All batches of the sink up to this one have been read.
   private var lastRead = -1L
 
-  val position: Position = new Position(base, hasRead, hasReadSinkBatch)
+  // Names that marks wait for, for reports: the newest ones.
+  @volatile private var unread = Set.empty[String]
+
+  val position: Position = new Position(base, looksRead, hasReadSinkBatch, name => unread(name))
+
+  private def looksRead(name: String): Boolean = {
+    val isRead = hasRead(name)
+    if (isRead) { if (unread(name)) unread -= name }
+    else unread = (if (unread.size < MostUnread) unread else Set.empty[String]) + name
+    isRead
+  }
 
   /** Whether a file has been read, or will not be because it is too old. A file that is not there has not: the name may be
     * wrong, and then nothing says which rows are meant.
@@ -72,15 +82,24 @@ private[tidemark] final class ReadFiles(source: FileStreamSource, session: Spark
 
 private[tidemark] object ReadFiles {
 
+  private val MostUnread = 1000
+
   /** @param base the path that the source reads */
-  final class Position(val base: Path, hasRead: String => Boolean, hasReadSinkBatch: Long => Boolean)
+  final class Position(
+      val base: Path,
+      hasRead: String => Boolean,
+      hasReadSinkBatch: Long => Boolean,
+      isUnread: String => Boolean)
       extends ReadPosition.Files(hasRead, hasReadSinkBatch) {
+
+    override def isKnownUnread(name: String): Boolean = isUnread(name)
 
     /** What two copies of the source have both read. */
     def and(other: Position): Position = new Position(
       base,
       name => hasRead(name) && other.hasReadFile(name),
-      batch => hasReadSinkBatch(batch) && other.hasReadBatch(batch))
+      batch => hasReadSinkBatch(batch) && other.hasReadBatch(batch),
+      name => isUnread(name) || other.isKnownUnread(name))
 
     private def hasReadFile(name: String): Boolean = hasRead(name)
     private def hasReadBatch(batch: Long): Boolean = hasReadSinkBatch(batch)

@@ -4,6 +4,7 @@ import java.util.UUID
 
 import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{BatchStart, OriginRules, WatermarkEntry}
+import io.tidemark.core.noted.WriterState
 import io.tidemark.core.plan.{Decision, OperatorWatermarks, PropagatedNode, Propagation}
 
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
@@ -12,6 +13,7 @@ import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
 
 /** What the expressions of a plan read in one batch. */
 private object Readings {
+  private val noWriters = Map.empty[String, WriterState]
 
   /** Expressions read the watermarks of the batch before, as late rows are judged by them. A time window is that of the
     * rows about to be read, by the entry of the batch before: so it is the same if the batch runs again.
@@ -35,7 +37,10 @@ private object Readings {
         case (id, of: Reading.OfPlace) => id -> WatermarkExpression.Read(watermark(of, entry.decision, late))
         case (id, Reading.Window(of, origin)) =>
           val lower = watermark(of, decision, eviction.flow).millis
-          id -> WatermarkExpression.ReadWindow(lower, origin.flatMap(NotedAhead.millis(entry, at, rules, _)))
+          val upper = origin.flatMap { name =>
+            NotedAhead.millis(entry.splitsAt(at, name, rules), entry.origins.get(name).fold(noWriters)(_.writers))
+          }
+          id -> WatermarkExpression.ReadWindow(lower, upper)
       }
     }
 }

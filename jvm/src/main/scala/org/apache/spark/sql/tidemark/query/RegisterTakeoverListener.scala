@@ -3,13 +3,19 @@ package org.apache.spark.sql.tidemark.query
 import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
+import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.apache.spark.sql.tidemark.columns.PlanNotes
 import org.apache.spark.sql.tidemark.session.SessionConf
 
-/** Puts the listener into the query manager of every session that starts a query (each session has its own), and refuses a
-  * query that cannot note its time before it starts.
+/** Puts the listener into the query manager of every session that starts a query, because each session has its own. It
+  * also refuses a query that cannot note its time, before that query starts.
+  *
+  * @param another a listener that hears of each event after the takeover listener
   */
-private[tidemark] final class RegisterTakeoverListener(session: SparkSession, render: RunningQueries.Render)
+private[tidemark] final class RegisterTakeoverListener(
+    session: SparkSession,
+    render: RunningQueries.Render,
+    another: => StreamingQueryListener)
     extends (LogicalPlan => Unit) {
 
   override def apply(plan: LogicalPlan): Unit = {
@@ -27,8 +33,10 @@ private[tidemark] final class RegisterTakeoverListener(session: SparkSession, re
     case _: WriteToStream | _: WriteToStreamStatement =>
       val queries = session.streams
       queries.synchronized {
-        if (!queries.listListeners().exists(_.isInstanceOf[TakeoverListener]))
+        if (!queries.listListeners().exists(_.isInstanceOf[TakeoverListener])) {
           queries.addListener(new TakeoverListener(session.asInstanceOf[classic.SparkSession], render))
+          queries.addListener(another)
+        }
       }
     case _ =>
   }

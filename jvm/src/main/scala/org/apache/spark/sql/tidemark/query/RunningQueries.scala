@@ -12,14 +12,12 @@ import scala.jdk.CollectionConverters._
 private[tidemark] object RunningQueries {
   type Render = QueryView => String
 
-  private final case class Ended(id: UUID, runId: UUID, report: String)
-
   private val running = new ConcurrentHashMap[UUID, Takeover]
 
   // A report is often asked for just after a query has stopped.
   private val RemembersEnded = 100
-  private val ended = new java.util.LinkedHashMap[UUID, Ended] {
-    override def removeEldestEntry(eldest: java.util.Map.Entry[UUID, Ended]): Boolean = size() > RemembersEnded
+  private val ended = new java.util.LinkedHashMap[UUID, RunReport] {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[UUID, RunReport]): Boolean = size() > RemembersEnded
   }
 
   def begun(takeover: Takeover, render: Render): Unit = {
@@ -32,13 +30,11 @@ private[tidemark] object RunningQueries {
   def finished(runId: UUID, render: Render): Unit =
     Option(running.remove(runId)).foreach { takeover =>
       takeover.view.foreach { view =>
-        val last = Ended(view.id, view.runId, render(view))
+        val last = RunReport(view.id, view.runId, hasEnded = true, render(view))
         ended.synchronized(ended.put(runId, last))
       }
       takeover.life match {
-        case QueryLife.Running(watermarks, _) =>
-          watermarks.abandon()
-          watermarks.outputs.close()
+        case QueryLife.Running(watermarks, _) => watermarks.close()
         case _ => takeover.progressed()
       }
     }
@@ -46,10 +42,25 @@ private[tidemark] object RunningQueries {
   def get(runId: UUID): Option[Takeover] = Option(running.get(runId))
 
   /** The report of a query by its id or its run's, running or not long ended. */
-  def report(id: UUID, render: Render): Option[String] = {
-    val live = running.values.asScala.filter(t => t.id == id || t.runId == id).toSeq
-    live.sortBy(!_.isActive).flatMap(_.view).headOption.map(render).orElse(ended.synchronized {
-      ended.values.asScala.toSeq.findLast(one => one.id == id || one.runId == id).map(_.report)
-    })
-  }
+  def report(id: UUID, render: Render): Option[String] =
+    live(t => t.id == id || t.runId == id, render).nextOption().map(_.json).orElse(
+      remembered.findLast(one => one.id == id || one.runId == id).map(_.json))
+
+  /** The report of one run, running or not long ended. */
+  def reportOf(runId: UUID, render: Render): Option[RunReport] =
+    live(_.runId == runId, render).nextOption().orElse(remembered.find(_.runId == runId))
+
+  /** The reports of these runs. Those that have ended come first, in the order of their ends. */
+  def reports(runs: UUID => Boolean, render: Render): Seq[RunReport] =
+    remembered.filter(one => runs(one.runId)) ++ live(one => runs(one.runId), render)
+
+  /** Whether there is a report of this run. */
+  def knows(runId: UUID): Boolean = running.containsKey(runId) || remembered.exists(_.runId == runId)
+
+  private def live(which: Takeover => Boolean, render: Render): Iterator[RunReport] =
+    running.values.asScala.filter(which).toSeq.sortBy(!_.isActive).iterator.flatMap { takeover =>
+      takeover.view.map(view => RunReport(view.id, view.runId, hasEnded = false, render(view)))
+    }
+
+  private def remembered: Seq[RunReport] = ended.synchronized(ended.values.asScala.toSeq)
 }

@@ -2,8 +2,8 @@ package org.apache.spark.sql.tidemark.query
 
 import java.util.Locale
 
-import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.noted.Position
+import io.tidemark.{NotedTimeErrors, TidemarkException}
+import io.tidemark.core.noted.{Position, TopicLocation}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -52,7 +52,11 @@ private[tidemark] object SinkPosition {
     val options = writeOptions(execution)
     def delta(path: String, writesOnce: Boolean) =
       new Delta(new DeltaVersions(new Path(path), session.sessionState.newHadoopConf()), writesOnce)
-    def kafka(topics: String) = new Kafka(new KafkaEnds(session, topics, options ++ note.options.positionOptions))
+    def kafka(topics: String) = {
+      val reached = options ++ inLowerCase(note.options.positionOptions)
+      requireOwnTopic(execution, note, topics.split(",").map(_.trim).toSet, reached.get(Brokers))
+      new Kafka(new KafkaEnds(session, topics, reached))
+    }
     val sink = execution.sink.getClass.getSimpleName
     (note.options.position.map(_.split(":", 2)), sink) match {
       case (Some(Array("kafka", topics)), _) => kafka(topics)
@@ -62,25 +66,55 @@ private[tidemark] object SinkPosition {
       case (None, _) if isKafka(execution) && options.contains("topic") =>
         requireAllReplicas(note, options.get("kafka.acks"))
         kafka(options("topic"))
-      case _ => throw new TidemarkException(TidemarkError.NoteTimeSinkUnknown(note.column, sink))
+      case _ => throw new TidemarkException(NotedTimeErrors.NoteTimeSinkUnknown(note.column, sink))
     }
   }
 
   /** Without this, a row may be acknowledged before the end of its partition includes it. */
   private def requireAllReplicas(note: PlanNote, acks: Option[String]): Unit =
     acks.filterNot(Set("all", "-1")).foreach { other =>
-      throw new TidemarkException(TidemarkError.NoteTimeSinkUnknown(note.column, s"Kafka with kafka.acks=$other"))
+      throw new TidemarkException(NotedTimeErrors.NoteTimeSinkUnknown(note.column, s"Kafka with kafka.acks=$other"))
     }
 
-  def qualified(location: String, conf: Configuration): String = {
-    val path = new Path(location)
-    path.getFileSystem(conf).makeQualified(path).toString
+  /** Consumers of the rows would read marks as rows. */
+  private def requireOwnTopic(
+      execution: MicroBatchExecution,
+      note: PlanNote,
+      topics: Set[String],
+      brokers: Option[String]): Unit = for {
+    location <- note.options.log
+    log <- TopicLocation.parse(location)
+    if topics(log.topic) && kafkaOptions(execution, note, location).get(Brokers) == brokers
+  } throw new TidemarkException(
+    NotedTimeErrors.InvalidNoteTime(s"has the mark log $location in a topic that has the rows"))
+
+  private val Brokers = "kafka.bootstrap.servers"
+
+  /** The location of a mark log, the same text for the same log. */
+  def qualified(location: String, conf: Configuration): String =
+    if (TopicLocation.isTopic(location)) location
+    else {
+      val path = new Path(location)
+      path.getFileSystem(conf).makeQualified(path).toString
+    }
+
+  /** The options by which marks are written to a topic: those of the sink, of its position, and of the log.
+    * @throws TidemarkException if no brokers are among them
+    */
+  def kafkaOptions(execution: MicroBatchExecution, note: PlanNote, location: String): Map[String, String] = {
+    val sink = if (isKafka(execution)) writeOptions(execution) else Map.empty[String, String]
+    val all = (sink ++ inLowerCase(note.options.positionOptions ++ note.options.logOptions))
+      .filter { case (name, _) => name.startsWith("kafka.") }
+    if (TopicLocation.isTopic(location) && !all.contains(Brokers))
+      throw new TidemarkException(
+        NotedTimeErrors.InvalidNoteTime(s"has the mark log $location, but no option $Brokers"))
+    all
   }
 
   /** Where the mark log is if the user has only said that there is one: beside the rows. */
   def logBeside(execution: MicroBatchExecution, note: PlanNote): String =
     writeOptions(execution).get("path").map(MarkLogPath.in).getOrElse(
-      throw new TidemarkException(TidemarkError.NoteTimeSinkUnknown(
+      throw new TidemarkException(NotedTimeErrors.NoteTimeSinkUnknown(
         note.column,
         execution.sink.getClass.getSimpleName)))
 
@@ -92,5 +126,8 @@ private[tidemark] object SinkPosition {
     execution.logicalPlan.collectFirst {
       case write: WriteToMicroBatchDataSource => write.writeOptions
       case write: WriteToMicroBatchDataSourceV1 => write.writeOptions
-    }.getOrElse(Map.empty).map { case (name, value) => name.toLowerCase(Locale.ROOT) -> value }
+    }.fold(Map.empty[String, String])(inLowerCase)
+
+  private def inLowerCase(options: Map[String, String]): Map[String, String] =
+    options.map { case (name, value) => name.toLowerCase(Locale.ROOT) -> value }
 }

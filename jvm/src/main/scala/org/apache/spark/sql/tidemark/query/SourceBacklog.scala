@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.query
 
 import scala.collection.mutable
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{NotedTimeErrors, TidemarkException}
 import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{BatchStart, Unread}
 import io.tidemark.core.noted.ReadPosition
@@ -100,8 +100,12 @@ private[tidemark] final class SourceBacklog(
       }
     catch {
       case e: IllegalArgumentException =>
-        throw new TidemarkException(TidemarkError.NotedSourceUnknown(one.column, e.getMessage), e)
+        throw new TidemarkException(NotedTimeErrors.NotedSourceUnknown(one.column, e.getMessage), e)
     }
+
+  /** Whether the batch reads nothing of an input, and nothing is held back: the source had no more when it was asked. */
+  def isAtEnd(one: PlanOrigin): Boolean =
+    below.get(one.name).exists(_.copies.forall(stream => !hasRows(stream) && !isHeldBack(stream)))
 
   /** Whether an admission limit held rows back in this batch. Which splits have these rows is unknown. */
   def waiting(name: OriginName): Boolean =

@@ -1,18 +1,23 @@
 package org.apache.spark.sql.tidemark.query
 
+import java.time.ZoneId
 import java.util.UUID
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.memory.WatermarkEntry
 
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.columns.{PlanNotes, PlanOrigins, UnionChecks}
-import org.apache.spark.sql.tidemark.optimizer.InsertOperatorInputs
+import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrders}
 import org.apache.spark.sql.tidemark.session.{QuerySettings, SessionConf}
 
 /** One query with watermarks that Tidemark has seen start, and the decision whose watermarks it uses. */
@@ -20,11 +25,13 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   import QueryLife._
   import Takeover._
 
-  private val label = Option(execution.name).fold(execution.id.toString)(name => s"$name [${execution.id}]")
+  private val label = labelOf(execution)
 
   @volatile private var current = initial
 
-  private lazy val outputs = OutputMarks.of(execution, label)
+  // The plan with the sink is made after the listener has been called. So whoever asks first makes these, once: the query when
+  // it is decided, or the first event of a run that finds no rows.
+  private lazy val outputs = Try(OutputMarks.of(execution, label))
 
   def id: UUID = execution.id
   def runId: UUID = execution.runId
@@ -78,17 +85,34 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
       SessionConf.unboundedJoin(conf),
       SessionConf.maxSplits(conf),
       SessionConf.grain(conf),
-      SessionConf.evictionSlack(conf))
+      SessionConf.evictionSlack(conf),
+      SessionConf.zone(conf),
+      SessionConf.keepsHistory(conf))
     val (first, resumed) = resume(start, origins)
     val sources = new SourceBacklog(execution, origins, start.isRunAgain)
-    val noted =
-      new NotedInputs(origins, SparkInternals.session(execution).sessionState.newHadoopConf(), sources.position)
+    val noted = new NotedInputs(
+      origins,
+      MarkLogs.of(SparkInternals.session(execution), origins),
+      sources.position,
+      sources.isAtEnd)
+    val outputs = this.outputs.get
     outputs.resume(first.batch, first.outputs)
+    val emission = QueryView.Emission(
+      execution.outputMode == InternalOutputModes.Complete,
+      conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED))
     val waiting = recalled.map(QueryView.Waiting(_))
     val watermarks =
-      new QueryWatermarks(label, origins, settings, start.entries, noted, outputs, first, resumed, waiting)
+      new QueryWatermarks(label, origins, settings, start.entries, noted, outputs, first, resumed, emission, waiting)
     val floor = SparkInternals.tracker(execution).currentWatermark
     SparkInternals.setTracker(execution, new QueryTracker(execution, watermarks, sources, start, floor))
+    if (conf.getConf(SQLConf.STREAMING_METRICS_ENABLED)) {
+      val gauges = new Gauges(
+        Option(execution.name).getOrElse(execution.id.toString),
+        origins.names,
+        watermarks.latest,
+        () => System.currentTimeMillis())
+      watermarks.onClose(Gauges.register(gauges))
+    }
     Running(watermarks, sources)
   }
 
@@ -119,15 +143,25 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     case _ =>
   }
 
-  private def resumeOutputs(last: WatermarkEntry): Unit = {
-    val found = synchronized(outputs)
-    found.resume(last.batch, last.outputs)
-    found.look()
+  /** If they cannot be made, the query fails with that error when it is planned. */
+  private def resumeOutputs(last: WatermarkEntry): Unit = outputs.foreach { made =>
+    made.resume(last.batch, last.outputs)
+    made.look()
+  }
+
+  /** What a batch was planned with last, and the zone in which people read times; from any thread. The splits in it are the
+    * query's own.
+    */
+  def latest: Option[(QueryView.Planned, ZoneId)] = current match {
+    case Running(watermarks, _) => watermarks.latest.map(_ -> SessionConf.zone(confOf(execution)))
+    case _ => None
   }
 
   /** What can be said of the query, from any thread; `None` if it failed before anything was known. */
   def view: Option[QueryView] =
-    stateOf(current).map(state => QueryView(id, runId, Option(execution.name), state.detached))
+    stateOf(current).map { state =>
+      QueryView(id, runId, Option(execution.name), SessionConf.zone(confOf(execution)), state.detached)
+    }
 
   private def stateOf(life: QueryLife): Option[QueryView.State] = life match {
     case LeftToSpark(reason) => Some(QueryView.LeftToSpark(reason))
@@ -141,8 +175,18 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   private def install(): Unit = {
     SparkInternals.setPropagator(execution, new QueryPropagator(this))
     val session = SparkInternals.session(execution)
-    session.experimental.extraOptimizations = session.experimental.extraOptimizations :+
-      new SessionRule(session, new InsertOperatorInputs(() => originsToMark))
+    val setting = SessionConf.order(confOf(execution))
+    val _ = SessionConf.requireOrder(confOf(execution))
+    val checkpoint = new Path(execution.resolvedCheckpointRoot)
+    val ofSetting = new OrderSetting(setting, checkpoint, session.sessionState.newHadoopConf())
+    // Before the first batch is committed, nothing waits in the checkpoint.
+    val orders = new InsertOrders(
+      setting,
+      execution.analyzedPlan,
+      () => originsToMark,
+      (asked, added) => if (SparkInternals.batch(execution).id > 0) ofSetting.requireSame(asked, added))
+    session.experimental.extraOptimizations = session.experimental.extraOptimizations ++
+      Seq(orders, new InsertOperatorInputs(() => originsToMark)).map(new SessionRule(session, _))
   }
 
   private def originsToMark: Option[PlanOrigins] = decide() match {
@@ -160,6 +204,7 @@ private[tidemark] object Takeover {
   def of(execution: MicroBatchExecution): Option[Takeover] =
     Option.when(shouldTakeOver(execution)) {
       SessionConf.requireKnown(confOf(execution))
+      if (leftToSpark(execution).isEmpty) CheckAtStart(execution, labelOf(execution))
       val takeover = new Takeover(execution, RunStart.of(execution))
       // Spark has chosen another propagator if a setting of its own leaves the query to Spark. The setting is not one of
       // those that come from the checkpoint, so the decision is known.
@@ -177,6 +222,10 @@ private[tidemark] object Takeover {
     */
   def shouldTakeOver(execution: MicroBatchExecution): Boolean =
     execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark]) && SessionConf.enabled(confOf(execution))
+
+  /** The query in messages. */
+  private def labelOf(execution: MicroBatchExecution): String =
+    Option(execution.name).fold(execution.id.toString)(name => s"$name [${execution.id}]")
 
   private def confOf(execution: MicroBatchExecution): SQLConf = SparkInternals.session(execution).sessionState.conf
 

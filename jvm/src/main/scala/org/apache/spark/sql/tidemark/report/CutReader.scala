@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.report
 
 import java.io.FileNotFoundException
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{CheckpointErrors, TidemarkException}
 import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{CutSearch, OriginState, WatermarkEntry}
 import io.tidemark.core.memory.CutSearch.{Forgotten, NotYet, Reached}
@@ -40,7 +40,7 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
     // An entry counts once Spark has committed its batch. It is empty if stock Spark has ended a batch that a crash cut short.
     def isEmpty(batch: Long) = Seq(EntryFiles.Whole, EntryFiles.Changes).forall(listing.bytes(batch, _) == 0)
     val written = listing.entries.filter(batch => batch <= last && !isEmpty(batch)).toIndexedSeq
-    if (written.isEmpty) throw new TidemarkException(TidemarkError.NoLog(location))
+    if (written.isEmpty) throw new TidemarkException(CheckpointErrors.NoLog(location))
     // An entry with another time is stale: stock Spark has run its batch again after the checkpoint was set back.
     def entry(batch: Long) = reader.read(batch).map(_.entry).filter(entry =>
       offsets.offsetSeqMetadataForBatchId(batch).forall(_.batchTimestampMs == entry.timestampMillis))
@@ -90,7 +90,7 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
   }
 
   private def refuse(reason: String): Nothing =
-    throw new TidemarkException(TidemarkError.NoCut(location, showMicros(asked.micros), reason))
+    throw new TidemarkException(CheckpointErrors.NoCut(location, showMicros(asked.micros), reason))
 
   private def batchesIn(folder: String): Seq[Long] = {
     val path = new Path(checkpoint, folder)

@@ -4,11 +4,18 @@ import java.util.LinkedHashMap
 
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.core.{JsonFactoryBuilder, StreamWriteConstraints}
 import com.fasterxml.jackson.databind.ObjectMapper
 
 /** Builds JSON from plain data. */
 private[tidemark] object Json {
-  private val mapper = new ObjectMapper
+
+  // Each operator of a plan is nested in the one that reads it.
+  private val MostNested = 10000
+  private val mapper = {
+    val limits = StreamWriteConstraints.builder.maxNestingDepth(MostNested).build
+    new ObjectMapper((new JsonFactoryBuilder).streamWriteConstraints(limits).build)
+  }
 
   def list(all: Seq[AnyRef]): AnyRef = all.asJava
 

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.report
 
 import java.io.{FileNotFoundException, IOException}
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{CheckpointErrors, TidemarkError, TidemarkException}
 import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{OriginState, WatermarkEntry}
 import io.tidemark.core.splits.{SplitNameTable, Splits, SplitState}
@@ -55,7 +55,7 @@ object LogTable {
     val conf = new SerializableConfiguration(session.sessionState.newHadoopConf())
     val listing = this.listing(location, conf.value)
     val parts = reader(location, conf, listing).parts
-    if (parts.isEmpty) throw new TidemarkException(TidemarkError.NoLog(location))
+    if (parts.isEmpty) throw new TidemarkException(CheckpointErrors.NoLog(location))
     val rows = session.sparkContext.parallelize(parts, parts.size).flatMap(read(location, conf, listing, _))
     session.internalCreateDataFrame(rows, schema).queryExecution.analyzed
   }
@@ -67,7 +67,7 @@ object LogTable {
       case e: TidemarkException => throw e
       // No path, or on no file system that is there.
       case e @ (_: IllegalArgumentException | _: IOException | _: SparkException) =>
-        throw new TidemarkException(TidemarkError.NoLog(location, e.getMessage), e)
+        throw new TidemarkException(CheckpointErrors.NoLog(location, e.getMessage), e)
     }
 
   private def files(location: String, conf: SerializableConfiguration) = new EntryFiles(new Path(location), conf.value)

@@ -5,13 +5,14 @@ import java.time.Instant
 
 import scala.collection.mutable
 
-import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.noted.Mark
+import io.tidemark.{NotedTimeErrors, TidemarkError, TidemarkException}
+import io.tidemark.core.noted.{Mark, TopicLocation}
 
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow}
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExprUtils, GenericInternalRow}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.tidemark.noted.{MarkFileName, MarkFolder, PositionText}
@@ -20,8 +21,8 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampTy
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.SerializableConfiguration
 
-/** `tidemark_marks(location)`: the marks of a mark log as a table, and the lines that cannot be used. A task reads the
-  * files of some lives of writers. Nothing is written.
+/** `tidemark_marks(location, options)`: the marks of a mark log as a table, and the lines that cannot be used. In a folder, a
+  * task reads the files of some lives of writers. Nothing is written.
   */
 object MarksTable {
   private val name = "tidemark_marks"
@@ -29,11 +30,11 @@ object MarksTable {
   val description: SqlFunctions.TableDescription = SqlFunctions.described(
     getClass,
     name,
-    "(location) - the marks in a mark log, in which writers note their times")(table)
+    "(location[, options]) - the marks in a mark log, in which writers note their times")(table)
 
   val schema: StructType = new StructType()
-    .add("writer", StringType, nullable = false)
-    .add("epoch", LongType, nullable = false)
+    .add("writer", StringType)
+    .add("epoch", LongType)
     .add("number", LongType)
     .add("kind", StringType, nullable = false)
     .add("time", TimestampType)
@@ -47,11 +48,23 @@ object MarksTable {
   private val MostTasks = 32
 
   private def table(arguments: Seq[Expression]): LogicalPlan = {
-    val location = Some(arguments).collect { case Seq(one) => one }.flatMap(SqlFunctions.constantText).getOrElse {
-      val takes = "the folder of a mark log, as a constant text,"
-      throw new TidemarkException(TidemarkError.WrongArguments(name, takes, arguments.size))
-    }
+    def wrong(cause: Throwable = null) = throw new TidemarkException(
+      TidemarkError.WrongArguments(
+        name,
+        "the location of a mark log, as a constant text, and perhaps a map of options,",
+        arguments.size),
+      cause)
+    val location = arguments.headOption.filter(_ => arguments.size <= 2).flatMap(SqlFunctions.constantText)
+      .getOrElse(wrong())
+    val options =
+      try arguments.lift(1).fold(Map.empty[String, String])(ExprUtils.convertToMapData)
+      catch { case e: AnalysisException => wrong(e) }
     val session = SparkSession.active
+    if (TopicLocation.isTopic(location)) TopicMarksTable(session, location, options).queryExecution.analyzed
+    else ofFolder(session, location)
+  }
+
+  private def ofFolder(session: SparkSession, location: String): LogicalPlan = {
     val conf = new SerializableConfiguration(session.sessionState.newHadoopConf())
     val lives = this.lives(location, conf)
     val slices = math.max(1, math.min(lives.size, MostTasks))
@@ -71,13 +84,13 @@ object MarksTable {
   private def lives(location: String, conf: SerializableConfiguration): Seq[Life] =
     try {
       val there = folder(location, conf)
-      if (!there.exists) throw new TidemarkException(TidemarkError.NoMarkLog(location, "there is no such folder"))
+      if (!there.exists) throw new TidemarkException(NotedTimeErrors.NoMarkLog(location, "there is no such folder"))
       there.list().map(lifeOf).distinct.sorted
     } catch {
       case e: TidemarkException => throw e
       // No path, or on no file system that is there.
       case e @ (_: IllegalArgumentException | _: IOException) =>
-        throw new TidemarkException(TidemarkError.NoMarkLog(location, e.getMessage), e)
+        throw new TidemarkException(NotedTimeErrors.NoMarkLog(location, e.getMessage), e)
     }
 
   /** A mark is in up to three files; it has one row. Live files are read before the folder is listed for sealed ones, as in
@@ -95,7 +108,7 @@ object MarksTable {
         live.getOrElse(life, Nil)
       files.flatten.collect {
         case Right(mark) if numbers.add(mark.number) => rowOf(mark)
-        case Left(skipped) => rowOf(life, skipped)
+        case Left(skipped) => rowOf(Some(life._1), Some(life._2), skipped)
       }
     }
   }
@@ -107,7 +120,7 @@ object MarksTable {
     found.result()
   }
 
-  private def rowOf(mark: Mark): InternalRow = row(
+  private[report] def rowOf(mark: Mark): InternalRow = row(
     text(mark.writer),
     mark.epoch,
     mark.number,
@@ -120,10 +133,19 @@ object MarksTable {
     mark.mostMillis.map(micros).orNull,
     null)
 
-  private def rowOf(life: Life, skipped: String): InternalRow = {
-    val (writer, epoch) = life
-    row(text(writer), epoch, null, text("skipped"), null, null, null, null, null, null, text(skipped))
-  }
+  /** A line or a record that cannot be used. */
+  private[report] def rowOf(writer: Option[String], epoch: Option[Long], skipped: String): InternalRow = row(
+    writer.map(text).orNull,
+    epoch.map(Long.box).orNull,
+    null,
+    text("skipped"),
+    null,
+    null,
+    null,
+    null,
+    null,
+    null,
+    text(skipped))
 
   private def row(values: Any*): InternalRow = new GenericInternalRow(values.toArray[Any])
 

@@ -12,12 +12,13 @@ import io.tidemark.core.plan.{
   PropagatedNode,
   Propagation
 }
-import io.tidemark.core.splits.Splits
+import io.tidemark.core.splits.{SplitNameTable, Splits}
+import io.tidemark.core.why.{Verdict, Words}
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
-import org.apache.spark.sql.tidemark.query.{OutputMarks, QueryView}
+import org.apache.spark.sql.tidemark.query.{OutputMarks, QueryView, Reason}
 
 /** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
   *
@@ -35,23 +36,38 @@ private[tidemark] object Report {
       case planned: QueryView.Planned => "tidemark" -> body(planned)
     }
     val query = obj("id" -> view.id.toString, "runId" -> view.runId.toString, "name" -> view.name.orNull)
-    Json.text(obj(Seq("query" -> query, "engine" -> engine) ++ fields: _*))
+    val why = reason(Reason.of(view.state, System.currentTimeMillis()), new Words(view.zone))
+    Json.text(obj(Seq("query" -> query, "zone" -> view.zone.getId, "why" -> why, "engine" -> engine) ++ fields: _*))
   }
+
+  private def reason(verdict: Verdict, words: Words): AnyRef = obj(
+    "code" -> verdict.code,
+    "sentence" -> verdict.sentence(words),
+    "fix" -> verdict.fix(words).orNull,
+    "held_by" -> verdict.heldBy.map(_.toString).orNull,
+    "is_trouble" -> verdict.isTrouble)
 
   private def body(query: QueryView.Planned): Seq[(String, Any)] = {
     val snapshot = query.snapshot
     val entry = snapshot.entry
     val shape = snapshot.plan.shape
+    val promised = query.origins.promisedIn(shape)
+    val origins = query.origins.all.map { one =>
+      val noted = NotedReport.of(one, query.noted, query.lateRows, promised)
+      new OriginReport(one, entry, snapshot.decision, snapshot.splits(one), noted)
+    }
     val tree = new Tree(
       snapshot.plan,
       Propagation.levels(shape, entry.decision),
       Propagation.levels(shape, snapshot.decision),
-      query)
+      query,
+      origins.flatMap(one => one.heldBack.map(one.name -> _)).toMap)
     Seq(
       "batch" -> batch(entry),
-      "origins" -> list(query.origins.all.map(one => origin(one, entry, snapshot.decision, snapshot.splits(one)))),
-      "notes" -> list(query.notes.map(note)),
-      "plan" -> tree.json) ++ Option.when(query.outputs.nonEmpty)("outputs" -> list(query.outputs.map(output)))
+      "origins" -> list(origins.map(_.json)),
+      "notes" -> list((query.notes ++ origins.flatMap(_.notes)).map(note)),
+      "plan" -> tree.json) ++ Option.when(query.outputs.nonEmpty)("outputs" -> list(query.outputs.map(output))) ++
+      query.history.map("history" -> HistoryReport.json(_))
   }
 
   private def output(said: OutputMarks.Said): AnyRef = obj(
@@ -70,7 +86,10 @@ private[tidemark] object Report {
     Seq(
       "waiting_since" -> (if (recalled.isRestart) "restart" else "start"),
       "batch" -> batch(entry),
-      "origins" -> list(recalled.origins.all.map(one => origin(one, entry, entry.standing, entry.splitsOf(one.name)))),
+      "origins" -> list(recalled.origins.all.map { one =>
+        val noted = NotedReport.of(one, Map.empty, Map.empty, Map.empty)
+        new OriginReport(one, entry, entry.standing, entry.splitsOf(one.name), noted).json
+      }),
       "notes" -> list(Nil),
       "plan" -> null)
   }
@@ -78,25 +97,43 @@ private[tidemark] object Report {
   private def batch(entry: WatermarkEntry): AnyRef = Option.when(entry.batch >= 0)(Long.box(entry.batch)).orNull
 
   /** @param splits the splits by the latest decision */
-  private def origin(one: PlanOrigin, entry: WatermarkEntry, decision: Decision, splits: Splits): AnyRef = {
-    val state = entry.origins.getOrElse(one.name, OriginState.initial).copy(splits = splits)
-    val now = decision.origin(one.name)
-    val plain = Seq(
+  private final class OriginReport(
+      one: PlanOrigin,
+      entry: WatermarkEntry,
+      decision: Decision,
+      splits: Splits,
+      noted: NotedReport) {
+    private val state = entry.origins.getOrElse(one.name, OriginState.initial).copy(splits = splits)
+    private val now = decision.origin(one.name)
+    private val shown = new SplitsReport(one, state, now, noted)
+
+    def name: OriginName = one.name
+
+    /** The split that is furthest behind, if the watermark waits for one of several. */
+    def heldBack: Option[String] =
+      if (one.rules.splitBy.isEmpty) None
+      else shown.behind.waitedFor.headOption.map(split => SplitNameTable.show(splits.name(split)))
+
+    def notes: Seq[TidemarkError] = noted.notes(shown.behind.waitedFor.flatMap(shown.behind.writer))
+
+    def json: AnyRef = obj(Seq(
       "key" -> one.name.toString,
       "column" -> one.column,
       "delay_ms" -> one.rules.delayMillis,
       "watermark_ms" -> millis(now),
       "late_watermark_ms" -> millis(entry.decision.origin(one.name)),
-      "max_event_time_ms" -> state.maxEventTimeMillis.map(Long.box).orNull)
-    obj(plain ++ SplitsReport.fields(one, state, now): _*)
+      "max_event_time_ms" -> state.maxEventTimeMillis.map(Long.box).orNull) ++ shown.fields: _*)
   }
 
-  /** The plan as nested operators, without those that only pass rows on. */
+  /** The plan as nested operators, without those that only pass rows on.
+    * @param splits the split that holds an origin's watermark back, if it has splits
+    */
   private final class Tree(
       plan: PlanShapeBuilder.Translated,
       late: OperatorWatermarks,
       eviction: OperatorWatermarks,
-      query: QueryView.Planned) {
+      query: QueryView.Planned,
+      splits: Map[OriginName, String]) {
     private val lateRows = query.lateRows
 
     def json: AnyRef = node(eviction.flow)
@@ -142,7 +179,11 @@ private[tidemark] object Report {
           PlanShape.postOrder(in).exists(_.isInstanceOf[PlanShape.Origin])
         }
         Seq("inputs_without_event_time" -> list(leftOut.map { case (_, index) => Int.box(index) }))
-      case one: PlanShape.Stateful => operator(one.id) ++ levels(one, Input(one.id, Side.Left)) ++ windows(one.id)
+      case one: PlanShape.Stateful =>
+        val input = Input(one.id, Side.Left)
+        operator(one.id) ++ levels(one, input) ++ windows(one.id) ++
+          OrderReport.held(one.id, query, eviction.inputs.get(input).flatMap(_.input.by), splits) ++
+          OrderReport.order(one.id, query)
       case join: PlanShape.Join =>
         val sides = Seq[Side](Side.Left, Side.Right).map { side =>
           obj(("side" -> side.name) +: levels(join, Input(join.id, side)): _*)
@@ -154,15 +195,12 @@ private[tidemark] object Report {
     private def operator(id: OperatorId): Seq[(String, Any)] =
       Seq(
         "id" -> id.value,
+        "state_rows" -> query.known.rows.get(id).map(Long.box).orNull,
         "late_rows" -> lateRows.collect { case (input, rows) if input.operator == id => rows.all.rows }.sum)
 
     /** Only for aggregations of which it is known when their windows end. */
     private def windows(id: OperatorId): Seq[(String, Any)] =
-      for {
-        state <- query.windows.get(id).toSeq
-        next <- state.nextMillis.toSeq
-        field <- Seq("next_due_ms" -> next, "skipped_scans" -> state.skippedScans)
-      } yield field
+      query.known.windows.get(id).flatMap(_.nextMillis).map("next_due_ms" -> _).toSeq
 
     private def levels(operator: PlanShape, input: Input): Seq[(String, Any)] = {
       val (judged, now) = (late.inputs.get(input), eviction.inputs.get(input))
@@ -170,7 +208,8 @@ private[tidemark] object Report {
         "late_ms" -> judged.map(l => millis(l.input.watermark)).orNull,
         "eviction_ms" -> now.flatMap(_.evicted).map(h => millis(h.watermark)).orNull,
         "held_by" -> now.flatMap(_.evicted).map(holder).orNull,
-        "late" -> lateRows.get(input).map(lateness(_, PlanShape.judgedBy(operator, input.side), judged)).orNull)
+        "late" -> lateRows.get(input).map(lateness(_, PlanShape.judgedBy(operator, input.side), judged)).orNull) ++
+        query.known.skippedScans.get(input).map("skipped_scans" -> _)
     }
 
     /** @param key the origin whose watermark decides what is late here; it does not change with the current holder */

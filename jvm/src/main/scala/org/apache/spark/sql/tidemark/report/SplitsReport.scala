@@ -1,22 +1,24 @@
 package org.apache.spark.sql.tidemark.report
 
-import scala.collection.mutable
-
 import io.tidemark.core.Watermark
-import io.tidemark.core.memory.{OriginRules, OriginState, WhenIdle}
+import io.tidemark.core.memory.{OriginState, WhenIdle}
 import io.tidemark.core.splits.{OnReturn, SplitNameTable, SplitState}
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
+import org.apache.spark.sql.tidemark.query.SplitsBehind
 
 /** What a report shows of an origin's splits: totals, and the few that matter. It scans the splits once. */
-private[tidemark] object SplitsReport {
+private[tidemark] final class SplitsReport(one: PlanOrigin, state: OriginState, now: Watermark, noted: NotedReport) {
   import Json.{list, obj}
 
-  private val Shown = 5
+  private val rules = one.rules
+  private val all = state.splits
+
+  val behind: SplitsBehind = new SplitsBehind(one, all, now)
+  import behind.are
 
   /** Empty if the origin has no options beyond Spark's. */
-  def fields(one: PlanOrigin, state: OriginState, now: Watermark): Seq[(String, Any)] = {
-    val rules = one.rules
+  def fields: Seq[(String, Any)] =
     if (rules.splitBy.isEmpty && rules.idleAfterMillis.isEmpty && rules.maxAheadMillis.isEmpty) Nil
     else
       Seq(
@@ -34,53 +36,44 @@ private[tidemark] object SplitsReport {
         "idle" -> now.isIdle,
         "waiting" -> state.waiting,
         "far_ahead_rows" -> state.farAheadRows,
-        "splits" -> splits(state, rules, now))
-  }
+        "splits" -> splits) ++ noted.fields(state, now)
 
-  private def splits(state: OriginState, rules: OriginRules, now: Watermark): AnyRef = {
-    val all = state.splits
-    def clock(split: Int) = all.clock(split).getOrElse(Long.MinValue)
-    def are(state: SplitState) = Iterator.range(0, all.size).filter(all.state(_) == state)
-    // First the splits furthest behind, active ones before those that catch up; then the last that fell idle.
-    val worst = (least(are(SplitState.Active), clock) ++ least(are(SplitState.CatchingUp), clock)).take(Shown)
-    val idle = least(are(SplitState.Idle), split => -all.lastActive(split))
+  private def splits: AnyRef = {
     obj(
       "total" -> all.size,
       "active" -> all.active,
       "idle" -> all.idle,
       "catching_up" -> are(SplitState.CatchingUp).size,
       "without_clock" -> Iterator.range(0, all.size).count(all.clock(_).isEmpty),
-      "worst" -> list(worst.map { split =>
-        obj(
+      "worst" -> list(behind.waitedFor.map { split =>
+        val fields = Seq[(String, Any)](
           "name" -> SplitNameTable.show(all.name(split)),
           "clock_ms" -> all.clock(split).map(Long.box).orNull,
-          "behind_ms" -> all.clock(split).flatMap(c => all.largest.map(l => Long.box(l - c))).orNull,
+          "behind_ms" -> behindMillis(split),
           "last_active_ms" -> all.lastActive(split),
-          "state" -> (if (all.state(split) == SplitState.CatchingUp) "catching_up" else "active"),
-          // While everything is silent, no split gets closer to being idle.
-          "idle_at_ms" ->
-            rules.idleAfterMillis.filterNot(_ => now.isIdle).map(after =>
-              Long.box(all.lastActive(split) + after)).orNull)
+          "state" -> stateName(split),
+          "idle_at_ms" -> behind.idleAtMillis(split).map(Long.box).orNull)
+        obj(fields ++ behind.writer(split).map("next" -> noted.ahead(_, state)): _*)
       }),
-      "idle_ones" -> list(idle.map { split =>
+      "furthest" -> list(behind.furthest.map { split =>
         obj(
+          "name" -> SplitNameTable.show(all.name(split)),
+          "behind_ms" -> behindMillis(split),
+          "last_active_ms" -> all.lastActive(split),
+          "state" -> stateName(split))
+      }),
+      "idle_ones" -> list(behind.latestIdle.map { split =>
+        val fields = Seq[(String, Any)](
           "name" -> SplitNameTable.show(all.name(split)),
           "clock_ms" -> all.clock(split).map(Long.box).orNull,
           "idle_since_ms" -> all.lastActive(split))
+        obj(fields ++ behind.writer(split).map(name => "has_ended" -> state.writers.get(name).exists(_.isEnded)): _*)
       }))
   }
 
-  /** The few splits with the lowest rank, in order. */
-  private def least(splits: Iterator[Int], rank: Int => Long): Seq[Int] = {
-    val found = mutable.PriorityQueue.empty[(Long, Int)]
-    splits.foreach { split =>
-      val ranked = (rank(split), split)
-      if (found.size < Shown) found.enqueue(ranked)
-      else if (ranked._1 < found.head._1) {
-        found.dequeue()
-        found.enqueue(ranked)
-      }
-    }
-    found.toSeq.sorted.map(_._2)
-  }
+  private def behindMillis(split: Int): AnyRef =
+    all.clock(split).flatMap(c => all.largest.map(l => Long.box(l - c))).orNull
+
+  private def stateName(split: Int): String =
+    if (all.state(split) == SplitState.CatchingUp) "catching_up" else "active"
 }

@@ -1,9 +1,14 @@
 package org.apache.spark.sql.tidemark.session
 
+import java.time.ZoneId
+
+import scala.util.Try
+
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.memory.WhenIdle
 import io.tidemark.core.splits.OnReturn
 
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.internal.SQLConf
 
 /** Reads Tidemark's settings from a session. */
@@ -19,6 +24,20 @@ private[tidemark] object SessionConf {
   def grain(conf: SQLConf): Boolean = read(conf, TidemarkConf.Grain)
   def evictionSlack(conf: SQLConf): Double = read(conf, TidemarkConf.EvictionSlack)
   def unboundedJoin(conf: SQLConf): TidemarkConf.Unbounded = read(conf, TidemarkConf.UnboundedJoin)
+  def order(conf: SQLConf): TidemarkConf.OrderKept = read(conf, TidemarkConf.Order)
+  def requireOrder(conf: SQLConf): Boolean = read(conf, TidemarkConf.RequireOrder)
+  def keepsHistory(conf: SQLConf): Boolean = read(conf, TidemarkConf.History)
+  def check(conf: SQLConf): TidemarkConf.Check = read(conf, TidemarkConf.CheckAtStart)
+  def ui(conf: SQLConf): TidemarkConf.Ui = read(conf, TidemarkConf.WebUi)
+
+  // Rules that see every plan read these two. A query without watermarks runs whatever they are, and one with watermarks is
+  // refused for a wrong value when it is taken over.
+  def orderOfAnyPlan(conf: SQLConf): TidemarkConf.OrderKept = Try(order(conf)).getOrElse(TidemarkConf.Order.default)
+  def requireOrderOfAnyPlan(conf: SQLConf): Boolean =
+    Try(requireOrder(conf)).getOrElse(TidemarkConf.RequireOrder.default)
+
+  /** In which people read times. */
+  def zone(conf: SQLConf): ZoneId = DateTimeUtils.getZoneId(conf.sessionLocalTimeZone)
 
   /** The setting of Spark's own because of which queries are left to Spark, if there is one. */
   def leftToSpark(conf: SQLConf): Option[String] =
@@ -54,4 +73,6 @@ private[tidemark] final case class QuerySettings(
     unboundedJoin: TidemarkConf.Unbounded,
     maxSplits: Int,
     scansWhenDue: Boolean,
-    evictionSlack: Double)
+    evictionSlack: Double,
+    zone: ZoneId,
+    keepsHistory: Boolean)

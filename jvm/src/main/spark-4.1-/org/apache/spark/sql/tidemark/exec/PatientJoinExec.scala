@@ -36,18 +36,28 @@ final class PatientJoinExec private[tidemark] (
 
 private[tidemark] object PatientJoinExec {
 
-  /** @param join without the predicates of sides that are not evicted */
-  def apply(join: StreamingSymmetricHashJoinExec): PatientJoinExec =
+  /** Replaces Spark's operator. Each new one costs a broadcast, so all that changes is given at once.
+    *
+    * @param due without the predicates of sides that are not evicted
+    */
+  def of(
+      join: StreamingSymmetricHashJoinExec,
+      condition: JoinConditionSplitPredicates,
+      late: Option[Long],
+      eviction: Option[Long],
+      due: JoinStateWatermarkPredicates,
+      left: SparkPlan,
+      right: SparkPlan): PatientJoinExec =
     new PatientJoinExec(
       join.leftKeys,
       join.rightKeys,
       join.joinType,
-      join.condition,
+      condition,
       join.stateInfo,
-      join.eventTimeWatermarkForLateEvents,
-      join.eventTimeWatermarkForEviction,
-      join.stateWatermarkPredicates,
+      late,
+      eviction,
+      due,
       join.stateFormatVersion,
-      join.left,
-      join.right)
+      left,
+      right)
 }

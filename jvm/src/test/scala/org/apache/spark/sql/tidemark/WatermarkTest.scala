@@ -19,7 +19,7 @@ import org.apache.spark.sql.streaming.StreamTest
 import org.apache.spark.sql.tidemark.query.{QueryLife, QueryWatermarks, RunningQueries}
 
 /** A session with Tidemark, and helpers for its tests. */
-trait KeyedWatermarkTest extends StreamTest with Tiered {
+trait WatermarkTest extends StreamTest with Tiered {
 
   /** Whether Spark generates code for plans. Compiling it takes longer than most tests do, so only a suite about it
     * asks for it. Others run with both, by `withCode`.
@@ -31,6 +31,8 @@ trait KeyedWatermarkTest extends StreamTest with Tiered {
       .set(SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key, generatesCode.toString)
       .set(SQLConf.CODEGEN_FACTORY_MODE.key, if (generatesCode) "FALLBACK" else "NO_CODEGEN")
       .set("spark.sql.extensions", "io.tidemark.TidemarkExtension")
+      // The check plans each query once more, and has its own suites.
+      .set("spark.tidemark.check", "off")
       .set("spark.hadoop.fs.file.impl", classOf[UnforkedFileSystem].getName)
       .set(SQLConf.SHUFFLE_PARTITIONS.key, "2")
       .set(SQLConf.SESSION_LOCAL_TIMEZONE.key, "UTC")
@@ -50,8 +52,8 @@ trait KeyedWatermarkTest extends StreamTest with Tiered {
     stream -> stream.toDF().toDF(id, name).withWatermark(name, delay)
   }
 
-  /** The keyed watermarks of the running query. */
-  protected def keyed(query: StreamExecution): QueryWatermarks =
+  /** The watermarks of the running query, one for each event-time column. */
+  protected def watermarksOf(query: StreamExecution): QueryWatermarks =
     RunningQueries.get(query.runId).map(_.life) match {
       case Some(QueryLife.Running(watermarks, _)) => watermarks
       case other => fail(s"the query is not taken over: $other")
@@ -60,8 +62,8 @@ trait KeyedWatermarkTest extends StreamTest with Tiered {
   /** The key of each origin, and its watermark as the next batch uses it. */
   protected def originsAre(expected: (String, Option[Long])*): StreamAction =
     Execute { query =>
-      val decided = keyed(query).view.get.snapshot.decision
-      val actual = keyed(query).origins.names.map(name => name.toString -> decided.origin(name).millis)
+      val decided = watermarksOf(query).view.get.snapshot.decision
+      val actual = watermarksOf(query).origins.names.map(name => name.toString -> decided.origin(name).millis)
       assert(actual.toMap === expected.toMap)
     }
 

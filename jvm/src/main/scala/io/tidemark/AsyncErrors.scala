@@ -1,0 +1,27 @@
+package io.tidemark
+
+/** The refusals and failures of `mapAsync`. */
+object AsyncErrors {
+
+  final case class AsyncCallFailed(column: String, inputs: String, attempts: Int, error: String) extends TidemarkError(
+        "ASYNC_CALL_FAILED",
+        s"The function of column '$column' was called ${if (attempts == 1) "once" else s"$attempts times"} with $inputs, " +
+          s"and failed: $error.",
+        "changing the function or its timeout, or by failsQuery = false, with which such a row has a null")
+
+  final case class AsyncResultType(column: String, inputs: String, dataType: String, reason: String)
+      extends TidemarkError(
+        "ASYNC_RESULT_TYPE",
+        s"The function of column '$column' was called with $inputs, and its result is no $dataType: $reason.",
+        "returning a value of that type, or by another type in returns")
+
+  final case class AsyncServiceFailed(column: String, error: String) extends TidemarkError(
+        "ASYNC_SERVICE_FAILED",
+        s"The client of column '$column' could not be opened or closed: $error.",
+        "opening it from the executors, or by correcting the function that opens it")
+
+  final case class AsyncOnConnect() extends TidemarkError(
+        "UNSUPPORTED_ON_CONNECT",
+        "mapAsync adds an operator to the plan, which a Spark Connect client cannot.",
+        "using tidemark.map_async in Python, which works on Spark Connect")
+}

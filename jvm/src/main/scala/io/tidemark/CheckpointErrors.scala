@@ -1,0 +1,49 @@
+package io.tidemark
+
+/** The refusals of a checkpoint's watermark log, when an entry or the log itself cannot be used. */
+object CheckpointErrors {
+  import ErrorText._
+
+  final case class EntryDamaged(file: String, reason: String) extends TidemarkError(
+        "CHECKPOINT_ENTRY_DAMAGED",
+        s"The watermark entry $file is damaged: $reason.",
+        RestoreEntry)
+
+  final case class EntryEmpty(file: String) extends TidemarkError(
+        "CHECKPOINT_ENTRY_EMPTY",
+        s"The watermark entry $file is empty.",
+        RestoreEntry)
+
+  final case class EntryNewer(file: String, version: Int, knownVersion: Int) extends TidemarkError(
+        "CHECKPOINT_ENTRY_NEWER",
+        s"The watermark entry $file has format version $version; this Tidemark reads up to $knownVersion.",
+        "using the Tidemark version that wrote it, or a later one")
+
+  final case class EntryNotWritten(file: String, reason: String) extends TidemarkError(
+        "CHECKPOINT_ENTRY_NOT_WRITTEN",
+        s"The watermark entry $file could not be written: $reason. Its batch is not committed.",
+        "freeing space in the checkpoint or granting permission to write to it, and restarting the query, which runs that batch again")
+
+  final case class EntryTooLong(file: String) extends TidemarkError(
+        "CHECKPOINT_ENTRY_TOO_LONG",
+        s"The watermark entry $file would be longer than 2 GB.",
+        "splitting the query's inputs by something that has shorter values, or fewer of them")
+
+  final case class EntryMissing(query: String, file: String) extends TidemarkError(
+        "CHECKPOINT_ENTRY_MISSING",
+        s"The watermark entry $file is missing. Query $query has operators that carry a second event-time column, and only " +
+          "that entry holds its oldest value in state.",
+        "restoring the file from a backup, or by starting with a new checkpoint")
+
+  final case class NoLog(checkpoint: String, reason: String = "it has no folder 'tidemark', or that folder is empty")
+      extends TidemarkError(
+        "NO_LOG",
+        s"There is no watermark log in '$checkpoint': $reason.",
+        "giving the checkpoint location of a query that has completed a batch with Tidemark")
+
+  final case class NoCut(checkpoint: String, time: String, reason: String) extends TidemarkError(
+        "NO_CUT",
+        s"The log in '$checkpoint' has no batch for $time: $reason.",
+        "asking for a time that the log covers. The setting spark.sql.streaming.minBatchesToRetain says how many batches " +
+          "a query keeps")
+}

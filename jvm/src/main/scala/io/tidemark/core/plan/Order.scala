@@ -1,0 +1,59 @@
+package io.tidemark.core.plan
+
+import io.tidemark.core.ColumnId
+
+/** What is known of the order of a node's rows. It is about the rows of one query, whatever order tasks run in. */
+sealed trait Order
+
+object Order {
+
+  /** Rows in the order of a time, or of other values.
+    *
+    * @param names the values, in the words of the query, the most significant one first
+    * @param terms those of them that can still be sorted by, from the first on
+    * @param groups rows that agree on these columns are in order in their partition. `None`: a batch's rows are in no
+    *   order, but a sort can put them back into it
+    * @param isOverBatches whether every row of a later batch comes after all rows of earlier ones
+    * @param flaw where the order was lost in part, because of which some rows may come out of order
+    * @param gone where the next value was lost that could be sorted by
+    */
+  final case class Time(
+      names: Seq[String],
+      terms: Seq[OrderTerm],
+      groups: Option[Set[ColumnId]],
+      isOverBatches: Boolean,
+      flaw: Option[Lost] = None,
+      gone: Option[Lost] = None)
+      extends Order
+
+  /** Rows of one source task that agree on some columns are in one partition, in the order in which the task read them.
+    *
+    * @param sources what the tasks read
+    * @param spreads the columns on which rows have to agree, and which step spread the other rows over partitions
+    */
+  final case class Arrival(sources: Set[Int], spreads: Seq[Spread]) extends Order
+
+  /** No order is known.
+    * @param at the step of the plan that lost it
+    * @param why how, as the end of a sentence
+    */
+  final case class Lost(at: String, why: String) extends Order
+
+  /** @param columns `None` if one of them is not a column of the rows any more
+    */
+  final case class Spread(columns: Option[Set[ColumnId]], at: String)
+}
+
+/** A value that rows are ordered by.
+  *
+  * @param name the value in the words of the query
+  * @param shape the number of the expression without its columns: equal shapes of the same columns are equal values
+  * @param columns the columns that it is computed from
+  */
+final case class OrderTerm(name: String, shape: Int, columns: Seq[ColumnId]) {
+  def isSame(that: OrderTerm): Boolean = shape == that.shape && columns == that.columns
+
+  /** The same value of renamed columns; `None` if one of them is gone. */
+  def renamed(names: Map[ColumnId, ColumnId]): Option[OrderTerm] =
+    Option.when(columns.forall(names.contains))(copy(columns = columns.map(names)))
+}

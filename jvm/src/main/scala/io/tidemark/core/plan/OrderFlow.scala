@@ -1,0 +1,116 @@
+package io.tidemark.core.plan
+
+import io.tidemark.core.ColumnId
+
+/** Follows the order of rows through a plan, from the sources up. It says that rows are in order only if they are in every
+  * run of the plan.
+  */
+object OrderFlow {
+  import Order._
+  import OrderStep._
+
+  /** The order of a node's output.
+    * @param below the orders of its inputs
+    */
+  def after(step: OrderStep, below: Seq[Order]): Order = step match {
+    case Source(_, id) => Arrival(Set(id), Nil)
+    case made: InOrder =>
+      val flaw = Option.when(made.isOverBatches && made.passesLate)(Lost(made.label, "late rows are passed on"))
+      Time(made.terms.map(_.name), made.terms, Some(made.by), made.isOverBatches, flaw)
+    case Breaks(label, why) => Lost(label, why)
+    case union: Union => ofUnion(union, below)
+    case one =>
+      below.head match {
+        case lost: Lost => lost
+        case time: Time => ofTime(one, time)
+        case arrival: Arrival => ofArrival(one, arrival)
+      }
+  }
+
+  /** What an operator gets whose result depends on the order of each group's rows.
+    *
+    * @param sortBy what its input must be sorted by within each group, for the order to be there; empty if it is there
+    */
+  final case class Found(order: Order, sortBy: Seq[OrderTerm])
+
+  /** @param keys rows that agree on these columns are a group; without any, all rows are one */
+  def at(keys: Set[ColumnId], in: Order): Found = in match {
+    case time: Time if time.groups.exists(_.subsetOf(keys)) => Found(time, Nil)
+    case time: Time =>
+      reSorted(time, Lost("sort", "rows cannot be sorted again")) match {
+        case again: Time => Found(again.copy(groups = Some(keys)), again.terms)
+        case other => Found(other, Nil)
+      }
+    case arrival: Arrival =>
+      val tooFar = arrival.spreads.find(!_.columns.exists(_.subsetOf(keys)))
+      Found(tooFar.fold(arrival: Order)(spread => Lost(spread.at, Spreads)), Nil)
+    case lost: Lost => Found(lost, Nil)
+  }
+
+  private val Spreads = "rows of a group went through several tasks"
+
+  private def ofTime(step: OrderStep, time: Time): Order = step match {
+    case Keeps(label, columns) =>
+      val terms = time.terms.map(_.renamed(columns)).takeWhile(_.nonEmpty).flatten
+      val missing = time.terms.drop(terms.size).headOption.map(term =>
+        Lost(label, s"'${term.name}' is not passed on, so rows cannot be sorted again"))
+      time.copy(
+        terms = terms,
+        groups = time.groups.filter(_.forall(columns.contains)).map(_.map(columns)),
+        gone = missing.orElse(time.gone))
+    case Sort(label, by, _) =>
+      val (first, last) = by.splitAt(by.size - time.terms.size)
+      val isAgain = last.size == time.terms.size && last.zip(time.terms).forall { case (a, b) => a.isSame(b) }
+      reSorted(time, Lost(label, "it sorts by something else")) match {
+        case time: Time if isAgain => time.copy(groups = Some(first.flatMap(_.columns).toSet))
+        case other => other
+      }
+    case other => reSorted(time, Lost(other.label, "rows of several tasks come together"))
+  }
+
+  /** A batch's rows are in no order any more. What is left of the order is what they can be sorted by. */
+  private def reSorted(time: Time, at: Lost): Order =
+    if (time.terms.isEmpty) time.gone.getOrElse(at)
+    else time.copy(names = time.names.take(time.terms.size), groups = None)
+
+  private def ofArrival(step: OrderStep, arrival: Arrival): Order = step match {
+    case Keeps(_, columns) => arrival.copy(spreads = arrival.spreads.map(renamed(_, columns)))
+    case Shuffle(label, Some(by)) => arrival.copy(spreads = arrival.spreads :+ Spread(Some(by), label))
+    case Shuffle(label, None) => Lost(label, "it emits rows in any order")
+    case Coalesce(_) => arrival
+    case Sort(label, by, true) =>
+      arrival.copy(spreads = arrival.spreads :+ Spread(Some(by.flatMap(_.columns).toSet), label))
+    case other => Lost(other.label, "Spark's sort may exchange rows of a group")
+  }
+
+  private def renamed(spread: Spread, columns: Map[ColumnId, ColumnId]): Spread =
+    spread.copy(columns = spread.columns.filter(_.forall(columns.contains)).map(_.map(columns)))
+
+  private def ofUnion(union: Union, below: Seq[Order]): Order = {
+    val each = below.zip(union.columns).map { case (order, columns) => after(Keeps(union.label, columns), Seq(order)) }
+    each.collectFirst { case lost: Lost => lost }.getOrElse {
+      val times = each.collect { case time: Time => time }
+      val arrivals = each.collect { case arrival: Arrival => arrival }
+      if (times.size == each.size) ofTimes(union, times)
+      else if (arrivals.size == each.size) ofArrivals(union, arrivals)
+      else Lost(union.label, "only some of its inputs were put into order")
+    }
+  }
+
+  /** In a batch the rows can be sorted again. But each input has a watermark of its own, and a row of a later batch may be
+    * earlier than a row of another input was.
+    */
+  private def ofTimes(union: Union, all: Seq[Time]): Order = {
+    val terms = all.map(_.terms).reduce((a, b) => a.zip(b).takeWhile { case (x, y) => x.isSame(y) }.map(_._1))
+    val own = Option.when(all.exists(_.isOverBatches))(Lost(union.label, "its inputs have watermarks of their own"))
+    if (terms.isEmpty) Lost(union.label, "its inputs are in order by different columns")
+    else
+      Time(terms.map(_.name), terms, None, isOverBatches = false, all.flatMap(_.flaw).headOption.orElse(own))
+  }
+
+  private def ofArrivals(union: Union, all: Seq[Arrival]): Order = {
+    val sources = all.flatMap(_.sources.toSeq)
+    if (sources.distinct.size < sources.size) Lost(union.label, "two of its inputs read the same source")
+    else Arrival(sources.toSet, all.flatMap(_.spreads).distinct)
+  }
+}

@@ -1,0 +1,95 @@
+package io.tidemark.core.plan
+
+import io.tidemark.core.{CarriedSlot, Input, OriginName, Watermark}
+
+/** Which origins an input of an operator waits for. It is found by asking [[Propagation]], so that it cannot differ from
+  * what the engine does: what if this origin had no watermark, or were idle?
+  *
+  * @param late the origins whose watermark must be known before a row of this input can be late
+  * @param evicted those that must be known before state leaves; `None` if state of this input never does
+  * @param evenIdle those of `late` and `evicted` that hold this input back even while they are idle
+  * @param afterMillis how far past a row's time the watermark of the one origin in `evicted` is when the row leaves the
+  *   state; `None` if there are several
+  */
+final case class Waits(
+    late: Seq[OriginName],
+    evicted: Option[Seq[OriginName]],
+    evenIdle: Seq[OriginName],
+    afterMillis: Option[Long]) {
+  def all: Seq[OriginName] = (late ++ evicted.toSeq.flatten).distinct
+}
+
+object Waits {
+  // Apart by more than any time range of a join, and far from the epoch.
+  private val Ahead = 100000000000000L
+  private val Behind = 50000000000000L
+
+  /** Those of every input of a plan's operators. */
+  def of(shape: PlanShape): Map[Input, Waits] = {
+    val origins = PlanShape.postOrder(shape).collect { case origin: PlanShape.Origin => origin.name }.distinct
+    def probe(one: OriginName, watermark: Watermark) =
+      reached(shape, origins.map(name => name -> (if (name == one) watermark else Watermark.At(Ahead))).toMap)
+    val all = reached(shape, origins.map(_ -> Watermark.At(Ahead)).toMap)
+    val unknown = origins.map(one => one -> probe(one, Watermark.Unknown))
+    val idle = origins.map(one => one -> probe(one, Watermark.Idle(Some(Behind))))
+    val operators = inputs(shape).map(_.swap).toMap
+    all.map { case (input, known) =>
+      def waitsFor(what: InputWatermarks => Option[Watermark]): Seq[OriginName] =
+        if (what(known).forall(_.millis.isEmpty)) Nil
+        else unknown.collect { case (one, probed) if what(probed(input)).forall(_.millis.isEmpty) => one }
+      val late = if (dropsLate(operators.get(input))) waitsFor(one => Some(one.input.watermark)) else Nil
+      val evicted = eviction(operators.get(input)) match {
+        case PlanShape.Eviction.Never => None
+        case PlanShape.Eviction.ByItself => Some(Nil)
+        case PlanShape.Eviction.ByWatermark =>
+          known.evicted.filter(_.watermark.millis.nonEmpty).map(_ => waitsFor(_.evicted.map(_.watermark)))
+      }
+      val matters = (late ++ evicted.toSeq.flatten).toSet
+      val evenIdle = idle.collect { case (one, probed) if matters(one) && isBehind(probed(input), known) => one }
+      val after = for {
+        _ <- evicted.filter(_.size == 1)
+        left <- known.evicted.flatMap(_.watermark.millis)
+      } yield Ahead - left
+      input -> Waits(late, evicted, evenIdle, after)
+    }
+  }
+
+  private def dropsLate(operator: Option[PlanShape]): Boolean = operator.forall {
+    case one: PlanShape.Stateful => one.dropsLate
+    case _ => true
+  }
+
+  private def eviction(operator: Option[PlanShape]): PlanShape.Eviction = operator match {
+    case Some(one: PlanShape.Stateful) => one.eviction
+    case _ => PlanShape.Eviction.ByWatermark
+  }
+
+  private def isBehind(now: InputWatermarks, known: InputWatermarks): Boolean =
+    isBehind(Some(now.input), Some(known.input)) || isBehind(now.evicted, known.evicted)
+
+  private def isBehind(now: Option[AttributedWatermark], known: Option[AttributedWatermark]): Boolean =
+    known.flatMap(_.watermark.millis).exists(all => now.flatMap(_.watermark.millis).forall(_ < all))
+
+  /** The watermarks of all inputs when nothing is left in state that is older. Carried columns leave an operator with the
+    * watermark of the batch before, so there are as many batches as operators.
+    */
+  private def reached(shape: PlanShape, origins: Map[OriginName, Watermark]): Map[Input, InputWatermarks] = {
+    def levels(carried: Map[CarriedSlot, Watermark]) =
+      Propagation.levels(shape, Decision(origins, Floors(Map.empty, carried))).inputs
+    val operators = PlanShape.postOrder(shape).flatMap(PlanShape.inputsOf).map(_.operator).distinct.size
+    @annotation.tailrec
+    def settled(carried: Map[CarriedSlot, Watermark], left: Int): Map[Input, InputWatermarks] = {
+      val inputs = levels(carried)
+      val next = for {
+        (input, one) <- inputs
+        (held, index) <- one.carried.zipWithIndex
+      } yield CarriedSlot(input, index) -> held.watermark
+      if (left == 0 || next == carried) inputs else settled(next, left - 1)
+    }
+    settled(Map.empty, operators)
+  }
+
+  /** Both inputs of a join, or the one of another operator, from the sources up. */
+  def inputs(shape: PlanShape): Seq[(PlanShape, Input)] =
+    PlanShape.postOrder(shape).flatMap(one => PlanShape.inputsOf(one).map(one -> _)).distinctBy(_._2)
+}

@@ -1,0 +1,185 @@
+package io.tidemark.core.why
+
+import io.tidemark.core.{Input, OriginName, Side, Watermark}
+import io.tidemark.core.plan.{AttributedWatermark, InputWatermarks, PlanShape}
+import io.tidemark.core.why.Situation.Origin
+
+/** Decides why nothing comes out of a query. The cases are tried in the order of [[Diagnosis.verdict]]: rows that are lost
+  * come first, then what holds results back.
+  *
+  * Something is held back if it would come out, were all inputs as far as the one furthest ahead. Inputs are rarely at the
+  * same time, so the leading one must have passed the next window's end. Where no window is known, it must be ahead by more
+  * than the delay of the input behind, which is how far rows may be apart by the user's own word.
+  */
+final class Diagnosis private (of: Situation) {
+  import Diagnosis._
+
+  def verdict: Verdict = operators match {
+    case Nil => Verdict.NoOperatorWaits
+    case some if of.emitsAll => Verdict.EmitsAll(some.head.operator)
+    case some => lost.orElse(held(some)).getOrElse(flowing(some))
+  }
+
+  /** The stateful operators that no other one reads, the one that is furthest behind first. */
+  private val operators: Seq[Waiting] =
+    top(of.shape).map(shape => new Waiting(shape, watermarksOf(shape))).sortBy(_.reached.millis)
+
+  private def watermarksOf(shape: PlanShape): Seq[InputWatermarks] =
+    PlanShape.inputsOf(shape).flatMap(of.watermarks.inputs.get)
+
+  /** Rows that are dropped: nothing of them comes out, whatever the watermark does. */
+  private def lost: Option[Verdict] = PlanShape.postOrder(of.shape).flatMap { shape =>
+    for {
+      input <- PlanShape.inputsOf(shape)
+      rows <- of.lastRows.get(input) if rows.late > 0 && rows.late == rows.all
+    } yield allLate(shape, input, rows)
+  }.headOption
+
+  private def allLate(shape: PlanShape, input: Input, rows: Situation.Rows): Verdict = {
+    val judges = PlanShape.judgedByAll(shape, input.side).flatMap(of.origins.get)
+    val ahead = judges.find { one =>
+      !one.hasLimitAhead && one.maxEventTimeMillis.exists(_ - of.nowMillis > FarAheadMillis)
+    }
+    ahead match {
+      case Some(one) => Verdict.FarAhead(operator(shape), one.name, one.maxEventTimeMillis.get, of.nowMillis, rows.late)
+      case None => Verdict.AllLate(operator(shape), judges.headOption.map(_.name), rows.late, rows.mostMillis)
+    }
+  }
+
+  private def held(some: Seq[Waiting]): Option[Verdict] =
+    some.iterator.flatMap { one =>
+      noEventTime(one).orElse(noDataBatches(one)).orElse(joinWaits(one)).orElse(allSilent(one))
+        .orElse(bySplit(one)).orElse(byInput(one)).orElse(neverEvicts(one))
+    }.nextOption()
+
+  private def noEventTime(one: Waiting): Option[Verdict] = {
+    val origins = below(one.shape)
+    def undefined = origins.find(origin => origin.watermark.millis.isEmpty && !origin.watermark.isIdle)
+    val found = origins.find(_.maxEventTimeMillis.contains(OfNull))
+      .orElse(undefined.filter(_ => one.reached == Watermark.Unknown))
+    found.map { origin =>
+      origin.last.filter(split => split.clockMillis.isEmpty && origin.maxEventTimeMillis.nonEmpty) match {
+        case Some(split) => Verdict.HeldBySplit(one.operator, origin.name, split, None, origin.isNoted)
+        case None => Verdict.NoEventTime(one.operator, origin.name, hasRows = origin.maxEventTimeMillis.nonEmpty)
+      }
+    }
+  }
+
+  private def noDataBatches(one: Waiting): Option[Verdict] = for {
+    due <- one.due if !of.runsNoDataBatches && one.reached.millis.exists(_ >= due)
+  } yield Verdict.NoDataBatchesOff(one.operator, due)
+
+  private def joinWaits(one: Waiting): Option[Verdict] = one.shape match {
+    case _: PlanShape.Join =>
+      val (idle, active) = below(one.shape).partition(_.watermark.isIdle)
+      idle.find(origin => one.holder.contains(origin.name) && active.exists(isAhead(_, origin, one))).map { origin =>
+        Verdict.JoinWaitsForIdle(one.operator, origin.name, origin.watermark.millis)
+      }
+    case _ => None
+  }
+
+  private def isAhead(leader: Origin, origin: Origin, one: Waiting): Boolean =
+    (leader.watermark.millis, origin.watermark.millis) match {
+      case (Some(ahead), Some(reached)) => isHeld(one, ahead - reached, origin.delayMillis)
+      case (ahead, reached) => ahead.nonEmpty && reached.isEmpty
+    }
+
+  private def allSilent(one: Waiting): Option[Verdict] = {
+    val origins = below(one.shape)
+    Option.when(origins.nonEmpty && origins.forall(_.watermark.isIdle)) {
+      Verdict.AllSilent(
+        one.operator,
+        one.holder.getOrElse(origins.head.name),
+        one.reached.millis,
+        origins.flatMap(_.lastActiveMillis).maxOption)
+    }
+  }
+
+  private def bySplit(one: Waiting): Option[Verdict] = for {
+    origin <- one.holder.flatMap(of.origins.get) if origin.isSplit
+    split <- origin.last
+    behind = for (largest <- origin.largestClockMillis; clock <- split.clockMillis) yield largest - clock
+    if behind.forall(isHeld(one, _, origin.delayMillis))
+  } yield Verdict.HeldBySplit(one.operator, origin.name, split, behind, origin.isNoted)
+
+  private def byInput(one: Waiting): Option[Verdict] = for {
+    origin <- one.holder.flatMap(of.origins.get)
+    reached <- origin.watermark.millis
+    ahead <- below(one.shape).filter(_.name != origin.name).maxByOption(_.watermark.millis)
+    far <- ahead.watermark.millis if isHeld(one, far - reached, origin.delayMillis)
+  } yield Verdict.HeldByInput(
+    one.operator,
+    origin.name,
+    reached,
+    origin.lastActiveMillis,
+    ahead.name,
+    far,
+    origin.hasIdleTime)
+
+  private def isHeld(one: Waiting, behindMillis: Long, delayMillis: Long): Boolean =
+    (one.due, one.reached.millis) match {
+      case (Some(due), Some(reached)) => reached < due && due <= reached + behindMillis
+      case _ => behindMillis > delayMillis
+    }
+
+  private def neverEvicts(one: Waiting): Option[Verdict] = one.shape match {
+    case join: PlanShape.Join =>
+      val hasTime = below(join).nonEmpty
+      Seq[Side](Side.Left, Side.Right).find(side => hasTime && join.side(side).bound.isEmpty).map { side =>
+        Verdict.NeverEvicts(one.operator, side.name)
+      }
+    case _ => None
+  }
+
+  private def flowing(some: Seq[Waiting]): Verdict = {
+    val one = some.head
+    one.reached.millis.fold[Verdict](Verdict.NoBatchYet(isRestart = false)) { reached =>
+      val origin = one.holder.flatMap(of.origins.get)
+      val latest = origin.filter(o => !o.isSplit && o.maxEventTimeMillis.exists(_ - o.delayMillis == reached))
+      Verdict.Flowing(
+        one.operator,
+        origin.map(_.name),
+        reached,
+        latest.map(_.delayMillis),
+        one.due,
+        for (due <- one.due; o <- origin) yield due + o.delayMillis)
+    }
+  }
+
+  private def below(shape: PlanShape): Seq[Origin] =
+    PlanShape.postOrder(shape).collect { case origin: PlanShape.Origin => origin.name }.distinct.flatMap(of.origins.get)
+
+  /** An operator that results wait in, with the watermark by which it emits them. */
+  private final class Waiting(val shape: PlanShape, inputs: Seq[InputWatermarks]) {
+    private val least: Option[AttributedWatermark] =
+      inputs.flatMap(in => in.evicted.orElse(Some(in.input))).reduceOption(_ earlier _)
+
+    def operator: Verdict.Operator = Diagnosis.operator(shape)
+    def reached: Watermark = least.fold[Watermark](Watermark.Unknown)(_.watermark)
+    def holder: Option[OriginName] = least.flatMap(_.by)
+    def due: Option[Long] = PlanShape.inputsOf(shape).flatMap(in => of.dueMillis.get(in.operator)).minOption
+  }
+}
+
+object Diagnosis {
+
+  // An event time further ahead of the wall clock than this is a wrong one, and not the difference of two clocks.
+  private val FarAheadMillis = 24 * 3600 * 1000L
+
+  // Spark counts a null as this event time.
+  private val OfNull = 0L
+
+  def of(situation: Situation): Verdict = new Diagnosis(situation).verdict
+
+  private def operator(shape: PlanShape): Verdict.Operator = {
+    val name = PlanShape.inputsOf(shape).headOption.fold(shape.label)(in => s"${shape.label} #${in.operator.value}")
+    shape match {
+      case one: PlanShape.Stateful => Verdict.Operator(name, one.emitsAtOnce)
+      case join: PlanShape.Join => Verdict.Operator(name, join.emitsAtOnce)
+      case _ => Verdict.Operator(name)
+    }
+  }
+
+  private def top(shape: PlanShape): Seq[PlanShape] =
+    if (PlanShape.inputsOf(shape).nonEmpty) Seq(shape) else shape.inputs.flatMap(top)
+}

@@ -1,0 +1,72 @@
+package io.tidemark.core.why
+
+import io.tidemark.core.{Input, OperatorId, OriginName, Watermark}
+import io.tidemark.core.plan.{OperatorWatermarks, PlanShape}
+
+/** What is known of a query when somebody asks why nothing comes out. Times are ms since the epoch.
+  *
+  * @param shape the query's plan
+  * @param watermarks every operator's watermarks, as the next batch uses them
+  * @param origins the inputs, by name
+  * @param lastRows of each operator input the rows of the last batch that brought it any
+  * @param dueMillis the end of the next window of each aggregation that is known to have one
+  * @param nowMillis the wall clock
+  * @param emitsAll whether every batch emits all results (output mode complete)
+  * @param runsNoDataBatches whether a batch runs when a window is due and no row has arrived
+  */
+final case class Situation(
+    shape: PlanShape,
+    watermarks: OperatorWatermarks,
+    origins: Map[OriginName, Situation.Origin],
+    lastRows: Map[Input, Situation.Rows],
+    dueMillis: Map[OperatorId, Long],
+    nowMillis: Long,
+    emitsAll: Boolean,
+    runsNoDataBatches: Boolean)
+
+object Situation {
+
+  /** One input of the query.
+    *
+    * @param watermark its watermark in the next batch
+    * @param delayMillis how far a clock is behind the largest event time
+    * @param maxEventTimeMillis the largest event time so far
+    * @param lastActiveMillis when it last had rows, if that is known
+    * @param isSplit whether it has a clock for each split
+    * @param isNoted whether the splits are writers, which note their time
+    * @param largestClockMillis the clock of the split that is furthest ahead
+    * @param last the split that holds the watermark back, if the input is split
+    * @param hasIdleTime whether it falls idle after some time
+    * @param hasLimitAhead whether event times far ahead of the wall clock are left out
+    */
+  final case class Origin(
+      name: OriginName,
+      watermark: Watermark,
+      delayMillis: Long,
+      maxEventTimeMillis: Option[Long],
+      lastActiveMillis: Option[Long] = None,
+      isSplit: Boolean = false,
+      isNoted: Boolean = false,
+      largestClockMillis: Option[Long] = None,
+      last: Option[Split] = None,
+      hasIdleTime: Boolean = false,
+      hasLimitAhead: Boolean = false)
+
+  /** @param clockMillis `None` if it has had no row with an event time
+    * @param idleAtMillis when it falls idle if it stays silent; `None` if it never does
+    * @param next what the next mark of a writer waits for, in words
+    */
+  final case class Split(
+      name: String,
+      clockMillis: Option[Long],
+      lastActiveMillis: Long,
+      idleAtMillis: Option[Long],
+      next: Option[String] = None)
+
+  /** The rows that one batch brought to an operator's input.
+    * @param mostMillis how far the latest of the late ones was behind the watermark
+    */
+  final case class Rows(all: Long, late: Long, mostMillis: Long) {
+    def and(that: Rows): Rows = Rows(all + that.all, late + that.late, math.max(mostMillis, that.mostMillis))
+  }
+}

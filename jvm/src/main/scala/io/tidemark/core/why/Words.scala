@@ -1,0 +1,78 @@
+package io.tidemark.core.why
+
+import java.time.{Instant, ZoneId}
+import java.time.format.DateTimeFormatter
+
+/** Times, lengths of time and names as they stand in a sentence.
+  * @param zone the session's time zone; each time has its offset, so that no reader has to know it
+  */
+final class Words(zone: ZoneId) {
+  import Words._
+
+  /** A time such as `2026-11-24T12:10:00Z`, with milliseconds only where it has any. */
+  def at(millis: Long): String =
+    if (millis < -MostMillis || millis > MostMillis) s"$millis ms"
+    else {
+      val form = if (Math.floorMod(millis, 1000L) == 0) Seconds else Millis
+      form.format(Instant.ofEpochMilli(millis).atZone(zone))
+    }
+
+  /** A name by its first 60 characters, in quotes. What does not print is escaped, so that it stays on one line. */
+  def name(text: String): String = {
+    val (first, isCut) = cut(text, LongestName)(point => if (isQuote(point)) "\\" + point.toChar else printing(point))
+    if (isCut) s"\"$first\"..." else s"\"$first\""
+  }
+}
+
+object Words {
+  private val LongestName = 60
+  private val Seconds = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ssXXX")
+  private val Millis = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSXXX")
+
+  // Years of five digits are a sign of a wrong unit, and the number says more.
+  private val MostMillis = 253402300799999L
+
+  private val Units =
+    Seq("year" -> 31536000000L, "day" -> 86400000L, "hour" -> 3600000L, "minute" -> 60000L, "second" -> 1000L)
+
+  /** A length of time by its two largest units, such as `2 hours 30 minutes`. */
+  def length(millis: Long): String = {
+    val left = math.abs(millis)
+    Units.indexWhere(_._2 <= left) match {
+      case -1 => s"$left ms"
+      case first =>
+        val (_, parts) = Units.slice(first, first + 2).foldLeft((left, Vector.empty[String])) {
+          case ((rest, said), (unit, size)) =>
+            val count = rest / size
+            (rest % size, if (count == 0) said else said :+ counted(count, unit))
+        }
+        parts.mkString(" ")
+    }
+  }
+
+  def counted(count: Long, noun: String): String = s"${grouped(count)} $noun${if (count == 1) "" else "s"}"
+
+  def grouped(count: Long): String = String.format(java.util.Locale.ROOT, "%,d", Long.box(count))
+
+  /** A text on one line: what does not print is escaped, and it ends after about `most` characters. */
+  def legible(text: String, most: Int): String = {
+    val (first, isCut) = cut(text, most)(printing)
+    if (isCut) s"$first..." else first
+  }
+
+  private def cut(text: String, most: Int)(piece: Int => String): (String, Boolean) = {
+    val out = new StringBuilder
+    val points = text.codePoints.iterator
+    while (points.hasNext && out.length < most) out ++= piece(points.nextInt())
+    (out.result(), points.hasNext)
+  }
+
+  private def isQuote(point: Int): Boolean = point == '"' || point == '\\'
+
+  private def printing(point: Int): String = Character.getType(point).toByte match {
+    case Character.CONTROL | Character.FORMAT | Character.SURROGATE | Character.UNASSIGNED | Character.PRIVATE_USE |
+        Character.LINE_SEPARATOR | Character.PARAGRAPH_SEPARATOR =>
+      f"\\u$point%04x"
+    case _ => Character.toString(point)
+  }
+}

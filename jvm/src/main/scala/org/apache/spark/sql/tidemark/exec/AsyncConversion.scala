@@ -1,0 +1,64 @@
+package org.apache.spark.sql.tidemark.exec
+
+import scala.util.control.NonFatal
+
+import io.tidemark.{AsyncErrors, TidemarkException}
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, UnsafeProjection}
+import org.apache.spark.sql.types.{StructField, StructType}
+
+/** Rows of Spark's to what a function of [[AsyncMapExec]] is given, and what it returns to a row of one column.
+  *
+  * @param below the columns of a row
+  * @param result the new column
+  */
+private[exec] final class AsyncConversion(
+    inputs: Seq[Expression],
+    below: Seq[Attribute],
+    result: Attribute,
+    names: Seq[String]) {
+  private val column = result.name
+  private val project = UnsafeProjection.create(inputs, below)
+  private val read = {
+    val unique = if (names.distinct.size == names.size) names else names.indices.map(place => s"_${place + 1}")
+    val fields = inputs.zip(unique).map { case (input, name) => StructField(name, input.dataType) }
+    ExpressionEncoder(StructType(fields)).resolveAndBind().createDeserializer()
+  }
+  private val write = ExpressionEncoder(StructType(Seq(StructField("result", result.dataType)))).createSerializer()
+
+  val none: InternalRow = InternalRow(null)
+
+  def inputsOf(row: InternalRow): Row = read(project(row))
+
+  /** A row of its own with the result, or an error that names the inputs. */
+  def written(called: Row, value: Any): InternalRow =
+    try write(Row(value)).copy()
+    catch {
+      case NonFatal(error) =>
+        // Spark wraps what is wrong, and the innermost says it in one line.
+        val cause = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).toSeq.last
+        throw new TidemarkException(
+          AsyncErrors.AsyncResultType(column, described(called), result.dataType.sql, oneLine(cause)),
+          error)
+    }
+
+  def failed(called: Row, attempts: Int, error: Throwable): TidemarkException =
+    new TidemarkException(AsyncErrors.AsyncCallFailed(column, described(called), attempts, oneLine(error)), error)
+
+  private def described(called: Row): String = {
+    val text = names.zip(called.toSeq).map { case (name, value) => s"$name=$value" }.mkString(", ")
+    if (text.length <= AsyncConversion.Longest) text else text.take(AsyncConversion.Longest) + "..."
+  }
+
+  private def oneLine(error: Throwable): String = {
+    val text = Option(error.getMessage).fold("")(message => s": ${message.linesIterator.nextOption().getOrElse("")}")
+    error.getClass.getSimpleName + text.stripSuffix(".")
+  }
+}
+
+private object AsyncConversion {
+  val Longest = 200
+}

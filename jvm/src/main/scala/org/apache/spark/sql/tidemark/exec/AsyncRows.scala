@@ -1,0 +1,145 @@
+package org.apache.spark.sql.tidemark.exec
+
+import java.util.concurrent.{LinkedBlockingQueue, TimeoutException, TimeUnit}
+
+import scala.collection.mutable
+import scala.concurrent.{ExecutionContext, Future}
+import scala.util.{Failure, Success, Try}
+import scala.util.control.NonFatal
+
+import io.tidemark.core.calls.AsyncQueue
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{JoinedRow, UnsafeProjection}
+import org.apache.spark.sql.tidemark.columns.AsyncRules
+
+/** The rows of a task with the results of their calls.
+  *
+  * The task's thread does everything but the calls: it reads rows, begins calls, waits until one of them ends or has to be
+  * given up, and emits rows. A call that ends leaves its result in `ended`, from whatever thread. So the task has no
+  * thread of its own to be ended, and one that is killed is interrupted while it waits.
+  *
+  * A time-out gives up a call, and whatever the call returns later is ignored. It cannot end it.
+  */
+private[exec] final class AsyncRows(
+    rows: Iterator[InternalRow],
+    open: () => Row => Future[Any],
+    keyOf: Option[UnsafeProjection],
+    conversion: AsyncConversion,
+    rules: AsyncRules)
+    extends Iterator[InternalRow] {
+  import AsyncRows._
+
+  private val queue =
+    new AsyncQueue[Called, InternalRow](
+      rules.concurrency,
+      capacity = math.max(LeastCapacity, 2 * rules.concurrency),
+      rules.ordered)
+  private val ended = new LinkedBlockingQueue[Ended]
+  // By when they began, so that the first one is the first to be given up.
+  private val inFlight = mutable.LinkedHashMap.empty[Entry, Long]
+  private val retries = mutable.PriorityQueue.empty[Retry](Ordering.by((retry: Retry) => -retry.atNanos))
+  private val joined = new JoinedRow
+  // Opened at the first row, and outside of a call: a client that cannot be opened is no failed call.
+  private lazy val call = open()
+  private var next_ = Option.empty[InternalRow]
+
+  override def hasNext: Boolean = {
+    while (next_.isEmpty && (!queue.isEmpty || rows.hasNext)) advance()
+    next_.isDefined
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException
+    val row = next_.get
+    next_ = None
+    row
+  }
+
+  /** Does what can be done, and waits only if nothing can be. */
+  private def advance(): Unit = {
+    takeEnded(ended.poll())
+    giveUp()
+    retry()
+    begin()
+    queue.poll() match {
+      case Some((called, result)) => next_ = Some(joined(called.row, result))
+      case None if queue.hasRoom && rows.hasNext => add(rows.next())
+      case None if !queue.isEmpty => takeEnded(waited())
+      case None =>
+    }
+  }
+
+  private def add(row: InternalRow): Unit = {
+    val key = keyOf.map(_(row).copy())
+    queue.add(new Called(row.copy(), conversion.inputsOf(row)), key)
+  }
+
+  private def begin(): Unit = {
+    var next = queue.begin()
+    while (next.isDefined) {
+      val entry = next.get
+      val attempt = entry.attempts
+      inFlight(entry) = System.nanoTime() + rules.timeoutMillis.fold(Never)(TimeUnit.MILLISECONDS.toNanos)
+      begun(entry.row.inputs).onComplete(result => ended.add(Ended(entry, attempt, result)))(ExecutionContext.parasitic)
+      next = queue.begin()
+    }
+  }
+
+  private def begun(inputs: Row): Future[Any] = {
+    val calling = call
+    try Option(calling(inputs)).getOrElse(Future.failed(new NullPointerException("it returned null, and no Future")))
+    catch { case NonFatal(error) => Future.failed(error) }
+  }
+
+  private def takeEnded(one: Ended): Unit =
+    // The end of an attempt that was given up before means nothing.
+    if (one != null && one.attempt == one.entry.attempts && inFlight.remove(one.entry).isDefined)
+      one.result match {
+        case Success(value) =>
+          queue.done(one.entry, conversion.written(one.entry.row.inputs, value))
+        case Failure(error) => failed(one.entry, error)
+      }
+
+  private def giveUp(): Unit = while (inFlight.headOption.exists(_._2 <= System.nanoTime())) {
+    val (entry, _) = inFlight.head
+    inFlight -= entry
+    failed(entry, new TimeoutException(s"no result within ${rules.timeoutMillis.getOrElse(0L)} ms"))
+  }
+
+  private def failed(entry: Entry, error: Throwable): Unit = {
+    queue.failed(entry)
+    if (entry.attempts <= rules.retries) {
+      val millis = math.min(rules.backoffMillis << math.min(entry.attempts - 1, MostDoublings), LongestWaitMillis)
+      retries += Retry(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), entry)
+    } else if (rules.failsQuery) throw conversion.failed(entry.row.inputs, entry.attempts, error)
+    else queue.done(entry, conversion.none)
+  }
+
+  private def retry(): Unit =
+    while (retries.headOption.exists(_.atNanos <= System.nanoTime())) queue.again(retries.dequeue().entry)
+
+  private def waited(): Ended = {
+    val until = (inFlight.headOption.map(_._2) ++ retries.headOption.map(_.atNanos)).minOption
+    ended.poll(until.fold(Never)(_ - System.nanoTime()), TimeUnit.NANOSECONDS)
+  }
+}
+
+private object AsyncRows {
+  type Entry = AsyncQueue.Entry[Called, InternalRow]
+
+  /** A row, and what its function is given. */
+  final class Called(val row: InternalRow, val inputs: Row)
+
+  final case class Ended(entry: Entry, attempt: Int, result: Try[Any])
+  final case class Retry(atNanos: Long, entry: Entry)
+
+  /** Rows behind a slow call go on being called: these many are kept until it ends. */
+  val LeastCapacity = 20000
+
+  /** A century. */
+  val Never: Long = TimeUnit.DAYS.toNanos(36500)
+  val MostDoublings = 20
+  val LongestWaitMillis: Long = TimeUnit.HOURS.toMillis(1)
+}

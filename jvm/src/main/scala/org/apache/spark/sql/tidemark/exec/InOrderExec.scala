@@ -1,0 +1,71 @@
+package org.apache.spark.sql.tidemark.exec
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.physical._
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, InOrder}
+import org.apache.spark.sql.types.StructType
+
+/** The order of a batch: it asks for its rows by `by`, time and `thenBy`, and Spark plans the shuffle and the sort.
+  *
+  * The order over batches comes from [[HoldExec]] below: what it releases in a batch is later than all that it has
+  * released before.
+  *
+  * @param isGathered whether the child has already put each group into one partition
+  */
+case class InOrderExec(
+    time: Attribute,
+    by: Seq[Attribute],
+    thenBy: Seq[Expression],
+    isGathered: Boolean,
+    child: SparkPlan)
+    extends UnaryExecNode {
+
+  /** What each group is sorted by, in the words of the query. */
+  private[tidemark] def namedWithinGroups: Seq[(String, SortOrder)] = {
+    // A window goes by its end, as everywhere.
+    val times = if (time.dataType.isInstanceOf[StructType]) Seq(EventTimeColumns.micros(time), time) else Seq(time)
+    (times.map(time.name -> _) ++ thenBy.map(by => InOrderExec.inWords(by) -> by)).map { case (name, value) =>
+      name -> SortOrder(value, Ascending)
+    }
+  }
+
+  private def order: Seq[SortOrder] = by.map(SortOrder(_, Ascending)) ++ namedWithinGroups.map(_._2)
+
+  override def output: Seq[Attribute] = child.output
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+  override def outputOrdering: Seq[SortOrder] = order
+  override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(order)
+
+  override def requiredChildDistribution: Seq[Distribution] = Seq(
+    if (isGathered) UnspecifiedDistribution
+    else if (by.isEmpty) AllTuples
+    // As many partitions as operators with state have, so that one above needs no shuffle of its own.
+    else ClusteredDistribution(by, requiredNumPartitions = Some(conf.numShufflePartitions)))
+
+  override protected def doExecute(): RDD[InternalRow] = child.execute()
+  override protected def withNewChildInternal(newChild: SparkPlan): InOrderExec = copy(child = newChild)
+}
+
+private[tidemark] object InOrderExec {
+
+  /** An expression as the query's author would write it. */
+  def inWords(expression: Expression): String = expression match {
+    case column: Attribute => column.name
+    case other => other.transform { case column: Attribute => column.withQualifier(Nil) }.sql
+  }
+}
+
+/** Plans [[InOrder]]. */
+object InOrderStrategy extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case InOrder(time, by, names, thenBy, waits, dropsLate, _, child) =>
+      val rows =
+        if (waits) HoldExec(HoldExec.Order(time, by, names, dropsLate), planLater(child)) else planLater(child)
+      InOrderExec(time, by, thenBy, isGathered = waits, rows) :: Nil
+    case _ => Nil
+  }
+}

@@ -1,0 +1,115 @@
+package org.apache.spark.sql.tidemark.exec.held
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.{OrderErrors, TidemarkException}
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.Platform
+
+/** The columns of held rows, as text that is kept beside them.
+  *
+  * After a restart the query may have columns more or fewer: what stands above the order decides which are read. Held
+  * rows are then rewritten by the names of their columns. What decides where rows lie must not change.
+  *
+  * @param time the name of the event-time column
+  * @param by what the rows are grouped by
+  * @param columns the rows' types, without what a restart may change: metadata and whether a value may be null
+  * @param required the names of columns that cannot be null
+  * @param isCaseSensitive whether names that differ in upper and lower case are different names
+  */
+private[tidemark] final case class HeldColumns(
+    time: String,
+    by: Seq[String],
+    columns: StructType,
+    required: Set[String],
+    isCaseSensitive: Boolean) {
+  import HeldColumns._
+
+  def size: Int = columns.size
+
+  lazy val text: String = {
+    val node = mapper.createObjectNode().put("time", time).put("columns", columns.json)
+    val groups = node.putArray("by")
+    by.foreach(groups.add(_: String))
+    node.toString
+  }
+
+  /** What makes a row with these columns of the bytes of a row that was held before.
+    *
+    * @throws TidemarkException `ORDER_STATE_CHANGED` if the held rows cannot be used
+    */
+  def from(held: String): (Array[Byte], Int, Int) => UnsafeRow = {
+    val node = mapper.readTree(held)
+    val before = DataType.fromJson(node.get("columns").asText).asInstanceOf[StructType]
+    val groupedBy = node.get("by").elements().asScala.map(_.asText).toSeq
+    val orderedBy = node.get("time").asText
+    if (!isSame(orderedBy, time)) throw changed(s"they were ordered by '$orderedBy', not by '$time'")
+    if (groupedBy.size != by.size || !groupedBy.zip(by).forall { case (a, b) => isSame(a, b) })
+      throw changed(s"they were grouped by ${named(groupedBy)}, not by ${named(by)}")
+    val values = columns.map { column =>
+      placeOf(column.name, before) match {
+        case -1 if required(column.name) =>
+          throw changed(s"the column '${column.name}' is new and cannot be null")
+        case -1 => Literal(null, column.dataType)
+        case at if before(at).dataType != column.dataType =>
+          throw changed(
+            s"the column '${column.name}' was of type ${before(at).dataType.simpleString}, and is now of type " +
+              column.dataType.simpleString)
+        case at => BoundReference(at, column.dataType, nullable = true)
+      }
+    }
+    val project = UnsafeProjection.create(values)
+    val row = new UnsafeRow(before.size)
+    (bytes, offset, length) => {
+      row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + offset.toLong, length)
+      project(row)
+    }
+  }
+
+  private def isSame(a: String, b: String): Boolean = if (isCaseSensitive) a == b else a.equalsIgnoreCase(b)
+
+  private def placeOf(name: String, held: StructType): Int = {
+    val exact = held.fieldNames.indexOf(name)
+    if (exact >= 0) exact else held.fieldNames.indexWhere(isSame(_, name))
+  }
+}
+
+private[tidemark] object HeldColumns {
+  private val mapper = new ObjectMapper
+
+  /** @param by what the rows are grouped by, in the words of the query */
+  def of(time: Attribute, by: Seq[String], output: Seq[Attribute], isCaseSensitive: Boolean): HeldColumns = {
+    // A join may give two columns the same name.
+    val names = output.zipWithIndex.map { case (column, at) =>
+      output.take(at).count(_.name == column.name) match {
+        case 0 => column.name
+        case before => s"${column.name} ${before + 1}"
+      }
+    }
+    val name = output.map(_.exprId).zip(names).toMap
+    HeldColumns(
+      name(time.exprId),
+      by,
+      StructType(output.zip(names).map { case (column, as) => StructField(as, plain(column.dataType)) }),
+      output.zip(names).collect { case (column, as) if !column.nullable => as }.toSet,
+      isCaseSensitive)
+  }
+
+  /** A type as its values are laid out: no metadata, no names of a user's types, and every value may be null. */
+  private def plain(dataType: DataType): DataType = dataType match {
+    case struct: StructType => StructType(struct.map(field => StructField(field.name, plain(field.dataType))))
+    case ArrayType(element, _) => ArrayType(plain(element))
+    case MapType(key, value, _) => MapType(plain(key), plain(value))
+    case user: UserDefinedType[_] => plain(user.sqlType)
+    case other => other
+  }
+
+  private def changed(why: String) = new TidemarkException(OrderErrors.OrderStateChanged(why))
+
+  private def named(columns: Seq[String]): String =
+    if (columns.isEmpty) "nothing" else columns.mkString("'", "', '", "'")
+}

@@ -1,0 +1,73 @@
+package org.apache.spark.sql.tidemark.functions
+
+import io.tidemark.{OrderErrors, TidemarkException}
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, InOrder, OrderRequest}
+
+/** Replaces a filter by `tidemark_in_order` by an [[InOrder]], and in a batch query by a sort. */
+object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case filter: Filter if filter.resolved && filter.condition.exists(_.isInstanceOf[InOrderExpression]) =>
+      val (orders, others) = splitConjunctivePredicates(filter.condition).partitionMap {
+        case order: InOrderExpression => scala.util.Left(order)
+        // HAVING
+        case Cast(order: InOrderExpression, _, _, _) => scala.util.Left(order)
+        case other => scala.util.Right(other)
+      }
+      // What is left of it stands in a larger condition, and is refused by CheckEventTimePlacement.
+      if (orders.isEmpty) filter
+      else {
+        val below = others.reduceOption(And).fold(filter.child)(Filter(_, filter.child))
+        orders.foldLeft(below)((child, order) => ordered(order, child))
+      }
+  }
+
+  private def ordered(order: InOrderExpression, child: LogicalPlan): LogicalPlan = {
+    (order.time +: (order.by ++ order.thenBy)).foreach(requireValue)
+    val hidden = HiddenColumns.of(order.time +: order.by, "order", child)
+    val (time, by) = (hidden.columns.head, hidden.columns.tail)
+    val node =
+      if (child.isStreaming) streaming(order, time, by, hidden.below)
+      else sorted(time, by, order.thenBy, hidden.below)
+    if (hidden.isLonger) Project(child.output, node) else node
+  }
+
+  private def streaming(order: InOrderExpression, time: Attribute, by: Seq[Attribute], child: LogicalPlan) = {
+    val request = order.request
+    if (request.waits && !EventTimeColumns.isMarked(time)) {
+      val name = order.time match {
+        case column: Attribute => column.name
+        case computed => computed.sql
+      }
+      throw new TidemarkException(
+        OrderErrors.OrderNotEventTime(name, child.output.filter(EventTimeColumns.isMarked).map(_.name)))
+    }
+    val names = order.by.map(inWords(_, child))
+    InOrder(time, by, names, order.thenBy, request.waits, request.dropsLate, isAdded = false, child)
+  }
+
+  /** An expression by the names that the columns have: neither an alias of the table nor the user's spelling counts. */
+  private def inWords(expression: Expression, child: LogicalPlan): String = {
+    val names = AttributeMap(child.output.map(column => column -> column.withQualifier(Nil)))
+    expression.transform { case column: Attribute => names.getOrElse(column, column.withQualifier(Nil)) }.sql
+  }
+
+  /** A batch has all rows, so nothing waits. */
+  private def sorted(time: Attribute, by: Seq[Attribute], thenBy: Seq[Expression], child: LogicalPlan): LogicalPlan = {
+    val order = (by ++ (time +: thenBy)).map(SortOrder(_, Ascending))
+    if (by.isEmpty) Sort(order, global = true, child)
+    else Sort(order, global = false, RepartitionByExpression(by, child, None))
+  }
+
+  private def requireValue(expression: Expression): Unit = {
+    if (!RowOrdering.isOrderable(expression.dataType))
+      throw OrderRequest.invalid(
+        s"orders by '${expression.sql}', but values of type ${expression.dataType.simpleString} have no order")
+    if (!expression.deterministic)
+      throw OrderRequest.invalid(s"orders by '${expression.sql}', whose value changes when it is computed again")
+  }
+}

@@ -1,0 +1,20 @@
+package org.apache.spark.sql.tidemark.noted
+
+import java.util.concurrent.{SynchronousQueue, ThreadPoolExecutor, TimeUnit}
+
+import org.apache.spark.util.UninterruptibleThread
+
+/** Threads that read and write mark logs beside a query. */
+private[tidemark] object MarkThreads {
+
+  /** A thread for each task. A thread ends when it has had nothing to do for a minute. */
+  def pool(name: String): ThreadPoolExecutor =
+    new ThreadPoolExecutor(0, Int.MaxValue, 1, TimeUnit.MINUTES, new SynchronousQueue[Runnable], made(_, name))
+
+  /** The Kafka connector does not want its thread to be interrupted while it polls. */
+  private def made(task: Runnable, name: String): Thread = {
+    val made = new UninterruptibleThread(task, name)
+    made.setDaemon(true)
+    made
+  }
+}

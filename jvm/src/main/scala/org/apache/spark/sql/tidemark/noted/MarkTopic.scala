@@ -1,0 +1,150 @@
+package org.apache.spark.sql.tidemark.noted
+
+import java.nio.ByteBuffer
+import java.nio.charset.{CharacterCodingException, StandardCharsets}
+
+import scala.collection.mutable
+
+import io.tidemark.core.noted.{Mark, Place, Position, WriterHistory}
+
+/** The mark log of one stream in a Kafka topic.
+  *
+  * About `mostMarks` marks are kept. Of more, every second one is left out, which is sound where positions say where a writer
+  * is. Marks of files are a chain, and all stay until they are passed.
+  */
+private[tidemark] final class MarkTopic private (
+    stream: String,
+    records: TopicRecords,
+    mostMarks: Int)
+    extends MarkSource {
+  import MarkTopic._
+
+  private val writers = mutable.HashMap.empty[String, Writer]
+  private val skipped = mutable.HashMap.empty[String, Int]
+  // Whether a reader that knew no writer has found the beginning of a partition removed.
+  private var isCut = false
+  private val start = stream.getBytes(StandardCharsets.UTF_8)
+
+  /** A topic that is not there is found out by reading. */
+  override def exists: Boolean = true
+
+  override def read(
+      passed: Map[String, Place] = Map.empty,
+      isWanted: String => Boolean = _ => true): MarkLogContents = {
+    writers.foreach { case (writer, one) => passed.get(writer).foreach(one.forget) }
+    var room = mostMarks - writers.valuesIterator.map(_.size).sum
+    records.news(forgetAll _) { record =>
+      try
+        writerOf(record.key, start).filter(isWanted).foreach { writer =>
+          val one = writers.getOrElseUpdate(writer, new Writer(writer))
+          if (one.take(record, passed.get(writer))) room -= 1
+          if (room < 0) room = thinOut()
+        }
+      catch { case e: MarkText.Unusable => skipped.updateWith(e.reason)(count => Some(count.getOrElse(0) + 1)) }
+    }
+    if (passed.isEmpty) isCut = records.beginsLater
+    MarkLogContents(
+      for { (writer, one) <- writers.toMap; history <- one.history } yield writer -> history,
+      skipped.toMap,
+      isCut)
+  }
+
+  override def close(): Unit = records.close()
+
+  private def forgetAll(): Unit = {
+    writers.clear()
+    skipped.clear()
+  }
+
+  private def thinOut(): Int = {
+    writers.valuesIterator.foreach(_.thinOut())
+    // Chains of files may leave no room. Then it is tried again after as many marks.
+    math.max(mostMarks - writers.valuesIterator.map(_.size).sum, mostMarks / 2)
+  }
+}
+
+private[tidemark] object MarkTopic {
+
+  /** @param topic its name
+    * @param open Spark's Kafka source for it, which leaves out what is not committed
+    */
+  def apply(topic: String, stream: String, mostMarks: Int = MarkLogReader.MostMarks)(
+      open: => KafkaSource.Stream): MarkTopic = new MarkTopic(stream, new TopicRecords(topic, open), mostMarks)
+
+  /** The writer of a record, by its key; `None` for another stream.
+    * @param stream the stream's name in UTF-8
+    * @throws MarkText.Unusable if no stream has such a key
+    */
+  def writerOf(key: Option[Array[Byte]], stream: Array[Byte]): Option[String] = {
+    val bytes = key.getOrElse(Array.emptyByteArray)
+    val end = bytes.indexOf(0.toByte)
+    if (end < 0) throw new MarkText.Unusable("key")
+    if (end != stream.length || !bytes.startsWith(stream)) None
+    else
+      try
+        Some(StandardCharsets.UTF_8.newDecoder.decode(ByteBuffer.wrap(bytes, end + 1, bytes.length - end - 1)).toString)
+      catch { case _: CharacterCodingException => throw new MarkText.Unusable("key") }
+  }
+
+  /** The marks of one writer that are needed. */
+  private final class Writer(name: String) {
+    private var marks = Vector.empty[Mark]
+    private var made = Option.empty[WriterHistory]
+    // Partitions in which a mark was read.
+    private var begun = Set.empty[Int]
+    // A record that cannot be used may be the first mark. Of one in between, the numbers tell.
+    private var isDamaged = false
+
+    def size: Int = marks.size
+
+    /** @return whether the record has a mark that is needed
+      * @throws MarkText.Unusable if it has none that can be used
+      */
+    def take(record: TopicRecords.Record, passed: Option[Place]): Boolean =
+      try {
+        val found = mark(record.value.getOrElse(throw new MarkText.Unusable("json")))
+        if (found.nonEmpty) begun += record.partition
+        val needed = found.filter(mark => passed.forall(mark.place >= _))
+        needed.foreach(marks :+= _)
+        if (needed.nonEmpty) made = None
+        needed.nonEmpty
+      } catch {
+        case e: MarkText.Unusable =>
+          if (!begun(record.partition)) { isDamaged = true; made = None }
+          throw e
+      }
+
+    // Reads the marks of the life that was met last.
+    private var usual = Option.empty[UsualMark]
+
+    private def mark(value: Array[Byte]): Option[Mark] = usual.flatMap(_.read(value, 0, value.length)).orElse {
+      val found = MarkText.record(value, name)
+      found.foreach(one => usual = Some(new UsualMark(name, one.epoch)))
+      found
+    }
+
+    /** Leaves out marks before one that is passed. That one stays, so that a missing one behind it is seen. */
+    def forget(passed: Place): Unit = {
+      val kept = marks.filter(_.place >= passed)
+      if (kept.size < marks.size) { marks = kept; made = None }
+    }
+
+    def history: Option[WriterHistory] = {
+      if (made.isEmpty && marks.nonEmpty)
+        made = Some(WriterHistory(name, marks, Option.when(isDamaged)(Place(0, 0))))
+      made
+    }
+
+    def thinOut(): Unit = {
+      val ordered = marks.sortBy(_.place)
+      marks = ordered.indices.collect {
+        case at if at % 2 == 0 || at == ordered.size - 1 || isNeeded(ordered(at), ordered(at - 1)) => ordered(at)
+      }.toVector
+      made = None
+    }
+
+    /** What begins a life fences off earlier ones, and what follows a rest ends it. */
+    private def isNeeded(mark: Mark, before: Mark): Boolean =
+      mark.after.nonEmpty || before.isResting || mark.position.exists(_.isInstanceOf[Position.Files])
+  }
+}

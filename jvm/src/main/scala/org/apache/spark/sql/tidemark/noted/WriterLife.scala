@@ -1,0 +1,27 @@
+package org.apache.spark.sql.tidemark.noted
+
+import io.tidemark.core.noted.{Mark, Place}
+
+/** One life of a writer of marks, in a folder or a topic. The order of its steps is that of `docs/noted-time/writers.md`, "What
+  * a writer does". Each method but `close` may throw a `java.io.IOException`.
+  */
+private[noted] trait WriterLife {
+
+  /** Its number, which is larger than those of all lives before. */
+  def epoch: Long
+
+  /** The last mark of earlier lives that counts. */
+  def last: Option[Place]
+
+  /** The largest time that earlier lives have noted (ms). */
+  def timeMillis: Option[Long]
+
+  /** Whether a later life has begun, as far as this one can know. */
+  def isFenced: Boolean
+
+  /** Makes a mark durable. If that fails, the next call writes it as well. */
+  def add(mark: Mark): Unit
+
+  /** No mark is added any more. */
+  def close(): Unit = ()
+}

@@ -1,0 +1,125 @@
+package org.apache.spark.sql.tidemark.optimizer
+
+import io.tidemark.TidemarkConf.OrderKept
+
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.tidemark.columns.{InOrder, OperatorInput, PlanOrigins, TrackedColumns}
+import org.apache.spark.sql.tidemark.columns.TrackedColumns.times
+
+/** With `spark.tidemark.order=event_time`, puts an [[InOrder]] below each function of groups and each deduplication, if their
+  * rows have an event time and no order is below them already. Below limits it puts none: Spark has already moved some of
+  * their work further down.
+  *
+  * Runs in the optimizer of one query, before [[InsertOperatorInputs]], so that an order gets its watermark as one does that
+  * the user asked for. Idempotent.
+  *
+  * Spark leaves out inputs without rows from the plan of a batch, and an operator with state must be in all of them. So the
+  * analyzed plan decides which operators get an order.
+  *
+  * @param origins `None`: the query is left to Spark
+  * @param check is told how many orders the user asked for, and how many the setting adds
+  */
+private[tidemark] final class InsertOrders(
+    setting: OrderKept,
+    analyzed: => LogicalPlan,
+    origins: () => Option[PlanOrigins],
+    check: (Int, Int) => Unit)
+    extends Rule[LogicalPlan] {
+  import InsertOrders._
+
+  private var decided = Option.empty[Seq[Boolean]]
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!plan.isStreaming || !plan.exists(_.isInstanceOf[EventTimeWatermark])) plan
+    else
+      origins().fold(plan) { known =>
+        val needed = decided.getOrElse {
+          val needed = needing(analyzed, TrackedColumns.in(analyzed, known.computed, known.takesTimesOut))
+          check(asked(plan), needed.count(identity))
+          needed
+        }
+        decided = Some(needed)
+        val isSame = needed.size == sensitive(plan).size
+        if (setting != OrderKept.EventTime || !isSame) plan
+        else new Inserting(needed.iterator, TrackedColumns.in(plan, known.computed, known.takesTimesOut)).visit(plan)
+      }
+}
+
+private[tidemark] object InsertOrders {
+
+  private def asked(plan: LogicalPlan): Int =
+    plan.collect { case order: InOrder if order.waits && !order.isAdded => order }.size
+
+  /** The operators whose result depends on the order of their rows, from the sources up. No optimizer removes one. */
+  private def sensitive(plan: LogicalPlan): Seq[LogicalPlan] =
+    plan.children.flatMap(sensitive) ++ Option.when(plan.isStreaming && keysOf(plan).nonEmpty)(plan)
+
+  /** For each of these operators, whether it gets an order. A common table expression may become several plans. */
+  private def needing(analyzed: LogicalPlan, tracked: TrackedColumns): Seq[Boolean] = {
+    val isShared =
+      analyzed.exists { case definition: CTERelationDef => sensitive(definition).nonEmpty; case _ => false }
+    sensitive(analyzed).map { node =>
+      !isShared && !isOrdered(node.children.head, tracked) && active(node, tracked).nonEmpty
+    }
+  }
+
+  private final class Inserting(needed: Iterator[Boolean], tracked: TrackedColumns) {
+
+    def visit(plan: LogicalPlan): LogicalPlan = {
+      val node = plan.mapChildren(visit)
+      val keys = keysOf(node).filter(_ => node.isStreaming)
+      val isNeeded = keys.nonEmpty && needed.next()
+      if (!isNeeded || isAdded(node.children.head)) node
+      else
+        active(node, tracked).fold(node) { time =>
+          val names = keys.get.map(_.withQualifier(Nil).sql)
+          val input = node.children.head
+          val order =
+            InOrder(time, keys.get, names, thenBy = Nil, waits = true, dropsLate = true, isAdded = true, input)
+          node.withNewChildren(order +: node.children.tail)
+        }
+    }
+  }
+
+  private def isAdded(plan: LogicalPlan): Boolean = plan match {
+    case order: InOrder => order.isAdded
+    case input: OperatorInput => isAdded(input.child)
+    case _ => false
+  }
+
+  private def keysOf(node: LogicalPlan): Option[Seq[Attribute]] = node match {
+    case groups: FlatMapGroupsWithState => Some(groups.groupingAttributes)
+    case groups: FlatMapGroupsInPandasWithState => Some(groups.groupingAttributes)
+    case groups: TransformWithState => Some(groups.groupingAttributes)
+    case groups: TransformWithStateInPySpark => Some(groups.leftAttributes)
+    case dedup: Deduplicate => Some(dedup.keys)
+    case dedup: DeduplicateWithinWatermark => Some(dedup.keys)
+    case _ => None
+  }
+
+  /** The column that the operator uses. Rows with the same keys have the same time if it is one of them. */
+  private def active(node: LogicalPlan, tracked: TrackedColumns): Option[Attribute] = {
+    val (input, keys) = (node.children.head, keysOf(node).getOrElse(Nil))
+    val live = times(tracked.of(input)).filterNot(_._2.isStatic)
+    val found = node match {
+      case _: Deduplicate | _: DeduplicateWithinWatermark => ActiveColumns.ofKeys(keys, live)
+      case _ => ActiveColumns.declaredLast(live)
+    }
+    found.filterNot(id => keys.exists(_.exprId == id)).flatMap(id => input.output.find(_.exprId == id))
+  }
+
+  /** Whether an order that is below is still one here, in part at least; also where nothing can be put into order. */
+  private def isOrdered(plan: LogicalPlan, tracked: TrackedColumns): Boolean = plan match {
+    case _: InOrder => true
+    case aggregate: Aggregate => aggregate.isStreaming
+    case _: Join | _: Union => false
+    // It keeps the order that it gets.
+    case first @ (_: Deduplicate | _: DeduplicateWithinWatermark) =>
+      isOrdered(first.children.head, tracked) || active(first, tracked).nonEmpty
+    case node if keysOf(node).nonEmpty => false
+    case node: UnaryNode => isOrdered(node.child, tracked)
+    case _ => false
+  }
+}

@@ -1,0 +1,70 @@
+package org.apache.spark.sql.tidemark.query
+
+import io.tidemark.core.Watermark
+import io.tidemark.core.memory.OriginState
+import io.tidemark.core.plan.Propagation
+import io.tidemark.core.splits.{SplitNameTable, Splits}
+import io.tidemark.core.why.{Diagnosis, Situation, Verdict}
+
+import org.apache.spark.sql.tidemark.columns.PlanOrigin
+
+/** Why nothing comes out of a query, from what is known of it. */
+private[tidemark] object Reason {
+
+  /** @param nowMillis the wall clock */
+  def of(state: QueryView.State, nowMillis: Long): Verdict = state match {
+    case QueryView.LeftToSpark(reason) => Verdict.LeftToSpark(reason)
+    case QueryView.Waiting(recalled) => Verdict.NoBatchYet(recalled.isRestart)
+    case planned: QueryView.Planned if planned.snapshot.entry.batch < 0 => Verdict.NoBatchYet(isRestart = false)
+    case planned: QueryView.Planned => Diagnosis.of(situation(planned, nowMillis))
+  }
+
+  private def situation(query: QueryView.Planned, nowMillis: Long): Situation = {
+    val snapshot = query.snapshot
+    val shape = snapshot.plan.shape
+    Situation(
+      shape,
+      Propagation.levels(shape, snapshot.decision),
+      query.origins.all.map(one => one.name -> origin(one, query)).toMap,
+      query.lastRows,
+      query.known.windows.flatMap { case (id, windows) => windows.nextMillis.map(id -> _) },
+      nowMillis,
+      query.emission.emitsAll,
+      query.emission.runsNoDataBatches)
+  }
+
+  private def origin(one: PlanOrigin, query: QueryView.Planned): Situation.Origin = {
+    val snapshot = query.snapshot
+    val now = snapshot.decision.origin(one.name)
+    val splits = snapshot.splits(one)
+    val isSplit = one.rules.splitBy.nonEmpty || one.rules.noted.nonEmpty
+    Situation.Origin(
+      one.name,
+      now,
+      one.rules.delayMillis,
+      snapshot.entry.origins.getOrElse(one.name, OriginState.initial).maxEventTimeMillis,
+      splits.lastActiveOfAll,
+      isSplit,
+      one.rules.noted.nonEmpty,
+      splits.largest,
+      if (isSplit) last(one, splits, now, query.noted.get(one.name)) else None,
+      one.rules.idleAfterMillis.nonEmpty,
+      one.rules.maxAheadMillis.nonEmpty)
+  }
+
+  private def last(
+      one: PlanOrigin,
+      splits: Splits,
+      now: Watermark,
+      noted: Option[NotedView]): Option[Situation.Split] = {
+    val behind = new SplitsBehind(one, splits, now)
+    behind.waitedFor.headOption.map { split =>
+      Situation.Split(
+        SplitNameTable.show(splits.name(split)),
+        splits.clock(split),
+        splits.lastActive(split),
+        behind.idleAtMillis(split),
+        for (writer <- behind.writer(split); view <- noted; waits <- view.waitsFor(writer)) yield waits.toString)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+package org.apache.spark.sql.tidemark.report
+
+import io.tidemark.core.plan.Propagation
+import io.tidemark.core.why.{PlanInput, Words}
+
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
+import org.apache.spark.sql.tidemark.query.{QueryView, RunningQueries}
+
+/** The watermarks of a running query's operators, for Spark's own `explain`. */
+object PlanWatermarks {
+
+  /** @return a line for each input of an operator with state; empty for a plan of no running query */
+  def of(plan: SparkPlan): String = {
+    val runs = plan.collect { case writer: StateStoreWriter => writer.stateInfo.map(_.queryRunId) }.flatten.distinct
+    runs.flatMap(RunningQueries.get).flatMap(_.latest).flatMap { case (planned, zone) =>
+      lines(planned, new Words(zone))
+    }.mkString("\n")
+  }
+
+  private def lines(query: QueryView.Planned, words: Words): Seq[String] = {
+    val shape = query.snapshot.plan.shape
+    val now = Propagation.levels(shape, query.snapshot.decision)
+    val last = Propagation.levels(shape, query.snapshot.entry.decision)
+    PlanInput.of(shape, query.snapshot.plan.columnNames).map { one =>
+      def at(millis: Option[Long]) = millis.fold("undefined")(words.at)
+      val evicts = one.waits.evicted match {
+        case None => Some("keeps its state for ever")
+        // A function's own rows, or a limit's.
+        case Some(Nil) => None
+        case Some(_) => now.inputs.get(one.input).flatMap(_.evicted).map(h => s"evicts up to ${at(h.watermark.millis)}")
+      }
+      val due =
+        query.known.windows.get(one.input.operator).flatMap(_.nextMillis).map(next => s"next due at ${at(Some(next))}")
+      val late =
+        one.column.map(_ => s"late up to ${at(last.inputs.get(one.input).flatMap(_.input.watermark.millis))}")
+      val waits = one.waits.all.map(origin => words.name(origin.toString))
+      val waiting = Option.when(waits.nonEmpty)(s"waits for ${waits.mkString(", ")}")
+      s"${(one.operator +: one.side.toSeq).mkString(" ")}: ${(late ++ evicts ++ due ++ waiting).mkString(", ")}"
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package org.apache.spark.sql.tidemark.view
+
+import scala.xml.NodeSeq
+
+/** The plan from the inputs on the left to the sink on the right, with the watermark on each edge. The edges from the input
+  * that holds results back are broad, dashed, and say so.
+  *
+  * A plan is a tree, so each operator stands beside the middle of those that it reads.
+  *
+  * @param heldBy the input that holds results back
+  */
+private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: Say) {
+  import PlanGraph._
+
+  private val (root, rows) = place(plan, 0, 0.0)
+  private val nodes = all(root)
+  private val columns = nodes.map(_.column).max + 1
+
+  /** `None` if the plan is too large to be read in a drawing. */
+  def drawing: Option[Drawing] = Option.when(nodes.size <= MostNodes) {
+    Drawing(
+      "The plan, with the watermark that each operator passes on",
+      columns * Wide + SinkWide + 20,
+      (math.max(1.0, rows) * Tall + 34).toInt,
+      Svg.text(10, 16, "The plan, and the watermark that each operator passes on", isBold = true) ++
+        nodes.flatMap(one => edges(one) ++ box(one)) ++ sink)
+  }
+
+  /** What the drawing does not show. */
+  def leftOut: Option[String] = Option.when(nodes.size > MostNodes)(
+    s"The plan has ${Say.grouped(nodes.size.toLong)} operators; a drawing has at most $MostNodes.")
+
+  private def x(column: Int): Double = 10.0 + (columns - 1 - column) * Wide
+  private def y(row: Double): Double = 28 + row * Tall
+
+  private def box(one: Node): NodeSeq = {
+    val (left, top) = (x(one.column), y(one.row))
+    val (stroke, dash) = if (one.holds) (Svg.Alarm, "6 3") else (Svg.Ink, "")
+    Svg.box(left, top, BoxWide, BoxTall, stroke, dash, round = 6) ++
+      Svg.text(left + 8, top + 17, one.label, isBold = true) ++
+      one.details.zipWithIndex.flatMap { case (line, at) => Svg.text(left + 8, top + 32 + at * 13, line, size = 10) }
+  }
+
+  private def edges(one: Node): NodeSeq = one.inputs.flatMap { from =>
+    edge(from, x(one.column), y(one.row) + BoxTall / 2)
+  }
+
+  private def edge(from: Node, toX: Double, toY: Double): NodeSeq = {
+    val (fromX, fromY) = (x(from.column) + BoxWide, y(from.row) + BoxTall / 2)
+    val middle = (fromX + toX) / 2
+    def at(x: Double, y: Double) = s"${Svg.number(x)} ${Svg.number(y)}"
+    val curve = s"M${at(fromX, fromY)}C${at(middle, fromY)} ${at(middle, toY)} ${at(toX, toY)}"
+    val (path, fill) =
+      if (from.holds) (Svg.path(curve, Svg.Alarm, 3, dash = "6 3"), Svg.Alarm)
+      else (Svg.path(curve, opacity = 0.5), Svg.Ink)
+    path ++ Svg.text(fromX + 4, fromY - 6, from.out + (if (from.holds) " holds" else ""), fill, 10)
+  }
+
+  private def sink: NodeSeq = {
+    val (left, top) = (x(0) + Wide, y(root.row))
+    edge(root, left, top + BoxTall / 2) ++ Svg.box(left, top, SinkWide, BoxTall, round = 6) ++
+      Svg.text(left + 8, top + 17, "sink", isBold = true)
+  }
+
+  /** @param top the first free row; returned is the one after those that this operator takes */
+  private def place(operator: Fields, column: Int, top: Double): (Node, Double) = {
+    val (inputs, next) = operator.list("children").foldLeft((Vector.empty[Node], top)) { case ((placed, row), child) =>
+      val (one, after) = place(child, column + 1, row)
+      (placed :+ one, after)
+    }
+    val row = if (inputs.isEmpty) top else (inputs.head.row + inputs.last.row) / 2
+    val holds = inputs.exists(_.holds) || operator.text("key").exists(heldBy.contains)
+    val out = Operators.leastOut(operator)
+    val node = Node(column, row, label(operator), details(operator), out.fold("undefined")(brief), holds, inputs)
+    (node, math.max(next, top + 1))
+  }
+
+  private def label(operator: Fields): String =
+    operator.text("key").fold(Say.brief(Operators.name(operator)))(Say.brief)
+
+  private def details(operator: Fields): Seq[String] =
+    if (operator.has("key")) Seq(Say.brief(operator.text("operator").getOrElse("?")))
+    else
+      Seq(
+        operator.long("state_rows").map(rows => s"${Say.counted(rows, "row")} in state"),
+        operator.long("late_rows").map(rows => Say.counted(rows, "late row"))).flatten
+
+  /** Without the date and the offset, which the table has. */
+  private def brief(millis: Long): String = say.tick(millis, 1000, 0)
+}
+
+private[view] object PlanGraph {
+  private val MostNodes = 60
+  private val Wide = 275
+  private val BoxWide = 180.0
+  private val BoxTall = 52.0
+  private val Tall = 66.0
+  private val SinkWide = 60
+
+  /** @param column how many operators are between it and the sink
+    * @param out the watermark that it passes on
+    * @param holds whether results wait for what comes from here
+    */
+  private final case class Node(
+      column: Int,
+      row: Double,
+      label: String,
+      details: Seq[String],
+      out: String,
+      holds: Boolean,
+      inputs: Seq[Node])
+
+  private def all(node: Node): Vector[Node] = node +: node.inputs.flatMap(all).toVector
+}

@@ -1,0 +1,45 @@
+package io.tidemark
+
+import java.nio.file.Files
+import java.time.ZoneOffset
+
+import io.tidemark.core.OriginName
+import io.tidemark.core.why.{Situation, Verdict, Words}
+
+/** The table in docs/why.md: each case with a sentence, in the order in which [[io.tidemark.core.why.Diagnosis]] tries them. */
+object VerdictTable {
+  private val words = new Words(ZoneOffset.UTC)
+  private val (orders, payments) = (OriginName("orders", 0), OriginName("payments", 0))
+  private val noon = 1714564800000L
+  private val hour = 3600000L
+
+  private val windows = Verdict.Operator("aggregation #0")
+  private val join = Verdict.Operator("join (left outer) #0")
+  private val split = Situation.Split("pl-7", Some(noon - 2 * hour - 20 * 60000), noon + 760000, None)
+
+  val examples: Seq[Verdict] = Seq(
+    Verdict.LeftToSpark("spark.sql.streaming.multipleWatermarkPolicy=max"),
+    Verdict.NoBatchYet(isRestart = true),
+    Verdict.NoOperatorWaits,
+    Verdict.EmitsAll(windows),
+    Verdict.FarAhead(windows, orders, 4102444800000L, noon, 5000),
+    Verdict.AllLate(windows, Some(orders), 5000, 3 * hour),
+    Verdict.NoEventTime(windows, payments, hasRows = false),
+    Verdict.NoDataBatchesOff(windows, noon),
+    Verdict.JoinWaitsForIdle(join, payments, Some(noon)),
+    Verdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000)),
+    Verdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), isNoted = false),
+    Verdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour, hasIdleTime = false),
+    Verdict.NeverEvicts(join, "left"),
+    Verdict.Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(noon + hour), Some(noon + hour + 600000)))
+
+  def rows: Seq[Seq[String]] = Seq("case", "sentence", "fix this by") +: examples.map { one =>
+    Seq(s"[${one.code}](#${one.code.toLowerCase})", one.sentence(words), one.fix(words).getOrElse(""))
+  }
+
+  /** Every case that the code has. */
+  def codes: Set[String] = {
+    val source = Files.readString(RoomsSuite.root.resolve("jvm/src/main/scala/io/tidemark/core/why/Verdict.scala"))
+    raw"""extends Verdict\(\s*"([A-Z_]+)"""".r.findAllMatchIn(source).map(_.group(1)).toSet
+  }
+}

@@ -1,0 +1,269 @@
+package org.apache.spark.sql.tidemark
+
+import java.util.concurrent.{CountDownLatch, CyclicBarrier, Executors, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.concurrent.{ExecutionContext, Future, Promise}
+
+import io.tidemark.{AsyncOptions, OrderOptions, TidemarkException}
+import io.tidemark.functions.{inOrder, mapAsync, mapAsyncWith}
+
+import org.apache.spark.SparkException
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.types._
+
+/** What the functions of the tests share: they run in this JVM, but are sent to the tasks. */
+object AsyncCalls {
+  implicit val threads: ExecutionContext =
+    ExecutionContext.fromExecutor(Executors.newCachedThreadPool { task: Runnable =>
+      val thread = new Thread(task)
+      thread.setDaemon(true)
+      thread
+    })
+  val count = new AtomicInteger
+  val inFlight = new AtomicInteger
+  val most = new AtomicInteger
+  @volatile var barrier = new CyclicBarrier(1)
+  @volatile var latch = new CountDownLatch(1)
+
+  def reset(together: Int): Unit = {
+    Seq(count, inFlight, most).foreach(_.set(0))
+    barrier = new CyclicBarrier(together)
+    latch = new CountDownLatch(1)
+  }
+
+  /** A call that waits until as many as possible are in flight. */
+  def together(n: Long): Future[Any] = Future {
+    most.accumulateAndGet(inFlight.incrementAndGet(), (a, b) => math.max(a, b))
+    barrier.await(60, TimeUnit.SECONDS)
+    inFlight.decrementAndGet()
+    n
+  }
+}
+
+/** A client that counts how often one is opened, closed, and called while it is closed. */
+final class CountedClient extends AutoCloseable {
+  AsyncCalls.count.incrementAndGet()
+  AsyncCalls.inFlight.incrementAndGet()
+  @volatile private var isClosed = false
+
+  def next(n: Long): Future[Any] =
+    if (isClosed) Future.failed(new IllegalStateException("it is closed")) else Future.successful(n + 1)
+
+  override def close(): Unit = {
+    isClosed = true
+    AsyncCalls.inFlight.decrementAndGet()
+  }
+}
+
+/** Calls of many rows at one time: the same rows, columns and watermarks. */
+class AsyncMapSuite extends OrderTest {
+  import AsyncCalls.threads
+  import testImplicits._
+
+  private def numbers(rows: Int): DataFrame = spark.range(0, rows, 1, 1).toDF("n")
+  private val n = Seq($"n")
+
+  private def codeOf(body: => Any): (String, String) = {
+    val error = intercept[Exception](body)
+    Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).collectFirst { case e: TidemarkException =>
+      (e.error.code, e.getMessage)
+    }.getOrElse(fail(error))
+  }
+
+  test("windows and watermarks behind it are as without it") {
+    def history(called: Boolean) = {
+      val stream = MemoryStream[(Int, java.sql.Timestamp)](2)
+      val df = stream.toDF().toDF("id", "t").withWatermark("t", "10 minutes")
+      val rows =
+        if (!called) df
+        else mapAsync(df, "square", Seq($"id"), IntegerType)(row => Future(row.getInt(0) * row.getInt(0)))
+          .where("square = id * id")
+      testStream(rows.groupBy(window($"t", "10 minutes")).count().select($"window.start", $"count"))(
+        AddData(stream, 1 -> at("10:00"), 2 -> at("10:05")),
+        ProcessAllAvailable(),
+        CheckNewAnswer(),
+        AddData(stream, 3 -> at("10:21"), 4 -> at("09:00")),
+        ProcessAllAvailable(),
+        CheckNewAnswer((at("10:00"), 2L)),
+        StopStream,
+        StartStream(),
+        AddData(stream, 5 -> at("10:01"), 5 -> at("11:00")),
+        ProcessAllAvailable(),
+        CheckNewAnswer((at("10:20"), 1L)))
+    }
+    history(called = false)
+    history(called = true)
+  }
+
+  for (ordered <- Seq(true, false))
+    test(s"every row has its own result${if (ordered) ", in the order of the rows" else ""}") {
+      val found = mapAsync(numbers(2000), "next", n, LongType, AsyncOptions(ordered = ordered)) { row =>
+        Future(row.getLong(0) + 1)
+      }.as[(Long, Long)].collect().toSeq
+      val expected = (0L until 2000L).map(n => (n, n + 1))
+      assert((if (ordered) found else found.sorted) === expected)
+    }
+
+  test("as many calls are in flight as may be, and no more") {
+    AsyncCalls.reset(together = 8)
+    val found = mapAsync(numbers(64), "same", n, LongType, AsyncOptions(concurrency = 8))(row =>
+      AsyncCalls.together(row.getLong(0)))
+    assert(found.count() === 64)
+    assert(AsyncCalls.most.get === 8)
+  }
+
+  test("unordered, rows behind a slow call are emitted before it") {
+    AsyncCalls.reset(together = 1)
+    val found = mapAsync(numbers(3), "same", n, LongType, AsyncOptions(ordered = false)) { row =>
+      Future {
+        if (row.getLong(0) == 0) AsyncCalls.latch.await(60, TimeUnit.SECONDS)
+        row.getLong(0)
+      }
+    }
+    // The last row that a task sees lets the first one go.
+    val seen = found.as[(Long, Long)].mapPartitions { rows =>
+      rows.map { row =>
+        if (AsyncCalls.count.incrementAndGet() == 2) AsyncCalls.latch.countDown()
+        row._1
+      }
+    }.collect()
+    assert(seen.last === 0)
+  }
+
+  test("structs, arrays and nulls are taken and returned") {
+    val type_ = new StructType().add("name", StringType).add("tiers", ArrayType(IntegerType))
+    val rows = Seq((Some(1), Seq(1, 2)), (None, Nil)).toDF("id", "list")
+    val found = mapAsync(rows, "user", Seq($"id", struct($"list")), type_) { row =>
+      Future(if (row.isNullAt(0)) null else Row(s"u${row.getAs[Int]("id")}", row.getStruct(1).getSeq[Int](0)))
+    }
+    checkAnswer(found.select("user.name", "user.tiers"), Seq(Row("u1", Seq(1, 2)), Row(null, null)))
+  }
+
+  test("a failed call is made again, and its last failure names the inputs") {
+    AsyncCalls.reset(together = 1)
+    def call(failures: Int, fails: Boolean = true) =
+      mapAsync(
+        numbers(3),
+        "same",
+        n,
+        LongType,
+        AsyncOptions(retries = 2, backoff = "1 millisecond", failsQuery = fails)) { row =>
+        if (row.getLong(0) == 1 && AsyncCalls.count.incrementAndGet() <= failures)
+          throw new IllegalStateException("down")
+        else Future.successful(row.getLong(0))
+      }.as[(Long, Option[Long])].collect().toSeq
+    assert(call(failures = 2) === Seq((0, Some(0)), (1, Some(1)), (2, Some(2))))
+    AsyncCalls.reset(together = 1)
+    val (code, message) = codeOf(call(failures = 3))
+    assert(code === "ASYNC_CALL_FAILED")
+    assert(message.contains("was called 3 times with n=1, and failed: IllegalStateException: down"))
+    AsyncCalls.reset(together = 1)
+    assert(call(failures = 3, fails = false)(1) === ((1L, None)))
+  }
+
+  test("each task opens a client at its first row and closes it, also when a call fails") {
+    AsyncCalls.reset(together = 1)
+    // Three partitions have rows, and one has none.
+    val rows = spark.range(0, 30, 1, 3).toDF("n").union(numbers(0))
+    val found = mapAsyncWith(rows, "next", n, LongType, () => new CountedClient)((client, row) =>
+      client.next(row.getLong(0)))
+    assert(found.as[(Long, Long)].collect().toSeq === (0L until 30L).map(n => (n, n + 1)))
+    assert((AsyncCalls.count.get, AsyncCalls.inFlight.get) === ((3, 0)))
+    val failing = mapAsyncWith(rows, "next", n, LongType, () => new CountedClient)((_, _) =>
+      Future.failed(new IllegalStateException("down")))
+    assert(codeOf(failing.collect())._1 === "ASYNC_CALL_FAILED")
+    assert(AsyncCalls.inFlight.get === 0)
+  }
+
+  test("a client that cannot be opened or closed is no failed call") {
+    def failure(open: () => AutoCloseable) = intercept[Exception](
+      mapAsyncWith(numbers(3), "same", n, LongType, open, AsyncOptions(retries = 5, failsQuery = false))((_, row) =>
+        Future.successful(row.getLong(0))).collect()).getMessage
+    for ((open, why) <- Seq[(() => AutoCloseable, String)](
+        (() => throw new IllegalStateException("no address"), "no address"),
+        (() => () => throw new IllegalStateException("no answer"), "no answer"))) {
+      val said = failure(open)
+      assert(said.contains("[TIDEMARK.ASYNC_SERVICE_FAILED]") && said.contains(why))
+    }
+  }
+
+  test("a time-out frees the slot of a call that never ends") {
+    val options = AsyncOptions(concurrency = 1, timeout = "50 milliseconds", failsQuery = false)
+    val found = mapAsync(numbers(3), "same", n, LongType, options) { row =>
+      if (row.getLong(0) == 0) Promise[Any]().future else Future.successful(row.getLong(0))
+    }
+    checkAnswer(found, Seq(Row(0, null), Row(1, 1), Row(2, 2)))
+  }
+
+  test("calls of a key follow event time above inOrder") {
+    val stream = MemoryStream[(Int, java.sql.Timestamp)](2)
+    val df = stream.toDF().toDF("id", "t").withWatermark("t", "0 seconds")
+    val ordered = inOrder(df, "t", OrderOptions(by = Seq($"id")))
+    val called = mapAsync(ordered, "m", Seq($"id", $"t"), IntegerType, AsyncOptions(key = Some($"id"))) { row =>
+      Future {
+        SeenRows.add(row.getInt(0) -> row.getTimestamp(1))
+        0
+      }
+    }
+    SeenRows.clear()
+    val minutes = (0 until 30).map(k => (k * 7) % 30)
+    testStream(called.select("m"))(
+      AddData(stream, minutes.zipWithIndex.map { case (m, k) => (k % 3) -> at(f"10:$m%02d") }: _*),
+      AddData(stream, 9 -> at("11:00")),
+      ProcessAllAvailable())
+    assert(SeenRows.all.count(_._1 < 3) === 30)
+    assert(SeenRows.byId.values.forall(isSorted))
+  }
+
+  test("a result of another type, and mistakes, are named") {
+    val (code, message) =
+      codeOf(mapAsync(numbers(3), "same", n, LongType)(row => Future.successful(row.getLong(0).toString)).collect())
+    assert(code === "ASYNC_RESULT_TYPE")
+    assert(message.contains("was called with n=0, and its result is no BIGINT"))
+    assert(codeOf(mapAsync(numbers(3), "same", n, LongType)(_ => null).collect())._1 === "ASYNC_CALL_FAILED")
+    for {
+      (column, inputs, options) <- Seq(
+        ("same", Nil, AsyncOptions()),
+        ("N", n, AsyncOptions()),
+        ("same", n, AsyncOptions(concurrency = 0)),
+        ("same", n, AsyncOptions(retries = -1)),
+        ("same", n, AsyncOptions(timeout = "soon")))
+    } assert(codeOf(mapAsync(numbers(1), column, inputs, LongType, options)(_ => null))._1 === "INVALID_OPTION")
+    intercept[org.apache.spark.sql.AnalysisException](mapAsync(numbers(1), "same", Seq($"m"), LongType)(_ => null))
+  }
+
+  test("unused columns are pruned below it, and a filter on the result stays above") {
+    AsyncCalls.reset(together = 1)
+    val called = mapAsync(numbers(10).withColumn("more", lit(1)), "same", n, LongType) { row =>
+      AsyncCalls.count.incrementAndGet()
+      Future.successful(row.getLong(0))
+    }
+    assert(called.where("same > 5 AND same < 8").select("same").as[Long].collect().toSeq === Seq(6, 7))
+    assert(AsyncCalls.count.get === 10)
+  }
+
+  test("a union of it with itself, and a join, have the right columns") {
+    def called = mapAsync(numbers(3), "same", n, LongType)(row => Future.successful(row.getLong(0)))
+    val one = called
+    assert(one.union(one).count() === 6)
+    assert(one.as("a").join(called.as("b"), $"a.same" === $"b.same").count() === 3)
+  }
+
+  test("a killed task ends, and leaves no thread of its own") {
+    AsyncCalls.reset(together = 1)
+    val stream = MemoryStream[Int](1)
+    val called = mapAsync(stream.toDF().toDF("n"), "same", n, IntegerType, AsyncOptions(timeout = "none")) { _ =>
+      AsyncCalls.count.incrementAndGet()
+      Promise[Any]().future
+    }
+    val query = called.writeStream.format("noop").start()
+    stream.addData(0 until 100)
+    eventually(timeout(streamingTimeout))(assert(AsyncCalls.count.get === 64))
+    query.stop()
+    assert(query.exception.forall(_.getCause.isInstanceOf[SparkException]))
+    assert(!query.isActive)
+  }
+}

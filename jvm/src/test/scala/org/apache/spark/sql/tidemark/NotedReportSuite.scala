@@ -1,0 +1,195 @@
+package org.apache.spark.sql.tidemark
+
+import java.io.File
+import java.nio.file.Files
+import java.sql.Timestamp
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.{Noted, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+
+/** What a report says of an input that goes by the marks of its writers. */
+class NotedReportSuite extends RefusalsTest with ManualClockTest {
+  import testImplicits._
+
+  private def number(n: Long) = s"""{"number":$n}"""
+
+  private def input(log: MarkLog, maxAhead: String = "none") = {
+    val stream = MemoryStream[(String, Timestamp)]
+    stream -> marked(stream.toDF().toDF("id", "time"), log, maxAhead)
+  }
+
+  private def marked(rows: DataFrame, log: MarkLog, maxAhead: String = "none") = withWatermark(
+    rows,
+    "time",
+    "0 seconds",
+    WatermarkOptions(maxAhead = Some(maxAhead), noted = Some(Noted(log.location))))
+
+  private def withLog(test: MarkLog => Unit): Unit =
+    withTempDir(folder => test(new MarkLog(new File(folder, "_tidemark"))))
+
+  private def origin(check: JsonNode => Unit): StreamAction = report(all => check(all.get("origins").get(0)))
+
+  private def codes(report: JsonNode) = report.get("notes").elements.asScala.map(_.get("code").asText).toSeq
+
+  private def triggers(count: Int): StreamAction = Execute { _ =>
+    for (_ <- 1 to count) { moveWithin(1000); triggered() }
+  }
+
+  test("the report has the time window, and what the next mark of the writer behind waits for") {
+    withLog { log =>
+      val (stream, df) = input(log)
+      run(counted(df, "time").select("count"))(
+        Execute { _ =>
+          log.note("eu", millis("10:05"), number(0))
+          log.note("eu", millis("10:20"), number(1))
+          log.note("us", millis("10:00"), number(0))
+          log.note("us", millis("10:10"), number(7))
+          log.note("uk", millis("09:00"), number(0))
+          log.add("uk", s""""k":"end","at":1,"p":${number(0)}""")
+        },
+        AddData(stream, ("a", at("10:05"))),
+        triggers(3),
+        origin { origin =>
+          val noted = origin.get("noted")
+          assert(noted.get("location").asText === log.location)
+          assert(noted.get("lower_ms").asLong === millis("10:00"))
+          assert(noted.get("upper_ms").asLong === millis("10:20"))
+          assert(noted.get("ended").asInt === 1)
+          assert(noted.get("promises_broken").get("rows").asLong === 0)
+          val us = origin.get("splits").get("worst").get(0)
+          assert(us.get("name").asText === "us")
+          val next = us.get("next")
+          assert(next.get("time_ms").asLong === millis("10:10"))
+          assert(next.get("waits_for").asText === "the source's number")
+          assert((next.get("at").asLong, next.get("read").asLong) === (7L, 0L))
+          assert(!next.get("is_broken").asBoolean && next.get("far_ahead_ms").isNull)
+          assert(origin.get("splits").get("idle_ones").get(0).get("has_ended").asBoolean)
+        },
+        report(all => assert(codes(all) === Nil)),
+        // Ten seconds later nothing has come.
+        triggers(12),
+        report { all =>
+          assert(codes(all) === Seq("MARK_PAST_END", "MARK_PAST_END"))
+          val parameters = all.get("notes").elements.asScala.map(_.get("parameters")).toSeq
+          assert(parameters.map(_.get("writer").asText).toSet === Set("eu", "us"))
+          assert(parameters.map(_.get("position").asText).toSet ===
+            Set("the source's number at 1 (read: 0)", "the source's number at 7 (read: 0)"))
+        },
+        // What one of them waits for is there.
+        AddData(stream, ("b", at("10:06"))),
+        triggers(14),
+        report { all =>
+          assert(codes(all) === Seq("MARK_PAST_END"))
+          assert(all.get("notes").get(0).get("parameters").get("writer").asText === "us")
+        })
+    }
+  }
+
+  test("a row that breaks a promise is counted for its input, in the report and in the progress") {
+    withLog { log =>
+      val (stream, df) = input(log)
+      run(counted(df, "time").select("count"))(
+        Execute(_ => log.note("eu", millis("10:10"), number(0))),
+        AddData(stream, ("a", at("10:05")), ("b", at("10:15"))),
+        triggers(3),
+        CheckNewAnswer(1L),
+        AddData(stream, ("false", at("10:01")), ("false", at("09:59")), ("c", at("10:16"))),
+        triggers(2),
+        origin { origin =>
+          val broken = origin.get("noted").get("promises_broken")
+          assert(broken.get("rows").asLong === 2)
+          // The window of the earlier one has ended at 10:00.
+          assert(broken.get("most_ms").asLong === 600000)
+        },
+        Execute { query =>
+          val told = query.recentProgress.filter(_.numInputRows > 0).last.observedMetrics.get("tidemark")
+          assert(told.getAs[Long]("promises_broken") === 2)
+          assert(told.getAs[Long]("promises_broken_time") === 2)
+          assert(told.getAs[Long]("late_rows") === 2)
+        })
+    }
+  }
+
+  test("a union of noted and guessed times proves no promise broken, one of two noted times does") {
+    withLog { log =>
+      val (stream, df) = input(log)
+      val (other, guessed) = timed("time", "0 seconds")
+      run(counted(df.select("time").union(guessed.select("time")), "time").select("count"))(
+        Execute(_ => log.note("eu", millis("10:10"), number(0))),
+        AddData(stream, ("a", at("10:05"))),
+        AddData(other, 1 -> at("10:30")),
+        triggers(3),
+        AddData(other, 2 -> at("10:01")),
+        triggers(2),
+        origin(origin => assert(origin.get("noted").get("promises_broken").isNull)))
+    }
+    withLog { log =>
+      val ((one, first), (two, second)) = (input(log), input(log))
+      run(counted(first.union(second), "time").select("count"))(
+        Execute(_ => log.note("eu", millis("10:10"), number(0))),
+        AddData(one, ("a", at("10:05"))),
+        AddData(two, ("b", at("10:15"))),
+        triggers(3),
+        AddData(two, ("false", at("10:01"))),
+        triggers(2),
+        // Nobody knows whose row it was.
+        report { all =>
+          for (origin <- all.get("origins").elements.asScala)
+            assert(origin.get("noted").get("promises_broken").get("rows").asLong === 1)
+        })
+    }
+  }
+
+  test("a time that is too far ahead is told with its writer") {
+    withLog { log =>
+      val (stream, df) = input(log, maxAhead = "1 hour")
+      run(counted(df, "time").select("count"))(
+        Execute(_ => log.note("eu", 7200000L, number(0))),
+        AddData(stream, ("a", at("10:05"))),
+        triggers(2),
+        report { all =>
+          assert(codes(all) === Seq("MARK_FAR_AHEAD"))
+          val parameters = all.get("notes").get(0).get("parameters")
+          assert(parameters.get("writer").asText === "eu")
+          assert(parameters.get("time").asText === "1970-01-01T02:00:00Z")
+        })
+    }
+  }
+
+  test("a missing link of a chain of files, and a file that is never read, are told by name") {
+    withLog { log =>
+      val folder = log.folder.getParentFile
+      def write(file: String): Unit = {
+        Files.writeString(new File(folder, file).toPath, s"""{"time":"2024-03-01T10:05:00Z"}\n""")
+        ()
+      }
+      write("1.json")
+      write("_2.json")
+      log.note("eu", millis("10:04"), """{"files":["1.json"]}""")
+      log.add("us", """"k":"alive","at":0,"p":{"files":[]}""")
+      log.note("us", millis("10:05"), """{"files":["1.json","_2.json"]}""")
+      log.note("uk", millis("10:04"), """{"files":["1.json"]}""")
+      val json = """{"v":1,"w":"uk","e":1,"n":3,"k":"note","t":1709287560000,"at":0,"p":{"files":["1.json"]}}"""
+      Files.writeString(new File(log.folder, "uk.1.3-3.marks").toPath, MarkLines.line(json))
+      val df = marked(spark.readStream.schema("time timestamp").json(folder.getPath), log)
+      run(counted(df, "time").select("count"))(
+        triggers(15),
+        report { all =>
+          val notes =
+            all.get("notes").elements.asScala.map(note => note.get("code").asText -> note.get("parameters")).toMap
+          assert(notes.keySet === Set("MARK_CHAIN_BROKEN", "MARK_PAST_END"))
+          val broken = notes("MARK_CHAIN_BROKEN")
+          assert(broken.get("writer").asText === "uk" && broken.get("number").asText === "3")
+          val unread = notes("MARK_PAST_END")
+          assert(unread.get("writer").asText === "us" && unread.get("position").asText === "file _2.json")
+        })
+    }
+  }
+}

@@ -1,0 +1,17 @@
+"""What a task of `map_async` runs on a worker.
+
+Sent to the workers by value, because they need not have Tidemark: standard library and pyarrow only.
+
+    shipping    what is sent, and what runs first on a worker
+    arrow       batches of Arrow to rows of Python values, and results back
+    older       the same for Spark 4.0, over pandas
+    values      one value from and to Arrow
+    task        batches of rows to batches of results: the window, in the order of the rows
+    worker      the thread with the event loop and the service
+    calls       calls in flight: slots, time-outs, retries
+    queue       which row comes next, and one call at a time for a key
+    threads     where plain functions run
+    errors      what a call, a result or a service may end with
+"""
+
+from __future__ import annotations

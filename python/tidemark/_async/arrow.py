@@ -1,0 +1,97 @@
+"""Batches of Arrow to rows of Python values, and results back, with the row of a wrong one named."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tidemark._async.calls import Rules
+from tidemark._async.errors import described, unreadable_input, wrong_result
+from tidemark._async.queue import NO_KEY
+from tidemark._async.task import WINDOW_ROWS, KeyedInputs, results
+from tidemark._async.values import converted, reader, writer
+from tidemark._async.worker import Worker
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def columns(
+    batches: Iterable[Sequence[pa.Array]],
+    rules: Rules,
+    kind: pa.DataType,
+    has_key: bool,
+    start: Callable[[], Worker],
+    window: int = WINDOW_ROWS,
+) -> Iterator[pa.Array]:
+    """The new column of each batch.
+
+    Args:
+        batches: The columns of each batch: the inputs and, if there is one, the key.
+        rules: How calls are made.
+        kind: The type of a result.
+        has_key: Whether the last column is the key.
+        start: Starts the worker.
+        window: How many rows are read ahead.
+
+    Raises:
+        TidemarkError: `ASYNC_RESULT_TYPE`, `ASYNC_INPUT_VALUE`, and what `Worker` raises.
+    """
+    rows = (_rows(batch, rules, has_key) for batch in batches)
+    for inputs, values in results(rows, start, window):
+        yield _array(inputs, values, kind, rules)
+
+
+def _rows(batch: Sequence[pa.Array], rules: Rules, has_key: bool) -> list[KeyedInputs]:
+    names = [*rules.names, "key"] if has_key else rules.names
+    lists = [_read(one, rules.column, name) for one, name in zip(batch, names, strict=True)]
+    if not has_key:
+        return [(NO_KEY, inputs) for inputs in zip(*lists, strict=True)]
+    *given, keys = lists
+    chains = [_chain(key) for key in keys]
+    return list(zip(chains, zip(*given, strict=True), strict=True))
+
+
+def _read(values: pa.Array, column: str, name: str) -> list[Any]:
+    try:
+        return converted(reader(values.type), values.to_pylist())
+    except Exception as error:
+        raise unreadable_input(column, name, error) from error
+
+
+def _chain(key: Any) -> Hashable:
+    # A NaN is equal to nothing in Python, and a struct or an array has no hash.
+    is_plain = isinstance(key, (int, str, bytes)) or key is None
+    return (key if is_plain else repr(key),)
+
+
+def _array(
+    inputs: Sequence[KeyedInputs], values: list[Any], kind: pa.DataType, rules: Rules
+) -> pa.Array:
+    convert = writer(kind)
+    try:
+        return _written(convert, values, kind)
+    except Exception:
+        # Which of them was it? Each is tried by itself.
+        for (_, given), value in zip(inputs, values, strict=True):
+            try:
+                _written(convert, [value], kind)
+            except Exception as error:
+                named = described(rules.names, given)
+                raise wrong_result(rules.column, named, str(kind), _reason(value, error)) from error
+        raise
+
+
+def _written(
+    convert: Callable[[Any], Any] | None, values: list[Any], kind: pa.DataType
+) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(converted(convert, values), kind)
+
+
+def _reason(value: object, error: Exception) -> str:
+    if inspect.isawaitable(value):
+        return "the function returned something to be awaited, but is itself no async function"
+    return " ".join(str(error).split())

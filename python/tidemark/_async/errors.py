@@ -1,0 +1,121 @@
+"""What a call, its result or the service may end with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tidemark._errors import TidemarkError
+
+_LONGEST = 200
+
+
+def described(names: Sequence[str], inputs: Sequence[object]) -> str:
+    """The inputs of a row by name, cut to what a message can hold.
+
+    Example:
+        >>> described(["user_id", "day"], [7, None])
+        'user_id=7, day=None'
+    """
+    pairs = zip(names, inputs, strict=True)
+    text = ", ".join(f"{name}={_text(repr, value)}" for name, value in pairs)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+
+def reason_of(error: BaseException) -> str:
+    """An error in one line, with its type."""
+    text = " ".join(_text(str, error).split())
+    kind = type(error).__name__
+    return f"{kind}: {text}" if text else kind
+
+
+def _text(make: Callable[[object], str], value: object) -> str:
+    # Code of the user's: some errors of clients cannot say what they are.
+    try:
+        return make(value)
+    except BaseException as error:  # noqa: BLE001
+        return f"its text cannot be made ({type(error).__name__})"
+
+
+def call_failed(column: str, inputs: str, attempts: int, error: BaseException) -> TidemarkError:
+    times = "once" if attempts == 1 else f"{attempts} times"
+    return TidemarkError(
+        "ASYNC_CALL_FAILED",
+        f"The function of column {column!r} was called {times} with {inputs}, and failed: "
+        f"{reason_of(error)}",
+        "changing the function or its timeout, or by on_error='null' or a default, with which such "
+        "a row is kept",
+        column=column,
+        inputs=inputs,
+        attempts=attempts,
+        error=reason_of(error),
+    )
+
+
+def wrong_result(column: str, inputs: str, kind: str, reason: str) -> TidemarkError:
+    return TidemarkError(
+        "ASYNC_RESULT_TYPE",
+        f"The function of column {column!r} was called with {inputs}, and its result is no {kind}: "
+        f"{reason}",
+        "returning a value of that type, or by another type in returns=",
+        column=column,
+        inputs=inputs,
+        dataType=kind,
+        reason=reason,
+    )
+
+
+def unreadable_input(column: str, name: str, error: BaseException) -> TidemarkError:
+    return TidemarkError(
+        "ASYNC_INPUT_VALUE",
+        f"The input {name!r} of column {column!r} has a value that Python does not have: "
+        f"{reason_of(error)}",
+        "casting the input to a type that Python has, such as STRING, or by filtering such rows",
+        column=column,
+        input=name,
+        error=reason_of(error),
+    )
+
+
+def service_failed(column: str, what: str, error: BaseException) -> TidemarkError:
+    return TidemarkError(
+        "ASYNC_SERVICE_FAILED",
+        f"The service of column {column!r} could not be {what}: {reason_of(error)}",
+        "giving service= a function without arguments that returns a context manager, and by "
+        "seeing to it that the workers can reach the service",
+        column=column,
+        error=reason_of(error),
+    )
+
+
+def loop_blocked(column: str, inputs: str, seconds: float) -> TidemarkError:
+    return TidemarkError(
+        "ASYNC_LOOP_BLOCKED",
+        f"The function of column {column!r} was called with {inputs}, and has let no other call run "
+        f"for {seconds:g} seconds",
+        "awaiting what it waits for, or by giving a plain function in place of an async one: that "
+        "runs in threads",
+        column=column,
+        inputs=inputs,
+        seconds=seconds,
+    )
+
+
+def loop_stopped(column: str) -> TidemarkError:
+    return TidemarkError(
+        "ASYNC_LOOP_STOPPED",
+        f"The event loop of column {column!r} was stopped while calls were in flight",
+        "leaving the loop alone: neither the function nor the service may stop or close it",
+        column=column,
+    )
+
+
+def not_importable(column: str, error: BaseException) -> TidemarkError:
+    return TidemarkError(
+        "ASYNC_NOT_IMPORTABLE",
+        f"The worker cannot load the function of column {column!r}, or its service or default: "
+        f"{reason_of(error)}",
+        "giving the workers that module with spark.addArtifacts or SparkContext.addPyFile, or by "
+        "defining the function in the main program",
+        column=column,
+        error=reason_of(error),
+    )

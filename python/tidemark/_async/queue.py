@@ -1,0 +1,95 @@
+"""Which row comes next: rows in their order, and of each key one at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Hashable, Sequence
+from typing import Any, Final
+
+NO_KEY: Final = None
+"""The chain of a row that waits for no other. A null key is a chain, `(None,)`."""
+
+
+class Batch:
+    """The results of the rows that came together, and whether all are there."""
+
+    __slots__ = ("_left", "done", "results")
+
+    def __init__(self, size: int) -> None:
+        self.results: list[Any] = [None] * size
+        self.done = threading.Event()
+        self._left = size
+        if size == 0:
+            self.done.set()
+
+    def put(self, place: int, result: object) -> None:
+        self.results[place] = result
+        self._left -= 1
+        if self._left == 0:
+            self.done.set()
+
+
+class Row:
+    """A row that is to be called: its inputs, and where its result belongs."""
+
+    __slots__ = ("attempts", "batch", "chain", "inputs", "place")
+
+    def __init__(
+        self, inputs: Sequence[object], batch: Batch, place: int, chain: Hashable = NO_KEY
+    ) -> None:
+        self.inputs = inputs
+        self.batch = batch
+        self.place = place
+        self.chain = chain
+        self.attempts = 0
+
+
+class Queue:
+    """Rows that wait for a slot.
+
+    A row of a chain is next only when the row before it in the chain is done.
+
+    Example:
+        >>> batch, queue = Batch(3), Queue()
+        >>> for place, key in enumerate("aab"):
+        ...     queue.add(Row([place], batch, place, key))
+        >>> first, second = queue.next(), queue.next()
+        >>> first.inputs, second.inputs, queue.next()
+        ([0], [2], None)
+        >>> queue.done(first)
+        >>> queue.next().inputs
+        [1]
+    """
+
+    def __init__(self) -> None:
+        self._ready: deque[Row] = deque()
+        self._chains: dict[Hashable, deque[Row]] = {}
+
+    def add(self, row: Row) -> None:
+        """Takes a row that comes after all rows added before."""
+        chain = None if row.chain is NO_KEY else self._chains.get(row.chain)
+        if chain is not None:
+            chain.append(row)
+            return
+        if row.chain is not NO_KEY:
+            self._chains[row.chain] = deque()
+        self._ready.append(row)
+
+    def next(self) -> Row | None:
+        """The row to be called now, or None if all others wait for one that is in flight."""
+        return self._ready.popleft() if self._ready else None
+
+    def again(self, row: Row) -> None:
+        """Takes a row back that has to be called again. Its chain waits for it."""
+        self._ready.appendleft(row)
+
+    def done(self, row: Row) -> None:
+        """Lets the next row of the same chain follow, before rows that came later."""
+        if row.chain is NO_KEY:
+            return
+        chain = self._chains[row.chain]
+        if chain:
+            self._ready.appendleft(chain.popleft())
+        else:
+            del self._chains[row.chain]

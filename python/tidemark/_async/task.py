@@ -1,0 +1,57 @@
+"""Batches of rows to batches of results, in the order of the rows."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Final
+
+from tidemark._async.queue import Batch, Row
+from tidemark._async.worker import Worker
+
+WINDOW_ROWS: Final = 40_000
+"""How many rows a task reads ahead: four of Spark's batches. A slow call holds back no rows behind it."""
+
+KeyedInputs = tuple[Hashable, Sequence[object]]
+"""What a row's calls wait for one another by (`NO_KEY`: for none), and the inputs of its call."""
+
+
+def results(
+    batches: Iterable[Sequence[KeyedInputs]],
+    start: Callable[[], Worker],
+    window: int = WINDOW_ROWS,
+) -> Iterator[tuple[Sequence[KeyedInputs], list[object]]]:
+    """Calls all rows, and returns each batch with its results as soon as those before it are there.
+
+    Args:
+        batches: The rows, which are read ahead.
+        start: Starts the worker, at the first row.
+        window: How many rows are read before a result has to be there.
+    """
+    worker: Worker | None = None
+    waiting: deque[tuple[Sequence[KeyedInputs], Batch]] = deque()
+    rows = 0
+    try:
+        for inputs in batches:
+            batch = Batch(len(inputs))
+            waiting.append((inputs, batch))
+            rows += len(inputs)
+            if inputs:
+                worker = worker or start()
+                worker.add([Row(values, batch, i, key) for i, (key, values) in enumerate(inputs)])
+            while waiting and (rows >= window or waiting[0][1].done.is_set()):
+                rows -= len(waiting[0][0])
+                yield _ended(worker, *waiting.popleft())
+        while waiting:
+            yield _ended(worker, *waiting.popleft())
+    finally:
+        if worker is not None:
+            worker.close()
+
+
+def _ended(
+    worker: Worker | None, inputs: Sequence[KeyedInputs], batch: Batch
+) -> tuple[Sequence[KeyedInputs], list[object]]:
+    if worker is not None:
+        worker.wait_for(batch)
+    return inputs, batch.results

@@ -1,0 +1,212 @@
+"""The thread of a task in which its calls run: an event loop, and the service that is opened once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from asyncio import Future
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+from tidemark._async.calls import Calls, Rules
+from tidemark._async.errors import loop_blocked, loop_stopped, reason_of, service_failed
+from tidemark._async.queue import Batch, Row
+from tidemark._async.threads import Threads
+
+_CLOSING_SECONDS = 5.0
+"""How long cancelled calls, and then the service, may take when a task ends."""
+_OPENING_SECONDS = 300.0
+"""How long a task waits for its service."""
+_LOOK_SECONDS = 0.25
+"""How often a task that waits for results looks whether the loop still runs."""
+_PATIENCE_SECONDS = 10.0
+"""A loop that stands still longer than a call's time-out and this is blocked."""
+
+
+class Worker:
+    """Runs the calls of a task while the task's own thread reads rows and waits for results."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        function: Callable[..., Any],
+        is_async: bool,
+        service: Callable[[], Any] | None,
+        patience: float = _PATIENCE_SECONDS,
+    ) -> None:
+        """Starts the thread, and waits until the service is open.
+
+        Args:
+            rules: How calls are made.
+            function: What is called, with the service first, if there is one.
+            is_async: Whether it is called in the loop, or else in threads.
+            service: What returns the context manager to be opened, async or not.
+            patience: How many seconds the loop may stand still beyond the time-out of a call.
+
+        Raises:
+            TidemarkError: `ASYNC_SERVICE_FAILED`.
+        """
+        self._rules = rules
+        self._function = function
+        self._is_async = is_async
+        self._service = service
+        self._patience = patience
+        self._failure: BaseException | None = None
+        self._is_blocked = False
+        self._waits_for: Batch | None = None
+        self._asked_at: float | None = None
+        self._loop = asyncio.new_event_loop()
+        self._end = asyncio.Event()
+        self._threads = Threads(self._loop, "tidemark-call")
+        self._calls: Calls | None = None
+        self._is_ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tidemark-async", daemon=True)
+        self._thread.start()
+        if not self._is_ready.wait(_OPENING_SECONDS):
+            late = TimeoutError(f"not open within {_OPENING_SECONDS:g} seconds")
+            raise service_failed(rules.column, "opened", late)
+        self._raise_failure()
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Gives rows to be called, after all that were given before."""
+        if self._calls is not None:
+            self._tell(self._calls.add, rows)
+
+    def wait_for(self, batch: Batch) -> None:
+        """Waits until all results of a batch are there.
+
+        Raises:
+            TidemarkError: `ASYNC_CALL_FAILED`, `ASYNC_LOOP_BLOCKED`, `ASYNC_LOOP_STOPPED`.
+        """
+        # Before the failure is looked at: who fails sets it first, and then wakes who waits.
+        self._waits_for = batch
+        while self._failure is None and not batch.done.wait(_LOOK_SECONDS):
+            self._look_at_loop()
+        self._raise_failure()
+
+    def close(self) -> None:
+        """Cancels calls in flight, closes the service and the loop, and ends the threads.
+
+        Raises:
+            TidemarkError: `ASYNC_SERVICE_FAILED` if nothing failed before the service was closed.
+        """
+        failed_before = self._failure
+        self._tell(self._end.set)
+        # A blocked loop cannot be ended. Its thread is a daemon, and ends with the process.
+        self._thread.join(0 if self._is_blocked else 3 * _CLOSING_SECONDS)
+        if failed_before is None:
+            self._raise_failure()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _tell(self, what: Callable[..., object], *arguments: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(what, *arguments)
+        except RuntimeError:
+            # The loop is closed. If it was not closed by us, there is a failure, which will be raised.
+            return
+
+    def _look_at_loop(self) -> None:
+        if self._rules.timeout is None:
+            return
+        now = time.monotonic()
+        if self._asked_at is None:
+            self._asked_at = now
+            self._tell(self._answer)
+        elif now - self._asked_at > self._rules.timeout + self._patience:
+            self._is_blocked = True
+            task = asyncio.current_task(self._loop)
+            inputs = self._calls.inputs_of(task) if self._calls is not None else None
+            seconds = round(now - self._asked_at, 1)
+            raise loop_blocked(self._rules.column, inputs or "other inputs", seconds)
+
+    # What follows runs in the worker's thread.
+
+    def _answer(self) -> None:
+        self._asked_at = None
+
+    def _fail(self, failure: BaseException) -> None:
+        if self._failure is None:
+            self._failure = failure
+        if self._waits_for is not None:
+            self._waits_for.done.set()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        task = self._loop.create_task(self._live())
+        try:
+            self._until_done(task)
+            self._until_done(self._loop.create_task(self._clean_up()))
+        except BaseException as error:  # noqa: BLE001
+            self._fail(error)
+        finally:
+            asyncio.set_event_loop(None)
+            self._loop.close()
+            self._is_ready.set()
+
+    def _until_done(self, task: asyncio.Task[None]) -> None:
+        while not task.done():
+            try:
+                self._loop.run_until_complete(task)
+            except RuntimeError:
+                if task.done():
+                    raise
+                self._fail(loop_stopped(self._rules.column))
+                self._end.set()
+
+    async def _live(self) -> None:
+        services = AsyncExitStack()
+        try:
+            opened = await self._open(services)
+        except BaseException as error:  # noqa: BLE001
+            self._fail(service_failed(self._rules.column, "opened", error))
+            return
+        self._calls = Calls(self._rules, self._loop, self._calling(opened), self._fail)
+        self._is_ready.set()
+        await self._end.wait()
+        flying = self._calls.close()
+        if flying:
+            await asyncio.wait(flying, timeout=_CLOSING_SECONDS)
+        await self._close(services)
+
+    async def _open(self, services: AsyncExitStack) -> tuple[object, ...]:
+        if self._service is None:
+            return ()
+        manager = self._service()
+        if hasattr(manager, "__aenter__"):
+            return (await services.enter_async_context(manager),)
+        return (services.enter_context(manager),)
+
+    async def _close(self, services: AsyncExitStack) -> None:
+        # In the task that has opened them, as some clients require: `wait_for` would make another one.
+        this = asyncio.current_task()
+        timer = self._loop.call_later(_CLOSING_SECONDS, lambda: this and this.cancel())
+        try:
+            await services.aclose()
+        except BaseException as error:  # noqa: BLE001
+            self._fail(service_failed(self._rules.column, "closed", error))
+        finally:
+            timer.cancel()
+
+    def _calling(self, opened: tuple[object, ...]) -> Callable[[Sequence[object]], Future[Any]]:
+        function, loop, threads = self._function, self._loop, self._threads
+        if self._is_async:
+            return lambda inputs: loop.create_task(_awaited(function, (*opened, *inputs)))
+        return lambda inputs: threads.call(function, (*opened, *inputs))
+
+    async def _clean_up(self) -> None:
+        self._threads.close()
+        await self._loop.shutdown_asyncgens()
+        await self._loop.shutdown_default_executor()
+
+
+async def _awaited(function: Callable[..., Any], inputs: Sequence[object]) -> object:
+    try:
+        return await function(*inputs)
+    except (SystemExit, KeyboardInterrupt) as error:
+        # These two would end the loop, and with it all other calls.
+        raise RuntimeError(f"the function raised {reason_of(error)}") from error

@@ -1,0 +1,35 @@
+"""A mark log in a folder of a local file system."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tidemark._marks import log
+from tidemark._marks.files import Folder
+from tidemark._marks.life import Life, purge
+from tidemark._marks.log import Contents
+from tidemark._marks.names import parse
+
+
+class FolderLog:
+    """The log in a folder. Nothing is read before it is asked."""
+
+    def __init__(self, path: str) -> None:
+        self.location = path
+        self._folder = Folder(path)
+
+    def read(self, only: Collection[str] | None = None) -> Contents:
+        """As `MarkStore.read`."""
+        return log.read(self._folder, lambda name: only is None or name.writer in only)
+
+    def begin(self, writer: str, now_millis: int) -> Life:
+        """As `MarkStore.begin`."""
+        return Life.begin(self._folder, writer, now_millis)
+
+    def purge(self, before_millis: int) -> int:
+        """As `MarkStore.purge`; returns how many files were removed."""
+        named = [parse(text) for text in self._folder.names()]
+        writers = {name.writer for name in named if name is not None}
+        return sum(
+            purge(self._folder, one, before_millis, with_live=True) for one in sorted(writers)
+        )

@@ -1,0 +1,113 @@
+"""A mark in the transaction of the rows that it speaks of: readers see both, or neither."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from tidemark._errors import TidemarkError
+from tidemark._marks.checks import fenced, not_written, too_long
+from tidemark._marks.mark import Mark
+from tidemark._marks.text import UnusableError
+from tidemark._marks.topic_life import TopicLife
+from tidemark._marks.topic_text import encode_value
+
+_SECONDS = 60.0
+
+
+class Transaction:
+    """Writes marks with the producer of the rows.
+
+    Args:
+        producer: The producer, which has a transactional id.
+        life: The writer's life.
+    """
+
+    def __init__(self, producer: Any, life: TopicLife) -> None:
+        self._producer = producer
+        self._life = life
+
+    def commit(self, mark: Mark) -> None:
+        """Writes a mark, and commits the transaction.
+
+        Raises:
+            TidemarkError: `MARK_NOT_WRITTEN`, `MARK_TOO_LONG`, `MARK_WRITER_FENCED`; the transaction
+                is open then.
+            confluent_kafka.KafkaException: What the producer raises.
+        """
+        try:
+            self._write(mark)
+            # A later life that begins after this look reads the mark, and waits for the commit.
+            self._life.look()
+        except UnusableError as problem:
+            raise too_long(mark.writer) from problem
+        except OSError as problem:
+            raise not_written(mark.writer, self._life.location, problem) from problem
+        if self._life.is_fenced():
+            raise fenced(mark.writer, mark.epoch)
+        self._producer.commit_transaction()
+
+    def abort(self) -> None:
+        """Aborts the transaction.
+
+        Raises:
+            confluent_kafka.KafkaException: What the producer raises.
+        """
+        self._producer.abort_transaction()
+
+    def _write(self, mark: Mark) -> None:
+        reports: list[Any] = []
+        fields = {
+            "value": encode_value(mark),
+            "key": self._life.key,
+            "on_delivery": lambda error, _: reports.append(error),
+        }
+        plain = import_module("confluent_kafka").Producer
+        if isinstance(self._producer, plain):
+            # A subclass would serialize the value as if it were a row.
+            plain.produce(self._producer, self._life.topic, **fields)
+        else:
+            self._producer.produce(self._life.topic, **fields)
+        until = time.monotonic() + _SECONDS
+        while not reports and time.monotonic() < until:
+            self._producer.flush(1.0)
+        if not reports:
+            raise OSError("the producer does not report the mark")
+        if reports[0] is not None:
+            raise OSError(f"topic '{self._life.topic}' did not take a record: {reports[0]}")
+
+
+@contextmanager
+def fenced_by_kafka(writer: str, epoch: int) -> Iterator[None]:
+    """Names what has happened if another producer has taken the transactional id.
+
+    confluent-kafka raises its fatal errors where it calls back, so a callback may end in a
+    `SystemError` that they have caused.
+
+    Raises:
+        TidemarkError: `MARK_WRITER_FENCED` in place of that error; other errors as they are.
+    """
+    try:
+        yield
+    except Exception as problem:
+        cause = problem.__cause__ if isinstance(problem, SystemError) else problem
+        error: Any = cause.args[0] if cause is not None and cause.args else None
+        name = error.name() if hasattr(error, "name") else ""
+        if name in ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"):
+            raise fenced(writer, epoch) from problem
+        raise
+
+
+def no_transactions(writer: str) -> TidemarkError:
+    """The error for a mark log that is not in Kafka."""
+    return TidemarkError(
+        "INVALID_OPTION",
+        f"The mark log of writer '{writer}' is a folder, but a transaction of Kafka includes a topic only",
+        "using a mark log such as 'kafka:tidemark-marks/orders', or by committing first and noting a time then",
+        option="location",
+        value=repr(writer),
+        allowed="kafka:<topic>, or kafka:<topic>/<stream>",
+    )

@@ -1,0 +1,68 @@
+"""A mark log in a Kafka topic. `docs/noted-time/writers.md` is the protocol."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+
+from tidemark._errors import TidemarkError
+from tidemark._marks.log import Contents, many_objects
+from tidemark._marks.topic import Topic
+from tidemark._marks.topic_life import TopicLife
+from tidemark._marks.topic_marks import TopicMarks
+
+
+class TopicLog:
+    """The log of one stream in a topic. Each reading goes on where the one before has ended.
+
+    Args:
+        location: Its location as text.
+        topic: The topic.
+        stream: The stream, by which records of several streams in one topic are told apart.
+    """
+
+    def __init__(self, location: str, topic: Topic, stream: str) -> None:
+        self.location = location
+        self._topic = topic
+        self._stream = stream
+        self._lock = threading.Lock()
+        self._marks = TopicMarks(topic.name, stream)
+        self._starts: dict[int, int] = {}
+
+    def read(self, only: Collection[str] | None = None) -> Contents:
+        """As `MarkStore.read`: every mark that was committed when the call began."""
+        with self._lock:
+            reader = self._topic.reader(self._starts, committed=True)
+            try:
+                ends = reader.ends()
+                if any(ends.get(at, 0) < start for at, start in self._starts.items()):
+                    # The topic was made anew.
+                    self._marks, self._starts = TopicMarks(self._topic.name, self._stream), {}
+                    reader.close()
+                    reader = self._topic.reader(self._starts, committed=True)
+                with many_objects():
+                    for record in reader.until(ends):
+                        self._marks.add(record)
+            finally:
+                self._starts = dict(reader.reached)
+                reader.close()
+            return self._marks.contents(only)
+
+    def begin(self, writer: str, now_millis: int) -> TopicLife:
+        """As `MarkStore.begin`."""
+        return TopicLife.begin(self._topic, self.location, self._stream, writer, now_millis)
+
+    def purge(self, before_millis: int) -> int:
+        """Refused: a topic has a retention.
+
+        Raises:
+            TidemarkError: `INVALID_OPTION`.
+        """
+        raise TidemarkError(
+            "INVALID_OPTION",
+            f"location is {self.location!r}, but purge needs a folder: Kafka removes old marks itself",
+            "setting retention.ms for the topic",
+            option="location",
+            value=repr(self.location),
+            allowed="a folder",
+        )

@@ -1,0 +1,94 @@
+"""The marks of one stream in a topic, as its records are read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tidemark._marks import canonical
+from tidemark._marks.log import Contents, SkippedLine
+from tidemark._marks.mark import Mark
+from tidemark._marks.names import FileName
+from tidemark._marks.text import MOST_LINE, UnusableError
+from tidemark._marks.topic import Record
+from tidemark._marks.topic_text import read_claim, writer_of
+
+
+class TopicMarks:
+    """Takes in records, in the order of each partition.
+
+    A record that cannot be used may be a mark. Between two marks the numbers show it. Before the
+    first one, and behind the last one, only this class knows.
+    """
+
+    def __init__(self, topic: str, stream: str) -> None:
+        self._topic = topic
+        self._stream = stream
+        self._marks: dict[str, list[Mark]] = {}
+        self._skipped: dict[str, list[SkippedLine]] = {}
+        self._strange: list[SkippedLine] = []
+        self._began: set[tuple[str, int]] = set()
+        self._damaged: set[str] = set()
+        self._torn: dict[str, set[int]] = {}
+        self._records = canonical.Records()
+
+    def add(self, record: Record) -> None:
+        """Takes in one record. Those of other streams, and claims, are passed over."""
+        try:
+            writer = writer_of(record.key, self._stream)
+        except UnusableError as problem:
+            self._strange.append(self._skip(record, str(problem)))
+            return
+        if writer is None:
+            return
+        try:
+            mark = self._mark(writer, record.value)
+        except UnusableError as problem:
+            self._skipped.setdefault(writer, []).append(self._skip(record, str(problem)))
+            self._torn.setdefault(writer, set()).add(record.partition)
+            if (writer, record.partition) not in self._began:
+                self._damaged.add(writer)
+            return
+        if mark is not None:
+            self._marks.setdefault(writer, []).append(mark)
+            self._began.add((writer, record.partition))
+            self._torn.get(writer, set()).discard(record.partition)
+
+    def of(self, writer: str) -> list[Mark]:
+        """The marks of a writer, in no promised order."""
+        return list(self._marks.get(writer, ()))
+
+    def is_torn(self, writer: str) -> bool:
+        """Whether there is a record behind the last mark that cannot be used."""
+        return bool(self._torn.get(writer))
+
+    def contents(self, only: Collection[str] | None = None) -> Contents:
+        """What was read until now, of these writers only."""
+
+        def is_wanted(writer: str) -> bool:
+            return only is None or writer in only
+
+        marks = [mark for writer, own in self._marks.items() if is_wanted(writer) for mark in own]
+        skipped = [one for writer, own in self._skipped.items() if is_wanted(writer) for one in own]
+        # As if a file's name promised a mark before all others.
+        lost = [FileName(one, 0, first=0, last=0) for one in self._damaged if is_wanted(one)]
+        return Contents(tuple(marks), tuple(lost), (*skipped, *self._strange))
+
+    def _mark(self, writer: str, value: bytes | None) -> Mark | None:
+        """The mark of a record; None for a claim."""
+        if value is None:
+            raise UnusableError("json")
+        if len(value) > MOST_LINE:
+            raise UnusableError("long")
+        try:
+            mark = self._records.read(value)
+        except UnusableError as problem:
+            claimed = read_claim(value) if str(problem) == "k" else None
+            if claimed is not None and claimed.claim is not None:
+                return None
+            raise
+        if mark.writer != writer:
+            raise UnusableError("writer")
+        return mark
+
+    def _skip(self, record: Record, reason: str) -> SkippedLine:
+        return SkippedLine(f"{self._topic}-{record.partition}", record.offset, reason)

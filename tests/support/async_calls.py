@@ -1,0 +1,58 @@
+"""Calls of `map_async` by a worker, without Spark."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tidemark._async.calls import Rules
+from tidemark._async.queue import NO_KEY
+from tidemark._async.task import results
+from tidemark._async.worker import Worker
+
+RULES = Rules(
+    column="profile",
+    names=("user",),
+    concurrency=8,
+    timeout=60.0,
+    retries=0,
+    backoff=0.001,
+    on_error=None,
+)
+
+
+def rules(**changed: Any) -> Rules:
+    return Rules(**{**vars(RULES), **changed})
+
+
+def call_all(
+    function: Callable[..., Any],
+    batches: list[list[Any]] | Iterator[list[Any]],
+    *,
+    service: Callable[[], Any] | None = None,
+    patience: float = 10.0,
+    window: int = 1000,
+    **changed: Any,
+) -> list[list[Any]]:
+    """The results of each batch. Every thread has ended then."""
+    before = set(threading.enumerate())
+    rows = ([(NO_KEY, (value,)) for value in batch] for batch in batches)
+
+    def start() -> Worker:
+        is_async = asyncio.iscoroutinefunction(function)
+        return Worker(rules(**changed), function, is_async, service, patience=patience)
+
+    try:
+        return [found for _, found in results(rows, start, window)]
+    finally:
+        for thread in set(threading.enumerate()) - before:
+            if thread.name == "tidemark-call":
+                thread.join(5)
+        assert set(threading.enumerate()) <= before
+
+
+async def doubled(value: int) -> int:
+    await asyncio.sleep(0)
+    return 2 * value

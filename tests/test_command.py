@@ -1,0 +1,119 @@
+"""`python -m tidemark`: what is wanted before there is a session."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import functions as F
+from support.feeds import Feed
+from support.streams import Stepper
+
+import tidemark
+from tidemark._command import run
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, which may start a session."""
+    return subprocess.run(
+        [sys.executable, "-m", "tidemark", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_jar_prints_the_path_for_spark_submit(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        expected = tidemark.jar_path("4.2.1")
+    except tidemark.TidemarkError:
+        pytest.skip("no jar has been built")
+    assert run(["jar", "--spark", "4.2.1"]) == 0
+    assert capsys.readouterr().out == expected + "\n"
+
+
+def test_a_command_that_fails_prints_the_error_and_returns_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["jar", "--spark", "3.5.0"]) == 1
+    assert "Fix this by" in capsys.readouterr().err
+
+
+def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["explode"])
+    assert "invalid choice" in capsys.readouterr().err
+
+
+@pytest.mark.more
+def test_check_runs_a_streaming_query_and_says_that_takeover_works() -> None:
+    done = command("check", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["ok"]
+    assert found["findings"][-1]["check"] == "takeover"
+    assert found["findings"][-1]["found"] == "a streaming query ran with Tidemark's watermarks"
+
+
+@pytest.mark.more
+@pytest.mark.classic
+def test_log_prints_the_last_batches_of_a_checkpoint(
+    feed: Callable[..., Feed], run: Callable[..., Stepper], tmp_path: Path
+) -> None:
+    events = feed("events", "id LONG, time TIMESTAMP")
+    counts = tidemark.with_watermark(events.stream(), "time", "10 minutes", key="events")
+    query = counts.groupBy(F.window("time", "10 minutes")).count()
+    checkpoint = tmp_path / "checkpoint"
+    running = query.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+    started = running.start()
+    events.add({"id": 1, "time": "10:00"})
+    started.processAllAvailable()
+    started.stop()
+    done = command("log", str(checkpoint), "--json", "--batches", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    assert json.loads(line)["key"] == "events"
+    assert "watermark" in command("log", str(checkpoint)).stdout
+    assert command("log", str(tmp_path)).returncode == 1
+
+
+JOB = """
+from pyspark.sql import functions as F
+import tidemark
+
+
+def counts(spark):
+    rows = spark.readStream.format("rate").load()
+    marked = tidemark.with_watermark(rows, "timestamp", "10 minutes", key="rows")
+    return marked.groupBy(F.window("timestamp", "1 hour")).count()
+
+
+def days(spark):
+    rows = spark.readStream.format("rate").load().withWatermark("timestamp", "10 minutes")
+    return rows.groupBy(F.to_date("timestamp").alias("day")).count()
+"""
+
+
+@pytest.mark.more
+def test_explain_prints_what_a_function_of_a_module_would_wait_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.py").write_text(JOB)
+    monkeypatch.chdir(tmp_path)
+    sound = command("explain", "job:counts")
+    assert sound.returncode == 0, sound.stdout + sound.stderr
+    assert 'waits for "rows"' in sound.stdout
+    lost = command("explain", "job:days", "--json")
+    assert lost.returncode == 1
+    findings = json.loads(lost.stdout.splitlines()[-1])["findings"]
+    assert (findings[0]["code"], findings[0]["severity"]) == ("MARK_LOST", "error")
+
+
+@pytest.mark.parametrize("name", ["nowhere:counts", "json:counts", "json", ":", "json:"])
+def test_explain_of_no_function_is_refused_by_its_name(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", name]) == 1
+    told = capsys.readouterr().err
+    assert ".INVALID_OPTION]" in told and repr(name) in told

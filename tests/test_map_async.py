@@ -1,0 +1,290 @@
+"""`map_async` in queries, classic and on Spark Connect."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from support.feeds import Feed
+from support.streams import PATIENCE_SECONDS, Stepper
+
+import tidemark
+from tidemark import TidemarkError, error_code
+
+SCHEMA = "id LONG, time TIMESTAMP, sent TIMESTAMP"
+
+# Functions are defined inside the tests: Spark sends them by value, as those of a main program.
+
+
+def windows(df: DataFrame) -> DataFrame:
+    return df.groupBy(F.window("time", "10 minutes")).count()
+
+
+def marked(feed: Feed) -> DataFrame:
+    both = tidemark.with_watermark(feed.stream(), "time", "5 minutes", key="time")
+    return tidemark.with_watermark(both, "sent", "1 minute", key="sent")
+
+
+def test_windows_and_watermarks_behind_it_are_as_without_it(
+    spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    async def squared(n: int) -> int:
+        await asyncio.sleep(0)
+        return n * n
+
+    rows = feed("orders", SCHEMA)
+    plain = marked(rows)
+    called = tidemark.map_async(plain, "square", squared, inputs="id", returns="LONG")
+    assert called.columns == [*plain.columns, "square"]
+    queries = [
+        run(windows(df), checkpoint=name)
+        for df, name in [(plain, "plain"), (called.where("square = id * id"), "called")]
+    ]
+    for minute in range(3):
+        rows.add(
+            *(
+                {"id": n, "time": f"10:{10 * minute + n:02}", "sent": f"11:{minute:02}"}
+                for n in range(9)
+            )
+        )
+        without, with_calls = (query.step() for query in queries)
+        assert without == with_calls
+    assert queries[0].batches == queries[1].batches
+    assert sum(len(batch) for batch in queries[1].batches) == 2
+    watermarks = [query.watermarks() for query in queries]
+    assert watermarks[0] == watermarks[1]
+    assert None not in watermarks[0].values()
+    assert set(watermarks[0]) == {"time", "sent"}
+
+
+def test_rows_keep_their_order_and_their_number(spark: SparkSession) -> None:
+    async def name_of(n: int | None) -> dict[str, Any] | None:
+        # The earlier, the longer.
+        for _ in range(50 - (n or 0) % 50):
+            await asyncio.sleep(0)
+        return None if n is None else {"name": f"u{n}", "tier": n}
+
+    rows = spark.range(0, 3000, 1, 2).selectExpr(
+        "IF(id % 7 = 0, NULL, id + 9007199254740992) AS id"
+    )
+    found = tidemark.map_async(rows, "user", name_of, inputs="id", returns="name STRING, tier LONG")
+    expected = [row["id"] for row in rows.collect()]
+    collected = found.collect()
+    assert [row["id"] for row in collected] == expected
+    assert [row["user"] and tuple(row["user"]) for row in collected] == [
+        None if n is None else (f"u{n}", n) for n in expected
+    ]
+
+
+def test_an_array_of_results_can_be_exploded_into_rows(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    async def parts(n: int) -> list[str]:
+        return [f"{n}-{part}" for part in range(n)]
+
+    rows = feed("orders", SCHEMA)
+    called = tidemark.map_async(marked(rows), "parts", parts, inputs="id", returns="ARRAY<STRING>")
+    exploded = called.withColumn("part", F.explode("parts"))
+    query = run(windows(exploded.where("part <> ''")))
+    rows.add(*({"id": n, "time": "10:01", "sent": "10:01"} for n in (0, 1, 3)))
+    rows.add({"id": 1, "time": "11:00", "sent": "11:00"})
+    assert [row[1] for row in query.step()] == [4]
+
+
+def test_a_row_is_called_once_however_often_its_result_is_read(spark: SparkSession) -> None:
+    @contextmanager
+    def calls() -> Any:
+        yield []
+
+    def numbered(calls: list[int], n: int) -> int:
+        calls.append(n)
+        return len(calls)
+
+    rows = spark.range(0, 200, 1, 1)
+    called = tidemark.map_async(rows, "call", numbered, inputs="id", returns="INT", service=calls)
+    read = called.where("call > 0 AND call < 1000").selectExpr("call", "call + 1 AS more")
+    found = sorted((row["call"], row["more"]) for row in read.where("more > 1").collect())
+    assert found == [(n, n + 1) for n in range(1, 201)]
+
+
+def test_calls_of_a_key_follow_event_time_above_in_order(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    @contextmanager
+    def seen() -> Any:
+        yield {}
+
+    async def number(seen: dict[int, int], device: int) -> int:
+        before = seen.get(device, 0)
+        await asyncio.sleep(0)
+        seen[device] = before + 1
+        return before + 1
+
+    rows = feed("readings", SCHEMA)
+    ordered = tidemark.in_order(rows.stream().withWatermark("time", "0 seconds"), "time", by="id")
+    called = tidemark.map_async(
+        ordered, "number", number, inputs="id", returns="INT", key="id", service=seen
+    )
+    query = run(called.select("id", F.minute("time"), "number"))
+    minutes = [(n * 7) % 30 for n in range(30)]
+    rows.add(*({"id": n % 3, "time": f"10:{minutes[n]:02}"} for n in range(30)))
+    rows.add({"id": 9, "time": "11:00"})
+    found = sorted(query.step())
+    for device in range(3):
+        own = sorted(minutes[n] for n in range(30) if n % 3 == device)
+        assert found[10 * device : 10 * device + 10] == [
+            (device, minute, place + 1) for place, minute in enumerate(own)
+        ]
+
+
+def test_a_failed_call_ends_the_query_and_loses_nothing(
+    spark: SparkSession, feed: Callable[..., Feed], tmp_path: Path
+) -> None:
+    async def down(n: int) -> int:
+        if n == 5:
+            raise OSError("the service is down")
+        return n
+
+    async def up(n: int) -> int:
+        return n
+
+    rows = feed("orders", SCHEMA)
+    rows.add(*({"id": n} for n in range(10)))
+
+    def once(function: Any, **options: Any) -> None:
+        called = tidemark.map_async(
+            rows.stream(), "call", function, inputs="id", returns="LONG", **options
+        )
+        writer = called.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query = writer.trigger(availableNow=True).start(str(tmp_path / "out"))
+        query.awaitTermination()
+
+    with pytest.raises(Exception, match="called 2 times with id=5.*the service is down") as raised:
+        once(down, retries=1, backoff="1 millisecond")
+    assert error_code(raised.value) == "ASYNC_CALL_FAILED"
+    once(up)
+    assert sorted(
+        row["call"] for row in spark.read.parquet(str(tmp_path / "out")).collect()
+    ) == list(range(10))
+    rows.add({"id": 5}, {"id": 6})
+    once(down, on_error="null")
+    assert spark.read.parquet(str(tmp_path / "out")).where("call IS NULL").count() == 1
+
+
+def test_a_worker_that_is_used_again_has_no_thread_of_it_left(spark: SparkSession) -> None:
+    def process(n: int) -> int:
+        import threading
+
+        threading.Event().wait(0.001)
+        return os.getpid()
+
+    @F.udf("pid INT, threads ARRAY<STRING>")
+    def look(n: int) -> tuple[int, list[str]]:
+        import threading
+
+        names = [one.name for one in threading.enumerate()]
+        return os.getpid(), [name for name in names if name.startswith("tidemark")]
+
+    rows = spark.range(0, 100, 1, 1)
+    called = tidemark.map_async(rows, "pid", process, inputs="id", returns="INT")
+    workers = {row["pid"] for row in called.collect()}
+    # As many tasks as it takes to have each idle worker of Spark's once.
+    found = spark.range(0, 32, 1, 32).select(look("id").alias("look")).select("look.*").collect()
+    assert workers & {row["pid"] for row in found}
+    assert all(row["threads"] == [] for row in found)
+
+
+@pytest.mark.more
+def test_a_query_that_is_stopped_among_its_calls_leaves_no_process_and_loses_nothing(
+    spark: SparkSession, feed: Callable[..., Feed], tmp_path: Path
+) -> None:
+    started = str(tmp_path / "started")
+
+    async def for_ever(n: int) -> int:
+        with open(started, "a") as file:
+            file.write(f"{os.getpid()}\n")
+        await asyncio.Event().wait()
+        return n
+
+    async def up(n: int) -> int:
+        return n
+
+    def begin(function: Any) -> Any:
+        called = tidemark.map_async(
+            rows.stream(), "call", function, inputs="id", returns="LONG", timeout=None
+        )
+        writer = called.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        return writer.start(str(tmp_path / "out"))
+
+    rows = feed("orders", SCHEMA)
+    rows.add(*({"id": n} for n in range(100)))
+    query = begin(for_ever)
+    eventually(lambda: os.path.exists(started) and len(Path(started).read_text().split()) == 64)
+    query.stop()
+    (worker,) = set(Path(started).read_text().split())
+    eventually(lambda: not os.path.exists(f"/proc/{worker}"))
+    query = begin(up)
+    query.processAllAvailable()
+    query.stop()
+    assert spark.read.parquet(str(tmp_path / "out")).where("call = id").count() == 100
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+async def anything(n: int) -> int:
+    return n
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "words"),
+    [
+        ({"inputs": "idd"}, "UNKNOWN_COLUMN", "'idd'"),
+        ({"inputs": []}, "INVALID_OPTION", "inputs"),
+        ({"inputs": 5}, "INVALID_OPTION", "inputs"),
+        ({"key": "kye"}, "UNKNOWN_COLUMN", "'kye'"),
+        ({"key": ["id"]}, "INVALID_OPTION", "key"),
+        ({"column": "ID"}, "INVALID_OPTION", "no column of the DataFrame has yet"),
+        ({"column": ""}, "INVALID_OPTION", "the new column"),
+        ({"function": "lookup"}, "INVALID_OPTION", "function is 'lookup'"),
+        ({"service": "client"}, "INVALID_OPTION", "service is 'client'"),
+        ({"returns": "STRNG"}, "INVALID_OPTION", "returns"),
+        ({"returns": int}, "INVALID_OPTION", "returns"),
+        ({"concurrency": 0}, "INVALID_OPTION", "1 or more"),
+        ({"concurrency": "many"}, "INVALID_OPTION", "1 or more"),
+        ({"retries": -1}, "INVALID_OPTION", "0 or more"),
+        ({"retries": True}, "INVALID_OPTION", "0 or more"),
+        (
+            {"timeout": "soon"},
+            "INVALID_OPTION",
+            "timeout 'soon' is not an interval Spark can parse",
+        ),
+        ({"timeout": timedelta(0)}, "INVALID_OPTION", "less than a millisecond"),
+        ({"backoff": 5}, "INVALID_OPTION", "backoff"),
+        ({"ordered": None}, "INVALID_OPTION", "ordered"),
+        ({"on_error": "ignore"}, "INVALID_OPTION", "on_error"),
+        ({"on_error": None}, "INVALID_OPTION", "on_error"),
+        ({"on_error": {"name": 1}}, "INVALID_OPTION", "type in returns"),
+    ],
+)
+def test_a_mistake_is_named(
+    spark: SparkSession, changed: dict[str, Any], code: str, words: str
+) -> None:
+    given = {"column": "call", "function": anything, "inputs": "id", "returns": "LONG", **changed}
+    with pytest.raises(TidemarkError) as raised:
+        tidemark.map_async(spark.range(1), given.pop("column"), given.pop("function"), **given)
+    assert raised.value.code == code
+    assert words in str(raised.value)

@@ -1,0 +1,310 @@
+"""Calls in flight, on a manual clock and with futures that the test completes. No Spark, no threads."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from tidemark import TidemarkError
+from tidemark._async.calls import Calls, Rules
+from tidemark._async.queue import NO_KEY, Batch, Row
+
+
+class Timer:
+    def __init__(self) -> None:
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+class Clock:
+    """What `Calls` needs of an event loop."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._made = 0
+        self._timers: list[tuple[float, int, Timer, Callable[[], None]]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, seconds: float, what: Callable[..., None], *arguments: object) -> Timer:
+        timer = Timer()
+        self._made += 1
+        at = (self.now + seconds, self._made, timer, lambda: what(*arguments))
+        heapq.heappush(self._timers, at)
+        return timer
+
+    def advance(self, seconds: float) -> None:
+        until = self.now + seconds
+        while self._timers and self._timers[0][0] <= until:
+            self.now, _, timer, what = heapq.heappop(self._timers)
+            if not timer.is_cancelled:
+                what()
+        self.now = until
+
+
+class Service:
+    """Rows to be called, the calls that were begun, and what came of them."""
+
+    def __init__(self, **rules: Any) -> None:
+        self.clock = Clock()
+        self.begun: list[Any] = []
+        self.failures: list[BaseException] = []
+        self._futures: dict[Any, list[Future[Any]]] = {}
+        defaults: dict[str, Any] = {
+            "column": "profile",
+            "names": ("user",),
+            "concurrency": 2,
+            "timeout": 10.0,
+            "retries": 0,
+            "backoff": 1.0,
+            "on_error": None,
+        }
+        self._calls = Calls(
+            Rules(**{**defaults, **rules}),
+            self.clock,  # type: ignore[arg-type]
+            self._begin,  # type: ignore[arg-type]
+            self.failures.append,
+        )
+
+    def _begin(self, inputs: Sequence[Any]) -> Future[Any]:
+        self.begun.append(inputs[0])
+        future: Future[Any] = Future()
+        self._futures.setdefault(inputs[0], []).append(future)
+        return future
+
+    def add(self, *users: Any, keys: Sequence[Any] | None = None) -> Batch:
+        batch = Batch(len(users))
+        chains = [NO_KEY] * len(users) if keys is None else keys
+        self._calls.add([Row((u,), batch, i, chains[i]) for i, u in enumerate(users)])
+        return batch
+
+    def answer(self, user: Any, result: Any = None) -> None:
+        self._futures[user].pop(0).set_result(f"{user}!" if result is None else result)
+
+    def fail(self, user: Any, text: str = "down") -> None:
+        self._futures[user].pop(0).set_exception(ValueError(text))
+
+    def is_cancelled(self, user: Any) -> bool:
+        return all(future.cancelled() for future in self._futures[user])
+
+    def close(self) -> int:
+        return len(self._calls.close())
+
+
+def test_at_most_so_many_calls_are_in_flight() -> None:
+    service = Service(concurrency=2)
+    service.add("a", "b", "c", "d")
+    assert service.begun == ["a", "b"]
+    service.answer("b")
+    assert service.begun == ["a", "b", "c"]
+
+
+def test_results_lie_where_their_rows_are_whatever_ends_first() -> None:
+    service = Service(concurrency=3)
+    batch = service.add("a", "b", "c")
+    for user in "cab":
+        assert not batch.done.is_set()
+        service.answer(user)
+    assert batch.done.is_set()
+    assert batch.results == ["a!", "b!", "c!"]
+
+
+def test_a_later_batch_does_not_wait_for_an_earlier_one() -> None:
+    service = Service(concurrency=2)
+    first, second = service.add("slow"), service.add("a", "b")
+    service.answer("a")
+    service.answer("b")
+    assert second.done.is_set()
+    assert not first.done.is_set()
+
+
+def test_calls_of_one_key_are_made_one_after_another_in_the_order_of_the_rows() -> None:
+    service = Service(concurrency=10)
+    service.add("a1", "a2", "b1", "a3", keys=[("a",), ("a",), ("b",), ("a",)])
+    assert service.begun == ["a1", "b1"]
+    service.answer("a1")
+    assert service.begun == ["a1", "b1", "a2"]
+    service.answer("a2")
+    service.answer("b1")
+    assert service.begun == ["a1", "b1", "a2", "a3"]
+
+
+def test_a_key_goes_on_in_the_next_batch_and_is_forgotten_when_it_is_done() -> None:
+    service = Service(concurrency=10)
+    service.add("a1", keys=[("a",)])
+    service.add("a2", keys=[("a",)])
+    assert service.begun == ["a1"]
+    service.answer("a1")
+    service.answer("a2")
+    assert service._calls._queue._chains == {}
+
+
+def test_a_time_out_frees_its_slot_though_the_call_never_ends() -> None:
+    service = Service(concurrency=1, timeout=2.0, on_error=lambda error, user: type(error).__name__)
+    batch = service.add("never", "next")
+    service.clock.advance(1.9)
+    assert service.begun == ["never"]
+    service.clock.advance(0.1)
+    assert service.begun == ["never", "next"]
+    assert service.is_cancelled("never")
+    service.answer("next")
+    assert batch.results == ["TimeoutError", "next!"]
+
+
+def test_a_call_that_ends_in_time_is_not_timed_out_later() -> None:
+    service = Service(timeout=2.0)
+    batch = service.add("a")
+    service.answer("a")
+    service.clock.advance(10)
+    assert batch.results == ["a!"]
+    assert service.failures == []
+
+
+def test_without_a_time_out_a_call_may_take_as_long_as_it_does() -> None:
+    service = Service(timeout=None)
+    service.add("a")
+    service.clock.advance(1e6)
+    assert not service.is_cancelled("a")
+
+
+def test_a_failed_call_is_made_again_after_a_wait_that_doubles() -> None:
+    service = Service(retries=3, backoff=1.0)
+    batch = service.add("a")
+    for wait, calls in [(1, 2), (2, 3), (4, 4)]:
+        service.fail("a")
+        service.clock.advance(wait - 0.1)
+        assert len(service.begun) == calls - 1
+        service.clock.advance(0.1)
+        assert len(service.begun) == calls
+    service.answer("a")
+    assert batch.results == ["a!"]
+
+
+def test_a_row_that_waits_for_its_retry_holds_no_slot_but_holds_its_key() -> None:
+    service = Service(concurrency=1, retries=1, backoff=5.0)
+    service.add("a1", "a2", "b1", keys=[("a",), ("a",), ("b",)])
+    service.fail("a1")
+    assert service.begun == ["a1", "b1"]
+    service.answer("b1")
+    assert service.begun == ["a1", "b1"]
+    service.clock.advance(5)
+    service.answer("a1")
+    assert service.begun == ["a1", "b1", "a1", "a2"]
+
+
+def test_a_time_out_is_retried_too() -> None:
+    service = Service(timeout=2.0, retries=1, backoff=1.0)
+    batch = service.add("a")
+    service.clock.advance(3)
+    assert service.begun == ["a", "a"]
+    service._futures["a"].pop(0)
+    service.answer("a")
+    assert batch.results == ["a!"]
+
+
+def test_the_last_failure_ends_the_task_and_names_the_inputs() -> None:
+    service = Service(retries=1, concurrency=1)
+    service.add("a", "b")
+    service.fail("a")
+    service.answer("b")
+    service.clock.advance(1)
+    service.fail("a", "still\ndown")
+    (failure,) = service.failures
+    assert isinstance(failure, TidemarkError)
+    assert failure.code == "ASYNC_CALL_FAILED"
+    assert failure.parameters == {
+        "column": "profile",
+        "inputs": "user='a'",
+        "attempts": "2",
+        "error": "ValueError: still down",
+    }
+    assert isinstance(failure.__cause__, ValueError)
+
+
+def test_after_a_failure_no_further_call_begins() -> None:
+    service = Service(concurrency=1)
+    service.add("a", "b")
+    service.fail("a")
+    service.add("c")
+    assert service.begun == ["a"]
+
+
+def test_a_row_whose_call_failed_may_get_a_default() -> None:
+    service = Service(on_error=lambda error, user: f"{user}: {error}")
+    batch = service.add("a")
+    service.fail("a")
+    assert batch.results == ["a: down"]
+    assert service.failures == []
+
+
+def test_a_default_that_fails_itself_ends_the_task() -> None:
+    service = Service(on_error=lambda error: None)
+    service.add("a")
+    service.fail("a")
+    (failure,) = service.failures
+    assert "TypeError" in str(failure)
+
+
+def test_many_calls_that_fail_at_once_are_no_recursion() -> None:
+    def raising(inputs: Sequence[Any]) -> Future[Any]:
+        raise ValueError(inputs)
+
+    service = Service(on_error=lambda error, user: None)
+    service._calls._call = raising  # type: ignore[assignment]
+    assert service.add(*range(5000)).done.is_set()
+
+
+def test_closing_cancels_what_is_in_flight_and_starts_nothing_more() -> None:
+    service = Service(concurrency=2, retries=5)
+    service.add("a", "b", "c")
+    assert service.close() == 2
+    assert service.is_cancelled("a")
+    service.clock.advance(1000)
+    assert service.begun == ["a", "b"]
+    assert service.failures == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_happens_every_row_is_done_once_and_keys_keep_their_order(seed: int) -> None:
+    chance = random.Random(seed)
+    concurrency = chance.randint(1, 6)
+    service = Service(
+        concurrency=concurrency, timeout=3.0, retries=2, on_error=lambda error, user: "lost"
+    )
+    batches, users = [], []
+    ended: list[str] = []
+    for n in range(5):
+        names = [f"{chance.choice('abcd')}{n}{i:02}" for i in range(chance.randint(0, 12))]
+        users += names
+        batches.append(service.add(*names, keys=[(name[0],) for name in names]))
+    for _ in range(2000):
+        open_calls = [
+            u for u, all_of in service._futures.items() if any(not f.done() for f in all_of)
+        ]
+        assert len(open_calls) <= concurrency
+        assert len({user[0] for user in open_calls}) == len(open_calls)
+        if not open_calls or chance.random() < 0.2:
+            service.clock.advance(1)
+            continue
+        user = chance.choice(open_calls)
+        (future,) = [f for f in service._futures[user] if not f.done()]
+        if chance.random() < 0.3:
+            future.set_exception(ValueError())
+        else:
+            ended.append(user)
+            future.set_result("done")
+    assert all(batch.done.is_set() for batch in batches)
+    assert {result for batch in batches for result in batch.results} <= {"done", "lost"}
+    for key in "abcd":
+        own = [user for user in ended if user[0] == key]
+        assert own == sorted(own)
+    assert len(set(ended)) == len(ended) == sum(b.results.count("done") for b in batches)
+    assert set(service.begun) == set(users)

@@ -1,0 +1,142 @@
+"""What a task of `map_async` is sent, and the Arrow values that it takes and gives, without Spark."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from support.async_calls import RULES, doubled, rules
+
+from tidemark import TidemarkError
+from tidemark._async.arrow import columns
+from tidemark._async.shipping import Given, shipped
+from tidemark._async.worker import Worker
+
+
+def arrays(function: Callable[..., Any], kind: pa.DataType, *values: pa.Array) -> list[Any]:
+    named = rules(names=tuple("abc"[: len(values)]))
+    is_async = asyncio.iscoroutinefunction(function)
+    start = lambda: Worker(named, function, is_async, None)  # noqa: E731
+    (column,) = columns([values], named, kind, False, start)
+    assert column.type == kind
+    return list(column.to_pylist())
+
+
+def test_a_result_of_a_wrong_type_names_its_row() -> None:
+    for function, kind, reason in [
+        (lambda a: "x" if a == 3 else a, pa.int64(), "with a=3, and its result is no int64"),
+        (
+            lambda a: {"nmae": 1} if a == 3 else None,
+            pa.struct({"name": pa.int64()}),
+            "no field 'nmae'",
+        ),
+        (
+            lambda a: doubled(a),
+            pa.int64(),
+            "something to be awaited, but is itself no async function",
+        ),
+        (lambda a: 2**40, pa.int32(), "with a=1"),
+    ]:
+        with pytest.raises(TidemarkError, match=reason) as raised:
+            arrays(function, kind, pa.array([1, 2, 3]))
+        assert raised.value.code == "ASYNC_RESULT_TYPE"
+
+
+def test_an_input_that_python_does_not_have_is_named() -> None:
+    far = pa.array([2**62], pa.timestamp("us", "UTC"))
+    by_list = pa.array([[([1], 1)]], pa.map_(pa.list_(pa.int64()), pa.int64()))
+    for values in far, by_list:
+        with pytest.raises(TidemarkError, match="The input 'a' of column 'profile'") as raised:
+            arrays(lambda a: 1, pa.int64(), values)
+        assert raised.value.code == "ASYNC_INPUT_VALUE"
+
+
+def test_rows_of_one_key_are_called_in_order_for_every_type_of_key() -> None:
+    keys = pa.array([float("nan"), float("nan"), None, None, 1.0])
+    flying: list[Any] = []
+
+    async def call(place: int) -> int:
+        flying.append(place)
+        assert len(flying) <= 3
+        assert not {0, 1} <= set(flying)
+        assert not {2, 3} <= set(flying)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        flying.remove(place)
+        return place
+
+    batch = (pa.array(range(5)), keys)
+    start = lambda: Worker(RULES, call, True, None)  # noqa: E731
+    (column,) = columns([batch], RULES, pa.int64(), True, start)
+    assert column.to_pylist() == [0, 1, 2, 3, 4]
+
+
+def test_a_worker_without_tidemark_runs_what_is_sent() -> None:
+    async def call(value: int) -> dict[str, Any]:
+        return {"value": value, "has_tidemark": "tidemark" in sys.modules}
+
+    kind = pa.struct({"value": pa.int64(), "has_tidemark": pa.bool_()})
+    task = shipped(RULES, kind, False, Given(call, True, None, lambda *_: None))
+    done = run_by_a_worker(task, [pa.array([1, 2]), pa.array([3])])
+    assert done.returncode == 0, done.stderr.decode()
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == str(
+        [
+            [{"value": 1, "has_tidemark": False}, {"value": 2, "has_tidemark": False}],
+            [{"value": 3, "has_tidemark": False}],
+        ]
+    )
+    assert lines[1] == "[]"
+
+
+def test_a_function_whose_module_the_worker_lacks_is_named(tmp_path: Any, monkeypatch: Any) -> None:
+    (tmp_path / "only_here.py").write_text("def call(value): return value\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import only_here  # type: ignore[import-not-found]
+
+    task = shipped(RULES, pa.int64(), False, Given(only_here.call, False, None, None))
+    done = run_by_a_worker(task, [pa.array([1])])
+    assert done.returncode != 0
+    assert "TIDEMARK.ASYNC_NOT_IMPORTABLE" in done.stderr.decode()
+    assert "No module named 'only_here'" in done.stderr.decode()
+
+
+def run_by_a_worker(task: Any, batches: list[Any]) -> subprocess.CompletedProcess[bytes]:
+    """Runs a task without Tidemark, and prints its results and what is then there of Tidemark.
+
+    It runs in a process of its own, as the pickler gives the classes of this one other methods.
+    """
+    from pyspark import cloudpickle
+
+    program = """if True:
+        import pickle, sys
+        sys.modules["tidemark"] = None  # as if it were not installed
+        task, batches = pickle.load(sys.stdin.buffer)
+        del sys.modules["tidemark"]
+        sys.path[:] = [path for path in sys.path if not path.endswith("/python")]
+        print([column.to_pylist() for column in task(iter(batches))])
+        print([name for name in sys.modules if name.startswith("tidemark")])
+    """
+    sent = cloudpickle.dumps((task, batches))
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, input=sent, capture_output=True, check=False)
+
+
+def test_what_cannot_be_pickled_is_refused_where_it_is_given() -> None:
+    lock = threading.Lock()
+    with pytest.raises(TidemarkError) as raised:
+        shipped(RULES, pa.int64(), False, Given(lambda value: lock, False, None, None))
+    assert raised.value.code == "ASYNC_NOT_SENDABLE"
+
+
+def test_the_pickler_forgets_tidemark_again() -> None:
+    from pyspark import cloudpickle
+
+    shipped(RULES, pa.int64(), False, Given(doubled, True, None, None))
+    assert "tidemark" not in cloudpickle.list_registry_pickle_by_value()

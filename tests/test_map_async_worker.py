@@ -1,0 +1,267 @@
+"""What a task of `map_async` does, in threads and an event loop of its own, without Spark."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.async_calls import RULES, call_all, doubled, rules
+
+from tidemark import TidemarkError
+from tidemark._async.queue import NO_KEY
+from tidemark._async.task import results
+from tidemark._async.worker import Worker
+
+
+def test_each_batch_has_its_results_in_the_order_of_its_rows() -> None:
+    assert call_all(doubled, [[1, 2], [], [3]]) == [[2, 4], [], [6]]
+
+
+def test_without_rows_no_thread_is_started() -> None:
+    assert list(results([[], []], lambda: pytest.fail("started"))) == [([], []), ([], [])]
+
+
+def test_calls_are_in_flight_together_but_never_more_than_allowed() -> None:
+    flying, most = 0, 0
+    all_there = asyncio.Event()
+
+    async def call(value: int) -> int:
+        nonlocal flying, most
+        flying += 1
+        most = max(most, flying)
+        # The first ones wait until there are as many as may be.
+        if flying == 8:
+            all_there.set()
+        await all_there.wait()
+        await asyncio.sleep(0)
+        flying -= 1
+        return value
+
+    assert call_all(call, [list(range(50)), list(range(50))]) == [list(range(50))] * 2
+    assert most == 8
+
+
+def test_plain_functions_run_in_as_many_threads() -> None:
+    together = threading.Barrier(8)
+    threads = set()
+
+    def call(value: int) -> int:
+        threads.add(threading.current_thread())
+        together.wait(30)
+        return value
+
+    assert call_all(call, [list(range(64))]) == [list(range(64))]
+    assert len(threads) == 8
+
+
+def test_rows_behind_a_slow_call_are_called_also_in_later_batches() -> None:
+    seen: list[int] = []
+    last_was_called = asyncio.Event()
+
+    async def call(value: int) -> int:
+        seen.append(value)
+        if value == 0:
+            await last_was_called.wait()
+        if value == 29:
+            last_was_called.set()
+        return value
+
+    assert call_all(call, [list(range(10)), list(range(10, 20)), list(range(20, 30))])[0][0] == 0
+    assert set(seen) == set(range(30))
+
+
+def test_calls_go_on_while_the_task_waits_for_rows() -> None:
+    called = threading.Event()
+
+    async def call(value: int) -> int:
+        called.set()
+        return value
+
+    def batches() -> Iterator[list[int]]:
+        yield [1]
+        assert called.wait(30)
+        yield [2]
+
+    assert call_all(call, batches()) == [[1], [2]]
+
+
+def test_only_a_window_of_rows_is_read_ahead() -> None:
+    read: list[int] = []
+
+    def batches() -> Iterator[list[int]]:
+        for n in range(10):
+            read.append(n)
+            yield [n] * 10
+
+    never = asyncio.Event()
+
+    async def call(value: int) -> int:
+        if value == 0:
+            await never.wait()
+        return value
+
+    with pytest.raises(TidemarkError, match="no result within"):
+        call_all(call, batches(), window=30, timeout=0.05)
+    assert read == [0, 1, 2]
+
+
+def test_a_call_that_ignores_its_cancelling_loses_its_slot() -> None:
+    release = asyncio.Event()
+
+    async def call(value: int) -> int:
+        while value == 0 and not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+        if value == 3:
+            release.set()
+        return value
+
+    found = call_all(
+        call, [[0, 1, 2, 3]], concurrency=1, timeout=0.05, on_error=lambda error, value: -1
+    )
+    assert found == [[-1, 1, 2, 3]]
+
+
+def test_a_thread_that_never_returns_loses_its_slot_and_does_not_hold_the_task() -> None:
+    release = threading.Event()
+
+    def call(value: int) -> int:
+        if value == 0:
+            release.wait(60)
+        if value == 2:
+            release.set()
+        return value
+
+    found = call_all(
+        call, [[0, 1, 2]], concurrency=1, timeout=0.05, on_error=lambda error, value: -1
+    )
+    assert found == [[-1, 1, 2]]
+
+
+def test_an_error_names_the_inputs_of_its_row_and_leaves_no_thread() -> None:
+    cancelled = []
+
+    async def call(value: int) -> int:
+        if value == 5:
+            raise ValueError("five")
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(value)
+            raise
+        return value
+
+    with pytest.raises(
+        TidemarkError, match="called once with user=5, and failed: ValueError: five"
+    ):
+        call_all(call, [list(range(10))])
+    assert cancelled == [0, 1, 2, 3, 4, 6, 7]
+
+
+class NoTextError(Exception):
+    """As the error of a client whose answer is missing."""
+
+    def __str__(self) -> str:
+        return str(self.answer)  # type: ignore[attr-defined]
+
+    __repr__ = __str__
+
+
+def test_an_error_or_an_input_without_a_text_does_not_hold_the_task() -> None:
+    def call(value: object) -> int:
+        raise NoTextError
+
+    with pytest.raises(TidemarkError, match="NoTextError: its text cannot be made"):
+        call_all(call, [[1]])
+    with pytest.raises(TidemarkError, match=r"with user=its text cannot be made \(AttributeError"):
+        call_all(call, [[NoTextError()]])
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()])
+def test_a_call_that_asks_the_program_to_end_has_failed_like_any_other(
+    error: BaseException,
+) -> None:
+    async def in_the_loop(value: int) -> int:
+        raise error
+
+    def in_a_thread(value: int) -> int:
+        raise error
+
+    def again(raised: BaseException, value: int) -> int:
+        raise error
+
+    for call in in_the_loop, in_a_thread:
+        assert call_all(call, [[1]], on_error=lambda raised, value: -value) == [[-1]]
+        for on_error in None, again:
+            with pytest.raises(TidemarkError, match=type(error).__name__) as raised:
+                call_all(call, [[1]], on_error=on_error)
+            assert raised.value.code == "ASYNC_CALL_FAILED"
+
+
+def test_a_function_that_blocks_the_loop_is_named() -> None:
+    release = threading.Event()
+
+    async def call(value: int) -> int:
+        release.wait(60)
+        return value
+
+    before = set(threading.enumerate())
+    worker = Worker(rules(timeout=0.01), call, True, None, 0.05)
+    try:
+        rows = [[(NO_KEY, (7,))]]
+        with pytest.raises(TidemarkError) as raised:
+            list(results(rows, lambda: worker))
+        assert raised.value.code == "ASYNC_LOOP_BLOCKED"
+        assert raised.value.parameters["inputs"] == "user=7"
+    finally:
+        release.set()
+        worker._thread.join(30)
+    assert set(threading.enumerate()) <= before
+
+
+def test_a_stopped_loop_is_named() -> None:
+    async def call(value: int) -> int:
+        asyncio.get_running_loop().stop()
+        await asyncio.Event().wait()
+        return value
+
+    with pytest.raises(TidemarkError) as raised:
+        call_all(call, [[1]])
+    assert raised.value.code == "ASYNC_LOOP_STOPPED"
+
+
+def test_an_object_of_a_closed_loop_is_an_error_of_the_call() -> None:
+    old = asyncio.new_event_loop()
+    future = old.create_future()
+    old.close()
+
+    async def call(value: int) -> Any:
+        return await future
+
+    with pytest.raises(TidemarkError, match="attached to a different loop"):
+        call_all(call, [[1]])
+
+
+def test_a_task_that_is_abandoned_ends_its_calls_and_threads() -> None:
+    before = set(threading.enumerate())
+    ended = []
+
+    async def call(value: int) -> int:
+        try:
+            if value:
+                await asyncio.Event().wait()
+        finally:
+            ended.append(value)
+        return value
+
+    rows = ([(NO_KEY, (value,))] for value in range(3))
+    running = results(rows, lambda: Worker(RULES, call, True, None), window=2)
+    assert next(running) == ([(NO_KEY, (0,))], [0])
+    running.close()
+    assert sorted(ended) == [0, 1]
+    assert set(threading.enumerate()) <= before

@@ -1,0 +1,130 @@
+"""Rows of Kafka and the mark behind them in one transaction, without a broker."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.topics import FakeTopic, TransactionalProducer
+
+from tidemark import KafkaPosition, Marks, TidemarkError
+from tidemark._marks.kafka import KafkaMarkWriter
+
+
+@pytest.fixture
+def topic(monkeypatch: pytest.MonkeyPatch) -> FakeTopic:
+    fake = FakeTopic()
+    monkeypatch.setattr("tidemark._marks.locations.KafkaTopic", lambda name, options: fake)
+    return fake
+
+
+def log(**options: Any) -> Marks:
+    return Marks("kafka:marks/orders", options={"bootstrap.servers": "nowhere:1"}, **options)
+
+
+def opened(topic: FakeTopic, **options: Any) -> tuple[KafkaMarkWriter, TransactionalProducer]:
+    producer = TransactionalProducer(marks=topic)
+    return log().kafka_writer(producer, "orders", "w", admin=None, **options), producer
+
+
+def test_a_mark_is_seen_when_its_transaction_is_committed(topic: FakeTopic) -> None:
+    writer, producer = opened(topic)
+    producer.begin_transaction()
+    writer.produce(b"x", 0)
+    seen: list[bool] = []
+    commit = producer.commit_transaction
+
+    def watched() -> None:
+        seen.append(log().is_complete(7))
+        commit()
+
+    producer.commit_transaction = watched  # type: ignore[method-assign]
+    writer.commit_transaction(7)
+    assert seen == [False]
+    assert log().is_complete(7)
+    assert log().cut_at(7).position == KafkaPosition({"orders": {0: 1}})
+
+
+def test_a_transaction_that_is_aborted_takes_its_mark_back(topic: FakeTopic) -> None:
+    writer, producer = opened(topic)
+    producer.begin_transaction()
+    writer.produce(b"x", 0)
+    producer.refuses = True
+    with pytest.raises(RuntimeError):
+        writer.commit_transaction(9)
+    writer.abort_transaction()
+    assert log().watermark() is None
+    producer.refuses = False
+    producer.begin_transaction()
+    writer.produce(b"x", 0)
+    # An earlier time than that of the aborted mark, which was never said.
+    writer.commit_transaction(7)
+    assert log().is_complete(7) and not log().is_complete(8)
+    numbers = [one.number for one in log().read().marks]
+    assert numbers == sorted(set(numbers))
+
+
+def test_rows_that_an_aborted_transaction_has_not_sent_are_accounted_for(topic: FakeTopic) -> None:
+    writer, producer = opened(topic)
+    producer.begin_transaction()
+    producer.is_down = True
+    writer.produce(b"x", 0)
+    writer.abort_transaction()
+    assert producer.aborted == [b"x"]
+    producer.is_down = False
+    producer.begin_transaction()
+    writer.produce(b"x", 0)
+    writer.commit_transaction(7)
+    assert log().is_complete(7)
+
+
+def test_a_row_that_fails_in_a_transaction_stops_its_commit(topic: FakeTopic) -> None:
+    writer, producer = opened(topic)
+    producer.fails = lambda value: value == b"bad"
+    producer.begin_transaction()
+    writer.produce(b"bad", 0)
+    with pytest.raises(TidemarkError) as error:
+        writer.commit_transaction(7)
+    assert error.value.code == "MARK_ROWS_FAILED"
+    writer.abort_transaction()
+    assert log().watermark() is None
+
+
+def test_a_fenced_writer_does_not_commit(topic: FakeTopic) -> None:
+    writer, producer = opened(topic)
+    producer.begin_transaction()
+    writer.produce(b"x", 0)
+    log().writer("w").close()
+    with pytest.raises(TidemarkError) as error:
+        writer.commit_transaction(7)
+    assert error.value.code == "MARK_WRITER_FENCED"
+    writer.abort_transaction()
+    assert log().watermark() is None
+
+
+def test_times_may_not_go_back_from_one_transaction_to_the_next(topic: FakeTopic) -> None:
+    writer, producer = opened(topic)
+    producer.begin_transaction()
+    writer.commit_transaction(7)
+    producer.begin_transaction()
+    with pytest.raises(TidemarkError) as error:
+        writer.commit_transaction(6)
+    assert error.value.code == "MARK_GOES_BACK"
+
+
+def test_transactions_need_a_mark_log_in_kafka(tmp_path: Path) -> None:
+    writer = Marks(tmp_path).kafka_writer(TransactionalProducer(), "orders", "w", admin=None)
+    for call in (lambda: writer.commit_transaction(7), writer.abort_transaction):
+        with pytest.raises(TidemarkError) as error:
+            call()
+        assert error.value.code == "INVALID_OPTION"
+
+
+def test_a_writer_that_notes_its_clock_takes_no_time_with_a_commit(topic: FakeTopic) -> None:
+    writer, _ = opened(topic, automatic=timedelta(hours=1))
+    with pytest.raises(TidemarkError) as error:
+        writer.commit_transaction(7)
+    assert error.value.code == "MARK_AUTOMATIC"
+    writer.close()

@@ -1,0 +1,79 @@
+"""Gauges of running queries, as Prometheus scrapes them from Spark's web UI."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from support.pages import ROOT
+from support.processes import run_script
+
+pytestmark = [pytest.mark.engine, pytest.mark.more]
+
+PAGE = ROOT / "docs" / "guides" / "monitoring.md"
+PREFIX = "metrics_orders_driver_tidemark_"
+NUMBER = r"NaN|-?\d+(?:\.\d+)?(?:E-?\d+)?"
+# A name, labels in plain letters, and a number.
+LINE = re.compile(rf'[a-zA-Z_][a-zA-Z0-9_]*\{{[a-z]+="\w+"(?:, ?[a-z]+="\w+")*\}} (?:{NUMBER})')
+
+
+@pytest.fixture(scope="module")
+def scraped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run_script("prometheus.py", str(tmp_path_factory.mktemp("prometheus")))
+
+
+def gauges(text: str, query: str) -> dict[str, float]:
+    """The gauges of a query, by the rest of their names."""
+    pattern = rf'^{PREFIX}{query}_(\w+)_Value\{{type="gauges"\}} ({NUMBER})$'
+    return {name: float(value) for name, value in re.findall(pattern, text, re.MULTILINE)}
+
+
+def documented(*keys: str) -> set[str]:
+    """The gauges that the page lists."""
+    table = PAGE.read_text(encoding="utf-8").split("| gauge |")[1].split("\n\n")[0]
+    cells = (line.split("|")[1] for line in table.splitlines()[2:])
+    names = [name.replace("-", "_") for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+    assert len(names) == 9
+    return {name.replace("<key>", key) for name in names for key in keys}
+
+
+def test_prometheus_scrapes_every_gauge_that_the_page_lists(scraped: dict[str, Any]) -> None:
+    assert "tidemark" not in scraped["before"]
+    found = gauges(scraped["during"], "hourly")
+    assert set(found) == documented("orders", "payments")
+    assert found["orders_behind_seconds"] == found["payments_behind_seconds"] == 600
+    assert found["late_rows_total"] == 0
+
+
+def test_the_alerts_of_the_page_ask_for_gauges_that_there_are(scraped: dict[str, Any]) -> None:
+    asked = set(re.findall(rf"{PREFIX}hourly_(\w+)_Value", PAGE.read_text(encoding="utf-8")))
+    assert len(asked) == 4
+    assert asked <= set(gauges(scraped["during"], "hourly"))
+
+
+def test_a_lag_is_measured_when_prometheus_scrapes(scraped: dict[str, Any]) -> None:
+    lag = gauges(scraped["during"], "hourly")["payments_watermark_lag_seconds"]
+    # The engine's clock has milliseconds.
+    assert scraped["earliest"] - 0.001 <= lag <= scraped["latest"]
+
+
+def test_late_rows_reach_prometheus(scraped: dict[str, Any]) -> None:
+    assert gauges(scraped["late"], "hourly")["late_rows_total"] == 1
+
+
+def test_the_names_of_a_query_and_of_its_keys_cannot_break_the_format(
+    scraped: dict[str, Any],
+) -> None:
+    lines = scraped["hostile"].splitlines()
+    assert [line for line in lines if not LINE.fullmatch(line)] == []
+    ours = [line for line in lines if line.startswith(PREFIX)]
+    others = [line for line in ours if not line.startswith(f"{PREFIX}hourly_")]
+    # One input, and what every query has. Spark shows each gauge twice, as a number and as a value.
+    assert len(others) == 2 * 9
+    assert max(map(len, others)) < 400
+
+
+def test_the_gauges_of_a_query_are_gone_when_it_has_ended(scraped: dict[str, Any]) -> None:
+    assert gauges(scraped["hostile"], "hourly")
+    assert "tidemark" not in scraped["after"]
