@@ -26,7 +26,23 @@ def test_repeated_kills_do_not_change_the_emitted_rows() -> None:
     assert "3 kills of 1 queries: none of" in done.stdout
 
 
-@pytest.mark.more
+@pytest.mark.long
+def test_two_queries_by_noted_time_and_their_writers_are_killed_and_lose_nothing() -> None:
+    done = killing("--kills", "3", "--plans", "noted", "--seed", "3")
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert "3 kills of 1 queries: none of" in done.stdout
+
+
+@pytest.mark.long
+def test_two_queries_with_kafka_between_them_and_marks_in_a_topic_are_killed_and_lose_nothing() -> (
+    None
+):
+    done = run_example("kills", "--kills", "4", "--at-once", "2", "--plans", "noted", "--seed", "4")
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert "4 kills of 2 queries: none of" in done.stdout
+
+
+@pytest.mark.long
 def test_the_kill_check_detects_rows_lost_when_restarts_forget_watermarks() -> None:
     done = killing("--kills", "8", "--plans", "windows", "--forget")
     assert done.returncode != 0, done.stdout

@@ -44,12 +44,10 @@ def session(
         # Two JVMs on two cores for a few minutes: the optimising compiler and a collector
         # with threads of its own would cost more than they give back in that time.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-        # Where Hadoop's native library is missing, it starts a process (chmod, readlink) for
-        # what it does to a local file: half of a small batch's time, so they start cheaply, and
-        # by this file manager there is one per file instead of three.
+        # What `file_manager` says: half of a small batch's time, so they start cheaply.
         "-Djdk.lang.Process.launchMechanism=VFORK "
         f"-Dlog4j2.configurationFile={log4j.as_uri()}",
-        "spark.sql.streaming.checkpointFileManagerClass": _file_manager(),
+        "spark.sql.streaming.checkpointFileManagerClass": file_manager(),
         "spark.sql.warehouse.dir": str(work / "warehouse"),
         # Wall-clock times are replayed as if they were UTC.
         "spark.sql.session.timeZone": "UTC",
@@ -69,8 +67,12 @@ def session(
     return builder.getOrCreate()
 
 
-def _file_manager() -> str:
-    """The class that keeps checkpoints by Hadoop's `FileSystem`."""
+def file_manager() -> str:
+    """The class that keeps checkpoints by Hadoop's `FileSystem`.
+
+    Where Hadoop's native library is missing, it starts a process (chmod) for what it does to a local file: one per
+    file, where Spark's usual class starts three.
+    """
     package = "org.apache.spark.sql.execution.streaming"
     if not pyspark.__version__.startswith("4.0."):
         package += ".checkpointing"

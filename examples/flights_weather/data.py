@@ -38,8 +38,13 @@ def flights() -> Iterator[dict[str, str]]:
 
 def weather() -> Steps:
     """Hourly weather records by step; event time: the hour they were taken."""
+    return by_step(weather_records(), weather_row, "weather_time")
+
+
+def weather_records() -> Iterator[dict[str, str]]:
+    """All lines of the file of weather."""
     with (_data_folder() / "weather.csv").open("rb") as raw:
-        return by_step(_rows(raw), weather_row, "weather_time")
+        yield from _rows(raw)
 
 
 def departure_row(line: Mapping[str, str]) -> Row | None:

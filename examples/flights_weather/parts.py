@@ -1,7 +1,7 @@
 """The queries. The same code for both engines: plain PySpark, plain ``withWatermark``, but for a rule for silence.
 
-With Tidemark's extension in the session each ``withWatermark`` is keyed, under the
-name of its column; without it Spark has one watermark for the whole query.
+With Tidemark's extension in the session each ``withWatermark`` is a watermark of its own, under
+the name of its column; without it Spark has one watermark for the whole query.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def second_watermark(streams: Streams) -> DataFrame:
     """The joined rows, with a watermark of their own from there on.
 
     "Once a departure has met its weather, others of its time are at most ten minutes
-    away": the count goes by what comes out of the join, not by what may still be in it.
+    away": the count uses what the join emits, and not what may still be in it.
     """
     joined = _joined(streams.departures(), streams.weather()).withWatermark("departure", DELAY_TEXT)
     return _hourly(joined, "departure", "departures")

@@ -19,7 +19,7 @@ TITLES = {
     False: "weather live (a hole of five hours)",
     True: f"weather silent from {SILENT_FROM}:00",
 }
-KEYED = {"departure": "tab:blue", "weather_time": "tab:green"}
+COLORS = {"departure": "tab:blue", "weather_time": "tab:green"}
 
 
 def draw(found: Sequence[Result], prepared: Path, picture: Path) -> None:
@@ -72,7 +72,7 @@ def _watermarks(axes: Axes, result: Result) -> None:
             line.set(color="tab:red", linewidth=4, alpha=0.45)
         else:
             label = f"Tidemark's watermark of {key}"
-            axes.step(steps, values, where="post", color=KEYED.get(key), label=label)
+            axes.step(steps, values, where="post", color=COLORS.get(key), label=label)
 
 
 def _dress(axes: Axes, title: str) -> None:

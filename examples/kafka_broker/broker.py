@@ -30,21 +30,50 @@ def broker(folder: Path) -> Iterator[str]:
     Raises:
         SystemExit: it did not start; says so with what its log has on it.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    port, controller = _free_ports(2)
-    conf, log = folder / "server.properties", folder / "broker.log"
-    conf.write_text(settings(port, controller, folder / "data"), encoding="utf-8")
-    _format(conf, log)
+    one = Broker(folder)
     # Whoever ends this program means the broker as well.
     with clean_end():
-        process = _start(["kafka.Kafka", str(conf)], log)
         try:
-            servers = f"127.0.0.1:{port}"
-            _wait(process, servers, log)
-            yield servers
+            one.start()
+            yield one.servers
         finally:
-            _stop(process)
+            one.stop()
+
+
+class Broker:
+    """A broker that can be stopped, and started again with its data. Whoever starts it has to stop it.
+
+    Args:
+        folder: as for `broker`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        port, controller = _free_ports(2)
+        self.servers = f"127.0.0.1:{port}"
+        self._conf, self._log = folder / "server.properties", folder / "broker.log"
+        self._conf.write_text(settings(port, controller, folder / "data"), encoding="utf-8")
+        self._process: subprocess.Popen[bytes] | None = None
+        _format(self._conf, self._log)
+
+    def start(self) -> None:
+        """Returns when it answers.
+
+        Raises:
+            SystemExit: as for `broker`.
+        """
+        with self._log.open("ab") as log:
+            # What it has said of an earlier start does not count.
+            begin = log.tell()
+        self._process = _start(["kafka.Kafka", str(self._conf)], self._log)
+        _wait(self._process, self.servers, self._log, begin)
+
+    def stop(self) -> None:
+        """Nothing if it is not running."""
+        if self._process is not None:
+            _stop(self._process)
+            self._process = None
 
 
 def _format(conf: Path, log: Path) -> None:
@@ -65,13 +94,13 @@ def _start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def _wait(process: subprocess.Popen[bytes], servers: str, log: Path) -> None:
+def _wait(process: subprocess.Popen[bytes], servers: str, log: Path, begin: int) -> None:
     """Waits until the broker says that it has started, and answers."""
     end = time.monotonic() + READY_SECONDS
     while time.monotonic() < end:
         if process.poll() is not None:
             raise SystemExit(f"The broker ended with code {process.returncode}. {_why(log)}")
-        if STARTED in log.read_text(encoding="utf-8", errors="replace") and _answers(servers):
+        if STARTED.encode() in log.read_bytes()[begin:] and _answers(servers):
             return
         time.sleep(0.2)
     raise SystemExit(f"The broker was not ready after {READY_SECONDS} s. {_why(log)}")

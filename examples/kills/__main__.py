@@ -18,14 +18,16 @@ from tqdm import tqdm
 
 from common.folder import ROOT, fast_folder
 
-from . import inputs
+from . import chain, chain_writers, inputs
 from .history import MUCH_STATE, history
 from .moments import CUT, Moment, cut_entry, found, scanned_nothing
 from .plans import PLANS
 from .worker import SIDES
 
+NOTED = "noted"
+"""Two queries, the second of which goes by the time that the first notes."""
 MOST_AT_ONE_CASE = 8
-"""Kills of one query; then it is let through, and the next one begins."""
+"""Kills of one query, unless told; then it is let through, and the next one begins."""
 
 
 class Case:
@@ -135,8 +137,9 @@ def main() -> None:
     """As many cases as it takes."""
     parser = argparse.ArgumentParser(prog="python -m kills", description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--at-once", type=int, default=MOST_AT_ONE_CASE, help="kills of one query")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--plans", nargs="*", choices=PLANS, default=list(PLANS))
+    parser.add_argument("--plans", nargs="*", choices=[*PLANS, NOTED], default=[*PLANS, NOTED])
     parser.add_argument("--no-kafka", action="store_true", help="files only")
     parser.add_argument(
         "--forget",
@@ -154,22 +157,26 @@ def main() -> None:
             from kafka_broker.broker import broker
 
             servers = stack.enter_context(broker(folder / "broker"))
+            inputs.make_topic(servers, chain_writers.MARKS)
         bar = stack.enter_context(tqdm(total=told.kills, unit="kill"))
         while places.total() < told.kills:
             plan = told.plans[cases % len(told.plans)]
             # Files and Kafka in turn, and the other way round when a plan comes again.
-            by_kafka = servers if (cases + cases // len(told.plans)) % 2 else None
+            by_kafka = servers if (cases % len(told.plans) + cases // len(told.plans)) % 2 else None
             if plan in MUCH_STATE:
                 # A batch of Kafka is to be small, and the first piece is one batch.
                 by_kafka = None
             here, seed = folder / f"case-{cases}", told.seed + cases
-            case = Case(here, plan, seed, by_kafka, forgets=told.forget)
-            most = min(MOST_AT_ONE_CASE, told.kills - places.total())
-            found_at, put_out = run(case, draw, most)
+            most = min(told.at_once, told.kills - places.total())
+            bar.set_postfix_str(plan)
+            if plan == NOTED:
+                found_at, put_out = chain.run(here, seed, by_kafka, draw, most)
+            else:
+                case = Case(here, plan, seed, by_kafka, forgets=told.forget)
+                found_at, put_out = run(case, draw, most)
             places += found_at
             cases, rows = cases + 1, rows + put_out
             bar.update(found_at.total())
-            bar.set_postfix_str(case.name)
     print(
         f"{places.total()} kills of {cases} queries: none of {rows} rows lost, doubled or changed."
     )

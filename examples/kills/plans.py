@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidemark import with_watermark
+from tidemark import in_order, with_watermark
 
 from .history import KEPT_HOURS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql.streaming.state import GroupState
 
 Plan = Callable[[DataFrame, DataFrame], DataFrame]
 """A query over two inputs with the columns id (LONG), at (TIMESTAMP) and part (INT)."""
@@ -109,6 +114,32 @@ def matches(left: DataFrame, right: DataFrame) -> DataFrame:
     return _marked(left, "a").join(_marked(right, "b"), F.expr(near))
 
 
+def order(left: DataFrame, right: DataFrame) -> DataFrame:
+    """Rows by their event time, each beside the one before it, which the function remembers."""
+    both = _marked(left, "a").union(_marked(right, "b"))
+    ordered = in_order(both, "at_a", by="id_a", then="part_a")
+    columns = "id LONG, before TIMESTAMP, at TIMESTAMP, part INT"
+    return ordered.groupBy("id_a").applyInPandasWithState(
+        _beside_the_one_before(), columns, "before TIMESTAMP", "append", "NoTimeout"
+    )
+
+
+def _beside_the_one_before() -> Callable[..., Iterator[pd.DataFrame]]:
+    def found(
+        key: tuple[int], frames: Iterator[pd.DataFrame], state: GroupState
+    ) -> Iterator[pd.DataFrame]:
+        for frame in frames:
+            (last,) = state.get if state.exists else (None,)
+            frame = frame.assign(before=frame["at_a"].shift())
+            frame.loc[frame.index[0], "before"] = last
+            state.update((frame["at_a"].iloc[-1].to_pydatetime(),))
+            yield frame[["id_a", "before", "at_a", "part_a"]].set_axis(
+                ["id", "before", "at", "part"], axis=1
+            )
+
+    return found
+
+
 PLANS: dict[str, Plan] = {
     plan.__name__: plan
     for plan in (
@@ -122,5 +153,6 @@ PLANS: dict[str, Plan] = {
         hours,
         distinct,
         matches,
+        order,
     )
 }

@@ -15,9 +15,10 @@ from common.session import session
 
 from . import inputs
 from .history import history
+from .lines import Lines
 from .moments import SCANS
 from .plans import PLANS
-from .scans import Scans
+from .scans import scanned
 
 SIDES = ("left", "right")
 
@@ -37,7 +38,7 @@ def main() -> None:
         for side, pieces in zip(SIDES, history(seed, plan), strict=True):
             inputs.write_files(spark, folder / side, pieces)
     most = inputs.MANY_PER_BATCH if plan == "many" else inputs.RECORDS_PER_BATCH
-    spark.streams.addListener(Scans(here / SCANS))
+    spark.streams.addListener(Lines(here / SCANS, scanned))
     streams = [_stream(spark, folder, side, servers, most) for side in SIDES]
     query = (
         PLANS[plan](*streams)

@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from flights_weather.clock import HOUR
 from flights_weather.data import AIRPORTS, departure_row, flights, scheduled
 
 STEP = timedelta(minutes=10)
 START = datetime(2013, 11, 1, 8)
 STEPS = 51
-HOURS = [START + hour * timedelta(hours=1) for hour in range(7)]
+HOURS = [START + hour * HOUR for hour in range(7)]
 """The hours that are measured. Every query emits them before the replay ends."""
 
 DOWN_AIRPORT = "LGA"

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from flights_weather.clock import HOUR
+
 from .flights import Step, reached
 
-HOUR = timedelta(hours=1)
 QUARTER = timedelta(minutes=15)
 FIRST_DELAY = timedelta(minutes=10)
 MILLI = timedelta(milliseconds=1)

@@ -1,0 +1,8 @@
+-- The second table: orders by the hour. An hour waits for the slowest shop; one that is silent for a day is left out.
+CREATE STREAMING TABLE hourly AS
+SELECT window.start AS hour, count(*) AS orders, sum(amount) AS amount
+FROM (
+  SELECT tidemark_event_time(at, '{"key": "orders", "idleAfterMs": 86400000}', shop) AS at, amount
+  FROM STREAM orders
+) WATERMARK at DELAY OF INTERVAL 10 MINUTES
+GROUP BY window(at, '1 hour')

@@ -1,0 +1,55 @@
+"""The notebook of the examples: it runs, and what is kept in it can be shown to anybody."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from typing import Any
+
+import pytest
+from support.notebook import NOTEBOOK, ROOT, executed
+
+MOST_BYTES = 1_000_000
+
+
+def outputs(notebook: Any) -> list[Any]:
+    return [one for cell in notebook["cells"] for one in cell.get("outputs", [])]
+
+
+def pages(notebook: Any) -> list[str]:
+    found = [one["data"].get("text/html", "") for one in outputs(notebook) if "data" in one]
+    return ["".join(page) for page in found if page]
+
+
+def kept() -> Any:
+    return json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+
+
+def test_the_notebook_can_be_read_without_running_it() -> None:
+    notebook = kept()
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["execution_count"] for cell in code)
+    assert not [one for one in outputs(notebook) if one["output_type"] == "error"]
+    assert any("<svg" in page for page in pages(notebook))
+
+
+def test_the_notebook_has_no_paths_of_a_machine_and_no_huge_outputs() -> None:
+    text = NOTEBOOK.read_text(encoding="utf-8")
+    assert len(text) < MOST_BYTES
+    assert str(ROOT) not in text
+    assert not re.findall(r"(?<![\w.])/(?:home|root|tmp|work|Users|dev)/\S*", text)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(
+    importlib.util.find_spec("nbclient") is None, reason="`make test-long` installs nbclient"
+)
+def test_every_cell_of_the_notebook_runs() -> None:
+    notebook = executed()
+    well, silent, *_ = pages(notebook)
+    assert "Event time over processing time" in well
+    assert "Nothing comes out" not in well
+    assert "Nothing comes out" in silent
+    # An edge to the sink says that it is held.
+    assert " holds</text>" in silent

@@ -1,0 +1,124 @@
+"""Declarative Pipelines: the guide's pipeline of two tables, run twice by `spark-pipelines`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+from support.feeds import clock
+from support.pages import ROOT, blocks
+from support.processes import clean_environment
+
+import tidemark
+
+EXAMPLE = ROOT / "examples" / "pipelines"
+GUIDE = ROOT / "docs" / "guides" / "pipelines.md"
+
+needs_pipelines = pytest.mark.skipif(
+    pyspark.__version__.startswith("4.0."), reason="Spark 4.0 has no Declarative Pipelines"
+)
+
+
+class Pipeline(NamedTuple):
+    """A copy of the example, and what it reads and writes."""
+
+    folder: Path
+    orders: Path
+
+    def arrive(self, file: str, **clocks: str) -> None:
+        """Adds a file of orders: `a="10:05 12:20"` by shop."""
+        rows = [
+            {"shop": shop, "at": clock(one).isoformat(), "amount": 2.0}
+            for shop, text in clocks.items()
+            for one in text.split()
+        ]
+        self.orders.mkdir(exist_ok=True)
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (self.orders / file).write_text(text, encoding="utf-8")
+
+    def run(self) -> None:
+        """Runs it as the guide does, and waits for its end."""
+        settings = {
+            "spark.jars": tidemark.jar_path(),
+            "spark.sql.extensions": tidemark.EXTENSION,
+            "spark.sql.catalogImplementation": "hive",
+            "spark.sql.warehouse.dir": str(self.folder / "warehouse"),
+            "spark.ui.enabled": "false",
+        }
+        lines = "".join(f"{key} {value}\n" for key, value in settings.items())
+        conf = self.folder / "conf"
+        conf.mkdir(exist_ok=True)
+        (conf / "spark-defaults.conf").write_text(lines, encoding="utf-8")
+        command = str(Path(pyspark.__file__).parent / "bin" / "spark-pipelines")
+        done = subprocess.run(
+            [command, "run"],
+            cwd=self.folder,
+            # With SPARK_TESTING the Connect server takes a free port.
+            env=clean_environment(
+                SPARK_CONF_DIR=str(conf), SPARK_TESTING="1", ORDERS=str(self.orders)
+            ),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+
+    def hourly(self, spark: SparkSession) -> list[tuple[object, ...]]:
+        """The rows of the second table."""
+        rows = spark.read.parquet(str(self.folder / "warehouse" / "hourly"))
+        return sorted(tuple(row) for row in rows.select("hour", "orders", "amount").collect())
+
+    @property
+    def checkpoint(self) -> Path:
+        """The checkpoint of the second table's flow."""
+        (offsets,) = (self.folder / "storage").glob("_checkpoints/**/hourly/**/offsets")
+        return offsets.parent
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Pipeline:
+    folder = tmp_path / "pipeline"
+    shutil.copytree(EXAMPLE, folder)
+    spec = folder / "spark-pipeline.yml"
+    storage = "storage: file:///tmp/tidemark-pipeline/storage"
+    text = spec.read_text(encoding="utf-8")
+    assert storage in text
+    spec.write_text(text.replace(storage, f"storage: {(folder / 'storage').as_uri()}"))
+    return Pipeline(folder, tmp_path / "orders")
+
+
+@pytest.mark.more
+@needs_pipelines
+def test_a_pipeline_waits_for_its_slowest_shop_and_its_flow_has_a_log(
+    spark: SparkSession, pipeline: Pipeline
+) -> None:
+    pipeline.arrive("1.json", a="10:05 12:20", b="09:40")
+    pipeline.run()
+    assert pipeline.hourly(spark) == []
+
+    # By one clock this row would be late, and the hour from 10:00 would be out already.
+    pipeline.arrive("2.json", b="09:50 12:30")
+    pipeline.run()
+    assert pipeline.hourly(spark) == [(clock("09:00"), 2, 4.0), (clock("10:00"), 1, 2.0)]
+
+    log = tidemark.log(str(pipeline.checkpoint), spark=spark)
+    rows = log.orderBy("batch", "split").select("key", "split", "clock", "watermark").collect()
+    assert [tuple(row) for row in rows][-2:] == [
+        ("orders", "a", clock("12:10"), clock("12:10")),
+        ("orders", "b", clock("12:20"), clock("12:10")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "file", ["spark-pipeline.yml", "transformations/orders.py", "transformations/hourly.sql"]
+)
+def test_the_guide_shows_the_files_of_the_example(file: str) -> None:
+    text = (EXAMPLE / file).read_text(encoding="utf-8")
+    assert text in [block.text for block in blocks(GUIDE, "yaml", "python", "sql")]
