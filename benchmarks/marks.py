@@ -1,13 +1,14 @@
 """Mark logs: how long noting a time takes, and reading a log of a million marks. Needs no Spark.
 
-Run alone by `python benchmarks --only marks`. Noting depends on the disk: each mark is synced.
+Run by `python benchmarks --only marks`, before what they cost a query. Noting depends on the disk: each mark is synced.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
 from statistics import quantiles
 
@@ -35,7 +36,7 @@ def _notes(folder: Path, notes: int) -> None:
         began = time.perf_counter()
         for number in range(notes):
             before = time.perf_counter()
-            writer.note_time(EPOCH + number, _position(number))
+            writer.note_time(EPOCH + number, position(number))
             taken.append(time.perf_counter() - before)
         seconds = time.perf_counter() - began
     percentiles = quantiles(taken, n=100)
@@ -47,35 +48,43 @@ def _reads(folder: Path, count: int) -> None:
     each = count // WRITERS
     folder.mkdir()
     for number in range(WRITERS):
-        _write(folder, f"gateway-{number}", each)
-    log = Marks(folder, max_ahead=None)
-    half = _position(each // 2)
-    _timed(f"read(), {count:,} marks of {WRITERS} writers", log.read)
-    _timed("watermark()", log.watermark)
-    _timed("cut_at(half of it)", lambda: log.cut_at(EPOCH + each * 500))
-    _timed("window(half of it)", lambda: log.window(half))
-
-
-def _write(folder: Path, writer: str, count: int) -> None:
-    for first in range(0, count, 256):
-        last = min(first + 256, count) - 1
-        lines = (
-            encode(Mark(writer, EPOCH, n, "note", EPOCH + n * 1000, EPOCH + n * 1000, _text(n)))
-            for n in range(first, last + 1)
+        name, at = f"gateway-{number}", EPOCH
+        write_marks(
+            folder,
+            (
+                Mark(name, EPOCH, n, "note", at + n * 1000, at + n * 1000, position_text(n))
+                for n in range(each)
+            ),
         )
-        name = FileName(writer, EPOCH, first=first, last=last).text
-        (folder / name).write_bytes(b"".join(lines))
+    log = Marks(folder, max_ahead=None)
+    half = position(each // 2)
+    timed(f"read(), {count:,} marks of {WRITERS} writers", log.read)
+    timed("watermark()", log.watermark)
+    timed("cut_at(half of it)", lambda: log.cut_at(EPOCH + each * 500))
+    timed("window(half of it)", lambda: log.window(half))
 
 
-def _position(number: int) -> KafkaPosition:
+def write_marks(folder: Path, marks: Iterable[Mark]) -> None:
+    """Writes marks of one life, with numbers from 0, into sealed files."""
+    left = iter(marks)
+    while some := list(islice(left, 256)):
+        first, last = some[0], some[-1]
+        name = FileName(first.writer, first.epoch, first=first.number, last=last.number).text
+        (folder / name).write_bytes(b"".join(map(encode, some)))
+
+
+def position(number: int) -> KafkaPosition:
+    """Where a writer is when it writes its mark of this number."""
     return KafkaPosition({"orders": {0: 23 + number * 7, 1: 42 + number * 3}})
 
 
-def _text(number: int) -> str:
-    return encode_position(_position(number))
+def position_text(number: int) -> str:
+    """The same as a mark has it."""
+    return encode_position(position(number))
 
 
-def _timed(what: str, call: Callable[[], object]) -> None:
+def timed(what: str, call: Callable[[], object]) -> None:
+    """Prints how long a call takes."""
     wall, processor = time.perf_counter(), time.process_time()
     call()
     wall, processor = time.perf_counter() - wall, time.process_time() - processor

@@ -16,17 +16,25 @@ from nexmark_data import LONGEST, STREAMS, Sizes, written
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from runs import head, interleaved, line, repeated, whole
+from runs import (
+    ROCKSDB,
+    head,
+    interleaved,
+    line,
+    repeated,
+    state_store,
+    whole,
+)
+
+from common.settings import with_settings
 
 DELAY = "4 seconds"
 STORES = {
     "HDFSBackedStateStoreProvider": 1,
-    "RocksDBStateStoreProvider": 8,
+    ROCKSDB: 8,
 }
 """Each with a divisor of the events: joins take far longer with the second."""
 
-_PROVIDERS = "org.apache.spark.sql.execution.streaming.state"
-_STORE = "spark.sql.streaming.stateStore.providerClass"
 _DATA = Path(__file__).parent.parent / "target" / "nexmark"
 
 Query = Callable[..., DataFrame]
@@ -139,10 +147,9 @@ def nexmark(spark: SparkSession, rounds: int, sizes: Sizes, stores: Iterable[str
         smaller = Sizes(sizes.batches, sizes.events // STORES[store])
         folder = written(spark, smaller, _DATA)
         print(head(f"{store}, {smaller.batches} batches of {smaller.events:,} events"))
-        spark.conf.set(_STORE, f"{_PROVIDERS}.{store}")
-        for label, query in QUERIES.items():
-            _measure(spark, rounds, label, query, smaller, folder)
-    spark.conf.unset(_STORE)
+        with with_settings(spark, state_store(store)):
+            for label, query in QUERIES.items():
+                _measure(spark, rounds, label, query, smaller, folder)
 
 
 def _measure(

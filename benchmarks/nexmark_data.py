@@ -16,6 +16,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from common.settings import with_settings
+
 STREAMS = {"persons": "registered", "auctions": "opened", "bids": "bid_at"}
 """The streams, and the event-time column of each."""
 
@@ -88,10 +90,9 @@ def written(spark: SparkSession, sizes: Sizes, under: Path) -> Path:
     if not (folder / _WROTE_ALL).exists():
         shutil.rmtree(folder, ignore_errors=True)
         # The older kind of timestamps is slow to read.
-        spark.conf.set(_TIMESTAMPS, "TIMESTAMP_MICROS")
-        for stream in STREAMS:
-            _write(spark, stream, sizes, folder / stream)
-        spark.conf.unset(_TIMESTAMPS)
+        with with_settings(spark, {_TIMESTAMPS: "TIMESTAMP_MICROS"}):
+            for stream in STREAMS:
+                _write(spark, stream, sizes, folder / stream)
         (folder / _WROTE_ALL).touch()
     return folder
 

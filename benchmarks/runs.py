@@ -37,10 +37,14 @@ WARM_UP = 2
 
 
 def progress(
-    spark: SparkSession, engine: str, build: Callable[[], DataFrame], batches: int
+    spark: SparkSession,
+    engine: str,
+    build: Callable[[], DataFrame],
+    batches: int,
+    write: Write = _nowhere,
 ) -> list[dict[str, Any]]:
-    """Progress of `batches` batches of a query, without those that warm it up."""
-    with _running(spark, engine, build, _nowhere) as running:
+    """Progress of `batches` batches of a query, without those that warm it up; without `write` its rows go nowhere."""
+    with _running(spark, engine, build, write) as running:
         while (running.lastProgress or {"batchId": -1})["batchId"] < batches + WARM_UP - 1:
             _no_error(running)
             time.sleep(0.05)
@@ -114,6 +118,15 @@ def stepwise(
 
 def _in_state(one: Any) -> int:
     return sum(operator["numRowsTotal"] for operator in one["stateOperators"])
+
+
+STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "RocksDBStateStoreProvider"
+
+
+def state_store(name: str) -> dict[str, str]:
+    """The setting that chooses a state store, by the name of its class."""
+    return {STATE_STORE: f"org.apache.spark.sql.execution.streaming.state.{name}"}
 
 
 @contextmanager
