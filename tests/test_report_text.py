@@ -69,6 +69,9 @@ def test_the_report_says_where_an_order_is_lost() -> None:
     assert (
         said(**time, **lost) == f"order: each group by time, lost in part at union: {lost['why']}"
     )
+    braces = {"lost_at": "project", "why": "'a{b}' is not passed on"}
+    assert said(kind="none", **braces) == "order: none, lost at project: 'a{b}' is not passed on"
+    assert said(**time, **braces).endswith("lost in part at project: 'a{b}' is not passed on")
 
 
 def test_the_report_says_how_many_rows_wait() -> None:

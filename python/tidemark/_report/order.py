@@ -22,15 +22,15 @@ def lines(node: _Node) -> Iterator[str]:
 
 
 def _order(order: _Node) -> str:
-    lost = f"lost{{}} at {order.get('lost_at')}: {order.get('why')}"
+    lost = f"at {order.get('lost_at')}: {order.get('why')}"
     rows = "each group" if order.get("of_groups") else "all rows"
     if order.get("kind") == "arrival":
         return f"{rows} as each task has read them from the source"
     if order.get("kind") != "time":
-        return f"none, {lost.format('')}"
+        return f"none, lost {lost}"
     by = f"{rows} by {', then '.join(order.get('columns') or [])}"
     if order.get("lost_at"):
-        return f"{by}, {lost.format(' in part')}"
+        return f"{by}, lost in part {lost}"
     return by if order.get("over_batches") else f"{by}, within each batch"
 
 
