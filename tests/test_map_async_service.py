@@ -92,7 +92,7 @@ def test_a_service_that_is_never_closed_does_not_hold_the_task(
         yield "client"
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("tidemark._async.worker._CLOSING_SECONDS", 0.05)
+    monkeypatch.setattr("tidemark._async.worker._CLOSING_SECONDS", 0.3)
     with pytest.raises(TidemarkError, match="could not be closed: CancelledError"):
         call_all(through, [[1]], service=for_ever)
 
@@ -100,15 +100,17 @@ def test_a_service_that_is_never_closed_does_not_hold_the_task(
 def test_a_service_that_is_never_open_does_not_hold_the_task(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    door = threading.Event()
+    door, closed = threading.Event(), threading.Event()
 
     @contextmanager
     def for_ever() -> Iterator[str]:
         door.wait()
         yield "client"
+        closed.set()
 
     monkeypatch.setattr("tidemark._async.worker._OPENING_SECONDS", 0.05)
     with pytest.raises(TidemarkError, match="not open within 0.05 seconds") as raised:
         Worker(RULES, through, True, for_ever)
     assert raised.value.code == "ASYNC_SERVICE_FAILED"
     door.set()
+    assert closed.wait(30)

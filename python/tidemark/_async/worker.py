@@ -65,6 +65,8 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="tidemark-async", daemon=True)
         self._thread.start()
         if not self._is_ready.wait(_OPENING_SECONDS):
+            # Should it open later, it is closed.
+            self._tell(self._end.set)
             late = TimeoutError(f"not open within {_OPENING_SECONDS:g} seconds")
             raise service_failed(rules.column, "opened", late)
         self._raise_failure()
