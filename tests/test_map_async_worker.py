@@ -122,7 +122,7 @@ def test_a_call_that_ignores_its_cancelling_loses_its_slot() -> None:
         return value
 
     found = call_all(
-        call, [[0, 1, 2, 3]], concurrency=1, timeout=0.05, on_error=lambda error, value: -1
+        call, [[0, 1, 2, 3]], concurrency=1, timeout=0.5, on_error=lambda error, value: -1
     )
     assert found == [[-1, 1, 2, 3]]
 
@@ -138,7 +138,7 @@ def test_a_thread_that_never_returns_loses_its_slot_and_does_not_hold_the_task()
         return value
 
     found = call_all(
-        call, [[0, 1, 2]], concurrency=1, timeout=0.05, on_error=lambda error, value: -1
+        call, [[0, 1, 2]], concurrency=1, timeout=0.5, on_error=lambda error, value: -1
     )
     assert found == [[-1, 1, 2]]
 
