@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tidemark._async.calls import Rules
 from tidemark._async.errors import described, unreadable_input, wrong_result
 from tidemark._async.queue import NO_KEY
-from tidemark._async.task import WINDOW_ROWS, KeyedInputs, results
+from tidemark._async.task import KeyedInputs, results
 from tidemark._async.values import converted, reader, writer
 from tidemark._async.worker import Worker
 
@@ -23,7 +23,6 @@ def columns(
     kind: pa.DataType,
     has_key: bool,
     start: Callable[[], Worker],
-    window: int = WINDOW_ROWS,
 ) -> Iterator[pa.Array]:
     """The new column of each batch.
 
@@ -33,13 +32,12 @@ def columns(
         kind: The type of a result.
         has_key: Whether the last column is the key.
         start: Starts the worker.
-        window: How many rows are read ahead.
 
     Raises:
         TidemarkError: `ASYNC_RESULT_TYPE`, `ASYNC_INPUT_VALUE`, and what `Worker` raises.
     """
     rows = (_rows(batch, rules, has_key) for batch in batches)
-    for inputs, values in results(rows, start, window):
+    for inputs, values in results(rows, start):
         yield _array(inputs, values, kind, rules)
 
 

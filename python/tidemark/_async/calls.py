@@ -61,7 +61,6 @@ class Calls:
         self._call = call
         self._failed = failed
         self._queue = Queue()
-        self._free = rules.concurrency
         # By when they began. All have the same time-out, so the first one is the first to expire, and
         # one timer is enough for all.
         self._flying: dict[Future[Any], tuple[Row, float]] = {}
@@ -96,7 +95,7 @@ class Calls:
             return
         self._is_starting = True
         try:
-            while self._free and not self._is_closed:
+            while len(self._flying) < self._rules.concurrency and not self._is_closed:
                 row = self._queue.next()
                 if row is None:
                     return
@@ -106,11 +105,9 @@ class Calls:
 
     def _begin(self, row: Row) -> None:
         row.attempts += 1
-        self._free -= 1
         try:
             future = self._call(row.inputs)
         except Exception as error:  # noqa: BLE001
-            self._free += 1
             self._went_wrong(row, error)
             return
         self._flying[future] = (row, self._loop.time())
@@ -127,7 +124,6 @@ class Calls:
             # Given up before, by its time-out or because the task has ended.
             return
         row, _ = found
-        self._free += 1
         if error is None:
             self._done(row, future.result())
         else:
@@ -142,7 +138,6 @@ class Calls:
                 return
             # The slot is free from now on, whatever the call makes of being cancelled.
             del self._flying[future]
-            self._free += 1
             future.cancel()
             self._went_wrong(row, TimeoutError(f"no result within {timeout:g} seconds"))
         self._timer = None

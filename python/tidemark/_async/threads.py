@@ -43,8 +43,6 @@ class Threads:
         """Ends the threads: at once those that are idle, the others when their calls return."""
         for _ in self._threads:
             self._jobs.put(None)
-        for thread in self._threads[: self._idle]:
-            thread.join(0)
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
