@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tidemark import _bridge
@@ -106,6 +107,15 @@ def find_expression(df: DataFrame, name: str) -> Column:
     if name.endswith("*") or _resolve_qualified(df, name) is None:
         raise _unknown(name, schema)
     return F.col(name)
+
+
+def find_expressions(df: DataFrame, given: Iterable[str | Column]) -> list[Column]:
+    """What names stand for, and expressions as they are.
+
+    Raises:
+        TidemarkError: `UNKNOWN_COLUMN`.
+    """
+    return [find_expression(df, each) if isinstance(each, str) else each for each in given]
 
 
 def is_name_of_several(df: DataFrame, name: str) -> bool:

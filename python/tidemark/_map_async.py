@@ -9,11 +9,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tidemark import _bridge
-from tidemark._async.calls import Rules
 from tidemark._async.older import as_text
-from tidemark._async.shipping import Given, shipped
 from tidemark._async.values import converted, writer
-from tidemark._columns import find_expression
+from tidemark._columns import find_expressions
 from tidemark._durations import DurationError, positive_millis
 from tidemark._errors import TidemarkError
 from tidemark._noted import invalid
@@ -96,6 +94,10 @@ def map_async(
         ...     timeout="2 seconds", retries=2, service=open_client,
         ... )  # doctest: +SKIP
     """
+    # Here, so that importing the package does not load asyncio.
+    from tidemark._async.calls import Rules
+    from tidemark._async.shipping import Given, shipped
+
     _require_new(df, column)
     if not callable(function):
         raise invalid("function", function, "a function")
@@ -142,12 +144,10 @@ def _expressions(df: DataFrame, given: Any, option: str = "inputs") -> list[tupl
     if not several or not all(isinstance(one, (str, Column)) for one in several):
         what = "a column's name or a Column"
         raise invalid(option, given, f"{what}, or a list of these" if option == "inputs" else what)
-    return [
-        (one, find_expression(df, one))
-        if isinstance(one, str)
-        else (_bridge.plain_name(one) or str(one), one)
-        for one in several
+    names = [
+        one if isinstance(one, str) else _bridge.plain_name(one) or str(one) for one in several
     ]
+    return list(zip(names, find_expressions(df, several), strict=True))
 
 
 def _number(option: str, value: object, *, at_least: int) -> int:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from tidemark._columns import find_column, find_expression, name_of
+from tidemark._columns import find_column, find_expressions, name_of
 from tidemark._errors import TidemarkError
 from tidemark._noted import invalid
 from tidemark._session import require_extension
@@ -80,23 +80,19 @@ def in_order(
             option="time",
             value=time,
         )
-    groups = _expressions(df, _several("by", by))
-    ties = _expressions(df, [*others, *_several("then", then)])
+    groups = find_expressions(df, _several("by", by))
+    ties = find_expressions(df, [*others, *_several("then", then)])
     if wait:
         name, _ = find_column(df, name_of(first))
         column = F.col(name)
     else:
-        (column,) = _expressions(df, [first])
+        (column,) = find_expressions(df, [first])
     options = json.dumps({"then": len(ties), "wait": wait, "late": late})
     ordered = df.filter(F.call_function(_IN_ORDER, column, F.lit(options), *groups, *ties))
     if len(ordered.columns) != len(df.columns):
         # Spark has added it as a column, and has left out rows that are in no window.
         raise invalid("by", by, "no window that is computed there: add it as a column first")
     return ordered
-
-
-def _expressions(df: DataFrame, several: Sequence[str | Column]) -> list[Column]:
-    return [find_expression(df, one) if isinstance(one, str) else one for one in several]
 
 
 def _several(

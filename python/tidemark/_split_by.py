@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tidemark._columns import find_expression
+from tidemark._columns import find_expressions
 from tidemark._errors import TidemarkError
 from tidemark._split_names import SplitValue, expected_names, listed
 
@@ -75,9 +75,7 @@ def split_columns(df: DataFrame, split_by: SplitBy | None) -> list[Column]:
     """
     if split_by is None:
         return []
-    return [
-        find_expression(df, one) if isinstance(one, str) else one for one in _several(split_by.by)
-    ]
+    return find_expressions(df, _several(split_by.by))
 
 
 def split_names(split_by: SplitBy) -> list[list[str | None]] | None:

@@ -88,14 +88,12 @@ def _screen() -> Callable[[Report], None]:
 
 def _in_a_notebook() -> Callable[[Report], None] | None:
     """One place of a notebook's output; None where Python runs in no notebook."""
-    try:
-        shell = import_module("IPython").get_ipython()
-        display = import_module("IPython.display").display
-    except ImportError:
-        return None
+    # A notebook has loaded IPython already; a script need not load it.
+    ipython = sys.modules.get("IPython")
     # IPython in a terminal has no kernel, and cannot replace what it has printed.
-    if getattr(shell, "kernel", None) is None:
+    if ipython is None or getattr(ipython.get_ipython(), "kernel", None) is None:
         return None
+    display = import_module("IPython.display").display
     handle: _Display | None = None
 
     def show(now: Report) -> None:
