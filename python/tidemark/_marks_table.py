@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
-from tidemark._noted import brokers, texts
+from tidemark._noted import log_options
 from tidemark._session import require_extension
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def marks(
 
     session = spark if spark is not None else SparkSession.active()
     require_extension(session)
-    given = {**brokers(location), **({} if options is None else texts(options))}
+    given = log_options(location, options)
     return _bridge.marks_table(session, _location(location), given)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from tidemark._columns import find_column, is_name_of_several, name_of, quoted
 from tidemark._durations import DurationError, positive_millis
 from tidemark._errors import TidemarkError
-from tidemark._noted import brokers, invalid, location, texts
+from tidemark._noted import invalid, location, log_options, texts
 from tidemark._session import require_extension
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def note_time(
         )
     fields = {
         "to": location(to, "to"),
-        "toOptions": _log_options(to, to_options),
+        "toOptions": log_options(to, to_options, "to_options") or None,
         "writer": _text("writer", writer),
         "lessMs": None if less is None else _less(less, session),
         "position": _text("position", position),
@@ -99,11 +99,6 @@ def note_time(
     given = json.dumps({name: value for name, value in fields.items() if value is not None})
     noted = F.call_function(_NOTE_TIME, F.col(quoted(field.name)), F.lit(given))
     return df.withColumn(field.name, noted)
-
-
-def _log_options(to: object, given: object) -> dict[str, str] | None:
-    """The options of a log in Kafka; None where there is nothing to say."""
-    return {**brokers(to), **({} if given is None else texts(given, "to_options"))} or None
 
 
 def _less(value: object, session: SparkSession) -> int:

@@ -83,12 +83,16 @@ def location(log: object, option: str = "noted") -> str | Literal[True]:
     raise invalid(option, log, "the location of a mark log, a tidemark.Marks, or True")
 
 
-def kafka_options(noted: Noted) -> dict[str, str]:
-    """The options by which Spark reads a log in Kafka, as far as they are not those of the input."""
-    return {**brokers(noted.log), **noted.options}
+def log_options(log: object, given: object, name: str = "options") -> dict[str, str]:
+    """The options by which Spark reaches a log in Kafka: its brokers, and what was given.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION` if what was given is not names and values.
+    """
+    return {**_brokers(log), **({} if given is None else texts(given, name))}
 
 
-def brokers(log: object) -> dict[str, str]:
+def _brokers(log: object) -> dict[str, str]:
     """The brokers of a `tidemark.Marks`, as an option of Spark; empty for everything else."""
     from tidemark._marks.marks import Marks
 

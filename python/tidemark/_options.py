@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 from tidemark._durations import DurationError, positive_millis
 from tidemark._errors import TidemarkError
 from tidemark._idle import AtJoin, Idle, OnReturn, WhenAll
-from tidemark._noted import Noted, kafka_options, location
+from tidemark._noted import Noted, location, log_options
 from tidemark._split_by import SplitBy, split_names
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def read_options(
             options["expectedSplits"] = [[writer] for writer in noted.expected]
         if noted.only_expected:
             options["onlyExpected"] = True
-        kafka = kafka_options(noted)
+        kafka = log_options(noted.log, noted.options)
         if kafka:
             options["notedOptions"] = kafka
     return options

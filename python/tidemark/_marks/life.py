@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from tidemark._errors import TidemarkError
 from tidemark._marks.files import Folder
-from tidemark._marks.log import read_lines
+from tidemark._marks.log import read_lines, read_marks
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import FileName, parse, temporary
 from tidemark._marks.position import MOST
@@ -178,7 +178,7 @@ def purge(folder: Folder, writer: str, before_millis: int, *, with_live: bool) -
     for name in names if with_live else names[: _needed(folder, names)]:
         if name.slot is not None and not with_live:
             continue
-        written = [mark.written_millis for mark, _ in read_lines(folder, name)]
+        written = [mark.written_millis for mark in read_marks(folder, name)]
         if name.slot is None and not written:
             # It is damaged, and readers of files must see that.
             break
@@ -194,7 +194,7 @@ def _needed(folder: Folder, names: list[FileName]) -> int:
     """The first file that stays whatever its age: a writer's last time and position bind all its lives."""
     marks: list[Mark] = []
     for at in reversed(range(len(names))):
-        marks += [mark for mark, _ in read_lines(folder, names[at])]
+        marks += read_marks(folder, names[at])
         if _says_all(marks):
             return at
     return 0
@@ -230,7 +230,7 @@ def _past(folder: Folder, writer: str, claim: FileName) -> FilesOfPast:
     known = [mark for pairs in lines.values() for mark, _ in pairs]
     counted = _counted(known)
     while sealed and not _says_all(counted):
-        known += [mark for mark, _ in read_lines(folder, sealed.pop())]
+        known += read_marks(folder, sealed.pop())
         counted = _counted(known)
     times = [mark.time_millis for mark in counted if mark.time_millis is not None]
     positions = [mark.position_text for mark in counted if mark.position_text is not None]

@@ -92,6 +92,13 @@ def many_objects() -> Iterator[None]:
             gc.enable()
 
 
+def read_marks(folder: Folder, name: FileName) -> list[Mark]:
+    """The marks of one file."""
+    found: list[Mark] = []
+    _read_file(folder, name, found, [])
+    return found
+
+
 def read_lines(folder: Folder, name: FileName) -> list[tuple[Mark, bytes]]:
     """The marks of one file, each with its line as it is."""
     found: list[tuple[Mark, bytes]] = []

@@ -12,7 +12,6 @@ life have ended.
 from __future__ import annotations
 
 import random
-import threading
 import time
 import uuid
 from collections.abc import Iterable
@@ -181,10 +180,12 @@ def _claim(
 
 def _past(topic: Topic, stream: str, writer: str, epochs: Epochs) -> Past:
     marks = TopicMarks(topic.name, stream)
+    key = key_of(stream, writer)
     reader = topic.reader({}, committed=True)
     try:
         for record in reader.until(_decided(reader, epochs)):
-            marks.add(record)
+            if record.key == key:
+                marks.add(record)
     finally:
         reader.close()
     counted = unfenced(sorted(marks.of(writer), key=BY_PLACE))
@@ -207,4 +208,4 @@ def _decided(reader: TopicReader, epochs: Epochs) -> dict[int, int]:
             return ends
         if time.monotonic() > until:
             raise OSError("a transaction with marks of an earlier life of the writer is still open")
-        threading.Event().wait(_LOOK_SECONDS)
+        time.sleep(_LOOK_SECONDS)
