@@ -88,11 +88,17 @@ def java_version(session: SparkSession) -> str:
 
 def tidemark_version(session: SparkSession) -> str | None:
     """What the extension says of itself, e.g. `0.1.0 spark-4.3`; None when it is not active."""
+    found = _called(session, "tidemark_version()")
+    return None if found is None else str(found)
+
+
+def _called(session: SparkSession, call: str) -> Any:
+    """What a function of the engine returns; None if the session does not have the function."""
     from pyspark.errors import AnalysisException
 
     with expecting_an_error():
         try:
-            return str(session.sql("SELECT tidemark_version()").collect()[0][0])
+            return session.sql(f"SELECT {call}").collect()[0][0]
         except AnalysisException as error:
             if error.getCondition() == "UNRESOLVED_ROUTINE":
                 return None
@@ -118,16 +124,8 @@ def drawn(session: SparkSession, function: str, report: str) -> str | None:
 
     The alias keeps the text of the report out of the plan that Spark shows and logs.
     """
-    from pyspark.errors import AnalysisException
-
-    with expecting_an_error():
-        try:
-            found = session.sql(f"SELECT {function}({_text(report)}) AS drawing").collect()[0][0]
-        except AnalysisException as error:
-            if error.getCondition() == "UNRESOLVED_ROUTINE":
-                return None
-            raise
-    return str(found)
+    found = _called(session, f"{function}({_text(report)}) AS drawing")
+    return None if found is None else str(found)
 
 
 def explain_json(df: DataFrame, output_mode: str, trigger: str | None) -> str:
@@ -195,15 +193,7 @@ def settings_problem(session: SparkSession) -> dict[str, str] | None:
 
     A jar of an earlier release does not know.
     """
-    from pyspark.errors import AnalysisException
-
-    with expecting_an_error():
-        try:
-            found = session.sql("SELECT tidemark_settings()").collect()[0][0]
-        except AnalysisException as error:
-            if error.getCondition() == "UNRESOLVED_ROUTINE":
-                return None
-            raise
+    found = _called(session, "tidemark_settings()")
     return None if found is None else dict(json.loads(found))
 
 

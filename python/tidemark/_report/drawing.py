@@ -39,5 +39,4 @@ def drawn(data: dict[str, Any], function: str, session: SparkSession | None) -> 
 
 def in_words(text: str) -> str:
     """A text as HTML, where there is no drawing."""
-    legible = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-    return f"<pre>{html.escape(legible)}</pre>"
+    return f"<pre>{html.escape(text)}</pre>"
