@@ -144,15 +144,13 @@ object TidemarkConf {
     val all: Seq[OrderKept] = Seq(Spark, Keep, EventTime)
   }
 
-  val Order: TidemarkConf[OrderKept] = TidemarkConf(
+  val Order: TidemarkConf[OrderKept] = choice[OrderKept](
     "spark.tidemark.order",
     "In what order functions of groups and deduplications read their rows, where no in_order is below them. With " +
       "spark, in any. With keep, the rows of each group and source task come as that task has read them, as far as the " +
       "plan allows it. With event_time, rows wait and come by their event time, as if in_order stood below each such " +
       "operator with an event-time column.",
-    default = OrderKept.Spark: OrderKept,
-    since = "0.1.0",
-    OrderKept.all.map(_.name))(text => OrderKept.all.find(_.name == text))
+    default = OrderKept.Spark)(OrderKept.all.map(value => value.name -> value): _*)
 
   val RequireOrder: TidemarkConf[Boolean] = TidemarkConf(
     "spark.tidemark.requireOrder",
@@ -177,13 +175,11 @@ object TidemarkConf {
     val all: Seq[Check] = Seq(Warn, Refuse, Off)
   }
 
-  val CheckAtStart: TidemarkConf[Check] = TidemarkConf(
+  val CheckAtStart: TidemarkConf[Check] = choice[Check](
     "spark.tidemark.check",
     "What happens when a query starts whose plan keeps state for ever, or waits for ever, as explain finds it. With warn, " +
       "the log has a line for each finding. With refuse, the query fails before its first batch, with all findings.",
-    default = Check.Warn: Check,
-    since = "0.1.0",
-    Check.all.map(_.name))(text => Check.all.find(_.name == text))
+    default = Check.Warn)(Check.all.map(value => value.name -> value): _*)
 
   /** What of Spark's web UI has the reports of queries. */
   sealed abstract class Ui(val name: String)
@@ -194,14 +190,12 @@ object TidemarkConf {
     val all: Seq[Ui] = Seq(On, Live, Off)
   }
 
-  val WebUi: TidemarkConf[Ui] = TidemarkConf(
+  val WebUi: TidemarkConf[Ui] = choice[Ui](
     "spark.tidemark.ui",
     "Whether Spark's web UI has a tab with the report of each query. With on, reports are written into Spark's event log " +
       "too, if Spark writes one, and the History Server has the tab as well. With live, they are not. The names of splits " +
       "are part of a report.",
-    default = Ui.On: Ui,
-    since = "0.1.0",
-    Ui.all.map(_.name))(text => Ui.all.find(_.name == text))
+    default = Ui.On)(Ui.all.map(value => value.name -> value): _*)
 
   val all: Seq[TidemarkConf[_]] =
     Seq(

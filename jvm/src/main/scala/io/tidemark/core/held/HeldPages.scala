@@ -30,7 +30,8 @@ final case class HeldPages(nextId: Long, pages: Vector[PageInfo]) {
 
   /** Pages to write anew as fewer and larger ones; none as long as there are few small ones. */
   def toMerge: Vector[PageInfo] = {
-    val small = pages.filter(_.bytes < pageBytes / 4)
+    val least = pageBytes / 4
+    val small = pages.filter(_.bytes < least)
     if (small.size > SmallPages) small else Vector.empty
   }
 

@@ -169,7 +169,7 @@ private[tidemark] object EventTimeOptions {
   }
 
   private def noted(options: JsonOptions): Option[Noted] = {
-    val onlyExpected = flag(options, "onlyExpected")
+    val onlyExpected = options.flag("onlyExpected").getOrElse(false)
     options.field("noted").map { log =>
       val location =
         if (log.isTextual && MarkLogPath.isLocation(log.asText)) Some(log.asText)
@@ -179,12 +179,6 @@ private[tidemark] object EventTimeOptions {
       Noted(location, onlyExpected, options.texts("notedOptions"))
     }
   }
-
-  private def flag(options: JsonOptions, name: String): Boolean =
-    options.field(name).exists { value =>
-      if (value.isBoolean) value.asBoolean
-      else throw invalid(s"has the option '$name', which is neither true nor false")
-    }
 
   private def requireName(key: String): String =
     if (key.isBlank) throw new TidemarkException(TidemarkError.InvalidOption("key", key, Seq("a name")))

@@ -17,6 +17,10 @@ private[columns] final class JsonOptions private (fields: JsonNode, invalid: Str
     if (value.isTextual) value.asText else throw invalid(s"has the option '$name', which is not text")
   }
 
+  def flag(name: String): Option[Boolean] = field(name).map { value =>
+    if (value.isBoolean) value.asBoolean else throw invalid(s"has the option '$name', which is neither true nor false")
+  }
+
   /** An object of texts; empty if it is left out. */
   def texts(name: String): Map[String, String] = field(name).fold(Map.empty[String, String]) { fields =>
     if (fields.isObject && fields.properties.asScala.forall(_.getValue.isTextual))

@@ -19,10 +19,7 @@ private[tidemark] object OrderRequest {
         if (value.isIntegralNumber && value.canConvertToInt && value.asInt >= 0 && value.asInt <= arguments) value.asInt
         else throw invalid(s"has the option 'then', which is not a number from 0 to $arguments")
       },
-      options.field("wait").forall { value =>
-        if (value.isBoolean) value.asBoolean
-        else throw invalid("has the option 'wait', which is neither true nor false")
-      },
+      options.flag("wait").getOrElse(true),
       options.text("late").forall {
         case "drop" => true
         case "pass" => false

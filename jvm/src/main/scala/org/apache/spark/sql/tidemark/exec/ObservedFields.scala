@@ -7,7 +7,3 @@ import org.apache.spark.sql.types.DataType
   * @param values the values once the batch has ended, in the order of the columns; any may be null
   */
 private[tidemark] final case class ObservedFields(columns: Seq[(String, DataType)], values: () => Seq[Any])
-
-private[tidemark] object ObservedFields {
-  val none: ObservedFields = ObservedFields(Nil, () => Nil)
-}

@@ -41,8 +41,7 @@ private[tidemark] final class InsertOrders(
           needed
         }
         decided = Some(needed)
-        val isSame = needed.size == sensitive(plan).size
-        if (setting != OrderKept.EventTime || !isSame) plan
+        if (setting != OrderKept.EventTime || needed.size != sensitive(plan).size) plan
         else new Inserting(needed.iterator, TrackedColumns.in(plan, known.computed, known.takesTimesOut)).visit(plan)
       }
 }

@@ -39,8 +39,8 @@ private[tidemark] final case class BatchWatermarks(
     slack: EvictionSlack,
     latestMillis: Map[UUID, Long],
     maxSplits: Int,
-    promised: Map[Input, Seq[OriginName]] = Map.empty,
-    observed: ObservedFields = ObservedFields.none) {
+    promised: Map[Input, Seq[OriginName]],
+    observed: ObservedFields) {
 
   def knows(writer: StateStoreWriter, side: Side): Boolean = eviction.inputs.contains(input(writer, side))
 

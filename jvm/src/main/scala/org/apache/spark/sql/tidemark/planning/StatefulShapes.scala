@@ -82,13 +82,11 @@ private[planning] final class StatefulShapes(
   def of(writer: StateStoreWriter, below: BuiltShape): BuiltShape = {
     val input = writer.children.head
     // A limit uses no event time; every row passes.
-    val active = writer match {
-      case _: HoldExec => input.output.find(EventTimeColumns.isMarked)
-      case _: StreamingGlobalLimitExec => None
-      case _ => input.output.find(EventTimeColumns.isMarked)
-    }
+    val isLimit = writer.isInstanceOf[StreamingGlobalLimitExec] && !writer.isInstanceOf[HoldExec]
+    val active = if (isLimit) None else input.output.find(EventTimeColumns.isMarked)
+    val filter = LateRowFilters.of(writer)
     refuseUnordered(writer, below)
-    if (active.nonEmpty && LateRowFilters.of(writer) == LateRowFilter.CompleteAggregation)
+    if (active.nonEmpty && filter == LateRowFilter.CompleteAggregation)
       found += TidemarkError.CompleteMode(s"${label(writer)} #${operator(writer).value}")
     val known = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
     val inside = if (keepsRows(writer)) carriedIn(input) else Nil
@@ -106,8 +104,8 @@ private[planning] final class StatefulShapes(
       passes.map(name),
       carried.map(name),
       emitsAtOnce(writer),
-      dropsLate = active.nonEmpty && LateRowFilters.of(writer).withoutInput != LateRowFilter.Dropper.Nothing ||
-        writer.isInstanceOf[HoldExec] && LateRowFilters.of(writer) == LateRowFilter.Order,
+      dropsLate = filter == LateRowFilter.Order ||
+        active.nonEmpty && filter.withoutInput != LateRowFilter.Dropper.Nothing,
       eviction = eviction(writer))
     // A column whose time cannot be read leaves the state as any other value.
     val out = known.map(_.exprId).filter(id => (passes ++ carried).exists(_.exprId == id))

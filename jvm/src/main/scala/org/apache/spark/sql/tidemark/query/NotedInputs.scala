@@ -48,7 +48,7 @@ private[tidemark] final class NotedInputs(
   def passedBy(one: PlanOrigin, entry: WatermarkEntry, startMillis: Long): NotedWriters =
     logs(one.name).awaited.fold(NotedWriters.unchanged(before(one, entry))) { found =>
       val view = compare(one, found, entry, startMillis)
-      show(one, view, startMillis)
+      show(one, view, startMillis, isAtEnd(one))
       view.writers
     }
 
@@ -81,13 +81,13 @@ private[tidemark] final class NotedInputs(
       view
     }
     // With rows to read, the position is already that of the next batch.
-    if (isAtEnd(one)) show(one, view, startMillis)
+    if (isAtEnd(one)) show(one, view, startMillis, atEnd = true)
     view
   }
 
-  private def show(one: PlanOrigin, view: NotedView, nowMillis: Long): Unit = {
+  private def show(one: PlanOrigin, view: NotedView, nowMillis: Long, atEnd: Boolean): Unit = {
     val stuck = views.get(one.name).fold(view.stuckSince)(_.stuckSince)
-    views += one.name -> view.copy(stuckSince = stuck).at(nowMillis, isAtEnd(one))
+    views += one.name -> view.copy(stuckSince = stuck).at(nowMillis, atEnd)
   }
 
   private def compare(

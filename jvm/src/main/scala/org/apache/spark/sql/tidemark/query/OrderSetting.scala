@@ -18,7 +18,7 @@ import org.apache.spark.sql.tidemark.exec.HoldExec
   *
   * Spark refuses operators that are not those of the checkpoint, but knows nothing of the setting.
   */
-private[query] final class OrderSetting(setting: OrderKept, checkpoint: Path, hadoop: Configuration) {
+private[query] final class OrderSetting(setting: OrderKept, checkpoint: Path, hadoop: => Configuration) {
 
   /** @param asked how many orders the user asked for
     * @param added how many the setting `event_time` adds

@@ -17,7 +17,9 @@ private[tidemark] final class SplitsBehind(one: PlanOrigin, splits: Splits, now:
   /** More of them, for a drawing. */
   lazy val furthest: Seq[Int] = {
     def clock(split: Int) = splits.clock(split).getOrElse(Long.MinValue)
-    (least(Drawn, are(SplitState.Active), clock) ++ least(Drawn, are(SplitState.CatchingUp), clock)).take(Drawn)
+    val active = least(Drawn, are(SplitState.Active), clock)
+    if (active.size == Drawn) active
+    else (active ++ least(Drawn, are(SplitState.CatchingUp), clock)).take(Drawn)
   }
 
   /** Those that fell idle last. */

@@ -57,9 +57,9 @@ private[query] final class StateTraps(
     if (mode == Append && isChecked && refused.isEmpty) aggregations.filterNot(groupsByTime).flatMap(unbounded) else Nil
 
   private def timeout: Option[Trap] = plan.collectFirst {
-    case groups: FlatMapGroupsWithState if hasEventTimeout(groups.timeout) && !hasWatermark(groups) =>
+    case groups: FlatMapGroupsWithState if groups.timeout == EventTimeTimeout && !hasWatermark(groups) =>
       Trap.StateTimeoutNoWatermark(labelOf(groups))
-    case groups: FlatMapGroupsInPandasWithState if hasEventTimeout(groups.timeout) && !hasWatermark(groups) =>
+    case groups: FlatMapGroupsInPandasWithState if groups.timeout == EventTimeTimeout && !hasWatermark(groups) =>
       Trap.StateTimeoutNoWatermark(labelOf(groups))
   }
 
@@ -75,8 +75,7 @@ private[query] final class StateTraps(
 
   /** A single group is no state that grows. */
   private def keepsAll(one: Aggregate): Option[Trap] =
-    if (one.groupingExpressions.isEmpty || !hasWatermark(one)) None
-    else keyOfOtherFrame(one).orElse(if (groupsByTime(one)) None else unbounded(one))
+    if (one.groupingExpressions.isEmpty || !hasWatermark(one)) None else lostIn(one)
 
   /** Why an aggregation in append mode is refused. */
   private def lostIn(one: Aggregate): Option[Trap] =
@@ -171,8 +170,6 @@ private[query] object StateTraps {
     "PythonMapInArrow" -> "mapInArrow")
 
   private def hasWatermark(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[EventTimeWatermark])
-
-  private def hasEventTimeout(timeout: Any): Boolean = timeout.toString.contains("EventTime")
 
   private def isBetweenStreams(join: Join): Boolean = join.left.isStreaming && join.right.isStreaming
 

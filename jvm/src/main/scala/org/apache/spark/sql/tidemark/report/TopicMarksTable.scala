@@ -31,7 +31,10 @@ private[report] object TopicMarksTable {
     catch { case NonFatal(e) => refused(e.getMessage, e) }
     val all = MarksOfTopic.read(session, log.topic, options).asInstanceOf[Dataset[_]]
     val stream = log.stream
-    val rows = all.queryExecution.toRdd.mapPartitions(_.flatMap(row => rowOf(stream, row)))
+    val rows = all.queryExecution.toRdd.mapPartitions { rows =>
+      val start = stream.getBytes(UTF_8)
+      rows.flatMap(rowOf(start, _))
+    }
     // A record may be written twice, and of two clients not even into the same partition.
     session.internalCreateDataFrame(rows, MarksTable.schema).dropDuplicates("writer", "epoch", "number", "skipped")
   }
@@ -43,8 +46,10 @@ private[report] object TopicMarksTable {
     finally stream.stop()
   }
 
-  /** None for records of other streams, and for claims. */
-  private def rowOf(stream: String, row: InternalRow): Option[InternalRow] = {
+  /** None for records of other streams, and for claims.
+    * @param start how the keys of this stream begin
+    */
+  private def rowOf(start: Array[Byte], row: InternalRow): Option[InternalRow] = {
     def bytes(at: Int) = Option.when(!row.isNullAt(at))(row.getBinary(at))
     def skipped(writer: Option[String], why: MarkText.Unusable) = {
       val epoch = bytes(1).filter(_ => writer.nonEmpty).flatMap(MarkText.epoch).map(_.epoch)
@@ -54,7 +59,7 @@ private[report] object TopicMarksTable {
         s"offset ${row.getLong(4)} of ${row.getUTF8String(2)}-${row.getInt(3)}: ${why.reason}"))
     }
     try
-      MarkTopic.writerOf(bytes(0), stream.getBytes(UTF_8)).flatMap { writer =>
+      MarkTopic.writerOf(bytes(0), start).flatMap { writer =>
         try MarkText.record(bytes(1).getOrElse(throw new MarkText.Unusable("json")), writer).map(MarksTable.rowOf)
         catch { case why: MarkText.Unusable => skipped(Some(writer), why) }
       }
