@@ -10,6 +10,7 @@ from support.stalled import stalled as stalled
 from support.streams import Stepper
 
 import tidemark
+from common.settings import with_settings
 from tidemark import with_watermark
 
 
@@ -29,12 +30,9 @@ def test_the_history_of_a_report_has_the_watermarks_after_each_batch(stalled: St
 def test_no_history_is_kept_if_the_setting_is_off(
     spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
-    spark.conf.set("spark.tidemark.history", "off")
-    try:
+    with with_settings(spark, {"spark.tidemark.history": "off"}):
         events = feed("events", "id LONG, time TIMESTAMP")
         stepper = run(with_watermark(events.stream(), "time", "0 seconds"))
         events.add({"id": 1, "time": "10:00"})
         stepper.step()
-    finally:
-        spark.conf.unset("spark.tidemark.history")
     assert "history" not in tidemark.report(stepper.query).to_dict()

@@ -53,7 +53,10 @@ class Readings:
                 for device, time in rows[part::files]
             ]
             self._files += 1
-            (self.folder / f"{self._files}.json").write_text("\n".join(lines))
+            # Spark can list the folder at any time: a file must be there completely, or not at all.
+            draft = self.folder / f".{self._files}.draft"
+            draft.write_text("\n".join(lines))
+            draft.rename(self.folder / f"{self._files}.json")
 
     def draw(self, batch: int, seed: int, rows: int = 200) -> None:
         chance = random.Random(f"{seed} {batch}")
@@ -83,10 +86,9 @@ def grouped(rows: Any) -> dict[str, list[float]]:
     return dict(found)
 
 
-def run(rows: DataFrame, folder: Path, mode: str = "append") -> None:
+def run(rows: DataFrame, folder: Path) -> None:
     query = (
         rows.writeStream.format("parquet")
-        .outputMode(mode)
         .option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(availableNow=True)
         .start(str(folder / "out"))

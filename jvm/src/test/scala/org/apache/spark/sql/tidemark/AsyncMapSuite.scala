@@ -68,9 +68,7 @@ class AsyncMapSuite extends OrderTest {
 
   private def codeOf(body: => Any): (String, String) = {
     val error = intercept[Exception](body)
-    Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).collectFirst { case e: TidemarkException =>
-      (e.error.code, e.getMessage)
-    }.getOrElse(fail(error))
+    causes(error).collectFirst { case e: TidemarkException => (e.error.code, e.getMessage) }.getOrElse(fail(error))
   }
 
   test("windows and watermarks behind it are as without it") {
@@ -252,7 +250,7 @@ class AsyncMapSuite extends OrderTest {
     assert(one.as("a").join(called.as("b"), $"a.same" === $"b.same").count() === 3)
   }
 
-  test("a killed task ends, and leaves no thread of its own") {
+  test("a killed task ends while its calls are in flight") {
     AsyncCalls.reset(together = 1)
     val stream = MemoryStream[Int](1)
     val called = mapAsync(stream.toDF().toDF("n"), "same", n, IntegerType, AsyncOptions(timeout = "none")) { _ =>
@@ -263,6 +261,7 @@ class AsyncMapSuite extends OrderTest {
     stream.addData(0 until 100)
     eventually(timeout(streamingTimeout))(assert(AsyncCalls.count.get === 64))
     query.stop()
+    waitForTasksToFinish()
     assert(query.exception.forall(_.getCause.isInstanceOf[SparkException]))
     assert(!query.isActive)
   }

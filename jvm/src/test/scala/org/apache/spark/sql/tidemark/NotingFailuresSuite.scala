@@ -33,8 +33,7 @@ class NotingFailuresSuite extends WatermarkTest {
 
   private def refusal(body: => Any): String = {
     val error = intercept[Exception](body)
-    val causes = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null)
-    causes.collectFirst { case e: TidemarkException => e.getMessage }.getOrElse(throw error)
+    causes(error).collectFirst { case e: TidemarkException => e.getMessage }.getOrElse(throw error)
   }
 
   test("a mark that could not be written is written when the query ends, if not before") {

@@ -172,8 +172,7 @@ class NotingQuerySuite extends WatermarkTest {
     val rows = stream.toDF().toDF("time").withWatermark("time", "1 minute")
     def refused(body: => Any): String = {
       val error = intercept[Exception](body)
-      val causes = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null)
-      causes.collectFirst { case e: TidemarkException => e.getCondition }.getOrElse(throw error)
+      causes(error).collectFirst { case e: TidemarkException => e.getCondition }.getOrElse(throw error)
     }
     withTempDir { folder =>
       def run(df: DataFrame, mode: String = "append", sink: String = "parquet"): Unit = {

@@ -26,8 +26,8 @@ class ReportHtmlSuite extends AnyFunSuite {
     val _ = assert(lines === Files.readString(file))
   }
 
-  private def words(of: ReportSample): String =
-    XML.loadString(ReportHtml.fragment(of.json)).text.replaceAll("\\s+", " ")
+  private def words(of: ReportSample): String = wordsOf(ReportHtml.fragment(of.json))
+  private def wordsOf(page: String): String = XML.loadString(page).text.replaceAll("\\s+", " ")
 
   test("a report of an input that holds results back matches its golden page") {
     matches("held.html", ReportHtml.fragment(ReportSample().json))
@@ -93,7 +93,7 @@ class ReportHtmlSuite extends AnyFunSuite {
     // With such names alone the report has more than the function takes, but that is no reason for a larger page.
     val page = ReportHtml.fragment(large.json)
     assert(page.length < 1000000)
-    val said = words(large)
+    val said = wordsOf(page)
     assert(said.contains("The plan has 541 operators; a drawing has at most 60."))
     assert(said.contains("The lines are those of the 8 inputs furthest behind; 32 inputs more are left out."))
     assert(said.contains("the 50 furthest behind of 2,310"))

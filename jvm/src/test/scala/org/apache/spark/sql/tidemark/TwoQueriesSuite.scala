@@ -15,7 +15,6 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamingQuery
-import org.apache.spark.util.Utils
 
 /** One query is two queries. A plan is cut: the left part notes its time, and the right part uses it. Together they emit
   * what the whole plan emits, and no row is late on the right. `make fuzz CUTS=1000` cuts more plans.
@@ -76,7 +75,7 @@ class TwoQueriesSuite extends WatermarkTest {
   private def pick[A](random: Random, of: A*): A = of(random.nextInt(of.size))
 
   /** Cuts a plan, and sends it several histories, a day apart: queries that start are what takes time. */
-  private def compare(left: Left, seed: Int, histories: Int): Unit = withFolder { folder =>
+  private def compare(left: Left, seed: Int, histories: Int): Unit = withTempDir { folder =>
     val random = new Random(seed)
     val delay = 1 + random.nextInt(10)
     val planSeed = random.nextInt()
@@ -136,14 +135,6 @@ class TwoQueriesSuite extends WatermarkTest {
         assert(second.late == 0)
       }
     } finally all.foreach(_.stop())
-  }
-
-  /** In memory where there is room for it: it is the disk that takes most of a batch's time. */
-  private def withFolder(body: File => Unit): Unit = {
-    val memory = new File("/dev/shm")
-    val folder = if (memory.canWrite) Utils.createTempDir(memory.getPath) else Utils.createTempDir()
-    try body(folder)
-    finally Utils.deleteRecursively(folder)
   }
 
   /** A query that goes on from where it was when it is run again. */
