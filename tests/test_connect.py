@@ -72,6 +72,10 @@ def test_a_query_notes_its_time_on_spark_connect(found: dict[str, Any]) -> None:
     assert found["noted"] == millis("08:29")
 
 
+def test_a_mark_log_is_a_table_on_spark_connect(found: dict[str, Any]) -> None:
+    assert found["marks"] == [["alive", None], ["note", '{"number":1}']]
+
+
 def test_a_batch_has_its_time_window_on_spark_connect(found: dict[str, Any]) -> None:
     # The query before has noted 11:59, but that is taken in when this batch ends.
     assert found["window"] == [["2024-01-01 08:29:00", None]]

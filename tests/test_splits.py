@@ -188,8 +188,3 @@ def test_the_log_can_be_read_after_the_query_ends_on_spark_connect(
         ["readings", "[a, A]", "[b, B]"],
         ["readings", "[b, B]", "[b, B]"],
     ]
-
-
-@pytest.mark.engine
-def test_a_mark_log_is_a_table_on_spark_connect(connected: dict[str, Any]) -> None:
-    assert connected["noted"] == [["alive", None], ["note", '{"number":1}']]

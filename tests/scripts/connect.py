@@ -12,6 +12,7 @@ from support.feeds import Feed
 from support.processes import result
 
 import tidemark
+from common.session import file_manager
 
 folder = Path(sys.argv[1])
 builder = (
@@ -21,6 +22,8 @@ builder = (
     # For speed: compiling the code of these small queries takes longer than running them.
     .config("spark.sql.codegen.wholeStage", "false")
     .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    .config("spark.sql.streaming.pollingDelay", "10ms")
+    .config("spark.sql.streaming.checkpointFileManagerClass", file_manager())
 )
 spark = tidemark.configure(builder).getOrCreate()
 found: dict[str, object] = {"session": type(spark).__module__}
@@ -123,6 +126,10 @@ run_to_files(tidemark.note_time(fast_time, "time", to=log), "noting")
 run_to_files(window, "windows")
 windows = spark.read.parquet(str(folder / "windows")).where("id = 9").selectExpr("window.*")
 found["window"] = [[one and str(one) for one in row] for row in windows.collect()]
+
+tidemark.Marks(folder / "marks").writer("eu").note_time(7, tidemark.NumberPosition(1))
+marks = tidemark.marks(folder / "marks").orderBy("number").select("kind", "position")
+found["marks"] = [list(row) for row in marks.collect()]
 
 
 async def doubled(n: int) -> dict[str, int]:

@@ -64,13 +64,5 @@ for device, time in (("a", "12:00"), ("b", "10:00")):
 query.stop()
 log = tidemark.log(folder / "checkpoint").where("batch = 0").select("key", "split", "held_by")
 logged = sorted(tuple(row) for row in log.collect())
-tidemark.Marks(folder / "marks").writer("eu").note_time(7, tidemark.NumberPosition(1))
-noted = [
-    list(row)
-    for row in tidemark.marks(folder / "marks")
-    .orderBy("number")
-    .select("kind", "position")
-    .collect()
-]
-result(noted=noted, codes=codes, origins=origins, dtypes=[events.dtypes, marked.dtypes], log=logged)
+result(codes=codes, origins=origins, dtypes=[events.dtypes, marked.dtypes], log=logged)
 spark.stop()

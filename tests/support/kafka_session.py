@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 import tidemark
+from common.session import file_manager
 from kafka_broker.jars import connector_jars
 
 
@@ -19,6 +20,7 @@ def kafka_session(connect: str | None = None) -> SparkSession:
     builder = builder.config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.session.timeZone", "UTC")
     builder = builder.config("spark.sql.shuffle.partitions", "2")
+    builder = builder.config("spark.sql.streaming.checkpointFileManagerClass", file_manager())
     tidemark.configure(builder)
     jars = ",".join([*connector_jars(), str(tidemark.jar_path())])
     return builder.config("spark.jars", jars).getOrCreate()

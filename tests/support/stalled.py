@@ -14,7 +14,7 @@ from .streams import Stepper
 
 
 @pytest.fixture
-def stalled(feed: Callable[..., Feed], run: Callable[..., Stepper]) -> Stepper:
+def stalled(one_partition: None, feed: Callable[..., Feed], run: Callable[..., Stepper]) -> Stepper:
     """A query of two inputs, the second of which has stood still since its first row."""
     orders, payments = (feed(name, "id LONG, time TIMESTAMP") for name in ("orders", "payments"))
     both = with_watermark(orders.stream(), "time", "10 minutes", key="orders").union(
