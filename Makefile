@@ -30,13 +30,19 @@ MATRIX := 4.0.5 4.1.4 4.2.1
 MATRIX_TESTS := $(MATRIX:%=test-pyspark-%)
 MATRIX_READY := $(MATRIX:%=$(VENV)/pyspark/%/.ready)
 JAVA_21 := $(VENV)/java-21
+# The newest Spark that both Delta and Iceberg support.
+OTHERS_PYSPARK := 4.1.4
+OTHERS_READY := target/stamps/others
 # Three JVMs: a session made by configure, one with the jar of another Spark, and one for all other tests.
 STARTS := tests/test_session_starts.py
 SMOKE := $(STARTS)::test_configure_keeps_settings_from_the_environment \
   $(STARTS)::test_a_jar_for_another_spark_version_stops_the_session tests/test_union.py tests/test_join.py tests/test_restart.py \
   tests/test_skipped_scans.py
+PYTEST_ALONE := $(BIN)/python -m pytest
 # Three processes, each with its own Spark, because one keeps hardly more than one processor busy.
-SIDE_BY_SIDE := -n 3 --dist loadfile
+PYTEST_3 := $(PYTEST_ALONE) -n 3 --dist loadfile
+# Runs a step of a target with tests, and keeps its minutes and how many tests have passed.
+STEPS := $(BIN)/python build/steps.py
 FLIGHTS := target/flights/flights-3m.parquet
 
 # The folders are included, so that a deleted file counts as a change.
@@ -56,45 +62,84 @@ demo: $(INSTALLED) ## The demo on real input: a night of flights and weather, on
 
 # The same sbt builds the jars and runs the tests: starting another one costs half a minute.
 .PHONY: test
-test: $(VENV_READY) ## Before a commit: each rule, each operator, restarts, silence, Spark's two main suites, Python
-	@rm -f target/minutes-$@.txt
-	build/timed $@ Scala $(SBT) jarsAndTests "spark42/tier test"
+test: $(VENV_READY) ## Before a commit: each rule, each operator, restarts, silence, a suite of Spark's own, Python
+	@rm -f target/steps/$@.tsv
+	$(STEPS) run $@ Scala $(SBT) jarsAndTests "spark42/tier test"
 	@$(TAKE_JARS)
 	@$(MAKE) --no-print-directory $(INSTALLED)
-	build/timed $@ Python $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not more" --at-least 1260
-	@build/timed $@
+	$(STEPS) run $@ Python $(PYTEST_3) --timeout 120 -m "not more"
+	@$(STEPS) sum $@
 
 ##@ Tests in tiers
 
 .PHONY: check
 check: $(VENV_READY) ## On save: the tests that need no Spark and no jar
-	@rm -f target/minutes-$@.txt
-	build/timed $@ Scala $(SBT) "spark42/tier check"
-	PYTHONPATH=python build/timed $@ Python $(BIN)/python -m pytest -m "not engine and not more" --at-least 1000
-	@build/timed $@
+	@rm -f target/steps/$@.tsv
+	$(STEPS) run $@ Scala $(SBT) "spark42/tier check"
+	PYTHONPATH=python $(STEPS) run $@ Python $(PYTEST_ALONE) --timeout 120 -m "not engine and not more"
+	@$(STEPS) sum $@
 
-.PHONY: test-more
-test-more: $(INSTALLED) $(KAFKA_READY) $(MATRIX_READY) $(JAVA_21)/.ready ## What `make test` leaves out, other versions of Spark and Java, Delta, Iceberg
-	@rm -f target/minutes-$@.txt
-	@rm -rf target/sona-staging
-	build/timed $@ Scala $(SBT) spark43/publish "spark42/tier more"
-	build/timed $@ Python $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "more and not long" --at-least 220
-	build/timed $@ "other Sparks" $(MAKE) test-smoke
-	build/timed $@ "Java 21" $(MAKE) test-java-21
-	@# Tidemark's extension first, then the other one. The opposite order is in test-others alone.
-	build/timed $@ "Delta, Iceberg" $(MAKE) test-others PYTEST="-k first"
-	@build/timed $@
-
-.PHONY: test-long
-test-long: $(INSTALLED) $(NOTEBOOK_READY) $(KAFKA_READY) ## What takes minutes a test: examples whole, many kills, more variations
-	$(SBT) "spark42/tier long"
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m long --at-least 11
+# What `make test` leaves out. Each part stands alone.
+PARTS := test-more-scala test-more-python test-kafka test-kills test-examples test-docs test-sparks test-java-21 test-others
 
 .PHONY: test-all
-test-all: ## `make test`, `make test-more`, and `make test-long`
-	$(MAKE) test
-	$(MAKE) test-more
-	$(MAKE) test-long
+test-all: $(VENV_READY) ## Before a release: `make test` and all of `make test-more`; ends with a table of the parts
+	@$(STEPS) all test $(PARTS)
+
+.PHONY: test-more
+test-more: $(VENV_READY) ## All tests that are not in `make test`, in the parts that follow; goes on where one fails
+	@$(STEPS) all $(PARTS)
+
+.PHONY: test-more-scala
+test-more-scala: $(VENV_READY) ## Variations of operators, restarts and splits; more of Spark's own suites
+	@rm -f target/steps/$@.tsv
+	$(STEPS) run $@ Scala $(SBT) "spark42/tier more"
+
+.PHONY: test-more-python
+test-more-python: $(INSTALLED) ## The same in Python, a cluster, Spark Connect, Spark's web UI
+	@rm -f target/steps/$@.tsv
+	$(STEPS) run $@ Python $(PYTEST_3) -m "more and not kafka and not kill and not example and not docs"
+
+.PHONY: test-kafka
+test-kafka: $(INSTALLED) $(KAFKA_READY) ## What needs a real Kafka broker
+	@rm -f target/steps/$@.tsv
+	$(STEPS) run $@ Python $(PYTEST_3) -m kafka
+
+.PHONY: test-kills
+test-kills: $(INSTALLED) $(KAFKA_READY) ## Queries, writers and executors that are killed again and again
+	@rm -f target/steps/$@.tsv
+	$(STEPS) run $@ Python $(PYTEST_3) --dist load -m kill
+
+.PHONY: test-examples
+test-examples: $(INSTALLED) $(KAFKA_READY) ## Each example as a whole
+	@rm -f target/steps/$@.tsv
+	$(STEPS) run $@ Python $(PYTEST_3) --dist load -m example
+
+.PHONY: test-docs
+test-docs: $(INSTALLED) $(NOTEBOOK_READY) ## What the documentation tells: the guides' code, the notebook, the published jar
+	@rm -f target/steps/$@.tsv
+	rm -rf target/sona-staging
+	$(SBT) spark43/publish
+	$(STEPS) run $@ Python $(PYTEST_3) -m docs
+
+.PHONY: test-sparks
+test-sparks: $(MATRIX_READY) $(INSTALLED) ## A few Python tests on every version of Spark except the main one
+	@rm -f target/steps/$@.tsv
+	@code=0; for spark in $(MATRIX); do \
+	  PYTHONPATH=$(CURDIR)/$(VENV)/pyspark/$$spark $(STEPS) run $@ $$spark $(PYTEST_ALONE) $(SMOKE) || code=1; \
+	done; exit $$code
+
+.PHONY: test-java-21
+test-java-21: $(INSTALLED) $(JAVA_21)/.ready ## The same few tests on Java 21
+	@rm -f target/steps/$@.tsv
+	$(JAVA_21)/bin/java -version
+	JAVA_HOME=$(CURDIR)/$(JAVA_21) $(STEPS) run $@ "Java 21" $(PYTEST_ALONE) $(SMOKE)
+
+.PHONY: test-others
+test-others: $(VENV)/pyspark/$(OTHERS_PYSPARK)/.ready $(INSTALLED) $(OTHERS_READY) ## Python tests beside Delta and Iceberg
+	@rm -f target/steps/$@.tsv
+	PYTHONPATH=$(CURDIR)/$(<D) TIDEMARK_OTHER_JARS=$(CURDIR)/target/others/jars $(STEPS) run $@ "Delta, Iceberg" \
+	  $(PYTEST_ALONE) tests/others
 
 ##@ Real input: rows lost and results held back, on stock Spark and on Tidemark
 
@@ -172,33 +217,9 @@ test-connect: $(INSTALLED) ## Python tests that apply to Spark Connect, run agai
 .PHONY: test-matrix
 test-matrix: test-python $(MATRIX_TESTS) ## Python tests on every version of Spark. On one: make test-pyspark-4.0.5
 
-.PHONY: test-smoke
-test-smoke: PYTEST := $(SMOKE)
-test-smoke: $(MATRIX_TESTS) ## A few Python tests on every version of Spark except the main one
-
-.PHONY: test-java-21
-test-java-21: PYTEST := $(SMOKE)
-test-java-21: $(INSTALLED) $(JAVA_21)/.ready ## The same few tests on Java 21
-	$(JAVA_21)/bin/java -version
-	JAVA_HOME=$(CURDIR)/$(JAVA_21) $(BIN)/python -m pytest $(PYTEST)
-
 .PHONY: $(MATRIX_TESTS)
 $(MATRIX_TESTS): test-pyspark-%: $(VENV)/pyspark/%/.ready $(INSTALLED)
-	PYTHONPATH=$(CURDIR)/$(<D) $(BIN)/python -m pytest $(PYTEST)
-
-# The newest Spark that both support.
-OTHERS_PYSPARK := 4.1.4
-OTHERS_READY := target/stamps/others
-
-.PHONY: test-others
-test-others: $(VENV)/pyspark/$(OTHERS_PYSPARK)/.ready $(INSTALLED) $(OTHERS_READY) ## Python tests beside Delta and Iceberg, on a Spark that both support
-	PYTHONPATH=$(CURDIR)/$(<D) TIDEMARK_OTHER_JARS=$(CURDIR)/target/others/jars $(BIN)/python -m pytest tests/others $(PYTEST)
-
-# Jars to run with; the engine is built against none of them.
-$(OTHERS_READY): project/OtherJars.scala project/build.properties
-	$(SBT) others/otherJars
-	mkdir -p $(@D)
-	@touch $@
+	PYTHONPATH=$(CURDIR)/$(<D) $(PYTEST_ALONE) $(PYTEST)
 
 ##@ Building
 
@@ -327,6 +348,12 @@ $(MATRIX_READY): $(VENV)/pyspark/%/.ready: $(VENV_READY)
 # A broker and Spark's connector to it: jars to run with; the engine is built against none of them.
 $(KAFKA_READY): project/KafkaJars.scala project/build.properties
 	$(SBT) kafka/kafkaJars
+	mkdir -p $(@D)
+	@touch $@
+
+# The same for Delta and Iceberg.
+$(OTHERS_READY): project/OtherJars.scala project/build.properties
+	$(SBT) others/otherJars
 	mkdir -p $(@D)
 	@touch $@
 

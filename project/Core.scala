@@ -28,7 +28,7 @@ object Core {
 
   /** Tests that need no Spark, and what tells the tests of a tier. */
   def testSources: Def.Initialize[FileFilter] =
-    in("jvm/src/test", "core", "oracle", "vectors", "Lane.scala", "Tiers.scala")
+    in("jvm/src/test", "core", "oracle", "vectors", "HangingTests.scala", "Lane.scala", "Tiers.scala")
 
   /** What a JVM needs to run the core's tests. They are pure computation, so both of Java's compilers are on. */
   def javaOptionsOf(root: File, target: File): Seq[String] = "-Xmx2g" +: ForkedTests.javaOptionsOf(root, target)

@@ -18,11 +18,12 @@ final class Lanes(target: File, classPath: Seq[File], javaOptions: File => Seq[S
 
   /** @param suites in the order in which they are begun: what takes longest comes first
     * @param tier the name of the tests' tier
+    * @param seconds a test that takes longer hangs
     */
-  def run(lanes: Int, folder: File, suites: Seq[String], tier: String): Seq[Ran] = {
+  def run(lanes: Int, folder: File, suites: Seq[String], tier: String, seconds: Int): Seq[Ran] = {
     IO.delete(folder)
     IO.writeLines(folder / "suites.txt", suites)
-    val runs = (1 to lanes).map(lane => Future(blocking(fork(lane, folder, tier))))
+    val runs = (1 to lanes).map(lane => Future(blocking(fork(lane, folder, tier, seconds))))
     val ended = runs.map(Await.result(_, Duration.Inf))
     val all = suites.map { suite =>
       val done = folder / s"$suite.done"
@@ -35,14 +36,14 @@ final class Lanes(target: File, classPath: Seq[File], javaOptions: File => Seq[S
     all
   }
 
-  private def fork(lane: Int, folder: File, tier: String): Int = {
+  private def fork(lane: Int, folder: File, tier: String, seconds: Int): Int = {
     val options = ForkOptions()
       .withOutputStrategy(OutputStrategy.LoggedOutput(new Prefixed(s"$lane| ", log)))
       .withWorkingDirectory(ForkedTests.workFolder(laneFolder(lane)))
     Fork.java(
       options,
       javaOptions(laneFolder(lane)) ++
-        Seq("-cp", classPath.mkString(java.io.File.pathSeparator), "io.tidemark.Lane", s"$folder", tier))
+        Seq("-cp", classPath.mkString(java.io.File.pathSeparator), "io.tidemark.Lane", s"$folder", tier, s"$seconds"))
   }
 
   /** Nothing that a JVM writes is another's: temporary files, working directory, log. */

@@ -12,11 +12,12 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from support import processes
 from support.feeds import Feed
 from support.streams import Stepper
 
@@ -24,16 +25,20 @@ import tidemark
 from common.session import file_manager
 from common.settings import with_settings
 
+# Markers of tests that have a part of `make test-more` for themselves.
+PARTS = {
+    "kafka": "needs a real Kafka broker",
+    "kill": "kills programs or executors again and again",
+    "example": "runs an example as a whole",
+    "docs": "runs what the documentation tells",
+}
 REMOTE = os.environ.get("TIDEMARK_TEST_REMOTE")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--at-least", type=int, default=0, help="fail where fewer tests have passed")
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "more: not in `make test`, but in `make test-more`")
-    config.addinivalue_line("markers", "long: only in `make test-long`")
+    config.addinivalue_line("markers", "more: not in `make test`, but in `make test-more-python`")
+    for name, what in PARTS.items():
+        config.addinivalue_line("markers", f"{name}: {what}; not in `make test`")
     config.addinivalue_line("markers", "engine: needs the jar, so it is not in `make check`")
     config.addinivalue_line("markers", "classic: has no meaning on Spark Connect")
     # Python shows Spark's timestamps in the machine's time zone; the tests expect UTC.
@@ -42,26 +47,19 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Run Python functions with the interpreter that has pandas.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # These JVMs are short-lived: the second, slower compiler would only cost processor time. With the first compiler
-    # alone, the default code cache is too small, so code would be compiled again and again.
-    options = (
-        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m "
-        # A process for a file, such as chmod, starts cheaply.
-        "-Djdk.lang.Process.launchMechanism=VFORK"
-    )
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", options)
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", processes.JAVA_OPTIONS)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks tests by what they need, or by how long they take.
+    """Marks tests by what they need.
 
     On Spark Connect, only the tests that use the session run: the others do not depend on it.
     """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("engine")
-        if item.get_closest_marker("long"):
+        if any(map(item.get_closest_marker, PARTS)):
             item.add_marker("more")
     if REMOTE:
         left_out = [
@@ -86,16 +84,37 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{took:7.1f} s  {file}")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Says how long the test may take, by its own marker or by the limit of all tests."""
+    marker = item.get_closest_marker("timeout")
+    everybody = item.config.getoption("timeout") or item.config.getini("timeout")
+    with processes.within(float(marker.args[0] if marker else everybody)):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Adds the threads of this process's JVMs to the report of a test that hangs."""
+    report = yield
+    if call.excinfo and str(call.excinfo.value).startswith("Timeout (>"):
+        report.sections.append(("threads of JVMs", processes.threads_of_jvms(os.getpid())))
+    return report
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fails the run if a filter has dropped tests."""
+    """Tells `build/steps.py` how many tests have run."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    least = session.config.getoption("--at-least")
+    file = os.environ.get("TIDEMARK_COUNTS")
     # With parallel worker processes, only the controlling process has all results.
-    if reporter and not hasattr(session.config, "workerinput"):
-        passed = len(reporter.stats.get("passed", ()))
-        if passed < least:
-            reporter.write_line(f"\n{passed} tests have passed, where there should be {least}")
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if file and reporter and not hasattr(session.config, "workerinput"):
+        passed, failed, errors, skipped = (
+            len(reporter.stats.get(kind, ())) for kind in ("passed", "failed", "error", "skipped")
+        )
+        with Path(file).open("a", encoding="utf-8") as counts:
+            print(passed, failed + errors, skipped, file=counts)
 
 
 @pytest.fixture(scope="session")

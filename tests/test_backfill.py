@@ -6,7 +6,7 @@ import pytest
 from support.processes import run_example
 
 
-@pytest.mark.more
+@pytest.mark.example
 def test_a_backfill_from_kafka_counts_every_row_of_the_hours_that_lost_some() -> None:
     done = run_example("backfill")
     assert done.returncode == 0, done.stderr[-6000:]

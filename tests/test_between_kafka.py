@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.processes import run_script
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.kafka
 
 
 @pytest.fixture(scope="module", params=["classic", "connect"])

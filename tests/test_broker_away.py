@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.processes import run_script
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.kafka
 
 
 def test_queries_outlast_a_broker_that_is_down_and_lose_no_row(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.processes import run_script
 
-pytestmark = pytest.mark.more
+pytestmark = [pytest.mark.kill, pytest.mark.timeout(600)]
 
 
 def test_killed_executors_do_not_change_results_or_late_row_counts(tmp_path: Path) -> None:

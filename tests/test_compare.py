@@ -235,7 +235,8 @@ def test_the_page_shows_what_the_rules_say(all_cases: list[Case]) -> None:
     assert page == {}
 
 
-@pytest.mark.long
+@pytest.mark.example
+@pytest.mark.timeout(900)
 def test_each_way_does_what_its_rule_says_and_prints_what_the_page_shows() -> None:
     done = run_example("compare")
     # The example itself compares each count, its time and the state of counts with the rules in plain Python.

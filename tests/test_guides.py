@@ -19,7 +19,7 @@ from support.streams import run_once
 
 import tidemark
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.docs
 Feeds = Callable[..., Feed]
 
 SOURCE = "topic STRING, partition INT"

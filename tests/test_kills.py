@@ -18,7 +18,8 @@ def killing(*arguments: str) -> CompletedProcess[str]:
     return run_example("kills", "--no-kafka", *arguments)
 
 
-@pytest.mark.more
+@pytest.mark.kill
+@pytest.mark.timeout(900)
 def test_repeated_kills_do_not_change_the_emitted_rows() -> None:
     """Uses so many splits that checkpoint entries contain only the changes."""
     done = killing("--kills", "3", "--plans", "many")
@@ -26,14 +27,16 @@ def test_repeated_kills_do_not_change_the_emitted_rows() -> None:
     assert "3 kills of 1 queries: none of" in done.stdout
 
 
-@pytest.mark.long
+@pytest.mark.kill
+@pytest.mark.timeout(900)
 def test_two_queries_by_noted_time_and_their_writers_are_killed_and_lose_nothing() -> None:
     done = killing("--kills", "3", "--plans", "noted", "--seed", "3")
     assert done.returncode == 0, done.stderr[-6000:]
     assert "3 kills of 1 queries: none of" in done.stdout
 
 
-@pytest.mark.long
+@pytest.mark.kill
+@pytest.mark.timeout(900)
 def test_two_queries_with_kafka_between_them_and_marks_in_a_topic_are_killed_and_lose_nothing() -> (
     None
 ):
@@ -42,7 +45,8 @@ def test_two_queries_with_kafka_between_them_and_marks_in_a_topic_are_killed_and
     assert "4 kills of 2 queries: none of" in done.stdout
 
 
-@pytest.mark.long
+@pytest.mark.kill
+@pytest.mark.timeout(900)
 def test_the_kill_check_detects_rows_lost_when_restarts_forget_watermarks() -> None:
     done = killing("--kills", "8", "--plans", "windows", "--forget")
     assert done.returncode != 0, done.stdout

@@ -15,7 +15,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed
-from support.streams import PATIENCE_SECONDS, Stepper
+from support.processes import PATIENCE_SECONDS
+from support.streams import Stepper
 
 import tidemark
 from tidemark import TidemarkError, error_code

@@ -199,6 +199,6 @@ def test_a_process_that_is_killed_loses_no_mark(tmp_path: Path) -> None:
     kill_in_a_loop(tmp_path, 3, seed=1)
 
 
-@pytest.mark.long
+@pytest.mark.kill
 def test_a_process_that_is_killed_again_and_again_loses_no_mark(tmp_path: Path) -> None:
     kill_in_a_loop(tmp_path, 60, seed=2)

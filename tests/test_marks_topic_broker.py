@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kafka_broker.broker import broker
 from tidemark import KafkaPosition, Marks, NumberPosition, TidemarkError
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.kafka
 
 SCRIPT = Path(__file__).parent / "scripts" / "transaction.py"
 

@@ -41,9 +41,9 @@ def test_the_notebook_has_no_paths_of_a_machine_and_no_huge_outputs() -> None:
     assert not re.findall(r"(?<![\w.])/(?:home|root|tmp|work|Users|dev)/\S*", text)
 
 
-@pytest.mark.long
+@pytest.mark.docs
 @pytest.mark.skipif(
-    importlib.util.find_spec("nbclient") is None, reason="`make test-long` installs nbclient"
+    importlib.util.find_spec("nbclient") is None, reason="`make test-docs` installs nbclient"
 )
 def test_every_cell_of_the_notebook_runs() -> None:
     notebook = executed()

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from support.processes import run_script
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.kafka
 
 
-@pytest.mark.parametrize("marks", [pytest.param("folder", marks=pytest.mark.long), "topic"])
+@pytest.mark.parametrize("marks", ["folder", "topic"])
 def test_a_query_by_marks_loses_no_row_of_a_writer_that_is_two_hours_behind(
     tmp_path: Path, marks: str
 ) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from support.processes import run_script
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.kafka
 
 MINUTE = 60_000
 
 
-@pytest.mark.parametrize("marks", [pytest.param("folder", marks=pytest.mark.long), "topic"])
+@pytest.mark.parametrize("marks", ["folder", "topic"])
 def test_no_mark_is_ahead_of_the_rows_of_a_query_that_is_killed(tmp_path: Path, marks: str) -> None:
     found = run_script("noting_kafka.py", str(tmp_path), marks)
     # The last reading is at 5:59, and the delay is 10 minutes.

@@ -6,7 +6,8 @@ import pytest
 from support.processes import run_example
 
 
-@pytest.mark.long
+@pytest.mark.example
+@pytest.mark.timeout(900)
 def test_by_noted_time_a_second_query_loses_no_flight_and_its_hours_wait_less_than_with_a_delay() -> (
     None
 ):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from support.feeds import clock
 from support.pages import ROOT, blocks
-from support.processes import clean_environment
+from support.processes import run_program
 
 import tidemark
 
@@ -56,18 +55,9 @@ class Pipeline(NamedTuple):
         conf.mkdir(exist_ok=True)
         (conf / "spark-defaults.conf").write_text(lines, encoding="utf-8")
         command = str(Path(pyspark.__file__).parent / "bin" / "spark-pipelines")
-        done = subprocess.run(
-            [command, "run"],
-            cwd=self.folder,
-            # With SPARK_TESTING the Connect server takes a free port.
-            env=clean_environment(
-                SPARK_CONF_DIR=str(conf), SPARK_TESTING="1", ORDERS=str(self.orders)
-            ),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        # With SPARK_TESTING the Connect server takes a free port.
+        changes = {"SPARK_CONF_DIR": str(conf), "SPARK_TESTING": "1", "ORDERS": str(self.orders)}
+        done = run_program([command, "run"], self.folder, **changes)
         assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
 
     def hourly(self, spark: SparkSession) -> list[tuple[object, ...]]:
@@ -94,7 +84,7 @@ def pipeline(tmp_path: Path) -> Pipeline:
     return Pipeline(folder, tmp_path / "orders")
 
 
-@pytest.mark.more
+@pytest.mark.example
 @needs_pipelines
 def test_a_pipeline_waits_for_its_slowest_shop_and_its_flow_has_a_log(
     spark: SparkSession, pipeline: Pipeline

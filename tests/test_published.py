@@ -20,7 +20,7 @@ FOLDER = REPOSITORY / "io" / "tidemark" / ARTIFACT / VERSION
 POM = "{http://maven.apache.org/POM/4.0.0}"
 
 pytestmark = [
-    pytest.mark.more,
+    pytest.mark.docs,
     pytest.mark.engine,
     pytest.mark.skipif(
         not FOLDER.exists(), reason=f"no {ARTIFACT} in {REPOSITORY}: run make repository"

@@ -15,7 +15,7 @@ from support.processes import run_script
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
     pytest.mark.engine,
-    pytest.mark.more,
+    pytest.mark.docs,
     pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine"),
 ]
 PICTURES = ("ui-queries.png", "ui-query.png", "ui-query-dark.png")

@@ -6,7 +6,8 @@ import pytest
 from support.processes import run_example
 
 
-@pytest.mark.long
+@pytest.mark.example
+@pytest.mark.timeout(900)
 def test_in_order_no_transition_is_wrong_and_on_stock_spark_most_are() -> None:
     done = run_example("sequences")
     # The example itself compares every transition with the truth.

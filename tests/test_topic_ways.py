@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from support.processes import run_script
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.kafka
 
 MINUTE = 60_000
 
 
-@pytest.mark.parametrize("way", ["sql", pytest.param("scala", marks=pytest.mark.long), "connect"])
+@pytest.mark.parametrize("way", ["sql", "scala", "connect"])
 def test_a_query_uses_the_time_that_another_one_has_noted_in_a_topic(
     tmp_path: Path, way: str
 ) -> None:

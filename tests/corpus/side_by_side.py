@@ -45,21 +45,13 @@ class Outcome:
 
 
 def cases(kinds: list[str]) -> pytest.MarkDecorator:
-    """A test of each case of these kinds.
-
-    The quick ones are in `make test`. Half of the others are in `make test-more`, and half in
-    `make test-long`.
-    """
+    """A test of each case of these kinds. Only the quick ones are in `make test`."""
     found = [
-        pytest.param(case, id=case.name, marks=[] if case.quick else [later(number)])
-        for number, case in enumerate(CASES)
+        pytest.param(case, id=case.name, marks=[] if case.quick else [pytest.mark.more])
+        for case in CASES
         if case.kind in kinds
     ]
     return pytest.mark.parametrize("case", found)
-
-
-def later(number: int) -> pytest.MarkDecorator:
-    return pytest.mark.more if number % 2 == 0 else pytest.mark.long
 
 
 def compare(case: Case, spark: SparkSession, folder: Path) -> None:

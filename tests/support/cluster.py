@@ -15,8 +15,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 import tidemark
-
-PATIENCE_SECONDS = 120
+from support.processes import PATIENCE_SECONDS
 
 
 def on_a_cluster(
@@ -67,7 +66,11 @@ def _daemon(home: Path, host: str, name: str, *arguments: str) -> Iterator[None]
         yield
     finally:
         daemon.send_signal(signal.SIGTERM)
-        daemon.wait()
+        try:
+            daemon.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            daemon.kill()
+            raise
 
 
 def _wait_for(host: str, port: int) -> None:
@@ -77,7 +80,7 @@ def _wait_for(host: str, port: int) -> None:
             socket.create_connection((host, port)).close()
         except OSError:
             if time.monotonic() > give_up:
-                raise
+                raise AssertionError(f"nothing answers at {host}:{port}") from None
             time.sleep(0.1)
         else:
             return

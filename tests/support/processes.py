@@ -9,13 +9,39 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 EXAMPLES = SCRIPTS.parent.parent / "examples"
 _RESULT = "RESULT "
-PATIENCE_SECONDS = 120
+# These JVMs are short-lived: the second, slower compiler would only cost processor time. With the first compiler
+# alone, the default code cache is too small, so code would be compiled again and again. A process for a file, such as
+# chmod, starts cheaply.
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m "
+    "-Djdk.lang.Process.launchMechanism=VFORK"
+)
+# How long something that must come is waited for: less than any test may take.
+PATIENCE_SECONDS = 90
+# A program is given up as long before its test is ended, to say what it has printed.
+_MARGIN_SECONDS = 15
+_seconds_of_test: float | None = None
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """The block is a test that may take so long; none of its programs runs as long."""
+    global _seconds_of_test
+    _seconds_of_test = seconds
+    try:
+        yield
+    finally:
+        _seconds_of_test = None
 
 
 def clean_environment(**changes: str) -> dict[str, str]:
@@ -25,7 +51,7 @@ def clean_environment(**changes: str) -> dict[str, str]:
     path = os.pathsep.join([str(SCRIPTS.parent), str(EXAMPLES), os.environ.get("PYTHONPATH", "")])
     fixed = {
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m",
+        "SPARK_SUBMIT_OPTS": JAVA_OPTIONS,
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": path,
     }
@@ -39,7 +65,7 @@ def run_script(
     command = [*(launcher or [sys.executable]), str(SCRIPTS / name), *arguments]
     # A session leaves a warehouse folder in its working directory.
     with tempfile.TemporaryDirectory() as folder:
-        done = _run(command, folder, **environment)
+        done = run_program(command, folder, **environment)
     lines = [line for line in done.stdout.splitlines() if line.startswith(_RESULT)]
     tail = f"exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
     assert done.returncode == 0 and lines, tail
@@ -49,21 +75,60 @@ def run_script(
 
 def run_example(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs `python -m <module>` in the folder of the examples. The caller checks the exit code."""
-    return _run([sys.executable, "-m", module, *arguments], EXAMPLES)
+    return run_program([sys.executable, "-m", module, *arguments], EXAMPLES)
 
 
-def _run(
+def run_program(
     command: list[str], folder: str | Path, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    """Runs a program to its end, with `folder` as its working directory.
+
+    Raises:
+        AssertionError: It has not ended, and the test has to end soon. Has what it has printed, and its JVMs' threads.
+    """
+    program = subprocess.Popen(
         command,
         cwd=folder,
         env=clean_environment(**environment),
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=900,
-        check=False,
+        start_new_session=True,
     )
+    seconds = _seconds_of_test - _MARGIN_SECONDS if _seconds_of_test else None
+    try:
+        out, error = program.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        threads = threads_of_jvms(program.pid)
+        _kill(program)
+        out, error = program.communicate()
+        raise AssertionError(
+            f"{' '.join(command)} has not ended after {seconds} s\n{out[-2000:]}\n{error[-6000:]}\n{threads}"
+        ) from None
+    except BaseException:
+        _kill(program)
+        raise
+    return subprocess.CompletedProcess(command, program.returncode, out, error)
+
+
+def _kill(program: subprocess.Popen[str]) -> None:
+    # Python and the JVM that it started form one process group, led by Python.
+    with suppress(ProcessLookupError):
+        os.killpg(program.pid, signal.SIGKILL)
+
+
+def threads_of_jvms(parent: int) -> str:
+    """The stacks of all threads of the JVMs that a process has started, by the JDK's jcmd."""
+    found = []
+    for process in psutil.Process(parent).children(recursive=True):
+        with suppress(psutil.Error, OSError, subprocess.TimeoutExpired):
+            if process.name() == "java":
+                command = ["jcmd", str(process.pid), "Thread.print"]
+                done = subprocess.run(
+                    command, capture_output=True, text=True, timeout=10, check=False
+                )
+                found.append(done.stdout + done.stderr)
+    return "\n".join(found)
 
 
 def result(**findings: object) -> None:
@@ -89,6 +154,5 @@ def killed_once_there_is(sign: Path, command: list[str], *, later_seconds: float
             time.sleep(0.002)
         time.sleep(later_seconds)
     finally:
-        # Python and the JVM that it started form one process group, led by Python.
-        os.killpg(program.pid, signal.SIGKILL)
+        _kill(program)
         program.communicate()

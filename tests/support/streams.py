@@ -14,10 +14,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import tidemark
 from common.settings import with_settings
+from support.processes import PATIENCE_SECONDS
 
 Row = tuple[Any, ...]
-
-PATIENCE_SECONDS = 120
 
 
 class Batches:

@@ -14,23 +14,25 @@ import org.apache.spark.sql.streaming.StreamingQueryException
 /** A damaged entry stops the query with a clear error. Tidemark guesses nothing, and Spark's files do not change. */
 class CheckpointDamageSuite extends TwoStreams {
 
-  refused("an empty checkpoint entry", "CHECKPOINT_ENTRY_EMPTY")((_, _) => Array.empty)
-
   refused("a checkpoint entry that is cut off", "CHECKPOINT_ENTRY_DAMAGED")((entry, _) => entry.take(entry.length / 2))
-
-  refused("a checkpoint entry with a wrong byte", "CHECKPOINT_ENTRY_DAMAGED")((entry, _) =>
-    entry.updated(entry.length / 2, (entry(entry.length / 2) ^ 4).toByte))
-
-  refused("a checkpoint entry of a newer format version", "CHECKPOINT_ENTRY_NEWER")((entry, _) =>
-    entry.updated("TIDEMARK".length, (SectionFormat.Version + 1).toByte))
 
   refused("a checkpoint entry of another batch", "CHECKPOINT_ENTRY_DAMAGED")((_, before) => before)
 
-  // This entry says that its batch used watermarks which its origins had not reached.
-  refused("an entry that would move watermarks backward", "WATERMARK_WENT_BACK", namesFile = false) { (bytes, _) =>
-    val entry = WholeEntry.decode(bytes)
-    val ahead = entry.decision.origins.map { case (name, at) => name -> at.plus(3600000L) }
-    WholeEntry.encode(entry.copy(decision = entry.decision.copy(origins = ahead)))
+  moreTests {
+    refused("an empty checkpoint entry", "CHECKPOINT_ENTRY_EMPTY")((_, _) => Array.empty)
+
+    refused("a checkpoint entry with a wrong byte", "CHECKPOINT_ENTRY_DAMAGED")((entry, _) =>
+      entry.updated(entry.length / 2, (entry(entry.length / 2) ^ 4).toByte))
+
+    refused("a checkpoint entry of a newer format version", "CHECKPOINT_ENTRY_NEWER")((entry, _) =>
+      entry.updated("TIDEMARK".length, (SectionFormat.Version + 1).toByte))
+
+    // This entry says that its batch used watermarks which its origins had not reached.
+    refused("an entry that would move watermarks backward", "WATERMARK_WENT_BACK", namesFile = false) { (bytes, _) =>
+      val entry = WholeEntry.decode(bytes)
+      val ahead = entry.decision.origins.map { case (name, at) => name -> at.plus(3600000L) }
+      WholeEntry.encode(entry.copy(decision = entry.decision.copy(origins = ahead)))
+    }
   }
 
   /** @param damage changes the bytes of the last entry; its second argument is the entry before it */
@@ -64,7 +66,7 @@ class CheckpointDamageSuite extends TwoStreams {
       }
     }
 
-  test("a restart refuses a checkpoint entry that does not match its checksum file, and the error names the file") {
+  testMore("a restart refuses a checkpoint entry that does not match its checksum file, and the error names the file") {
     keptBy(classOf[FileSystemBasedCheckpointFileManager]) {
       withTempDir { checkpoint =>
         val inputs = new Inputs
@@ -96,7 +98,7 @@ class CheckpointDamageSuite extends TwoStreams {
     }
   }
 
-  test(
+  testMore(
     "a restart refuses a query with a carried column if the tidemark folder is missing from its checkpoint") {
     withTempDir { checkpoint =>
       val inputs = new Inputs

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.io.{File, RandomAccessFile}
 import java.nio.file.Files
 
-import io.tidemark.{Idle, WatermarkOptions}
+import io.tidemark.{Idle, MoreSuite, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.SparkConf
@@ -14,7 +14,7 @@ import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.TroubledFileSystem._
 
 /** Full and read-only disks, file systems whose rename is not atomic, and two drivers on one checkpoint. */
-class CheckpointTroubleSuite extends TwoStreams {
+class CheckpointTroubleSuite extends TwoStreams with MoreSuite {
 
   override protected def sparkConf: SparkConf =
     super.sparkConf

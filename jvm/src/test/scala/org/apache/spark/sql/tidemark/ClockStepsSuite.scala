@@ -47,7 +47,7 @@ class ClockStepsSuite extends SilenceTest {
         quarterMinutes(20) ++ Seq(since(2)): _*)
   }
 
-  test("a no-data batch runs when windows by a carried column end") {
+  testMore("a no-data batch runs when windows by a carried column end") {
     val (stream, df) = readings
     val first = withWatermark(df, "time", "0 seconds", advancing)
       .groupBy(window($"time", "10 minutes").as("w"), $"time".as("t")).count()
@@ -66,7 +66,7 @@ class ClockStepsSuite extends SilenceTest {
         remember) ++ quarterMinutes(20) ++ Seq(since(0)): _*)
   }
 
-  test("after a slow batch, the next no-data batch waits four times as long as the slow batch took") {
+  testMore("after a slow batch, the next no-data batch waits four times as long as the slow batch took") {
     val (stream, df) = readings
     val slow = udf { (device: String) =>
       SilentSplitsSuite.within.getAndSet(() => ())()

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.{Idle, SplitBy, WatermarkOptions}
+import io.tidemark.{Idle, MoreSuite, SplitBy, WatermarkOptions}
 import io.tidemark.functions.{isLate, withWatermark}
 
 import org.apache.spark.sql.{AnalysisException, DataFrame}
@@ -15,7 +15,7 @@ import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
 
 /** In continuous mode Spark refuses watermarks and their options. A query without one runs as without Tidemark. */
-class ContinuousModeSuite extends WatermarkTest {
+class ContinuousModeSuite extends WatermarkTest with MoreSuite {
   import testImplicits._
 
   private val continuous = StartStream(Trigger.Continuous(100))

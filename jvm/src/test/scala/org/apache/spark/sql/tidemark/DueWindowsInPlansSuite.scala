@@ -33,21 +33,21 @@ class DueWindowsInPlansSuite extends StockComparison {
     assert(rows(found).distinct.size === rows(found).size && rows(found).nonEmpty)
   }
 
-  test("spark.tidemark.grain may change at each restart") {
+  testMore("spark.tidemark.grain may change at each restart") {
     val parts = history.zipWithIndex.map { case (step, run) =>
       (grain(if (run % 2 == 0) "on" else "off"), Seq(step), by("25 minutes") _)
     }
     assertSameBatches(recordRuns(parts: _*), onStock(parts: _*))
   }
 
-  test("windows that a run on stock Spark has changed are emitted once after the return to Tidemark") {
+  testMore("windows that a run on stock Spark has changed are emitted once after the return to Tidemark") {
     val parts = history.zipWithIndex.map { case (step, run) =>
       (if (run % 3 == 1) stockOnly else Nil, Seq(step), by("25 minutes") _)
     }
     assertSameBatches(recordRuns(parts: _*), onStock(parts: _*))
   }
 
-  test("windows that no run has emitted for a day are emitted once, in the first batch of the next run") {
+  testMore("windows that no run has emitted for a day are emitted once, in the first batch of the next run") {
     val parts = Seq(
       (Nil, history.take(3), by("1 hour") _),
       (stockOnly ++ noNoDataBatches, Seq(Seq((1, Option(Noon.getEpochSecond + 86400)))), by("1 hour") _),
@@ -57,7 +57,7 @@ class DueWindowsInPlansSuite extends StockComparison {
     assert(found.last.rows.nonEmpty && rows(found).distinct === rows(found))
   }
 
-  test("windows of another size from an earlier run are emitted when they end") {
+  testMore("windows of another size from an earlier run are emitted when they end") {
     val inOrder = Seq.tabulate(8, 5)((step, row) => (row, Option(Noon.getEpochSecond + step * 660L + row * 120L)))
     val parts = Seq((Nil, inOrder.take(3), by("7 minutes") _), (Nil, inOrder.drop(3), by("1 hour") _))
     val expected = onStock(parts: _*)
@@ -88,7 +88,8 @@ class DueWindowsInPlansSuite extends StockComparison {
     assertSameBatches(two(query), expected)
   }
 
-  test("a join without a time bound below windows drops the same late rows for each value of spark.tidemark.grain") {
+  testMore(
+    "a join without a time bound below windows drops the same late rows for each value of spark.tidemark.grain") {
     def query(first: DataFrame, second: DataFrame) =
       first.join(second.withColumnRenamed("t", "u").withWatermark("u", Delay), "id")
         .groupBy(window($"t", "30 minutes")).count()
@@ -101,7 +102,7 @@ class DueWindowsInPlansSuite extends StockComparison {
     }))
   }
 
-  test("a query that reads its watermark runs a no-data batch for each advance of the watermark") {
+  testMore("a query that reads its watermark runs a no-data batch for each advance of the watermark") {
     def query(events: DataFrame) = events.where(!isLate($"t")).groupBy(window($"t", "30 minutes")).count()
     val on = run("append", history, query)
     withSQLConf(grain("off"): _*) { assert(run("append", history, query) === on) }

@@ -49,24 +49,27 @@ class DueWindowsRestartSuite extends TwoStreams {
     if (!last.eventTime.contains("max"))
       for (log <- Seq("commits", "tidemark", "offsets")) forget(checkpoint, log, last.id)
 
-  // On stock Spark there is no entry, so each moment of a batch is the same.
-  private val stops = Seq[(String, (File, BatchRun) => Unit, (File, BatchRun) => Unit)](
-    ("after its commit", (_, _) => (), (_, _) => ()),
-    ("between its entry and its commit", beforeItsCommit, beforeItsCommit),
-    (
-      "before its entry",
-      { (checkpoint, last) =>
-        beforeItsCommit(checkpoint, last)
-        forget(checkpoint, "tidemark", last.id)
-      },
-      beforeItsCommit),
-    ("while its entry is written", (checkpoint, last) => cutEntry(checkpoint, last.id), beforeItsCommit),
-    ("before its offsets", beforeItsOffsets, beforeItsOffsets))
-
-  for ((moment, ours, theirs) <- stops)
+  /** @param ours where runs are stopped
+    * @param theirs the same on stock Spark: it has no entry, so each moment of a batch is the same
+    */
+  private def emittedOnce(moment: String)(ours: (File, BatchRun) => Unit, theirs: (File, BatchRun) => Unit): Unit =
     test(s"windows are emitted once, as in stock Spark, if runs are stopped in their last batch $moment") {
       val expected = stock(emitted(theirs))
       assert(expected.size === 9 && expected.distinct === expected)
       assert(emitted(ours) === expected)
     }
+
+  emittedOnce("while its entry is written")((checkpoint, last) => cutEntry(checkpoint, last.id), beforeItsCommit)
+
+  moreTests {
+    emittedOnce("after its commit")((_, _) => (), (_, _) => ())
+    emittedOnce("between its entry and its commit")(beforeItsCommit, beforeItsCommit)
+    emittedOnce("before its entry")(
+      { (checkpoint, last) =>
+        beforeItsCommit(checkpoint, last)
+        forget(checkpoint, "tidemark", last.id)
+      },
+      beforeItsCommit)
+    emittedOnce("before its offsets")(beforeItsOffsets, beforeItsOffsets)
+  }
 }

@@ -37,64 +37,9 @@ class EntryFilesSuite extends TwoStreams {
     }
   }
 
-  test("a file whose name is not a batch number is left unchanged in the tidemark folder") {
-    withTempDir { checkpoint =>
-      val inputs = new Inputs
-      val recorder = new Recorder("append", checkpoint)
-      recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.wandering.head)
-      val odd = Seq("12345678901234567890", "007", "-1", "1.", "7.changes.bak", "\u0661").map(entryFile(checkpoint, _))
-      odd.foreach(file => Files.write(file.toPath, Array[Byte](1, 2, 3)))
-      val before = recorder.batches.size
-      recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.wandering(1))
-      assert(recorder.batches.size > before)
-      assert(odd.forall(_.length == 3))
-    }
-  }
-
   private def entryFile(checkpoint: File, name: String) = new File(checkpoint, s"tidemark/$name")
 
-  test("old entries are deleted together with those of Spark") {
-    withSQLConf(SQLConf.MIN_BATCHES_TO_RETAIN.key -> "2") {
-      withTempDir { checkpoint =>
-        val inputs = new Inputs
-        val recorder = new Recorder("append", checkpoint)
-        // The second of two runs also deletes what the first has left.
-        for (steps <- inputs.wandering.grouped(3)) recorder.run(unionOfCounts(inputs.a, inputs.b))(steps: _*)
-        val last = recorder.batches.last.id
-        assert(last > 5)
-        assert(batchesIn(checkpoint, "tidemark") === Seq(last - 2, last - 1, last))
-        assert(batchesIn(checkpoint, "offsets").head > 0)
-      }
-    }
-  }
-
-  test("checkpoint entries are written whole on a file system without rename, also for a rerun batch") {
-    keptBy(classOf[WholeFiles]) {
-      val straight = new Inputs
-      val expected = record("append", carriedColumn(straight.a, straight.b), straight.wandering)
-      WholeFiles.made.clear()
-      withTempDir { checkpoint =>
-        val inputs = new Inputs
-        val recorder = new Recorder("append", checkpoint)
-        for (step <- inputs.wandering) {
-          recorder.run(carriedColumn(inputs.a, inputs.b))(step)
-          val last = recorder.batches.last.id
-          assert(batchesIn(checkpoint, "tidemark").last === last)
-          forget(checkpoint, "commits", last)
-        }
-        recorder.run(carriedColumn(inputs.a, inputs.b))()
-        assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
-        assert(batchesIn(checkpoint, "tidemark").toSet === WholeFiles.made.asScala.toSet)
-      }
-    }
-  }
-
-  private val unwritten = Seq(
-    ("without watermarks", "spark.tidemark.enabled" -> "true", false),
-    ("that is left to Spark", SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max", true),
-    ("with Tidemark switched off", "spark.tidemark.enabled" -> "false", true))
-
-  for ((which, setting, hasWatermarks) <- unwritten)
+  private def noEntry(which: String, setting: (String, String), hasWatermarks: Boolean): Unit =
     test(s"no Tidemark entry is written for a query $which") {
       withSQLConf(setting)(withTempDir { checkpoint =>
         val inputs = new Inputs
@@ -105,6 +50,65 @@ class EntryFilesSuite extends TwoStreams {
         assert(!checkpoint.list().contains("tidemark"))
       })
     }
+
+  noEntry("that is left to Spark", SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max", hasWatermarks = true)
+
+  moreTests {
+    noEntry("without watermarks", "spark.tidemark.enabled" -> "true", hasWatermarks = false)
+
+    noEntry("with Tidemark switched off", "spark.tidemark.enabled" -> "false", hasWatermarks = true)
+
+    test("a file whose name is not a batch number is left unchanged in the tidemark folder") {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.wandering.head)
+        val odd = Seq("12345678901234567890", "007", "-1", "1.", "7.changes.bak", "\u0661")
+          .map(entryFile(checkpoint, _))
+        odd.foreach(file => Files.write(file.toPath, Array[Byte](1, 2, 3)))
+        val before = recorder.batches.size
+        recorder.run(unionOfCounts(inputs.a, inputs.b))(inputs.wandering(1))
+        assert(recorder.batches.size > before)
+        assert(odd.forall(_.length == 3))
+      }
+    }
+
+    test("old entries are deleted together with those of Spark") {
+      withSQLConf(SQLConf.MIN_BATCHES_TO_RETAIN.key -> "2") {
+        withTempDir { checkpoint =>
+          val inputs = new Inputs
+          val recorder = new Recorder("append", checkpoint)
+          // The second of two runs also deletes what the first has left.
+          for (steps <- inputs.wandering.grouped(3)) recorder.run(unionOfCounts(inputs.a, inputs.b))(steps: _*)
+          val last = recorder.batches.last.id
+          assert(last > 5)
+          assert(batchesIn(checkpoint, "tidemark") === Seq(last - 2, last - 1, last))
+          assert(batchesIn(checkpoint, "offsets").head > 0)
+        }
+      }
+    }
+
+    test("checkpoint entries are written whole on a file system without rename, also for a rerun batch") {
+      keptBy(classOf[WholeFiles]) {
+        val straight = new Inputs
+        val expected = record("append", carriedColumn(straight.a, straight.b), straight.wandering)
+        WholeFiles.made.clear()
+        withTempDir { checkpoint =>
+          val inputs = new Inputs
+          val recorder = new Recorder("append", checkpoint)
+          for (step <- inputs.wandering) {
+            recorder.run(carriedColumn(inputs.a, inputs.b))(step)
+            val last = recorder.batches.last.id
+            assert(batchesIn(checkpoint, "tidemark").last === last)
+            forget(checkpoint, "commits", last)
+          }
+          recorder.run(carriedColumn(inputs.a, inputs.b))()
+          assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
+          assert(batchesIn(checkpoint, "tidemark").toSet === WholeFiles.made.asScala.toSet)
+        }
+      }
+    }
+  }
 }
 
 /** Records which entries Tidemark has written whenever Spark begins a commit entry. */

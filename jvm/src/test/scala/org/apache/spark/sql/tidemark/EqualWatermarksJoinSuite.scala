@@ -1,9 +1,11 @@
 package org.apache.spark.sql.tidemark
 
+import io.tidemark.MoreSuite
+
 import org.apache.spark.sql.tidemark.Histories._
 
 /** Joins of two streams whose watermarks are always equal, and of a stream with itself, run as on stock Spark. */
-class EqualWatermarksJoinSuite extends StockJoinComparison {
+class EqualWatermarksJoinSuite extends StockJoinComparison with MoreSuite {
   import testImplicits._
 
   /** In each step both streams contain the latest row of that step. */

@@ -87,7 +87,7 @@ class EvictionSlackSuite extends StockComparison {
     assert(skipped.size === 1 && skipped.head > 1)
   }
 
-  test("an inner join that leaves expired rows in state says so in the plan, a metric and the report") {
+  testMore("an inner join that leaves expired rows in state says so in the plan, a metric and the report") {
     val (left, right) = (MemoryStream[Event], MemoryStream[Event])
     val (plans, skipped) = withSlack("0.5")(skippedScans(joinedOf(left, right), left, right))
     assert(plans.exists(_.contains("eviction waits")) && plans.exists(!_.contains("eviction waits")))
@@ -119,37 +119,35 @@ class EvictionSlackSuite extends StockComparison {
     }
   }
 
-  for ((format, in) <-
-      Seq[(Int, (String, => Any) => Unit)](1 -> (testLong(_)(_)), 2 -> (test(_)(_)), 3 -> (testMore(_)(_))))
-    in(
-      s"an inner join with much state evicts less often, and emits the same rows, in state format $format", {
-        def joined: Seq[BatchRun] = {
-          val (left, right) = (MemoryStream[Event], MemoryStream[Event])
-          val steps = steady(20000).map(events =>
-            () => {
-              left.addData(events)
-              right.addData(events.map { case (id, time) => (id, time.map(_ + 60)) })
-              ()
-            })
-          record("append", joinedOf(left, right), steps)
-        }
-        val conf = Seq(SQLConf.STREAMING_JOIN_STATE_FORMAT_VERSION.key -> format.toString) ++
-          (if (format < 3) Nil
-           else
-             Seq(
-               SQLConf.STATE_STORE_PROVIDER_CLASS.key ->
-                 classOf[org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider].getName))
-        withSQLConf(conf: _*) {
-          // A minute is more than an eighth of the seven for which rows stay.
-          val (patient, eager) = (withSlack("0.5")(joined), withSlack("0")(joined))
-          assert(rowsOfBatches(patient).filter(_.nonEmpty) === rowsOfBatches(eager).filter(_.nonEmpty))
-          assert(patient.map(_.id) === eager.map(_.id))
-          assert(evictions(patient) < evictions(eager) - 1)
-          assert(patient.last.operators.head.rows === eager.last.operators.head.rows)
-        }
-      })
+  for (format <- Seq(1, 2, 3))
+    testMore(s"an inner join with much state evicts less often, and emits the same rows, in state format $format") {
+      def joined: Seq[BatchRun] = {
+        val (left, right) = (MemoryStream[Event], MemoryStream[Event])
+        val steps = steady(20000).map(events =>
+          () => {
+            left.addData(events)
+            right.addData(events.map { case (id, time) => (id, time.map(_ + 60)) })
+            ()
+          })
+        record("append", joinedOf(left, right), steps)
+      }
+      val conf = Seq(SQLConf.STREAMING_JOIN_STATE_FORMAT_VERSION.key -> format.toString) ++
+        (if (format < 3) Nil
+         else
+           Seq(
+             SQLConf.STATE_STORE_PROVIDER_CLASS.key ->
+               classOf[org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider].getName))
+      withSQLConf(conf: _*) {
+        // A minute is more than an eighth of the seven for which rows stay.
+        val (patient, eager) = (withSlack("0.5")(joined), withSlack("0")(joined))
+        assert(rowsOfBatches(patient).filter(_.nonEmpty) === rowsOfBatches(eager).filter(_.nonEmpty))
+        assert(patient.map(_.id) === eager.map(_.id))
+        assert(evictions(patient) < evictions(eager) - 1)
+        assert(patient.last.operators.head.rows === eager.last.operators.head.rows)
+      }
+    }
 
-  test("a deduplication that waits may go to stock Spark and come back, and its share may change at a restart") {
+  testMore("a deduplication that waits may go to stock Spark and come back, and its share may change at a restart") {
     val history = steady(20000)
     val (begin, rest) = history.splitAt(3)
     val (onStock, back) = rest.splitAt(2)

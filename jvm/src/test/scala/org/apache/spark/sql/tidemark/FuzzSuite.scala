@@ -13,55 +13,48 @@ class FuzzSuite extends OracleComparison {
   // `make fuzz` sets the number of cases.
   private val fuzzing = sys.props.contains("tidemark.fuzz.n")
 
-  compared(seed, told("n", 2), told("carried", 1), told("ordered", 2))(test(_)(_))
-  if (!fuzzing) compared(seed + 1000, 8, 4, 4)(testMore(_)(_))
+  compared(seed, told("n", 2), told("carried", 1), told("ordered", 2))
+  if (!fuzzing) moreTests(compared(seed + 1000, 8, 4, 4))
 
-  private def compared(seed: Int, cases: Int, carried: Int, ordered: Int)(in: (String, => Any) => Unit): Unit = {
-    each(seed, cases, "random queries", "rows, batches and late rows match the oracle", in) { (from, many) =>
+  private def compared(seed: Int, cases: Int, carried: Int, ordered: Int): Unit = {
+    each(seed, cases, "random queries", "rows, batches and late rows match the oracle") { (from, many) =>
       val seen = check(from, many, RandomCase(_))(engine, Oracle.run)
       assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
     }
-    each(
-      seed,
-      math.max(1, cases / 4),
-      "random queries with one watermark",
-      "rows of each batch match stock Spark",
-      in) {
+    each(seed, math.max(1, cases / 4), "random queries with one watermark", "rows of each batch match stock Spark") {
       (from, many) =>
         val seen = check(from, many, RandomCase.ofOneWatermark)(
           one => rowsOf(engine(one)),
           one => stock(rowsOf(engine(one))))
         assert(seen.exists(_.rows.nonEmpty))
     }
-    each(seed, carried, "random queries with mapped columns", "rows, batches and late rows match the oracle", in) {
+    each(seed, carried, "random queries with mapped columns", "rows, batches and late rows match the oracle") {
       (from, many) =>
         val seen = check(from, many, RandomCase.carried)(engine, Oracle.run)
         assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
     }
-    each(seed, ordered, "random queries with orders", "rows, batches and late rows match the oracle", in) {
-      (from, many) =>
-        val seen = check(from, many, RandomCase.ordered)(engine, Oracle.run)
-        assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
+    each(seed, ordered, "random queries with orders", "rows, batches and late rows match the oracle") { (from, many) =>
+      val seen = check(from, many, RandomCase.ordered)(engine, Oracle.run)
+      assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
     }
-    each(
-      seed,
-      math.max(1, carried / 2),
-      "random queries with mapped columns and one watermark",
-      "rows match stock Spark",
-      in) {
-      (from, many) =>
+    moreTestsIf(!fuzzing) {
+      each(
+        seed,
+        math.max(1, carried / 2),
+        "random queries with mapped columns and one watermark",
+        "rows match stock Spark") { (from, many) =>
         val seen = check(from, many, RandomCase.carriedOfOneWatermark)(
           one => rowsOf(Oracle.run(one)),
           one => stock(rowsOf(engine(one))))
         assert(seen.exists(_.rows.nonEmpty))
+      }
     }
   }
 
   /** Splits the cases into tests of at most 50, because a test may take 20 minutes. */
-  private def each(seed: Int, cases: Int, what: String, promise: String, in: (String, => Any) => Unit)(
-      body: (Int, Int) => Any): Unit =
+  private def each(seed: Int, cases: Int, what: String, promise: String)(body: (Int, Int) => Any): Unit =
     for (from <- 0 until cases by MostAtOnce; many = math.min(MostAtOnce, cases - from))
-      in(s"$many $what from seed ${seed + from}: $promise", body(seed + from, many))
+      test(s"$many $what from seed ${seed + from}: $promise")(body(seed + from, many))
 
   private def rowsOf(batches: Seq[Option[Oracle.Batch]]) = batches.map(_.map(_.copy(late = 0)))
 

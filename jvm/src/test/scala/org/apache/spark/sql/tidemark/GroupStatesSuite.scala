@@ -27,7 +27,7 @@ class GroupStatesSuite extends ManualClockTest {
     (stream, events)
   }
 
-  test("flatMapGroupsWithState uses the last declared watermark for late rows and timeouts") {
+  testMore("flatMapGroupsWithState uses the last declared watermark for late rows and timeouts") {
     val (stream, events) = twoTimes()
     val ends = events.groupByKey(_._1)
       .flatMapGroupsWithState(OutputMode.Append, GroupStateTimeout.EventTimeTimeout)(untilSilent)
@@ -42,7 +42,7 @@ class GroupStatesSuite extends ManualClockTest {
       CheckNewAnswer((3, "row"), (1, "silent")))
   }
 
-  test("the event-time column that transformWithState declares advances with the last declared watermark") {
+  testMore("the event-time column that transformWithState declares advances with the last declared watermark") {
     val (stream, events) = twoTimes()
     val windows = events.groupByKey(_._1)
       .transformWithState(new Latest, "at", OutputMode.Append)
@@ -99,7 +99,7 @@ class GroupStatesSuite extends ManualClockTest {
         CheckNewAnswer((3, "row", 2L, at("12:31"))))
     }
 
-  test("timers of transformWithState do not wait for a slower input that joins its output") {
+  testMore("timers of transformWithState do not wait for a slower input that joins its output") {
     val (fast, a) = timed("fast", "0 seconds")
     val (slow, b) = timed("slow", "0 seconds", "of")
     val said = a.as[Timed].groupByKey(_._1).transformWithState(new CountedUntil, "until", OutputMode.Append)
@@ -121,7 +121,7 @@ class GroupStatesSuite extends ManualClockTest {
       CheckNewAnswer((3, "row", 1L, at("12:30"), "12:45")))
   }
 
-  test("timers of the initial state of transformWithState use the watermark of its own input") {
+  testMore("timers of the initial state of transformWithState use the watermark of its own input") {
     val (fast, a) = timed("fast", "0 seconds")
     val before = Seq(7 -> at("10:00")).toDS().groupByKey(_._1)
     val (slow, all) = besideSlow(a.as[Timed].groupByKey(_._1)
@@ -158,7 +158,7 @@ class GroupStatesSuite extends ManualClockTest {
       AdvanceManualClock(1000),
       CheckNewAnswer((1, "row", 2L, at("10:05"))))
 
-  test("state of transformWithState expires by processing time, whatever the watermark is, as in stock Spark") {
+  testMore("state of transformWithState expires by processing time, whatever the watermark is, as in stock Spark") {
     def alone(): Unit = {
       val (stream, events) = timed("t", "0 seconds")
       forgottenAfterThreeSeconds(stream, remembered(events).select("id", "what", "rows", "watermark"))
@@ -167,7 +167,7 @@ class GroupStatesSuite extends ManualClockTest {
     stock(alone())
   }
 
-  test("state of transformWithState expires by processing time, and its function reads its own input's watermark") {
+  testMore("state of transformWithState expires by processing time, and its function reads its own input's watermark") {
     val (fast, a) = timed("fast", "0 seconds")
     val (slow, all) = besideSlow(remembered(a))
     slow.addData(1 -> at("8:00"))

@@ -1,9 +1,11 @@
 package org.apache.spark.sql.tidemark
 
+import io.tidemark.MoreSuite
+
 import org.apache.spark.sql.functions._
 
 /** Joins emit the oracle's rows in the oracle's steps, on histories in which each side advances at its own speed. */
-class JoinOracleSuite extends JoinAgainstOracle {
+class JoinOracleSuite extends JoinAgainstOracle with MoreSuite {
   import testImplicits._
 
   private val Kinds = Seq("inner", "left_outer", "right_outer", "full_outer", "left_semi")

@@ -152,7 +152,7 @@ class JoinSuite extends WatermarkTest {
     assert(failed.getMessage.contains("CANNOT_LOAD_STATE_STORE"))
   }
 
-  test("a three-way interval join runs with its second join by a column that the first join carried") {
+  testMore("a three-way interval join runs with its second join by a column that the first join carried") {
     val (sa, a) = timed("ta", "0 seconds", "a")
     val (sb, b) = timed("tb", "0 seconds", "b")
     val (sc, c) = timed("tc", "0 seconds", "c")

@@ -61,17 +61,6 @@ class KafkaSplitsSuite extends ManualClockTest {
       CheckNewAnswer((0, "10:00", 1L), (1, "10:00", 1L)))
   }
 
-  test("Kafka partitions are known for any order of the split columns, and for renamed columns") {
-    PartitionedLog.begin(partitions = 1)
-    val topic = spark.readStream.format(classOf[PartitionedLog].getName).load().toDF("of", "number", "time")
-    val marked = withWatermark(topic, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"number", $"of")))
-    run(marked.groupBy(window($"time", "10 minutes")).count())(
-      add(0, "10:00"),
-      after(1000),
-      partitionsAre("[0, t]"),
-      originsAre("time" -> Some(millis("10:00"))))
-  }
-
   test("a silent Kafka partition becomes idle, even if it has never had a row") {
     PartitionedLog.begin(partitions = 3)
     run(counted(byPartition))(
@@ -104,61 +93,74 @@ class KafkaSplitsSuite extends ManualClockTest {
       CheckNewAnswer((0, "12:00", 1L), (1, "10:00", 4L)))
   }
 
-  test("a split that is not a Kafka partition is not idle while a limit holds rows back") {
-    PartitionedLog.begin(partitions = 2)
-    run(counted(Seq(concat_ws("-", $"topic", $"partition")), limit = 1, whenIdle = "rise"))(
-      add(0, "12:00"),
-      add(1, "10:00", "10:01", "10:02", "10:03"),
-      after(1000),
-      after(60000),
-      after(60000),
-      after(60000),
-      // Split t-0 has had no rows for three minutes, but the rows that were held back might have been its own.
-      partitionsAre("t-0", "t-1"),
-      originsAre("time" -> Some(millis("10:03"))),
-      CheckNewAnswer(),
-      after(60000),
-      CheckNewAnswer((1, "10:00", 4L)))
-  }
+  moreTests {
+    test("Kafka partitions are known for any order of the split columns, and for renamed columns") {
+      PartitionedLog.begin(partitions = 1)
+      val topic = spark.readStream.format(classOf[PartitionedLog].getName).load().toDF("of", "number", "time")
+      val marked = withWatermark(topic, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"number", $"of")))
+      run(marked.groupBy(window($"time", "10 minutes")).count())(
+        add(0, "10:00"),
+        after(1000),
+        partitionsAre("[0, t]"),
+        originsAre("time" -> Some(millis("10:00"))))
+    }
 
-  test("no Kafka partition is idle after a pause of all partitions, which ends when the first has rows again") {
-    PartitionedLog.begin(partitions = 3)
-    run(counted(byPartition))(
-      add(0, "12:00"),
-      add(1, "10:00"),
-      add(2, "12:00"),
-      after(1000),
-      after(1000),
-      after(17000),
-      add(0, "12:01"),
-      after(1000),
-      add(0, "12:02"),
-      after(1000),
-      originsAre("time" -> Some(millis("10:00"))),
-      add(1, "10:01", "10:12"),
-      add(2, "12:02"),
-      after(1000),
-      after(1000),
-      CheckNewAnswer((1, "10:00", 2L)))
-  }
+    test("a split that is not a Kafka partition is not idle while a limit holds rows back") {
+      PartitionedLog.begin(partitions = 2)
+      run(counted(Seq(concat_ws("-", $"topic", $"partition")), limit = 1, whenIdle = "rise"))(
+        add(0, "12:00"),
+        add(1, "10:00", "10:01", "10:02", "10:03"),
+        after(1000),
+        after(60000),
+        after(60000),
+        after(60000),
+        // Split t-0 has had no rows for three minutes, but the rows that were held back might have been its own.
+        partitionsAre("t-0", "t-1"),
+        originsAre("time" -> Some(millis("10:03"))),
+        CheckNewAnswer(),
+        after(60000),
+        CheckNewAnswer((1, "10:00", 4L)))
+    }
 
-  test("an idle Kafka partition is active again from the batch that reads its first new row") {
-    PartitionedLog.begin(partitions = 2)
-    run(counted(byPartition, limit = 1))(
-      add(0, "10:00"),
-      add(1, "10:05"),
-      after(1000),
-      add(0, "10:20"),
-      after(10000),
-      after(1000),
-      CheckNewAnswer((0, "10:00", 1L), (1, "10:00", 1L)),
-      add(1, "10:21", "10:22", "10:31"),
-      add(0, "11:00", "11:10"),
-      after(60000),
-      after(60000),
-      originsAre("time" -> Some(millis("10:22"))),
-      after(60000),
-      after(1000),
-      CheckNewAnswer((0, "10:20", 1L), (1, "10:20", 2L)))
+    test("no Kafka partition is idle after a pause of all partitions, which ends when the first has rows again") {
+      PartitionedLog.begin(partitions = 3)
+      run(counted(byPartition))(
+        add(0, "12:00"),
+        add(1, "10:00"),
+        add(2, "12:00"),
+        after(1000),
+        after(1000),
+        after(17000),
+        add(0, "12:01"),
+        after(1000),
+        add(0, "12:02"),
+        after(1000),
+        originsAre("time" -> Some(millis("10:00"))),
+        add(1, "10:01", "10:12"),
+        add(2, "12:02"),
+        after(1000),
+        after(1000),
+        CheckNewAnswer((1, "10:00", 2L)))
+    }
+
+    test("an idle Kafka partition is active again from the batch that reads its first new row") {
+      PartitionedLog.begin(partitions = 2)
+      run(counted(byPartition, limit = 1))(
+        add(0, "10:00"),
+        add(1, "10:05"),
+        after(1000),
+        add(0, "10:20"),
+        after(10000),
+        after(1000),
+        CheckNewAnswer((0, "10:00", 1L), (1, "10:00", 1L)),
+        add(1, "10:21", "10:22", "10:31"),
+        add(0, "11:00", "11:10"),
+        after(60000),
+        after(60000),
+        originsAre("time" -> Some(millis("10:22"))),
+        after(60000),
+        after(1000),
+        CheckNewAnswer((0, "10:20", 1L), (1, "10:20", 2L)))
+    }
   }
 }

@@ -34,14 +34,14 @@ class LateRowsSuite extends LateRowsTest {
       }
       .toDF()
 
-  test("mapGroupsWithState counts late rows with an event-time timeout, and drops none without a timeout") {
+  testMore("mapGroupsWithState counts late rows with an event-time timeout, and drops none without a timeout") {
     val (stream, df) = readings
     history(grouped(df, GroupStateTimeout.EventTimeTimeout), stream, OutputMode.Update)(threeAreLate: _*)
     val (other, more) = readings
     history(grouped(more, GroupStateTimeout.NoTimeout), other, OutputMode.Update)(noneAreLate, sparkSays(0))
   }
 
-  test("transformWithState counts late rows in event-time mode, and drops none in TimeMode.None") {
+  testMore("transformWithState counts late rows in event-time mode, and drops none in TimeMode.None") {
     withSQLConf(SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName) {
       def transformed(df: DataFrame, mode: TimeMode) = df
         .as[(String, Timestamp)]
@@ -80,7 +80,7 @@ class LateRowsSuite extends LateRowsTest {
     assert(driver.value === LateRows(8, 90))
   }
 
-  test("the progress of each batch contains its late rows") {
+  testMore("the progress of each batch contains its late rows") {
     val (left, a) = timed("a", "0 seconds", "l")
     val (right, b) = timed("b", "0 seconds", "r")
     val joined = a.join(b, expr("l = r AND b BETWEEN a AND a + INTERVAL 5 MINUTES"))

@@ -34,7 +34,7 @@ class LeftoverMarksSuite extends RecordedRuns with MarkedColumns {
   private val onTime = Seq("[10:00]", "[10:30]", "[11:00]", "[11:30]")
   private val clock = date_format($"t", "HH:mm")
 
-  test("deduplication by two times decides which rows are late by the time that has a watermark") {
+  testMore("deduplication by two times decides which rows are late by the time that has a watermark") {
     for (keys <- Seq(Seq("at", "t"), Seq("t", "at")))
       assert(rows(run(_.dropDuplicates(keys).select(clock))) === onTime)
   }

@@ -3,12 +3,12 @@ package org.apache.spark.sql.tidemark
 import java.io.File
 import java.nio.file.Files
 
-import io.tidemark.{SplitBy, WatermarkOptions}
+import io.tidemark.{MoreSuite, SplitBy, WatermarkOptions}
 import io.tidemark.core.format.EntryCodec
 import io.tidemark.functions.withWatermark
 
 /** Queries with so many splits that their entries have only what has changed, stopped, killed and started again. */
-class ManySplitsRestartSuite extends TwoStreams {
+class ManySplitsRestartSuite extends TwoStreams with MoreSuite {
   import testImplicits._
 
   private val Devices = EntryCodec.MostWhole + 100

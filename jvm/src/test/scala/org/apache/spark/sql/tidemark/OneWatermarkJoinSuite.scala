@@ -1,10 +1,12 @@
 package org.apache.spark.sql.tidemark
 
+import io.tidemark.MoreSuite
+
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.tidemark.Histories._
 
 /** Stock stays stock: joins of two streams, only one of which has a watermark. */
-class OneWatermarkJoinSuite extends StockJoinComparison {
+class OneWatermarkJoinSuite extends StockJoinComparison with MoreSuite {
   import testImplicits._
 
   private val histories = (wandering(6), wandering(7, rows = 4))

@@ -54,16 +54,19 @@ class PauseOfAllSuite extends SilenceTest {
   for {
     (name, pause) <- moments
     onReturn <- Seq("hold", "catch_up")
-  } test(s"$name loses no row of a device that lags, with on_return=$onReturn") {
-    val (stream, df) = perMinute(twelveSeconds.copy(idle = twelveSeconds.idle.copy(onReturn = Some(onReturn))))
-    run(df)(allSay(stream, 0 to 9) ++ pause ++ returning(stream) ++ Seq(
-      lost(0),
-      originsAre("time" -> Some(millis("10:24")))): _*)
+  } moreTestsIf(onReturn != "hold") {
+    test(s"$name loses no row of a device that lags, with on_return=$onReturn") {
+      val (stream, df) = perMinute(twelveSeconds.copy(idle = twelveSeconds.idle.copy(onReturn = Some(onReturn))))
+      run(df)(allSay(stream, 0 to 9) ++ pause ++ returning(stream) ++ Seq(
+        lost(0),
+        originsAre("time" -> Some(millis("10:24")))): _*)
+    }
   }
 
   // The watermark is at 11:09 before the first device returns.
   for ((onReturn, rows) <- Seq("hold" -> 15, "catch_up" -> 15))
-    test(s"a pause of all devices with when_all=rise makes rows of returning devices late, with on_return=$onReturn") {
+    testMore(
+      s"a pause of all devices with when_all=rise makes rows of returning devices late, with on_return=$onReturn") {
       val (stream, df) =
         perMinute(twelveSeconds.copy(idle = twelveSeconds.idle.copy(whenAll = Some("rise"), onReturn = Some(onReturn))))
       run(df)(allSay(stream, 0 to 9) ++ seconds(18) ++ returning(stream) :+ lost(rows.toLong): _*)
@@ -111,7 +114,7 @@ class PauseOfAllSuite extends SilenceTest {
             "loud" -> Some(millis("10:45")))): _*)
   }
 
-  test("a device without rows becomes idle even when triggers are farther apart than the idle time") {
+  testMore("a device without rows becomes idle even when triggers are farther apart than the idle time") {
     val (stream, df) = perMinute(twelveSeconds)
     val slowly = (1 to 5).flatMap(minute =>
       Seq(AddData(stream, (0 until 4).map(row(_, minute)): _*), AdvanceManualClock(20000)))

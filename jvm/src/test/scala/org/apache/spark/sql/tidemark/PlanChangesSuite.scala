@@ -26,7 +26,7 @@ class PlanChangesSuite extends TwoStreams {
     check(recorder)
   }
 
-  test("a watermark with a new key starts at the lowest of the other watermarks") {
+  testMore("a watermark with a new key starts at the lowest of the other watermarks") {
     def query(key: String)(in: Inputs) = counted(marked(in.plain, key), "ta").union(counted(in.b, "tb"))
     changed(query("x"), query("y"))(_.step(1 -> "12:00")(1 -> "10:31"))(_.step(1 -> "11:00")(1 -> "10:35")) { run =>
       // That `x` was at 12:00 is not forgotten: it may get its name back.
@@ -35,7 +35,7 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
-  test("a watermark that gets its old key back resumes where it was under that key") {
+  testMore("a watermark that gets its old key back resumes where it was under that key") {
     withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("append", checkpoint)
@@ -74,14 +74,14 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
-  test("watermarks with keys keep their values when they change places") {
+  testMore("watermarks with keys keep their values when they change places") {
     val (x, y) = ("x" -> "0 seconds", "y" -> "1 hour")
     changed(twice(x, y), twice(y, x))(_.step(1 -> "11:00")())(_.step(1 -> "11:30")()) { run =>
       assert(minutes(watermarks(run)) === Map("x" -> "11:30", "y" -> "10:30"))
     }
   }
 
-  test("watermarks with the same name are told apart by their positions in the query") {
+  testMore("watermarks with the same name are told apart by their positions in the query") {
     def query(delays: String*)(in: Inputs) =
       counted(delays.map(delay => in.plain.withWatermark("ta", delay)).reduce(_ union _), "ta")
     changed(query("0 seconds", "1 hour"), query("1 hour", "0 seconds"))(_.step(1 -> "11:00")())(
@@ -104,7 +104,7 @@ class PlanChangesSuite extends TwoStreams {
 
   private def delayed(delay: String)(in: Inputs): DataFrame = counted(in.plain.withWatermark("ta", delay), "ta")
 
-  test("a longer delay holds the watermark where it is until event times exceed it by that delay") {
+  testMore("a longer delay holds the watermark where it is until event times exceed it by that delay") {
     changed(delayed("0 seconds"), delayed("1 hour"))(_.step(1 -> "11:00")())(
       _.step(1 -> "11:30", 1 -> "10:50", 1 -> "11:00")()) { run =>
       assert(minutes(watermarks(run)) === Map("ta" -> "11:00"))
@@ -112,7 +112,7 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
-  test("a shorter delay takes effect with the next row") {
+  testMore("a shorter delay takes effect with the next row") {
     changed(delayed("1 hour"), delayed("0 seconds"))(_.step(1 -> "11:00")())(_.step()(), _.step(1 -> "10:30")()) {
       run =>
         assert(minutes(watermarks(run)) === Map("ta" -> "10:30"))
@@ -132,13 +132,13 @@ class PlanChangesSuite extends TwoStreams {
       }
   }
 
-  test("an input that is split for the first time keeps its watermark") {
+  testMore("an input that is split for the first time keeps its watermark") {
     changed(split(), split(2))(_.step(0 -> "11:00")())(_.step(1 -> "10:31", 0 -> "11:30")(), _.step(1 -> "11:10")()) {
       run => assert(minutes(watermarks(run)) === Map("ta" -> "11:10"))
     }
   }
 
-  test("a newly expected split holds the watermark, and a split that is no longer expected still counts as one") {
+  testMore("a newly expected split holds the watermark, and a split that is no longer expected still counts as one") {
     def query(expected: Int*)(in: Inputs) = counted(
       withWatermark(
         in.plain,
@@ -154,7 +154,7 @@ class PlanChangesSuite extends TwoStreams {
     }
   }
 
-  test("Spark refuses a restart with a different number of inputs or different grouping keys") {
+  testMore("Spark refuses a restart with a different number of inputs or different grouping keys") {
     for (after <- Seq[Inputs => DataFrame](
         in => counted(in.a, "ta").union(counted(in.b, "tb")),
         in => in.a.groupBy(window(col("ta"), "10 minutes").as("w"), col("a")).count().select("a", "w.start", "count")))

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.{SplitBy, TidemarkException, Tiered, WatermarkOptions}
+import io.tidemark.{MoreSuite, SplitBy, TidemarkException, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.SparkConf
@@ -14,7 +14,7 @@ import org.apache.spark.sql.streaming.{OutputMode, StreamRealTimeModeSuiteBase}
 import org.apache.spark.sql.tidemark.query.{QueryLife, RunningQueries}
 
 /** Queries with the real-time trigger run as in stock Spark; those that ask for more are refused. */
-class RealTimeSuite extends StreamRealTimeModeSuiteBase with Tiered {
+class RealTimeSuite extends StreamRealTimeModeSuiteBase with MoreSuite {
   import testImplicits._
 
   override protected def sparkConf: SparkConf =

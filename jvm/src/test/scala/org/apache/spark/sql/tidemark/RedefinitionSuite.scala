@@ -21,30 +21,32 @@ class RedefinitionSuite extends BatchComparison {
       .count()
       .select($"w.start", $"count"))
 
-  sameAsBatch("a watermark may be set again after a union")((a, b, c) =>
-    a.union(b)
-      .union(c)
-      .select(($"ta" + expr("INTERVAL 1 MINUTE")).as("t"))
-      .withWatermark("t", Enough)
-      .groupBy(window($"t", "10 minutes").as("w"))
-      .count()
-      .select($"w.start", $"count"))
+  moreTests {
+    sameAsBatch("a watermark may be set again after a union")((a, b, c) =>
+      a.union(b)
+        .union(c)
+        .select(($"ta" + expr("INTERVAL 1 MINUTE")).as("t"))
+        .withWatermark("t", Enough)
+        .groupBy(window($"t", "10 minutes").as("w"))
+        .count()
+        .select($"w.start", $"count"))
 
-  sameAsBatch("a watermark may be set again after windows")((a, _, _) =>
-    a.groupBy(window($"ta", "5 minutes"), $"a")
-      .count()
-      .select($"window.start".as("t"), $"count")
-      .withWatermark("t", "0 seconds")
-      .groupBy(window($"t", "15 minutes").as("w"))
-      .agg(sum("count"))
-      .select($"w.start", $"sum(count)"))
+    sameAsBatch("a watermark may be set again after windows")((a, _, _) =>
+      a.groupBy(window($"ta", "5 minutes"), $"a")
+        .count()
+        .select($"window.start".as("t"), $"count")
+        .withWatermark("t", "0 seconds")
+        .groupBy(window($"t", "15 minutes").as("w"))
+        .agg(sum("count"))
+        .select($"w.start", $"sum(count)"))
 
-  sameAsBatch("a watermark may be set again after windows and before a join with another stream")((a, b, _) =>
-    a.groupBy(window($"ta", "5 minutes"), $"a")
-      .count()
-      .select($"window.end".as("t"), $"a")
-      .withWatermark("t", "0 seconds")
-      .join(b, expr("a = b AND tb >= t - INTERVAL 15 MINUTES AND tb <= t + INTERVAL 15 MINUTES"), "left_outer"))
+    sameAsBatch("a watermark may be set again after windows and before a join with another stream")((a, b, _) =>
+      a.groupBy(window($"ta", "5 minutes"), $"a")
+        .count()
+        .select($"window.end".as("t"), $"a")
+        .withWatermark("t", "0 seconds")
+        .join(b, expr("a = b AND tb >= t - INTERVAL 15 MINUTES AND tb <= t + INTERVAL 15 MINUTES"), "left_outer"))
+  }
 
   // ta: 10:00 and 10:30. tx: 11:00 and 10:10.
   test("two watermarks on one stream keep both columns as event time") {
@@ -66,7 +68,7 @@ class RedefinitionSuite extends BatchComparison {
       CheckNewAnswer(("ta", "10:30", 1L), ("tx", "11:00", 1L)))
   }
 
-  test("a second watermark on the same column may have a shorter delay") {
+  testMore("a second watermark on the same column may have a shorter delay") {
     val (stream, a) = timed("ta", "1 hour")
     testStream(a.withWatermark("ta", "0 seconds").groupBy(window($"ta", "10 minutes")).count().select($"count"))(
       AddData(stream, 1 -> at("10:00"), 2 -> at("10:30")),

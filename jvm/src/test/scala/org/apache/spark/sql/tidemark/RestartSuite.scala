@@ -37,7 +37,7 @@ class RestartSuite extends TwoStreams {
       CheckNewAnswer(("slow", "10:00", 1L)))
   }
 
-  for ((name, query) <- queries)
+  for ((name, query) <- queries) moreTestsIf(query != splitInput) {
     test(s"restarting before every step changes no batch of $name") {
       val straight = new Inputs
       val expected = record("append", query(straight.a, straight.b), straight.wandering)
@@ -49,6 +49,7 @@ class RestartSuite extends TwoStreams {
         assertSameBatches(recorder.batches, expected)
       }
     }
+  }
 
   /** A history in which the last batch of its first steps is killed and run again: nothing may differ for it.
     *
@@ -79,22 +80,26 @@ class RestartSuite extends TwoStreams {
   for ((name, query) <- queries; withoutData <- Seq(true, false)) {
     val which = s"a ${if (withoutData) "no-data batch" else "batch with data"}"
 
-    test(s"a rerun of $which gives the same result in $name") {
-      runAgain(query, withoutData, firstSteps = 3)((_, _) => ()) { runs =>
-        val Seq(first, again) = runs: @unchecked
-        assert(again === first)
+    moreTestsIf(withoutData || query != splitInput) {
+      test(s"a rerun of $which gives the same result in $name") {
+        runAgain(query, withoutData, firstSteps = 3)((_, _) => ()) { runs =>
+          val Seq(first, again) = runs: @unchecked
+          assert(again === first)
+        }
       }
     }
 
-    test(s"$which that the sink skips still takes effect in $name") {
-      runAgain(query, withoutData, firstSteps = 4) { (recorder, last) =>
-        forget(recorder.checkpoint, "tidemark", last)
-        recorder.passesOver = Set(last)
-      }(runs => assert(runs.size === 1))
+    moreTestsIf(withoutData || query != unionOfCounts) {
+      test(s"$which that the sink skips still takes effect in $name") {
+        runAgain(query, withoutData, firstSteps = 4) { (recorder, last) =>
+          forget(recorder.checkpoint, "tidemark", last)
+          recorder.passesOver = Set(last)
+        }(runs => assert(runs.size === 1))
+      }
     }
   }
 
-  test("a rerun batch of session windows in complete mode runs only once") {
+  testMore("a rerun batch of session windows in complete mode runs only once") {
     withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false")(withTempDir { checkpoint =>
       val inputs = new Inputs
       val recorder = new Recorder("complete", checkpoint)
@@ -117,7 +122,7 @@ class RestartSuite extends TwoStreams {
     },
     "while its entry was written" -> cutEntry)
 
-  for ((moment, kill) <- kills)
+  for ((moment, kill) <- kills) moreTestsIf(moment != "while its entry was written") {
     test(s"a batch that was killed $moment gives the same result when it runs again") {
       withTempDir { checkpoint =>
         val inputs = new Inputs
@@ -130,9 +135,10 @@ class RestartSuite extends TwoStreams {
         assert(timeless(entry(checkpoint, last)) === entryBefore)
       }
     }
+  }
 
   for (withoutData <- Seq(true, false))
-    test(s"Spark's file sink has the same rows after kills as without kills, with no-data batches: $withoutData") {
+    testMore(s"Spark's file sink has the same rows after kills as without kills, with no-data batches: $withoutData") {
       withTempDir { folder =>
         def write(df: DataFrame, to: String)(history: Step*): File = {
           val checkpoint = new File(folder, s"$to-checkpoint")
@@ -169,7 +175,7 @@ class RestartSuite extends TwoStreams {
 
   // The batch has data, so that its tasks have rows to fail at.
   for (where <- Seq("a task", "the sink"))
-    test(s"a batch that fails in $where gives the same result when it runs again") {
+    testMore(s"a batch that fails in $where gives the same result when it runs again") {
       val straight = new Inputs
       val expected = record("append", carriedColumn(straight.a, straight.b), straight.wandering)
       assert(expected.flatMap(_.operators).map(_.late).sum > 0)
@@ -232,7 +238,7 @@ class RestartSuite extends TwoStreams {
         Seq("[0,1]", "[0,2]", "[0,4]", "[1,1]", "[1,3]", "[1,4]", "[2,2]", "[2,3]"))
   }
 
-  test("Trigger.AvailableNow runs, each with data on two of three inputs, emit no window in stock Spark") {
+  testMore("Trigger.AvailableNow runs, each with data on two of three inputs, emit no window in stock Spark") {
     val batches = stock(availableNow())
     assert(rows(batches) === Nil)
     assert(batches.last.eventTime("watermark") === "1970-01-01T00:00:00.000Z")

@@ -34,13 +34,13 @@ class SameEventTimeSuite extends OracleComparison {
   // `make fuzz` sets the number of plans.
   private val fuzzing = sys.props.contains("tidemark.fuzz.plans")
 
-  compared(seed, told("plans", 15))(test(_)(_))
-  if (!fuzzing) compared(seed + 15, 85)(testMore(_)(_))
+  compared(seed, told("plans", 15))
+  if (!fuzzing) moreTests(compared(seed + 15, 85))
 
-  private def compared(seed: Int, plans: Int)(in: (String, => Any) => Unit): Unit =
-    in(
-      s"operators of $plans plans from seed $seed use the same event-time columns as in stock Spark",
-      same(seed, plans))
+  private def compared(seed: Int, plans: Int): Unit =
+    test(s"operators of $plans plans from seed $seed use the same event-time columns as in stock Spark") {
+      same(seed, plans)
+    }
 
   private def same(seed: Int, plans: Int): Unit = {
     val taken = (seed until seed + plans).flatMap { from =>

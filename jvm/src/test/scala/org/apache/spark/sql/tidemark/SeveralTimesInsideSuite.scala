@@ -30,7 +30,10 @@ class SeveralTimesInsideSuite extends RecordedRuns {
 
   private val all = Seq("[0]", "[1]", "[2]", "[3]")
 
-  for ((earlier, later) <- Seq("t" -> "u", "u" -> "t"); fields <- Seq("t, u", "u, t"))
+  for {
+    (earlier, later) <- Seq("t" -> "u", "u" -> "t")
+    fields <- Seq("t, u", "u, t")
+  } moreTestsIf(earlier != "u" || fields != "t, u") {
     test(s"a struct is as old as its earliest event time, for struct($fields) with $earlier before $later") {
       assert(emitted(earlier, later) { df =>
         df.selectExpr("k", "t", s"struct($fields) AS s")
@@ -39,9 +42,10 @@ class SeveralTimesInsideSuite extends RecordedRuns {
           .dropDuplicates("k", earlier)
       } === all)
     }
+  }
 
   for (mode <- generated)
-    test(s"a nested struct is as old as its earliest event time ($mode)") {
+    testMore(s"a nested struct is as old as its earliest event time ($mode)") {
       withCode(mode) {
         assert(emitted("u", "t") { df =>
           df.selectExpr("k", "t", "struct(struct(u, k) AS a, t) AS s")
@@ -65,7 +69,7 @@ class SeveralTimesInsideSuite extends RecordedRuns {
     assert(rows(record("append", df.select($"k"), steps)) === all)
   }
 
-  for (earlier <- Seq("t", "u"); later = if (earlier == "t") "u" else "t")
+  for (earlier <- Seq("t", "u"); later = if (earlier == "t") "u" else "t") moreTestsIf(earlier == "u") {
     test(s"an aggregation that groups by an array of times and by a time carries both, with $earlier first") {
       assert(emitted(earlier, later) { df =>
         df.selectExpr("k", "t", "u", "array(struct(t)) AS times")
@@ -74,18 +78,19 @@ class SeveralTimesInsideSuite extends RecordedRuns {
           .dropDuplicates("k", "u")
       } === all)
     }
+  }
 
-  for (earlier <-
-      Seq("t", "u");
-    later =
-      if (earlier == "t") "u" else "t";
-    by <- Seq("t", "u"))
-    test(
-      s"a time in a collected value and a grouping time are carried separately, with $earlier first, by $by") {
+  for {
+    earlier <- Seq("t", "u")
+    later = if (earlier == "t") "u" else "t"
+    by <- Seq("t", "u")
+  } moreTestsIf(earlier != "u" || by != "t") {
+    test(s"a time in a collected value and a grouping time are carried separately, with $earlier first, by $by") {
       assert(emitted(earlier, later) { df =>
         df.groupBy(window($"t", "10 minutes"), $"u").agg(expr("collect_list(struct(t, k)) AS values"))
           .selectExpr("u", "inline(values)")
           .dropDuplicates("k", earlier)
       } === all)
     }
+  }
 }

@@ -41,7 +41,7 @@ class SilenceChangesSuite extends SilenceTest {
         minutes(stream, 25 to 26) ++ Seq(reached("10:26")): _*)
   }
 
-  test("after idle_after is shortened and then removed, the watermark waits for all splits and does not go back") {
+  testMore("after idle_after is shortened and then removed, the watermark waits for all splits and does not go back") {
     val (stream, query) = splitByDevice
     run(query)(
       Seq(startWith(TidemarkConf.IdleAfter -> "1 hour")) ++ more(stream, "a" -> "10:00", "b" -> "10:05") ++
@@ -53,7 +53,7 @@ class SilenceChangesSuite extends SilenceTest {
         more(stream, "b" -> "10:38") ++ Seq(reached("10:38")): _*)
   }
 
-  test(
+  testMore(
     "a change of on_return to hold applies to splits that return later, not to a split that is catching up") {
     val (stream, query) = splitByDevice
     run(query)(
@@ -67,7 +67,7 @@ class SilenceChangesSuite extends SilenceTest {
         more(stream, "b" -> "10:30") ++ minutes(stream, 41 to 43) ++ Seq(reached("10:40")): _*)
   }
 
-  test("the last windows of an idle input close by the clock after when_all is set to advance") {
+  testMore("the last windows of an idle input close by the clock after when_all is set to advance") {
     val (stream, df) = readings
     // The event time is near the clock, which begins at 0.
     val early = new Timestamp(5000)
@@ -89,7 +89,7 @@ class SilenceChangesSuite extends SilenceTest {
       CheckNewAnswer(("00:00", 2L)))
   }
 
-  test("max_ahead does not undo an earlier advance of the watermark, but ignores the next row too far ahead") {
+  testMore("max_ahead does not undo an earlier advance of the watermark, but ignores the next row too far ahead") {
     val (stream, df) = readings
     def ahead(minutes: Long) = new Timestamp(minutes * 60000)
     def comes(minutes: Long, reached: Long) =
@@ -102,7 +102,7 @@ class SilenceChangesSuite extends SilenceTest {
         comes(120, reached = 120): _*)
   }
 
-  test("an idle join side follows the other side after at_join is set to follow") {
+  testMore("an idle join side follows the other side after at_join is set to follow") {
     val (shown, a) = readings
     val (clicked, b) = readings
     val left = a.toDF("ad", "shown").withWatermark("shown", "0 seconds")
@@ -136,7 +136,7 @@ class SilenceChangesSuite extends SilenceTest {
         Seq(second, CheckNewAnswer(("10:00", 2L), ("10:30", 5L))): _*)
   }
 
-  test("a run that fails before its first batch does not turn the time before it into idle time") {
+  testMore("a run that fails before its first batch does not turn the time before it into idle time") {
     val (loud, silent, query) = union
     run(query)(
       Seq(startWith(idle), AddData(silent, "b" -> at("10:05"))) ++ more(loud, "a" -> "10:00", "a" -> "10:35") ++ Seq(

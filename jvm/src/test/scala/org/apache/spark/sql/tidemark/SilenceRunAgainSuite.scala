@@ -63,28 +63,6 @@ class SilenceRunAgainSuite extends SilenceTest {
     stream -> counted(withWatermark(df, "time", "0 seconds", options.copy(splitBy = SplitBy($"device"))))
   }
 
-  sameAgain("a rerun batch in which a split became idle makes the same decision", ofDevices(tenSeconds)) { stream =>
-    more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 21)
-  }(entry => watermarks(entry) === Set(Watermark.At(millis("10:20"))) && entry.origins.head._2.splits.idle == 1) {
-    stream =>
-      more(stream, "a" -> "10:22") ++ Seq(CheckNewAnswer(("10:00", 2L), ("10:10", 9L)))
-  }
-
-  sameAgain("a rerun batch before a split becomes idle makes the same decision", ofDevices(tenSeconds)) { stream =>
-    more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 15)
-  }(entry => watermarks(entry) === Set(Watermark.At(millis("10:05"))) && entry.origins.head._2.splits.idle == 0) {
-    stream =>
-      more(stream, "a" -> "10:16") ++ Seq(second, CheckNewAnswer(), originsAre("time" -> Some(millis("10:05"))))
-  }
-
-  sameAgain(
-    "a rerun no-data batch after all splits became idle makes the same decision",
-    ofDevices(tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("rise"))))) { stream =>
-    more(stream, "a" -> "10:00", "a" -> "10:35", "b" -> "10:05") ++ seconds(10)
-  }(entry => watermarks(entry) === Set(Watermark.Idle(Some(millis("10:35"))))) { stream =>
-    more(stream, "a" -> "10:36") ++ Seq(second, CheckNewAnswer(("10:00", 2L)))
-  }
-
   private def early(minutes: Long) = new Timestamp(minutes * 60000)
 
   private def whole(options: WatermarkOptions): (Readings, DataFrame) = {
@@ -92,20 +70,44 @@ class SilenceRunAgainSuite extends SilenceTest {
     stream -> counted(withWatermark(df, "time", "0 seconds", options))
   }
 
-  // Event times near the clock, which begins at 0.
-  sameAgain(
-    "a rerun batch in which an idle input advances by the clock makes the same decision",
-    whole(tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("advance"))))) {
-    stream => Seq(AddData(stream, "a" -> early(0)), second, AdvanceManualClock(300000), AdvanceManualClock(310000))
-  }(entry => watermarks(entry).head.millis.exists(reached => reached > 600000 && reached <= 611000)) { _ => Nil }
-
-  sameAgain(
-    "a rerun batch with a row too far ahead of the clock makes the same decision",
-    whole(WatermarkOptions(maxAhead = Some("90 minutes")))) {
+  sameAgain("a rerun batch in which a split became idle makes the same decision", ofDevices(tenSeconds)) { stream =>
+    more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 21)
+  }(entry => watermarks(entry) === Set(Watermark.At(millis("10:20"))) && entry.origins.head._2.splits.idle == 1) {
     stream =>
-      Seq(AddData(stream, "a" -> early(60)), second, AddData(stream, "a" -> early(70), "a" -> early(120)), second)
-  }(_.origins.head._2.farAheadRows == 1) { stream =>
-    Seq(originsAre("time" -> Some(70 * 60000L)), AddData(stream, "a" -> early(121)), second) :+
-      originsAre("time" -> Some(121 * 60000L))
+      more(stream, "a" -> "10:22") ++ Seq(CheckNewAnswer(("10:00", 2L), ("10:10", 9L)))
+  }
+
+  moreTests {
+    sameAgain("a rerun batch before a split becomes idle makes the same decision", ofDevices(tenSeconds)) { stream =>
+      more(stream, "a" -> "10:00", "b" -> "10:05") ++ minutes(stream, 11 to 15)
+    }(entry => watermarks(entry) === Set(Watermark.At(millis("10:05"))) && entry.origins.head._2.splits.idle == 0) {
+      stream =>
+        more(stream, "a" -> "10:16") ++ Seq(second, CheckNewAnswer(), originsAre("time" -> Some(millis("10:05"))))
+    }
+
+    sameAgain(
+      "a rerun no-data batch after all splits became idle makes the same decision",
+      ofDevices(tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("rise"))))) { stream =>
+      more(stream, "a" -> "10:00", "a" -> "10:35", "b" -> "10:05") ++ seconds(10)
+    }(entry => watermarks(entry) === Set(Watermark.Idle(Some(millis("10:35"))))) { stream =>
+      more(stream, "a" -> "10:36") ++ Seq(second, CheckNewAnswer(("10:00", 2L)))
+    }
+
+    // Event times near the clock, which begins at 0.
+    sameAgain(
+      "a rerun batch in which an idle input advances by the clock makes the same decision",
+      whole(tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("advance"))))) {
+      stream => Seq(AddData(stream, "a" -> early(0)), second, AdvanceManualClock(300000), AdvanceManualClock(310000))
+    }(entry => watermarks(entry).head.millis.exists(reached => reached > 600000 && reached <= 611000)) { _ => Nil }
+
+    sameAgain(
+      "a rerun batch with a row too far ahead of the clock makes the same decision",
+      whole(WatermarkOptions(maxAhead = Some("90 minutes")))) {
+      stream =>
+        Seq(AddData(stream, "a" -> early(60)), second, AddData(stream, "a" -> early(70), "a" -> early(120)), second)
+    }(_.origins.head._2.farAheadRows == 1) { stream =>
+      Seq(originsAre("time" -> Some(70 * 60000L)), AddData(stream, "a" -> early(121)), second) :+
+        originsAre("time" -> Some(121 * 60000L))
+    }
   }
 }

@@ -24,7 +24,7 @@ class SplitCostSuite extends SplitInputs {
 
   override protected def generatesCode: Boolean = true
 
-  test("a query may have 100,000 splits in its first batch") {
+  testMore("a query may have 100,000 splits in its first batch") {
     val stream = MemoryStream[Int]
     val df = stream.toDF().select($"value".as("device"), timestamp_seconds($"value" % 1000 + 1000000).as("time"))
     testStream(counted(split(df, $"device")))(
@@ -83,7 +83,7 @@ class SplitCostSuite extends SplitInputs {
     assert(jobs(once(split(_, lit("all")))) === theirs)
   }
 
-  test("query progress has the same event times as in stock Spark, with and without splits or generated code") {
+  testMore("query progress has the same event times as in stock Spark, with and without splits or generated code") {
     val times = Seq("10:00", "10:07", "09:13", "11:59", "10:01").map(at)
     val rows = times.zipWithIndex.map { case (time, i) => ("a", new Timestamp(time.getTime + i * 17), i) } :+
       (("a", null, 9))
@@ -100,7 +100,7 @@ class SplitCostSuite extends SplitInputs {
     for (mode <- generated; mark <- marks) withCode(mode)(assert(told(mark) === theirs))
   }
 
-  test("a million splits and their names take less than 64 MiB, and less than 100 MB with what a report reads") {
+  testMore("a million splits and their names take less than 64 MiB, and less than 100 MB with what a report reads") {
     val times = new MaxEventTimes
     for (number <- 0 until 1000000) times.note(SplitNameTable.encode(Seq(Some(s"device-$number"))), number.toLong)
     val splits = Splits.none.observe(times, 0L, 0L, OnReturn.Hold)

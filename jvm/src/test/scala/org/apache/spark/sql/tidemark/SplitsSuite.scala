@@ -51,7 +51,7 @@ class SplitsSuite extends SplitInputs {
       })
   }
 
-  test("a row with a null event time adds no split and advances no split") {
+  testMore("a row with a null event time adds no split and advances no split") {
     val (stream, df) = readings
     testStream(counted(split(df, $"device")))(
       AddData(stream, ("a", at("10:00"), 1), ("b", null, 1)),
@@ -62,7 +62,7 @@ class SplitsSuite extends SplitInputs {
       splitsAre("a" -> "10:00"))
   }
 
-  test("event times before 1970 and in the year 9999 are kept, even with a very long delay") {
+  testMore("event times before 1970 and in the year 9999 are kept, even with a very long delay") {
     val stream = MemoryStream[(String, String)]
     val df = stream.toDF().toDF("device", "text").select($"device", to_timestamp($"text").as("time"))
     // The delay is near the longest that Spark accepts.
@@ -101,7 +101,7 @@ class SplitsSuite extends SplitInputs {
       Set("""{"device":"a","n":1}""", """{"device":"b","n":2}""", """{"device":null,"n":1}""")),
     ("an array", array($"device", lit("x,y")), Set("""["a","x,y"]""", """["b","x,y"]""", """[null,"x,y"]""")))
 
-  for ((kind, by, names) <- keys)
+  for ((kind, by, names) <- keys) moreTestsIf(kind != "text" && kind != "a struct") {
     test(s"a split may be $kind") {
       for (mode <- generated) withCode(mode) {
         val (stream, df) = readings
@@ -111,8 +111,9 @@ class SplitsSuite extends SplitInputs {
           Execute(query => assert(splitsOf(watermarksOf(query)).keySet === names)))
       }
     }
+  }
 
-  test("split names of 10 MB, with line breaks, quotes or paths, work like other names, also after a restart") {
+  testMore("split names of 10 MB, with line breaks, quotes or paths, work like other names, also after a restart") {
     val names = Seq("\n\"'../%s\u0000".padTo(10000000, 'x'), "\u00e9" * 5000000, "")
     val (stream, df) = readings
     testStream(counted(split(df, $"device")))(
@@ -156,14 +157,14 @@ class SplitsSuite extends SplitInputs {
       assert(expecting(by, text).isStreaming)
   }
 
-  test("a split column of a type without an order is refused when the watermark is defined") {
+  testMore("a split column of a type without an order is refused when the watermark is defined") {
     val (_, df) = readings
     val refused = intercept[TidemarkException](split(df, map($"device", $"n")))
     assert(refused.error.code === "INVALID_SPLITS")
     assert(refused.getMessage.contains("'time'") && refused.getMessage.contains("map<string,int>"))
   }
 
-  test("the function tidemark_event_time is refused unless it is a whole column with valid options") {
+  testMore("the function tidemark_event_time is refused unless it is a whole column with valid options") {
     val (_, df) = readings
     for (wrong <- Seq(
         "year(tidemark_event_time(time, '{}')) AS y",
@@ -190,7 +191,7 @@ class SplitsSuite extends SplitInputs {
       splitsAre("a" -> "12:00", "b" -> "10:00", "c" -> "09:00"))
   }
 
-  test("both sides of a self-join use the split clocks of the same input") {
+  testMore("both sides of a self-join use the split clocks of the same input") {
     val (stream, df) = readings
     val marked = split(df, $"device")
     val twice = marked.as("l").join(marked.as("r"), expr("l.n = r.n AND l.time = r.time")).select("l.n")
@@ -217,7 +218,7 @@ class SplitsSuite extends SplitInputs {
     }
   }
 
-  test("a query with splits that is left to Spark is refused") {
+  testMore("a query with splits that is left to Spark is refused") {
     withSQLConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max") {
       val (stream, df) = readings
       testStream(counted(split(df, $"device")))(
@@ -226,7 +227,7 @@ class SplitsSuite extends SplitInputs {
     }
   }
 
-  test("a second watermark has the session's maxAhead setting, whatever max_ahead the first watermark has") {
+  testMore("a second watermark has the session's maxAhead setting, whatever max_ahead the first watermark has") {
     withSQLConf("spark.tidemark.maxAhead" -> "1 day") {
       val (stream, df) = readings
       val options = WatermarkOptions(splitBy = SplitBy($"device"), maxAhead = Some("none"))

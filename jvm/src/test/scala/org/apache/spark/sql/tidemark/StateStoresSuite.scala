@@ -1,11 +1,13 @@
 package org.apache.spark.sql.tidemark
 
+import io.tidemark.MoreSuite
+
 import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvider, RocksDBStateStoreProvider}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 
 /** A join does the same whatever keeps its state, and in whichever format. */
-class StateStoresSuite extends JoinAgainstOracle {
+class StateStoresSuite extends JoinAgainstOracle with MoreSuite {
   import testImplicits._
 
   private val hdfs = classOf[HDFSBackedStateStoreProvider]

@@ -2,13 +2,15 @@ package org.apache.spark.sql.tidemark
 
 import java.time.{LocalDateTime, ZoneOffset}
 
+import io.tidemark.MoreSuite
+
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.tidemark.Histories._
 
 /** Stock stays stock: times that are missing, or far from ours. */
-class StockOddTimesSuite extends StockComparison {
+class StockOddTimesSuite extends StockComparison with MoreSuite {
   import testImplicits._
 
   private def newYear(number: Int): History =

@@ -2,6 +2,8 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
+import io.tidemark.MoreSuite
+
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
@@ -12,7 +14,7 @@ import org.apache.spark.sql.tidemark.GroupStatesSuite._
 import org.apache.spark.sql.tidemark.Histories._
 
 /** Stock stays stock: state in RocksDB, with one watermark; transformWithState has no other. */
-class StockRocksDbSuite extends StockComparison {
+class StockRocksDbSuite extends StockComparison with MoreSuite {
   import testImplicits._
 
   override protected def sparkConf: SparkConf =

@@ -2,6 +2,8 @@ package org.apache.spark.sql.tidemark
 
 import scala.annotation.nowarn
 
+import io.tidemark.MoreSuite
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
@@ -9,7 +11,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.tidemark.Histories._
 
 /** Stock stays stock: runs that end by themselves, one after the other on one checkpoint. */
-class StockRunsSuite extends StockComparison {
+class StockRunsSuite extends StockComparison with MoreSuite {
   import testImplicits._
 
   // One run has no new rows.

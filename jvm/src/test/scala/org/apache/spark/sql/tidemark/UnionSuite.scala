@@ -51,7 +51,7 @@ class UnionSuite extends RecordedRuns {
     (firstSteps(batches).filter(_._1.startsWith("[fast")), batches.map(_.operators.head.rows).max)
   }
 
-  test("a fast stream has the same state size and latency beside a slow stream as alone") {
+  testMore("a fast stream has the same state size and latency beside a slow stream as alone") {
     // These settings are faster and the same for all runs: a result is emitted with the data of the next step.
     val quick =
       Seq(SQLConf.SHUFFLE_PARTITIONS.key -> "1", SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false")
