@@ -44,8 +44,8 @@ sealed trait Watermark {
     case Watermark.Unknown => Watermark.Unknown
   }
 
-  /** The number that Spark's operators get: 0 if undefined, and never before the epoch. */
-  final def sparkMillis: Long = millis.fold(0L)(math.max(_, 0L))
+  /** The number that Spark's operators get: 0 if undefined, never before the epoch, and no more than µs can hold. */
+  final def sparkMillis: Long = millis.fold(0L)(at => math.max(EventTimeUnits.held(at), 0L))
 
   /** The time, if there is one. */
   final def millis: Option[Long] = this match {

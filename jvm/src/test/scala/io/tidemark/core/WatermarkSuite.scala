@@ -36,6 +36,10 @@ class WatermarkSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
+  test("what Spark gets can be told in µs") {
+    forAll((a: Watermark) => assert(a.sparkMillis >= 0 && Math.multiplyExact(a.sparkMillis, 1000L) >= 0))
+  }
+
   test("an unknown watermark coalesces with any other to an unknown watermark") {
     forAll((a: Watermark) => assert(a.coalesce(Unknown) == Unknown))
   }

@@ -1,5 +1,7 @@
 package io.tidemark.core.memory
 
+import io.tidemark.core.EventTimeUnits
+
 /** Finds the batch of a query at whose end a time divides the query's input, from the entries that are still there.
   *
   * Neither the watermark of an input nor its largest event time ever goes back, so a few entries are enough: the search
@@ -40,11 +42,11 @@ object CutSearch {
   final case class Reached(watermarkMillis: Option[Long], latestMillis: Option[Long]) {
 
     private[memory] def isComplete(timeMicros: Long): Boolean =
-      watermarkMillis.exists(_ >= -Math.floorDiv(-timeMicros, 1000L))
+      watermarkMillis.exists(_ >= EventTimeUnits.millisFrom(timeMicros))
 
     // A time of which only the ms are known may be up to 999 µs later.
     private[memory] def isBefore(timeMicros: Long): Boolean =
-      latestMillis.forall(_ < Math.floorDiv(timeMicros + 1, 1000L))
+      latestMillis.forall(_ < EventTimeUnits.millis(if (timeMicros == Long.MaxValue) timeMicros else timeMicros + 1))
   }
 
   object Reached {

@@ -2,7 +2,7 @@ package io.tidemark.core.memory
 
 import scala.annotation.tailrec
 
-import io.tidemark.core.{CarriedSlot, Input, OriginName, Watermark}
+import io.tidemark.core.{CarriedSlot, EventTimeUnits, Input, OriginName, Watermark}
 import io.tidemark.core.noted.NotedWriters
 import io.tidemark.core.plan.{Decision, Floors, OperatorWatermarks, PlanShape, Propagation}
 import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
@@ -61,7 +61,7 @@ object Observation {
     def noted(marks: NotedWriters, delayMillis: Long, latestMillis: Option[Long]): OfOrigin = {
       val times = new MaxEventTimes
       for ((writer, progress) <- marks.writers; millis <- progress.timeMillis)
-        times.note(OriginState.split(writer), millis)
+        times.note(OriginState.split(writer), EventTimeUnits.held(millis))
       val known = marks.writers.keys.map(OriginState.split).toSeq
       OfOrigin(times, delayMillis, known, waiting = false, farAheadRows = 0L, latestMillis, Some(marks))
     }

@@ -3,6 +3,7 @@ package org.apache.spark.sql.tidemark.exec
 import scala.collection.immutable.TreeMap
 import scala.collection.mutable
 
+import io.tidemark.core.EventTimeUnits
 import io.tidemark.core.memory.CarriedMinima
 
 import org.apache.spark.TaskContext
@@ -45,7 +46,7 @@ private[tidemark] final class TaskCarriedMinima(width: Long, columns: Int) {
 
   /** Selects the bucket of a row by the time (µs) of its active column. */
   def bucket(micros: Long): Unit = {
-    val end = CarriedMinima.bucketEnd(Math.floorDiv(micros + 999L, 1000L), widthMillis)
+    val end = CarriedMinima.bucketEnd(EventTimeUnits.millisFrom(micros), widthMillis)
     if (current == null || end != currentEnd) {
       currentEnd = end
       current = buckets.getOrNull(end)
@@ -59,7 +60,7 @@ private[tidemark] final class TaskCarriedMinima(width: Long, columns: Int) {
 
   /** Records the value (µs) of the `index`-th carried column of that row. */
   def note(index: Int, micros: Long): Unit = {
-    val millis = Math.floorDiv(micros, 1000L)
+    val millis = EventTimeUnits.millis(micros)
     if (millis < current(index)) current(index) = millis
   }
 

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark.exec
 
+import io.tidemark.core.EventTimeUnits
+
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeStats, EventTimeStatsAccum}
 
@@ -13,7 +15,7 @@ private[tidemark] final class EventTimes(into: EventTimeStatsAccum) {
   private var sum = 0.0
 
   def add(micros: Long): Unit = {
-    val millis = Math.floorDiv(micros, 1000L)
+    val millis = EventTimeUnits.millis(micros)
     if (count == 0) first = millis
     if (millis < least) least = millis
     if (millis > largest) largest = millis

@@ -3,6 +3,7 @@ package org.apache.spark.sql.tidemark.exec
 import java.util.concurrent.TimeUnit.NANOSECONDS
 
 import io.tidemark.{OrderErrors, TidemarkException}
+import io.tidemark.core.EventTimeUnits
 
 import org.apache.hadoop.conf.Configuration
 
@@ -68,7 +69,8 @@ final class HoldExec private[exec] (
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean = newInputWatermark > levels.sparkMillis
 
   /** Whether a watermark has passed a row that is held (ms). */
-  private[tidemark] def isDue(watermarkMillis: Long): Boolean = oldest.value.exists(_ <= watermarkMillis * 1000L)
+  private[tidemark] def isDue(watermarkMillis: Long): Boolean =
+    oldest.value.exists(_ <= EventTimeUnits.micros(watermarkMillis))
 
   override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] =
     StatefulOperatorCustomSumMetric(HeldBytes, "bytes of held rows") +: super.customStatefulOperatorMetrics
@@ -98,7 +100,7 @@ final class HoldExec private[exec] (
     metrics
     val columns = HeldColumns.of(order.time, order.names, child.output, conf.caseSensitiveAnalysis)
     val (time, input, oldestHeld) = (micros, child.output, oldest)
-    val release = levels.releaseMillis.fold(Long.MinValue)(_ * 1000L)
+    val release = levels.releaseMillis.fold(Long.MinValue)(EventTimeUnits.micros)
     child.execute().mapPartitionsWithStateStore(
       getStateInfo,
       PageStore.KeySchema,

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.exec
 
-import io.tidemark.core.Input
+import io.tidemark.core.{EventTimeUnits, Input}
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -57,7 +57,7 @@ case class OperatorInputExec(
     late
   }
 
-  private def lateMicros: Option[Long] = levels.lateMillis.map(_ * 1000L)
+  private def lateMicros: Option[Long] = levels.lateMillis.map(EventTimeUnits.micros)
 
   private def times: Seq[Expression] = (active ++ carried).map(EventTimeColumns.micros).toSeq
 

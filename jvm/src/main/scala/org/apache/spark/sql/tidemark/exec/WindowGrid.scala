@@ -35,7 +35,9 @@ private[tidemark] object WindowGrid {
     def next(afterMicros: Long): Option[Long] = {
       val time = InternalRow(afterMicros)
       // A slide is no longer than a window, so the first window to end after a time has that time in it.
-      ends.flatMap(end => Option(end.eval(time)).map(_.asInstanceOf[Long])).filter(_ > afterMicros).minOption
+      try ends.flatMap(end => Option(end.eval(time)).map(_.asInstanceOf[Long])).filter(_ > afterMicros).minOption
+      // The ends of the last windows of all are later than a timestamp can be.
+      catch { case _: ArithmeticException => None }
     }
 
     def has(endMicros: Long): Boolean = next(endMicros - 1).contains(endMicros)

@@ -3,6 +3,8 @@ package org.apache.spark.sql.tidemark.exec
 import java.time.Instant
 import java.time.temporal.ChronoUnit
 
+import io.tidemark.core.EventTimeUnits
+
 /** When windows of an aggregation are due, in one batch.
   *
   * @param keyOrdinal which of the grouping keys is the window
@@ -23,7 +25,7 @@ private[tidemark] final case class WindowsDue(
   def isAskedFor(watermarkMillis: Long): Boolean = !asksOnlyWhenDue || nextMillis <= watermarkMillis
 
   /** The first watermark (ms) by which a window has ended. */
-  def nextMillis: Long = -Math.floorDiv(-nextMicros, 1000L)
+  def nextMillis: Long = EventTimeUnits.millisFrom(nextMicros)
 
   override def toString: String = {
     val next = Instant.EPOCH.plus(nextMicros, ChronoUnit.MICROS)

@@ -3,6 +3,7 @@ package org.apache.spark.sql.tidemark.functions
 import java.util.UUID
 
 import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.core.EventTimeUnits
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -33,9 +34,7 @@ case class TimeWindow(child: Expression, id: UUID, state: WatermarkExpression.St
     case _ => InternalRow(null, null)
   }
 
-  // Times beyond the years of a TIMESTAMP are those of writers that note other numbers.
-  private def micros(millis: Option[Long]): Any =
-    millis.map(at => Math.multiplyExact(at.max(TimeWindow.LeastMillis).min(TimeWindow.MostMillis), 1000L)).orNull
+  private def micros(millis: Option[Long]): Any = millis.map(EventTimeUnits.micros).orNull
 
   override def eval(input: InternalRow): Any = value
 
@@ -49,8 +48,6 @@ object TimeWindow {
   val name: String = "tidemark_time_window"
 
   private val Type = StructType(Seq(StructField("lower", TimestampType), StructField("upper", TimestampType)))
-  private val LeastMillis = Long.MinValue / 1000L
-  private val MostMillis = Long.MaxValue / 1000L
 
   val description: SqlFunctions.Description = SqlFunctions.described(
     getClass,

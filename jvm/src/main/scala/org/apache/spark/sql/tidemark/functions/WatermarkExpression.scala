@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.functions
 import java.util.UUID
 
 import io.tidemark.{TidemarkError, TidemarkException}
-import io.tidemark.core.Watermark
+import io.tidemark.core.{EventTimeUnits, Watermark}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.TypeCheckResult
@@ -78,7 +78,8 @@ object WatermarkExpression {
   final case class ReadWindow(lowerMillis: Option[Long], upperMillis: Option[Long]) extends State
 
   object Read {
-    def apply(watermark: Watermark): Read = Read(watermark.sparkMillis * 1000L, watermark.millis.nonEmpty)
+    def apply(watermark: Watermark): Read =
+      Read(EventTimeUnits.micros(watermark.sparkMillis), watermark.millis.nonEmpty)
   }
 
   def in(plan: QueryPlan[_]): Seq[WatermarkExpression] =

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.planning
 
-import io.tidemark.core.{Input, OperatorId, Side}
+import io.tidemark.core.{EventTimeUnits, Input, OperatorId, Side}
 import io.tidemark.core.plan.OperatorWatermarks
 
 import org.apache.spark.sql.execution.SparkPlan
@@ -55,8 +55,8 @@ private[tidemark] object ClockSteps {
           from <- evicted(standing)
           to <- evicted(now)
           window <- save.keyExpressions.find(EventTimeColumns.isMarked)
-          end <- WindowEnds.of(save.child, window.exprId).flatMap(_.next(from * 1000L))
-        } yield end <= to * 1000L
+          end <- WindowEnds.of(save.child, window.exprId).flatMap(_.next(EventTimeUnits.micros(from)))
+        } yield end <= EventTimeUnits.micros(to)
         next.getOrElse(true)
       // Timers, sessions and single rows may be due at any time.
       case _ => true

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.planning
 
-import io.tidemark.core.OperatorId
+import io.tidemark.core.{EventTimeUnits, OperatorId}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreSaveExec, StateStoreWriter}
@@ -44,9 +44,9 @@ private[tidemark] object DueWindows {
       if save.child.output.find(EventTimeColumns.isMarked).exists(_.exprId == column.exprId)
       // Spark leaves empty inputs of a union out of a batch. Their windows stay in state.
       grid <- WindowEnds.of(save.child, column.exprId).map(made => known.flatten.fold(made)(_ ++ made))
-      first <- grid.next(before * 1000L)
-      isDue = first <= now * 1000L
-      next <- if (isDue) grid.next(now * 1000L) else Some(first)
+      first <- grid.next(EventTimeUnits.micros(before))
+      isDue = first <= EventTimeUnits.micros(now)
+      next <- if (isDue) grid.next(EventTimeUnits.micros(now)) else Some(first)
     } yield {
       val scan = if (known.isEmpty) WindowsDue.First else if (isDue) WindowsDue.Whole else WindowsDue.Skipped
       WindowsDue(save.keyExpressions.indexOf(column), grid, next, scan, asksOnlyWhenDue = false)

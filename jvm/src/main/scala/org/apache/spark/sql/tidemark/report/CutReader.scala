@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.report
 import java.io.FileNotFoundException
 
 import io.tidemark.{CheckpointErrors, TidemarkException}
-import io.tidemark.core.OriginName
+import io.tidemark.core.{EventTimeUnits, OriginName}
 import io.tidemark.core.memory.{CutSearch, OriginState, WatermarkEntry}
 import io.tidemark.core.memory.CutSearch.{Forgotten, NotYet, Reached}
 
@@ -82,7 +82,7 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
 
   private def at(millis: Option[Long]): String = millis.fold("not defined yet")(one => s"at ${show(one)}")
 
-  private def show(millis: Long): String = showMicros(DateTimeUtils.millisToMicros(millis))
+  private def show(millis: Long): String = showMicros(EventTimeUnits.micros(millis))
 
   private def showMicros(micros: Long): String = {
     val zone = DateTimeUtils.getZoneId(session.sessionState.conf.sessionLocalTimeZone)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.report
 import java.io.{FileNotFoundException, IOException}
 
 import io.tidemark.{CheckpointErrors, TidemarkError, TidemarkException}
-import io.tidemark.core.OriginName
+import io.tidemark.core.{EventTimeUnits, OriginName}
 import io.tidemark.core.memory.{OriginState, WatermarkEntry}
 import io.tidemark.core.splits.{SplitNameTable, Splits, SplitState}
 
@@ -129,11 +129,12 @@ object LogTable {
     val splits = state.splits
     val key = UTF8String.fromString(name.toString)
     val watermark = micros(state.watermark.millis)
+    val begun = EventTimeUnits.micros(entry.timestampMillis)
     val holding = UTF8String.fromString(heldBy(splits).map(nameOf(splits, _)).orNull)
     def row(split: String, clock: Option[Long], isIdle: Boolean) = {
       val named = UTF8String.fromString(split)
       val values =
-        Array[Any](entry.batch, entry.timestampMillis * 1000L, key, named, micros(clock), watermark, isIdle, holding)
+        Array[Any](entry.batch, begun, key, named, micros(clock), watermark, isIdle, holding)
       new GenericInternalRow(values)
     }
     if (splits.size == 0) Iterator.single(row(null, None, state.watermark.isIdle))
@@ -153,5 +154,5 @@ object LogTable {
     case texts => SplitNameTable.show(texts)
   }
 
-  private def micros(millis: Option[Long]): Any = millis.map(one => Long.box(one * 1000L)).orNull
+  private def micros(millis: Option[Long]): Any = millis.map(one => Long.box(EventTimeUnits.micros(one))).orNull
 }

@@ -6,6 +6,7 @@ import java.time.Instant
 import scala.collection.mutable
 
 import io.tidemark.{NotedTimeErrors, TidemarkError, TidemarkException}
+import io.tidemark.core.EventTimeUnits
 import io.tidemark.core.noted.{Mark, TopicLocation}
 
 import org.apache.hadoop.fs.Path
@@ -155,5 +156,5 @@ object MarksTable {
   private val Most = Instant.parse("9999-01-01T00:00:00Z").toEpochMilli
 
   /** Null for what is no time of the calendar, which users of Python could not collect. */
-  private def micros(millis: Long): Any = if (millis < Least || millis > Most) null else millis * 1000L
+  private def micros(millis: Long): Any = if (millis < Least || millis > Most) null else EventTimeUnits.micros(millis)
 }

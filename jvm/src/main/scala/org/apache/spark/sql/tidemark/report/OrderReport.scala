@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.report
 
-import io.tidemark.core.{OperatorId, OriginName}
+import io.tidemark.core.{EventTimeUnits, OperatorId, OriginName}
 import io.tidemark.core.plan.Order
 
 import org.apache.spark.sql.tidemark.query.QueryView
@@ -35,7 +35,7 @@ private[report] object OrderReport {
       "held" -> obj(
         "rows" -> held.rows,
         "bytes" -> held.bytes,
-        "oldest_ms" -> held.oldestMicros.map(micros => Long.box(Math.floorDiv(micros, 1000L))).orNull,
+        "oldest_ms" -> held.oldestMicros.map(micros => Long.box(EventTimeUnits.millis(micros))).orNull,
         "waits_for" -> by.map(_.toString).orNull,
         "split" -> by.flatMap(splits.get).orNull)
     }
