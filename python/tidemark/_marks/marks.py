@@ -311,7 +311,7 @@ class Marks:
         Args:
             read: What has been read.
             is_at_end: Whether nothing is left to read. If not, a writer with marks ahead is never
-                left out for its silence.
+                left out for its silence, and a writer of files whose first marks were purged holds.
 
         Returns:
             The window; both bounds are None if no writer has noted a time.

@@ -9,8 +9,10 @@
 4. A noted time that is not above all before it says nothing new.
 5. A mark with an absolute position is passed when that position has been read.
 6. Any other mark is passed when its files have been read and the mark before it is passed. Where a
-   mark is missing in between, no later one is passed. What was purged counts as read, but not what
-   cannot be read, or does not count by rule 2.
+   mark is missing in between, no later one is passed.
+7. If marks before the first one were purged, nothing says which files they had. They count as
+   passed when nothing is left to read. What cannot be read, or does not count by rule 2, is never
+   passed.
 
 Leaving out any mark is sound: a watermark is then lower or later, never wrong.
 """
@@ -54,15 +56,19 @@ class History:
     is_relative: bool
     notes: Sequence[int] = field(repr=False)
 
-    def last_passed(self, read: Position) -> int:
+    def last_passed(self, read: Position, *, is_at_end: bool) -> int:
         """The place in `marks` of the last one that is passed; -1 if none is.
+
+        Args:
+            read: What has been read.
+            is_at_end: Whether nothing is left to read.
 
         Raises:
             TidemarkError: `MARK_POSITION_MISMATCH` if the marks have another kind of position.
         """
         try:
             if isinstance(read, FilesPosition):
-                return self._last_with_files(read)
+                return self._last_with_files(read, is_at_end)
             # Positions of a writer do not go back. Where they do, this finds an earlier mark: sound.
             places = range(len(self.marks))
             return bisect_left(places, True, key=lambda at: not self._is_read(at, read)) - 1
@@ -103,7 +109,14 @@ class History:
         """Whether the writer has ended, or is idle by its own word, and has said nothing since."""
         return 0 < len(self.marks) == self.usable and self.marks[-1].kind in ("idle", "end")
 
-    def _last_with_files(self, read: FilesPosition) -> int:
+    @property
+    def is_whole(self) -> bool:
+        """Whether the first mark is the first one that the writer ever wrote."""
+        return self.marks[0].number == 0 and self.marks[0].after is None
+
+    def _last_with_files(self, read: FilesPosition, is_at_end: bool) -> int:
+        if not (self.is_whole or is_at_end):
+            return -1
         for at in range(self.unbroken):
             position = self.marks[at].position
             if position is not None and not is_passed(position, read):
@@ -119,7 +132,7 @@ class History:
                     raise mismatch(position, read)
                 return is_passed(position, read)
             if at == 0:
-                return mark.number == 0 and mark.after is None
+                return self.is_whole
             if not follows(mark, self.marks[at - 1]):
                 return False
             at -= 1

@@ -47,14 +47,14 @@ class Standing:
     last_active_millis: int
 
 
-def standing(history: History, read: Position) -> Standing:
+def standing(history: History, read: Position, *, is_at_end: bool) -> Standing:
     """Where a writer stands, seen from what has been read.
 
     Raises:
         TidemarkError: `MARK_POSITION_MISMATCH`.
     """
     marks = history.marks
-    last = history.last_passed(read)
+    last = history.last_passed(read, is_at_end=is_at_end)
     passed = bisect_right(history.notes, last)
     noted = history.notes[passed - 1] if passed else -1
     behind = history.notes[passed] if passed < len(history.notes) else -1
@@ -95,7 +95,7 @@ def window_at(
     """
     if any(writer not in histories for writer in expected):
         return TimeWindow(None, None)
-    all_writers = [standing(one, read) for one in histories.values()]
+    all_writers = [standing(one, read, is_at_end=is_at_end) for one in histories.values()]
     waiting = [one for one in all_writers if not one.is_done]
     last_active = [one.last_active_millis for one in all_writers if one.lower_millis is not None]
     if idle_after_millis is not None and last_active:

@@ -94,18 +94,20 @@ class MarkModelSuite extends AnyFunSuite {
     }
   }
 
-  test("marks with files are complete up to a clock, whatever is lost, from state to state") {
+  test("marks with files are complete up to a clock, whatever is purged or lost, from state to state") {
     for (seed <- seeds) {
       val chance = new Random(seed)
       val (marks, files) = chain(chance)
       var states = Map.empty[String, WriterState]
       var read = Set.empty[String]
       var reached = Option.empty[Long]
+      var purged = if (chance.nextBoolean()) chance.nextInt(marks.size - 1) else 0
       for (_ <- 1 to 40) {
+        if (chance.nextDouble() < 0.1) purged = math.min(purged + chance.nextInt(5), marks.size - 1)
         read ++= files.keys.filter(_ => chance.nextDouble() < 0.1)
         val lost = chance.shuffle(marks.indices.drop(1).toList).take(chance.nextInt(4)).toSet
-        val known = marks.indices.filterNot(lost).map(marks)
-        val position = new ReadPosition.Files(read, _ => false)
+        val known = marks.indices.drop(purged).filterNot(at => lost(at) && at > purged).map(marks)
+        val position = upTo(read, files.keySet)
         val noted = NotedWriters(histories(known), states, position, None)
         reached = (reached ++ noted.writers("w").timeMillis).maxOption
         for (time <- reached) assert(files.filter { case (file, at) => at <= time && !read(file) } === Map.empty, seed)
@@ -113,11 +115,16 @@ class MarkModelSuite extends AnyFunSuite {
         assert(reached.forall(time => whole.exists(_ >= time)), seed)
         states = noted.states
       }
-      val all = new ReadPosition.Files(files.keySet, _ => false)
+      val all = upTo(files.keySet, files.keySet)
       val last = NotedWriters(histories(marks), states, all, None).writers("w")
       assert((reached ++ last.timeMillis).maxOption === marks.flatMap(_.timeMillis).maxOption, seed)
     }
   }
+
+  private def upTo(read: Set[String], listed: Set[String]): ReadPosition =
+    new ReadPosition.Files(read, _ => false) {
+      override def isDrained: Boolean = read == listed
+    }
 
   test("what is passed is what a plain reading of the rules says") {
     for (seed <- seeds) {

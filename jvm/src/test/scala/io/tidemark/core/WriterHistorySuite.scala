@@ -65,13 +65,26 @@ class WriterHistorySuite extends AnyFunSuite {
     assert(WriterHistory("w", chain).passed(read("a", "b", "d"), before = Some(Place(1, 2))) === 3)
   }
 
-  test("the beginning of a chain may have been purged, but not lost") {
+  test("a purged beginning of a chain is passed when all listed files are read, and a lost one never") {
     val chain = Seq(files(5, 100, "a"), files(6, 200, "b"))
-    assert(WriterHistory("w", chain).passed(read("a", "b")) === 2)
-    assert(WriterHistory("w", chain, promised = Seq(Place(1, 4))).passed(read("a", "b")) === 0)
-    assert(WriterHistory("w", chain, promised = Seq(Place(1, 5))).passed(read("a", "b")) === 2)
+    val history = WriterHistory("w", chain)
+    assert(history.passed(read("a", "b")) === 0)
+    assert(history.waitsForPurged(0, None) && !history.isBroken(0, None))
+    assert(history.passed(drained("a")) === 1)
+    assert(history.passed(drained("a", "b")) === 2)
+    assert(WriterHistory("w", chain, promised = Seq(Place(1, 4))).passed(drained("a", "b")) === 0)
+    assert(WriterHistory("w", chain, promised = Seq(Place(1, 5))).passed(drained("a", "b")) === 2)
     val fenced = files(9, 50, "z", epoch = 0) +: chain
-    assert(WriterHistory("w", fenced).passed(read("a", "b")) === 0)
+    assert(WriterHistory("w", fenced).passed(drained("a", "b")) === 0)
+    assert(!WriterHistory("w", Seq(files(0, 100, "a"))).waitsForPurged(0, None))
+  }
+
+  test("marks that were purged behind the last one that was passed are waited for, too") {
+    val history = WriterHistory("w", Seq(files(5, 100, "a"), files(6, 200, "b")))
+    val before = Some(Place(1, 2))
+    assert(history.passed(read("a", "b"), before) === 0 && history.waitsForPurged(0, before))
+    assert(history.passed(drained("a", "b"), before) === 2)
+    assert(history.passed(read("a", "b"), before = Some(Place(1, 4))) === 2)
   }
 
   test("what is missing before a mark that was passed earlier does not matter") {
@@ -158,4 +171,14 @@ object WriterHistorySuite {
     mark(number, Mark.Alive, None, None, epoch).copy(after = after)
 
   def read(names: String*): ReadPosition = new ReadPosition.Files(names.toSet, _ => false)
+
+  /** These files have been read, and no others are there. */
+  def drained(names: String*): ReadPosition = drained(names.toSet(_))
+
+  /** All files have been read. */
+  val everything: ReadPosition = drained(_ => true)
+
+  private def drained(hasRead: String => Boolean): ReadPosition = new ReadPosition.Files(hasRead, _ => false) {
+    override def isDrained: Boolean = true
+  }
 }

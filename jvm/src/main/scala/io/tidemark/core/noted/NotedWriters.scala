@@ -28,6 +28,7 @@ final case class WriterState(
   * @param next the first mark that is not passed
   * @param state what to continue from
   * @param isBroken whether `next` waits for marks that are missing before it, whatever is read
+  * @param waitsForPurged whether `next` waits for all listed files, because marks before it were purged
   * @param farAheadMillis the first noted time that is too far ahead to be believed yet
   */
 final case class WriterProgress(
@@ -36,6 +37,7 @@ final case class WriterProgress(
     next: Option[Mark],
     state: WriterState,
     isBroken: Boolean = false,
+    waitsForPurged: Boolean = false,
     farAheadMillis: Option[Long] = None)
 
 /** What all marks of a log say at a position. */
@@ -118,6 +120,12 @@ object NotedWriters {
       isIdle,
       isEnded,
       history.nextNoteMillis(passed))
-    WriterProgress(time, isActive, marks.lift(passed), state, history.isBroken(passed, place))
+    WriterProgress(
+      time,
+      isActive,
+      marks.lift(passed),
+      state,
+      history.isBroken(passed, place),
+      history.waitsForPurged(passed, place))
   }
 }

@@ -47,6 +47,9 @@ object ReadPosition {
     */
   class Files(hasRead: String => Boolean, hasReadSinkBatch: Long => Boolean) extends ReadPosition("files") {
 
+    /** Whether all files that the source has listed have been read. */
+    def isDrained: Boolean = false
+
     /** Whether a file was looked for when marks were compared, and had not been read. Any thread may ask. */
     def isKnownUnread(name: String): Boolean = false
 

@@ -12,6 +12,9 @@ final case class WaitsFor(what: String, at: Option[Long], read: Option[Long]) {
 
 object WaitsFor {
 
+  /** What was there before the first mark of a writer that was not purged. */
+  val Purged: WaitsFor = WaitsFor("all files that were there before its first kept mark", None, None)
+
   /** @param ahead the first mark of a writer that has not been passed
     * @return `None` if the mark has no position, or what it waits for cannot be told
     */

@@ -13,8 +13,10 @@ import scala.collection.immutable.ArraySeq
   *   1. A noted time that is not above all before it says nothing new.
   *   1. A mark with an absolute position is passed when that position has been read.
   *   1. Any other mark is passed when its files have been read and the mark before it is passed. Where a mark is missing
-  *      in between, no later one is passed. What was purged counts as read, but not what cannot be read, or does not
-  *      count by the second rule.
+  *      in between, no later one is passed.
+  *   1. If marks before the first one were purged, nothing says which files they had. They count as passed when all
+  *      files that the source has listed have been read. What cannot be read, or does not count by the second rule, is
+  *      never passed.
   *
   * A reader that has passed a mark before asks from there on. What is missing before that mark does not matter then.
   *
@@ -53,6 +55,17 @@ final class WriterHistory private (
     if (count == known) !isJoined(known, before)(!isDamaged) else breaks.search(count).isInstanceOf[Found]
   }
 
+  /** Whether the mark behind the first `count` ones waits until all listed files have been read, because marks before it
+    * were purged.
+    * @param before the last mark that was passed earlier
+    */
+  def waitsForPurged(count: Int, before: Option[Place]): Boolean = isRelative && count < marks.size && {
+    count == before.fold(0)(upTo) && !isBroken(count, before) && !isJoined(count, before)(isWhole)
+  }
+
+  /** Whether the first mark is the first one that the writer ever wrote. */
+  private def isWhole: Boolean = marks.head.number == 0 && marks.head.after.isEmpty
+
   /** The first noted time above all before that is later than `millis`. */
   def firstNoteAfter(millis: Long): Option[Long] =
     notes.lift(firstWhere(
@@ -90,7 +103,7 @@ final class WriterHistory private (
     }
 
   private def passedInChain(read: ReadPosition, before: Option[Place], known: Int): Int =
-    if (!isJoined(known, before)(!isDamaged)) known
+    if (!isJoined(known, before)(!isDamaged && (isWhole || hasDrained(read)))) known
     else {
       val end = breaks.lift(breaks.search(known + 1).insertionPoint).getOrElse(marks.size)
       Iterator.range(known, end).find(at => !marks(at).position.forall(isRead(read, _))).getOrElse(end)
@@ -105,7 +118,7 @@ final class WriterHistory private (
     val start = if (until > from) positioned(until - 1) + 1 else known
     Iterator.range(start, marks.size).find { at =>
       marks(at).position.isDefined || !(
-        if (at == known) isJoined(known, before)(marks(at).number == 0 && marks(at).after.isEmpty)
+        if (at == known) isJoined(known, before)(isWhole)
         else marks(at).follows(marks(at - 1).place))
     }.getOrElse(marks.size)
   }
@@ -114,6 +127,11 @@ final class WriterHistory private (
   private def isJoined(known: Int, before: Option[Place])(isBeginning: => Boolean): Boolean =
     before.exists(marks(known).follows) ||
       (if (known == 0) isBeginning else marks(known).follows(marks(known - 1).place))
+
+  private def hasDrained(read: ReadPosition): Boolean = read match {
+    case files: ReadPosition.Files => files.isDrained
+    case _ => false
+  }
 
   private def isRead(read: ReadPosition, position: Position): Boolean = {
     if (position.isInstanceOf[Position.Files] != isRelative)

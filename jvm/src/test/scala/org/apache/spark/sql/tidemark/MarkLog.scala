@@ -17,10 +17,20 @@ class MarkLog(val folder: File) {
     val before = lines.getOrElse((writer, epoch), Vector.empty)
     val json = s"""{"v":1,"w":"$writer","e":$epoch,"n":${before.size},$fields}"""
     lines((writer, epoch)) = before :+ MarkLines.line(json)
+    write(writer, epoch, file = before.size % 2, lines((writer, epoch)))
+  }
+
+  /** Leaves the last marks of a writer, as if those before had been sealed and purged. */
+  def purge(writer: String, left: Int, epoch: Long = 1L): Unit = synchronized {
+    for (file <- 0 to 1) write(writer, epoch, file, lines((writer, epoch)).takeRight(left))
+  }
+
+  private def write(writer: String, epoch: Long, file: Int, lines: Seq[String]): Unit = {
     folder.mkdirs()
-    val name = s"$writer.$epoch.${before.size % 2}.marks"
-    val file = Files.write(folder.toPath.resolve(s".$name"), lines((writer, epoch)).mkString.getBytes(UTF_8))
-    Files.move(file, folder.toPath.resolve(name), StandardCopyOption.ATOMIC_MOVE)
+    val name = s"$writer.$epoch.$file.marks"
+    val written = Files.write(folder.toPath.resolve(s".$name"), lines.mkString.getBytes(UTF_8))
+    Files.move(written, folder.toPath.resolve(name), StandardCopyOption.ATOMIC_MOVE)
+    ()
   }
 
   /** A noted time.

@@ -4,7 +4,8 @@ import java.io.IOException
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
 
-import io.tidemark.core.noted.{Mark, Place, Position, ReadPosition}
+import io.tidemark.core.WriterHistorySuite.everything
+import io.tidemark.core.noted.{Mark, Place, Position}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -188,10 +189,9 @@ class MarkLogReaderSuite extends AnyFunSuite {
 
   test("a chain holds at a lost first line, but not at a purged beginning") {
     withFolder { folder =>
-      val all = new ReadPosition.Files(_ => true, _ => false)
       def passed(before: Option[Place]) = {
         val history = reader(folder).read(before.map("w" -> _).toMap).histories("w")
-        history.passed(all, before)
+        history.passed(everything, before)
       }
       val good = (300L to 302).map(file)
       write(folder, "w.1.0.marks", lines(good))
@@ -209,11 +209,10 @@ class MarkLogReaderSuite extends AnyFunSuite {
 
   test("the names of sealed files promise marks") {
     withFolder { folder =>
-      val all = new ReadPosition.Files(_ => true, _ => false)
       write(folder, "w.1.0-2.marks", "damaged\n" + lines((1L to 2).map(file)))
       val history = reader(folder).read().histories("w")
-      assert(history.passed(all) === 0)
-      assert(history.passed(all, Some(Place(1, 0))) === 2)
+      assert(history.passed(everything) === 0)
+      assert(history.passed(everything, Some(Place(1, 0))) === 2)
     }
   }
 

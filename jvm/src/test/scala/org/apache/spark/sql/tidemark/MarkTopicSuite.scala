@@ -2,6 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.io.IOException
 
+import io.tidemark.core.WriterHistorySuite.everything
 import io.tidemark.core.noted.{Place, ReadPosition, TopicLocation}
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -64,8 +65,7 @@ class MarkTopicSuite extends AnyFunSuite {
 
   test("files wait for a first mark that cannot be read, but not for a record between two neighbors") {
     val topic = new MemoryTopic(1)
-    def passed(marks: MarkTopic) =
-      marks.read().histories("w").passed(new ReadPosition.Files(_ => true, _ => true))
+    def passed(marks: MarkTopic) = marks.read().histories("w").passed(everything)
     topic.put(0, "orders", "w", file(1))
     topic.put(0, "orders", "w", "torn")
     topic.put(0, "orders", "w", file(2))

@@ -21,7 +21,7 @@ class NotedVectorsSuite extends AnyFunSuite {
   }
 
   test("all vectors are there, and each has something to read or a cut, which only Python makes") {
-    assert(vectors.size === 25)
+    assert(vectors.size === 26)
     for (vector <- vectors; step <- vector.get("steps").elements.asScala)
       assert(Seq("read", "skipped", "cut_at").count(step.has) === 1)
     val onlyCuts = vectors.filter(_.get("steps").elements.asScala.forall(_.has("cut_at"))).map(_.get("id").asText)
@@ -69,14 +69,14 @@ class NotedVectorsSuite extends AnyFunSuite {
   private def window(vector: JsonNode, step: JsonNode, read: MarkLogContents): (Option[Long], Option[Long]) = {
     val now = step.path("now").asLong
     val latest = Option(vector.get("max_ahead")).map(now + _.asLong)
-    val noted = NotedWriters(read.histories, Map.empty, position(step.get("read")), latest)
+    val noted = NotedWriters(read.histories, Map.empty, position(step.get("read"), isAtEnd(step)), latest)
     val expected = vector.path("expected").elements.asScala.map(_.asText).toSeq
     val lastActive = noted.writers.values.filter(_.timeMillis.isDefined).map(_.state.lastWrittenMillis)
     val isOut = noted.writers.map { case (writer, one) =>
       val isStalled = Option(vector.get("idle_after")).exists { after =>
         lastActive.maxOption.exists(latest => math.min(latest, now) - one.state.lastWrittenMillis >= after.asLong)
       }
-      val isAwake = one.state.hasPending && !step.path("at_end").asBoolean
+      val isAwake = one.state.hasPending && !isAtEnd(step)
       writer -> (one.state.isResting || isStalled && !isAwake)
     }
     val waiting = noted.writers.filterNot { case (writer, _) => isOut(writer) }
@@ -86,10 +86,15 @@ class NotedVectorsSuite extends AnyFunSuite {
     else (Option.when(lowers.size == waiting.size)(lowers.min), noted.upperMillis(isOut))
   }
 
-  private def position(read: JsonNode): ReadPosition = PositionText.read(read).get match {
+  private def isAtEnd(step: JsonNode): Boolean = step.path("at_end").asBoolean
+
+  private def position(read: JsonNode, isAtEnd: Boolean): ReadPosition = PositionText.read(read).get match {
     case Position.Partitions(offsets) => ReadPosition.Partitions(offsets)
     case Position.Version(table, version) => ReadPosition.Version(table, Some(version))
-    case Position.Files(names) => new ReadPosition.Files(names, _ => false)
+    case Position.Files(names) =>
+      new ReadPosition.Files(names, _ => false) {
+        override def isDrained: Boolean = isAtEnd
+      }
     case Position.SinkBatch(batch) => new ReadPosition.Files(_ => false, _ <= batch)
     case Position.Number(value) => ReadPosition.Number(value)
   }

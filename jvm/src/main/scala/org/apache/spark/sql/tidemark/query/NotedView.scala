@@ -21,7 +21,9 @@ private[tidemark] final case class NotedView(
 
   /** What a writer's next mark waits for. */
   def waitsFor(writer: String): Option[WaitsFor] =
-    progress(writer).filterNot(_.isBroken).flatMap(_.next).flatMap(WaitsFor(_, read))
+    progress(writer).filterNot(_.isBroken).flatMap { one =>
+      if (one.waitsForPurged) Some(WaitsFor.Purged) else one.next.flatMap(WaitsFor(_, read))
+    }
 
   /** Whether a writer's next mark is at a position that the input does not seem to have. Rows and their mark arrive one after
     * the other, so this is not said at once.

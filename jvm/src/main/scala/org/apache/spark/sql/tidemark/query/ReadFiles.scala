@@ -14,7 +14,10 @@ import org.apache.spark.sql.execution.streaming.sinks.{FileStreamSink, FileStrea
 /** Which files a source of files has read, by the names and the batches that marks have. Names are compared; no file is
   * opened, and nothing is written.
   */
-private[tidemark] final class ReadFiles(source: FileStreamSource, session: SparkSession) {
+private[tidemark] final class ReadFiles(
+    source: FileStreamSource,
+    session: SparkSession,
+    isDrained: () => Boolean) {
   import ReadFiles._
 
   private val base = SparkInternals.basePath(source)
@@ -29,7 +32,7 @@ private[tidemark] final class ReadFiles(source: FileStreamSource, session: Spark
   // Names that marks wait for, for reports: the newest ones.
   @volatile private var unread = Set.empty[String]
 
-  val position: Position = new Position(base, looksRead, hasReadSinkBatch, name => unread(name))
+  val position: Position = new Position(base, looksRead, hasReadSinkBatch, isDrained, name => unread(name))
 
   private def looksRead(name: String): Boolean = {
     val isRead = hasRead(name)
@@ -89,8 +92,11 @@ private[tidemark] object ReadFiles {
       val base: Path,
       hasRead: String => Boolean,
       hasReadSinkBatch: Long => Boolean,
+      drained: () => Boolean,
       isUnread: String => Boolean)
       extends ReadPosition.Files(hasRead, hasReadSinkBatch) {
+
+    override def isDrained: Boolean = drained()
 
     override def isKnownUnread(name: String): Boolean = isUnread(name)
 
@@ -99,6 +105,7 @@ private[tidemark] object ReadFiles {
       base,
       name => hasRead(name) && other.hasReadFile(name),
       batch => hasReadSinkBatch(batch) && other.hasReadBatch(batch),
+      () => isDrained && other.isDrained,
       name => isUnread(name) || other.isKnownUnread(name))
 
     private def hasReadFile(name: String): Boolean = hasRead(name)

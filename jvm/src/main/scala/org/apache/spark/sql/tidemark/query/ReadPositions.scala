@@ -9,8 +9,11 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.connector.read.streaming.{Offset, SparkDataStream}
 import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, MicroBatchExecution}
 
-/** What a query has read of its sources when a batch has ended, for comparing it with the positions of marks. */
-private[tidemark] final class ReadPositions(execution: MicroBatchExecution) {
+/** What a query has read of its sources when a batch has ended, for comparing it with the positions of marks.
+  *
+  * @param isDrained whether the batch has read all that a source had listed
+  */
+private[tidemark] final class ReadPositions(execution: MicroBatchExecution, isDrained: SparkDataStream => Boolean) {
   import ReadPositions._
 
   private lazy val session = SparkInternals.session(execution)
@@ -48,7 +51,7 @@ private[tidemark] final class ReadPositions(execution: MicroBatchExecution) {
     }
 
   private def ofOne(source: SparkDataStream, end: Offset): ReadPosition = source match {
-    case one: FileStreamSource => files.getOrElseUpdate(one, new ReadFiles(one, session)).position
+    case one: FileStreamSource => files.getOrElseUpdate(one, new ReadFiles(one, session, () => isDrained(one))).position
     case _ => ofOffset(end)
   }
 

@@ -35,7 +35,7 @@ private[tidemark] final class SourceBacklog(
   import ReadPositions.{isKafka, offsetsOf, Partition}
   import SourceBacklog._
 
-  private val positions = new ReadPositions(execution)
+  private val positions = new ReadPositions(execution, !isHeldBack(_))
 
   // The last batch that read as many files of a source as its limit allows.
   private val lastFull = mutable.Map.empty[SparkDataStream, Long]
