@@ -4,13 +4,13 @@ import java.io.File
 import java.nio.file.Files
 import java.sql.Timestamp
 
-import io.tidemark.{Idle, Noted, SplitBy, TidemarkException, WatermarkOptions}
-import io.tidemark.functions.{timeWindow, withWatermark}
+import io.tidemark.{Idle, Noted, OrderOptions, SplitBy, TidemarkException, WatermarkOptions}
+import io.tidemark.functions.{inOrder, timeWindow, withWatermark}
 
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode, Trigger}
 
 /** A watermark that goes by what writers note. */
 class NotedInputSuite extends ManualClockTest {
@@ -178,14 +178,48 @@ class NotedInputSuite extends ManualClockTest {
     }
   }
 
-  test("a watermark by marks above an operator with state is refused by name") {
+  // Each keeps rows, and so emits some after their marks have been passed.
+  private val withState = Seq[(String, DataFrame => DataFrame)](
+    "dropDuplicates" -> (_.dropDuplicates("id", "time")),
+    "DISTINCT" -> (_.select("id", "time").distinct()),
+    "a limit" -> (_.limit(100)),
+    "flatMapGroupsWithState" -> (
+      _.as[(Int, Timestamp)].groupByKey(_._1).flatMapGroupsWithState(OutputMode.Append, GroupStateTimeout.NoTimeout)(
+        NotedInputSuite.emitsAll).toDF("id", "time")),
+    "an order" -> (inOrder(_, "time", OrderOptions(by = Seq($"id")))))
+
+  for ((name, state) <- withState)
+    test(s"a watermark by marks above $name is refused by name") {
+      withLog { log =>
+        val (stream, df) = timed("time", "0 seconds")
+        val above = state(df).select(($"time" + expr("INTERVAL 1 MINUTE")).as("later"))
+        testStream(withWatermark(above, "later", "0 seconds", WatermarkOptions(noted = Some(Noted(log.location)))))(
+          StartStream(),
+          AddData(stream, 1 -> at("10:05")),
+          ExpectFailure[TidemarkException](e => assert(e.getMessage.contains("NOTED_SOURCE_UNKNOWN"))))
+      }
+    }
+
+  test("an aggregation of a table below a watermark by marks is no state") {
     withLog { log =>
-      val (stream, df) = timed("time", "0 seconds")
-      val above = df.dropDuplicates("id", "time").select(($"time" + expr("INTERVAL 1 MINUTE")).as("later"))
-      testStream(withWatermark(above, "later", "0 seconds", WatermarkOptions(noted = Some(Noted(log.location)))))(
+      val (stream, df) = input(Noted(log.location))
+      val names = Seq("a" -> 1, "a" -> 2).toDF("id", "n").groupBy("id").count().select("id")
+      val joined = df.select("id", "time").join(names, "id").select($"id", $"time".as("at"))
+      run(withWatermark(joined, "at", "0 seconds", WatermarkOptions(noted = Some(Noted(log.location)))).select("id"))(
+        AddData(stream, ("a", at("10:05"))),
+        after(1000),
+        CheckNewAnswer("a"))
+    }
+  }
+
+  test("a source that reads the newest files first is refused by name") {
+    withLog { log =>
+      val folder = log.folder.getParentFile
+      Files.writeString(new File(folder, "1.json").toPath, """{"time":"2024-03-01T10:05:00Z"}""")
+      val files = spark.readStream.schema("time timestamp").option("LatestFirst", true).json(folder.getPath)
+      testStream(withWatermark(files, "time", "0 seconds", WatermarkOptions(noted = Some(Noted()))))(
         StartStream(),
-        AddData(stream, 1 -> at("10:05")),
-        ExpectFailure[TidemarkException](e => assert(e.getMessage.contains("NOTED_SOURCE_UNKNOWN"))))
+        ExpectFailure[TidemarkException](e => assert(e.getMessage.contains("latestFirst"))))
     }
   }
 
@@ -263,6 +297,47 @@ class NotedInputSuite extends ManualClockTest {
     }
   }
 
+  test("a new query loses no row of files whose marks were purged") {
+    withLog { log =>
+      val folder = log.folder.getParentFile
+      for (n <- 0 until 6) {
+        val file = new File(folder, s"$n.json")
+        Files.writeString(file.toPath, s"""{"time":"2024-03-01T1$n:05:00Z"}\n""")
+        // The source reads the oldest file first, and a copy has changed the order.
+        file.setLastModified(1700000000000L + 1000L * (n * 5 % 6))
+        log.note("eu", millis(s"1$n:30"), s"""{"files":["$n.json"]}""")
+      }
+      for (minute <- 31 to 39) log.note("eu", millis(s"15:$minute"), """{"files":[]}""")
+      log.note("eu", millis("16:00"), """{"files":[]}""")
+      log.purge("eu", left = 5)
+      withTempDir { checkpoint =>
+        val rows = spark.readStream.schema("time timestamp").option("maxFilesPerTrigger", 1L).json(folder.getPath)
+        val noted = withWatermark(rows, "time", "0 seconds", WatermarkOptions(noted = Some(Noted())))
+        counted(noted).writeStream.format("memory").queryName("purged").trigger(Trigger.AvailableNow())
+          .option("checkpointLocation", checkpoint.getPath).start().awaitTermination()
+        checkAnswer(spark.table("purged"), (0 until 6).map(n => Row(s"1$n:00", 1L)))
+      }
+    }
+  }
+
+  for (time <- Seq(Long.MaxValue, 10000000000000000L, Long.MaxValue / 1000))
+    test(s"a noted time at the end of the clock emits what has been read, also after a restart: $time") {
+      withLog { log =>
+        val (stream, df) = input(Noted(log.location), delay = "1 minute")
+        run(counted(df))(
+          mark(log.note("eu", time, number(0))),
+          AddData(stream, ("a", at("10:05"))),
+          until(watermarkOf("time")(_).exists(_ > millis("23:00"))),
+          after(1000),
+          CheckNewAnswer(("10:00", 1L)),
+          StopStream,
+          StartStream(),
+          AddData(stream, ("late", at("10:06"))),
+          after(1000),
+          CheckNewAnswer())
+      }
+    }
+
   private def list(checkpoint: File): Seq[Long] =
     new File(checkpoint, "tidemark").list().toSeq.flatMap(_.toLongOption)
 
@@ -277,4 +352,8 @@ class NotedInputSuite extends ManualClockTest {
     }
     assert(e.getMessage.contains("both splits and a mark log"))
   }
+}
+
+private object NotedInputSuite {
+  val emitsAll: (Int, Iterator[(Int, Timestamp)], GroupState[Int]) => Iterator[(Int, Timestamp)] = (_, rows, _) => rows
 }

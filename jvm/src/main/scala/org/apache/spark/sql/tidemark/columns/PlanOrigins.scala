@@ -10,6 +10,7 @@ import io.tidemark.core.plan.PlanShape
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 import org.apache.spark.sql.internal.SQLConf
 
 /** The origins of a query, in plan order. A node's id lives as long as a run; the name is stable across restarts.
@@ -30,6 +31,7 @@ private[tidemark] final case class PlanOrigins(
 
   def names: Seq[OriginName] = all.map(_.name)
   def name(nodeId: UUID): OriginName = byNode(nodeId)
+  def isNoted(nodeId: UUID): Boolean = rules(name(nodeId)).noted.nonEmpty
 
   /** The inputs of operators to which no late rows should come, because writers have noted their times, each with the
     * origins of its watermark. If a union has made one column of noted and guessed times, its late rows prove nothing.
@@ -73,7 +75,7 @@ private[tidemark] object PlanOrigins {
         options.asks(node.eventTime.name))
     }
     requireDelays(plan, all)
-    nodes.filter(EventTimeOptions.of(_).noted.nonEmpty).foreach(requireStateless)
+    nodes.filter(EventTimeOptions.of(_).noted.nonEmpty).foreach(requireOldestFirst)
     val computed = computedIn(plan)
     PlanOrigins(all, computed, TrackedColumns.takesTimesOut(plan, computed), UnionChecks.leftOut(plan))
   }
@@ -88,17 +90,16 @@ private[tidemark] object PlanOrigins {
     } throw new TidemarkException(NotedTimeErrors.NotedNeedsDelay(one.column))
   }
 
-  /** Rows that an operator holds in state are emitted after their marks have been passed. */
-  private def requireStateless(node: EventTimeWatermark): Unit = node.child.foreach {
-    case holding @ (_: Aggregate | _: Deduplicate | _: DeduplicateWithinWatermark) => refuseAbove(node, holding)
-    case join: Join if join.children.forall(_.isStreaming) => refuseAbove(node, join)
+  /** Marks say what has been read by what comes before them. */
+  private def requireOldestFirst(node: EventTimeWatermark): Unit = node.child.foreach {
+    case files: StreamingRelation if isSet(files.dataSource.options, "latestFirst") =>
+      val why = "its source reads the newest files first (latestFirst), and what writers note begins with the oldest"
+      throw new TidemarkException(NotedTimeErrors.NotedSourceUnknown(node.eventTime.name, why))
     case _ => ()
   }
 
-  private def refuseAbove(node: EventTimeWatermark, holding: LogicalPlan): Nothing =
-    throw new TidemarkException(NotedTimeErrors.NotedSourceUnknown(
-      node.eventTime.name,
-      s"it has an operator with state, ${holding.nodeName}, which emits rows after their marks have been passed"))
+  private def isSet(options: Map[String, String], name: String): Boolean =
+    options.exists { case (key, value) => key.equalsIgnoreCase(name) && value.trim.equalsIgnoreCase("true") }
 
   private def requireOneInput(asked: Seq[(EventTimeOptions, EventTimeWatermark)]): Unit =
     asked.flatMap { case (options, node) => options.key.map(_ -> node) }.groupMap(_._1)(_._2).foreach {

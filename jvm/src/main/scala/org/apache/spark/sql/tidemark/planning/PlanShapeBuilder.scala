@@ -68,6 +68,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     case stage: QueryStageExec => visit(stage.plan)
     case reused: ReusedExchangeExec => ofReused(reused, visit(reused.child))
     case origin: EventTimeWatermarkExec =>
+      if (origins.isNoted(origin.nodeId)) requireStateless(origin)
       val below = visit(origin.child)
       val column = origin.eventTime.exprId
       BuiltShape(
@@ -93,6 +94,21 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
       notes(note.noteId) = Reading.OfColumn(below.shape, id(note.column.exprId))
       below
     case other => ofStateless(other, other.children.map(visit))
+  }
+
+  /** Rows that an operator holds in state are emitted after their marks have been passed. */
+  private def requireStateless(origin: EventTimeWatermarkExec): Unit = stateIn(origin.child).foreach { writer =>
+    val why = s"it has an operator with state, ${writer.nodeName}, which emits rows after their marks have been passed"
+    throw new TidemarkException(NotedTimeErrors.NotedSourceUnknown(origin.eventTime.name, why))
+  }
+
+  private def stateIn(plan: SparkPlan): Option[SparkPlan] = plan match {
+    case writer: StateStoreWriter => Some(writer)
+    case scan: InMemoryTableScanExec => stateIn(scan.relation.cachedPlan)
+    case adaptive: AdaptiveSparkPlanExec => stateIn(adaptive.executedPlan)
+    case stage: QueryStageExec => stateIn(stage.plan)
+    case reused: ReusedExchangeExec => stateIn(reused.child)
+    case other => other.children.flatMap(stateIn).headOption
   }
 
   private def ofStateless(plan: SparkPlan, below: Seq[BuiltShape]): BuiltShape = {
