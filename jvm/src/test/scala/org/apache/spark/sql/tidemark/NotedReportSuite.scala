@@ -92,6 +92,19 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
     }
   }
 
+  test("a report names no next window while there is no watermark") {
+    withLog { log =>
+      val (stream, df) = input(log)
+      run(counted(df, "time").select("count"))(
+        AddData(stream, ("a", at("10:05"))),
+        triggers(2),
+        report(all => assert(all.findValues("next_due_ms").isEmpty)),
+        Execute(_ => log.note("eu", millis("10:05"), number(0))),
+        triggers(3),
+        report(all => assert(all.findValues("next_due_ms").size === 1)))
+    }
+  }
+
   test("a row that breaks a promise is counted for its input, in the report and in the progress") {
     withLog { log =>
       val (stream, df) = input(log)

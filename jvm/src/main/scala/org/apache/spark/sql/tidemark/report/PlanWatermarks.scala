@@ -24,14 +24,18 @@ object PlanWatermarks {
     val last = Propagation.levels(shape, query.snapshot.entry.decision)
     PlanInput.of(shape, query.snapshot.plan.columnNames).map { one =>
       def at(millis: Option[Long]) = millis.fold("undefined")(words.at)
+      val evicted = now.inputs.get(one.input).flatMap(_.evicted).map(_.watermark.millis)
       val evicts = one.waits.evicted match {
         case None => Some("keeps its state for ever")
         // A function's own rows, or a limit's.
         case Some(Nil) => None
-        case Some(_) => now.inputs.get(one.input).flatMap(_.evicted).map(h => s"evicts up to ${at(h.watermark.millis)}")
+        case Some(_) => evicted.map(millis => s"evicts up to ${at(millis)}")
       }
-      val due =
-        query.known.windows.get(one.input.operator).flatMap(_.nextMillis).map(next => s"next due at ${at(Some(next))}")
+      // Without a watermark, Spark's 0 stands for it.
+      val due = for {
+        next <- query.known.windows.get(one.input.operator).flatMap(_.nextMillis)
+        if evicted.flatten.nonEmpty
+      } yield s"next due at ${at(Some(next))}"
       val late =
         one.column.map(_ => s"late up to ${at(last.inputs.get(one.input).flatMap(_.input.watermark.millis))}")
       val waits = one.waits.all.map(origin => words.name(origin.toString))

@@ -198,9 +198,12 @@ private[tidemark] object Report {
         "state_rows" -> query.known.rows.get(id).map(Long.box).orNull,
         "late_rows" -> lateRows.collect { case (input, rows) if input.operator == id => rows.all.rows }.sum)
 
-    /** Only for aggregations of which it is known when their windows end. */
-    private def windows(id: OperatorId): Seq[(String, Any)] =
-      query.known.windows.get(id).flatMap(_.nextMillis).map("next_due_ms" -> _).toSeq
+    /** Only for aggregations of which it is known when their windows end, and which have a watermark. */
+    private def windows(id: OperatorId): Seq[(String, Any)] = {
+      val hasWatermark =
+        eviction.inputs.get(Input(id, Side.Left)).flatMap(_.evicted).exists(_.watermark.millis.nonEmpty)
+      query.known.windows.get(id).flatMap(_.nextMillis).filter(_ => hasWatermark).map("next_due_ms" -> _).toSeq
+    }
 
     private def levels(operator: PlanShape, input: Input): Seq[(String, Any)] = {
       val (judged, now) = (late.inputs.get(input), eviction.inputs.get(input))
