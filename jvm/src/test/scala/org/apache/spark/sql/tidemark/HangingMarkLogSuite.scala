@@ -5,13 +5,15 @@ import java.nio.file.Files
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicInteger
 
+import io.tidemark.core.noted.Place
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path, RawLocalFileSystem}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
 
-import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkFolder, MarkLogReader}
+import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkFolder, MarkLogContents, MarkLogReader, MarkSource}
 
 /** A mark log on a file system that does not answer. */
 class HangingMarkLogSuite extends AnyFunSuite with Eventually {
@@ -55,6 +57,40 @@ class HangingMarkLogSuite extends AnyFunSuite with Eventually {
       org.apache.spark.util.Utils.deleteRecursively(folder)
     }
   }
+
+  test("a log that is closed while it is read is closed once, behind the reading, and is not read again") {
+    val source = new WaitingSource
+    val opened = new AtomicInteger
+    val log = new BackgroundLog("log", { opened.incrementAndGet(); source }, _ => true)
+    log.read(Map.empty, nowMillis = 0)
+    source.isReading.await()
+    log.close()
+    log.read(Map.empty, nowMillis = 5000)
+    assert(source.closed === Nil)
+    source.mayRead.countDown()
+    eventually(timeout(30.seconds))(assert(source.closed === Seq(true)))
+    log.read(Map.empty, nowMillis = 9000)
+    assert(opened.get === 1)
+  }
+}
+
+/** Counts how often a log is opened and closed, and reads nothing until it may. */
+private final class WaitingSource extends MarkSource {
+  val mayRead = new CountDownLatch(1)
+  val isReading = new CountDownLatch(1)
+  @volatile var closed = Seq.empty[Boolean]
+  @volatile private var hasRead = false
+
+  override def exists: Boolean = true
+
+  override def read(passed: Map[String, Place], isWanted: String => Boolean): MarkLogContents = {
+    isReading.countDown()
+    mayRead.await()
+    hasRead = true
+    MarkLogContents(Map.empty, Map.empty)
+  }
+
+  override def close(): Unit = closed :+= hasRead
 }
 
 /** A local file system whose listings wait for a latch. */

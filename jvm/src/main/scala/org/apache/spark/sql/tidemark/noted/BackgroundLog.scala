@@ -7,7 +7,8 @@ import io.tidemark.core.noted.Place
 
 import org.apache.spark.internal.Logging
 
-/** A mark log that is read on another thread, one reading at a time. All methods are called on one thread, that of a query.
+/** A mark log that is read on another thread, one reading at a time. All methods but `close` are called on one thread, that of
+  * a query.
   *
   * @param open the log, which is used on the other thread only
   * @param isWanted whether the marks of a writer count
@@ -22,7 +23,8 @@ private[tidemark] final class BackgroundLog(
   import BackgroundLog._
 
   @volatile private var opened = Option.empty[MarkSource]
-  private var reading = Option.empty[CompletableFuture[MarkLogContents]]
+  @volatile private var reading = Option.empty[CompletableFuture[MarkLogContents]]
+  private var isClosed = false
   private var last = Option.empty[MarkLogContents]
   private var begunMillis = Long.MinValue / 2
   private var isFailing = false
@@ -40,11 +42,15 @@ private[tidemark] final class BackgroundLog(
     if (!isOverdue || reading.forall(_.isDone)) begin(passed)
   }
 
-  private def begin(passed: Map[String, Place]): Unit = {
+  private def begin(passed: Map[String, Place]): Unit = synchronized {
     isOverdue = false
-    val before = reading.getOrElse(CompletableFuture.completedFuture(()))
-    // A reading that has failed does not stop the next one.
-    reading = Some(before.handle[Unit]((_, _) => ()).thenApplyAsync((_: Unit) => readNow(passed), threads))
+    if (!isClosed) reading = Some(afterReading.thenApplyAsync((_: Unit) => readNow(passed), threads))
+  }
+
+  /** When no reading goes on any more, failed or not. */
+  private def afterReading: CompletableFuture[Unit] = reading match {
+    case Some(now) => now.handle[Unit]((_, _) => ())
+    case None => CompletableFuture.completedFuture(())
   }
 
   private def readNow(passed: Map[String, Place]): MarkLogContents = {
@@ -93,8 +99,11 @@ private[tidemark] final class BackgroundLog(
     }
   }
 
-  /** The log is not read again; from any thread. */
-  def close(): Unit = threads.execute(() => opened.foreach(_.close()))
+  /** The log is not read again; from any thread. A reading that goes on may still open the log, so it ends first. */
+  def close(): Unit = synchronized {
+    isClosed = true
+    val _ = afterReading.thenRunAsync(() => opened.foreach(_.close()), threads)
+  }
 
   private def ended(): Unit = {
     reading = None

@@ -38,6 +38,7 @@ private[tidemark] final class OutputMarks private (
   // A batch that has ended, and the watermarks that are to be noted once it is committed.
   @volatile private var waiting = Option.empty[(Long, Seq[(Output, Watermark)])]
   private var hasBegun = false
+  private var isClosed = false
 
   // After a failure, the query's thread leaves the log alone for a while.
   @volatile private var retryNanos = System.nanoTime()
@@ -89,11 +90,14 @@ private[tidemark] final class OutputMarks private (
   /** The query has ended. */
   def close(): Unit = if (outputs.nonEmpty) later {
     try noteCommitted(mayFail = false)
-    finally synchronized(outputs.foreach(_.close()))
+    finally synchronized {
+        isClosed = true
+        outputs.foreach(_.close())
+      }
   }
 
   private def noteCommitted(mayFail: Boolean): Unit = synchronized {
-    waiting.filter { case (batch, _) => isCommitted(batch) }.foreach { case (batch, marks) =>
+    waiting.filter { case (batch, _) => !isClosed && isCommitted(batch) }.foreach { case (batch, marks) =>
       val left = marks.filterNot { case (output, at) => write(output, at, batch, mayFail) }
       waiting = Option.when(left.nonEmpty)(batch -> left)
     }

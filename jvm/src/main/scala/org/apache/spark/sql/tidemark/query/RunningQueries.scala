@@ -33,10 +33,7 @@ private[tidemark] object RunningQueries {
         val last = RunReport(view.id, view.runId, hasEnded = true, render(view))
         ended.synchronized(ended.put(runId, last))
       }
-      takeover.life match {
-        case QueryLife.Running(watermarks, _) => watermarks.close()
-        case _ => takeover.progressed()
-      }
+      takeover.close()
     }
 
   def get(runId: UUID): Option[Takeover] = Option(running.get(runId))

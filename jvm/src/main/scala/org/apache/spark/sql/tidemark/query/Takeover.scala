@@ -31,7 +31,11 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
 
   // The plan with the sink is made after the listener has been called. So whoever asks first makes these, once: the query when
   // it is decided, or the first event of a run that finds no rows.
-  private lazy val outputs = Try(OutputMarks.of(execution, label))
+  private lazy val outputs = {
+    hasOutputs = true
+    Try(OutputMarks.of(execution, label))
+  }
+  @volatile private var hasOutputs = false
 
   def id: UUID = execution.id
   def runId: UUID = execution.runId
@@ -137,11 +141,26 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   /** A batch may have been committed, or there is none to run; from any thread. */
   def progressed(): Unit = current match {
     case Running(watermarks, _) => watermarks.outputs.lookSoon()
-    // A run that finds no rows never plans a batch.
-    case Started(_, Some(recalled)) if recalled.entry.outputs.nonEmpty && leftToSpark(execution).isEmpty =>
-      OutputMarks.later(resumeOutputs(recalled.entry))
+    case started: Started => toNoteAgain(started).foreach(entry => OutputMarks.later(resumeOutputs(entry)))
     case _ =>
   }
+
+  /** The run has ended; from any thread. */
+  def close(): Unit = current match {
+    case Running(watermarks, _) => watermarks.close()
+    case started: Started =>
+      toNoteAgain(started).foreach { entry =>
+        OutputMarks.later {
+          resumeOutputs(entry)
+          outputs.foreach(_.close())
+        }
+      }
+    case _ => if (hasOutputs) outputs.foreach(_.close())
+  }
+
+  /** A run that finds no rows never plans a batch. */
+  private def toNoteAgain(started: Started): Option[WatermarkEntry] =
+    started.recalled.map(_.entry).filter(_.outputs.nonEmpty && leftToSpark(execution).isEmpty)
 
   /** If they cannot be made, the query fails with that error when it is planned. */
   private def resumeOutputs(last: WatermarkEntry): Unit = outputs.foreach { made =>
