@@ -50,8 +50,9 @@ def note_time(
         to_options: For a log in Kafka: options of Spark's Kafka source and sink, such as
             `kafka.bootstrap.servers`. What is left out is as for the sink, and as in `options`. Of a
             `tidemark.Marks`, Spark takes the brokers.
-        writer: The query's name among the writers of the log. Left out, the query's id. A query
-            that starts over with a new checkpoint and the same name takes its own place.
+        writer: The query's name among the writers of the log. Left out, its `queryName`,
+            and without one its id. A query that starts over with a new checkpoint and the same name
+            takes its own place.
         less: How much earlier than the watermark the noted time is, as an interval. It is the
             length of the windows if readers use `window.start`.
         position: Where the rows go, if the sink does not say it: `"kafka:orders,returns"` or

@@ -73,8 +73,8 @@ object Idle {
   *
   * @param to the location of the mark log: a folder, or `kafka:topic/stream`. By default it is the folder `_tidemark` in the
   *   path that is written
-  * @param writer the name of the query among the writers of the log. By default it is the query's id. A new checkpoint with
-  *   the same name takes the place of the old one
+  * @param writer the name of the query among the writers of the log. By default it is its `queryName`, and without
+  *   one its id. A new checkpoint with the same name takes the place of the old one
   * @param less how much earlier than the watermark the noted time is: the length of a window, if readers use its start
   * @param position where the rows go, for `foreachBatch` and other sinks that do not say it: `kafka:topic,topic` or
   *   `delta:/path`

@@ -54,6 +54,21 @@ class NotingQuerySuite extends WatermarkTest {
     }
   }
 
+  test("a query notes its time under its name, and without a name under its id") {
+    for (name <- Seq(Some("hourly orders"), None)) withTempDir { folder =>
+      val stream = MemoryStream[Timestamp]
+      val df =
+        noteTime(stream.toDF().toDF("time").withWatermark("time", "1 minute"), "time", to(new File(folder, "log")))
+      val writer = df.writeStream.format("parquet").option("checkpointLocation", new File(folder, "a").getPath)
+      val query = name.fold(writer)(writer.queryName).start(new File(folder, "out").getPath)
+      try {
+        stream.addData(at("11:05"))
+        query.processAllAvailable()
+      } finally query.stop()
+      assert(noted(new File(folder, "log")).map(_._1) == Seq(name.getOrElse(query.id.toString)))
+    }
+  }
+
   test("a query without state notes what it has seen at once") {
     withTempDir { folder =>
       val log = new File(folder, "log")

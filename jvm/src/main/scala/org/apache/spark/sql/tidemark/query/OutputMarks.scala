@@ -140,7 +140,8 @@ private[tidemark] object OutputMarks extends Logging {
       val isOnce = execution.trigger == OneTimeTrigger
       val outputs = notes.map { note =>
         val location = note.options.log.getOrElse(SinkPosition.logBeside(execution, note))
-        val writer = note.options.writer.getOrElse(execution.id.toString)
+        val own = Option(execution.name).filter(MarkWriter.isName).getOrElse(execution.id.toString)
+        val writer = note.options.writer.getOrElse(own)
         if (!MarkWriter.isName(writer))
           throw new TidemarkException(
             NotedTimeErrors.InvalidNoteTime(s"has a writer whose name is too long, '$writer'"))
