@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from support.pages import ROOT, blocks
+from support.processes import PATIENCE_SECONDS
 
 import tidemark
 from tidemark import Marks, TidemarkError, error_code
@@ -148,3 +152,34 @@ def test_the_times_that_a_python_map_has_made_are_not_promised(
     with pytest.raises(PySparkException) as caught:
         query.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination()
     assert error_code(caught.value) == "NOTE_TIME_NOT_PROMISED"
+
+
+def test_the_page_about_two_queries_runs_as_printed_and_counts_each_row_once(
+    spark: SparkSession, one_partition: None, tmp_path: Path
+) -> None:
+    readings = tmp_path / "readings"
+    readings.mkdir()
+    hours = [{"time": at(60 * hour + 30).isoformat(), "site": "a"} for hour in range(6)] * 3
+    last = {"time": at(60 * 8).isoformat(), "site": "a"}
+    (readings / "1.json").write_text("\n".join(map(json.dumps, [*hours, last])))
+    rows = spark.readStream.schema("time TIMESTAMP, site STRING").json(str(readings))
+    names = {"spark": spark, "readings": rows, "F": F, "os": os, "tidemark": tidemark}
+    first, second, *_ = blocks(ROOT / "docs" / "noted-time" / "queries.md", "python")
+    try:
+        for block in (first, second):
+            exec(block.text.replace('"/lake/', f'"{tmp_path}/'), names)
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while len(counted := counts(spark, tmp_path / "shifts")) < 2 and time.monotonic() < give_up:
+            time.sleep(0.2)
+        assert counted == [(0, 9), (3, 9)]
+    finally:
+        for query in spark.streams.active:
+            query.stop()
+
+
+def counts(spark: SparkSession, folder: Path) -> list[tuple[int, int]]:
+    """The hour at which each window in a folder begins, and its count."""
+    if not folder.exists():
+        return []
+    rows = spark.read.schema("window STRUCT<start TIMESTAMP>, count LONG").parquet(str(folder))
+    return sorted((row["window"]["start"].hour, row["count"]) for row in rows.collect())
