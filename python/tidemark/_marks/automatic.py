@@ -48,12 +48,14 @@ class AutomaticMarkWriter(MarkWriter):
 
         Raises:
             TidemarkError: `MARK_WRITER_CLOSED` after `end` or `close`; `MARK_WRITER_FENCED` once a
-                note has found a later life of the writer; `MARK_CALL_INSIDE` inside another block.
+                note has found a later life of the writer; `MARK_CALL_INSIDE` inside another block;
+                `MARK_WRITER_FORKED` in a fork of the process.
 
         Example:
             >>> with writer.stamp() as millis:  # doctest: +SKIP
             ...     send(row, event_time=millis)
         """
+        self._owner.require_here()
         with self._stamps.stamp() as millis:
             self._require_open()
             self._repeating.require_unfenced()
@@ -83,17 +85,19 @@ class AutomaticMarkWriter(MarkWriter):
         Raises:
             TidemarkError: As `note_time`.
         """
+        self._owner.require_here()
         self._stop()
         super().end(position, files=files)
 
     def close(self) -> None:
-        """Stops noting, without an end.
+        """Stops noting, without an end. Does nothing in a fork.
 
         Raises:
             TidemarkError: `MARK_CALL_INSIDE` inside a `stamp()` block.
         """
-        self._stop()
-        super().close()
+        if self._owner.is_here():
+            self._stop()
+            super().close()
 
     def _stop(self) -> None:
         self._stamps.require_outside()

@@ -11,6 +11,7 @@ from tidemark._marks.checks import closed
 from tidemark._marks.kafka_deliveries import Deliveries, OnDelivery, Producer
 from tidemark._marks.kafka_rows import Rows
 from tidemark._marks.kafka_transaction import Transaction, fenced_by_kafka, no_transactions
+from tidemark._marks.owner import Owner
 from tidemark._marks.times import Time
 from tidemark._marks.writer import MarkWriter
 
@@ -18,8 +19,8 @@ from tidemark._marks.writer import MarkWriter
 class KafkaMarkWriter:
     """A writer of Kafka rows that notes its times. `Marks.kafka_writer` makes one; use `with`.
 
-    Any thread may call it. Rows that are sent without it, by the producer itself, are not in its
-    positions: send all rows through the writer.
+    Any thread may call it, but no fork of the process. Rows that are sent without it, by the
+    producer itself, are not in its positions: send all rows through the writer.
 
     Attributes:
         name: The writer's name.
@@ -36,6 +37,7 @@ class KafkaMarkWriter:
     ) -> None:
         self.name = marks.name
         self.epoch = marks.epoch
+        self._owner = Owner(marks.name)
         self._marks = marks
         self._rows = rows
         self._deliveries = Deliveries(self.name, producer, rows, topics)
@@ -68,7 +70,8 @@ class KafkaMarkWriter:
                 The producer's own `on_delivery` is not called.
 
         Raises:
-            TidemarkError: `MARK_WRITER_CLOSED`; `INVALID_OPTION` for another topic than the writer's.
+            TidemarkError: `MARK_WRITER_CLOSED`; `MARK_WRITER_FORKED`; `INVALID_OPTION` for another topic
+                than the writer's.
             Exception: What the producer raises, such as `BufferError` if its queue is full: poll it,
                 and send the row again. Also what an earlier row's `on_delivery` raises; in both cases,
                 the row was not sent.
@@ -134,7 +137,8 @@ class KafkaMarkWriter:
 
         Raises:
             TidemarkError: `INVALID_OPTION` for a mark log in a folder; `MARK_CALL_INSIDE`;
-                `MARK_WRITER_CLOSED`; `MARK_POSITION_UNKNOWN` if rows are not reported.
+                `MARK_WRITER_CLOSED`; `MARK_WRITER_FORKED`; `MARK_POSITION_UNKNOWN` if rows are not
+                reported.
             confluent_kafka.KafkaException: What the producer's `abort_transaction` raises.
         """
         if self._transaction is None:
@@ -154,7 +158,11 @@ class KafkaMarkWriter:
 
         Returns:
             How many rows have failed since the call before.
+
+        Raises:
+            TidemarkError: `MARK_WRITER_FORKED`.
         """
+        self._owner.require_here()
         return self._rows.accept_failures()
 
     def alive(self) -> None:
@@ -186,9 +194,10 @@ class KafkaMarkWriter:
             self._is_closed = True
 
     def close(self) -> None:
-        """Closes the writer without an end: readers wait for its next life."""
-        self._is_closed = True
-        self._marks.close()
+        """Closes the writer without an end: readers wait for its next life. Does nothing in a fork."""
+        if self._owner.is_here():
+            self._is_closed = True
+            self._marks.close()
 
     def __enter__(self) -> KafkaMarkWriter:
         return self
@@ -221,6 +230,7 @@ class KafkaMarkWriter:
         )
 
     def _produce(self, topic: str, fields: dict[str, Any], on_delivery: OnDelivery | None) -> None:
+        self._owner.require_here()
         self._deliveries.serve()
         self._require_open()
         self._hand_over(topic, fields, on_delivery)
@@ -247,5 +257,6 @@ class KafkaMarkWriter:
         self._deliveries.require_arrived(accepted)
 
     def _require_open(self) -> None:
+        self._owner.require_here()
         if self._is_closed:
             raise closed(self.name)

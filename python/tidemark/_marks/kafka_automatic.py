@@ -83,13 +83,15 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
         Raises:
             TidemarkError: As `KafkaMarkWriter.note_time`.
         """
+        self._owner.require_here()
         self._stop()
         super().end()
 
     def close(self) -> None:
-        """Stops noting, without an end."""
-        self._stop()
-        super().close()
+        """Stops noting, without an end. Does nothing in a fork."""
+        if self._owner.is_here():
+            self._stop()
+            super().close()
 
     def __enter__(self) -> AutomaticKafkaMarkWriter:
         return self
@@ -102,6 +104,7 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
                 "leaving out the timestamp, or by opening the writer without automatic",
                 writer=self.name,
             )
+        self._owner.require_here()
         self._stamps.require_outside()
         self._deliveries.serve()
         with self._stamps.stamp() as millis:
@@ -122,6 +125,7 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
         self._note(self._repeating.is_stopped)
 
     def _note(self, is_stopped: Callable[[], bool]) -> None:
+        self._owner.require_here()
         # The time first: all rows with this time or a lower one are waited for.
         time = self._stamps.reached()
         self._settle(is_stopped)

@@ -21,6 +21,7 @@ from tidemark._marks.checks import (
 )
 from tidemark._marks.mark import Kind, Mark
 from tidemark._marks.order import require_position_in_order, require_time_in_order
+from tidemark._marks.owner import Owner
 from tidemark._marks.position import (
     FilesPosition,
     KafkaPosition,
@@ -42,7 +43,7 @@ class MarkWriter:
     """A writer of rows that notes its times. `Marks.writer` makes one; close it, or use `with`.
 
     Any thread may call it. One process at a time may have a writer of a name: a later one fences
-    off the earlier one, whose next call raises.
+    off the earlier one, whose next call raises. A fork of the process may not call it.
 
     Attributes:
         name: The writer's name.
@@ -54,6 +55,7 @@ class MarkWriter:
     ) -> None:
         self.name = life.writer
         self.epoch = life.epoch
+        self._owner = Owner(life.writer)
         self._life = life
         self._flush = flush
         self._retain = retain_millis
@@ -93,8 +95,8 @@ class MarkWriter:
                 nothing is written; `MARK_POSITION_MISMATCH` for another kind of position than
                 before; `MARK_NOT_WRITTEN` if the log cannot be written (the next mark that can be
                 written carries this one along); `MARK_TOO_LONG`; `MARK_WRITER_FENCED`;
-                `MARK_WRITER_CLOSED`; `MARK_AUTOMATIC` for a writer with `automatic`;
-                `INVALID_OPTION` for what is no time or position.
+                `MARK_WRITER_CLOSED`; `MARK_WRITER_FORKED` in a fork of the process;
+                `MARK_AUTOMATIC` for a writer with `automatic`; `INVALID_OPTION` for what is no time or position.
         """
         self._require_explicit()
         millis = millis_up_to(time)
@@ -188,9 +190,11 @@ class MarkWriter:
             self._shut()
 
     def close(self) -> None:
-        """Closes the writer without an end: readers wait for its next life."""
-        with self._locked():
-            self._shut()
+        """Closes the writer without an end: readers wait for its next life. Does nothing in a fork."""
+        # What a fork has inherited is not its own to close.
+        if self._owner.is_here():
+            with self._locked():
+                self._shut()
 
     def _shut(self) -> None:
         if not self._is_closed:
@@ -213,7 +217,8 @@ class MarkWriter:
             self.close()
 
     def _locked(self) -> AbstractContextManager[object]:
-        """Keeps other threads out."""
+        """Keeps other threads out, and forks."""
+        self._owner.require_here()
         return self._lock
 
     def _require_explicit(self) -> None:
