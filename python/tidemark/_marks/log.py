@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
+from typing import NamedTuple
 
 from tidemark._marks import canonical
 from tidemark._marks.files import Folder
@@ -43,12 +44,13 @@ class Contents:
 
     Attributes:
         marks: The marks, in no promised order; one may be in two files.
-        sealed: The sealed files, by what their names say.
+        promised: What must have been there by the names of files: the sealed ones, and one from
+            the first mark of a life on whose first lines cannot be read.
         skipped: The lines that were left out.
     """
 
     marks: tuple[Mark, ...]
-    sealed: tuple[FileName, ...]
+    promised: tuple[FileName, ...]
     skipped: tuple[SkippedLine, ...]
 
 
@@ -63,21 +65,20 @@ def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
     Raises:
         OSError: If the folder or a file of it cannot be read.
     """
-    marks: list[Mark] = []
-    newest: list[Mark] = []
     skipped: list[SkippedLine] = []
     with many_objects():
-        for name in _files(folder, wanted):
-            if name.slot is not None:
-                _read_file(folder, name, newest, skipped)
+        live = [
+            _read_file(folder, name, skipped)
+            for name in _files(folder, wanted)
+            if name.slot is not None
+        ]
         # In the order of their numbers, marks are sorted in no time.
         sealed = sorted(
             (name for name in _files(folder, wanted) if name.slot is None), key=_BY_NUMBER
         )
-        for name in sealed:
-            _read_file(folder, name, marks, skipped)
-        marks.extend(newest)
-        return Contents(tuple(marks), tuple(sealed), tuple(skipped))
+        files = [*(_read_file(folder, name, skipped) for name in sealed), *live]
+        marks = tuple(mark for file in files for mark in file.marks)
+        return Contents(marks, (*sealed, *_lost(files)), tuple(skipped))
 
 
 @contextmanager
@@ -94,18 +95,35 @@ def many_objects() -> Iterator[None]:
 
 def read_marks(folder: Folder, name: FileName) -> list[Mark]:
     """The marks of one file."""
-    found: list[Mark] = []
-    _read_file(folder, name, found, [])
-    return found
+    return _read_file(folder, name, []).marks
 
 
-def read_lines(folder: Folder, name: FileName) -> list[tuple[Mark, bytes]]:
+class Lines(NamedTuple):
+    """The marks of a file with their lines.
+
+    Attributes:
+        marks: Each mark, with its line as it is.
+        lost_before: How many lines before the first mark cannot be used.
+        lost_behind: How many behind the last one.
+    """
+
+    marks: list[tuple[Mark, bytes]]
+    lost_before: int
+    lost_behind: int
+
+
+def read_lines(folder: Folder, name: FileName) -> Lines:
     """The marks of one file, each with its line as it is."""
     found: list[tuple[Mark, bytes]] = []
+    before = behind = 0
     for line in _lines(folder.chunks(name.text)):
-        with suppress(UnusableError):
+        try:
             found.append((_mark(line, name), line + b"\n" if isinstance(line, bytes) else b""))
-    return found
+            behind = 0
+        except UnusableError:
+            behind += 1
+            before += not found
+    return Lines(found, before, behind)
 
 
 def _files(folder: Folder, wanted: Filter) -> Iterator[FileName]:
@@ -115,22 +133,50 @@ def _files(folder: Folder, wanted: Filter) -> Iterator[FileName]:
             yield name
 
 
-def _read_file(
-    folder: Folder, name: FileName, marks: list[Mark], skipped: list[SkippedLine]
-) -> None:
+class _File(NamedTuple):
+    """A file as it was read, and whether its first line has a mark."""
+
+    name: FileName
+    marks: list[Mark]
+    is_whole_from_start: bool = True
+
+
+def _read_file(folder: Folder, name: FileName, skipped: list[SkippedLine]) -> _File:
     chunks = folder.chunks(name.text)
     # Nearly all files are one chunk. A longer one is read piece by piece.
     first = next(chunks, b"")
     second = next(chunks, b"")
     quickly = None if second else canonical.read(first, name.writer, name.epoch)
     if quickly is not None:
-        marks.extend(quickly)
-        return
+        return _File(name, quickly)
+    marks: list[Mark] = []
+    is_whole = True
     for number, line in enumerate(_lines(chain((first, second), chunks)), start=1):
         try:
             marks.append(_mark(line, name))
         except UnusableError as problem:
             skipped.append(SkippedLine(name.text, number, str(problem)))
+            is_whole = is_whole and number > 1
+    return _File(name, marks, is_whole)
+
+
+def _lost(files: Iterable[_File]) -> Iterator[FileName]:
+    """Lives whose first known mark is not the first one that was written.
+
+    The first line of a file cannot be used, nor is its mark anywhere else. The name of a live file
+    promises no mark, so without this the beginning would count as purged, and so as read.
+    """
+    lives: dict[tuple[str, int], list[_File]] = {}
+    if not all(one.is_whole_from_start for one in files):
+        for one in files:
+            lives.setdefault((one.name.writer, one.name.epoch), []).append(one)
+    for (writer, epoch), own in lives.items():
+        if all(one.is_whole_from_start for one in own):
+            continue
+        begins = {one.marks[0].number for one in own if one.is_whole_from_start and one.marks}
+        first = min((mark.number for one in own for mark in one.marks), default=None)
+        if first not in begins:
+            yield FileName(writer, epoch, first=0, last=0)
 
 
 def _mark(line: bytes | str, name: FileName) -> Mark:

@@ -165,12 +165,12 @@ def histories(contents: Contents, latest_millis: int | None) -> dict[str, Histor
         contents: What was read of the log.
         latest_millis: The latest noted time to believe now, in ms since the epoch; None for any.
     """
-    sealed: dict[str, list[FileName]] = {}
-    for name in contents.sealed:
-        sealed.setdefault(name.writer, []).append(name)
+    promised: dict[str, list[FileName]] = {}
+    for name in contents.promised:
+        promised.setdefault(name.writer, []).append(name)
     ordered = sorted(contents.marks, key=BY_PLACE)
     return {
-        writer: _history(writer, list(marks), sealed.get(writer, ()), latest_millis)
+        writer: _history(writer, list(marks), promised.get(writer, ()), latest_millis)
         for writer, marks in groupby(ordered, key=_WRITER)
     }
 
@@ -207,14 +207,14 @@ def unfenced(ordered: Iterable[Mark]) -> list[Mark]:
 
 
 def _history(
-    writer: str, ordered: list[Mark], sealed: Iterable[FileName], latest: int | None
+    writer: str, ordered: list[Mark], promised: Iterable[FileName], latest: int | None
 ) -> History:
     marks = unfenced(ordered)
     if latest is not None and any((mark.time_millis or 0) > latest for mark in marks):
         marks = [_believed(mark, latest) for mark in marks]
     first = marks[0].place
     is_damaged = ordered[0].place < first or any(
-        (name.epoch, name.first) < first for name in sealed if name.first is not None
+        (name.epoch, name.first) < first for name in promised if name.first is not None
     )
     unbroken = 0 if is_damaged else 1
     while 0 < unbroken < len(marks) and follows(marks[unbroken], marks[unbroken - 1]):
