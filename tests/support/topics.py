@@ -34,6 +34,7 @@ class FakeTopic:
         most: The largest record.
         given: How many records readers were given.
         before_ends: Called before somebody asks for the ends.
+        between_ends: Called after the end of each partition is known, and before the next one is.
     """
 
     name: str = "marks"
@@ -43,6 +44,7 @@ class FakeTopic:
     most: int = 1 << 20
     given: int = 0
     before_ends: Callable[[], object] = lambda: None
+    between_ends: Callable[[], object] = lambda: None
     partitions: list[list[Entry]] = field(default_factory=lambda: [[], []])
 
     def reader(self, starts: Mapping[int, int], *, committed: bool) -> FakeReader:
@@ -77,7 +79,11 @@ class FakeReader:
         self.topic.before_ends()
         if self.topic.is_down:
             raise OSError("the brokers do not answer")
-        return {number: self._end(part) for number, part in enumerate(self.topic.partitions)}
+        found = {}
+        for number, part in enumerate(self.topic.partitions):
+            found[number] = self._end(part)
+            self.topic.between_ends()
+        return found
 
     def until(self, ends: Mapping[int, int]) -> Iterator[Record]:
         for partition, end in ends.items():

@@ -2,12 +2,15 @@
 
 Nothing is locked. Live files are read before the folder is listed for sealed ones. A writer seals
 its marks durably before it takes them out of its live files, so none falls between the two.
+
+What is read is one moment of the log: no mark is taken without the writers that were there when it
+was written. So the folder is listed again, until it has no new live files.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -56,6 +59,9 @@ class Contents:
 
 Filter = Callable[[FileName], bool]
 
+MOST_LOOKS = 3
+"""How often live files are looked for. Lives that are found later still count, by their names only."""
+
 _BY_NUMBER = attrgetter("writer", "epoch", "first")
 
 
@@ -67,18 +73,37 @@ def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
     """
     skipped: list[SkippedLine] = []
     with many_objects():
-        live = [
-            _read_file(folder, name, skipped)
-            for name in _files(folder, wanted)
-            if name.slot is not None
-        ]
+        live: dict[FileName, _File] = {}
+        names = list(_files(folder, wanted))
+        for look in range(MOST_LOOKS):
+            new = [name for name in names if name.slot is not None and name not in live]
+            if look > 0 and not new:
+                break
+            live |= {name: _read_file(folder, name, skipped) for name in new}
+            names = list(_files(folder, wanted))
         # In the order of their numbers, marks are sorted in no time.
-        sealed = sorted(
-            (name for name in _files(folder, wanted) if name.slot is None), key=_BY_NUMBER
-        )
-        files = [*(_read_file(folder, name, skipped) for name in sealed), *live]
-        marks = tuple(mark for file in files for mark in file.marks)
-        return Contents(marks, (*sealed, *_lost(files)), tuple(skipped))
+        sealed = sorted((name for name in names if name.slot is None), key=_BY_NUMBER)
+        files = [*(_read_file(folder, name, skipped) for name in sealed), *live.values()]
+        marks = [mark for file in files for mark in file.marks]
+        marks += _only_named(names, marks, live)
+        return Contents(tuple(marks), (*sealed, *_lost(files)), tuple(skipped))
+
+
+def _only_named(
+    names: Iterable[FileName], marks: Iterable[Mark], read_before: Collection[FileName]
+) -> list[Mark]:
+    """What lives have said whose files have come too late to be read: that they are there.
+
+    Their other marks may be newer than writers that this reading does not know.
+    """
+    late = {
+        (name.writer, name.epoch)
+        for name in names
+        if name.slot is not None and name not in read_before
+    }
+    if late:
+        late -= {(mark.writer, mark.epoch) for mark in marks}
+    return [Mark(writer, epoch, 0, "alive", None, epoch) for writer, epoch in sorted(late)]
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection
 
 from tidemark._errors import TidemarkError
-from tidemark._marks.log import Contents, many_objects
+from tidemark._marks.log import MOST_LOOKS, Contents, many_objects
 from tidemark._marks.topic import Topic
 from tidemark._marks.topic_life import TopicLife
 from tidemark._marks.topic_marks import TopicMarks
@@ -30,7 +30,11 @@ class TopicLog:
         self._starts: dict[int, int] = {}
 
     def read(self, only: Collection[str] | None = None) -> Contents:
-        """As `MarkStore.read`: every mark that was committed when the call began."""
+        """As `MarkStore.read`: every mark that was committed when the call began.
+
+        The ends of several partitions are those of several moments. So they are asked for again,
+        until there is nothing new of the stream: no mark is taken without the writers before it.
+        """
         with self._lock:
             reader = self._topic.reader(self._starts, committed=True)
             try:
@@ -41,8 +45,11 @@ class TopicLog:
                     reader.close()
                     reader = self._topic.reader(self._starts, committed=True)
                 with many_objects():
-                    for record in reader.until(ends):
-                        self._marks.add(record)
+                    for _ in range(MOST_LOOKS):
+                        # Taken in one by one: `any` alone would stop at the first one of the stream.
+                        if sum(self._marks.add(one) for one in reader.until(ends)) == 0:
+                            break
+                        ends = reader.ends()
             finally:
                 self._starts = dict(reader.reached)
                 reader.close()

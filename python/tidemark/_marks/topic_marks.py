@@ -31,15 +31,19 @@ class TopicMarks:
         self._torn: dict[str, set[int]] = {}
         self._records = canonical.Records()
 
-    def add(self, record: Record) -> None:
-        """Takes in one record. Those of other streams, and claims, are passed over."""
+    def add(self, record: Record) -> bool:
+        """Takes in one record. Those of other streams, and claims, are passed over.
+
+        Returns:
+            Whether it may be of this stream.
+        """
         try:
             writer = writer_of(record.key, self._stream)
         except UnusableError as problem:
             self._strange.append(self._skip(record, str(problem)))
-            return
+            return True
         if writer is None:
-            return
+            return False
         try:
             mark = self._mark(writer, record.value)
         except UnusableError as problem:
@@ -47,11 +51,12 @@ class TopicMarks:
             self._torn.setdefault(writer, set()).add(record.partition)
             if (writer, record.partition) not in self._began:
                 self._damaged.add(writer)
-            return
+            return True
         if mark is not None:
             self._marks.setdefault(writer, []).append(mark)
             self._began.add((writer, record.partition))
             self._torn.get(writer, set()).discard(record.partition)
+        return True
 
     def of(self, writer: str) -> list[Mark]:
         """The marks of a writer, in no promised order."""

@@ -1,0 +1,131 @@
+"""One reading is one moment of a log: no mark is taken without the writers that were there before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.marks import log_at, lower, no_sync
+from support.topics import FakeTopic
+
+from tidemark import Marks, MarkWriter, NumberPosition
+from tidemark._marks.files import Folder
+
+pytestmark = pytest.mark.usefixtures(no_sync.__name__)
+
+
+class BusyFolder(Folder):
+    """A folder where something happens after each listing."""
+
+    def __init__(self, path: str, happens: Iterator[Callable[[], object]]) -> None:
+        super().__init__(path)
+        self.happens = happens
+        self.listings = 0
+
+    def names(self) -> list[str]:
+        found = super().names()
+        self.listings += 1
+        next(self.happens, lambda: None)()
+        return found
+
+
+def busy(folder: Path, *happens: Callable[[], object]) -> tuple[Marks, BusyFolder]:
+    log = log_at(folder)
+    made = BusyFolder(str(folder), iter(happens))
+    log._store._folder = made  # type: ignore[attr-defined]
+    return log, made
+
+
+@pytest.fixture
+def eu(tmp_path: Path) -> MarkWriter:
+    writer = log_at(tmp_path).writer("eu")
+    writer.note_time(100, NumberPosition(1))
+    return writer
+
+
+def test_a_writer_that_opens_before_a_mark_is_read_holds_it(tmp_path: Path, eu: MarkWriter) -> None:
+    def opens() -> None:
+        log_at(tmp_path).writer("us")
+        eu.note_time(200, NumberPosition(2))
+
+    log, _ = busy(tmp_path, opens)
+    assert not log.is_complete(200)
+    assert log.watermark() is None
+
+
+def test_a_writer_that_opens_while_another_new_one_is_read_is_found(
+    tmp_path: Path, eu: MarkWriter
+) -> None:
+    def first() -> None:
+        log_at(tmp_path).writer("us").note_time(150, NumberPosition(2))
+
+    def second() -> None:
+        log_at(tmp_path).writer("asia").note_time(50, NumberPosition(3))
+
+    log, folder = busy(tmp_path, first, second)
+    assert lower(log) == 50
+    assert folder.listings == 4
+
+
+def test_writers_that_never_stop_opening_count_by_their_names(
+    tmp_path: Path, eu: MarkWriter
+) -> None:
+    names = iter(range(100))
+
+    def opens() -> None:
+        log_at(tmp_path).writer(f"w{next(names)}").note_time(900, NumberPosition(9))
+
+    log, folder = busy(tmp_path, *[opens] * 50)
+    # It says no more of the last one than that it is there, so that one holds.
+    assert log.watermark() is None
+    assert folder.listings == 4
+    assert lower(log_at(tmp_path)) == 100
+
+
+def test_a_new_life_that_is_found_too_late_holds_its_writer(tmp_path: Path, eu: MarkWriter) -> None:
+    us = log_at(tmp_path).writer("us")
+    us.note_time(500, NumberPosition(2))
+
+    def opens(name: str) -> Callable[[], object]:
+        return lambda: log_at(tmp_path).writer(name).note_time(900, NumberPosition(9))
+
+    log, _ = busy(tmp_path, opens("a"), opens("b"), opens("us"))
+    assert log.watermark() is None
+
+
+def test_a_log_where_nothing_happens_is_listed_twice(tmp_path: Path, eu: MarkWriter) -> None:
+    log, folder = busy(tmp_path)
+    assert lower(log) == 100
+    assert folder.listings == 2
+
+
+def test_a_mark_that_is_sealed_between_two_listings_is_read(tmp_path: Path) -> None:
+    writer = log_at(tmp_path).writer("w")
+
+    def notes() -> None:
+        for _ in range(300):
+            written.append(len(written))
+            writer.note_time(len(written), files=[str(len(written))])
+
+    written: list[int] = []
+    log, _ = busy(tmp_path, notes, notes, notes)
+    numbers = [mark.number for mark in log.read().marks]
+    assert numbers == list(range(len(numbers))) and len(numbers) > 256
+
+
+def test_a_writer_that_opens_in_one_partition_before_a_mark_in_another_holds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    topic = FakeTopic(chooses=lambda key: int(key.endswith(b"eu")))
+    monkeypatch.setattr("tidemark._marks.locations.KafkaTopic", lambda name, options: topic)
+    log = Marks("kafka:marks", options={"bootstrap.servers": "nowhere:1"})
+    eu = log.writer("eu")
+
+    def opens() -> None:
+        topic.between_ends = lambda: None
+        log.writer("us")
+        eu.note_time(100, NumberPosition(1))
+
+    topic.between_ends = opens
+    assert not log.is_complete(100)
