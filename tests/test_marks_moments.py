@@ -23,8 +23,8 @@ class BusyFolder(Folder):
         self.happens = happens
         self.listings = 0
 
-    def names(self) -> list[str]:
-        found = super().names()
+    def names(self, prefix: str = "") -> list[str]:
+        found = super().names(prefix)
         self.listings += 1
         next(self.happens, lambda: None)()
         return found

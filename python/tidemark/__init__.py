@@ -27,7 +27,6 @@ from tidemark._marks.automatic import AutomaticMarkWriter
 from tidemark._marks.cut import Cut
 from tidemark._marks.kafka import KafkaMarkWriter
 from tidemark._marks.kafka_automatic import AutomaticKafkaMarkWriter
-from tidemark._marks.log import SkippedLine
 from tidemark._marks.mark import Mark
 from tidemark._marks.marks import MarkLog, Marks
 from tidemark._marks.position import (
@@ -37,6 +36,7 @@ from tidemark._marks.position import (
     NumberPosition,
     SinkPosition,
 )
+from tidemark._marks.skipped import SkippedLine
 from tidemark._marks.window import TimeWindow
 from tidemark._marks.writer import MarkWriter
 from tidemark._marks_table import marks

@@ -6,7 +6,9 @@ a file is there whole or not at all, after a kill and after a power failure.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +17,8 @@ from tidemark._errors import TidemarkError
 _CHUNK = 1 << 20
 # In a shared folder, somebody may have put a link at the temporary name.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+# Or a named pipe, which would wait for another process. Windows has neither.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 class Folder:
@@ -34,31 +38,37 @@ class Folder:
         for path in missing:
             _sync(os.path.dirname(path))
 
-    def names(self) -> list[str]:
-        """The names in the folder, sorted; none if there is no folder."""
+    def names(self, prefix: str = "") -> list[str]:
+        """The names in the folder that begin with a prefix, sorted; none if there is no folder."""
         try:
-            return sorted(os.listdir(self.path))
+            return sorted(name for name in os.listdir(self.path) if name.startswith(prefix))
         except FileNotFoundError:
             return []
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """The bytes of a file piece by piece; none if there is no such file, or it is a folder."""
+        """The bytes of a file piece by piece; none if there is no such file, or it is no regular one."""
         try:
-            file = os.open(self._at(name), os.O_RDONLY)
+            file = os.open(self._at(name), os.O_RDONLY | _NO_WAIT)
         except FileNotFoundError:
             return
+        except OSError as problem:
+            # A socket cannot be opened.
+            if problem.errno == errno.ENXIO:
+                return
+            raise
         try:
-            while chunk := os.read(file, _CHUNK):
-                yield chunk
-        except IsADirectoryError:
-            return
+            if stat.S_ISREG(os.fstat(file).st_mode):
+                while chunk := os.read(file, _CHUNK):
+                    yield chunk
         finally:
             os.close(file)
 
     def write(self, name: str, data: bytes, epoch: int) -> None:
         """Makes or replaces a file, durably. No two lives of a writer have one temporary file."""
         temporary = self._at(f".{name}.{epoch}.tmp")
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, 0o644)
+        file = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | _NO_WAIT, 0o644
+        )
         try:
             rest = memoryview(data)
             while rest:

@@ -17,7 +17,7 @@ from tidemark._errors import TidemarkError
 from tidemark._marks.files import Folder
 from tidemark._marks.log import read_marks
 from tidemark._marks.mark import Mark
-from tidemark._marks.names import FileName, temporary
+from tidemark._marks.names import FileName, own_prefix, temporary_epoch
 from tidemark._marks.past import (
     FilesOfPast,
     Leftover,
@@ -152,10 +152,10 @@ class Life:
     def _remove_past(self) -> None:
         for name in self.past.live:
             self.folder.remove(name.text)
-        for text in self.folder.names():
-            left = temporary(text)
+        for text in self.folder.names(f".{own_prefix(self.writer)}"):
+            epoch = temporary_epoch(text)
             # A later life may be writing just now.
-            if left is not None and left[0] == self.writer and left[1] < self.epoch:
+            if epoch is not None and epoch < self.epoch:
                 self.folder.remove(text)
 
     def _live(self, slot: int) -> str:

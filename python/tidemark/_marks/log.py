@@ -21,24 +21,8 @@ from tidemark._marks import canonical
 from tidemark._marks.files import Folder
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import FileName, parse
+from tidemark._marks.skipped import SkippedLine, Skips
 from tidemark._marks.text import MOST_LINE, UnusableError, checked, decode
-
-
-@dataclass(frozen=True)
-class SkippedLine:
-    """A line of a mark log that was left out.
-
-    Attributes:
-        file: The name of the file; in Kafka, the topic and its partition: `tidemark-marks-0`.
-        line: The line's number in it, from 1; in Kafka, the offset.
-        reason: `torn` (no line feed), `long` (over 1 MB), `checksum`, `json`, `version` (a later
-            one), `writer` (of another writer or life than the file's name or the record's key
-            says), `key` (of a record of no stream), or the name of the field that is wrong.
-    """
-
-    file: str
-    line: int
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -49,12 +33,14 @@ class Contents:
         marks: The marks, in no promised order; one may be in two files.
         promised: What must have been there by the names of files: the sealed ones, and one from
             the first mark of a life on whose first lines cannot be read.
-        skipped: The lines that were left out.
+        skipped: The first lines that were left out.
+        skipped_count: How many there are.
     """
 
     marks: tuple[Mark, ...]
     promised: tuple[FileName, ...]
     skipped: tuple[SkippedLine, ...]
+    skipped_count: int = 0
 
 
 Filter = Callable[[FileName], bool]
@@ -71,7 +57,7 @@ def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
     Raises:
         OSError: If the folder or a file of it cannot be read.
     """
-    skipped: list[SkippedLine] = []
+    skipped = Skips()
     with many_objects():
         live: dict[FileName, _File] = {}
         names = list(_files(folder, wanted))
@@ -86,7 +72,7 @@ def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
         files = [*(_read_file(folder, name, skipped) for name in sealed), *live.values()]
         marks = [mark for file in files for mark in file.marks]
         marks += _only_named(names, marks, live)
-        return Contents(tuple(marks), (*sealed, *_lost(files)), tuple(skipped))
+        return Contents(tuple(marks), (*sealed, *_lost(files)), skipped.first, skipped.count)
 
 
 def _only_named(
@@ -120,7 +106,7 @@ def many_objects() -> Iterator[None]:
 
 def read_marks(folder: Folder, name: FileName) -> list[Mark]:
     """The marks of one file."""
-    return _read_file(folder, name, []).marks
+    return _read_file(folder, name, Skips()).marks
 
 
 class Lines(NamedTuple):
@@ -166,7 +152,7 @@ class _File(NamedTuple):
     is_whole_from_start: bool = True
 
 
-def _read_file(folder: Folder, name: FileName, skipped: list[SkippedLine]) -> _File:
+def _read_file(folder: Folder, name: FileName, skipped: Skips) -> _File:
     chunks = folder.chunks(name.text)
     # Nearly all files are one chunk. A longer one is read piece by piece.
     first = next(chunks, b"")
@@ -180,7 +166,7 @@ def _read_file(folder: Folder, name: FileName, skipped: list[SkippedLine]) -> _F
         try:
             marks.append(_mark(line, name))
         except UnusableError as problem:
-            skipped.append(SkippedLine(name.text, number, str(problem)))
+            skipped.add(name.text, number, str(problem))
             is_whole = is_whole and number > 1
     return _File(name, marks, is_whole)
 

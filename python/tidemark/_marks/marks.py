@@ -30,6 +30,7 @@ from tidemark._marks.names import require_writer
 from tidemark._marks.position import Position
 from tidemark._marks.ranges import Range, between_times
 from tidemark._marks.rules import BY_PLACE, History, histories, stalled
+from tidemark._marks.skipped import SkippedLine
 from tidemark._marks.stamps import Stamps
 from tidemark._marks.store import WriterLife
 from tidemark._marks.times import Time, length_millis, millis_from, millis_up_to, wall_clock
@@ -52,11 +53,13 @@ class MarkLog:
 
     Attributes:
         marks: All marks that can be used, by writer, epoch and number.
-        skipped: The lines that cannot be used, and why.
+        skipped: The lines that cannot be used, and why: the first 1,000 of them.
+        skipped_count: How many lines cannot be used.
     """
 
     marks: Sequence[Mark]
-    skipped: Sequence[log.SkippedLine]
+    skipped: Sequence[SkippedLine]
+    skipped_count: int
 
 
 class Marks:
@@ -269,7 +272,7 @@ class Marks:
         with self._reading(), log.many_objects():
             found = self._store.read()
             unique = groupby(sorted(found.marks, key=BY_PLACE), key=BY_PLACE)
-            return MarkLog([next(same) for _, same in unique], found.skipped)
+            return MarkLog([next(same) for _, same in unique], found.skipped, found.skipped_count)
 
     def watermark(self) -> StreamWatermark | None:
         """The watermark of all writers, as Pravega's controller would emit it.

@@ -63,16 +63,21 @@ def parse(name: str) -> FileName | None:
     return FileName(writer, int(epoch), first=int(first), last=int(last))
 
 
-def temporary(name: str) -> tuple[str, int] | None:
-    """Whose temporary file it is: the writer and its epoch; None for any other name."""
+def temporary_epoch(name: str) -> int | None:
+    """The epoch of the life whose temporary file it is; None for any other name."""
     found = _TEMPORARY.fullmatch(name)
     file = None if found is None else parse(found[1])
-    return None if found is None or file is None else (file.writer, int(found[2]))
+    return None if found is None or file is None else int(found[2])
 
 
 def encode_writer(writer: str) -> str:
     """A writer in the name of a file: each byte outside `A-Z a-z 0-9 _ -` is `%XX`."""
     return "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in writer.encode())
+
+
+def own_prefix(writer: str) -> str:
+    """What the names of a writer's files begin with, and no names of other writers' files."""
+    return f"{encode_writer(writer)}."
 
 
 def _decode_writer(text: str) -> str | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tidemark._marks import canonical
-from tidemark._marks.log import Contents, SkippedLine
+from tidemark._marks.log import Contents
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import FileName
+from tidemark._marks.skipped import Skips
 from tidemark._marks.text import MOST_LINE, UnusableError
 from tidemark._marks.topic import Record
 from tidemark._marks.topic_text import read_claim, writer_of
@@ -24,8 +25,7 @@ class TopicMarks:
         self._topic = topic
         self._stream = stream
         self._marks: dict[str, list[Mark]] = {}
-        self._skipped: dict[str, list[SkippedLine]] = {}
-        self._strange: list[SkippedLine] = []
+        self._skipped = Skips()
         self._began: set[tuple[str, int]] = set()
         self._damaged: set[str] = set()
         self._torn: dict[str, set[int]] = {}
@@ -40,14 +40,14 @@ class TopicMarks:
         try:
             writer = writer_of(record.key, self._stream)
         except UnusableError as problem:
-            self._strange.append(self._skip(record, str(problem)))
+            self._skip(record, str(problem))
             return True
         if writer is None:
             return False
         try:
             mark = self._mark(writer, record.value)
         except UnusableError as problem:
-            self._skipped.setdefault(writer, []).append(self._skip(record, str(problem)))
+            self._skip(record, str(problem))
             self._torn.setdefault(writer, set()).add(record.partition)
             if (writer, record.partition) not in self._began:
                 self._damaged.add(writer)
@@ -67,16 +67,15 @@ class TopicMarks:
         return bool(self._torn.get(writer))
 
     def contents(self, only: Collection[str] | None = None) -> Contents:
-        """What was read until now, of these writers only."""
+        """What was read until now, of these writers only, and all that was left out."""
 
         def is_wanted(writer: str) -> bool:
             return only is None or writer in only
 
         marks = [mark for writer, own in self._marks.items() if is_wanted(writer) for mark in own]
-        skipped = [one for writer, own in self._skipped.items() if is_wanted(writer) for one in own]
         # As if a file's name promised a mark before all others.
         lost = [FileName(one, 0, first=0, last=0) for one in self._damaged if is_wanted(one)]
-        return Contents(tuple(marks), tuple(lost), (*skipped, *self._strange))
+        return Contents(tuple(marks), tuple(lost), self._skipped.first, self._skipped.count)
 
     def _mark(self, writer: str, value: bytes | None) -> Mark | None:
         """The mark of a record; None for a claim."""
@@ -95,5 +94,5 @@ class TopicMarks:
             raise UnusableError("writer")
         return mark
 
-    def _skip(self, record: Record, reason: str) -> SkippedLine:
-        return SkippedLine(f"{self._topic}-{record.partition}", record.offset, reason)
+    def _skip(self, record: Record, reason: str) -> None:
+        self._skipped.add(f"{self._topic}-{record.partition}", record.offset, reason)
