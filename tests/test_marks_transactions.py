@@ -116,15 +116,22 @@ def test_times_may_not_go_back_from_one_transaction_to_the_next(topic: FakeTopic
 
 def test_transactions_need_a_mark_log_in_kafka(tmp_path: Path) -> None:
     writer = Marks(tmp_path).kafka_writer(TransactionalProducer(), "orders", "w", admin=None)
-    for call in (lambda: writer.commit_transaction(7), writer.abort_transaction):
+    for call, instead in (
+        (lambda: writer.commit_transaction(7), "committing first"),
+        (writer.abort_transaction, "aborting with the producer itself"),
+    ):
         with pytest.raises(TidemarkError) as error:
             call()
         assert error.value.code == "INVALID_OPTION"
+        assert error.value.parameters["option"] == "location"
+        assert error.value.parameters["value"] == repr(str(tmp_path))
+        assert instead in error.value.fix
 
 
-def test_a_writer_that_notes_its_clock_takes_no_time_with_a_commit(topic: FakeTopic) -> None:
+def test_a_writer_that_notes_its_clock_is_in_no_transaction(topic: FakeTopic) -> None:
     writer, _ = opened(topic, automatic=timedelta(hours=1))
-    with pytest.raises(TidemarkError) as error:
-        writer.commit_transaction(7)
-    assert error.value.code == "MARK_AUTOMATIC"
+    for call in (lambda: writer.commit_transaction(7), writer.abort_transaction):
+        with pytest.raises(TidemarkError, match="outside of transactions") as error:
+            call()
+        assert error.value.code == "MARK_AUTOMATIC"
     writer.close()

@@ -125,7 +125,8 @@ class KafkaMarkWriter:
             confluent_kafka.KafkaException: What the producer's `commit_transaction` raises.
         """
         if self._transaction is None:
-            raise no_transactions(self.name)
+            instead = "committing first and noting a time then"
+            raise no_transactions(self.name, self._marks.location, instead)
         with fenced_by_kafka(self.name, self.epoch):
             self._settle()
             self._marks.note_through(self._transaction.commit, time, max_time)
@@ -142,7 +143,8 @@ class KafkaMarkWriter:
             confluent_kafka.KafkaException: What the producer's `abort_transaction` raises.
         """
         if self._transaction is None:
-            raise no_transactions(self.name)
+            instead = "aborting with the producer itself, and calling accept_failures()"
+            raise no_transactions(self.name, self._marks.location, instead)
         self._deliveries.require_outside()
         self._require_open()
         self._transaction.abort()

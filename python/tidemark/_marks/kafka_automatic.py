@@ -61,12 +61,20 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
         raise self._noting_itself()
 
     def commit_transaction(self, time: Time, *, max_time: Time | None = None) -> None:
-        """Refused, as `note_time`.
+        """Refused: the writer notes its times outside of transactions.
 
         Raises:
             TidemarkError: `MARK_AUTOMATIC`.
         """
-        raise self._noting_itself()
+        raise self._outside_transactions()
+
+    def abort_transaction(self) -> None:
+        """Refused, as `commit_transaction`.
+
+        Raises:
+            TidemarkError: `MARK_AUTOMATIC`.
+        """
+        raise self._outside_transactions()
 
     def alive(self) -> None:
         """States that the writer is there and may still send rows: it is not to be left out.
@@ -144,6 +152,14 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
                 return
             self._marks.note_time(time)
             self._noted = time
+
+    def _outside_transactions(self) -> TidemarkError:
+        return TidemarkError(
+            "MARK_AUTOMATIC",
+            f"Writer '{self.name}' notes its times automatically, outside of transactions",
+            "opening the writer without automatic",
+            writer=self.name,
+        )
 
     def _noting_itself(self) -> TidemarkError:
         return TidemarkError(

@@ -101,13 +101,19 @@ def fenced_by_kafka(writer: str, epoch: int) -> Iterator[None]:
         raise
 
 
-def no_transactions(writer: str) -> TidemarkError:
-    """The error for a mark log that is not in Kafka."""
+def no_transactions(writer: str, location: str, instead: str) -> TidemarkError:
+    """The error for a mark log that is not in Kafka.
+
+    Args:
+        writer: The writer's name.
+        location: The log's location.
+        instead: What to do without such a log.
+    """
     return TidemarkError(
         "INVALID_OPTION",
-        f"The mark log of writer '{writer}' is a folder, but a transaction of Kafka includes a topic only",
-        "using a mark log such as 'kafka:tidemark-marks/orders', or by committing first and noting a time then",
+        f"The mark log of writer '{writer}' is a folder, {location}, but a transaction of Kafka includes topics only",
+        f"using a mark log such as 'kafka:tidemark-marks/orders', or by {instead}",
         option="location",
-        value=repr(writer),
+        value=repr(location),
         allowed="kafka:<topic>, or kafka:<topic>/<stream>",
     )

@@ -48,6 +48,7 @@ class MarkWriter:
     Attributes:
         name: The writer's name.
         epoch: The number of this life of the writer.
+        location: The location of the mark log.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class MarkWriter:
     ) -> None:
         self.name = life.writer
         self.epoch = life.epoch
+        self.location = life.location
         self._owner = Owner(life.writer)
         self._life = life
         self._flush = flush
@@ -304,7 +306,7 @@ class MarkWriter:
             raise closed(self.name)
 
     def _not_written(self, problem: OSError) -> TidemarkError:
-        return not_written(self.name, self._life.location, problem)
+        return not_written(self.name, self.location, problem)
 
     def _require_unfenced(self) -> None:
         try:
