@@ -104,6 +104,35 @@ def test_a_fenced_writer_does_not_commit(topic: FakeTopic) -> None:
     assert log().watermark() is None
 
 
+@pytest.mark.parametrize("by_the_producer", [True, False])
+def test_a_mark_that_is_too_large_for_the_topic_is_named(
+    topic: FakeTopic, by_the_producer: bool
+) -> None:
+    kafka: Any = pytest.importorskip("confluent_kafka")
+    too_large = kafka.KafkaError(kafka.KafkaError.MSG_SIZE_TOO_LARGE)
+
+    class Limited(TransactionalProducer):
+        """The real one refuses a record at once if it is over `message.max.bytes`; brokers report it."""
+
+        def produce(self, topic: str, **fields: Any) -> None:
+            if topic != self.marks.name:
+                super().produce(topic, **fields)
+            elif by_the_producer:
+                raise kafka.KafkaException(too_large)
+            else:
+                fields["on_delivery"](too_large, None)
+
+    producer = Limited(marks=topic)
+    writer = log().kafka_writer(producer, "orders", "w", admin=None)
+    producer.begin_transaction()
+    writer.produce(b"x", 0)
+    with pytest.raises(TidemarkError) as error:
+        writer.commit_transaction(7)
+    assert error.value.code == "MARK_TOO_LONG"
+    writer.abort_transaction()
+    assert log().watermark() is None
+
+
 def test_times_may_not_go_back_from_one_transaction_to_the_next(topic: FakeTopic) -> None:
     writer, producer = opened(topic)
     producer.begin_transaction()

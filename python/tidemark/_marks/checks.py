@@ -84,7 +84,7 @@ def too_long(writer: str) -> TidemarkError:
     """The error for a mark that a reader would not take."""
     return TidemarkError(
         "MARK_TOO_LONG",
-        f"A mark of writer '{writer}' would be longer than 1 MB",
+        f"A mark of writer '{writer}' would be longer than 1 MB, or than its log allows",
         "noting more often, so that a mark has fewer files or partitions",
         writer=writer,
     )

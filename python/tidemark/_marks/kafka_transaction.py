@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +14,7 @@ from tidemark._marks.checks import fenced, not_written, too_long
 from tidemark._marks.mark import Mark
 from tidemark._marks.text import UnusableError
 from tidemark._marks.topic_life import TopicLife
+from tidemark._marks.topic_refusal import is_too_long, not_taken
 from tidemark._marks.topic_text import encode_value
 
 _SECONDS = 60.0
@@ -65,19 +67,25 @@ class Transaction:
             "key": self._life.key,
             "on_delivery": lambda error, _: reports.append(error),
         }
-        plain = import_module("confluent_kafka").Producer
-        if isinstance(self._producer, plain):
+        kafka = import_module("confluent_kafka")
+        produce = self._producer.produce
+        if isinstance(self._producer, kafka.Producer):
             # A subclass would serialize the value as if it were a row.
-            plain.produce(self._producer, self._life.topic, **fields)
-        else:
-            self._producer.produce(self._life.topic, **fields)
+            produce = partial(kafka.Producer.produce, self._producer)
+        try:
+            produce(self._life.topic, **fields)
+        except kafka.KafkaException as problem:
+            # The producer itself may have a limit below that of the brokers.
+            if problem.args and is_too_long(problem.args[0]):
+                raise not_taken(self._life.topic, problem.args[0]) from problem
+            raise
         until = time.monotonic() + _SECONDS
         while not reports and time.monotonic() < until:
             self._producer.flush(1.0)
         if not reports:
             raise OSError("the producer does not report the mark")
         if reports[0] is not None:
-            raise OSError(f"topic '{self._life.topic}' did not take a record: {reports[0]}")
+            raise not_taken(self._life.topic, reports[0])
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from tidemark._errors import TidemarkError
-from tidemark._marks.text import UnusableError
 from tidemark._marks.topic import Record
+from tidemark._marks.topic_refusal import not_taken
 
 _SECONDS = 30.0
 """How long brokers may say nothing before a call gives up."""
@@ -250,11 +250,7 @@ class KafkaTopicSender:
         except (self._kafka.KafkaException, BufferError) as problem:
             failed.append(problem.args[0] if problem.args else problem)
         if failed:
-            reason = failed[0]
-            code = reason.code() if hasattr(reason, "code") else None
-            if code == self._kafka.KafkaError.MSG_SIZE_TOO_LARGE:
-                raise UnusableError("too long")
-            raise OSError(f"topic '{self._name}' did not take a record: {reason}")
+            raise not_taken(self._name, failed[0])
 
     def close(self) -> None:
         """As `TopicSender.close`."""
