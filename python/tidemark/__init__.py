@@ -24,6 +24,7 @@ from tidemark._log import log
 from tidemark._map_async import map_async
 from tidemark._marks.aggregation import StreamWatermark
 from tidemark._marks.automatic import AutomaticMarkWriter
+from tidemark._marks.awaited import AwaitedWriter
 from tidemark._marks.cut import Cut
 from tidemark._marks.kafka import KafkaMarkWriter
 from tidemark._marks.kafka_automatic import AutomaticKafkaMarkWriter
@@ -56,6 +57,7 @@ __all__ = [
     "EXTENSION",
     "AutomaticKafkaMarkWriter",
     "AutomaticMarkWriter",
+    "AwaitedWriter",
     "Cut",
     "DeltaPosition",
     "Diagnosis",

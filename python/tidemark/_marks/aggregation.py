@@ -46,6 +46,11 @@ class Aggregation:
             return None
         return StreamWatermark(last.lower_millis, last.upper_millis, Cut(last.cut))
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Writers that have ended, or were silent for too long while this object was watching."""
+        return frozenset(self._fed) - self._stream.writers
+
     def update(self, histories: Mapping[str, History], now_millis: int) -> None:
         """Takes in the log as it is now.
 

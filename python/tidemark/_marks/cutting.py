@@ -68,8 +68,7 @@ def _end(history: History, millis: int, is_left_out: bool) -> int:
             return at
     if is_left_out or history.is_done:
         return len(marks) - 1
-    times = [history.marks[at].time_millis for at in history.notes if at < len(marks)]
-    last = times[-1] if times else None
+    last = history.noted_millis
     noted_so_far = "no time yet" if last is None else f"times up to {shown(last)}"
     why = f"writer '{history.writer}' has noted {noted_so_far}"
     if len(marks) < len(history.marks):

@@ -15,6 +15,7 @@ from tidemark._errors import TidemarkError
 from tidemark._marks import log
 from tidemark._marks.aggregation import Aggregation, StreamWatermark
 from tidemark._marks.automatic import AutomaticMarkWriter
+from tidemark._marks.awaited import AwaitedWriter, awaited
 from tidemark._marks.checks import not_read, not_written, require_partition_numbers, topic_names
 from tidemark._marks.cut import Cut
 from tidemark._marks.cutting import ends_at, joined_cut
@@ -288,10 +289,7 @@ class Marks:
                 `MARK_LOG_NOT_READ` if the log cannot be read.
         """
         now = self._clock()
-        found = self._histories(now)
-        if self._expected <= found.keys():
-            self._aggregation.update(found, now)
-        return self._aggregation.watermark
+        return self._aggregated(self._histories(now), now)
 
     def is_complete(self, time: Time) -> bool:
         """Whether every row up to a time is there, as far as the writers have kept their word.
@@ -307,6 +305,33 @@ class Marks:
         millis = millis_from(time)
         watermark = self.watermark()
         return watermark is not None and watermark.lower_millis >= millis
+
+    def waiting_for(self, time: Time) -> tuple[AwaitedWriter, ...]:
+        """The writers that `is_complete(time)` waits for. Expected ones that are not there yet are among them.
+
+        Args:
+            time: The time.
+
+        Returns:
+            The writers, the furthest behind first; none if all rows up to the time are there. If all
+            writers have ended before the time, it is all of them: nobody is there who could note it.
+            It is also empty as long as there is no writer at all.
+
+        Raises:
+            TidemarkError: As `is_complete`.
+
+        Example:
+            >>> for one in marks.waiting_for("2026-11-23T13:00:00Z"):  # doctest: +SKIP
+            ...     print(one.writer, one.noted_millis)
+        """
+        millis = millis_from(time)
+        now = self._clock()
+        found = self._histories(now)
+        watermark = self._aggregated(found, now)
+        if watermark is not None and watermark.lower_millis >= millis:
+            return ()
+        left_out = stalled(found, self._idle_after, now) | self._aggregation.left_out
+        return awaited(found, self._expected, left_out, millis)
 
     def window(self, read: Position, *, is_at_end: bool = False) -> TimeWindow:
         """The time window of a position. It depends on the position and the log alone.
@@ -361,6 +386,22 @@ class Marks:
         millis = millis_up_to(before)
         with self._reading():
             return self._store.purge(millis)
+
+    def __repr__(self) -> str:
+        shown = [repr(self.location)]
+        if self._expected:
+            shown.append(f"expected={sorted(self._expected)}")
+        if self._only_expected:
+            shown.append("only_expected=True")
+        if self._idle_after is not None:
+            shown.append(f"idle_after='{timedelta(milliseconds=self._idle_after)}'")
+        # The options may have passwords.
+        return f"Marks({', '.join(shown)})"
+
+    def _aggregated(self, found: Mapping[str, History], now: int) -> StreamWatermark | None:
+        if self._expected <= found.keys():
+            self._aggregation.update(found, now)
+        return self._aggregation.watermark
 
     def _begin(self, writer: str) -> WriterLife:
         try:

@@ -99,6 +99,12 @@ class History:
         return self.unbroken if self.is_relative else len(self.marks)
 
     @property
+    def noted_millis(self) -> int | None:
+        """The largest time of all marks that can ever be passed; None if they note none."""
+        usable = bisect_left(self.notes, self.usable)
+        return self.marks[self.notes[usable - 1]].time_millis if usable else None
+
+    @property
     def after(self) -> tuple[int, int]:
         """The place of the mark before the first one; its number is -1 if there was none."""
         first = self.marks[0]
