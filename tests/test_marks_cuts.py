@@ -40,6 +40,10 @@ def test_a_cut_has_what_each_reader_takes(tmp_path: Path) -> None:
             Cut.from_text(text)
 
 
+def test_where_no_cut_is_stored_there_is_none() -> None:
+    assert Cut.from_text(None) is None
+
+
 def test_a_cut_is_compared_as_in_pravega() -> None:
     cut = Cut(KafkaPosition({"t": {0: 10, 1: 10}}))
     for offsets, order in [((10, 10), 1), ((11, 10), 1), ((9, 10), -1), ((9, 11), 0)]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from tidemark._errors import TidemarkError
 from tidemark._marks.position import (
@@ -99,13 +99,29 @@ class Cut:
         shown = json.dumps(chains, separators=(",", ":"), ensure_ascii=False)
         return f'{text[:-1]},"chains":{shown}}}'
 
+    @overload
     @staticmethod
-    def from_text(text: str) -> Cut:
+    def from_text(text: str) -> Cut: ...
+
+    @overload
+    @staticmethod
+    def from_text(text: None) -> None: ...
+
+    @staticmethod
+    def from_text(text: str | None) -> Cut | None:
         """The cut of a text that `text` gave.
+
+        Args:
+            text: The text, or None where none is stored yet.
+
+        Returns:
+            The cut; None for None, which `read_between` takes for the beginning.
 
         Raises:
             TidemarkError: `INVALID_OPTION` for any other text.
         """
+        if text is None:
+            return None
         try:
             fields = json.loads(text)
             chains = fields.pop("chains", {}) if type(fields) is dict else {}
