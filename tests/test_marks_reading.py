@@ -27,6 +27,23 @@ def test_a_log_that_is_not_there_says_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+def test_a_log_that_is_not_there_is_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = log_at(Path("mistyped"), expected=["eu"])
+    with caplog.at_level(logging.WARNING, "tidemark"):
+        for _ in range(3):
+            assert not log.is_complete(0)
+    (record,) = caplog.records
+    assert str(tmp_path / "mistyped") in record.message
+    caplog.clear()
+    # A folder that is there may wait for its first mark.
+    (tmp_path / "empty").mkdir()
+    assert not log_at(tmp_path / "empty").is_complete(0)
+    assert not caplog.records
+
+
 def test_the_watermark_is_the_smallest_time_of_all_writers(tmp_path: Path) -> None:
     log = log_at(tmp_path)
     eu, us = log.writer("eu"), log.writer("us")

@@ -27,6 +27,10 @@ class Folder:
     def __init__(self, path: str) -> None:
         self.path = path
 
+    def exists(self) -> bool:
+        """Whether the folder is there."""
+        return os.path.isdir(self.path)
+
     def make(self) -> None:
         """Makes the folder and those above it, durably, where they are missing."""
         missing = []

@@ -18,6 +18,10 @@ class FolderLog:
         self.location = path
         self._folder = Folder(path)
 
+    def exists(self) -> bool:
+        """As `MarkStore.exists`."""
+        return self._folder.exists()
+
     def read(self, only: Collection[str] | None = None) -> Contents:
         """As `MarkStore.read`."""
         return log.read(self._folder, lambda name: only is None or name.writer in only)

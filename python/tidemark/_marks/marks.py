@@ -66,7 +66,8 @@ class MarkLog:
 class Marks:
     """A mark log in a folder or in Kafka. It needs neither Spark nor a JVM.
 
-    Nothing is read before it is asked. Whoever may write the log can hold or push the watermarks of
+    Nothing is read before it is asked. A folder that is not there has no marks, and the logger
+    `tidemark` warns of it once. Whoever may write the log can hold or push the watermarks of
     its readers: give it the permissions of the data.
 
     Args:
@@ -117,7 +118,7 @@ class Marks:
         self._max_ahead = None if max_ahead is None else length_millis("max_ahead", max_ahead)
         self._clock = clock
         self._aggregation = Aggregation(self._idle_after)
-        self._has_warned = False
+        self._warned: set[str] = set()
 
     @overload
     def writer(
@@ -436,7 +437,17 @@ class Marks:
         with self._reading(), log.many_objects():
             contents = self._store.read(only)
             found = histories(contents, latest)
-        if len(found) > MANY_WRITERS and not self._has_warned:
-            self._has_warned = True
-            _log.warning("The mark log %s has %d writers", self.location, len(found))
+        if len(found) > MANY_WRITERS:
+            self._warn_once("The mark log %s has %d writers", self.location, len(found))
+        if not found and not self._store.exists():
+            # The path of a log that writers have not made yet may be mistyped, and nobody would ever answer.
+            self._warn_once(
+                "There is no mark log at %s: either no writer has begun yet, or the path is wrong",
+                os.path.abspath(self.location),
+            )
         return found
+
+    def _warn_once(self, message: str, *values: object) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            _log.warning(message, *values)

@@ -75,6 +75,9 @@ class MarkStore(Protocol):
     def location(self) -> str:
         """The location as text, by which queries find it too."""
 
+    def exists(self) -> bool:
+        """Whether it is there; True if `read` itself raises for a log that is not."""
+
     def read(self, only: Collection[str] | None = None) -> Contents:
         """Reads the log as it is now.
 
