@@ -32,6 +32,7 @@ def test_times_of_a_delta_table_begin_at_the_earliest_writer_that_has_gone_on(
     # It has ended, so it has no rows in the range.
     with log.writer("old") as old:
         old.note_time(100, DeltaPosition("x", 1), max_time=90)
+        old.end()
     eu.note_time(300, DeltaPosition("x", 9))
     us.note_time(300, DeltaPosition("x", 8))
     assert rows_between(log.read().marks, 95, 300) == (DeltaRange("x", 3, 9), [])

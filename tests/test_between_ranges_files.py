@@ -168,6 +168,7 @@ def test_a_writer_whose_marks_were_all_purged_is_named(tmp_path: Path) -> None:
     log = log_at(tmp_path)
     with log.writer("w") as writer:
         writer.note_time(1, files=["a"])
+        writer.end()
     eu = log.writer("eu")
     eu.note_time(1, files=["b"])
     start = log.cut_at(1)

@@ -145,6 +145,7 @@ def test_a_writer_that_has_ended_before_the_start_does_not_hold_it_back(tmp_path
     log = log_at(tmp_path)
     with log.writer("old") as old:
         old.note_time(40, KafkaPosition({"t": {0: 4}}), max_time=40)
+        old.end()
     eu = log.writer("eu")
     eu.note_time(50, KafkaPosition({"t": {0: 9}}), max_time=45)
     eu.note_time(90, KafkaPosition({"t": {0: 20}}))

@@ -19,6 +19,7 @@ def test_many_marks_are_sealed_in_files_that_never_change(tmp_path: Path) -> Non
     with log.writer("w") as writer:
         for number in range(1, 600):
             writer.note_time(number, NumberPosition(number))
+        writer.end()
     names = sorted(one.name for one in tmp_path.iterdir())
     assert names == ["w.0.0-255.marks", "w.0.0.marks", "w.0.1.marks", "w.0.256-511.marks"]
     assert [mark.number for mark in log.read().marks] == list(range(601))

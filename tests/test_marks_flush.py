@@ -38,6 +38,7 @@ def test_a_flush_comes_before_the_mark(tmp_path: Path, rows: Rows) -> None:
         rows.buffered += [1, 2]
         writer.note_time(2)
         rows.buffered += [3]
+        writer.end()
     assert [mark.position for mark in log.read().marks if mark.position] == [
         NumberPosition(2),
         NumberPosition(3),
@@ -77,7 +78,7 @@ def test_automatic_noting_goes_on_above_the_times_of_the_life_before(
         with again.stamp() as millis:
             assert millis == 5001
         again.note_now()
-    assert kinds(log)[-2] == ("note", 5000)
+    assert kinds(log)[-1] == ("note", 5000)
 
 
 def test_automatic_noting_repeats_by_itself_and_survives_a_failing_flush(tmp_path: Path) -> None:
@@ -92,9 +93,10 @@ def test_automatic_noting_repeats_by_itself_and_survives_a_failing_flush(tmp_pat
         called.set()
         return NumberPosition(len(calls))
 
-    with log.writer("w", flush=flush, automatic=timedelta(milliseconds=1)):
+    with log.writer("w", flush=flush, automatic=timedelta(milliseconds=1)) as writer:
         assert called.wait(10)
-    assert ("end", None) in kinds(log)
+        writer.end()
+    assert kinds(log)[-1] == ("end", None)
     with pytest.raises(TidemarkError) as error:
         log.writer("v", automatic=timedelta(seconds=1))  # type: ignore[call-overload]
     assert code_of(error) == "INVALID_OPTION"

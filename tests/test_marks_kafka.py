@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def test_a_time_is_noted_behind_all_rows_that_were_handed_over(tmp_path: Path) -
             writer.produce(str(number), key=number)
         writer.note_time(10)
         writer.produce("5", 5)
+        writer.end()
     assert noted(log) == [
         ("alive", None, None),
         ("note", 5, {}),
@@ -47,17 +49,22 @@ def test_a_row_has_the_topic_partition_timestamp_and_headers_that_are_given(tmp_
     assert noted(log)[1] == ("note", 1, {"returns": {7: 1}})
 
 
-def test_an_exception_in_the_block_leaves_no_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fails", [True, False])
+def test_leaving_the_block_closes_and_states_nothing(tmp_path: Path, fails: bool) -> None:
     log, producer = log_at(tmp_path), FakeProducer()
-
-    def fail() -> None:
-        with log.kafka_writer(producer, "orders", "w", admin=None) as writer:
-            writer.produce("a")
+    with (
+        suppress(KeyError),
+        log.kafka_writer(producer, "orders", "w", admin=None) as writer,
+    ):
+        writer.produce("a")
+        if fails:
             raise KeyError
-
-    with pytest.raises(KeyError):
-        fail()
     assert noted(log) == [("alive", None, None)]
+    # The row is the producer's, which nobody has flushed.
+    assert len(producer.queue) == 1
+    with pytest.raises(TidemarkError) as error:
+        writer.produce("b")
+    assert code_of(error) == "MARK_WRITER_CLOSED"
 
 
 def test_an_idle_writer_is_left_out_until_its_next_mark(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_automatic_noting_goes_on_above_the_times_of_the_life_before(
     producer = FakeProducer()
     with automatic(producer) as writer:
         writer.produce("a")
-    assert producer.log["orders", 0][0]["timestamp"] == 5001
+    assert producer.queue[0][1]["timestamp"] == 5001
 
 
 def test_an_automatic_writer_takes_no_times_from_outside(automatic: Callable[..., Any]) -> None:
@@ -132,6 +132,7 @@ def test_automatic_noting_repeats_by_itself(tmp_path: Path) -> None:
         writer.produce("a")
         while not any(mark[0] == "note" and mark[2] for mark in noted(log)):
             pass
+        writer.end()
     assert noted(log)[-1] == ("end", None, {"orders": {0: 1}})
 
 

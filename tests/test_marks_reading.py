@@ -76,9 +76,9 @@ def test_an_ended_writer_holds_nothing_and_its_rows_are_before_the_cut(tmp_path:
     eu = log.writer("eu")
     eu.note_time(100, NumberPosition(10))
     assert lower(log) == 100
-    with log.writer("us") as us:
-        us.note_time(50, NumberPosition(20))
-        us.end(NumberPosition(30))
+    us = log.writer("us")
+    us.note_time(50, NumberPosition(20))
+    us.end(NumberPosition(30))
     eu.note_time(200, NumberPosition(25))
     watermark = log.watermark()
     assert watermark is not None and watermark.lower_millis == 200
@@ -89,11 +89,25 @@ def test_an_ended_writer_holds_nothing_and_its_rows_are_before_the_cut(tmp_path:
     assert lower(log) == 200
 
 
+def test_a_writer_whose_block_was_left_still_holds(tmp_path: Path) -> None:
+    log = log_at(tmp_path, expected=["eu", "us"])
+    with log.writer("us") as us:
+        us.note_time(300, NumberPosition(3))
+    with log.writer("eu") as eu:
+        eu.note_time(400, NumberPosition(4))
+    # Its next run notes the next hour.
+    assert log.is_complete(300) and not log.is_complete(400)
+    assert [one.writer for one in log.waiting_for(400)] == ["us"]
+    assert log.window(NumberPosition(4)).lower_millis == 300
+    with log.writer("us") as us:
+        us.note_time(400, NumberPosition(5))
+    assert log.is_complete(400)
+
+
 def test_a_writer_that_has_said_nothing_and_ended_holds_nothing(tmp_path: Path) -> None:
     log = log_at(tmp_path)
     with log.writer("eu") as eu:
-        with log.writer("us"):
-            pass
+        log.writer("us").end()
         eu.note_time(100, NumberPosition(1))
         assert lower(log) == 100
 

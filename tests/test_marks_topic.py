@@ -55,6 +55,7 @@ def test_readers_find_what_writers_have_noted(topic: FakeTopic) -> None:
         assert reader.is_complete(7) and not reader.is_complete(8)
         assert reader.cut_at(7).position == NumberPosition(4)
         assert reader.window(NumberPosition(3)).upper_millis is None
+        one.end()
     assert {one.kind for one in log().read().marks} == {"alive", "note", "end"}
 
 

@@ -198,6 +198,7 @@ def test_an_implementation_of_the_page_alone_writes_and_reads(servers: str) -> N
         # It is behind the other implementation's life, and fences that off.
         assert later.epoch > 77
         later.note_time(50, NumberPosition(9))
+        later.end()
     own = [json.loads(value) for at, value in values_of(servers, "marks", 3) if at == key]
     mine = sorted((one for one in own if one["e"] > 77 and "n" in one), key=lambda one: one["n"])
     assert [one["k"] for one in mine] == ["alive", "note", "end"]

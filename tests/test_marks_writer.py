@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -22,13 +23,14 @@ from tidemark._marks.times import Time
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
 
-def test_a_writer_leaves_an_end_mark_on_a_clean_exit(tmp_path: Path) -> None:
+def test_a_writer_writes_what_it_was_told_to_state(tmp_path: Path) -> None:
     log = log_at(tmp_path / "log", 50)
     with log.writer("gateway-7") as writer:
         writer.note_time(100, files=["a/1.json"])
         writer.alive()
         writer.idle()
         writer.note_time(100, files=["a/2.json", "a/1.json"])
+        writer.end()
     assert kinds(log) == [
         ("alive", None), ("note", 100), ("alive", None), ("idle", None), ("note", 100), ("end", None),
     ]  # fmt: skip
@@ -37,17 +39,17 @@ def test_a_writer_leaves_an_end_mark_on_a_clean_exit(tmp_path: Path) -> None:
     assert log.read().marks[4].position == FilesPosition(frozenset({"a/1.json", "a/2.json"}))
 
 
-def test_a_writer_leaves_no_end_mark_after_an_exception(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fails", [True, False])
+def test_leaving_the_block_closes_and_states_nothing(tmp_path: Path, fails: bool) -> None:
     log = log_at(tmp_path)
-
-    def fail() -> None:
-        with log.writer("w") as writer:
-            writer.note_time(100, NumberPosition(1))
+    with suppress(KeyError), log.writer("w") as writer:
+        writer.note_time(100, NumberPosition(1))
+        if fails:
             raise KeyError
-
-    with pytest.raises(KeyError):
-        fail()
     assert kinds(log) == [("alive", None), ("note", 100)]
+    with pytest.raises(TidemarkError) as error:
+        writer.alive()
+    assert code_of(error) == "MARK_WRITER_CLOSED"
 
 
 def test_files_are_committed_in_any_order_of_their_times(tmp_path: Path) -> None:

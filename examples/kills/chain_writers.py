@@ -46,7 +46,7 @@ class _Sender(Protocol):
         """Sends a piece, and notes a time behind it."""
 
     def end(self, millis: int) -> None:
-        """Notes a last time."""
+        """Notes a last time, and ends the writer."""
 
 
 class _Files:
@@ -64,6 +64,7 @@ class _Files:
 
     def end(self, millis: int) -> None:
         self._writer.note_time(millis, files=[])
+        self._writer.end()
 
 
 class _Records:
@@ -82,6 +83,7 @@ class _Records:
 
     def end(self, millis: int) -> None:
         self.send(0, [], millis)
+        self._writer.end()
 
 
 def write(folder: Path, seed: int, servers: str | None) -> None:

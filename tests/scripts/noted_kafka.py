@@ -96,6 +96,8 @@ def main(servers: str) -> None:
                 note(START + (at + 1) * 60 * MINUTE)
             for name in out:
                 out[name] += run_once(counted(name == "noted"), folder / name)
+        eu.end()
+        us.end()
     # Spark plans nothing after a restart until there is a row.
     producer.produce("orders", b"row", timestamp=START + 12 * 60 * MINUTE)
     producer.flush()

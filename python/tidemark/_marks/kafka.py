@@ -185,7 +185,9 @@ class KafkaMarkWriter:
         self._marks.idle()
 
     def end(self) -> None:
-        """Flushes, states that the writer has no more rows, and closes it. The producer stays open.
+        """Flushes, states that the writer has no more rows, ever, and closes it. The producer stays open.
+
+        As `MarkWriter.end`, it is not for a writer that goes on later.
 
         Raises:
             TidemarkError: As `note_time`.
@@ -196,7 +198,10 @@ class KafkaMarkWriter:
             self._is_closed = True
 
     def close(self) -> None:
-        """Closes the writer without an end: readers wait for its next life. Does nothing in a fork."""
+        """Closes the writer without an end: readers wait for its next life. Does nothing in a fork.
+
+        It flushes nothing: rows that were handed over are the producer's.
+        """
         if self._owner.is_here():
             self._is_closed = True
             self._marks.close()
@@ -210,11 +215,8 @@ class KafkaMarkWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Ends the writer, or only closes it after an exception: it may have rows to repeat."""
-        if kind is None:
-            self.end()
-        else:
-            self.close()
+        """Closes the writer, and states nothing: it may go on in its next life."""
+        self.close()
 
     def _topic(self, topic: str | None) -> str:
         if topic is None and len(self._topics) == 1:

@@ -160,7 +160,8 @@ class Marks:
             retain: How long the writer keeps its marks in a folder. A topic has a retention.
 
         Returns:
-            The writer: a context manager that ends it, or only closes it after an exception.
+            The writer: a context manager that closes it, and states nothing. Only `end` says that no
+            rows follow.
 
         Raises:
             TidemarkError: `INVALID_OPTION`; `MARK_NOT_WRITTEN` if the log cannot be written.
@@ -230,7 +231,8 @@ class Marks:
             retain: How long the writer keeps its marks in a folder. A topic has a retention.
 
         Returns:
-            The writer: a context manager that ends it, or only closes it after an exception.
+            The writer: a context manager that closes it, and states nothing. Only `end` says that no
+            rows follow.
 
         Raises:
             TidemarkError: As `writer`; `MARK_POSITION_UNKNOWN` if `admin` gets no answer.

@@ -174,7 +174,10 @@ class MarkWriter:
             self._add("idle", None, self._at_end())
 
     def end(self, position: Position | None = None, *, files: Iterable[str] | None = None) -> None:
-        """States that the writer has no more rows behind a position, and closes it.
+        """States that the writer has no more rows behind a position, ever, and closes it.
+
+        Readers do not wait for it from then on. So a job that runs again each hour is closed between
+        its runs, and does not end. A later life of the writer is waited for again.
 
         Args:
             position: Where the writer is. By default what `flush` returns, or the last position
@@ -212,11 +215,8 @@ class MarkWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Ends the writer, or only closes it after an exception: it may have rows to repeat."""
-        if kind is None:
-            self.end()
-        else:
-            self.close()
+        """Closes the writer, and states nothing: it may go on in its next life."""
+        self.close()
 
     def _locked(self) -> AbstractContextManager[object]:
         """Keeps other threads out, and forks."""
