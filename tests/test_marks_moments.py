@@ -119,13 +119,16 @@ def test_a_writer_that_opens_in_one_partition_before_a_mark_in_another_holds_it(
 ) -> None:
     topic = FakeTopic(chooses=lambda key: int(key.endswith(b"eu")))
     monkeypatch.setattr("tidemark._marks.locations.KafkaTopic", lambda name, options: topic)
-    log = Marks("kafka:marks", options={"bootstrap.servers": "nowhere:1"})
-    eu = log.writer("eu")
+
+    def log() -> Marks:
+        return Marks("kafka:marks", options={"bootstrap.servers": "nowhere:1"})
+
+    eu = log().writer("eu")
 
     def opens() -> None:
         topic.between_ends = lambda: None
-        log.writer("us")
+        log().writer("us")
         eu.note_time(100, NumberPosition(1))
 
     topic.between_ends = opens
-    assert not log.is_complete(100)
+    assert not log().is_complete(100)

@@ -31,8 +31,12 @@ def test_the_table_has_the_marks_that_a_program_without_spark_reads(
                 time = 1_704_103_200_000 + 300 * life + step
                 writer.note_time(time, KafkaPosition({"orders": {0: step + 300 * life, 1: 7}}))
             writer.alive()
-    with log.writer("files") as files:
-        files.note_time("2024-01-01T10:00:00Z", files=["b/ü.json", "a"])
+    # A stray, which would be told so if it wrote into this log itself.
+    log_at(tmp_path / "stray").writer("files").note_time(
+        "2024-01-01T10:00:00Z", files=["b/ü.json", "a"]
+    )
+    for file in (tmp_path / "stray").iterdir():
+        file.rename(tmp_path / "it's a log" / file.name)
 
     rows = tidemark.marks(tmp_path / "it's a log", spark=spark)
     assert rows.columns == COLUMNS

@@ -14,7 +14,7 @@ from tidemark._marks.position import Position
 from tidemark._marks.repeating import Repeating
 from tidemark._marks.stamps import Stamps
 from tidemark._marks.store import WriterLife
-from tidemark._marks.writer import Flush, MarkWriter
+from tidemark._marks.writer import Flush, MarkWriter, Others
 
 
 class AutomaticMarkWriter(MarkWriter):
@@ -31,10 +31,11 @@ class AutomaticMarkWriter(MarkWriter):
         period_millis: int,
         retain_millis: int,
         clock: Callable[[], int],
+        others: Others = tuple,
     ) -> None:
         # Also when the clock of a new life is behind: the promise binds all lives.
         self._stamps = Stamps(life.writer, clock, life.past.time_millis)
-        super().__init__(life, flush, retain_millis, clock)
+        super().__init__(life, flush, retain_millis, clock, others)
         self._explicit = False
         self._send = flush
         self._repeating = Repeating(self.name, period_millis, self.note_now)

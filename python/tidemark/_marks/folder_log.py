@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from tidemark._marks import log
 from tidemark._marks.files import Folder
 from tidemark._marks.life import Life, purge
 from tidemark._marks.log import Contents
 from tidemark._marks.names import parse
+from tidemark._marks.position import Position
 
 
 class FolderLog:
@@ -25,6 +26,16 @@ class FolderLog:
     def read(self, only: Collection[str] | None = None) -> Contents:
         """As `MarkStore.read`."""
         return log.read(self._folder, lambda name: only is None or name.writer in only)
+
+    def positions(self) -> Iterator[tuple[str, Position]]:
+        """As `MarkStore.positions`: from live files first, which are small and have the newest marks."""
+        named = [parse(text) for text in self._folder.names()]
+        files = [name for name in named if name is not None]
+        for name in sorted(files, key=lambda one: one.slot is None):
+            marks = reversed(log.read_marks(self._folder, name))
+            position = next((mark.position for mark in marks if mark.position is not None), None)
+            if position is not None:
+                yield name.writer, position
 
     def begin(self, writer: str, now_millis: int) -> Life:
         """As `MarkStore.begin`."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, overload
 
@@ -177,9 +178,10 @@ class Marks:
                 option="automatic",
             )
         life = self._begin(name)
+        others = partial(self._others, name)
         if period is not None and flush is not None:
-            return AutomaticMarkWriter(life, flush, period, retain_millis, self._clock)
-        return MarkWriter(life, flush, retain_millis, self._clock)
+            return AutomaticMarkWriter(life, flush, period, retain_millis, self._clock, others)
+        return MarkWriter(life, flush, retain_millis, self._clock, others)
 
     @overload
     def kafka_writer(
@@ -251,7 +253,8 @@ class Marks:
         life = self._begin(writer)
         rows = Rows()
         transaction = Transaction(producer, life) if isinstance(life, TopicLife) else None
-        inner = MarkWriter(life, rows.position, retain_millis, self._clock)
+        others = partial(self._others, writer)
+        inner = MarkWriter(life, rows.position, retain_millis, self._clock, others)
         if admin is not None:
             # After the earlier life is fenced off: what it has sent until then is before the ends.
             rows.begin_at(end_offsets(admin, names, writer))
@@ -405,6 +408,12 @@ class Marks:
         if self._expected <= found.keys():
             self._aggregation.update(found, now)
         return self._aggregation.watermark
+
+    def _others(self, writer: str) -> Iterator[tuple[str, Position]]:
+        """The writers that this one's readers will compare it with, each with a position."""
+        for name, position in self._store.positions():
+            if name != writer and (not self._only_expected or name in self._expected):
+                yield name, position
 
     def _begin(self, writer: str) -> WriterLife:
         try:

@@ -157,7 +157,8 @@ def position_mismatch(writer: str, problem: MismatchError) -> TidemarkError:
     return TidemarkError(
         "MARK_POSITION_MISMATCH",
         f"Writer '{writer}' has noted a position of kind {kind}, which cannot be compared with {other}",
-        "giving a position of the stream that the mark log is about, and by having a log for each stream",
+        "giving a position of the stream that the mark log is about, or, if the writer does not belong "
+        "there, by removing its files or leaving it out with only_expected",
         writer=writer,
         position=kind,
         other=other,

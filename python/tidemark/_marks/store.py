@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from tidemark._marks.log import Contents
 from tidemark._marks.mark import Mark
+from tidemark._marks.position import Position
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,13 @@ class MarkStore(Protocol):
 
         Raises:
             OSError: If it cannot be read.
+        """
+
+    def positions(self) -> Iterator[tuple[str, Position]]:
+        """Writers with a position that each has noted, found while they are asked for.
+
+        Raises:
+            OSError: If the log cannot be read.
         """
 
     def begin(self, writer: str, now_millis: int) -> WriterLife:

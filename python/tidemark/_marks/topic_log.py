@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from tidemark._errors import TidemarkError
 from tidemark._marks.log import MOST_LOOKS, Contents, many_objects
+from tidemark._marks.position import Position
 from tidemark._marks.topic import Topic
 from tidemark._marks.topic_life import TopicLife
 from tidemark._marks.topic_marks import TopicMarks
@@ -58,6 +59,13 @@ class TopicLog:
                 self._starts = dict(reader.reached)
                 reader.close()
             return self._marks.contents(only)
+
+    def positions(self) -> Iterator[tuple[str, Position]]:
+        """As `MarkStore.positions`."""
+        for mark in self.read().marks:
+            position = mark.position
+            if position is not None:
+                yield mark.writer, position
 
     def begin(self, writer: str, now_millis: int) -> TopicLife:
         """As `MarkStore.begin`."""

@@ -20,6 +20,7 @@ from tidemark._marks.checks import (
     valid_position,
 )
 from tidemark._marks.mark import Kind, Mark
+from tidemark._marks.neighbors import require_same_kind
 from tidemark._marks.order import require_position_in_order, require_time_in_order
 from tidemark._marks.owner import Owner
 from tidemark._marks.position import (
@@ -38,6 +39,9 @@ _log = logging.getLogger("tidemark")
 
 Flush = Callable[[], Position]
 
+Others = Callable[[], Iterable[tuple[str, Position]]]
+"""Other writers of the log, each with a position."""
+
 
 class MarkWriter:
     """A writer of rows that notes its times. `Marks.writer` makes one; close it, or use `with`.
@@ -52,7 +56,12 @@ class MarkWriter:
     """
 
     def __init__(
-        self, life: WriterLife, flush: Flush | None, retain_millis: int, clock: Callable[[], int]
+        self,
+        life: WriterLife,
+        flush: Flush | None,
+        retain_millis: int,
+        clock: Callable[[], int],
+        others: Others = tuple,
     ) -> None:
         self.name = life.writer
         self.epoch = life.epoch
@@ -62,11 +71,13 @@ class MarkWriter:
         self._flush = flush
         self._retain = retain_millis
         self._clock = clock
+        self._others = others
         self._lock = threading.RLock()
         self._number = 0
         self._time = life.past.time_millis
         past = life.past.position_text
         self._position = None if past is None else decode_position(past)
+        self._is_kind_right = past is not None
         self._is_closed = False
         self._explicit = True
         self._add("alive")
@@ -95,8 +106,9 @@ class MarkWriter:
         Raises:
             TidemarkError: `MARK_GOES_BACK` if the time or an offset is below the last one, and
                 nothing is written; `MARK_POSITION_MISMATCH` for another kind of position than
-                before; `MARK_NOT_WRITTEN` if the log cannot be written (the next mark that can be
-                written carries this one along); `MARK_TOO_LONG`; `MARK_WRITER_FENCED`;
+                before, or than all other writers of the log have noted;
+                `MARK_NOT_WRITTEN` if the log cannot be written (the next mark that can be written
+                carries this one along); `MARK_TOO_LONG`; `MARK_WRITER_FENCED`;
                 `MARK_WRITER_CLOSED`; `MARK_WRITER_FORKED` in a fork of the process;
                 `MARK_AUTOMATIC` for a writer with `automatic`; `INVALID_OPTION` for what is no time or position.
         """
@@ -253,6 +265,8 @@ class MarkWriter:
         self._require_unfenced()
         require_time_in_order(self.name, self._time, time)
         require_position_in_order(self.name, self._position, position)
+        if position is not None:
+            self._require_same_kind(position)
         if isinstance(position, KafkaPosition) and self._position is not None:
             # A partition that is left out is where it was.
             position = joined(self._position, position)
@@ -304,6 +318,18 @@ class MarkWriter:
     def _require_open(self) -> None:
         if self._is_closed:
             raise closed(self.name)
+
+    def _require_same_kind(self, position: Position) -> None:
+        if self._is_kind_right:
+            return
+        try:
+            require_same_kind(self.name, self.location, position, self._others())
+            self._is_kind_right = True
+        except OSError as problem:
+            # No mark is lost because the others cannot be looked at. They are with the next one.
+            _log.warning(
+                "Writer '%s' could not look at other writers' marks: %s", self.name, problem
+            )
 
     def _not_written(self, problem: OSError) -> TidemarkError:
         return not_written(self.name, self.location, problem)
