@@ -67,6 +67,13 @@ class Folder:
         finally:
             os.close(file)
 
+    def modified_millis(self, name: str) -> int | None:
+        """When a file was written, in ms since the epoch, by the file system's clock; None if it is not there."""
+        try:
+            return os.stat(self._at(name)).st_mtime_ns // 1_000_000
+        except FileNotFoundError:
+            return None
+
     def write(self, name: str, data: bytes, epoch: int) -> None:
         """Makes or replaces a file, durably. No two lives of a writer have one temporary file."""
         temporary = self._at(f".{name}.{epoch}.tmp")

@@ -25,6 +25,23 @@ from tidemark._marks.skipped import SkippedLine, Skips
 from tidemark._marks.text import MOST_LINE, UnusableError, checked, decode
 
 
+class Correction(NamedTuple):
+    """By how much the clock of a writer's host was behind the store's, which all writers share.
+
+    Attributes:
+        writer: The writer.
+        epoch: The number of its life.
+        last: The number of the last mark of a file. It holds for that one, and for those before it
+            that are in no earlier file.
+        millis: To be added to the times at which marks were written.
+    """
+
+    writer: str
+    epoch: int
+    last: int
+    millis: int
+
+
 @dataclass(frozen=True)
 class Contents:
     """What was read.
@@ -35,12 +52,14 @@ class Contents:
             the first mark of a life on whose first lines cannot be read.
         skipped: The first lines that were left out.
         skipped_count: How many there are.
+        corrections: By how much writers' clocks were wrong.
     """
 
     marks: tuple[Mark, ...]
     promised: tuple[FileName, ...]
     skipped: tuple[SkippedLine, ...]
     skipped_count: int = 0
+    corrections: tuple[Correction, ...] = ()
 
 
 Filter = Callable[[FileName], bool]
@@ -72,7 +91,10 @@ def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
         files = [*(_read_file(folder, name, skipped) for name in sealed), *live.values()]
         marks = [mark for file in files for mark in file.marks]
         marks += _only_named(names, marks, live)
-        return Contents(tuple(marks), (*sealed, *_lost(files)), skipped.first, skipped.count)
+        corrections = tuple(_corrections(folder, files))
+        return Contents(
+            tuple(marks), (*sealed, *_lost(files)), skipped.first, skipped.count, corrections
+        )
 
 
 def _only_named(
@@ -169,6 +191,15 @@ def _read_file(folder: Folder, name: FileName, skipped: Skips) -> _File:
             skipped.add(name.text, number, str(problem))
             is_whole = is_whole and number > 1
     return _File(name, marks, is_whole)
+
+
+def _corrections(folder: Folder, files: Iterable[_File]) -> Iterator[Correction]:
+    """A file was written when its last mark was."""
+    for file in files:
+        modified = folder.modified_millis(file.name.text) if file.marks else None
+        if modified is not None:
+            last = file.marks[-1]
+            yield Correction(last.writer, last.epoch, last.number, modified - last.written_millis)
 
 
 def _lost(files: Iterable[_File]) -> Iterator[FileName]:

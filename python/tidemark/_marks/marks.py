@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from itertools import groupby
@@ -85,7 +85,8 @@ class Marks:
         max_ahead: A time further ahead of the clock is not believed until its time has come, so
             that one mark dated 2100 does not make all rows late. None for times that are no clock
             times.
-        clock: The present, in ms since the epoch.
+        clock: The present, in ms since the epoch. If it is given, writers and readers are taken to
+            share it, and marks are dated by their writers instead of their store.
 
     Raises:
         TidemarkError: `INVALID_OPTION`.
@@ -447,6 +448,8 @@ class Marks:
         latest = None if self._max_ahead is None else now + self._max_ahead
         with self._reading(), log.many_objects():
             contents = self._store.read(only)
+            if self._clock is not wall_clock:
+                contents = replace(contents, corrections=())
             found = histories(contents, latest)
         if len(found) > MANY_WRITERS:
             self._warn_once("The mark log %s has %d writers", self.location, len(found))

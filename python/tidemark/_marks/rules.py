@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 
 from tidemark._errors import TidemarkError
-from tidemark._marks.log import Contents
+from tidemark._marks.log import Contents, Correction
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import FileName
 from tidemark._marks.position import FilesPosition, MismatchError, Position, is_passed, mismatch
@@ -48,6 +48,7 @@ class History:
         unbroken: How many of them have every mark before them, from the first on.
         is_relative: Whether their positions are lists of files.
         notes: The places in `marks` of those that note a time above all before.
+        corrections: By how much the writer's clocks were wrong, by epoch and number.
     """
 
     writer: str
@@ -55,6 +56,15 @@ class History:
     unbroken: int
     is_relative: bool
     notes: Sequence[int] = field(repr=False)
+    corrections: Sequence[Correction] = field(default=(), repr=False)
+
+    def written_millis(self, at: int) -> int:
+        """When a mark was written, in ms since the epoch, by the store's clock if that is known."""
+        mark = self.marks[at]
+        found = bisect_left(self.corrections, mark.place, key=lambda one: (one.epoch, one.last))
+        if found == len(self.corrections) or self.corrections[found].epoch != mark.epoch:
+            return mark.written_millis
+        return mark.written_millis + self.corrections[found].millis
 
     def last_passed(self, read: Position, *, is_at_end: bool) -> int:
         """The place in `marks` of the last one that is passed; -1 if none is.
@@ -175,16 +185,22 @@ def histories(contents: Contents, latest_millis: int | None) -> dict[str, Histor
     promised: dict[str, list[FileName]] = {}
     for name in contents.promised:
         promised.setdefault(name.writer, []).append(name)
+    corrections: dict[str, list[Correction]] = {}
+    for one in sorted(contents.corrections):
+        corrections.setdefault(one.writer, []).append(one)
     ordered = sorted(contents.marks, key=BY_PLACE)
     return {
-        writer: _history(writer, list(marks), promised.get(writer, ()), latest_millis)
+        writer: replace(
+            _history(writer, list(marks), promised.get(writer, ()), latest_millis),
+            corrections=corrections.get(writer, ()),
+        )
         for writer, marks in groupby(ordered, key=_WRITER)
     }
 
 
 def stalled(found: Mapping[str, History], idle_after: int | None, now: int) -> set[str]:
     """The writers that have been silent for too long, by the log's own time."""
-    last_active = {writer: one.marks[-1].written_millis for writer, one in found.items()}
+    last_active = {writer: one.written_millis(-1) for writer, one in found.items()}
     if idle_after is None or not last_active:
         return set()
     latest = min(max(last_active.values()), now)

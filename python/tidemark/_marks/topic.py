@@ -7,12 +7,22 @@ from typing import NamedTuple, Protocol
 
 
 class Record(NamedTuple):
-    """A record of a topic."""
+    """A record of a topic.
+
+    Attributes:
+        partition: Its partition.
+        offset: Its offset there.
+        key: Its key.
+        value: Its value.
+        appended_millis: When it was appended, in ms since the epoch, by the broker's clock. None in
+            a topic whose records have the clocks of their producers.
+    """
 
     partition: int
     offset: int
     key: bytes | None
     value: bytes | None
+    appended_millis: int | None = None
 
 
 class TopicReader(Protocol):

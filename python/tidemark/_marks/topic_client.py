@@ -164,7 +164,11 @@ class KafkaTopicReader:
                 partition = message.partition()
                 if error is None:
                     self.reached[partition] = message.offset() + 1
-                    yield Record(partition, message.offset(), message.key(), message.value())
+                    kind, millis = message.timestamp()
+                    by_broker = millis if kind == self._kafka.TIMESTAMP_LOG_APPEND_TIME else None
+                    yield Record(
+                        partition, message.offset(), message.key(), message.value(), by_broker
+                    )
                 elif error.code() == self._kafka.KafkaError._PARTITION_EOF:
                     # Behind records of transactions, which nobody is given.
                     self.reached[partition] = max(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tidemark._marks import canonical
-from tidemark._marks.log import Contents
+from tidemark._marks.log import Contents, Correction
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import FileName
 from tidemark._marks.skipped import Skips
@@ -29,6 +29,7 @@ class TopicMarks:
         self._began: set[tuple[str, int]] = set()
         self._damaged: set[str] = set()
         self._torn: dict[str, set[int]] = {}
+        self._corrections: list[Correction] = []
         self._records = canonical.Records()
 
     def add(self, record: Record) -> bool:
@@ -54,6 +55,9 @@ class TopicMarks:
             return True
         if mark is not None:
             self._marks.setdefault(writer, []).append(mark)
+            if record.appended_millis is not None:
+                wrong_by = record.appended_millis - mark.written_millis
+                self._corrections.append(Correction(writer, mark.epoch, mark.number, wrong_by))
             self._began.add((writer, record.partition))
             self._torn.get(writer, set()).discard(record.partition)
         return True
@@ -75,7 +79,9 @@ class TopicMarks:
         marks = [mark for writer, own in self._marks.items() if is_wanted(writer) for mark in own]
         # As if a file's name promised a mark before all others.
         lost = [FileName(one, 0, first=0, last=0) for one in self._damaged if is_wanted(one)]
-        return Contents(tuple(marks), tuple(lost), self._skipped.first, self._skipped.count)
+        skipped = self._skipped
+        corrections = tuple(self._corrections)
+        return Contents(tuple(marks), tuple(lost), skipped.first, skipped.count, corrections)
 
     def _mark(self, writer: str, value: bytes | None) -> Mark | None:
         """The mark of a record; None for a claim."""

@@ -37,7 +37,7 @@ class Standing:
         upper_millis: The next larger time it notes behind it.
         is_done: It has ended or is idle by its own word, and nothing of it is known behind.
         is_pending: Marks of it are known behind the position.
-        last_active_millis: When it last said something new, by its own clock.
+        last_active_millis: When it last said something new, by the store's clock.
     """
 
     lower_millis: int | None
@@ -67,7 +67,7 @@ def standing(history: History, read: Position, *, is_at_end: bool) -> Standing:
         marks[behind].time_millis if behind >= 0 else None,
         last >= 0 and not is_pending and marks[last].kind in ("idle", "end"),
         is_pending,
-        marks[max(newest, 0)].written_millis,
+        history.written_millis(max(newest, 0)),
     )
 
 

@@ -8,8 +8,8 @@ import io.tidemark.core.noted.WriterState
   *      rows follow.
   *   1. A writer that said it is idle is left out until it says more.
   *   1. A writer is left out if it has stalled by the log's own time: another writer has said something `idle_after` or
-  *      more later, and this one has nothing ahead. So a replay leaves out whoever was left out live, however fast it
-  *      reads. The log's time is no later than that of the batch, whatever a writer's clock says.
+  *      more later, and this one has nothing ahead. So a replay leaves out the same writers as the live query did, however
+  *      fast it reads. The log's time is that of its store, and no later than that of the batch.
   *   1. If nobody else is left, those that are idle or have stalled hold the watermark, and the origin is idle as a whole.
   */
 private[core] object Resting {

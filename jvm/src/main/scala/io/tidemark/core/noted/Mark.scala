@@ -5,7 +5,8 @@ package io.tidemark.core.noted
   * @param epoch the writer's life; a later life has a larger number
   * @param number the mark's number in its life
   * @param timeMillis the noted time, ms since the epoch; `None` if the mark notes none
-  * @param writtenMillis when it was written, ms since the epoch, by the writer's clock; never compared with event times
+  * @param writtenMillis when it was written, ms since the epoch; never compared with event times. In the text it is by the
+  *   writer's clock. Readers of a log correct it by the clock of the store, which all writers share
   * @param after the last mark of earlier lives that counts, in the first mark of a later life
   * @param mostMillis the largest event time of any row before the position, if the writer knows it
   */

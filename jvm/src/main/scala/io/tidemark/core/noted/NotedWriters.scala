@@ -3,7 +3,7 @@ package io.tidemark.core.noted
 /** How far a writer's marks were passed, as an entry keeps it.
   *
   * @param passed the last mark that was passed; `None` if none was
-  * @param lastWrittenMillis when the writer last said something new in a passed mark, by its own clock
+  * @param lastWrittenMillis when the writer last said something new in a passed mark, by the store's clock
   * @param hasPending whether marks are known that are not passed
   * @param isIdle whether the last mark that was passed is `idle`, and none was known behind it
   * @param isEnded whether it is `end`

@@ -2,6 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Path}
+import java.nio.file.attribute.FileTime
 import java.util.zip.CRC32
 
 import io.tidemark.core.noted.Mark
@@ -42,7 +43,7 @@ object MarkLines {
     line(json.writeValueAsString(fields))
   }
 
-  /** Writes marks as their writers would: each life into a file of its own. Fields that are left out are those of a note of
+  /** Writes marks as their writers would: each life into a file of its own, when its last mark was written. Fields that are left out are those of a note of
     * the first life, and numbers without gaps.
     */
   def put(folder: Path, marks: Iterable[JsonNode]): Unit = {
@@ -53,10 +54,12 @@ object MarkLines {
       val life = (mark.get("w").asText, mark.get("e").asLong)
       if (!mark.has("n")) mark.put("n", numbers(life))
       numbers(life) = mark.get("n").asLong + 1
-      life -> line(json.writeValueAsString(mark))
+      life -> (line(json.writeValueAsString(mark)) -> mark.get("at").asLong)
     }
-    for (((writer, epoch), all) <- lines.groupMap(_._1)(_._2))
-      Files.writeString(folder.resolve(s"$writer.$epoch.0.marks"), all.mkString)
+    for (((writer, epoch), all) <- lines.groupMap(_._1)(_._2)) {
+      val file = Files.writeString(folder.resolve(s"$writer.$epoch.0.marks"), all.map(_._1).mkString)
+      Files.setLastModifiedTime(file, FileTime.fromMillis(all.last._2))
+    }
   }
 
   def folder(path: Path): MarkFolder = new MarkFolder(new HadoopPath(path.toUri), new Configuration)

@@ -6,8 +6,16 @@ import java.nio.file.{Files, StandardCopyOption}
 
 import scala.collection.mutable
 
-/** Writes marks into a log, each as a writer of its own life would. */
+/** Writes marks into a log, each as a writer of its own life would.
+  *
+  * The clock of the file system is that of the writers, which is a manual one.
+  */
 class MarkLog(val folder: File) {
+
+  /** How far the file system's clock is ahead of the writers'. */
+  var aheadMillis = 0L
+
+  private val At = """"at":(\d+)""".r
   private val lines = mutable.Map.empty[(String, Long), Vector[String]]
 
   def location: String = folder.getPath
@@ -29,6 +37,7 @@ class MarkLog(val folder: File) {
     folder.mkdirs()
     val name = s"$writer.$epoch.$file.marks"
     val written = Files.write(folder.toPath.resolve(s".$name"), lines.mkString.getBytes(UTF_8))
+    for (at <- At.findFirstMatchIn(lines.last)) written.toFile.setLastModified(at.group(1).toLong + aheadMillis)
     Files.move(written, folder.toPath.resolve(name), StandardCopyOption.ATOMIC_MOVE)
     ()
   }

@@ -207,6 +207,14 @@ class MarkLogReaderSuite extends AnyFunSuite {
     }
   }
 
+  test("marks are dated by the file system's clock, whatever that of their host says") {
+    withFolder { folder =>
+      val marks = Seq(mark(0).copy(writtenMillis = 7000), mark(1).copy(writtenMillis = 9000))
+      write(folder, "w.1.0.marks", lines(marks), age = 60000)
+      assert(reader(folder).read().histories("w").marks.map(_.writtenMillis) === Seq(Now - 62000, Now - 60000))
+    }
+  }
+
   test("the names of sealed files promise marks") {
     withFolder { folder =>
       write(folder, "w.1.0-2.marks", "damaged\n" + lines((1L to 2).map(file)))

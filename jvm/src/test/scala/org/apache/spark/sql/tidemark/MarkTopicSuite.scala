@@ -76,6 +76,13 @@ class MarkTopicSuite extends AnyFunSuite {
     assert(passed(log(topic)) === 0)
   }
 
+  test("marks are dated by the broker's clock if the topic has it") {
+    val topic = new MemoryTopic(1)
+    topic.appendedMillis = 12345
+    topic.put(0, "orders", "w", mark(0))
+    assert(log(topic).read().histories("w").marks.map(_.writtenMillis) === Seq(12345))
+  }
+
   test("a topic that is made anew is read from its beginning") {
     val topic = new MemoryTopic(1)
     val marks = log(topic)

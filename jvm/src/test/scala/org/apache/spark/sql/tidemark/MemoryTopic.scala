@@ -19,6 +19,9 @@ final class MemoryTopic(partitions: Int) {
   /** How many records were served to readers. */
   var served = 0
 
+  /** The brokers' clock. */
+  var appendedMillis = 0L
+
   /** Why the brokers do not answer. */
   var problem = Option.empty[String]
 
@@ -57,7 +60,7 @@ final class MemoryTopic(partitions: Int) {
           override def get(): InternalRow = {
             served += 1
             val (key, value) = records(partition)(offset.toInt)
-            InternalRow(key, value, UTF8String.fromString("t"), partition, offset)
+            InternalRow(key, value, UTF8String.fromString("t"), partition, offset, appendedMillis * 1000L, 1)
           }
           override def close(): Unit = ()
         }

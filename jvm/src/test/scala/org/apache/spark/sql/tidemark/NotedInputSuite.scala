@@ -150,6 +150,32 @@ class NotedInputSuite extends ManualClockTest {
     }
   }
 
+  test("a writer whose host has a slow clock has not stalled, and one whose host has a fast clock leaves out nobody") {
+    withLog { log =>
+      val (slow, fast) = (new MarkLog(log.folder), new MarkLog(log.folder))
+      slow.aheadMillis = 600000
+      fast.aheadMillis = -600000
+      val (stream, df) = input(Noted(log.location), Idle("5 minutes"))
+      run(counted(df))(
+        mark {
+          log.note("eu", millis("10:20"), number(0), at = 1000000)
+          slow.note("us", millis("10:00"), number(0), at = 400000)
+          fast.note("uk", millis("10:20"), number(0), at = 1600000)
+        },
+        AddData(stream, ("a", at("10:05"))),
+        after(1010000),
+        AddData(stream, ("b", at("10:06"))),
+        after(1000),
+        originsAre("time" -> Some(millis("10:00"))),
+        // Nothing is heard of it for as long.
+        mark(log.note("eu", millis("10:30"), number(0), at = 1300000)),
+        mark(fast.note("uk", millis("10:30"), number(0), at = 1900000)),
+        AddData(stream, ("c", at("10:07"))),
+        after(300000),
+        until(watermarkOf("time")(_).contains(millis("10:30"))))
+    }
+  }
+
   test("a mark with another kind of position stops the query by name") {
     withLog { log =>
       val (stream, df) = input(Noted(log.location))

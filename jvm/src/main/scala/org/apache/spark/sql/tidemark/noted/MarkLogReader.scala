@@ -10,6 +10,9 @@ import io.tidemark.core.noted.{Mark, Place, WriterHistory}
   * Live files are read before the folder is listed for sealed ones. A writer seals its marks durably before it takes them
   * out of its live files, so none falls between the two.
   *
+  * Hosts of writers may have wrong clocks, so marks are dated by the file system, which all writers share: the last mark of a
+  * file was written when the file was, and the others as much earlier as the writer says.
+  *
   * About `mostMarks` marks are kept. Of a longer log, later sealed files are left out until earlier marks are passed, which
   * is sound. But the first file of each life is always read, because it says what a life fences off, and so are live files.
   *
@@ -66,7 +69,7 @@ private[tidemark] final class MarkLogReader(
           skipped.updateWith(reason)(count => Some(count.getOrElse(0) + 1))
       }
       val isSettled = !file.name.isLive || now - file.modifiedMillis >= SettledMillis
-      new Known(file, isSettled, marks.result(), skipped.toMap, isWholeFromStart)
+      new Known(file, isSettled, dated(marks.result(), file.modifiedMillis), skipped.toMap, isWholeFromStart)
   }
 
   /** A writer's history is made anew only if its files have changed. */
@@ -106,6 +109,11 @@ private[tidemark] object MarkLogReader {
       val marks: Vector[Mark],
       val skipped: Map[String, Int],
       val isWholeFromStart: Boolean)
+
+  private def dated(marks: Vector[Mark], modifiedMillis: Long): Vector[Mark] =
+    marks.lastOption.map(modifiedMillis - _.writtenMillis).filter(_ != 0).fold(marks) { wrongBy =>
+      marks.map(mark => mark.copy(writtenMillis = mark.writtenMillis + wrongBy))
+    }
 
   private final case class Writer(files: Seq[Known], history: Option[WriterHistory])
 

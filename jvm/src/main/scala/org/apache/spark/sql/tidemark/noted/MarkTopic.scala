@@ -104,7 +104,8 @@ private[tidemark] object MarkTopic {
       try {
         val found = mark(record.value.getOrElse(throw new MarkText.Unusable("json")))
         if (found.nonEmpty) begun += record.partition
-        val needed = found.filter(mark => passed.forall(mark.place >= _))
+        val dated = found.map(mark => record.appendedMillis.fold(mark)(at => mark.copy(writtenMillis = at)))
+        val needed = dated.filter(mark => passed.forall(mark.place >= _))
         needed.foreach(marks :+= _)
         if (needed.nonEmpty) made = None
         needed.nonEmpty

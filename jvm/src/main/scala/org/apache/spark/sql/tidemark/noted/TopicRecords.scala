@@ -6,6 +6,8 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 import scala.util.control.NonFatal
 
+import io.tidemark.core.EventTimeUnits
+
 import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.TaskContext
@@ -59,7 +61,8 @@ private[noted] final class TopicRecords(topic: String, open: => KafkaSource.Stre
           while (reader.next()) {
             val row = reader.get()
             def bytes(at: Int) = Option.when(!row.isNullAt(at))(row.getBinary(at))
-            val found = Record(bytes(0), bytes(1), row.getInt(3), row.getLong(4))
+            val byBroker = Option.when(row.getInt(6) == LogAppendTime)(EventTimeUnits.millis(row.getLong(5)))
+            val found = Record(bytes(0), bytes(1), row.getInt(3), row.getLong(4), byBroker)
             if (before.isEmpty && !firstOffsets.contains(found.partition))
               firstOffsets += found.partition -> found.offset
             record(found)
@@ -79,8 +82,19 @@ private[noted] final class TopicRecords(topic: String, open: => KafkaSource.Stre
 
 private[noted] object TopicRecords {
 
-  /** @param offset its offset in the partition */
-  final case class Record(key: Option[Array[Byte]], value: Option[Array[Byte]], partition: Int, offset: Long)
+  /** @param offset its offset in the partition
+    * @param appendedMillis when it was appended, by the broker's clock; `None` in a topic whose records have the clocks of
+    *   their producers
+    */
+  final case class Record(
+      key: Option[Array[Byte]],
+      value: Option[Array[Byte]],
+      partition: Int,
+      offset: Long,
+      appendedMillis: Option[Long])
+
+  // As in Kafka's TimestampType.
+  private val LogAppendTime = 1
 
   private val mapper = new ObjectMapper
 
