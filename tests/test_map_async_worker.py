@@ -250,11 +250,15 @@ def test_an_object_of_a_closed_loop_is_an_error_of_the_call() -> None:
 def test_a_task_that_is_abandoned_ends_its_calls_and_threads() -> None:
     before = set(threading.enumerate())
     ended = []
+    second_has_begun = asyncio.Event()
 
     async def call(value: int) -> int:
         try:
             if value:
+                second_has_begun.set()
                 await asyncio.Event().wait()
+            # A call that has not begun has nothing to end.
+            await second_has_begun.wait()
         finally:
             ended.append(value)
         return value
