@@ -7,9 +7,11 @@ import java.nio.file.attribute.FileTime
 import io.tidemark.core.WriterHistorySuite.everything
 import io.tidemark.core.noted.{Mark, Place, Position}
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.scalatest.funsuite.AnyFunSuite
 
-import org.apache.spark.sql.tidemark.noted.{MarkFileName, MarkLogReader}
+import org.apache.spark.sql.tidemark.noted.{MarkFileName, MarkFolder, MarkLogReader}
 
 /** Reading the folder of a mark log, again and again. */
 class MarkLogReaderSuite extends AnyFunSuite {
@@ -204,6 +206,43 @@ class MarkLogReaderSuite extends AnyFunSuite {
       // The other live file has the line.
       write(folder, "w.1.1.marks", lines(good.take(1)))
       assert(passed(Some(Place(1, 255))) === 3)
+    }
+  }
+
+  /** A log of which one thing happens after each listing. */
+  private def busy(folder: Path)(happens: (() => Unit)*): MarkLogReader = {
+    val rest = happens.iterator
+    val busy = new MarkFolder(new HadoopPath(folder.toUri), new Configuration) {
+      override def list(): Seq[MarkFolder.File] = {
+        val found = super.list()
+        rest.nextOption().foreach(_())
+        found
+      }
+    }
+    new MarkLogReader(busy, clockMillis = () => Now)
+  }
+
+  private def opens(folder: Path, writer: String): Unit =
+    write(folder, s"$writer.1.0.marks", lines(Seq(mark(0, writer).copy(kind = Mark.Alive, timeMillis = None))))
+
+  test("no mark is read without the writers that were there before it") {
+    withFolder { folder =>
+      write(folder, "eu.1.0.marks", lines(Seq(mark(0, "eu"))))
+      val read = busy(folder) { () =>
+        opens(folder, "us")
+        write(folder, "eu.1.0.marks", lines(Seq(mark(0, "eu"), mark(1, "eu"))))
+      }.read()
+      assert(numbers(read, "eu") === Seq(0, 1) && read.histories.keySet === Set("eu", "us"))
+    }
+  }
+
+  test("writers that open again and again are known by their names after three looks") {
+    withFolder { folder =>
+      write(folder, "eu.1.0.marks", lines(Seq(mark(0, "eu"))))
+      val all = (1 to 9).map(n => s"us$n")
+      val reader = busy(folder)(all.map(writer => () => opens(folder, writer)): _*)
+      assert(reader.read().histories.keySet === Set("eu") ++ all.take(3))
+      assert(all.take(4).forall(reader.read().histories.contains))
     }
   }
 

@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 /** The folder of a mark log, on any file system that Hadoop knows. Nothing is written or locked. */
-private[tidemark] final class MarkFolder(path: Path, conf: Configuration) {
+private[tidemark] class MarkFolder(path: Path, conf: Configuration) {
   import MarkFolder._
 
   private lazy val files = path.getFileSystem(conf)

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark.noted
 
+import scala.annotation.tailrec
 import scala.collection.mutable
 
 import io.tidemark.core.noted.{Mark, Place, WriterHistory}
@@ -9,6 +10,10 @@ import io.tidemark.core.noted.{Mark, Place, WriterHistory}
   *
   * Live files are read before the folder is listed for sealed ones. A writer seals its marks durably before it takes them
   * out of its live files, so none falls between the two.
+  *
+  * What is read is one moment of the log: no mark is taken without the writers that were there when it was written. So the
+  * folder is listed again, until it has no new live files. Lives that are found after the last look count by their names
+  * only, as alive.
   *
   * Hosts of writers may have wrong clocks, so marks are dated by the file system, which all writers share: the last mark of a
   * file was written when the file was, and the others as much earlier as the writer says.
@@ -37,9 +42,9 @@ private[tidemark] final class MarkLogReader(
     def list() = folder.list().filter { file =>
       isWanted(file.name.writer) && passed.get(file.name.writer).forall(file.name.mayGoBeyond)
     }
-    val live = list().filter(_.name.isLive).map(read)
+    val (live, listed) = lookUntilSame(() => list(), Nil, list(), looks = 1)
     var kept = live.iterator.map(_.marks.size).sum
-    val sealedFiles = inTurn(list().filterNot(_.name.isLive)).flatMap { case (file, isFirst) =>
+    val sealedFiles = inTurn(listed.filterNot(_.name.isLive)).flatMap { case (file, isFirst) =>
       val found = Option.when(isFirst || kept < mostMarks)(read(file))
       kept += found.fold(0)(_.marks.size)
       found
@@ -50,6 +55,31 @@ private[tidemark] final class MarkLogReader(
     MarkLogContents(
       for { (writer, one) <- writers; history <- one.history } yield writer -> history,
       found.flatMap(_.skipped).groupMapReduce(_._1)(_._2)(_ + _))
+  }
+
+  /** The live files as they were read, and the last listing.
+    * @param looks how often the folder was listed
+    */
+  @tailrec private def lookUntilSame(
+      list: () => Seq[MarkFolder.File],
+      known: Seq[Known],
+      listed: Seq[MarkFolder.File],
+      looks: Int): (Seq[Known], Seq[MarkFolder.File]) = {
+    val names = known.map(_.file.name.text).toSet
+    val unread = listed.filter(file => file.name.isLive && !names(file.name.text))
+    if (unread.isEmpty && looks > 1) (known, listed)
+    else if (looks > MostLooks) (known ++ onlyNamed(known, unread), listed)
+    else lookUntilSame(list, known ++ unread.map(read), list(), looks + 1)
+  }
+
+  /** Lives of which nothing else is known. Their other marks may be newer than writers that this reading does not know. */
+  private def onlyNamed(known: Seq[Known], late: Seq[MarkFolder.File]): Seq[Known] = {
+    def life(file: MarkFolder.File) = (file.name.writer, file.name.epoch)
+    val lives = known.map(one => life(one.file)).toSet
+    late.filterNot(file => lives(life(file))).distinctBy(life).map { file =>
+      val alive = Mark(file.name.writer, file.name.epoch, 0, Mark.Alive, None, file.modifiedMillis)
+      new Known(file, isSettled = false, Vector(alive), Map.empty, isWholeFromStart = true)
+    }
   }
 
   /** A file as it is now. A file that was changed a moment before it was read may be changed again without another length
@@ -95,6 +125,9 @@ private[tidemark] final class MarkLogReader(
 }
 
 private[tidemark] object MarkLogReader {
+
+  /** How often live files are looked for. */
+  private val MostLooks = 3
 
   /** A mark takes some 500 bytes. */
   val MostMarks = 200000
