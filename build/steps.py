@@ -29,6 +29,11 @@ FEWEST = {
     "test Scala": 1080,
     "test Python": 1650,
     "test-more-scala Scala": 430,
+    "test-more-python Python": 235,
+    "test-kafka Python": 40,
+    "test-kills Python": 7,
+    "test-examples Python": 5,
+    "test-docs Python": 14,
 }
 
 
