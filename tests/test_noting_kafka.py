@@ -12,6 +12,8 @@ pytestmark = pytest.mark.kafka
 MINUTE = 60_000
 
 
+# Five lives of a query, each with a JVM of its own.
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("marks", ["folder", "topic"])
 def test_no_mark_is_ahead_of_the_rows_of_a_query_that_is_killed(tmp_path: Path, marks: str) -> None:
     found = run_script("noting_kafka.py", str(tmp_path), marks)
