@@ -4,6 +4,7 @@ import java.io.File
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{StreamingQueryException, Trigger}
@@ -95,6 +96,25 @@ class RestartSuite extends TwoStreams {
           forget(recorder.checkpoint, "tidemark", last)
           recorder.passesOver = Set(last)
         }(runs => assert(runs.size === 1))
+      }
+    }
+  }
+
+  // Spark commits a batch of its own for it, which Tidemark does not see.
+  for ((name, query) <- queries) moreTestsIf(query != carriedColumn && query != splitInput) {
+    test(s"another number of partitions of the state changes no batch of $name") {
+      withSQLConf(SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName) {
+        val straight = new Inputs
+        val expected = record("append", query(straight.a, straight.b), straight.wandering)
+        withTempDir { checkpoint =>
+          val inputs = new Inputs
+          val recorder = new Recorder("append", checkpoint)
+          val (before, after) = inputs.wandering.splitAt(3)
+          recorder.run(query(inputs.a, inputs.b))(before: _*)
+          spark.streamingCheckpointManager.repartition(checkpoint.getCanonicalPath, 3)
+          recorder.run(query(inputs.a, inputs.b))(after: _*)
+          assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
+        }
       }
     }
   }

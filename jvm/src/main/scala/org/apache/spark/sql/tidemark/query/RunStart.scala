@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.tidemark.columns.PlanOrigins
-import org.apache.spark.sql.tidemark.log.EntryWriter
+import org.apache.spark.sql.tidemark.log.{BatchOffsets, EntryWriter}
 import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** What is found when a run starts, before its first batch is planned.
@@ -24,6 +24,9 @@ private[tidemark] final class RunStart private (
     val origins: Try[PlanOrigins],
     val entries: EntryWriter) {
 
+  /** Whether the last batch of the earlier run has ended, and has an entry. */
+  lazy val hasEntry: Boolean = lastEntry.nonEmpty
+
   /** Whether an earlier run has begun a batch. Such a batch is decided as it was then. */
   def isRunAgain(batch: Long): Boolean = lastBegun.exists(_ >= batch)
 
@@ -31,20 +34,40 @@ private[tidemark] final class RunStart private (
   def begunAt(batch: Long): Option[Long] =
     execution.offsetLog.offsetSeqMetadataForBatchId(batch).map(_.batchTimestampMs)
 
+  /** The entry of the last batch that an earlier run has begun, if that batch has ended. An entry that cannot be read is
+    * refused when the query is planned, if it is needed then.
+    */
+  private def lastEntry: Option[WatermarkEntry] =
+    for {
+      batch <- lastBegun if execution.commitLog.getLatestBatchId().contains(batch)
+      entry <- Try(entries.read(batch).filter(isCurrent).orElse(movedTo(batch))).toOption.flatten
+    } yield entry
+
+  /** The newest entry as that of a later batch, if the batches since then have read nothing. Tidemark did not run them: Spark
+    * commits such a batch when it gives the state another number of partitions.
+    */
+  private def movedTo(batch: Long): Option[WatermarkEntry] =
+    for {
+      entry <- entries.newestBefore(batch) if isCurrent(entry) && readNothing(entry.batch, batch)
+      millis <- begunAt(batch)
+    } yield entry.copy(batch = batch, timestampMillis = millis)
+
+  private def readNothing(after: Long, upTo: Long): Boolean = {
+    val ends = (after to upTo).map(execution.offsetLog.get(_).map { batch =>
+      BatchOffsets.of(batch).map { case (source, end) => source -> end.map(_.json) }
+    })
+    ends.forall(end => end.nonEmpty && end == ends.head)
+  }
+
   private def isCurrent(entry: WatermarkEntry): Boolean = begunAt(entry.batch).forall(_ == entry.timestampMillis)
 
   /** Before a new batch is begun, the last entry is replaced by one in which no split was silent while the query was not
     * running. A batch that has been begun is decided by the entry as it was then.
     */
-  private def skipDowntime(): Unit =
-    for {
-      batch <- lastBegun if hasIdleTimes && execution.commitLog.getLatestBatchId().contains(batch)
-      // An entry that cannot be read is refused when the query is planned, if it is needed then.
-      entry <- Try(entries.read(batch)).toOption.flatten if isCurrent(entry)
-    } {
-      val listening = entry.listeningFrom(sinceMillis)
-      if (listening ne entry) entries.rewrite(listening)
-    }
+  private def skipDowntime(): Unit = lastEntry.foreach { entry =>
+    val listening = if (hasIdleTimes) entry.listeningFrom(sinceMillis) else entry
+    if (!entries.read(entry.batch).exists(_ eq listening)) entries.rewrite(listening)
+  }
 
   // If the settings or the plan have an error, the query fails with it, and may have idle times in its next run.
   private def hasIdleTimes: Boolean = Try {

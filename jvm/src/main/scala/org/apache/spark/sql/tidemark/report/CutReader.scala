@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils, TimestampFo
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqLog
 import org.apache.spark.sql.execution.streaming.runtime.FileStreamSourceLog
-import org.apache.spark.sql.tidemark.log.{EntryFiles, EntryReader}
+import org.apache.spark.sql.tidemark.log.{BatchOffsets, EntryFiles, EntryReader}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Reads from a checkpoint how far its query had read its sources at an event time. */

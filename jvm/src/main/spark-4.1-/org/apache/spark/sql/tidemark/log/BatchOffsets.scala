@@ -1,4 +1,4 @@
-package org.apache.spark.sql.tidemark.report
+package org.apache.spark.sql.tidemark.log
 
 import org.apache.spark.sql.connector.read.streaming.Offset
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeq
