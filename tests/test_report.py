@@ -15,6 +15,8 @@ from support.streams import Stepper
 import tidemark
 from tidemark import with_watermark
 
+NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+
 
 def operators(node: dict[str, Any]) -> list[dict[str, Any]]:
     below = [one for child in node["children"] for one in operators(child)]
@@ -136,8 +138,14 @@ def test_the_report_can_be_read_from_another_session(
 
 
 def test_the_report_shows_checkpointed_watermarks_after_a_restart_until_rows_arrive(
-    feed: Callable[..., Feed], run: Callable[..., Stepper]
+    spark: SparkSession,
+    feed: Callable[..., Feed],
+    run: Callable[..., Stepper],
+    request: pytest.FixtureRequest,
 ) -> None:
+    # With such batches, the run would ask at its first trigger whether one is due.
+    spark.conf.set(NO_DATA_BATCHES, "false")
+    request.addfinalizer(lambda: spark.conf.unset(NO_DATA_BATCHES))
     events = feed("events", "id LONG, time TIMESTAMP")
     marked = with_watermark(
         events.stream(), "time", "10 minutes", key="events", split_by=F.col("id") % 2

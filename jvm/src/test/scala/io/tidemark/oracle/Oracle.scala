@@ -18,8 +18,11 @@ final class Oracle(query: Query) {
     } else (if (before.canGoOn) before.lookedAt(now) else before, None)
   }
 
-  /** A query that has just begun again runs no batch before there is a row. The time in which it did not run is no silence. */
-  def restarted(memory: Memory, now: Long): Memory = memory.listeningFrom(now).copy(canGoOn = false)
+  /** A query begins again, and its first trigger has no rows. The time in which it did not run is no silence. As in stock
+    * Spark, a query with plain watermarks alone runs no batch before there is a row.
+    */
+  def restart(before: Memory, now: Long): (Memory, Option[Batch]) =
+    trigger(before.listeningFrom(now).copy(canGoOn = before.canGoOn && query.goesBeyondSpark), now, Map.empty)
 
   /** Whether a batch without data, or one after it, would let an operator go on; by the clock alone, only where something may
     * be due.
@@ -67,17 +70,20 @@ final class Oracle(query: Query) {
 object Oracle {
 
   /** @param rows what comes out, as texts in order; @param late how many rows were late at all operators together */
-  final case class Batch(rows: Seq[String], late: Int)
+  final case class Batch(rows: Seq[String], late: Int) {
+    def and(later: Batch): Batch = Batch((rows ++ later.rows).sorted, late + later.late)
+  }
 
-  /** A case from beginning to end: what comes of each step. */
+  /** A case from beginning to end: what comes of each step, which may have a batch at its restart. */
   def run(one: Case): Seq[Option[Batch]] = {
     val oracle = new Oracle(one.query)
     one.steps.foldLeft((Memory(), RandomCase.Begin * 1000L, Vector.empty[Option[Batch]])) {
       case ((memory, time, all), step) =>
         val now = time + step.seconds * 1000L
         val rows = step.rows.view.mapValues(_.map { case (id, t) => Row(id, Vector(Some(t * 1000000L)), 1) }).toMap
-        val (after, batch) = oracle.trigger(if (step.restart) oracle.restarted(memory, time) else memory, now, rows)
-        (after, now, all :+ batch)
+        val (begun, first) = if (step.restart) oracle.restart(memory, time) else (memory, None)
+        val (after, batch) = oracle.trigger(begun, now, rows)
+        (after, now, all :+ (first ++ batch).reduceOption(_ and _))
     }._3
   }
 }

@@ -14,6 +14,13 @@ sealed trait Query {
   /** For each event-time column, whether a row may be without it. */
   def nullable: Vector[Boolean]
   final def nodes: Seq[Query] = inputs.flatMap(_.nodes) :+ this
+
+  /** Whether it asks for something that Spark alone does not have. */
+  final def goesBeyondSpark: Boolean = nodes.exists {
+    case input: Query.Input => !input.leftover && input != Query.Input(input.number, input.delay)
+    case _: Query.Ordered => true
+    case _ => false
+  }
 }
 
 object Query {

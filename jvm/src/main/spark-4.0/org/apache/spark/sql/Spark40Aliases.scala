@@ -36,10 +36,12 @@ package execution.streaming {
 
   package object runtime {
     type AvailableNowDataStreamWrapper = flat.AvailableNowDataStreamWrapper
+    type ErrorNotifier = flat.ErrorNotifier
     type FileStreamSource = flat.FileStreamSource
     type FileStreamSourceLog = flat.FileStreamSourceLog
     type IncrementalExecution = flat.IncrementalExecution
     type MicroBatchExecution = flat.MicroBatchExecution
+    type MicroBatchExecutionContext = flat.MicroBatchExecutionContext
     type PropagateWatermarkSimulator = flat.PropagateWatermarkSimulator
     type StreamExecution = flat.StreamExecution
     type StreamingExecutionRelation = flat.StreamingExecutionRelation

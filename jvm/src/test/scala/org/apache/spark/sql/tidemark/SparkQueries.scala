@@ -67,7 +67,8 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
     idle = Idle(
       after = input.idleAfter.map(seconds => s"$seconds seconds"),
       onReturn = Option.when(input.catchesUp)("catch_up"),
-      whenAll = Some(if (input.advances) "advance" else if (input.rises) "rise" else "hold"),
+      whenAll =
+        if (input.advances) Some("advance") else if (input.rises) Some("rise") else None,
       atJoin = Option.when(input.follows)("follow")))
 
   private def of(query: Query): Built = query match {

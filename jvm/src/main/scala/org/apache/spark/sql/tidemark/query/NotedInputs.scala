@@ -17,12 +17,14 @@ import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkLogContents, Mark
   * @param open finds a mark log
   * @param position what has been read of an input; `None` while nothing has
   * @param isAtEnd whether nothing is left to read of it
+  * @param endsByItself whether the run has no later triggers that could find what the first one has not read
   */
 private[tidemark] final class NotedInputs(
     origins: PlanOrigins,
     open: NotedBy => MarkSource,
     position: PlanOrigin => Option[ReadPosition],
-    isAtEnd: PlanOrigin => Boolean) {
+    isAtEnd: PlanOrigin => Boolean,
+    endsByItself: Boolean) {
   import NotedInputs._
 
   private val inputs = origins.all.filter(_.rules.noted.nonEmpty)
@@ -52,12 +54,15 @@ private[tidemark] final class NotedInputs(
       view.writers
     }
 
-  /** What a no-data batch would find that is not in the last entry. Each trigger without rows asks; none waits for a log. */
+  /** What a no-data batch would find that is not in the last entry. Each trigger without rows asks, and none waits for a log
+    * but the first one of a run that would end without an answer.
+    */
   def news(entry: WatermarkEntry, startMillis: Long): Map[OriginName, Observation.OfOrigin] =
     inputs.flatMap { one =>
-      logs(one.name).readNowAndThen(passed(one, entry), startMillis)
+      val log = logs(one.name)
+      log.readNowAndThen(passed(one, entry), startMillis)
       for {
-        found <- logs(one.name).latest
+        found <- if (endsByItself && log.latest.isEmpty) log.awaited else log.latest
         writers = glance(one, found, entry, startMillis).writers if writers.states != before(one, entry)
       } yield one.name -> Observation.OfOrigin.noted(writers, one.rules.delayMillis, latestMillis = None)
     }.toMap

@@ -13,7 +13,8 @@ import org.apache.spark.sql.execution.streaming.runtime.PropagateWatermarkSimula
   *   1. `onQueryStarted`: this propagator and the optimizer rule are put in place.
   *   1. The first planning: it is decided whether the query is left to Spark. Some of its settings come from its checkpoint
   *      and are only known now. If it is left to Spark, Spark's own propagation answers all further calls.
-  *   1. `propagate(n+1)` at each trigger, with the plan of batch n: is a no-data batch worth running?
+  *   1. `propagate(n+1)` at each trigger, with the plan of batch n: is a no-data batch worth running? At the start of a run
+  *      [[AskAtStart]] makes that plan.
   *   1. `getInputWatermarkForEviction(n+1)`: `Long.MaxValue`, which is more than any operator has had, says that it is.
   *   1. Spark writes the offset log of batch n+1. From here on the batch's decision is fixed.
   *   1. `propagate(n)`: batch n+1 is being planned, and the file of its entry is created.

@@ -88,7 +88,8 @@ private[tidemark] final class QueryWatermarks(
     val rules = if (isAsked) clockOnly.rulesFor(entry, plan, start)(translate(plan).shape) else origins.rules
     val decision = entry.decide(start, rules)
     val silentBefore = planned.orElse(ended).fold(Map.empty[OriginName, Long])(_.silentUntil)
-    val silentUntil = entry.foundUntil(resumed.listened(batch, start), silentBefore)
+    val listened = if (planned.isEmpty) resumed.listened(batch, start) else start
+    val silentUntil = entry.foundUntil(listened, silentBefore)
     // Without a stateful operator, each trigger brings the plan of the last batch.
     if (!isAsked && !planned.exists(_.plan.exists(_ eq plan))) noted.batchBegins(entry, start.millis)
     val news = if (isAsked) noted.news(entry, start.millis) else Map.empty[OriginName, Observation.OfOrigin]
@@ -121,6 +122,9 @@ private[tidemark] final class QueryWatermarks(
               Observation.nothing.copy(origins = news))))
     }
   }
+
+  /** The watermarks with which the operators of a plan came out of the last batch of an earlier run. */
+  def before(plan: SparkPlan): OperatorWatermarks = resumedWatermarks(translate(plan).shape)
 
   private def translate(plan: SparkPlan) = new PlanShapeBuilder(origins, settings.unboundedJoin).build(plan)
 

@@ -40,8 +40,8 @@ private[tidemark] final case class Resumed(
   /** From when on a pause of a whole input is no silence of its splits (ms). */
   def pausesSinceMillis: Long = if (downtime.isEmpty) runSinceMillis else Long.MinValue
 
-  /** What a batch's triggers have listened to. Spark does not ask before the first batch of a run: if there had been rows,
-    * it would have run a batch.
+  /** What the trigger has listened to that decides a batch first. The first batch of a run comes with the first rows, so there
+    * were none before it.
     */
   def listened(batch: Long, start: BatchStart): BatchStart =
     if (batch == firstBatch && downtime.nonEmpty) BatchStart.at(start.millis) else start

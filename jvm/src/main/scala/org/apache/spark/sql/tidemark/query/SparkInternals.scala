@@ -6,8 +6,10 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.streaming.{ReadLimit, SparkDataStream}
+import org.apache.spark.sql.execution.streaming.OneTimeTrigger
 import org.apache.spark.sql.execution.streaming.runtime._
 import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.tidemark.query.SparkTypes.ErrorNotifier
 
 /** What Tidemark replaces or reads in Spark's query execution; Spark keeps most of it private. */
 private[tidemark] object SparkInternals {
@@ -37,6 +39,9 @@ private[tidemark] object SparkInternals {
   def setTracker(execution: MicroBatchExecution, tracker: WatermarkTracker): Unit =
     trackerField.set(execution, tracker)
 
+  def setErrorNotifier(execution: MicroBatchExecution, notifier: ErrorNotifier): Unit =
+    notifierField.set(execution, notifier)
+
   /** How much of a source a batch may read. */
   def readLimit(execution: MicroBatchExecution, stream: SparkDataStream): Option[ReadLimit] =
     limits.invoke(execution).asInstanceOf[Map[SparkDataStream, ReadLimit]].collectFirst {
@@ -47,6 +52,10 @@ private[tidemark] object SparkInternals {
   /** Whether the run reads the rows that were there when it began, and then ends. */
   def isForWhatIsAvailable(execution: MicroBatchExecution): Boolean = execution.trigger == Trigger.AvailableNow()
 
+  /** Whether the run ends by itself, so that nothing can be left to its later triggers. */
+  def endsByItself(execution: MicroBatchExecution): Boolean =
+    isForWhatIsAvailable(execution) || execution.trigger == OneTimeTrigger
+
   /** The path that a source of files reads, which may contain wildcards. */
   def basePath(source: FileStreamSource): Path = basePaths.get(source).asInstanceOf[Path]
 
@@ -56,6 +65,7 @@ private[tidemark] object SparkInternals {
 
   // The fields are declared in MicroBatchExecution, but the execution may be of a subclass.
   private lazy val propagatorField = accessible(classOf[MicroBatchExecution].getDeclaredField("watermarkPropagator"))
+  private lazy val notifierField = accessible(classOf[MicroBatchExecution].getDeclaredField("errorNotifier"))
   private lazy val trackerField = accessible(classOf[MicroBatchExecution].getDeclaredField("watermarkTracker"))
 
   private def accessible[A <: AccessibleObject](member: A): A = {

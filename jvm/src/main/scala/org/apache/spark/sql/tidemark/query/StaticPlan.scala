@@ -13,15 +13,29 @@ import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrde
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
 import org.apache.spark.sql.tidemark.session.SessionConf
 
-/** The plan of a query that has not started, made by the rules that make the plans of its batches. Nothing is run. */
+/** The plan of a query, made by the rules that make the plans of its batches. Nothing is run. */
 private[query] object StaticPlan {
 
-  /** @throws io.tidemark.TidemarkException if the query would be refused */
+  /** The plan of a query that has not started.
+    * @throws io.tidemark.TidemarkException if the query would be refused
+    */
   def of(
       session: SparkSession,
       analyzed: LogicalPlan,
       mode: OutputMode,
       origins: PlanOrigins): PlanShapeBuilder.Translated = {
+    val plan = execution(session, analyzed, mode, origins, batch = 0L, WatermarkPropagator.noop()).executedPlan
+    new PlanShapeBuilder(origins, SessionConf.unboundedJoin(session.sessionState.conf)).build(plan)
+  }
+
+  /** A batch of the query. Each operator's watermarks are those that `propagator` gives. */
+  def execution(
+      session: SparkSession,
+      analyzed: LogicalPlan,
+      mode: OutputMode,
+      origins: PlanOrigins,
+      batch: Long,
+      propagator: WatermarkPropagator): IncrementalExecution = {
     // A session of its own, because the rules are for this plan alone.
     val own = session.cloneSession()
     val conf = own.sessionState.conf
@@ -39,12 +53,13 @@ private[query] object StaticPlan {
         checkpointLocation = "<unknown>",
         queryId = UUID.randomUUID(),
         runId = UUID.randomUUID(),
-        currentBatchId = 0L,
+        currentBatchId = batch,
         prevOffsetSeqMetadata = None,
         offsetSeqMetadata = OffsetSeqMetadata(0L, 0L),
-        watermarkPropagator = WatermarkPropagator.noop(),
+        watermarkPropagator = propagator,
         isFirstBatch = false)
-      new PlanShapeBuilder(origins, SessionConf.unboundedJoin(conf)).build(execution.executedPlan)
+      execution.executedPlan
+      execution
     }
   }
 }

@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.columns.{PlanNotes, PlanOrigins, UnionChecks}
+import org.apache.spark.sql.tidemark.columns.{InOrder, PlanNotes, PlanOrigins, UnionChecks}
 import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrders}
 import org.apache.spark.sql.tidemark.session.{QuerySettings, SessionConf}
 
@@ -98,7 +98,8 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
       origins,
       MarkLogs.of(SparkInternals.session(execution), origins),
       sources.position,
-      sources.isAtEnd)
+      sources.isAtEnd,
+      SparkInternals.endsByItself(execution))
     val outputs = this.outputs.get
     outputs.resume(first.batch, first.outputs)
     val emission = QueryView.Emission(
@@ -127,7 +128,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
       val inFirstBatch = if (start.isRunAgain(first.id)) start.sinceMillis - first.timestampMillis else 0L
       Resumed.Downtime(first.timestampMillis, inFirstBatch)
     }
-    val at = Resumed.FirstBatch(first.id, previousMillis, first.watermarkMillis)
+    val at = Resumed.FirstBatch(first.id, previousMillis, SparkInternals.tracker(execution).currentWatermark)
     val readsOnlyWhatWasThere = SparkInternals.isForWhatIsAvailable(execution)
     val read @ (_, resumed) =
       Resumed.read(start.entries, origins, at, start.sinceMillis, downtime, readsOnlyWhatWasThere, start.begunAt)
@@ -192,7 +193,9 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
 
   /** Puts the propagator and the optimizer rule in place; on the query's thread, before its first batch is planned. */
   private def install(): Unit = {
-    SparkInternals.setPropagator(execution, new QueryPropagator(this))
+    val propagator = new QueryPropagator(this)
+    SparkInternals.setPropagator(execution, propagator)
+    SparkInternals.setErrorNotifier(execution, new AskAtStart(execution, propagator, goingBeyondSpark))
     val session = SparkInternals.session(execution)
     val setting = SessionConf.order(confOf(execution))
     val _ = SessionConf.requireOrder(confOf(execution))
@@ -207,6 +210,23 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     session.experimental.extraOptimizations = session.experimental.extraOptimizations ++
       Seq(orders, new InsertOperatorInputs(() => originsToMark)).map(new SessionRule(session, _))
   }
+
+  /** The watermarks of a query that uses something of Tidemark. Any other query runs batch for batch as in stock Spark. */
+  private def goingBeyondSpark: Option[QueryWatermarks] = current match {
+    // Without an entry the run continues from Spark's watermark, once it has rows.
+    case Started(start, _) if !(start.hasEntry && start.origins.toOption.exists(goesBeyondSpark)) => None
+    case _: Failed => None
+    case _ =>
+      decide() match {
+        case Running(watermarks, _) => Some(watermarks).filter(query => goesBeyondSpark(query.origins))
+        case _: LeftToSpark => None
+      }
+  }
+
+  private def goesBeyondSpark(origins: PlanOrigins): Boolean =
+    origins.all.exists(one => one.asks.nonEmpty || one.rules.idleAfterMillis.nonEmpty) ||
+      PlanNotes.areIn(execution.analyzedPlan) ||
+      execution.analyzedPlan.exists(_.isInstanceOf[InOrder])
 
   private def originsToMark: Option[PlanOrigins] = decide() match {
     case Running(watermarks, _) => Some(watermarks.origins)

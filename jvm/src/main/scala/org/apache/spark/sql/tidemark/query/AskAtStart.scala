@@ -1,0 +1,77 @@
+package org.apache.spark.sql.tidemark.query
+
+import io.tidemark.core.OperatorId
+import io.tidemark.core.plan.OperatorWatermarks
+
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.runtime._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.query.SparkTypes.ErrorNotifier
+
+/** Has Spark ask at the start of a run what it asks after each batch: may something be emitted or evicted without rows?
+  *
+  * `MicroBatchExecution.constructNextBatch` asks the plan of the batch before, and the first batch of a run has none. So a
+  * window that was due, a split that has become idle or a mark that was written in the meantime would wait for a row. Here
+  * the first batch gets the plan of the last batch of the earlier run, which is planned and not run. It is taken away as
+  * soon as Spark has asked, because the first batch of a run is recognized by having none.
+  *
+  * Spark calls [[throwErrorIfExists]] at the beginning of each trigger, which is the only such place.
+  *
+  * @param propagator answers for the batch that Spark asks about
+  * @param watermarks those of the query, if it asks for something that Spark alone does not have
+  */
+private[tidemark] final class AskAtStart(
+    execution: MicroBatchExecution,
+    propagator: WatermarkPropagator,
+    watermarks: => Option[QueryWatermarks])
+    extends ErrorNotifier {
+
+  // It is asked at each trigger until there is a batch.
+  private var last = Option.empty[IncrementalExecution]
+
+  override def throwErrorIfExists(): Unit = {
+    super.throwErrorIfExists()
+    execution.getLatestExecutionContext() match {
+      case first: MicroBatchExecutionContext if isFirst(first) =>
+        for (query <- watermarks) first.previousContext = Some(before(first, query))
+      case _ => last = None
+    }
+  }
+
+  private def isFirst(batch: MicroBatchExecutionContext): Boolean =
+    batch.batchId > 0 && batch.previousContext.isEmpty && !batch.isCurrentBatchConstructed &&
+      SparkInternals.session(execution).sessionState.conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED)
+
+  private def before(first: MicroBatchExecutionContext, query: QueryWatermarks): MicroBatchExecutionContext = {
+    val context = first.getNextContext()
+    context.previousContext = None
+    context.executionPlan = last.getOrElse(planned(first, query))
+    last = Some(context.executionPlan)
+    context
+  }
+
+  private def planned(first: MicroBatchExecutionContext, query: QueryWatermarks): IncrementalExecution =
+    StaticPlan.execution(
+      SparkInternals.session(execution),
+      execution.analyzedPlan,
+      execution.outputMode,
+      query.origins,
+      first.batchId - 1,
+      new PropagateWatermarkSimulator {
+        private var reached = Option.empty[OperatorWatermarks]
+
+        override def propagate(batchId: Long, plan: SparkPlan, originWatermark: Long): Unit =
+          if (batchId >= first.batchId) {
+            first.previousContext = None
+            propagator.propagate(batchId, plan, originWatermark)
+          } else if (reached.isEmpty) reached = Some(query.before(plan))
+
+        override def getInputWatermarkForLateEvents(batchId: Long, stateOpId: Long): Long = 0L
+
+        override def getInputWatermarkForEviction(batchId: Long, stateOpId: Long): Long =
+          if (batchId >= first.batchId) propagator.getInputWatermarkForEviction(batchId, stateOpId)
+          else reached.flatMap(_.progress(OperatorId(stateOpId))).getOrElse(0L)
+
+        override def purge(batchId: Long): Unit = ()
+      })
+}
