@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from support.streams import Stepper
 
 import tidemark
 from tidemark import TidemarkError, error_code
+from tidemark._map_async import _require_new
 
 SCHEMA = "id LONG, time TIMESTAMP, sent TIMESTAMP"
 
@@ -295,3 +297,27 @@ def test_a_mistake_is_named(
         tidemark.map_async(spark.range(1), given.pop("column"), given.pop("function"), **given)
     assert raised.value.code == code
     assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "column", "is_new"),
+    [
+        ("false", "ID", False),
+        ("true", "ID", True),
+        ("TRUE", "ID", True),
+        (" true ", "ID", True),
+        ("true", "id", False),
+    ],
+)
+def test_the_name_of_the_new_column_is_compared_as_the_session_compares_names(
+    setting: str, column: str, is_new: bool
+) -> None:
+    # What is asked of a DataFrame: its columns, and a setting of its session.
+    session = SimpleNamespace(conf=SimpleNamespace(get=lambda *_: setting))
+    df: Any = SimpleNamespace(columns=["id"], sparkSession=session)
+    if is_new:
+        _require_new(df, column)
+    else:
+        with pytest.raises(TidemarkError) as raised:
+            _require_new(df, column)
+        assert raised.value.code == "INVALID_OPTION"

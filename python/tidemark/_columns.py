@@ -120,9 +120,18 @@ def find_expressions(df: DataFrame, given: Iterable[str | Column]) -> list[Colum
 
 def is_name_of_several(df: DataFrame, name: str) -> bool:
     """Whether a name fits more than one top-level column, as the session compares names."""
+    return _columns_called(df, name) > 1
+
+
+def has_column(df: DataFrame, name: str) -> bool:
+    """Whether a name fits a top-level column, as the session compares names."""
+    return _columns_called(df, name) > 0
+
+
+def _columns_called(df: DataFrame, name: str) -> int:
     if _is_case_sensitive(df):
-        return df.columns.count(name) > 1
-    return [column.lower() for column in df.columns].count(name.lower()) > 1
+        return df.columns.count(name)
+    return [column.lower() for column in df.columns].count(name.lower())
 
 
 def require_timestamp(field: StructField) -> None:
@@ -176,7 +185,9 @@ def _field(df: DataFrame, schema: StructType, name: str) -> StructField | None:
 
 
 def _is_case_sensitive(df: DataFrame) -> bool:
-    return str(df.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
+    # Spark keeps the text as it was set, and reads " TRUE" as true.
+    setting = str(df.sparkSession.conf.get("spark.sql.caseSensitive", "false"))
+    return setting.strip().lower() == "true"
 
 
 def _without_backticks(column: str) -> str:

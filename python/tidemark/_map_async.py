@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tidemark import _bridge
 from tidemark._async.older import as_text
 from tidemark._async.values import converted, writer
-from tidemark._columns import find_expressions
+from tidemark._columns import find_expressions, has_column
 from tidemark._durations import DurationError, positive_millis
 from tidemark._errors import TidemarkError
 from tidemark._noted import invalid
@@ -131,7 +131,7 @@ def map_async(
 def _require_new(df: DataFrame, column: object) -> None:
     if not isinstance(column, str) or not column:
         raise invalid("column", column, "the name of the new column")
-    if column.lower() in (name.lower() for name in df.columns):
+    if has_column(df, column):
         raise invalid("column", column, "a name that no column of the DataFrame has yet")
 
 

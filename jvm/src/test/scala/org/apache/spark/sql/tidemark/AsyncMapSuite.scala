@@ -233,6 +233,16 @@ class AsyncMapSuite extends OrderTest {
     intercept[org.apache.spark.sql.AnalysisException](mapAsync(numbers(1), "same", Seq($"m"), LongType)(_ => null))
   }
 
+  test("the name of the new column is compared as the session compares names") {
+    def called(column: String) =
+      mapAsync(numbers(1), column, n, LongType)(row => Future.successful(row.getLong(0) + 1))
+    for (sensitive <- Seq("true", "TRUE", " true ")) withSQLConf("spark.sql.caseSensitive" -> sensitive) {
+      assert(called("N").collect().toSeq === Seq(Row(0L, 1L)))
+      assert(codeOf(called("n"))._1 === "INVALID_OPTION")
+    }
+    withSQLConf("spark.sql.caseSensitive" -> "FALSE")(assert(codeOf(called("N"))._1 === "INVALID_OPTION"))
+  }
+
   test("unused columns are pruned below it, and a filter on the result stays above") {
     AsyncCalls.reset(together = 1)
     val called = mapAsync(numbers(10).withColumn("more", lit(1)), "same", n, LongType) { row =>

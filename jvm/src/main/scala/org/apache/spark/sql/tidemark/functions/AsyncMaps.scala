@@ -24,10 +24,6 @@ object AsyncMaps {
       open: () => C,
       call: (C, Row) => Future[Any]): DataFrame = {
     if (inputs.isEmpty) refuse("inputs", "", "one column or more")
-    if (df.columns.exists(df.sparkSession.conf.get("spark.sql.caseSensitive") match {
-        case "true" => _ == column
-        case _ => _.equalsIgnoreCase(column)
-      })) refuse("column", column, "a name that no column of the DataFrame has yet")
     if (options.concurrency < 1) refuse("concurrency", options.concurrency.toString, "1 or more")
     if (options.retries < 0) refuse("retries", options.retries.toString, "0 or more")
     val rules = AsyncRules(
@@ -40,6 +36,8 @@ object AsyncMaps {
       options.ordered)
     df.sparkSession match {
       case session: SparkSession =>
+        if (df.columns.exists(session.sessionState.conf.resolver(_, column)))
+          refuse("column", column, "a name that no column of the DataFrame has yet")
         val child = df.asInstanceOf[Dataset[Row]].logicalPlan
         val node = AsyncMap(
           inputs.map(session.expression),
