@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 from datetime import timedelta
 from typing import Any, cast
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tidemark import Idle, SplitBy, TidemarkError, with_watermark
+from tidemark import Idle, Noted, SplitBy, TidemarkError, with_watermark
 from tidemark._durations import DurationError
 from tidemark._options import Options, as_json, read_options
 from tidemark._split_by import as_split_by, split_columns
@@ -120,18 +120,46 @@ def test_an_idle_object_rejects_unknown_option_values(option: str, value: object
 @pytest.mark.parametrize(
     ("keyword", "now"),
     [
+        (
+            "expected",
+            "split_by=tidemark.SplitBy(..., expected=[...]), or for the names of writers "
+            "noted=tidemark.Noted(..., expected=[...])",
+        ),
         ("expected_splits", "split_by=tidemark.SplitBy(..., expected=[...])"),
         ("on_return", "idle=tidemark.Idle(..., on_return=...)"),
         ("when_idle", "idle=tidemark.Idle(..., when_all=...)"),
         ("join_idle", "idle=tidemark.Idle(..., at_join=...)"),
+        ("only_expected", "noted=tidemark.Noted(..., only_expected=True)"),
     ],
 )
-def test_the_error_for_a_moved_keyword_names_the_new_option(keyword: str, now: str) -> None:
+def test_the_error_for_a_keyword_of_another_place_names_that_place(keyword: str, now: str) -> None:
     given: dict[str, Any] = {keyword: None}
     with pytest.raises(TidemarkError) as caught:
         with_watermark(cast(DataFrame, object()), "time", "1 minute", **given)
     assert sentence(caught.value) == f"INVALID_OPTION: with_watermark has no keyword {keyword}"
     assert caught.value.fix == f"giving {now}"
+
+
+@pytest.mark.parametrize("option", [SplitBy, Idle, Noted])
+def test_each_field_of_an_option_is_refused_as_a_keyword_with_the_way_to_give_it(
+    option: type,
+) -> None:
+    for one in fields(option):
+        given: dict[str, Any] = {one.name: None}
+        with pytest.raises(TidemarkError) as caught:
+            with_watermark(cast(DataFrame, object()), "time", "1 minute", **given)
+        assert caught.value.code == "INVALID_OPTION"
+        assert f"tidemark.{option.__name__}(" in caught.value.fix
+
+
+@pytest.mark.parametrize("noted", [None, False])
+def test_a_watermark_without_a_delay_is_refused(noted: Any) -> None:
+    with pytest.raises(TidemarkError) as caught:
+        with_watermark(cast(DataFrame, object()), "time", noted=noted)
+    assert sentence(caught.value) == (
+        "INVALID_DELAY: with_watermark has no delay, which may be left out only with noted"
+    )
+    assert '"10 minutes"' in caught.value.fix
 
 
 def test_an_unknown_keyword_raises_a_type_error() -> None:

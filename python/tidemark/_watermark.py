@@ -25,13 +25,22 @@ if TYPE_CHECKING:
 _EVENT_TIME = "tidemark_event_time"
 _OUR_METADATA = "tidemark."
 
-_MOVED: Final = {
+_ELSEWHERE: Final = {
+    "by": "split_by=tidemark.SplitBy(...)",
+    "expected": "split_by=tidemark.SplitBy(..., expected=[...]), or for the names of writers "
+    "noted=tidemark.Noted(..., expected=[...])",
     "expected_splits": "split_by=tidemark.SplitBy(..., expected=[...])",
+    "after": "idle=tidemark.Idle(after=...) or idle_after=...",
     "on_return": "idle=tidemark.Idle(..., on_return=...)",
+    "when_all": "idle=tidemark.Idle(..., when_all=...)",
     "when_idle": "idle=tidemark.Idle(..., when_all=...)",
+    "at_join": "idle=tidemark.Idle(..., at_join=...)",
     "join_idle": "idle=tidemark.Idle(..., at_join=...)",
+    "log": "noted=tidemark.Noted(...)",
+    "only_expected": "noted=tidemark.Noted(..., only_expected=True)",
+    "options": "noted=tidemark.Noted(..., options={...})",
 }
-"""Keywords that are fields now."""
+"""Keywords that are fields of an option, or were keywords once, and how to give them."""
 
 
 def with_watermark(
@@ -88,7 +97,7 @@ def with_watermark(
             `Noted`. The watermark is then the smallest time that all of them have noted for what has
             been read, and no row is late whose writer kept its word. Not together with `split_by`: the
             writers are the splits.
-        **unknown: Nothing; a keyword of an earlier form is refused with the new form's name.
+        **unknown: Nothing; a field of `SplitBy`, `Idle` or `Noted` is refused with the way to give it.
 
     Returns:
         The DataFrame with the watermark; its columns, their types and values are as before.
@@ -113,12 +122,14 @@ def with_watermark(
         ... )  # doctest: +SKIP
     """
     _refuse_unknown(unknown)
+    log = as_noted(noted)
+    if delay is None and log is None:
+        raise _no_delay()
     session = df.sparkSession
     require_extension(session)
     name, field = find_column(df, name_of(column))
     require_timestamp(field)
-    log = as_noted(noted)
-    text = _delay_text(NO_DELAY if delay is None and log is not None else delay)
+    text = _delay_text(NO_DELAY if delay is None else delay)
     splits_of = as_split_by(split_by)
     if log is not None and splits_of is not None:
         raise _splits_of_writers()
@@ -140,11 +151,11 @@ def with_watermark(
 
 def _refuse_unknown(keywords: Mapping[str, object]) -> None:
     for keyword in keywords:
-        if keyword in _MOVED:
+        if keyword in _ELSEWHERE:
             raise TidemarkError(
                 "INVALID_OPTION",
                 f"with_watermark has no keyword {keyword}",
-                f"giving {_MOVED[keyword]}",
+                f"giving {_ELSEWHERE[keyword]}",
                 option=keyword,
             )
         raise TypeError(f"with_watermark() got an unexpected keyword argument {keyword!r}")
@@ -155,6 +166,16 @@ def _splits_of_writers() -> TidemarkError:
         "INVALID_OPTION",
         "split_by and noted are both given, but with noted the splits are the writers",
         "leaving one of them out",
+    )
+
+
+def _no_delay() -> TidemarkError:
+    return TidemarkError(
+        "INVALID_DELAY",
+        "with_watermark has no delay, which may be left out only with noted",
+        'giving how late rows may come, such as "10 minutes", or "0 seconds" if none is late',
+        value=None,
+        reason="is left out",
     )
 
 
