@@ -65,6 +65,14 @@ def test_configure_refuses_a_jvm_started_without_the_jar(no_jar: dict[str, Any])
     assert no_jar["configure after stop"] == "SESSION_BEFORE_JAR"
 
 
+def test_a_jvm_without_the_jar_needs_another_process_and_not_another_session(
+    no_jar: dict[str, Any],
+) -> None:
+    for session in ("plain", "jar too late"):
+        assert "another Python process" in no_jar["fixes"][session]
+        assert "spark.stop()" not in no_jar["fixes"][session]
+
+
 def test_the_doctor_checks_a_stopped_session_without_raising(no_jar: dict[str, Any]) -> None:
     assert "CHECK_FAILED" in no_jar["doctor after stop"]
 
@@ -108,6 +116,7 @@ def test_spark_submit_with_the_jar_and_the_extension_needs_no_configure() -> Non
 def test_configure_refuses_a_session_that_runs_without_the_extension() -> None:
     found = run_script("with_jar.py", "jar only", tidemark.jar_path())
     assert found["configure"] == "EXTENSION_NOT_SET"
+    assert "calling `spark.stop()`" in found["fix"]
     # The fix from the error message works: after that session is stopped, the jar can be used.
     assert found["again"] is True
 

@@ -46,7 +46,12 @@ def jvm_is_running() -> bool:
     """Whether this Python has a JVM already, or was itself started by one (`spark-submit`)."""
     from pyspark import SparkContext
 
-    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ
+    return SparkContext._gateway is not None or is_submitted()
+
+
+def is_submitted() -> bool:
+    """Whether a JVM has started this Python, as `spark-submit` does."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def jvm_property(name: str) -> str | None:
@@ -73,6 +78,11 @@ def running_session() -> SparkSession | None:
 def is_connect(session: SparkSession) -> bool:
     """Whether a session talks to a Spark Connect server: no JVM is within reach then."""
     return not hasattr(session, "_jsparkSession")
+
+
+def is_local_connect() -> bool:
+    """Whether the Spark Connect server of this process runs in the JVM of this process."""
+    return "SPARK_LOCAL_REMOTE" in os.environ
 
 
 def setting(session: SparkSession, key: str) -> str:

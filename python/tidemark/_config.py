@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tidemark import _bridge, _java, _settings
+from tidemark import _bridge, _java, _session, _settings
 from tidemark._errors import TidemarkError
 from tidemark._jars import EXTENSION, jar_minor, jar_path, minor_of
 
@@ -96,18 +96,11 @@ def _refuse_remote_server(options: dict[str, str]) -> None:
 
 def _require_loaded_jar() -> None:
     if not _bridge.jvm_can_load(EXTENSION):
-        if "PYSPARK_GATEWAY_PORT" in os.environ:
-            fix = f"passing the jar to spark-submit itself: `spark-submit --jars {jar_path()} ...`"
-        else:
-            fix = (
-                "calling tidemark.configure before the first session of this Python process, "
-                "or in a notebook after restarting its kernel"
-            )
         raise TidemarkError(
             "SESSION_BEFORE_JAR",
             "The JVM of this process started before Tidemark's jar was set, and a running JVM "
             "cannot add jars to its class path",
-            fix,
+            _session.how_to_start_with_jar(),
         )
     session = _bridge.running_session()
     if session is not None and _bridge.tidemark_version(session) is None:

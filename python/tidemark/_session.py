@@ -83,11 +83,38 @@ def why_inactive(session: SparkSession) -> TidemarkError:
         return TidemarkError(
             "EXTENSION_NOT_SET",
             f"spark.sql.extensions of this session does not name {EXTENSION}",
-            "building the session with tidemark.configure(SparkSession.builder), in a Python "
-            "process without a session",
+            _how_to_set_the_extension(session),
             extension=EXTENSION,
         )
     return why_no_class(session)
+
+
+def how_to_start_with_jar() -> str:
+    """What helps if the JVM of this process runs without the jar: it cannot load it any more."""
+    if _bridge.is_submitted():
+        return (
+            "passing the path that tidemark.jar_path() returns to `spark-submit --jars`, and "
+            "building the session with tidemark.configure"
+        )
+    return (
+        "calling tidemark.configure before the first session of another Python process, or in a "
+        "notebook after restarting its kernel"
+    )
+
+
+def _how_to_set_the_extension(session: SparkSession) -> str:
+    if _bridge.is_connect(session) and not _bridge.is_local_connect():
+        return (
+            "starting the Spark Connect server with `--jars` and the path of the jar, and "
+            f"`--conf spark.sql.extensions={EXTENSION}`"
+        )
+    if _bridge.jvm_can_load(EXTENSION):
+        # The class is there, so a new session of this JVM can have the extension.
+        return (
+            "calling `spark.stop()`, and building the session again with "
+            "tidemark.configure(SparkSession.builder).getOrCreate()"
+        )
+    return how_to_start_with_jar()
 
 
 def why_no_class(session: SparkSession) -> TidemarkError:
@@ -105,8 +132,7 @@ def why_no_class(session: SparkSession) -> TidemarkError:
     return TidemarkError(
         "SESSION_BEFORE_JAR",
         "spark.jars names Tidemark's jar, but the JVM started before that and has no such class",
-        "calling tidemark.configure before the first session of the Python process, or by "
-        "passing the jar to `spark-submit --jars`",
+        how_to_start_with_jar(),
     )
 
 

@@ -9,7 +9,8 @@ from support.processes import result
 
 import tidemark
 
-found: dict[str, object] = {}
+fixes: dict[str, str] = {}
+found: dict[str, object] = {"fixes": fixes}
 
 
 def builder() -> SparkSession.Builder:
@@ -24,7 +25,7 @@ def look(name: str, spark: SparkSession) -> None:
         tidemark.with_watermark(stream, "timestamp", "1 minute")
         code = None
     except tidemark.TidemarkError as error:
-        code = error.code
+        code, fixes[name] = error.code, error.fix
     found[name] = {"refused": code, "problems": [[p.check, p.code] for p in problems]}
 
 

@@ -34,9 +34,15 @@ if how == "jar only":
         refused = None
     except tidemark.TidemarkError as error:
         refused = error.code
+    try:
+        rows = spark.readStream.format("rate").load()
+        tidemark.with_watermark(rows, "timestamp", "1 minute")
+        fix = None
+    except tidemark.TidemarkError as error:
+        fix = error.fix
     spark.stop()
     again = tidemark.configure(SparkSession.builder.master("local[1]")).getOrCreate()
-    result(configure=refused, again=tidemark.doctor(again).ok)
+    result(configure=refused, fix=fix, again=tidemark.doctor(again).ok)
     sys.exit(0)
 
 jars, extensions = spark.conf.get("spark.jars"), spark.conf.get("spark.sql.extensions")
