@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tidemark import __version__
+
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -101,3 +103,12 @@ def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as Markdown renderers create them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", one).strip().lower().replace(" ", "-") for one in headings}
+
+
+def test_the_changelog_says_what_the_library_does_until_it_is_released() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
+    if sections == [f"[{__version__}] - Unreleased"]:
+        assert len(text.splitlines()) <= 25
+    else:
+        assert all(re.search(r"\d{4}-\d{2}-\d{2}$", one) for one in sections[1:])
