@@ -109,7 +109,7 @@ object EntryCodec {
           WritersCodec.write(w, state.writers)
         })
     val outputs = Tag.Outputs ->
-      ((w: ByteWriter) => w.seq(entry.outputs.toSeq.sortBy(_._1)) { case (log, at) => w.text(log); watermark(w, at) })
+      ((w: ByteWriter) => w.seq(entry.outputs.toSeq.sortBy(_._1)) { case (note, at) => w.text(note); watermark(w, at) })
     val all = sections ++ Option.when(changes.nonEmpty)(changed) ++ Option.when(noted.nonEmpty)(writers) ++
       Option.when(entry.outputs.nonEmpty)(outputs)
     SectionFormat.writeVersion(if (noted.isEmpty) SectionFormat.First else SectionFormat.Version, all)

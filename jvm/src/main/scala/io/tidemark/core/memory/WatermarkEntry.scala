@@ -11,7 +11,7 @@ import io.tidemark.core.splits.Splits
   * @param decision what the batch itself worked with (the next batch judges its late rows by it)
   * @param floors what operators have reached
   * @param ledgers oldest carried values that are still in state
-  * @param outputs how far the query's output was, for each mark log that the query writes to
+  * @param outputs how far the query's output was, by the name of each note: location of the mark log, writer and column
   */
 final case class WatermarkEntry(
     batch: Long,

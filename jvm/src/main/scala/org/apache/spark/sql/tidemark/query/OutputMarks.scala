@@ -46,7 +46,7 @@ private[tidemark] final class OutputMarks private (
   /** What a report says of each column. */
   def said: Seq[Said] = outputs.map(_.said)
 
-  /** What a batch notes, by output.
+  /** What a batch notes, by the name of each output.
     * @param standing what would be decided after it
     */
   def watermarks(batch: PlannedBatch, standing: => Decision): Map[String, Watermark] =
@@ -180,6 +180,7 @@ private[tidemark] object OutputMarks extends Logging {
     @volatile private var failures = 0L
     private var isFailing = false
 
+    /** What the checkpoint calls it. */
     val name: String = s"$location ${marks.writer} ${note.column}"
     def writer: String = marks.writer
     def said: Said = Said(note.column, location, writer, noted, failures)
