@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -61,6 +62,16 @@ def test_the_package_metadata_names_its_license_audience_and_python_version(
     classifiers = metadata.get_all("Classifier")
     assert classifiers
     assert {"Intended Audience :: Developers", "Typing :: Typed"} <= set(classifiers)
+
+
+def test_the_classifiers_name_the_oldest_python_and_the_one_that_is_tested() -> None:
+    text = (ROOT / "python" / "pyproject.toml").read_text()
+    named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', text)
+    (oldest,) = re.findall(r'^requires-python = ">=(.*)"$', text, flags=re.MULTILINE)
+    action = (ROOT / ".github" / "actions" / "setup" / "action.yml").read_text()
+    (tested,) = re.findall(r'description: The version of Python\n\s+default: "(.*)"', action)
+    assert named == [oldest, tested]
+    assert re.findall(r'^python_version = "(.*)"$', text, flags=re.MULTILINE) == [oldest]
 
 
 def test_the_package_metadata_links_to_the_project_pages(metadata: Message) -> None:

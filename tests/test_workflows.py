@@ -77,6 +77,30 @@ def test_the_workflows_test_every_spark_version_in_the_matrix() -> None:
     assert found == set(SPARKS)
 
 
+def test_the_readme_says_what_the_workflows_test() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.split("## Status and versions")[1].split("\n## ")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in table.splitlines()
+        if line.startswith("|")
+    ]
+    jobs = read(GITHUB / "workflows" / "test.yml")["jobs"]
+    javas = [f"Java {java}" for java in jobs["test"]["strategy"]["matrix"]["java"]]
+    assert rows[0] == ["Spark", *javas, "Python"]
+    minors = {spark.rpartition(".")[0] for spark in SPARKS}
+    of_rows = {row[0]: row for row in rows[2:]}
+    assert minors < set(of_rows)
+    # `make test` runs Scala's tests on one Spark, and Python's on the newest one. The others have a job each.
+    assert {spark for spark, row in of_rows.items() if "all Scala" in row[1]} == {"4.2"}
+    assert '-m "not more"' in jobs["spark"]["steps"][-1]["run"]
+    for spark in minors:
+        assert "the Python tests of `make test`" in of_rows[spark][1]
+    action = read(GITHUB / "actions" / "setup" / "action.yml")
+    python = action["inputs"]["python"]["default"]
+    assert all(f"tested on {python}" in row[3] for row in of_rows.values())
+
+
 def test_workflows_have_read_only_permissions() -> None:
     for workflow in WORKFLOWS:
         assert read(workflow)["permissions"] == {"contents": "read"}, workflow.name
