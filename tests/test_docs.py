@@ -79,6 +79,19 @@ def test_the_errors_page_lists_the_parameters_of_each_code() -> None:
     }
 
 
+def test_the_errors_page_says_which_marks_errors_the_engine_raises() -> None:
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    section = text.split("\n## Marks\n")[1]
+    listed = set(re.findall(r"^### ([A-Z_]+)$", section, flags=re.MULTILINE))
+    notes = set(re.findall(r"^### ([A-Z_]+)\nThis is only a note", section, flags=re.MULTILINE))
+    by_engine = listed & {code for code, _ in raised_by_the_engine()}
+    by_python = listed & {code for _, code, _ in raised_by_python()}
+    assert {code for code in listed if code.startswith(("CUT", "MARK"))} - notes == by_python
+    both = by_engine & by_python
+    assert all(f"`{code}`" in section.split("\n### ")[0] for code in both)
+    assert by_engine - both - notes == listed - by_python - notes
+
+
 def test_python_errors_with_a_formatted_message_have_parameters() -> None:
     calls = list(raised_by_python())
     assert len(calls) > 20
