@@ -1,0 +1,80 @@
+"""The names that the pages use exist: functions of Python and SQL, settings; and each function has a page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import tidemark
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    *(ROOT / name for name in ("README.md", "python/README.md", "CHANGELOG.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
+README = TEXTS["README.md"]
+PACKAGE = TEXTS["python/README.md"]
+
+# A name that begins like a function of SQL: the metrics of late rows in a query's progress.
+METRICS = {"tidemark_late_rows"}
+# Results and arguments of other calls, which the reference has in full.
+IN_THE_REFERENCE = {
+    "AutomaticKafkaMarkWriter", "AutomaticMarkWriter", "AwaitedWriter", "Cut", "DeltaPosition", "Diagnosis",
+    "Explanation", "FilesPosition", "Finding", "KafkaMarkWriter", "KafkaPosition", "LateRows", "Mark", "MarkLog",
+    "MarkWriter", "NumberPosition", "PlanFinding", "PlanInput", "Plot", "Report", "SinkPosition", "SkippedLine",
+    "SourceOffsets", "StreamWatermark", "TimeWindow", "__version__",
+}  # fmt: skip
+
+
+def scala() -> str:
+    files = sorted((ROOT / "jvm" / "src" / "main").rglob("*.scala"))
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+SCALA = scala()
+
+
+def sql_functions() -> set[str]:
+    """The names of the functions that the extension adds to a session."""
+    found = set(re.findall(r'"(tidemark_\w+)"', SCALA)) - METRICS
+    return found | {name for name in ("current_watermark", "is_late") if f'"{name}"' in SCALA}
+
+
+def unknown(pattern: str, known: set[str]) -> list[str]:
+    """What the pages name, but is not there, with the page."""
+    return [
+        f"{page}: {name}"
+        for page, text in TEXTS.items()
+        for name in sorted(set(re.findall(pattern, text)))
+        if name not in known
+    ]
+
+
+def test_the_pages_name_functions_of_sql_that_exist() -> None:
+    injected = re.findall(r"extensions\.inject(?:Table)?Function\(", SCALA)
+    assert len(sql_functions()) == len(injected)
+    assert unknown(r"\b(tidemark_\w+)(?=\()", sql_functions()) == []
+
+
+def test_the_readme_lists_every_function_of_sql() -> None:
+    listed = README.split("## Without Python")[1].split("\n## ")[0]
+    assert sorted(name for name in sql_functions() if name not in listed) == []
+
+
+def test_the_pages_name_parts_of_the_python_package_that_exist() -> None:
+    known = {*tidemark.__all__, "example"}
+    assert unknown(r"(?<![\w.:/-])tidemark\.([A-Za-z_]\w*)(?=[(`,. \n)])", known) == []
+
+
+def test_the_readme_of_the_package_lists_every_call() -> None:
+    table = PACKAGE.split("| call | what it does |")[1].split("\n\n")[0]
+    names = set(re.findall(r"`(\w+)[(`]", table))
+    assert sorted(set(tidemark.__all__) - names) == sorted(IN_THE_REFERENCE)
+
+
+def test_the_pages_name_settings_that_exist() -> None:
+    settings = set(re.findall(r"^\| `(spark\.tidemark\.[\w.]+)`", TEXTS["docs/settings.md"], re.M))
+    assert len(settings) > 10
+    assert settings <= set(re.findall(r'"(spark\.tidemark\.[\w.]+)"', SCALA))
+    assert unknown(r"(spark\.tidemark\.\w+(?:\.\w+)*)", settings) == []
