@@ -79,6 +79,16 @@ def test_the_errors_page_lists_the_parameters_of_each_code() -> None:
     }
 
 
+@pytest.mark.parametrize("title", ["The session", "The options of a watermark"])
+def test_the_errors_page_says_which_errors_of_a_section_the_engine_raises(title: str) -> None:
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    section = text.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    (said,) = re.findall(r"The engine raises (.*?)\.\s", section.split("\n### ")[0], re.DOTALL)
+    listed = set(re.findall(r"^### ([A-Z_]+)$", section, flags=re.MULTILINE))
+    by_engine = listed & {code for code, _ in raised_by_the_engine()}
+    assert set(re.findall(r"`([A-Z_]+)`", said)) == by_engine
+
+
 def test_the_errors_page_says_which_marks_errors_the_engine_raises() -> None:
     text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     section = text.split("\n## Marks\n")[1]
