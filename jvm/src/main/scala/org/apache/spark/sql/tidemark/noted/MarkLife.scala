@@ -32,8 +32,13 @@ private[noted] final class MarkLife private (
   private var slot = 0
   private var hasWritten = false
 
-  /** Also if the life's files were removed. */
-  override def isFenced: Boolean = !store.has(live(slot)) || latestEpoch(store, writer) > epoch
+  override def standing: WriterLife.Standing = {
+    // A later life makes its first file before it removes those of this one. So this comes before the other question.
+    val isThere = store.has(live(slot))
+    if (latestEpoch(store, writer) > epoch) WriterLife.Fenced
+    else if (isThere) WriterLife.Current
+    else WriterLife.Removed
+  }
 
   override def add(mark: Mark): Unit = {
     lines :+= mark.number -> MarkText.line(mark)

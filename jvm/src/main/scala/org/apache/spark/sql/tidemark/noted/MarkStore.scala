@@ -1,15 +1,19 @@
 package org.apache.spark.sql.tidemark.noted
 
+import java.io.FileNotFoundException
 import java.nio.ByteBuffer
 import java.nio.channels.FileChannel
 import java.nio.file.{
+  DirectoryIteratorException,
   FileAlreadyExistsException,
   Files,
+  NoSuchFileException,
   Path => LocalPath,
   Paths,
   StandardCopyOption,
   StandardOpenOption
 }
+import java.nio.file.attribute.BasicFileAttributes
 
 import scala.util.Using
 
@@ -27,6 +31,7 @@ private[noted] trait MarkStore {
   /** Makes the folder if it is not there. */
   def make(): Unit
 
+  /** None if there is no folder. */
   def names: Seq[String]
 
   def has(name: String): Boolean
@@ -55,13 +60,21 @@ private[noted] object MarkStore {
     override def make(): Unit = { Files.createDirectories(folder); () }
 
     override def names: Seq[String] =
-      Using.resource(Files.newDirectoryStream(folder)) { all =>
-        val found = Seq.newBuilder[String]
-        all.forEach(one => found += one.getFileName.toString)
-        found.result()
+      try
+        Using.resource(Files.newDirectoryStream(folder)) { all =>
+          val found = Seq.newBuilder[String]
+          all.forEach(one => found += one.getFileName.toString)
+          found.result()
+        }
+      catch {
+        case _: NoSuchFileException => Nil
+        case e: DirectoryIteratorException => throw e.getCause
       }
 
-    override def has(name: String): Boolean = Files.exists(folder.resolve(name))
+    // `Files.exists` would take a file that cannot be asked for, such as on a disk that is away, for one that is not there.
+    override def has(name: String): Boolean =
+      try { Files.readAttributes(folder.resolve(name), classOf[BasicFileAttributes]); true }
+      catch { case _: NoSuchFileException => false }
 
     override def claim(name: String): Boolean =
       try { Files.createFile(folder.resolve(name)); true }
@@ -89,7 +102,9 @@ private[noted] object MarkStore {
 
     override def make(): Unit = if (!manager.exists(folder)) manager.mkdirs(folder)
 
-    override def names: Seq[String] = manager.list(folder).toSeq.map(_.getPath.getName)
+    override def names: Seq[String] =
+      try manager.list(folder).toSeq.map(_.getPath.getName)
+      catch { case _: FileNotFoundException => Nil }
 
     override def has(name: String): Boolean = manager.exists(new Path(folder, name))
 

@@ -9,17 +9,23 @@ import org.apache.hadoop.fs.Path
 
 /** Notes how far one writer is. Its life begins with its first mark. One thread uses it at a time.
   *
-  * @param beginLife begins a life of the writer at a time (ms)
+  * If the log is removed meanwhile, a new life begins with the next mark. It has a larger epoch also if the clock has gone
+  * back: a reader that has passed marks of the life before looks for no smaller one.
+  *
+  * @param beginLife begins a life of the writer whose epoch is not below a number
   * @param clockMillis the present
+  * @param warn tells the user what has happened to the log
   */
 private[tidemark] final class MarkWriter private (
     location: String,
     val writer: String,
     beginLife: Long => WriterLife,
-    clockMillis: () => Long) {
+    clockMillis: () => Long,
+    warn: String => Unit) {
   import MarkWriter._
 
   private var begun = Option.empty[WriterLife]
+  private var leastEpoch = 0L
   private var number = 0L
   private var time = Option.empty[Long]
   private var isIdle = false
@@ -39,14 +45,37 @@ private[tidemark] final class MarkWriter private (
     */
   def note(noted: Option[Long], idle: Boolean, position: => Position): Unit = {
     val life = begin()
-    val advances = noted.exists(at => time.forall(_ < at))
     val now = math.max(clockMillis(), 0L)
-    if (advances || idle != isIdle || !idle && now - lastMillis >= AliveMillis) {
+    if (isDue(noted, idle, now)) noteNow(counting(life), noted, idle, position, now)
+  }
+
+  private def isDue(noted: Option[Long], idle: Boolean, now: Long): Boolean =
+    isAbove(noted) || idle != isIdle || !idle && now - lastMillis >= AliveMillis
+
+  private def isAbove(noted: Option[Long]): Boolean = noted.exists(at => time.forall(_ < at))
+
+  /** @param life one that counts, and may have just begun */
+  private def noteNow(life: WriterLife, noted: Option[Long], idle: Boolean, position: => Position, now: Long): Unit =
+    if (isDue(noted, idle, now)) {
+      val advances = isAbove(noted)
       val kind = if (idle) Mark.Idle else if (advances) Mark.Note else Mark.Alive
       add(life, kind, if (kind == Mark.Alive) None else noted.filter(_ => advances), Some(position), now)
       time = if (advances) noted else time
       isIdle = idle
     }
+
+  /** This life, or a new one if the log was removed. */
+  private def counting(life: WriterLife): WriterLife = life.standing match {
+    case WriterLife.Current => life
+    case WriterLife.Fenced => throw new Fenced(writer, location)
+    case WriterLife.Removed =>
+      warn(
+        s"The marks of writer '$writer' in $location were removed while it was noting. It begins anew there. " +
+          "Readers that have used these marks go on with the new ones.")
+      life.close()
+      begun = None
+      leastEpoch = life.epoch + 1
+      begin()
   }
 
   /** No more marks are written. */
@@ -54,22 +83,27 @@ private[tidemark] final class MarkWriter private (
 
   private def begin(): WriterLife = begun.getOrElse {
     val now = math.max(clockMillis(), 0L)
-    val life = beginLife(now)
+    val life = beginLife(math.max(now, leastEpoch))
     begun = Some(life)
     time = life.timeMillis
+    number = 0L
+    isIdle = false
     add(life, Mark.Alive, None, None, now)
     life
   }
 
   private def add(life: WriterLife, kind: Mark.Kind, noted: Option[Long], at: Option[Position], now: Long): Unit = {
-    if (life.isFenced) throw new Fenced(writer, location)
     val after = if (number == 0) life.last else None
     val mark = Mark(writer, life.epoch, number, kind, noted, now, at, after)
     // If it cannot be written now, it is written with the next one.
     number += 1
     life.add(mark)
     lastMillis = now
-    if (life.isFenced) throw new Fenced(writer, location)
+    life.standing match {
+      case WriterLife.Current => ()
+      case WriterLife.Fenced => throw new Fenced(writer, location)
+      case WriterLife.Removed => throw new IOException(s"the files of writer '$writer' in $location were just removed")
+    }
   }
 }
 
@@ -80,8 +114,9 @@ private[tidemark] object MarkWriter {
       location: String,
       conf: => Configuration,
       writer: String,
-      clockMillis: () => Long = () => System.currentTimeMillis()): MarkWriter =
-    new MarkWriter(location, writer, MarkLife.begin(new Path(location), conf, writer, _), clockMillis)
+      clockMillis: () => Long = () => System.currentTimeMillis(),
+      warn: String => Unit = _ => ()): MarkWriter =
+    new MarkWriter(location, writer, MarkLife.begin(new Path(location), conf, writer, _), clockMillis, warn)
 
   /** A writer of the marks of a stream in a topic. */
   def inTopic(
@@ -89,8 +124,9 @@ private[tidemark] object MarkWriter {
       topic: => MarksOfTopic,
       stream: String,
       writer: String,
-      clockMillis: () => Long = () => System.currentTimeMillis()): MarkWriter =
-    new MarkWriter(location, writer, TopicLife.begin(topic, stream, writer, _), clockMillis)
+      clockMillis: () => Long = () => System.currentTimeMillis(),
+      warn: String => Unit = _ => ()): MarkWriter =
+    new MarkWriter(location, writer, TopicLife.begin(topic, stream, writer, _), clockMillis, warn)
 
   /** Whether readers take marks of a writer with this name. */
   def isName(writer: String): Boolean = MarkFileName.encode(writer).length <= 160 && MarkText.isWriter(writer)
@@ -100,5 +136,5 @@ private[tidemark] object MarkWriter {
 
   /** Another process writes marks under the same name. */
   final class Fenced(writer: String, location: String)
-      extends IOException(s"a later writer of the name '$writer' has begun in $location, or its files were removed")
+      extends IOException(s"a later writer of the name '$writer' has begun in $location")
 }

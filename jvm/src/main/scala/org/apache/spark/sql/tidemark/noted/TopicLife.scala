@@ -30,7 +30,8 @@ private[noted] final class TopicLife private (
   private var unsent = Vector.empty[Array[Byte]]
 
   /** As far as the last look has shown: each mark ends with one. */
-  override def isFenced: Boolean = epochs.latest > epoch
+  override def standing: WriterLife.Standing =
+    if (epochs.latest > epoch) WriterLife.Fenced else WriterLife.Current
 
   override def add(mark: Mark): Unit = {
     unsent :+= MarkText.json(mark)

@@ -16,12 +16,26 @@ private[noted] trait WriterLife {
   /** The largest time that earlier lives have noted (ms). */
   def timeMillis: Option[Long]
 
-  /** Whether a later life has begun, as far as this one can know. */
-  def isFenced: Boolean
+  /** Whether its marks still count, as far as this one can know. */
+  def standing: WriterLife.Standing
 
   /** Makes a mark durable. If that fails, the next call writes it as well. */
   def add(mark: Mark): Unit
 
   /** No mark is added any more. */
   def close(): Unit = ()
+}
+
+private[noted] object WriterLife {
+
+  sealed trait Standing
+
+  /** Its marks count. */
+  case object Current extends Standing
+
+  /** A later life has begun. */
+  case object Fenced extends Standing
+
+  /** Its files were removed, and no later life has begun. */
+  case object Removed extends Standing
 }

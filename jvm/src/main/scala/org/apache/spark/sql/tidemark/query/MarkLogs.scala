@@ -35,13 +35,20 @@ private object MarkLogs {
   }
 
   /** @param options those of Spark's Kafka source and sink, if the log is a topic
+    * @param warn tells the user what has happened to the log
     * @throws io.tidemark.TidemarkException if the log is a topic, and Spark has no Kafka connector
     */
-  def writer(session: SparkSession, location: String, writer: String, options: Map[String, String]): MarkWriter =
+  def writer(
+      session: SparkSession,
+      location: String,
+      writer: String,
+      options: Map[String, String],
+      warn: String => Unit): MarkWriter =
     TopicLocation.parse(location) match {
       case Some(TopicLocation(topic, stream)) =>
         KafkaSource.require(session, location)
-        MarkWriter.inTopic(location, MarksOfTopic(session, topic, MarksOfTopic.soon(options)), stream, writer)
-      case None => MarkWriter.inFolder(location, session.sessionState.newHadoopConf(), writer)
+        val marks = MarksOfTopic(session, topic, MarksOfTopic.soon(options))
+        MarkWriter.inTopic(location, marks, stream, writer, warn = warn)
+      case None => MarkWriter.inFolder(location, session.sessionState.newHadoopConf(), writer, warn = warn)
     }
 }

@@ -113,10 +113,7 @@ private[tidemark] final class OutputMarks private (
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
       case e: IOException =>
         retryNanos = System.nanoTime() + RetryNanos
-        if (output.failed()) logWarning(
-          s"$label: its time could not be noted in ${output.location}. " +
-            "Queries that use it wait. It is tried again with each batch.",
-          e)
+        if (output.failed()) logWarning(s"$label: ${unwritten(output, e)}", e)
         if (mayFail && output.note.options.failsQuery)
           throw new TidemarkException(NotedTimeErrors.MarkNotWritten(output.writer, output.location, e.getMessage), e)
         false
@@ -151,7 +148,8 @@ private[tidemark] object OutputMarks extends Logging {
           SparkInternals.session(execution),
           location,
           writer,
-          SinkPosition.kafkaOptions(execution, note, location))
+          SinkPosition.kafkaOptions(execution, note, location),
+          message => logWarning(s"$label: $message"))
         new Output(note, location, marks, sink, sink.writesOnce || isOnce)
       }
       val places = outputs.map(one => one.note.id -> (SinkPosition.qualified(one.location, conf), one.writer)).toMap
@@ -164,6 +162,14 @@ private[tidemark] object OutputMarks extends Logging {
   def later(what: => Unit): Unit = threads.execute { () =>
     try what
     catch { case NonFatal(e) => logWarning("A query's time could not be noted.", e) }
+  }
+
+  private def unwritten(output: Output, reason: IOException): String = reason match {
+    case _: MarkWriter.Fenced =>
+      s"another run notes times as writer '${output.writer}' in ${output.location}, and it began later. " +
+        "This run notes nothing more there. Stop one of the two."
+    case _ =>
+      s"its time could not be noted in ${output.location}. Queries that use it wait. It is tried again with each batch."
   }
 
   private val RetryNanos = 5000000000L
