@@ -76,3 +76,10 @@ def test_a_sealed_file_that_had_its_mark_is_no_loss_for_a_new_life(tmp_path: Pat
     (tmp_path / "w.1.0-1.marks").write_text(marks(0, 1))
     log_at(tmp_path).writer("w").note_time(900, files=["z"])
     assert log_at(tmp_path).window(ALL).lower_millis == 900
+
+
+def test_the_name_of_a_sealed_file_counts_the_lines_of_a_file_without_any_mark(tmp_path: Path) -> None:
+    put(tmp_path, DAMAGED * 2, DAMAGED * 3)
+    log_at(tmp_path).writer("w")
+    assert [one.name for one in tmp_path.glob("w.1.*")] == ["w.1.0-2.marks"]
+    assert log_at(tmp_path).read().marks[0].after == (1, 2)

@@ -110,16 +110,21 @@ def _leftover(
     is_lost = False
     if _is_beginning_lost(files, live) and min(live, default=behind + 1) > behind:
         first, is_lost = min(first, behind), True
-    written = max(
-        (file.marks[-1][0].number + file.lost_behind for file in files if file.marks), default=0
-    )
-    if live and written > max(live):
+    written = max((_last_written(file, behind) for file in files), default=-1)
+    if written > max(live, default=-1):
         last, is_lost = max(last, written), True
     return (
         Leftover(first, last, [left[number][1] for number in sorted(left)])
         if left or is_lost
         else None
     )
+
+
+def _last_written(file: Lines, behind: int) -> int:
+    """The number of the last mark that was written into a live file: each line had one, behind those that are sealed."""
+    if file.marks:
+        return file.marks[-1][0].number + file.lost_behind
+    return behind + file.lost_before - 1 if file.lost_before else -1
 
 
 def _is_beginning_lost(files: list[Lines], live: dict[int, tuple[Mark, bytes]]) -> bool:

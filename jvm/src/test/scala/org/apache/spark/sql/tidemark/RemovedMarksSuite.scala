@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.tidemark.noted.{MarkLogReader, MarkWriter}
 import org.apache.spark.util.Utils
 
-/** A mark log that is removed or moved while somebody notes in it. */
+/** A mark log that is removed, moved or damaged while somebody notes in it. */
 class RemovedMarksSuite extends WatermarkTest {
   import testImplicits._
 
@@ -141,5 +141,45 @@ class RemovedMarksSuite extends WatermarkTest {
         assert(said.size === 1 && said.head.contains(query.id.toString) && said.head.contains(log.getPath))
       } finally query.stop()
     }
+  }
+
+  /** The names of the files after a new life has begun over what is in a log. */
+  private def sealedAfter(files: (String, String)*): Seq[String] = {
+    var names = Seq.empty[String]
+    withTempDir { folder =>
+      files.foreach { case (name, text) => Files.writeString(new File(folder, name).toPath, text) }
+      val noting = new Noting(folder)
+      noting.note(50)
+      names = folder.list.filter(_.contains("-")).sorted.toSeq ++
+        marks(folder).flatMap(_.after).map(place => s"after ${place.epoch}.${place.number}")
+    }
+    names
+  }
+
+  private def line(number: Int): String =
+    MarkLines.line(s"""{"v":1,"w":"w","e":5,"n":$number,"k":"note","t":$number,"at":0,"p":{"files":["$number"]}}""")
+
+  private val damaged = "0" + line(0)
+
+  test("the name of a sealed file says which marks the live files of an earlier life had, also unreadable ones") {
+    assert(sealedAfter("w.5.0.marks" -> (line(0) + line(1))) === Seq("w.5.0-1.marks", "after 5.1"))
+    // The first lines of both files, then the last ones.
+    val beginning = damaged + damaged + line(2)
+    assert(sealedAfter("w.5.0.marks" -> beginning, "w.5.1.marks" -> beginning) === Seq("w.5.0-2.marks", "after 5.2"))
+    assert(sealedAfter("w.5.0.marks" -> (line(0) + damaged + damaged)) === Seq("w.5.0-2.marks", "after 5.2"))
+    // Another file has what the one has lost.
+    assert(sealedAfter("w.5.0.marks" -> (damaged + line(1)), "w.5.1.marks" -> line(0)) ===
+      Seq("w.5.0-1.marks", "after 5.1"))
+    // A file without any mark that can be read had as many as it has lines, behind those that are sealed.
+    assert(sealedAfter("w.5.0.marks" -> (damaged + damaged)) === Seq("w.5.0-1.marks", "after 5.1"))
+    assert(sealedAfter("w.5.0-1.marks" -> (line(0) + line(1)), "w.5.0.marks" -> (damaged + damaged)) ===
+      Seq("w.5.0-1.marks", "w.5.2-3.marks", "after 5.3"))
+    // A life that has written nothing.
+    assert(sealedAfter("w.5.0.marks" -> "") === Nil)
+  }
+
+  test("a sealed file that is damaged is sealed again with what the live files still have") {
+    assert(sealedAfter("w.5.0-1.marks" -> (line(0) + damaged), "w.5.0.marks" -> (line(1) + line(2))) ===
+      Seq("w.5.0-1.marks", "w.5.0-2.marks", "after 5.2"))
   }
 }

@@ -4,7 +4,7 @@ import java.io.IOException
 
 import scala.util.control.NonFatal
 
-import io.tidemark.core.noted.{Mark, Place, WriterHistory}
+import io.tidemark.core.noted.{Mark, Place}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -20,12 +20,13 @@ private[noted] final class MarkLife private (
     store: MarkStore,
     writer: String,
     val epoch: Long,
-    val last: Option[Place],
-    val timeMillis: Option[Long],
-    earlier: Seq[MarkLife.Leftover])
+    past: MarkPast)
     extends WriterLife
     with Logging {
   import MarkLife._
+
+  override def last: Option[Place] = past.last
+  override def timeMillis: Option[Long] = past.timeMillis
 
   // The marks since the last sealed file, each with its line.
   private var lines = Vector.empty[(Long, Array[Byte])]
@@ -44,17 +45,17 @@ private[noted] final class MarkLife private (
     lines :+= mark.number -> MarkText.line(mark)
     if (isFull) {
       val (full, newest) = lines.splitAt(lines.size - 1)
-      seal(epoch, full)
+      seal(epoch, full.head._1, full.last._1, full.map(_._2))
       lines = newest
       removeOld(mark.writtenMillis - RetainedMillis)
     }
-    if (!hasWritten) earlier.foreach(one => if (one.lines.nonEmpty) seal(one.epoch, one.lines))
+    if (!hasWritten) past.leftovers.foreach(one => seal(one.epoch, one.first, one.last, one.lines))
     val next = 1 - slot
     store.write(live(next), epoch, lines.flatMap(_._2).toArray)
     slot = next
     if (!hasWritten) {
       hasWritten = true
-      earlier.flatMap(_.files).foreach(store.delete)
+      past.live.foreach(store.delete)
       store.names.filter(MarkFileName.isLeftover(_, writer, epoch)).foreach(store.delete)
     }
   }
@@ -63,10 +64,8 @@ private[noted] final class MarkLife private (
   private def isFull: Boolean =
     lines.size > MostLive || lines.iterator.map(_._2.length).sum - lines.last._2.length > MostLiveBytes
 
-  private def seal(epoch: Long, marks: Vector[(Long, Array[Byte])]): Unit = store.write(
-    MarkFileName.sealedFile(writer, epoch, marks.head._1, marks.last._1).text,
-    this.epoch,
-    marks.flatMap(_._2).toArray)
+  private def seal(epoch: Long, first: Long, last: Long, lines: Seq[Array[Byte]]): Unit =
+    store.write(MarkFileName.sealedFile(writer, epoch, first, last).text, this.epoch, lines.flatten.toArray)
 
   /** A sealed file never changes, so its marks are no newer than itself. The newest one stays whatever its age. */
   private def removeOld(beforeMillis: Long): Unit =
@@ -88,9 +87,6 @@ private[noted] object MarkLife {
   private val MostLiveBytes = 1 << 18
   private val RetainedMillis = 7L * 24 * 60 * 60 * 1000
 
-  /** The live files of an earlier life, and those of their marks that no sealed file has. */
-  private final case class Leftover(epoch: Long, files: Seq[String], lines: Vector[(Long, Array[Byte])])
-
   /** Claims an epoch that is larger than all before and no smaller than the clock.
     * @throws java.io.IOException if the folder cannot be read or written
     */
@@ -107,7 +103,7 @@ private[noted] object MarkLife {
       else {
         // Read after the claim: a life that begins now either sees this one or is seen.
         val life =
-          try read(folder, store, writer, epoch)
+          try new MarkLife(folder, store, writer, epoch, MarkPast.of(folder, writer, epoch))
           catch { case e: IOException => store.delete(claim); throw e }
         val latest = latestEpoch(store, writer)
         if (latest == epoch) life
@@ -119,38 +115,6 @@ private[noted] object MarkLife {
     }
     claimed(math.max(nowMillis, latestEpoch(store, writer) + 1))
   }
-
-  private def read(folder: MarkFolder, store: MarkStore, writer: String, epoch: Long): MarkLife = {
-    val files = folder.list().filter(file => file.name.writer == writer && file.name.epoch < epoch)
-    val (liveFiles, sealedFiles) = files.partition(_.name.isLive)
-    val live = liveFiles.map(file => file.name -> marksOf(folder, file.name))
-    // Newest first, and only until the last time is known.
-    val older = sealedFiles.map(_.name).sortBy(_.first).reverse
-    var marks = live.flatMap(_._2)
-    var counted = countedOf(writer, marks)
-    older.iterator.takeWhile(_ => counted.forall(_.timeMillis.isEmpty)).foreach { name =>
-      marks ++= marksOf(folder, name)
-      counted = countedOf(writer, marks)
-    }
-    val promised = older.flatMap(name => name.range.map(range => Place(name.epoch, range.last)))
-    val leftovers = live.groupBy(_._1.epoch).map { case (life, files) =>
-      val lastSealed = promised.filter(_.epoch == life).map(_.number).maxOption
-      val left =
-        files.flatMap(_._2).filter(mark => lastSealed.forall(mark.number > _)).distinctBy(_.number).sortBy(_.number)
-      Leftover(life, files.map(_._1.text), left.map(mark => mark.number -> MarkText.line(mark)).toVector)
-    }
-    new MarkLife(
-      folder,
-      store,
-      writer,
-      epoch,
-      (counted.lastOption.map(_.place) ++ promised).maxOption,
-      counted.flatMap(_.timeMillis).maxOption,
-      leftovers.toSeq.sortBy(_.epoch))
-  }
-
-  private def countedOf(writer: String, marks: Seq[Mark]): IndexedSeq[Mark] =
-    if (marks.isEmpty) IndexedSeq.empty else WriterHistory(writer, marks, Nil).marks
 
   private def marksOf(folder: MarkFolder, name: MarkFileName): Vector[Mark] = {
     val found = Vector.newBuilder[Mark]
