@@ -78,8 +78,38 @@ def test_a_sealed_file_that_had_its_mark_is_no_loss_for_a_new_life(tmp_path: Pat
     assert log_at(tmp_path).window(ALL).lower_millis == 900
 
 
-def test_the_name_of_a_sealed_file_counts_the_lines_of_a_file_without_any_mark(tmp_path: Path) -> None:
+def test_the_name_of_a_sealed_file_counts_the_lines_of_a_file_without_any_mark(
+    tmp_path: Path,
+) -> None:
     put(tmp_path, DAMAGED * 2, DAMAGED * 3)
     log_at(tmp_path).writer("w")
     assert [one.name for one in tmp_path.glob("w.1.*")] == ["w.1.0-2.marks"]
     assert log_at(tmp_path).read().marks[0].after == (1, 2)
+
+
+def test_a_writer_whose_newest_lines_are_lost_is_waited_for(tmp_path: Path) -> None:
+    log = log_at(tmp_path)
+    log.writer("v").note_time(900, files=["z"])
+    assert log.is_complete(900)
+    put(tmp_path, "", "")
+    assert log_at(tmp_path).is_complete(900)
+    put(tmp_path, DAMAGED, "")
+    assert not log_at(tmp_path).is_complete(900)
+    assert [one.writer for one in log_at(tmp_path).waiting_for(900)] == ["w"]
+    assert log_at(tmp_path).window(ALL).lower_millis is None
+
+
+def test_a_writer_whose_lines_behind_its_rest_are_lost_is_waited_for(tmp_path: Path) -> None:
+    log = log_at(tmp_path)
+    log.writer("v").note_time(900, files=["z"])
+    end = line({"v": 1, "w": "w", "e": 1, "n": 1, "k": "end", "at": 0})
+    put(tmp_path, marks(0) + end, marks(0))
+    assert log_at(tmp_path).is_complete(900)
+    put(tmp_path, marks(0) + end, marks(0) + end + DAMAGED)
+    assert not log_at(tmp_path).is_complete(900)
+    assert log_at(tmp_path).is_complete(100)
+    # A later mark says how it goes on.
+    again = line({"v": 1, "w": "w", "e": 1, "n": 3, "k": "end", "at": 0, "t": 950})
+    put(tmp_path, marks(0) + end + DAMAGED, marks(0) + end + DAMAGED + again)
+    (tmp_path / "w.2.0.marks").write_text(DAMAGED)
+    assert not log_at(tmp_path).is_complete(900)

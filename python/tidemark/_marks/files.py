@@ -68,11 +68,12 @@ class Folder:
             os.close(file)
 
     def modified_millis(self, name: str) -> int | None:
-        """When a file was written, in ms since the epoch, by the file system's clock; None if it is not there."""
+        """When a file was written, in ms since the epoch, by the file system's clock; None if there is no such file."""
         try:
-            return os.stat(self._at(name)).st_mtime_ns // 1_000_000
+            found = os.stat(self._at(name))
         except FileNotFoundError:
             return None
+        return found.st_mtime_ns // 1_000_000 if stat.S_ISREG(found.st_mode) else None
 
     def write(self, name: str, data: bytes, epoch: int) -> None:
         """Makes or replaces a file, durably. No two lives of a writer have one temporary file."""

@@ -42,6 +42,22 @@ class Correction(NamedTuple):
     millis: int
 
 
+class Unread(NamedTuple):
+    """The newest mark of a writer, if it cannot be read.
+
+    Attributes:
+        writer: The writer.
+        epoch: The number of its life.
+        number: The mark's number, as far as the file says it.
+        written_millis: When its file was written, in ms since the epoch, by the store's clock.
+    """
+
+    writer: str
+    epoch: int
+    number: int
+    written_millis: int
+
+
 @dataclass(frozen=True)
 class Contents:
     """What was read.
@@ -53,6 +69,7 @@ class Contents:
         skipped: The first lines that were left out.
         skipped_count: How many there are.
         corrections: By how much writers' clocks were wrong.
+        unread: The newest marks of writers that cannot be read.
     """
 
     marks: tuple[Mark, ...]
@@ -60,6 +77,7 @@ class Contents:
     skipped: tuple[SkippedLine, ...]
     skipped_count: int = 0
     corrections: tuple[Correction, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
 
 Filter = Callable[[FileName], bool]
@@ -93,7 +111,12 @@ def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
         marks += _only_named(names, marks, live)
         corrections = tuple(_corrections(folder, files))
         return Contents(
-            tuple(marks), (*sealed, *_lost(files)), skipped.first, skipped.count, corrections
+            tuple(marks),
+            (*sealed, *_lost(files)),
+            skipped.first,
+            skipped.count,
+            corrections,
+            tuple(_unread(folder, files, marks)),
         )
 
 
@@ -167,11 +190,12 @@ def _files(folder: Folder, wanted: Filter) -> Iterator[FileName]:
 
 
 class _File(NamedTuple):
-    """A file as it was read, and whether its first line has a mark."""
+    """A file as it was read, whether its first line has a mark, and how many lines behind the last mark have none."""
 
     name: FileName
     marks: list[Mark]
     is_whole_from_start: bool = True
+    lost_behind: int = 0
 
 
 def _read_file(folder: Folder, name: FileName, skipped: Skips) -> _File:
@@ -184,13 +208,16 @@ def _read_file(folder: Folder, name: FileName, skipped: Skips) -> _File:
         return _File(name, quickly)
     marks: list[Mark] = []
     is_whole = True
+    behind = 0
     for number, line in enumerate(_lines(chain((first, second), chunks)), start=1):
         try:
             marks.append(_mark(line, name))
+            behind = 0
         except UnusableError as problem:
             skipped.add(name.text, number, str(problem))
             is_whole = is_whole and number > 1
-    return _File(name, marks, is_whole)
+            behind += 1
+    return _File(name, marks, is_whole, behind)
 
 
 def _corrections(folder: Folder, files: Iterable[_File]) -> Iterator[Correction]:
@@ -219,6 +246,43 @@ def _lost(files: Iterable[_File]) -> Iterator[FileName]:
         first = min((mark.number for one in own for mark in one.marks), default=None)
         if first not in begins:
             yield FileName(writer, epoch, first=0, last=0)
+
+
+def _unread(folder: Folder, files: Iterable[_File], marks: Iterable[Mark]) -> Iterator[Unread]:
+    """The newest mark of each writer of which no file has it.
+
+    Leaving it out would be wrong: an earlier one may say that the writer has ended, or there may be
+    no other, and then nobody would wait for the writer.
+    """
+    files = list(files)
+    sealed: dict[tuple[str, int], int] = {}
+    for one in files:
+        life = one.name.writer, one.name.epoch
+        sealed[life] = max(sealed.get(life, -1), -1 if one.name.last is None else one.name.last)
+    newest: dict[str, tuple[int, int, str]] = {}
+    for one in files:
+        last = _last_unread(one, sealed[one.name.writer, one.name.epoch])
+        if last is not None:
+            place = (one.name.epoch, last, one.name.text)
+            newest[one.name.writer] = max(place, newest.get(one.name.writer, place))
+    known: dict[str, tuple[int, int]] = {}
+    for mark in marks if newest else ():
+        known[mark.writer] = max(known.get(mark.writer, mark.place), mark.place)
+    for writer, (epoch, number, name) in newest.items():
+        modified = folder.modified_millis(name)
+        # One that is not there any more was purged a moment ago.
+        if modified is not None and (epoch, number) > known.get(writer, (-1, -1)):
+            yield Unread(writer, epoch, number, modified)
+
+
+def _last_unread(file: _File, sealed: int) -> int | None:
+    """The number of the last mark that was written into a file, if it cannot be read: each line had one."""
+    last = file.marks[-1].number if file.marks else None
+    if file.name.last is not None:
+        return None if last is not None and last >= file.name.last else file.name.last
+    if file.lost_behind == 0:
+        return None
+    return (sealed if last is None else last) + file.lost_behind
 
 
 def _mark(line: bytes | str, name: FileName) -> Mark:

@@ -121,7 +121,7 @@ def _leftover(
 
 
 def _last_written(file: Lines, behind: int) -> int:
-    """The number of the last mark that was written into a live file: each line had one, behind those that are sealed."""
+    """The number of the last mark that was written into a live file: each line behind the sealed ones had one."""
     if file.marks:
         return file.marks[-1][0].number + file.lost_behind
     return behind + file.lost_before - 1 if file.lost_before else -1

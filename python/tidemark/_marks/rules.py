@@ -13,8 +13,11 @@
 7. If marks before the first one were purged, nothing says which files they had. They count as
    passed when nothing is left to read. What cannot be read, or does not count by rule 2, is never
    passed.
+8. A writer whose newest mark cannot be read is there, and has not ended. If no mark of it can be
+   read, it holds, as one that has noted no time. A file that is empty says nothing, because a life
+   begins by making one.
 
-Leaving out any mark is sound: a watermark is then lower or later, never wrong.
+Leaving out any other mark is sound: a watermark is then lower or later, never wrong.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from tidemark._errors import TidemarkError
-from tidemark._marks.log import Contents, Correction
+from tidemark._marks.log import Contents, Correction, Unread
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import FileName
 from tidemark._marks.position import FilesPosition, MismatchError, Position, is_passed, mismatch
@@ -49,6 +52,7 @@ class History:
         is_relative: Whether their positions are lists of files.
         notes: The places in `marks` of those that note a time above all before.
         corrections: By how much the writer's clocks were wrong, by epoch and number.
+        is_cut_off: Whether a mark behind these was written and cannot be read.
     """
 
     writer: str
@@ -57,6 +61,7 @@ class History:
     is_relative: bool
     notes: Sequence[int] = field(repr=False)
     corrections: Sequence[Correction] = field(default=(), repr=False)
+    is_cut_off: bool = False
 
     def written_millis(self, at: int) -> int:
         """When a mark was written, in ms since the epoch, by the store's clock if that is known."""
@@ -123,7 +128,8 @@ class History:
     @property
     def is_done(self) -> bool:
         """Whether the writer has ended, or is idle by its own word, and has said nothing since."""
-        return 0 < len(self.marks) == self.usable and self.marks[-1].kind in ("idle", "end")
+        is_whole = 0 < len(self.marks) == self.usable and not self.is_cut_off
+        return is_whole and self.marks[-1].kind in ("idle", "end")
 
     @property
     def is_whole(self) -> bool:
@@ -189,13 +195,23 @@ def histories(contents: Contents, latest_millis: int | None) -> dict[str, Histor
     for one in sorted(contents.corrections):
         corrections.setdefault(one.writer, []).append(one)
     ordered = sorted(contents.marks, key=BY_PLACE)
-    return {
+    unread = {one.writer: one for one in contents.unread}
+    found = {
         writer: replace(
             _history(writer, list(marks), promised.get(writer, ()), latest_millis),
             corrections=corrections.get(writer, ()),
+            is_cut_off=writer in unread,
         )
         for writer, marks in groupby(ordered, key=_WRITER)
     }
+    found |= {writer: _unreadable(one) for writer, one in unread.items() if writer not in found}
+    return found
+
+
+def _unreadable(one: Unread) -> History:
+    """A writer that is there, and no mark of it can be read."""
+    mark = Mark(one.writer, one.epoch, one.number, "alive", None, one.written_millis)
+    return History(one.writer, [mark], 0, is_relative=False, notes=(), is_cut_off=True)
 
 
 def stalled(found: Mapping[str, History], idle_after: int | None, now: int) -> set[str]:

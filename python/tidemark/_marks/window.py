@@ -58,7 +58,7 @@ def standing(history: History, read: Position, *, is_at_end: bool) -> Standing:
     passed = bisect_right(history.notes, last)
     noted = history.notes[passed - 1] if passed else -1
     behind = history.notes[passed] if passed < len(history.notes) else -1
-    is_pending = last < len(marks) - 1
+    is_pending = last < len(marks) - 1 or history.is_cut_off
     newest = last
     while newest > noted and marks[newest].kind == "note":
         newest -= 1

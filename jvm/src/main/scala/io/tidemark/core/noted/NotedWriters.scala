@@ -29,6 +29,7 @@ final case class WriterState(
   * @param state what to continue from
   * @param isBroken whether `next` waits for marks that are missing before it, whatever is read
   * @param waitsForPurged whether `next` waits for all listed files, because marks before it were purged
+  * @param isCutOff whether the writer's newest mark cannot be read
   * @param farAheadMillis the first noted time that is too far ahead to be believed yet
   */
 final case class WriterProgress(
@@ -38,6 +39,7 @@ final case class WriterProgress(
     state: WriterState,
     isBroken: Boolean = false,
     waitsForPurged: Boolean = false,
+    isCutOff: Boolean = false,
     farAheadMillis: Option[Long] = None)
 
 /** What all marks of a log say at a position. */
@@ -96,7 +98,8 @@ object NotedWriters {
     val place = before.flatMap(_.passed)
     val known = place.fold(0)(history.upTo)
     val passed = history.passed(read, place)
-    val hasPending = passed < marks.size
+    val isCutOff = history.isCutOff(place)
+    val hasPending = passed < marks.size || isCutOff
     val time = history.lastNote(passed).collect {
       case (at, millis) if at >= known || latestBeforeMillis.exists(_ < millis) => millis
     }
@@ -126,6 +129,7 @@ object NotedWriters {
       marks.lift(passed),
       state,
       history.isBroken(passed, place),
-      history.waitsForPurged(passed, place))
+      history.waitsForPurged(passed, place),
+      isCutOff)
   }
 }

@@ -17,6 +17,8 @@ import scala.collection.immutable.ArraySeq
   *   1. If marks before the first one were purged, nothing says which files they had. They count as passed when all
   *      files that the source has listed have been read. What cannot be read, or does not count by the second rule, is
   *      never passed.
+  *   1. A writer whose newest mark cannot be read is there, and does not rest. If no mark of it can be read, none is
+  *      passed.
   *
   * A reader that has passed a mark before asks from there on. What is missing before that mark does not matter then.
   *
@@ -24,13 +26,17 @@ import scala.collection.immutable.ArraySeq
   * @param isDamaged whether marks before the first one are there, and cannot be read or do not count
   * @param breaks the indexes of marks that do not follow the one before
   * @param notes the indexes of marks that note a time above all before
+  * @param unread the writer's newest mark, if it is behind all these and cannot be read
+  * @param isUnreadable whether no mark can be read, and the only one here says no more than that the writer is there
   */
 final class WriterHistory private (
     val writer: String,
     val marks: IndexedSeq[Mark],
     isDamaged: Boolean,
     breaks: ArraySeq[Int],
-    notes: ArraySeq[Int]) {
+    notes: ArraySeq[Int],
+    unread: Option[Place],
+    val isUnreadable: Boolean = false) {
 
   /** The indexes of marks with a position. */
   private val positioned = marks.indices.filter(marks(_).position.isDefined).to(ArraySeq)
@@ -42,7 +48,7 @@ final class WriterHistory private (
     */
   def passed(read: ReadPosition, before: Option[Place] = None): Int = {
     val known = before.fold(0)(upTo)
-    if (known == marks.size) known
+    if (known == marks.size || isUnreadable) known
     else if (isRelative || positioned.isEmpty && read.kind == "files") passedInChain(read, before, known)
     else passedByPosition(read, before, known)
   }
@@ -62,6 +68,11 @@ final class WriterHistory private (
   def waitsForPurged(count: Int, before: Option[Place]): Boolean = isRelative && count < marks.size && {
     count == before.fold(0)(upTo) && !isBroken(count, before) && !isJoined(count, before)(isWhole)
   }
+
+  /** Whether a mark was written and cannot be read, behind all that can.
+    * @param before the last mark that was passed earlier: it may have been passed when it could be read
+    */
+  def isCutOff(before: Option[Place]): Boolean = unread.exists(at => before.forall(_ < at))
 
   /** Whether the first mark is the first one that the writer ever wrote. */
   private def isWhole: Boolean = marks.head.number == 0 && marks.head.after.isEmpty
@@ -91,7 +102,7 @@ final class WriterHistory private (
   /** Whether the writer has ended, or is idle by its own word, and has said nothing since. */
   def isDone: Boolean = {
     val usable = if (!isRelative) marks.size else if (isDamaged) 0 else breaks.headOption.getOrElse(marks.size)
-    usable == marks.size && marks.lastOption.exists(_.isResting)
+    unread.isEmpty && usable == marks.size && marks.lastOption.exists(_.isResting)
   }
 
   /** This history for a reader that believes no later time now. */
@@ -99,7 +110,7 @@ final class WriterHistory private (
     if (lastNote(marks.size).forall(_._2 <= latestMillis)) this
     else {
       val believed = marks.map(_.believed(latestMillis))
-      new WriterHistory(writer, believed, isDamaged, breaks, WriterHistory.notes(believed))
+      new WriterHistory(writer, believed, isDamaged, breaks, WriterHistory.notes(believed), unread, isUnreadable)
     }
 
   private def passedInChain(read: ReadPosition, before: Option[Place], known: Int): Int =
@@ -155,14 +166,33 @@ object WriterHistory {
 
   /** @param all the writer's marks in any order, at least one; one may be there twice
     * @param promised the places of first marks that the names of its files promise
+    * @param unread the newest mark that was written and cannot be read; it does not matter if a later one can
     */
-  def apply(writer: String, all: Iterable[Mark], promised: Iterable[Place] = Nil): WriterHistory = {
+  def apply(
+      writer: String,
+      all: Iterable[Mark],
+      promised: Iterable[Place] = Nil,
+      unread: Option[Place] = None): WriterHistory = {
     val ordered = all.to(ArraySeq.untagged).sortBy(_.place)
     val marks = unfenced(ordered)
     val first = marks.head.place
     val isDamaged = ordered.head.place < first || promised.exists(_ < first)
     val breaks = (1 until marks.size).filterNot(at => marks(at).follows(marks(at - 1).place))
-    new WriterHistory(writer, marks, isDamaged, breaks.to(ArraySeq), notes(marks))
+    new WriterHistory(
+      writer,
+      marks,
+      isDamaged,
+      breaks.to(ArraySeq),
+      notes(marks),
+      unread.filter(_ > ordered.last.place))
+  }
+
+  /** A writer that is there, and no mark of it can be read.
+    * @param newest its newest mark; @param writtenMillis when that was written
+    */
+  def unreadable(writer: String, newest: Place, writtenMillis: Long): WriterHistory = {
+    val mark = Mark(writer, newest.epoch, newest.number, Mark.Alive, None, writtenMillis)
+    new WriterHistory(writer, ArraySeq(mark), true, ArraySeq.empty, ArraySeq.empty, Some(newest), isUnreadable = true)
   }
 
   /** The marks that count, of a writer's marks in order. */

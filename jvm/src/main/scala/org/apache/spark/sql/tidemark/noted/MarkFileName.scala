@@ -25,6 +25,8 @@ private[tidemark] final case class MarkFileName(
 
   def isLive: Boolean = range.isEmpty
 
+  def life: (String, Long) = (writer, epoch)
+
   /** The place of the first mark that a sealed file promises. */
   def first: Option[Place] = range.map(one => Place(epoch, one.first))
 

@@ -39,8 +39,13 @@ private[tidemark] final class MarkLogReader(
   override def read(
       passed: Map[String, Place] = Map.empty,
       isWanted: String => Boolean = _ => true): MarkLogContents = {
-    def list() = folder.list().filter { file =>
-      isWanted(file.name.writer) && passed.get(file.name.writer).forall(file.name.mayGoBeyond)
+    var sealedUpTo = Map.empty[(String, Long), Long]
+    def list() = {
+      val wanted = folder.list().filter(file => isWanted(file.name.writer))
+      sealedUpTo =
+        wanted.flatMap(file => file.name.range.map(range => file.name.life -> range.last)).groupMapReduce(_._1)(
+          _._2)(math.max)
+      wanted.filter(file => passed.get(file.name.writer).forall(file.name.mayGoBeyond))
     }
     val (live, listed) = lookUntilSame(() => list(), Nil, list(), looks = 1)
     var kept = live.iterator.map(_.marks.size).sum
@@ -51,7 +56,9 @@ private[tidemark] final class MarkLogReader(
     }
     val found = live ++ sealedFiles
     known = found.map(one => one.file.name.text -> one).toMap
-    writers = found.groupBy(_.file.name.writer).map { case (writer, files) => writer -> history(writer, files) }
+    writers = found.groupBy(_.file.name.writer).map { case (writer, files) =>
+      writer -> history(writer, files, sealedUpTo)
+    }
     MarkLogContents(
       for { (writer, one) <- writers; history <- one.history } yield writer -> history,
       found.flatMap(_.skipped).groupMapReduce(_._1)(_._2)(_ + _))
@@ -74,11 +81,10 @@ private[tidemark] final class MarkLogReader(
 
   /** Lives of which nothing else is known. Their other marks may be newer than writers that this reading does not know. */
   private def onlyNamed(known: Seq[Known], late: Seq[MarkFolder.File]): Seq[Known] = {
-    def life(file: MarkFolder.File) = (file.name.writer, file.name.epoch)
-    val lives = known.map(one => life(one.file)).toSet
-    late.filterNot(file => lives(life(file))).distinctBy(life).map { file =>
+    val lives = known.map(_.file.name.life).toSet
+    late.filterNot(file => lives(file.name.life)).distinctBy(_.name.life).map { file =>
       val alive = Mark(file.name.writer, file.name.epoch, 0, Mark.Alive, None, file.modifiedMillis)
-      new Known(file, isSettled = false, Vector(alive), Map.empty, isWholeFromStart = true)
+      new Known(file, isSettled = false, Vector(alive), Map.empty, isWholeFromStart = true, lines = 1, lostBehind = 0)
     }
   }
 
@@ -92,23 +98,43 @@ private[tidemark] final class MarkLogReader(
       val marks = Vector.newBuilder[Mark]
       val skipped = mutable.HashMap.empty[String, Int]
       var isWholeFromStart = true
+      var lines, lostBehind = 0
       folder.read(file.name) {
-        case (_, Right(mark)) => marks += mark
+        case (line, Right(mark)) =>
+          marks += mark
+          lines = line
+          lostBehind = 0
         case (line, Left(reason)) =>
           isWholeFromStart &&= line > 1
+          lines = line
+          lostBehind += 1
           skipped.updateWith(reason)(count => Some(count.getOrElse(0) + 1))
       }
       val isSettled = !file.name.isLive || now - file.modifiedMillis >= SettledMillis
-      new Known(file, isSettled, dated(marks.result(), file.modifiedMillis), skipped.toMap, isWholeFromStart)
+      new Known(
+        file,
+        isSettled,
+        dated(marks.result(), file.modifiedMillis),
+        skipped.toMap,
+        isWholeFromStart,
+        lines,
+        lostBehind)
   }
 
   /** A writer's history is made anew only if its files have changed. */
-  private def history(writer: String, files: Seq[Known]): Writer = writers.get(writer) match {
+  private def history(writer: String, files: Seq[Known], sealedUpTo: Map[(String, Long), Long]): Writer = writers.get(
+    writer) match {
     case Some(same) if same.files == files => same
     case _ =>
       val marks = files.flatMap(_.marks)
       val promised = files.flatMap(_.file.name.first) ++ lost(files)
-      Writer(files, Option.when(marks.nonEmpty)(WriterHistory(writer, marks, promised)))
+      val unread = files.flatMap { one =>
+        one.lastUnread(sealedUpTo.getOrElse(one.file.name.life, -1L)).map(n => Place(one.file.name.epoch, n) -> one)
+      }.maxByOption(_._1)
+      val history =
+        if (marks.nonEmpty) Some(WriterHistory(writer, marks, promised, unread.map(_._1)))
+        else unread.map { case (at, one) => WriterHistory.unreadable(writer, at, one.file.modifiedMillis) }
+      Writer(files, history)
   }
 
   /** A mark that no file's name promises: the first line of a live file cannot be used, nor is its mark anywhere else. The
@@ -135,13 +161,30 @@ private[tidemark] object MarkLogReader {
   /** The time of a file is no more exact than this on any common file system. */
   private val SettledMillis = 2000L
 
-  /** A file as it was read. Two of them are equal only if they are the same. */
+  /** A file as it was read. Two of them are equal only if they are the same.
+    * @param lostBehind how many lines behind the last mark cannot be used
+    */
   private final class Known(
       val file: MarkFolder.File,
       val isSettled: Boolean,
       val marks: Vector[Mark],
       val skipped: Map[String, Int],
-      val isWholeFromStart: Boolean)
+      val isWholeFromStart: Boolean,
+      lines: Int,
+      lostBehind: Int) {
+
+    /** The number of the last mark that was written into the file, if it cannot be read: each line had one.
+      * @param sealedUpTo the last number that is sealed of the life
+      */
+    def lastUnread(sealedUpTo: Long): Option[Long] = {
+      val last = marks.lastOption.map(_.number)
+      file.name.range match {
+        // One that has bytes and no line was purged a moment ago.
+        case Some(range) => Option.when(last.forall(_ < range.last) && (lines > 0 || file.bytes == 0))(range.last)
+        case None => Option.when(lostBehind > 0)(last.getOrElse(sealedUpTo) + lostBehind)
+      }
+    }
+  }
 
   private def dated(marks: Vector[Mark], modifiedMillis: Long): Vector[Mark] =
     marks.lastOption.map(modifiedMillis - _.writtenMillis).filter(_ != 0).fold(marks) { wrongBy =>
