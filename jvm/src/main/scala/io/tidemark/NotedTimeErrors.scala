@@ -20,9 +20,17 @@ object NotedTimeErrors {
           "each lists only the files since the one before, so the writer holds the watermark.",
         "putting the missing files of the log back, or by ending the writer's name and noting under another one")
 
-  final case class MarkPastEnd(writer: String, location: String, position: String) extends TidemarkError(
+  final case class MarksDamaged(writer: String, location: String) extends TidemarkError(
+        "MARKS_DAMAGED",
+        s"The newest lines of writer '$writer' in '$location' cannot be read, so nobody knows what it has said there. The " +
+          "writer holds the watermark.",
+        "noting a time as this writer again, by putting back its files from a copy, or by removing them if the writer is gone " +
+          "and nothing of it is left to read")
+
+  final case class MarkPastEnd(writer: String, location: String, position: String, mark: String) extends TidemarkError(
         "MARK_PAST_END",
-        s"The next mark of writer '$writer' in '$location' waits for $position, but nothing is left to read of the input.",
+        s"The next mark of writer '$writer' in '$location', $mark, waits for $position, but nothing is left to read of the " +
+          "input.",
         "correcting the positions that the writer notes, or the path, topics and filters of the input")
 
   final case class MarkFarAhead(writer: String, location: String, time: String) extends TidemarkError(

@@ -53,6 +53,9 @@ object ReadPosition {
     /** Whether a file was looked for when marks were compared, and had not been read. Any thread may ask. */
     def isKnownUnread(name: String): Boolean = false
 
+    /** Why such a file may never be read, if that was seen then. */
+    def whyUnread(name: String): Option[String] = None
+
     override protected def passed: PartialFunction[Position, Boolean] = {
       case Position.Files(names) => names.forall(hasRead)
       case Position.SinkBatch(batch) => hasReadSinkBatch(batch)

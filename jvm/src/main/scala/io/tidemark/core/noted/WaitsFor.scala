@@ -5,9 +5,11 @@ package io.tidemark.core.noted
   * @param what a partition (`orders-2`), `the table's version`, or a file (`file a/1.json`), as a message says it
   * @param at where the mark is: the offset of the next record, or the number that has to be reached; `None` for a file
   * @param read how far has been read, in the same unit; `None` if nothing has
+  * @param why why a file may never be read, if that was seen: `which is not there`
   */
-final case class WaitsFor(what: String, at: Option[Long], read: Option[Long]) {
-  override def toString: String = what + at.fold("")(n => s" at $n") + read.fold("")(n => s" (read: $n)")
+final case class WaitsFor(what: String, at: Option[Long], read: Option[Long], why: Option[String] = None) {
+  override def toString: String =
+    what + at.fold("")(n => s" at $n") + read.fold("")(n => s" (read: $n)") + why.fold("")(text => s", $text")
 }
 
 object WaitsFor {
@@ -32,7 +34,7 @@ object WaitsFor {
       case (Position.Number(at), _) => Some(WaitsFor("the source's number", Some(at), None))
       case (Position.SinkBatch(at), _) => Some(WaitsFor("the sink's batch", Some(at), None))
       case (Position.Files(names), files: ReadPosition.Files) =>
-        names.find(files.isKnownUnread).map(name => WaitsFor(s"file $name", None, None))
+        names.find(files.isKnownUnread).map(name => WaitsFor(s"file $name", None, None, files.whyUnread(name)))
       case (Position.Files(names), _) => names.headOption.map(name => WaitsFor(s"file $name", None, None))
       case _ => None
     }

@@ -249,6 +249,20 @@ class NotedInputSuite extends ManualClockTest {
     }
   }
 
+  test("a source of files whose path has wildcards is refused by name, wherever its marks are") {
+    withLog { log =>
+      val folder = log.folder.getParentFile
+      Files.writeString(new File(folder, "1.json").toPath, """{"time":"2024-03-01T10:05:00Z"}""")
+      for (noted <- Seq(Noted(), Noted(log.location))) {
+        val files = spark.readStream.schema("time timestamp").json(s"${folder.getPath}/*.json")
+        testStream(withWatermark(files, "time", "0 seconds", WatermarkOptions(noted = Some(noted))))(
+          StartStream(),
+          ExpectFailure[TidemarkException](e =>
+            assert(e.getMessage.contains("NOTED_SOURCE_UNKNOWN") && e.getMessage.contains("/*.json' has wildcards"))))
+      }
+    }
+  }
+
   test("a mark log in Kafka needs brokers, and Spark's connector") {
     val brokers = Map("kafka.bootstrap.servers" -> "nowhere:1")
     for {

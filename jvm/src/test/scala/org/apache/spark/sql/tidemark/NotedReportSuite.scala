@@ -65,6 +65,8 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
           assert(noted.get("promises_broken").get("rows").asLong === 0)
           val us = origin.get("splits").get("worst").get(0)
           assert(us.get("name").asText === "us")
+          assert((us.get("mark").get("epoch").asLong, us.get("mark").get("number").asLong) === (1L, 0L))
+          assert(us.get("mark").get("written_ms").isIntegralNumber && us.get("holds_since_ms").isIntegralNumber)
           val next = us.get("next")
           assert(next.get("time_ms").asLong === millis("10:10"))
           assert(next.get("waits_for").asText === "the source's number")
@@ -185,23 +187,58 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
       }
       write("1.json")
       write("_2.json")
+      new File(folder, "3").mkdir()
       log.note("eu", millis("10:04"), """{"files":["1.json"]}""")
       log.add("us", """"k":"alive","at":0,"p":{"files":[]}""")
       log.note("us", millis("10:05"), """{"files":["1.json","_2.json"]}""")
+      for ((writer, name) <- Seq("gone" -> "4.json", "folder" -> "3", "outside" -> "../5.json")) {
+        log.add(writer, """"k":"alive","at":0,"p":{"files":[]}""")
+        log.note(writer, millis("10:05"), s"""{"files":["$name"]}""")
+      }
       log.note("uk", millis("10:04"), """{"files":["1.json"]}""")
       val json = """{"v":1,"w":"uk","e":1,"n":3,"k":"note","t":1709287560000,"at":0,"p":{"files":["1.json"]}}"""
       Files.writeString(new File(log.folder, "uk.1.3-3.marks").toPath, MarkLines.line(json))
       val df = marked(spark.readStream.schema("time timestamp").json(folder.getPath), log)
-      run(counted(df, "time").select("count"))(
+      val appender = new LogAppender
+      withLogAppender(appender)(run(counted(df, "time").select("count"))(
         triggers(15),
         report { all =>
-          val notes =
-            all.get("notes").elements.asScala.map(note => note.get("code").asText -> note.get("parameters")).toMap
-          assert(notes.keySet === Set("MARK_CHAIN_BROKEN", "MARK_PAST_END"))
-          val broken = notes("MARK_CHAIN_BROKEN")
-          assert(broken.get("writer").asText === "uk" && broken.get("number").asText === "3")
-          val unread = notes("MARK_PAST_END")
-          assert(unread.get("writer").asText === "us" && unread.get("position").asText === "file _2.json")
+          val notes = all.get("notes").elements.asScala.toSeq.map(_.get("parameters"))
+          assert(codes(all).sorted === "MARK_CHAIN_BROKEN" +: Seq.fill(4)("MARK_PAST_END"))
+          assert(notes.find(_.get("writer").asText == "uk").map(_.get("number").asText) === Some("3"))
+          assert(notes.filter(_.has("position")).map(one =>
+            one.get("writer").asText -> one.get("position").asText).toMap === Map(
+            "us" -> "file _2.json, whose name the source passes over",
+            "folder" -> "file 3, which is a folder",
+            "gone" -> "file 4.json, which is not there",
+            "outside" -> "file ../5.json, which is outside the path that is read"))
+        },
+        triggers(15)))
+      // Each writer and mark is told once, with the query, the input, and what is waited for.
+      val warnings = appender.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("MARK_"))
+      assert(warnings.size === 5 && warnings.forall(_.startsWith("Tidemark, query ")), warnings.mkString("\n"))
+      assert(warnings.forall(_.contains("input 'time'")))
+      assert(warnings.count(text =>
+        text.contains("'gone'") && text.contains("number 1 of life 1") &&
+          text.contains("file 4.json, which is not there")) === 1)
+    }
+  }
+
+  test("a writer without a mark that can be read holds a query, and is told by name") {
+    withLog { log =>
+      val (stream, df) = input(log)
+      run(counted(df, "time").select("count"))(
+        Execute { _ =>
+          log.note("eu", millis("10:05"), number(0))
+          Files.writeString(new File(log.folder, "us.1.0.marks").toPath, "00000000 {}\n")
+        },
+        AddData(stream, ("a", at("10:01"))),
+        triggers(3),
+        CheckNewAnswer(),
+        report { all =>
+          assert(codes(all) === Seq("MARKS_DAMAGED"))
+          assert(all.get("notes").get(0).get("parameters").get("writer").asText === "us")
+          assert(all.findValues("is_damaged").asScala.exists(_.asBoolean))
         })
     }
   }

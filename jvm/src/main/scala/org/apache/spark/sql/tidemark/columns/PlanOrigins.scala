@@ -7,9 +7,13 @@ import io.tidemark.core.{Input, OriginName}
 import io.tidemark.core.memory.OriginRules
 import io.tidemark.core.plan.PlanShape
 
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 import org.apache.spark.sql.internal.SQLConf
 
@@ -61,6 +65,7 @@ private[tidemark] object PlanOrigins {
     val names = OriginName.number(nodes.zip(asked).map { case (node, options) =>
       options.key.getOrElse(node.eventTime.name)
     })
+    nodes.filter(EventTimeOptions.of(_).noted.nonEmpty).foreach(requireComparable)
     requireReadable(names.lazyZip(asked).lazyZip(nodes).toSeq)
     val all = nodes.lazyZip(names).lazyZip(asked).map { (node, name, options) =>
       val split = options.split.flatMap(splits.get)
@@ -75,7 +80,6 @@ private[tidemark] object PlanOrigins {
         options.asks(node.eventTime.name))
     }
     requireDelays(plan, all)
-    nodes.filter(EventTimeOptions.of(_).noted.nonEmpty).foreach(requireOldestFirst)
     val computed = computedIn(plan)
     PlanOrigins(all, computed, TrackedColumns.takesTimesOut(plan, computed), UnionChecks.leftOut(plan))
   }
@@ -90,13 +94,24 @@ private[tidemark] object PlanOrigins {
     } throw new TidemarkException(NotedTimeErrors.NotedNeedsDelay(one.column))
   }
 
-  /** Marks say what has been read by what comes before them. */
-  private def requireOldestFirst(node: EventTimeWatermark): Unit = node.child.foreach {
-    case files: StreamingRelation if isSet(files.dataSource.options, "latestFirst") =>
-      val why = "its source reads the newest files first (latestFirst), and what writers note begins with the oldest"
-      throw new TidemarkException(NotedTimeErrors.NotedSourceUnknown(node.eventTime.name, why))
+  /** Marks say what has been read by what comes before them, and name files below one folder. */
+  private def requireComparable(node: EventTimeWatermark): Unit = node.child.foreach {
+    case files: StreamingRelation =>
+      def refuse(why: String) =
+        throw new TidemarkException(NotedTimeErrors.NotedSourceUnknown(node.eventTime.name, why))
+      if (isSet(files.dataSource.options, "latestFirst"))
+        refuse("its source reads the newest files first (latestFirst), and what writers note begins with the oldest")
+      patternOf(files).foreach { path =>
+        refuse(s"its path '$path' has wildcards, and marks name files below the one folder that is read")
+      }
     case _ => ()
   }
+
+  /** The path of a source of files, if it is a pattern of names. */
+  private def patternOf(files: StreamingRelation): Option[String] =
+    files.dataSource.options.collectFirst { case (key, path) if key.equalsIgnoreCase("path") => path }
+      .filter(path => SparkHadoopUtil.get.isGlobPath(new Path(path)))
+      .filter(_ => classOf[FileFormat].isAssignableFrom(files.dataSource.providingClass))
 
   private def isSet(options: Map[String, String], name: String): Boolean =
     options.exists { case (key, value) => key.equalsIgnoreCase(name) && value.trim.equalsIgnoreCase("true") }

@@ -13,12 +13,14 @@ import org.apache.spark.internal.Logging
   * @param open the log, which is used on the other thread only
   * @param isWanted whether the marks of a writer count
   * @param waitMillis how long a batch waits for the log at its end
+  * @param label what messages begin with: who reads the log
   */
 private[tidemark] final class BackgroundLog(
     location: String,
     open: => MarkSource,
     isWanted: String => Boolean,
-    waitMillis: Long = BackgroundLog.WaitMillis)
+    waitMillis: Long = BackgroundLog.WaitMillis,
+    label: String = "Tidemark:")
     extends Logging {
   import BackgroundLog._
 
@@ -59,7 +61,8 @@ private[tidemark] final class BackgroundLog(
     if (!log.exists) {
       // A log that was there is not empty now: a file system may be away.
       if (passed.nonEmpty) throw new FileNotFoundException(s"$location is not there any more")
-      if (!isMissing) logWarning(s"There is no mark log in $location yet. The watermark waits for the first mark.")
+      if (!isMissing)
+        logWarning(s"$label There is no mark log in $location yet. The watermark waits for the first mark.")
       isMissing = true
     }
     log.read(passed, isWanted)
@@ -112,7 +115,7 @@ private[tidemark] final class BackgroundLog(
 
   /** Once, until the log can be read again. */
   private def warn(message: String, cause: Throwable = null): Unit = {
-    if (!isFailing) logWarning(message, cause)
+    if (!isFailing) logWarning(s"$label $message", cause)
     isFailing = true
   }
 }

@@ -75,7 +75,7 @@ private[noted] final class MarkLife private (
       val needed = mine.lastIndexWhere(file => marksOf(folder, file.name).exists(_.timeMillis.isDefined))
       mine.take(needed).takeWhile(_.modifiedMillis < beforeMillis).foreach(file => store.delete(file.name.text))
     } catch {
-      case NonFatal(e) => logWarning(s"Writer '$writer' could not remove old marks.", e)
+      case NonFatal(e) => logWarning(s"Tidemark: writer '$writer' could not remove old marks.", e)
     }
 
   private def live(slot: Int): String = MarkFileName.live(writer, epoch, slot).text

@@ -1,10 +1,11 @@
 package org.apache.spark.sql.tidemark.query
 
-import io.tidemark.{NotedTimeErrors, TidemarkException}
+import io.tidemark.{NotedTimeErrors, TidemarkError, TidemarkException}
 import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{NotedBy, Observation, OriginState, WatermarkEntry}
 import io.tidemark.core.noted.{NotedWriters, Place, PositionMismatch, ReadPosition, WriterState}
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
 import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkLogContents, MarkSource}
 
@@ -14,17 +15,20 @@ import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkLogContents, Mark
   * decided the same. The logs are read beside the batch, on other threads. All methods but [[view]] are called on the
   * query's thread.
   *
+  * @param label the query's name, for messages
   * @param open finds a mark log
   * @param position what has been read of an input; `None` while nothing has
   * @param isAtEnd whether nothing is left to read of it
   * @param endsByItself whether the run has no later triggers that could find what the first one has not read
   */
 private[tidemark] final class NotedInputs(
+    label: String,
     origins: PlanOrigins,
     open: NotedBy => MarkSource,
     position: PlanOrigin => Option[ReadPosition],
     isAtEnd: PlanOrigin => Boolean,
-    endsByItself: Boolean) {
+    endsByItself: Boolean)
+    extends Logging {
   import NotedInputs._
 
   private val inputs = origins.all.filter(_.rules.noted.nonEmpty)
@@ -32,6 +36,9 @@ private[tidemark] final class NotedInputs(
 
   // What was read of a log for the last question about news, and the answer.
   private var glanced = Map.empty[OriginName, (MarkLogContents, NotedView)]
+
+  // What was warned of, by input and writer: the newest thing of each.
+  private var warned = Map.empty[(OriginName, String), Set[String]]
 
   @volatile private var views = Map.empty[OriginName, NotedView]
 
@@ -91,9 +98,29 @@ private[tidemark] final class NotedInputs(
   }
 
   private def show(one: PlanOrigin, view: NotedView, nowMillis: Long, atEnd: Boolean): Unit = {
-    val stuck = views.get(one.name).fold(view.stuckSince)(_.stuckSince)
-    views += one.name -> view.copy(stuckSince = stuck).at(nowMillis, atEnd)
+    val now = view.at(nowMillis, views.get(one.name), atEnd)
+    views += one.name -> now
+    now.writers.writers.foreach { case (writer, progress) =>
+      if (progress.isBroken || progress.isCutOff || progress.farAheadMillis.nonEmpty || now.isPastTheEnd(writer))
+        now.notes(one.rules.noted.get, Seq(writer)).foreach(warnOnce(one.name, writer, _))
+    }
   }
+
+  /** A time that is too far ahead is told once of a writer, as each mark may have another. */
+  private def warnOnce(input: OriginName, writer: String, note: TidemarkError): Unit = {
+    val subject = note match {
+      case past: NotedTimeErrors.MarkPastEnd => s"${past.code} ${past.mark}"
+      case other => other.code
+    }
+    val before = warned.getOrElse((input, writer), Set.empty[String])
+    if (!before(subject) && (warned.size < MostWarned || before.nonEmpty)) {
+      logWarning(s"${prefix(input)} ${note.message}")
+      // A later mark takes the place of the one before.
+      warned += (input, writer) -> (before.filterNot(_.startsWith(note.code)) + subject)
+    }
+  }
+
+  private def prefix(input: OriginName) = s"Tidemark, query $label, input '$input':"
 
   private def compare(
       one: PlanOrigin,
@@ -105,7 +132,7 @@ private[tidemark] final class NotedInputs(
     try {
       val writers =
         NotedWriters(found.histories, before(one, entry), read, latest(startMillis), latest(entry.timestampMillis))
-      NotedView(read, writers, found.skipped, found.isCut, Map.empty, startMillis)
+      NotedView(read, writers, found.skipped, found.isCut, Map.empty, Map.empty, startMillis)
     } catch {
       case e: PositionMismatch =>
         throw new TidemarkException(NotedTimeErrors.MarkPositionMismatch(e.writer, e.position, e.other), e)
@@ -116,11 +143,19 @@ private[tidemark] final class NotedInputs(
     val noted = one.rules.noted.get
     val expected = one.rules.expected.map(_.toSeq).toSet
     def isExpected(writer: String) = expected(OriginState.split(writer).toSeq)
-    new BackgroundLog(noted.location, open(noted), writer => !noted.onlyExpected || isExpected(writer))
+    new BackgroundLog(
+      noted.location,
+      open(noted),
+      writer => !noted.onlyExpected || isExpected(writer),
+      label = prefix(one.name))
   }
 }
 
 private object NotedInputs {
+
+  // Of so many writers each has its own warnings. Of more, the report has those that hold the watermark.
+  private val MostWarned = 100
+
   private def before(one: PlanOrigin, entry: WatermarkEntry): Map[String, WriterState] =
     entry.origins.get(one.name).fold(Map.empty[String, WriterState])(_.writers)
 

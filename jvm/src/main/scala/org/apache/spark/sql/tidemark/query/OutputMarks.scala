@@ -113,7 +113,7 @@ private[tidemark] final class OutputMarks private (
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
       case e: IOException =>
         retryNanos = System.nanoTime() + RetryNanos
-        if (output.failed()) logWarning(s"$label: ${unwritten(output, e)}", e)
+        if (output.failed()) logWarning(s"Tidemark, query $label: ${unwritten(output, e)}", e)
         if (mayFail && output.note.options.failsQuery)
           throw new TidemarkException(NotedTimeErrors.MarkNotWritten(output.writer, output.location, e.getMessage), e)
         false
@@ -149,7 +149,7 @@ private[tidemark] object OutputMarks extends Logging {
           location,
           writer,
           SinkPosition.kafkaOptions(execution, note, location),
-          message => logWarning(s"$label: $message"))
+          message => logWarning(s"Tidemark, query $label: $message"))
         new Output(note, location, marks, sink, sink.writesOnce || isOnce)
       }
       val places = outputs.map(one => one.note.id -> (SinkPosition.qualified(one.location, conf), one.writer)).toMap
@@ -161,7 +161,7 @@ private[tidemark] object OutputMarks extends Logging {
   /** Runs something on another thread. */
   def later(what: => Unit): Unit = threads.execute { () =>
     try what
-    catch { case NonFatal(e) => logWarning("A query's time could not be noted.", e) }
+    catch { case NonFatal(e) => logWarning("Tidemark: a query's time could not be noted.", e) }
   }
 
   private def unwritten(output: Output, reason: IOException): String = reason match {

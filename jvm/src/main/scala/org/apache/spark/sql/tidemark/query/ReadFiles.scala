@@ -10,6 +10,7 @@ import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.runtime.FileStreamSource
 import org.apache.spark.sql.execution.streaming.sinks.{FileStreamSink, FileStreamSinkLog, SinkFileStatus}
+import org.apache.spark.util.HadoopFSUtils
 
 /** Which files a source of files has read, by the names and the batches that marks have. Names are compared; no file is
   * opened, and nothing is written.
@@ -29,32 +30,41 @@ private[tidemark] final class ReadFiles(
   // All batches of the sink up to this one have been read.
   private var lastRead = -1L
 
-  // Names that marks wait for, for reports: the newest ones.
-  @volatile private var unread = Set.empty[String]
+  // Names that marks wait for, for reports: the newest ones. Each has what may be wrong with it; empty if nothing is.
+  @volatile private var unread = Map.empty[String, String]
 
-  val position: Position = new Position(base, looksRead, hasReadSinkBatch, isDrained, name => unread(name))
+  val position: Position = new Position(base, looksRead, hasReadSinkBatch, isDrained, name => unread.get(name))
 
   private def looksRead(name: String): Boolean = {
-    val isRead = hasRead(name)
-    if (isRead) { if (unread(name)) unread -= name }
-    else unread = (if (unread.size < MostUnread) unread else Set.empty[String]) + name
-    isRead
+    val why = whyUnread(name)
+    why match {
+      case None => if (unread.contains(name)) unread -= name
+      case Some(text) => unread = (if (unread.size < MostUnread) unread else Map.empty[String, String]) + (name -> text)
+    }
+    why.isEmpty
   }
 
-  /** Whether a file has been read, or will not be because it is too old. A file that is not there has not: the name may be
+  /** `None` if a file has been read, or will not be because it is too old. A file that is not there has not: the name may be
     * wrong, and then nothing says which rows are meant.
     * @param name relative to the path that the source reads
     */
-  private def hasRead(name: String): Boolean = {
+  private def whyUnread(name: String): Option[String] = {
     val uri = base.toUri
     def path(authority: String) = new Path(uri.getScheme, authority, s"${uri.getPath}/$name")
     // A listing of local files has paths that begin with `file:///`, which Spark takes for others than `file:/`.
     def paths = Seq(path(uri.getAuthority)) ++ Option.when(uri.getAuthority == null)(path(""))
-    def modified = try Some(fs.getFileStatus(paths.head).getModificationTime)
-    catch { case _: FileNotFoundException => None }
+    val parts = name.split('/')
     // A file that the source knows is never new. Of any other, its age decides whether the source still reads it.
-    !name.split('/').contains("..") &&
-    (paths.exists(!isNew(_, Long.MaxValue)) || modified.exists(time => paths.exists(!isNew(_, time))))
+    if (parts.contains("..")) Some("which is outside the path that is read")
+    else if (paths.exists(!isNew(_, Long.MaxValue))) None
+    else
+      try {
+        val status = fs.getFileStatus(paths.head)
+        if (paths.exists(!isNew(_, status.getModificationTime))) None
+        else if (status.isDirectory) Some("which is a folder")
+        else if (parts.exists(HadoopFSUtils.shouldFilterOutPathName)) Some("whose name the source passes over")
+        else Some("")
+      } catch { case _: FileNotFoundException => Some("which is not there") }
   }
 
   private def isNew(file: Path, modifiedMillis: Long): Boolean =
@@ -93,12 +103,14 @@ private[tidemark] object ReadFiles {
       hasRead: String => Boolean,
       hasReadSinkBatch: Long => Boolean,
       drained: () => Boolean,
-      isUnread: String => Boolean)
+      unread: String => Option[String])
       extends ReadPosition.Files(hasRead, hasReadSinkBatch) {
 
     override def isDrained: Boolean = drained()
 
-    override def isKnownUnread(name: String): Boolean = isUnread(name)
+    override def isKnownUnread(name: String): Boolean = unread(name).nonEmpty
+
+    override def whyUnread(name: String): Option[String] = unread(name).filter(_.nonEmpty)
 
     /** What two copies of the source have both read. */
     def and(other: Position): Position = new Position(
@@ -106,7 +118,9 @@ private[tidemark] object ReadFiles {
       name => hasRead(name) && other.hasReadFile(name),
       batch => hasReadSinkBatch(batch) && other.hasReadBatch(batch),
       () => isDrained && other.isDrained,
-      name => isUnread(name) || other.isKnownUnread(name))
+      name => unread(name).orElse(other.unreadBecause(name)))
+
+    private def unreadBecause(name: String): Option[String] = unread(name)
 
     private def hasReadFile(name: String): Boolean = hasRead(name)
     private def hasReadBatch(batch: Long): Boolean = hasReadSinkBatch(batch)

@@ -95,6 +95,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     val (first, resumed) = resume(start, origins)
     val sources = new SourceBacklog(execution, origins, start.isRunAgain)
     val noted = new NotedInputs(
+      label,
       origins,
       MarkLogs.of(SparkInternals.session(execution), origins),
       sources.position,

@@ -33,39 +33,35 @@ private[tidemark] final class NotedReport(one: PlanOrigin, view: Option[NotedVie
     val progress = view.flatMap(_.progress(writer))
     val waitsFor = view.flatMap(_.waitsFor(writer))
     val isBroken = progress.exists(_.isBroken)
+    val isDamaged = progress.exists(_.isCutOff)
     val farAhead = progress.flatMap(_.farAheadMillis)
     val next = state.writers.get(writer).flatMap(_.nextMillis)
-    if (waitsFor.isEmpty && !isBroken && farAhead.isEmpty && next.isEmpty) null
+    if (waitsFor.isEmpty && !isBroken && !isDamaged && farAhead.isEmpty && next.isEmpty) null
     else
       obj(
         "time_ms" -> next.map(Long.box).orNull,
         "waits_for" -> waitsFor.map(_.what).orNull,
+        "why" -> waitsFor.flatMap(_.why).orNull,
         "at" -> waitsFor.flatMap(_.at).map(Long.box).orNull,
         "read" -> waitsFor.flatMap(_.read).map(Long.box).orNull,
         "is_broken" -> isBroken,
+        "is_damaged" -> isDamaged,
         "far_ahead_ms" -> farAhead.map(Long.box).orNull)
   }
 
-  /** What a user should know of the log, and of the marks of these writers. */
-  def notes(writers: Seq[String]): Seq[TidemarkError] =
-    one.rules.noted.toSeq.filter(log => view.exists(_.isCut) && !log.onlyExpected)
-      .map(log => NotedTimeErrors.MarksRemoved(log.location)) ++ notesOf(writers)
+  /** A writer's last mark that was passed; null if none was. */
+  def mark(writer: String, state: OriginState): AnyRef =
+    (for (one <- state.writers.get(writer); place <- one.passed)
+      yield obj("epoch" -> place.epoch, "number" -> place.number, "written_ms" -> one.lastWrittenMillis)).orNull
 
-  private def notesOf(writers: Seq[String]): Seq[TidemarkError] = for {
-    log <- one.rules.noted.toSeq
-    found <- view.toSeq
-    writer <- writers
-    progress <- found.progress(writer).toSeq
-    note <- Seq(
-      progress.next.filter(_ => progress.isBroken).map { next =>
-        NotedTimeErrors.MarkChainBroken(writer, log.location, next.number)
-      },
-      Option.when(found.isPastTheEnd(writer))(found.waitsFor(writer)).flatten.map { waits =>
-        NotedTimeErrors.MarkPastEnd(writer, log.location, waits.toString)
-      },
-      progress.farAheadMillis.map(millis =>
-        NotedTimeErrors.MarkFarAhead(writer, log.location, NotedReport.shown(millis)))).flatten
-  } yield note
+  /** Since when a writer has noted no later time that is passed; null if this run has not looked yet. */
+  def standingSince(writer: String): AnyRef = view.flatMap(_.standingSince.get(writer)).map(Long.box).orNull
+
+  /** What a user should know of the log, and of the marks of these writers. */
+  def notes(writers: Seq[String]): Seq[TidemarkError] = one.rules.noted.toSeq.flatMap { log =>
+    Option.when(view.exists(_.isCut) && !log.onlyExpected)(NotedTimeErrors.MarksRemoved(log.location)) ++
+      view.toSeq.flatMap(_.notes(log, writers))
+  }
 }
 
 private[tidemark] object NotedReport {
@@ -80,10 +76,4 @@ private[tidemark] object NotedReport {
     val late = inputs.flatMap(lateRows.get).map(_.all).foldLeft(LateRows.none)(_ + _)
     new NotedReport(one, views.get(one.name), Option.when(inputs.nonEmpty)(late))
   }
-
-  /** A noted time need not be a clock time. */
-  private def shown(millis: Long): String =
-    if (math.abs(millis) > MostMillis) s"$millis ms" else java.time.Instant.ofEpochMilli(millis).toString
-
-  private val MostMillis = 253402300799999L
 }

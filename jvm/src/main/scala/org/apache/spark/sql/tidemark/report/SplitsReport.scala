@@ -53,7 +53,12 @@ private[tidemark] final class SplitsReport(one: PlanOrigin, state: OriginState, 
           "last_active_ms" -> all.lastActive(split),
           "state" -> stateName(split),
           "idle_at_ms" -> behind.idleAtMillis(split).map(Long.box).orNull)
-        obj(fields ++ behind.writer(split).map("next" -> noted.ahead(_, state)): _*)
+        obj(fields ++ behind.writer(split).toSeq.flatMap { writer =>
+          Seq(
+            "holds_since_ms" -> noted.standingSince(writer),
+            "mark" -> noted.mark(writer, state),
+            "next" -> noted.ahead(writer, state))
+        }: _*)
       }),
       "furthest" -> list(behind.furthest.map { split =>
         obj(
