@@ -205,6 +205,14 @@ def test_the_report_text_escapes_control_characters() -> None:
     assert "orders\\x1b[2J\\nquery fake, batch 9" in text
 
 
+def test_the_report_text_says_that_the_newest_lines_of_a_writer_cannot_be_read() -> None:
+    report = data("report_noted")
+    report["origins"][0]["splits"]["worst"][0]["next"] = {"is_damaged": True}
+    assert 'held back by writer "new", nothing noted yet, its newest lines cannot be read' in str(
+        Report(report)
+    )
+
+
 def test_the_report_text_says_what_the_query_has_noted() -> None:
     output = {"column": "window", "location": "/log", "writer": "a", "noted_ms": 0, "failures": 2}
     report = {

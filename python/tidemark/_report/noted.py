@@ -22,6 +22,8 @@ def counts(origin: _Node, splits: _Node) -> str:
         "without a time yet": splits.get("without_clock"),
     }
     total = splits.get("total") or 0
+    if total == 0:
+        return "no writer has noted yet"
     shown = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if (count or 0) > 0)
     by = f"noted by {total} writer{'' if total == 1 else 's'}{f': {shown}' if shown else ''}"
     return f"{by}; {_window(noted)}"
@@ -48,17 +50,32 @@ def standing(origin: _Node, one: _Node) -> Iterator[str]:
     )
     if one.get("has_ended"):
         yield "ended"
+    if one.get("holds_since_ms") is not None:
+        yield f"nothing later since {instant(one['holds_since_ms'])}"
+    if one.get("mark"):
+        yield f"last mark {_place(one['mark'])}"
     ahead = one.get("next") or {}
     if ahead.get("is_broken"):
         yield "marks before its next one are missing"
+    elif ahead.get("is_damaged"):
+        yield "its newest lines cannot be read"
     elif ahead.get("waits_for"):
         at, read = ahead.get("at"), ahead.get("read")
         place = ahead["waits_for"] + (f" at {at}" if at is not None else "")
-        yield f"next mark waits for {place}" + (f" (read: {read})" if read is not None else "")
+        why = f", {ahead['why']}" if ahead.get("why") else ""
+        yield (
+            f"next mark waits for {place}" + (f" (read: {read})" if read is not None else "") + why
+        )
     elif ahead.get("time_ms") is not None:
         yield f"next mark notes {instant(ahead['time_ms'])}"
     if ahead.get("far_ahead_ms") is not None:
         yield f"{instant(ahead['far_ahead_ms'])} is too far ahead to be believed"
+
+
+def _place(mark: _Node) -> str:
+    written = mark.get("written_ms")
+    at = "" if written is None else f" of {instant(written)}"
+    return f"{mark.get('number')} in life {mark.get('epoch')}{at}"
 
 
 def problems(noted: _Node) -> Iterator[str]:
