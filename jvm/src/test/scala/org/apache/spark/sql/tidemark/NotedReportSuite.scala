@@ -188,7 +188,7 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
       write("1.json")
       write("_2.json")
       new File(folder, "3").mkdir()
-      log.note("eu", millis("10:04"), """{"files":["1.json"]}""")
+      log.note("eu", millis("10:06"), """{"files":["1.json"]}""")
       log.add("us", """"k":"alive","at":0,"p":{"files":[]}""")
       log.note("us", millis("10:05"), """{"files":["1.json","_2.json"]}""")
       for ((writer, name) <- Seq("gone" -> "4.json", "folder" -> "3", "outside" -> "../5.json")) {
