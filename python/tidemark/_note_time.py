@@ -46,7 +46,8 @@ def note_time(
         column: The event-time column, or the window, by whose watermark the time is noted. For a
             window the time is its end. It may be dropped after this call.
         to: The location of the mark log, which is a folder or `kafka:<topic>/<stream>`, or a
-            `tidemark.Marks`. True: the folder `_tidemark` in the path that is written.
+            `tidemark.Marks`. True: the folder `_tidemark` in the path that is written, or in the
+            folder of `position`.
         to_options: For a log in Kafka: options of Spark's Kafka source and sink, such as
             `kafka.bootstrap.servers`. What is left out is as for the sink, and as in `options`. Of a
             `tidemark.Marks`, Spark takes the brokers.
@@ -55,9 +56,10 @@ def note_time(
             takes its own place.
         less: How much earlier than the watermark the noted time is, as an interval. It is the
             length of the windows if readers use `window.start`.
-        position: Where the rows go, if the sink does not say it: `"kafka:orders,returns"` or
-            `"delta:/lake/orders"`. It is needed for `foreachBatch`, and for a Kafka sink whose topic
-            is in a column.
+        position: Where the rows go, if the sink does not say it: `"kafka:orders,returns"`,
+            `"delta:/lake/orders"` or `"files:/lake/orders"`. The last one is a folder: after each
+            batch with something to note, it is listed, and the mark has the new files. A position
+            is needed for `foreachBatch`, and for a Kafka sink whose topic is in a column.
         options: Options for asking for that position, such as `kafka.bootstrap.servers`.
         on_failure: What happens if a mark cannot be written: `"warn"` continues, and readers wait;
             `"fail"` fails the query.

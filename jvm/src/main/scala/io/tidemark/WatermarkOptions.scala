@@ -72,12 +72,12 @@ object Idle {
 /** How a query notes the time of its output.
   *
   * @param to the location of the mark log: a folder, or `kafka:topic/stream`. By default it is the folder `_tidemark` in the
-  *   path that is written
+  *   path that is written, or in the folder of `position`
   * @param writer the name of the query among the writers of the log. By default it is its `queryName`, and without
   *   one its id. A new checkpoint with the same name takes the place of the old one
   * @param less how much earlier than the watermark the noted time is: the length of a window, if readers use its start
   * @param position where the rows go, for `foreachBatch` and other sinks that do not say it: `kafka:topic,topic` or
-  *   `delta:/path`
+  *   `delta:/path`, or `files:/path` for the files in a folder
   * @param positionOptions options for asking for that position, such as `kafka.bootstrap.servers`
   * @param failsQuery whether a mark that cannot be written fails the query. By default the query continues, and readers wait
   * @param toOptions options of Spark's Kafka source and sink for a log in Kafka, such as `kafka.bootstrap.servers`. What is

@@ -23,6 +23,9 @@ final case class Mark(
 
   def place: Place = Place(epoch, number)
 
+  /** Files that were finished since the mark before, if the writer's marks list files. */
+  def files: Option[Set[String]] = position.collect { case Position.Files(names) => names }
+
   /** Whether the writer is left out once this mark is passed, until it says more. */
   def isResting: Boolean = kind == Mark.Idle || kind == Mark.End
 

@@ -171,6 +171,22 @@ class NotingTopicSuite extends AnyFunSuite {
       Seq((2, Some(at(2))), (3, Some(at(3)))))
   }
 
+  test("of marks that list files none is left out, and a later life lists what none of them has") {
+    val topic = new PretendedTopic
+    val writer = topic.writer()
+    val names = (1 to 400).map(_.toString)
+    writer.note(Some(6L), idle = false, Position.Files(Set.empty))
+    topic.problem = Some("no brokers")
+    for (count <- names.indices)
+      intercept[IOException](writer.note(Some(7L), idle = false, Position.Files(names.take(count).toSet)))
+    topic.problem = None
+    writer.note(Some(7L), idle = false, Position.Files(names.toSet))
+    assert(topic.history.marks.map(_.number) === (0L to 402L))
+    assert(topic.history.marks.flatMap(_.files).flatten === names)
+    topic.writer(now = 200).note(Some(8L), idle = false, Position.Files(names.toSet + "new"))
+    assert(topic.history.marks.last.files === Some(Set("new")))
+  }
+
   test("brokers that are away for long leave the first mark and the newest ones") {
     val topic = new PretendedTopic
     topic.put(mark(epoch = 5, number = 0, time = 1))

@@ -8,7 +8,7 @@ import io.tidemark.{NotedTimeErrors, TidemarkException}
   * @param logOptions options for a topic, such as Kafka's brokers, where they are not those of the sink
   * @param writer the name under which the query writes marks; `None` for the query's id
   * @param lessMillis how much earlier than the watermark the noted time is
-  * @param position where the rows go, if the sink does not tell: `kafka:topic,topic` or `delta:/path`
+  * @param position where the rows go, if the sink does not tell: `kafka:topic,topic`, `delta:/path` or `files:/path`
   * @param positionOptions options for reading that position, such as Kafka's brokers
   * @param failsQuery whether a mark that cannot be written fails the query
   */

@@ -13,7 +13,8 @@ import org.apache.spark.internal.Logging
 
 /** One life of a writer of marks in a folder.
   *
-  * The positions of its marks are absolute. So a mark that is lost in a damaged file is no more than a mark left out.
+  * Where positions are absolute, a mark that is lost in a damaged file is no more than a mark left out. The files of a lost mark
+  * are listed again, because what earlier lives have listed is taken from the marks that can be read.
   */
 private[noted] final class MarkLife private (
     folder: MarkFolder,
@@ -27,6 +28,7 @@ private[noted] final class MarkLife private (
 
   override def last: Option[Place] = past.last
   override def timeMillis: Option[Long] = past.timeMillis
+  override def files: Set[String] = past.files
 
   // The marks since the last sealed file, each with its line.
   private var lines = Vector.empty[(Long, Array[Byte])]

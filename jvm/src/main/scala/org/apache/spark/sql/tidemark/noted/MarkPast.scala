@@ -6,12 +6,14 @@ import io.tidemark.core.noted.{Mark, Place, WriterHistory}
   *
   * @param last the last mark of them that was written, as far as files say it
   * @param timeMillis the largest time that they have noted
+  * @param files those that their marks have listed, as far as they can be read
   * @param leftovers what is in live files only, by life
   * @param live the names of the live files
   */
 private[noted] final case class MarkPast(
     last: Option[Place],
     timeMillis: Option[Long],
+    files: Set[String],
     leftovers: Seq[MarkPast.Leftover],
     live: Seq[String])
 
@@ -44,10 +46,17 @@ private[noted] object MarkPast {
     val counted = countedOf(folder, writer, sealedFiles, unsealed.values.flatten.flatMap(_.marks).toSeq)
     val places = sealedFiles.flatMap(name => name.range.map(range => Place(name.epoch, range.last))) ++
       leftovers.map(left => Place(left.epoch, left.last)) ++ counted.lastOption.map(_.place)
-    MarkPast(places.maxOption, counted.flatMap(_.timeMillis).maxOption, leftovers, live.map(_.text))
+    MarkPast(
+      places.maxOption,
+      counted.flatMap(_.timeMillis).maxOption,
+      counted.flatMap(_.files).flatten.toSet,
+      leftovers,
+      live.map(_.text))
   }
 
-  /** The marks that count: those of live files, and of sealed ones, newest first and only until the last time is known. */
+  /** The marks that count: those of live files, and of sealed ones, newest first and only until the last time is known. Each
+    * mark of files says which are new, so all of them are needed.
+    */
   private def countedOf(
       folder: MarkFolder,
       writer: String,
@@ -57,11 +66,12 @@ private[noted] object MarkPast {
       if (marks.isEmpty) IndexedSeq.empty[Mark] else WriterHistory(writer, marks, Nil).marks
     var marks = live
     var counted = count(marks)
-    sealedFiles.reverseIterator.takeWhile(_ => counted.forall(_.timeMillis.isEmpty)).foreach { name =>
-      marks ++= linesOf(folder, name).marks
+    val older = sealedFiles.reverseIterator
+    while (older.hasNext && counted.forall(_.timeMillis.isEmpty)) {
+      marks ++= linesOf(folder, older.next()).marks
       counted = count(marks)
     }
-    counted
+    if (counted.exists(_.files.isDefined)) count(marks ++ older.flatMap(linesOf(folder, _).marks)) else counted
   }
 
   private def leftover(

@@ -5,7 +5,7 @@ import java.nio.charset.{CharacterCodingException, StandardCharsets}
 
 import scala.collection.mutable
 
-import io.tidemark.core.noted.{Mark, Place, Position, WriterHistory}
+import io.tidemark.core.noted.{Mark, Place, WriterHistory}
 
 /** The mark log of one stream in a Kafka topic.
   *
@@ -146,6 +146,6 @@ private[tidemark] object MarkTopic {
 
     /** What begins a life fences off earlier ones, and what follows a rest ends it. */
     private def isNeeded(mark: Mark, before: Mark): Boolean =
-      mark.after.nonEmpty || before.isResting || mark.position.exists(_.isInstanceOf[Position.Files])
+      mark.after.nonEmpty || before.isResting || mark.files.isDefined
   }
 }

@@ -30,37 +30,54 @@ private[tidemark] final class MarkWriter private (
   private var time = Option.empty[Long]
   private var isIdle = false
   private var lastMillis = Long.MinValue / 2
+  // The files that are in marks already, of those that were there last.
+  private var listed = Set.empty[String]
 
   /** The largest time that is noted (ms), by this life or one before. */
   def timeMillis: Option[Long] = time
+
+  /** Whether there is something to note: a time that is later than the last one, or a sign of life now and then.
+    * @param noted the time, ms; `None` if there is none yet
+    * @param idle whether readers may leave the writer out until its next mark
+    */
+  def isDue(noted: Option[Long], idle: Boolean): Boolean = isDue(noted, idle, present())
+
+  private def isDue(noted: Option[Long], idle: Boolean, now: Long): Boolean =
+    advances(noted) || idle != isIdle || !idle && now - lastMillis >= AliveMillis
+
+  private def advances(noted: Option[Long]): Boolean = noted.exists(at => time.forall(_ < at))
+
+  private def present(): Long = math.max(clockMillis(), 0L)
 
   /** States that all rows up to a time are before a position. A time that is no later than the last one says nothing new:
     * then the mark only says that the writer is alive, and is written now and then.
     *
     * @param noted the time, ms; `None` if there is none yet
     * @param idle whether readers may leave the writer out until its next mark
-    * @param position asked only if a mark is written
+    * @param position asked only if a mark is written. One of files has all that are there: the mark lists the new ones, and
+    *   marks before it those that it has no room for
     * @throws java.io.IOException if the log cannot be written. The next mark carries this one along
     * @throws MarkWriter.Fenced if a later writer of the name has begun
     */
   def note(noted: Option[Long], idle: Boolean, position: => Position): Unit = {
     val life = begin()
-    val now = math.max(clockMillis(), 0L)
-    if (isDue(noted, idle, now)) noteNow(counting(life), noted, idle, position, now)
+    val now = present()
+    if (isDue(noted, idle, now)) {
+      // Known before a new life begins: a log beside the rows is not made again while their folder is away.
+      val at = position
+      noteNow(counting(life), noted, idle, at, now)
+    }
   }
 
-  private def isDue(noted: Option[Long], idle: Boolean, now: Long): Boolean =
-    isAbove(noted) || idle != isIdle || !idle && now - lastMillis >= AliveMillis
-
-  private def isAbove(noted: Option[Long]): Boolean = noted.exists(at => time.forall(_ < at))
-
   /** @param life one that counts, and may have just begun */
-  private def noteNow(life: WriterLife, noted: Option[Long], idle: Boolean, position: => Position, now: Long): Unit =
+  private def noteNow(life: WriterLife, noted: Option[Long], idle: Boolean, position: Position, now: Long): Unit =
     if (isDue(noted, idle, now)) {
-      val advances = isAbove(noted)
-      val kind = if (idle) Mark.Idle else if (advances) Mark.Note else Mark.Alive
-      add(life, kind, if (kind == Mark.Alive) None else noted.filter(_ => advances), Some(position), now)
-      time = if (advances) noted else time
+      val isLater = advances(noted)
+      val kind = if (idle) Mark.Idle else if (isLater) Mark.Note else Mark.Alive
+      val positions = inMarks(position)
+      positions.init.foreach(part => add(life, Mark.Alive, None, Some(part), now))
+      add(life, kind, if (kind == Mark.Alive) None else noted.filter(_ => isLater), Some(positions.last), now)
+      time = if (isLater) noted else time
       isIdle = idle
     }
 
@@ -78,14 +95,23 @@ private[tidemark] final class MarkWriter private (
       begin()
   }
 
+  private def inMarks(position: Position): Seq[Position] = position match {
+    case Position.Files(all) =>
+      // Files that were removed need no place in memory.
+      listed = all & listed
+      PositionText.parts(all -- listed).map(Position.Files)
+    case absolute => Seq(absolute)
+  }
+
   /** No more marks are written. */
   def close(): Unit = begun.foreach(_.close())
 
   private def begin(): WriterLife = begun.getOrElse {
-    val now = math.max(clockMillis(), 0L)
+    val now = present()
     val life = beginLife(math.max(now, leastEpoch))
     begun = Some(life)
     time = life.timeMillis
+    listed = life.files
     number = 0L
     isIdle = false
     add(life, Mark.Alive, None, None, now)
@@ -97,6 +123,7 @@ private[tidemark] final class MarkWriter private (
     val mark = Mark(writer, life.epoch, number, kind, noted, now, at, after)
     // If it cannot be written now, it is written with the next one.
     number += 1
+    listed ++= mark.files.getOrElse(Nil)
     life.add(mark)
     lastMillis = now
     life.standing match {

@@ -15,6 +15,27 @@ private[tidemark] object PositionText {
   /** The most partitions or files that one mark may name. */
   val MostEntries = 10000
 
+  /** Half of what a line may have. Kafka's brokers take no larger records unless they are told to. */
+  private val MostBytesOfFiles = MarkText.MostLineBytes / 2
+
+  /** Files in as few parts as marks may name them in; at least one part. */
+  def parts(files: Set[String]): Seq[Set[String]] = {
+    val parts = Seq.newBuilder[Set[String]]
+    var part = Set.empty[String]
+    var bytes = 0
+    files.foreach { name =>
+      val more = JsonNodeFactory.instance.textNode(name).toString.getBytes(StandardCharsets.UTF_8).length + 1
+      if (part.size == MostEntries || bytes + more > MostBytesOfFiles) {
+        parts += part
+        part = Set.empty
+        bytes = 0
+      }
+      part += name
+      bytes += more
+    }
+    (parts += part).result()
+  }
+
   /** A position; `None` for everything that the protocol does not allow. */
   def read(json: JsonNode): Option[Position] = json.properties.asScala.toSeq match {
     case Seq(only) =>

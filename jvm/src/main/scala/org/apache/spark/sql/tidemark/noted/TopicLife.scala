@@ -14,13 +14,15 @@ import io.tidemark.core.noted.{Mark, Place}
   * lives reads last sees the other one. Epochs are looked for among all records. What earlier lives have said is taken from
   * committed records only. A mark in a transaction that is still open does not count later either: this life is behind it.
   *
-  * The positions of its marks are absolute. So a mark that is lost is no more than a mark left out.
+  * Where positions are absolute, a mark that is lost is no more than a mark left out. Marks of files are a chain, and all of them
+  * are sent.
   */
 private[noted] final class TopicLife private (
     key: Array[Byte],
     val epoch: Long,
     val last: Option[Place],
     val timeMillis: Option[Long],
+    val files: Set[String],
     records: TopicRecords,
     sender: TopicSender,
     epochs: TopicEpochs)
@@ -28,6 +30,7 @@ private[noted] final class TopicLife private (
   import TopicLife._
 
   private var unsent = Vector.empty[Array[Byte]]
+  private var isChain = false
 
   /** As far as the last look has shown: each mark ends with one. */
   override def standing: WriterLife.Standing =
@@ -35,8 +38,9 @@ private[noted] final class TopicLife private (
 
   override def add(mark: Mark): Unit = {
     unsent :+= MarkText.json(mark)
+    isChain ||= mark.files.isDefined
     // The first one says which marks of earlier lives count. Of the others, any may be left out.
-    if (unsent.size > MostUnsent) unsent = unsent.head +: unsent.takeRight(MostUnsent / 2)
+    if (unsent.size > MostUnsent && !isChain) unsent = unsent.head +: unsent.takeRight(MostUnsent / 2)
     sender.send(key, unsent)
     unsent = Vector.empty
     look(records, epochs)
@@ -68,7 +72,8 @@ private[noted] object TopicLife {
         try past.read(isWanted = _ == writer).histories.get(writer).fold(IndexedSeq.empty[Mark])(_.marks)
         finally past.close()
       val time = counted.flatMap(_.timeMillis).maxOption
-      new TopicLife(key, epoch, counted.lastOption.map(_.place), time, records, sender, epochs)
+      val files = counted.flatMap(_.files).flatten.toSet
+      new TopicLife(key, epoch, counted.lastOption.map(_.place), time, files, records, sender, epochs)
     } catch {
       case e: Throwable =>
         records.close()

@@ -16,6 +16,9 @@ private[noted] trait WriterLife {
   /** The largest time that earlier lives have noted (ms). */
   def timeMillis: Option[Long]
 
+  /** The files that earlier lives have listed, as far as their marks are there. */
+  def files: Set[String]
+
   /** Whether its marks still count, as far as this one can know. */
   def standing: WriterLife.Standing
 

@@ -26,6 +26,9 @@ import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
   *     the query's progress is reported, or when its thread looks for the next batch, whichever is first.
   *   - What a batch notes is in its entry. A run begins by noting it again for the last batch that is committed.
   *
+  * A position that can be read only while no batch is being written is read when the batch has been written, on the query's
+  * thread. If that fails, it is read when the thread looks for the next batch.
+  *
   * @param isCommitted whether Spark has committed a batch
   */
 private[tidemark] final class OutputMarks private (
@@ -67,46 +70,57 @@ private[tidemark] final class OutputMarks private (
     * @throws TidemarkException if a mark cannot be written, and the query is to fail then
     */
   def written(batch: Long, marks: Map[String, Watermark]): Unit = if (outputs.nonEmpty) synchronized {
-    val (now, later) = outputs.flatMap(one => marks.get(one.name).map(one -> _)).partition(_._1.isBeforeCommit)
-    val left = now.filterNot { case (output, at) => write(output, at, batch, mayFail = true) } ++ later
+    val due = outputs.flatMap(one => marks.get(one.name).map(one -> _)).filter { case (output, at) => output.isDue(at) }
+    due.foreach { case (output, _) => trying(output, mayFail = true)(output.look(batch)) }
+    val (now, later) = due.partition(_._1.isBeforeCommit)
+    val left = now.filterNot { case (output, at) => trying(output, mayFail = true)(output.note(at, batch)) } ++ later
     waiting = Option.when(left.nonEmpty)(batch -> left)
   }
 
-  /** A run begins, and this is the last batch that is committed. From any thread. */
-  def resume(batch: Long, marks: Map[String, Watermark]): Unit = if (outputs.nonEmpty) synchronized {
-    if (!hasBegun) {
-      hasBegun = true
-      val again = outputs.flatMap(one => marks.get(one.name).map(one -> _))
-      waiting = Option.when(again.nonEmpty)(batch -> again)
+  /** A run begins, and this is the last batch that is committed. From any thread.
+    * @param isRunAgain whether an earlier run has begun the next batch, and may have written a part of it
+    */
+  def resume(batch: Long, marks: Map[String, Watermark], isRunAgain: Boolean): Unit = if (outputs.nonEmpty)
+    synchronized {
+      if (!hasBegun) {
+        hasBegun = true
+        val again = outputs.filterNot(_.isSeenBetween && isRunAgain).flatMap(one => marks.get(one.name).map(one -> _))
+        waiting = Option.when(again.nonEmpty)(batch -> again)
+      }
     }
-  }
 
   /** Notes what waits for the commit of its batch. On the query's thread, before it looks for the next batch. */
-  def look(): Unit = if (waiting.nonEmpty && System.nanoTime() - retryNanos >= 0) noteCommitted(mayFail = true)
+  def look(): Unit = if (waiting.nonEmpty && System.nanoTime() - retryNanos >= 0) noteCommitted(isBetween = true)
 
   /** The same from any thread, later. */
-  def lookSoon(): Unit = if (waiting.nonEmpty) later(noteCommitted(mayFail = false))
+  def lookSoon(): Unit = if (waiting.nonEmpty) later(noteCommitted(isBetween = false))
 
   /** The query has ended. */
   def close(): Unit = if (outputs.nonEmpty) later {
-    try noteCommitted(mayFail = false)
+    try noteCommitted(isBetween = false)
     finally synchronized {
         isClosed = true
         outputs.foreach(_.close())
       }
   }
 
-  private def noteCommitted(mayFail: Boolean): Unit = synchronized {
+  /** @param isBetween whether no batch is being written meanwhile. The query may fail then */
+  private def noteCommitted(isBetween: Boolean): Unit = synchronized {
     waiting.filter { case (batch, _) => !isClosed && isCommitted(batch) }.foreach { case (batch, marks) =>
-      val left = marks.filterNot { case (output, at) => write(output, at, batch, mayFail) }
+      val left = marks.filterNot { case (output, at) =>
+        trying(output, mayFail = isBetween) {
+          if (isBetween) output.look(batch)
+          output.note(at, batch)
+        }
+      }
       waiting = Option.when(left.nonEmpty)(batch -> left)
     }
   }
 
-  /** @return whether the mark is written; a later batch notes more */
-  private def write(output: Output, at: Watermark, batch: Long, mayFail: Boolean): Boolean =
+  /** @return whether it has been done; a later batch notes more */
+  private def trying(output: Output, mayFail: Boolean)(step: => Unit): Boolean =
     try {
-      output.note(at, batch)
+      step
       true
     } catch {
       // An interrupt is how Spark stops a query.
@@ -136,13 +150,13 @@ private[tidemark] object OutputMarks extends Logging {
       val conf = SparkInternals.session(execution).sessionState.newHadoopConf()
       val isOnce = execution.trigger == OneTimeTrigger
       val outputs = notes.map { note =>
+        val sink = SinkPosition.of(execution, note)
         val location = note.options.log.getOrElse(SinkPosition.logBeside(execution, note))
         val own = Option(execution.name).filter(MarkWriter.isName).getOrElse(execution.id.toString)
         val writer = note.options.writer.getOrElse(own)
         if (!MarkWriter.isName(writer))
           throw new TidemarkException(
             NotedTimeErrors.InvalidNoteTime(s"has a writer whose name is too long, '$writer'"))
-        val sink = SinkPosition.of(execution, note)
         // A run of one batch never looks again.
         val marks = MarkLogs.writer(
           SparkInternals.session(execution),
@@ -182,18 +196,24 @@ private[tidemark] object OutputMarks extends Logging {
       marks: MarkWriter,
       sink: SinkPosition,
       val isBeforeCommit: Boolean) {
-    @volatile private var noted = Option.empty[Long]
+    @volatile private var time = Option.empty[Long]
     @volatile private var failures = 0L
     private var isFailing = false
 
     /** What the checkpoint calls it. */
     val name: String = s"$location ${marks.writer} ${note.column}"
     def writer: String = marks.writer
-    def said: Said = Said(note.column, location, writer, noted, failures)
+    def said: Said = Said(note.column, location, writer, time, failures)
+
+    def isSeenBetween: Boolean = sink.isSeenBetween
+    def isDue(at: Watermark): Boolean = marks.isDue(noted(at), at.isIdle)
+    def look(batch: Long): Unit = sink.look(batch)
+
+    private def noted(at: Watermark) = at.millis.map(_ - note.options.lessMillis)
 
     def note(at: Watermark, batch: Long): Unit = {
-      marks.note(at.millis.map(_ - note.options.lessMillis), at.isIdle, sink.behind(batch))
-      noted = marks.timeMillis
+      marks.note(noted(at), at.isIdle, sink.behind(batch))
+      time = marks.timeMillis
       isFailing = false
     }
 

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark.query
 
+import java.io.IOException
 import java.util.Locale
 
 import io.tidemark.{NotedTimeErrors, TidemarkException}
@@ -8,6 +9,7 @@ import io.tidemark.core.noted.{Position, TopicLocation}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.execution.streaming.sources.{WriteToMicroBatchDataSource, WriteToMicroBatchDataSourceV1}
@@ -17,8 +19,14 @@ import org.apache.spark.sql.tidemark.columns.{MarkLogPath, PlanNote}
   *
   * @param writesOnce whether a batch that runs again adds no rows to those that it has written. Its mark may then be written
   *   before Spark has committed the batch. Otherwise the rows would come again, behind the mark
+  * @param isSeenBetween whether the position can be read only while no batch is being written
   */
-private[tidemark] sealed abstract class SinkPosition(val writesOnce: Boolean) {
+private[tidemark] sealed abstract class SinkPosition(val writesOnce: Boolean, val isSeenBetween: Boolean = false) {
+
+  /** Reads such a position, once for a batch that has just been written, and before the next one begins.
+    * @throws java.io.IOException if it cannot be read
+    */
+  def look(batch: Long): Unit = ()
 
   /** A position behind all rows of a batch, which has just been written. It may be further: readers then wait longer.
     * @throws java.io.IOException if it cannot be read
@@ -46,6 +54,21 @@ private[tidemark] object SinkPosition {
     override def close(): Unit = ends.close()
   }
 
+  /** All files in a folder. A batch that fails may leave some behind, and remove them when it runs again. Readers would wait
+    * for them, so the folder is never listed while a batch is being written.
+    */
+  private final class Folder(files: FilesIn) extends SinkPosition(writesOnce = false, isSeenBetween = true) {
+    private var seen = Option.empty[(Long, Position.Files)]
+
+    override def look(batch: Long): Unit = if (!seen.exists(_._1 == batch)) {
+      seen = None
+      seen = Some(batch -> files.all)
+    }
+
+    override def behind(batch: Long): Position = seen.filter(_._1 == batch).getOrElse(
+      throw new IOException(s"the files of batch $batch were not listed"))._2
+  }
+
   /** @throws TidemarkException if nobody says where the rows are */
   def of(execution: MicroBatchExecution, note: PlanNote): SinkPosition = {
     val session = SparkInternals.session(execution)
@@ -61,6 +84,7 @@ private[tidemark] object SinkPosition {
     (note.options.position.map(_.split(":", 2)), sink) match {
       case (Some(Array("kafka", topics)), _) => kafka(topics)
       case (Some(Array("delta", path)), _) => delta(path, writesOnce = false)
+      case (Some(Array("files", path)), _) => new Folder(filesIn(path, session.sessionState.newHadoopConf()))
       case (None, "FileStreamSink") => Files
       case (None, "DeltaSink") if options.contains("path") => delta(options("path"), writesOnce = true)
       case (None, _) if isKafka(execution) && options.contains("topic") =>
@@ -68,6 +92,17 @@ private[tidemark] object SinkPosition {
         kafka(options("topic"))
       case _ => throw new TidemarkException(NotedTimeErrors.NoteTimeSinkUnknown(note.column, sink))
     }
+  }
+
+  private def filesIn(folder: String, conf: Configuration): FilesIn = {
+    def refuse(what: String) = throw new TidemarkException(NotedTimeErrors.InvalidNoteTime(
+      s"has the position 'files:$folder', which $what. Give the folder that has the files"))
+    if (folder.isBlank) refuse("names no folder")
+    val path = new Path(folder)
+    if (SparkHadoopUtil.get.isGlobPath(path)) refuse("has wildcards")
+    val files = new FilesIn(path, conf)
+    if (files.isFile) refuse("is a file")
+    files
   }
 
   /** Without this, a row may be acknowledged before the end of its partition includes it. */
@@ -113,10 +148,11 @@ private[tidemark] object SinkPosition {
 
   /** Where the mark log is if the user has only said that there is one: beside the rows. */
   def logBeside(execution: MicroBatchExecution, note: PlanNote): String =
-    writeOptions(execution).get("path").map(MarkLogPath.in).getOrElse(
-      throw new TidemarkException(NotedTimeErrors.NoteTimeSinkUnknown(
-        note.column,
-        execution.sink.getClass.getSimpleName)))
+    note.options.position.collect { case s"files:$folder" => folder }
+      .orElse(writeOptions(execution).get("path")).map(MarkLogPath.in).getOrElse(
+        throw new TidemarkException(NotedTimeErrors.NoteTimeSinkUnknown(
+          note.column,
+          execution.sink.getClass.getSimpleName)))
 
   private def isKafka(execution: MicroBatchExecution): Boolean =
     !execution.sink.isInstanceOf[Sink] && ReadPositions.isKafka(execution.sink)

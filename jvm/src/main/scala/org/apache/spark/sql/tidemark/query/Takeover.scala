@@ -102,7 +102,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
       sources.isAtEnd,
       SparkInternals.endsByItself(execution))
     val outputs = this.outputs.get
-    outputs.resume(first.batch, first.outputs)
+    outputs.resume(first.batch, first.outputs, start.isRunAgain(first.batch + 1))
     val emission = QueryView.Emission(
       execution.outputMode == InternalOutputModes.Complete,
       conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED))
@@ -143,7 +143,8 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   /** A batch may have been committed, or there is none to run; from any thread. */
   def progressed(): Unit = current match {
     case Running(watermarks, _) => watermarks.outputs.lookSoon()
-    case started: Started => toNoteAgain(started).foreach(entry => OutputMarks.later(resumeOutputs(entry)))
+    case started: Started =>
+      toNoteAgain(started).foreach(entry => OutputMarks.later(resumeOutputs(started.start, entry)))
     case _ =>
   }
 
@@ -153,7 +154,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     case started: Started =>
       toNoteAgain(started).foreach { entry =>
         OutputMarks.later {
-          resumeOutputs(entry)
+          resumeOutputs(started.start, entry)
           outputs.foreach(_.close())
         }
       }
@@ -165,8 +166,8 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     started.recalled.map(_.entry).filter(_.outputs.nonEmpty && leftToSpark(execution).isEmpty)
 
   /** If they cannot be made, the query fails with that error when it is planned. */
-  private def resumeOutputs(last: WatermarkEntry): Unit = outputs.foreach { made =>
-    made.resume(last.batch, last.outputs)
+  private def resumeOutputs(start: RunStart, last: WatermarkEntry): Unit = outputs.foreach { made =>
+    made.resume(last.batch, last.outputs, start.isRunAgain(last.batch + 1))
     made.look()
   }
 
