@@ -29,7 +29,8 @@ class SourceOffsets:
             files and other sources, and while Delta's first snapshot is being read.
         ending: Where a batch reader ends that reads what came before: for Kafka the option
             `endingOffsets`, for Delta the option `endingVersion`.
-        files: For files, those that the query had read, as URIs.
+        files: For files, those that the query had read, as URIs such as `file:///lake/orders/1%202.json`.
+            As a path: `urllib.parse.unquote(urllib.parse.urlsplit(uri).path)`.
     """
 
     batch: int
