@@ -31,6 +31,7 @@ object TrapTable {
     Trap.DelayZero("orders"),
     Trap.EventTimeIsNow("orders", "current_timestamp()"),
     Trap.EventTimeMayBeNull("orders", "try_to_timestamp(text)"),
+    Trap.NotedWindowEnd("time", "window.end"),
     Trap.WatermarkAfter("start", "aggregation by window"),
     Trap.WatermarkUnused("orders"))
 

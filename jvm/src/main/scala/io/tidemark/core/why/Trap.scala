@@ -222,6 +222,14 @@ object Trap {
     def fix: String = "counting such rows before the watermark, and checking the format"
   }
 
+  final case class NotedWindowEnd(input: String, made: String) extends Trap("NOTED_WINDOW_END", Info) {
+    override def column: Option[String] = Some(input)
+    def sentence: String =
+      s"The event time of ${name(input)} is the end of a window, ${name(made)}, which lies in the next window: of windows by " +
+        "the hour, the one from 2 to 3 is counted from 3 on."
+    def fix: String = "subtracting a microsecond, as window_time does, if windows of it are formed"
+  }
+
   final case class WatermarkUnused(input: String) extends Trap("WATERMARK_UNUSED", Info) {
     override def column: Option[String] = Some(input)
     def sentence: String = s"No operator goes by the watermark of ${name(input)}: it drops and closes nothing."

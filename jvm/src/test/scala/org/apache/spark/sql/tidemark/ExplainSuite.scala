@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.{Idle, SplitBy, TidemarkConf, TrapTable, WatermarkOptions}
+import io.tidemark.{Idle, Noted, SplitBy, TidemarkConf, TrapTable, WatermarkOptions}
 import io.tidemark.core.why.Finding
 import io.tidemark.functions.{currentWatermark, explain, withWatermark}
 
@@ -142,6 +142,18 @@ class ExplainSuite extends WatermarkTest {
   traps("EVENT_TIME_MAY_BE_NULL", "info")(
     windows(texts.selectExpr("try_cast(value AS TIMESTAMP) AS at").withWatermark("at", "1 minute")))(
     windows(texts.selectExpr("CAST(value AS TIMESTAMP) AS at").withWatermark("at", "1 minute")))
+
+  private def byMarks(time: Column): DataFrame = {
+    val counts = MemoryStream[Timestamp].toDF().groupBy(window($"value", "1 hour")).count().schema
+    val rows = MemoryStream[Int].toDF().select(lit(null).cast(counts("window").dataType).as("window"))
+    windows(withWatermark(
+      rows.select(time.as("at")),
+      "at",
+      "0 seconds",
+      WatermarkOptions(noted = Some(Noted("/counts/_tidemark")))))
+  }
+
+  traps("NOTED_WINDOW_END", "info")(byMarks($"window.end"))(byMarks($"window.end" - expr("INTERVAL 1 MICROSECOND")))
 
   traps("WATERMARK_UNUSED", "info")(orders.where("id > 1"))(orders.select(currentWatermark()))
 

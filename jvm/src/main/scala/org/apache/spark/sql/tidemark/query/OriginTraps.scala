@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
-import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.types.{StringType, StructType}
 
 /** What the inputs of a query show by themselves: where their event time comes from, and how they are set. */
 private[query] object OriginTraps {
@@ -29,6 +29,7 @@ private[query] object OriginTraps {
       markedBelow(node).map(of => Trap.WatermarkAfter(name, StateTraps.labelOf(of))) ++
       Option.when(isGuessed && one.rules.splitBy.isEmpty && readsKafka(node.child))(Trap.KafkaOneClock(name)) ++
       made.filter(isNow).map(by => Trap.EventTimeIsNow(name, textOf(by))) ++
+      made.filter(by => !isGuessed && isWindowEnd(by)).map(by => Trap.NotedWindowEnd(name, textOf(by))) ++
       made.filter(mayBeNull).map(by => Trap.EventTimeMayBeNull(name, textOf(by)))
   }
 
@@ -55,6 +56,15 @@ private[query] object OriginTraps {
   private def isNow(made: Expression): Boolean = made match {
     case cast: Cast => isNow(cast.child)
     case _: CurrentTimestampLike | _: LocalTimestamp => true
+    case _ => false
+  }
+
+  private def isWindowEnd(made: Expression): Boolean = made match {
+    case cast: Cast => isWindowEnd(cast.child)
+    case GetStructField(of, _, Some("end")) => of.dataType match {
+        case window: StructType => window.fieldNames.toSeq == Seq("start", "end")
+        case _ => false
+      }
     case _ => false
   }
 
