@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _BROKERS: Final = "kafka.bootstrap.servers"
 
+_DAY: Final = 86_400_000
+"""What `max_ahead` is in ms unless it is given, for a `tidemark.Marks` and for a query alike."""
+
 NO_DELAY: Final = "0 seconds"
 """Nothing is guessed, so there is nothing to wait for."""
 
@@ -28,15 +31,16 @@ class Noted:
         log: The log's folder, on any file system that Spark can read, or a `tidemark.Marks`, or
             `kafka:<topic>/<stream>`. True: the folder `_tidemark` in the path that the input reads.
         expected: Writers that hold the watermark back until they have noted a time or are idle.
-            Left out, a writer counts from its first mark on.
-        only_expected: Whether marks of all other writers are ignored.
+            Left out, those of a `tidemark.Marks`; without any, a writer counts from its first mark on.
+        only_expected: Whether marks of all other writers are ignored. A `tidemark.Marks` with
+            `only_expected=True` says so too.
         options: For a log in Kafka: options of Spark's Kafka source, such as
             `kafka.bootstrap.servers`. What is left out is as for the input, if that reads Kafka. Of a
             `tidemark.Marks`, Spark takes the brokers.
 
     Raises:
-        TidemarkError: `INVALID_OPTION` when it is made: `log` is no location, or `expected` is not
-            a list of names.
+        TidemarkError: `INVALID_OPTION` when it is made: `log` is no location, `expected` is not
+            a list of names, or it differs from what the `tidemark.Marks` expects.
 
     Example:
         >>> Noted("/lake/orders/_tidemark", expected=["eu", "us"])
@@ -50,7 +54,10 @@ class Noted:
 
     def __post_init__(self) -> None:
         location(self.log)
-        object.__setattr__(self, "expected", _names(self.expected))
+        own = _of_marks(self.log)
+        object.__setattr__(self, "expected", _expected(_names(self.expected), own))
+        if own is not None and own._only_expected:
+            object.__setattr__(self, "only_expected", True)
         object.__setattr__(self, "options", texts(self.options))
 
 
@@ -65,17 +72,40 @@ def as_noted(noted: object) -> Noted | None:
     return noted if isinstance(noted, Noted) else Noted(noted)  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class Lengths:
+    """Lengths of time that a `tidemark.Marks` was given, in ms.
+
+    Attributes:
+        idle_after: When a silent writer is left out; None if it was not given.
+        max_ahead: How far ahead of the clock a time may be; `"none"` for any. None if it is a day,
+            as it is for a query where nothing is given.
+    """
+
+    idle_after: int | None = None
+    max_ahead: int | Literal["none"] | None = None
+
+
+def lengths_of(log: object) -> Lengths:
+    """The lengths of time that a log was given, as options of the query."""
+    own = _of_marks(log)
+    if own is None:
+        return Lengths()
+    if own._max_ahead is None:
+        return Lengths(own._idle_after, "none")
+    return Lengths(own._idle_after, None if own._max_ahead == _DAY else own._max_ahead)
+
+
 def location(log: object, option: str = "noted") -> str | Literal[True]:
     """Where a log is, as the engine takes it.
 
     Raises:
         TidemarkError: `INVALID_OPTION`.
     """
-    from tidemark._marks.marks import Marks
-
     if log is True:
         return True
-    text = log.location if isinstance(log, Marks) else log
+    own = _of_marks(log)
+    text = log if own is None else own.location
     if isinstance(text, (str, os.PathLike)):
         path = os.fspath(text)
         if isinstance(path, str) and path.strip():
@@ -94,9 +124,8 @@ def log_options(log: object, given: object, name: str = "options") -> dict[str, 
 
 def _brokers(log: object) -> dict[str, str]:
     """The brokers of a `tidemark.Marks`, as an option of Spark; empty for everything else."""
-    from tidemark._marks.marks import Marks
-
-    options = log.options if isinstance(log, Marks) else None
+    own = _of_marks(log)
+    options = None if own is None else own.options
     return {} if options is None else {_BROKERS: str(options[_BROKERS.removeprefix("kafka.")])}
 
 
@@ -111,6 +140,20 @@ def texts(options: object, name: str = "options") -> dict[str, str]:
     ):
         return dict(options)
     raise invalid(name, options, "names and values as text")
+
+
+def _of_marks(log: object) -> Marks | None:
+    from tidemark._marks.marks import Marks
+
+    return log if isinstance(log, Marks) else None
+
+
+def _expected(given: tuple[str, ...], own: Marks | None) -> tuple[str, ...]:
+    """The writers that are expected: those of the long form, or of the `Marks` in it."""
+    names = () if own is None else tuple(sorted(own._expected))
+    if given and names and set(given) != set(names):
+        raise invalid("expected", list(given), f"{list(names)}, which the Marks expects")
+    return given or names
 
 
 def _names(expected: object) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 from tidemark._durations import DurationError, positive_millis
 from tidemark._errors import TidemarkError
 from tidemark._idle import AtJoin, Idle, OnReturn, WhenAll
-from tidemark._noted import Noted, location, log_options
+from tidemark._noted import Noted, lengths_of, location, log_options
 from tidemark._split_by import SplitBy, split_names
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def read_options(
     `session` reads lengths of time.
 
     Raises:
-        TidemarkError: `INVALID_IDLE_AFTER`, `INVALID_MAX_AHEAD`, `INVALID_OPTION`.
+        TidemarkError: `INVALID_IDLE_AFTER`, `INVALID_MAX_AHEAD`; `INVALID_OPTION`, also if a
+            `tidemark.Marks` in `noted` has another `idle_after` or `max_ahead`.
     """
     given = _one_idle(idle_after, idle)
     options = Options()
@@ -75,10 +76,38 @@ def read_options(
             options["expectedSplits"] = [[writer] for writer in noted.expected]
         if noted.only_expected:
             options["onlyExpected"] = True
+        own = lengths_of(noted.log)
+        silence = _agreed("idle_after", options.get("idleAfterMs"), own.idle_after)
+        if silence is not None:
+            options["idleAfterMs"] = silence
+        ahead = _agreed("max_ahead", options.get("maxAheadMs"), own.max_ahead)
+        if ahead is not None:
+            options["maxAheadMs"] = ahead
         kafka = log_options(noted.log, noted.options)
         if kafka:
             options["notedOptions"] = kafka
     return options
+
+
+def _agreed(
+    name: str, given: int | Literal["none"] | None, own: int | Literal["none"] | None
+) -> int | Literal["none"] | None:
+    """A length of time in ms that the call gives, or the `tidemark.Marks` in it, or both alike.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION` if they differ.
+    """
+    if given is None or own is None or given == own:
+        return own if given is None else given
+    here, there = (NO_LENGTH if one == NO_LENGTH else f"{one} ms" for one in (given, own))
+    raise TidemarkError(
+        "INVALID_OPTION",
+        f"{name} is {here}, but the Marks that is given as noted has {there}",
+        f"giving {name} in one of the two places, or the same in both",
+        option=name,
+        value=here,
+        allowed=there,
+    )
 
 
 def as_json(options: Options) -> str:

@@ -93,10 +93,10 @@ def with_watermark(
             any event time counts. Left out, the session's setting `spark.tidemark.maxAhead`. With
             `noted` it is about noted times, and a day if nothing else is set.
         noted: The mark log in which the writers of this input note how far they are: its location,
-            a folder or `kafka:<topic>/<stream>`; True for `_tidemark` in the path that is read; or a
-            `Noted`. The watermark is then the smallest time that all of them have noted for what has
-            been read, and no row is late whose writer kept its word. Not together with `split_by`: the
-            writers are the splits.
+            a folder or `kafka:<topic>/<stream>`; True for `_tidemark` in the path that is read; a
+            `Marks`, whose settings count; or a `Noted`. The watermark is then the smallest time that
+            all of them have noted for what has been read, and no row is late whose writer kept its
+            word. Not together with `split_by`: the writers are the splits.
         **unknown: Nothing; a field of `SplitBy`, `Idle` or `Noted` is refused with the way to give it.
 
     Returns:
