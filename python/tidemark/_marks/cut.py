@@ -28,6 +28,8 @@ from tidemark._marks.position import (
 class Chain(NamedTuple):
     """Which marks of a writer of files a cut has the files of, each mark as its epoch and number.
 
+    A writer whose marks were all purged has a chain, too: no mark behind `after` has listed any file.
+
     Attributes:
         after: The mark before the first of them. The number is -1 if there was none.
         last: The last of them.
@@ -169,11 +171,17 @@ def _chains(value: object) -> dict[str, Chain]:
     if type(value) is not dict:
         raise InvalidPositionError("has chains that are not an object")
     return {
-        writer: Chain(_place(one["after"]), _place(one["last"])) for writer, one in value.items()
+        writer: Chain(read_place(one["after"]), read_place(one["last"]))
+        for writer, one in value.items()
     }
 
 
-def _place(value: object) -> tuple[int, int]:
+def read_place(value: object) -> tuple[int, int]:
+    """The place of a mark from decoded JSON.
+
+    Raises:
+        InvalidPositionError: For everything else.
+    """
     if type(value) is list and len(value) == 2:
         epoch, number = value
         if (

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from tidemark._errors import TidemarkError
 from tidemark._marks.cut import Chain, Cut
-from tidemark._marks.position import MismatchError, Position, joined
+from tidemark._marks.position import FilesPosition, MismatchError, Position, joined
 from tidemark._marks.rules import History, position_mismatch
 from tidemark._marks.times import shown
 
@@ -33,18 +33,30 @@ def ends_at(
     return {writer: _end(one, millis, writer in left_out) for writer, one in histories.items()}
 
 
-def joined_cut(histories: Mapping[str, History], ends: Mapping[str, int], millis: int) -> Cut:
+def joined_cut(
+    histories: Mapping[str, History],
+    ends: Mapping[str, int],
+    millis: int,
+    purged: Mapping[str, Chain] | None = None,
+) -> Cut:
     """The joined positions of all writers.
 
     Args:
         histories: The writers and their marks.
         ends: The place of a mark of each writer.
         millis: The time that is asked for, in ms since the epoch.
+        purged: What was purged of writers of files.
 
     Raises:
         TidemarkError: `NO_CUT` if there is no position; `MARK_POSITION_MISMATCH`.
     """
     cut: Position | None = None
+    gone = {
+        writer: one
+        for writer, one in (purged or {}).items()
+        # Where such marks are still there, they say all themselves.
+        if writer not in histories or one.last < histories[writer].marks[0].place
+    }
     chains: dict[str, Chain] = {}
     for writer, history in histories.items():
         position = history.position(ends[writer])
@@ -54,10 +66,20 @@ def joined_cut(histories: Mapping[str, History], ends: Mapping[str, int], millis
         except MismatchError as problem:
             raise position_mismatch(writer, problem) from problem
         if history.is_relative and ends[writer] >= 0:
-            chains[writer] = Chain(history.after, history.marks[ends[writer]].place)
+            chains[writer] = _chain(history, ends[writer], gone.get(writer))
     if cut is None:
         raise _no_cut(millis, "no writer has noted a position yet", "")
+    if isinstance(cut, FilesPosition):
+        chains = {**gone, **chains}
     return Cut(cut, chains)
+
+
+def _chain(history: History, end: int, purged: Chain | None) -> Chain:
+    after = history.after
+    if purged is not None and history.is_whole:
+        # The writer has begun anew since then, and knows no more of what was before.
+        after = purged.after
+    return Chain(after, history.marks[end].place)
 
 
 def _end(history: History, millis: int, is_left_out: bool) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tidemark._marks import log
+from tidemark._marks import log, purged
+from tidemark._marks.cut import Chain
 from tidemark._marks.files import Folder
 from tidemark._marks.life import Life, purge
 from tidemark._marks.log import Contents
@@ -26,6 +27,10 @@ class FolderLog:
     def read(self, only: Collection[str] | None = None) -> Contents:
         """As `MarkStore.read`."""
         return log.read(self._folder, lambda name: only is None or name.writer in only)
+
+    def purged(self, only: Collection[str] | None = None) -> dict[str, Chain]:
+        """As `MarkStore.purged`."""
+        return purged.notes(self._folder, only)
 
     def positions(self) -> Iterator[tuple[str, Position]]:
         """As `MarkStore.positions`: from live files first, which are small and have the newest marks."""

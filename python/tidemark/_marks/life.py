@@ -12,10 +12,12 @@ Order matters here, so that a kill between any two system calls loses no mark an
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from tidemark._errors import TidemarkError
+from tidemark._marks import purged
 from tidemark._marks.files import Folder
-from tidemark._marks.log import read_marks
+from tidemark._marks.log import Lines, read_lines, read_marks
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import FileName, own_prefix, temporary_epoch
 from tidemark._marks.past import (
@@ -168,21 +170,26 @@ def purge(folder: Folder, writer: str, before_millis: int, *, with_live: bool) -
     Returns:
         How many files were removed.
     """
-    removed = 0
     names = sorted(own_files(folder, writer), key=age)
-    for name in names if with_live else names[: _needed(folder, names)]:
-        if name.slot is not None and not with_live:
-            continue
-        written = [mark.written_millis for mark in read_marks(folder, name)]
-        if name.slot is None and not written:
-            # It is damaged, and readers of files must see that.
-            break
-        # A life that has written nothing is as old as its epoch.
-        if max(written, default=name.epoch) >= before_millis:
-            break
+    if not with_live:
+        names = [name for name in names[: _needed(folder, names)] if name.slot is None]
+    files = [(name, read_lines(folder, name)) for name in names]
+    old = list(takewhile(lambda one: _is_older(*one, before_millis), files))
+    if with_live and len(old) == len(files):
+        # Before any is gone: nothing but this says what was there.
+        purged.note(folder, writer, files)
+    for name, _ in old:
         folder.remove(name.text)
-        removed += 1
-    return removed
+    return len(old)
+
+
+def _is_older(name: FileName, lines: Lines, before_millis: int) -> bool:
+    written = [mark.written_millis for mark, _ in lines.marks]
+    if name.slot is None and not written:
+        # It is damaged, and readers of files must see that.
+        return False
+    # A life that has written nothing is as old as its epoch.
+    return max(written, default=name.epoch) < before_millis
 
 
 def _needed(folder: Folder, names: list[FileName]) -> int:

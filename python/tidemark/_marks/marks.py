@@ -373,12 +373,15 @@ class Marks:
         """
         millis = millis_from(time)
         found, ends = self._ends_at(millis)
-        return joined_cut(found, ends, millis)
+        with self._reading():
+            purged = self._store.purged(self._expected if self._only_expected else None)
+        return joined_cut(found, ends, millis, purged)
 
     def purge(self, before: Time) -> int:
         """Removes files whose marks were all written before a time: what dead writers leave.
 
-        A writer that is there, but has said nothing since, is fenced off.
+        A writer that is there, but has said nothing since, is fenced off. Of a writer of files that
+        leaves nothing else, a small file stays. By it, `read_between` sees what a cut had of it.
 
         Args:
             before: The time.

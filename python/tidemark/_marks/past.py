@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tidemark._marks import purged
 from tidemark._marks.files import Folder
 from tidemark._marks.log import Lines, read_lines, read_marks
 from tidemark._marks.mark import Mark
@@ -163,10 +165,16 @@ def age(name: FileName) -> tuple[int, int, int]:
 def own_files(folder: Folder, writer: str) -> list[FileName]:
     """The files of a writer, in no promised order."""
     # Parsing the names of all writers takes ten times as long as listing them.
-    named = (parse(text) for text in folder.names(own_prefix(writer)))
+    return _of_writer(folder.names(own_prefix(writer)), writer)
+
+
+def _of_writer(names: Iterable[str], writer: str) -> list[FileName]:
+    named = map(parse, names)
     return [name for name in named if name is not None and name.writer == writer]
 
 
 def latest_epoch(folder: Folder, writer: str) -> int:
-    """The largest epoch in the names of a writer's files; -1 if there is none."""
-    return max((name.epoch for name in own_files(folder, writer)), default=-1)
+    """The largest epoch in the names of a writer's files, also of those that were purged; -1 if there is none."""
+    names = folder.names(own_prefix(writer))
+    there = [name.epoch for name in _of_writer(names, writer)]
+    return max([*there, *purged.epochs(names, writer)], default=-1)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from tidemark._marks.cut import Chain
 from tidemark._marks.log import Contents
 from tidemark._marks.mark import Mark
 from tidemark._marks.position import Position
@@ -87,6 +88,16 @@ class MarkStore(Protocol):
 
         Raises:
             OSError: If it cannot be read.
+        """
+
+    def purged(self, only: Collection[str] | None = None) -> Mapping[str, Chain]:
+        """What was purged of writers of files, to be asked for after `read`.
+
+        Args:
+            only: The writers that are asked for; None for all.
+
+        Raises:
+            OSError: If the log cannot be read.
         """
 
     def positions(self) -> Iterator[tuple[str, Position]]:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Collection, Iterator
 
 from tidemark._errors import TidemarkError
+from tidemark._marks.cut import Chain
 from tidemark._marks.log import MOST_LOOKS, Contents, many_objects
 from tidemark._marks.position import Position
 from tidemark._marks.topic import Topic
@@ -59,6 +60,10 @@ class TopicLog:
                 self._starts = dict(reader.reached)
                 reader.close()
             return self._marks.contents(only)
+
+    def purged(self, only: Collection[str] | None = None) -> dict[str, Chain]:
+        """As `MarkStore.purged`: a topic does not say what its retention has removed."""
+        return {}
 
     def positions(self) -> Iterator[tuple[str, Position]]:
         """As `MarkStore.positions`."""
