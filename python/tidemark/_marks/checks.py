@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidemark._errors import TidemarkError
+from tidemark._marks.file_names import require_listed
 from tidemark._marks.position import (
     FilesPosition,
     InvalidPositionError,
@@ -118,16 +119,14 @@ def files_position(files: Iterable[str]) -> FilesPosition:
     """The position of a writer of files.
 
     Raises:
-        TidemarkError: `INVALID_OPTION` for what is no list of names relative to a path.
+        TidemarkError: `INVALID_OPTION` for names that no source of files lists.
     """
     position = FilesPosition(frozenset([files] if isinstance(files, str) else files))
     try:
         encode_position(position)
     except InvalidPositionError as problem:
         raise no_position(f"{len(position.files)} files", f"valid: it {problem}") from problem
-    for name in position.files:
-        if any(part in ("", ".", "..") for part in name.split("/")):
-            raise no_position(name, "names relative to the path that is read, with / between parts")
+    require_listed(position)
     return position
 
 
@@ -176,6 +175,8 @@ def valid_position(position: Position) -> Position:
         encode_position(position)
     except (InvalidPositionError, KeyError, AttributeError, TypeError) as problem:
         raise no_position(position, "a position with valid values") from problem
+    if isinstance(position, FilesPosition):
+        require_listed(position)
     return position
 
 

@@ -19,6 +19,7 @@ from tidemark._marks.checks import (
     too_long,
     valid_position,
 )
+from tidemark._marks.file_names import require_no_folder
 from tidemark._marks.mark import Kind, Mark
 from tidemark._marks.neighbors import require_same_kind
 from tidemark._marks.order import require_position_in_order, require_time_in_order
@@ -100,7 +101,8 @@ class MarkWriter:
         Args:
             time: The time. Fractions of a millisecond are left out.
             position: Where the writer is.
-            files: For a writer of files: those it has finished since its mark before.
+            files: For a writer of files: those it has finished since its mark before. Each is a name
+                relative to the path that is read, and neither a folder nor a pattern nor hidden.
             max_time: The largest event time of any row before the position, if it is known.
 
         Raises:
@@ -110,7 +112,8 @@ class MarkWriter:
                 `MARK_NOT_WRITTEN` if the log cannot be written (the next mark that can be written
                 carries this one along); `MARK_TOO_LONG`; `MARK_WRITER_FENCED`;
                 `MARK_WRITER_CLOSED`; `MARK_WRITER_FORKED` in a fork of the process;
-                `MARK_AUTOMATIC` for a writer with `automatic`; `INVALID_OPTION` for what is no time or position.
+                `MARK_AUTOMATIC` for a writer with `automatic`; `INVALID_OPTION` for what is no time or
+                position, and for a name that no source of files lists.
         """
         self._require_explicit()
         millis = millis_up_to(time)
@@ -265,6 +268,8 @@ class MarkWriter:
         self._require_unfenced()
         require_time_in_order(self.name, self._time, time)
         require_position_in_order(self.name, self._position, position)
+        if isinstance(position, FilesPosition):
+            require_no_folder(position, self.location)
         if position is not None:
             self._require_same_kind(position)
         if isinstance(position, KafkaPosition) and self._position is not None:

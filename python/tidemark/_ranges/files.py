@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tidemark._marks.file_names import is_hidden
 from tidemark._marks.ranges import FilesRange, expired, not_readable
 from tidemark._ranges.source import IGNORE, Source
 
@@ -49,8 +50,7 @@ def path_of(folder: str, name: str) -> str:
     leaves out hidden files in silence, also those that are given by their paths.
     """
     for part in name.split("/"):
-        is_hidden = part.startswith(".") or (part.startswith("_") and "=" not in part)
-        if not part or is_hidden or part.endswith("._COPYING_") or "\0" in part:
+        if not part or is_hidden(part) or "\0" in part:
             raise not_readable(
                 f"the mark log names the file {name!r}, which Spark's file source would not read in {folder}",
                 "having the writer note names relative to the path that is read, without '..' and hidden names",
