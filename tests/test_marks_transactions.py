@@ -133,6 +133,71 @@ def test_a_mark_that_is_too_large_for_the_topic_is_named(
     assert log().watermark() is None
 
 
+def kafka_error(name: str) -> Any:
+    kafka: Any = pytest.importorskip("confluent_kafka")
+    return kafka.KafkaError(getattr(kafka.KafkaError, name))
+
+
+@pytest.mark.parametrize("name", ["_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"])
+@pytest.mark.parametrize("of_the_mark", [True, False])
+def test_a_report_that_the_producer_is_fenced_off_is_named(
+    topic: FakeTopic, name: str, of_the_mark: bool
+) -> None:
+    error = kafka_error(name)
+
+    class Fenced(TransactionalProducer):
+        """Another producer has taken its transactional id."""
+
+        def _deliver(self, topic: str, fields: dict[str, Any]) -> None:
+            if of_the_mark == (topic == self.marks.name):
+                fields["on_delivery"](error, None)
+            else:
+                super()._deliver(topic, fields)
+
+    writer = log().kafka_writer(Fenced(marks=topic), "orders", "w", admin=None)
+    writer.produce(b"x", 0)
+    with pytest.raises(TidemarkError) as raised:
+        writer.commit_transaction(7)
+    assert raised.value.code == "MARK_WRITER_FENCED"
+    writer.abort_transaction()
+    assert log().watermark() is None
+
+
+class Full(TransactionalProducer):
+    """Its queue is full when the mark comes, until it has been polled so many times."""
+
+    polls = 3
+
+    def produce(self, topic: str, **fields: Any) -> None:
+        if topic == self.marks.name and self.polls > 0:
+            raise BufferError("Local: Queue full")
+        super().produce(topic, **fields)
+
+    def poll(self, timeout: float) -> int:
+        self.polls -= timeout > 0
+        return super().poll(timeout)
+
+
+def test_a_mark_waits_for_room_in_the_queue_of_the_producer(topic: FakeTopic) -> None:
+    writer = log().kafka_writer(Full(marks=topic), "orders", "w", admin=None)
+    writer.produce(b"x", 0)
+    writer.commit_transaction(7)
+    assert log().is_complete(7)
+
+
+def test_a_queue_that_stays_full_is_named(
+    topic: FakeTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidemark._marks.kafka_transaction._SECONDS", 0.0)
+    writer = log().kafka_writer(Full(marks=topic), "orders", "w", admin=None)
+    writer.produce(b"x", 0)
+    with pytest.raises(TidemarkError, match="queue is full") as raised:
+        writer.commit_transaction(7)
+    assert raised.value.code == "MARK_NOT_WRITTEN"
+    writer.abort_transaction()
+    assert log().watermark() is None
+
+
 def test_times_may_not_go_back_from_one_transaction_to_the_next(topic: FakeTopic) -> None:
     writer, producer = opened(topic)
     producer.begin_transaction()

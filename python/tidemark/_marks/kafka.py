@@ -7,12 +7,13 @@ from types import TracebackType
 from typing import Any
 
 from tidemark._errors import TidemarkError
-from tidemark._marks.checks import closed
+from tidemark._marks.checks import closed, fenced
 from tidemark._marks.kafka_deliveries import Deliveries, OnDelivery, Producer
 from tidemark._marks.kafka_rows import Rows
 from tidemark._marks.kafka_transaction import Transaction, fenced_by_kafka, no_transactions
 from tidemark._marks.owner import Owner
 from tidemark._marks.times import Time
+from tidemark._marks.topic_refusal import is_fencing
 from tidemark._marks.writer import MarkWriter
 
 
@@ -44,6 +45,7 @@ class KafkaMarkWriter:
         self._topics = topics
         self._transaction = transaction
         self._is_closed = False
+        self._is_fenced = False
 
     def produce(
         self,
@@ -121,7 +123,8 @@ class KafkaMarkWriter:
 
         Raises:
             TidemarkError: As `note_time`; `MARK_WRITER_FENCED` also if another producer has the
-                transactional id; `INVALID_OPTION` for a mark log in a folder.
+                transactional id; `MARK_NOT_WRITTEN` also if the producer's queue stays full for a
+                minute; `INVALID_OPTION` for a mark log in a folder.
             confluent_kafka.KafkaException: What the producer's `commit_transaction` raises.
         """
         if self._transaction is None:
@@ -245,19 +248,25 @@ class KafkaMarkWriter:
         self._deliveries.hand_over(topic, fields, on_delivery, self._report)
 
     def _report(self, number: int, error: Any, message: Any) -> None:
+        if is_fencing(error):
+            self._is_fenced = True
         self._deliveries.report(number, error, message)
 
     def _settle(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Waits until all rows that were handed over before have arrived.
 
         Raises:
-            TidemarkError: `MARK_ROWS_FAILED`, `MARK_POSITION_UNKNOWN`, `MARK_CALL_INSIDE`.
+            TidemarkError: `MARK_ROWS_FAILED`, `MARK_POSITION_UNKNOWN`, `MARK_CALL_INSIDE`;
+                `MARK_WRITER_FENCED` if another producer has taken the transactional id.
         """
         self._deliveries.require_outside()
         self._require_open()
         accepted = self._rows.accepted()
         self._deliveries.await_reports(lambda: self._is_closed or is_stopped())
         self._require_open()
+        if self._is_fenced:
+            # No row of this producer will ever arrive again.
+            raise fenced(self.name, self.epoch)
         self._deliveries.require_arrived(accepted)
 
     def _require_open(self) -> None:

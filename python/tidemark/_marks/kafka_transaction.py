@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -14,10 +14,11 @@ from tidemark._marks.checks import fenced, not_written, too_long
 from tidemark._marks.mark import Mark
 from tidemark._marks.text import UnusableError
 from tidemark._marks.topic_life import TopicLife
-from tidemark._marks.topic_refusal import is_too_long, not_taken
+from tidemark._marks.topic_refusal import is_fencing, is_too_long, not_taken
 from tidemark._marks.topic_text import encode_value
 
 _SECONDS = 60.0
+_POLL_SECONDS = 0.1
 
 
 class Transaction:
@@ -72,20 +73,34 @@ class Transaction:
         if isinstance(self._producer, kafka.Producer):
             # A subclass would serialize the value as if it were a row.
             produce = partial(kafka.Producer.produce, self._producer)
+        until = time.monotonic() + _SECONDS
         try:
-            produce(self._life.topic, **fields)
+            self._hand_over(partial(produce, self._life.topic, **fields), until)
         except kafka.KafkaException as problem:
             # The producer itself may have a limit below that of the brokers.
             if problem.args and is_too_long(problem.args[0]):
                 raise not_taken(self._life.topic, problem.args[0]) from problem
             raise
-        until = time.monotonic() + _SECONDS
         while not reports and time.monotonic() < until:
             self._producer.flush(1.0)
         if not reports:
             raise OSError("the producer does not report the mark")
+        if is_fencing(reports[0]):
+            raise fenced(mark.writer, mark.epoch)
         if reports[0] is not None:
             raise not_taken(self._life.topic, reports[0])
+
+    def _hand_over(self, produce: Callable[[], object], until: float) -> None:
+        """Waits for room in the producer's queue, which others may fill as well."""
+        while True:
+            try:
+                produce()
+            except BufferError as problem:
+                if time.monotonic() >= until:
+                    raise OSError(f"the producer's queue is full: {problem}") from problem
+                self._producer.poll(_POLL_SECONDS)
+            else:
+                return
 
 
 @contextmanager
@@ -103,8 +118,7 @@ def fenced_by_kafka(writer: str, epoch: int) -> Iterator[None]:
     except Exception as problem:
         cause = problem.__cause__ if isinstance(problem, SystemError) else problem
         error: Any = cause.args[0] if cause is not None and cause.args else None
-        name = error.name() if hasattr(error, "name") else ""
-        if name in ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"):
+        if is_fencing(error):
             raise fenced(writer, epoch) from problem
         raise
 

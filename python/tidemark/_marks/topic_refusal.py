@@ -1,4 +1,4 @@
-"""Why a topic did not take a record: it is too long, or something that may pass."""
+"""Why a topic did not take a record: it is too long, its producer is fenced off, or something that may pass."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ def is_too_long(reason: Any) -> bool:
     """Whether a `KafkaError` says that the producer or the brokers take no record of this length."""
     code = reason.code() if hasattr(reason, "code") else None
     return bool(code == import_module("confluent_kafka").KafkaError.MSG_SIZE_TOO_LARGE)
+
+
+def is_fencing(reason: Any) -> bool:
+    """Whether a `KafkaError` says that another producer has taken the transactional id."""
+    name = reason.name() if hasattr(reason, "name") else ""
+    return name in ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 
 
 def not_taken(topic: str, reason: Any) -> OSError | UnusableError:
