@@ -22,7 +22,7 @@ from tidemark._marks.files import Folder
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import FileName, parse
 from tidemark._marks.skipped import SkippedLine, Skips
-from tidemark._marks.text import MOST_LINE, UnusableError, checked, decode
+from tidemark._marks.text import LEAST_LINE, MOST_LINE, UnusableError, checked, decode
 
 
 class Correction(NamedTuple):
@@ -173,6 +173,10 @@ def read_lines(folder: Folder, name: FileName) -> Lines:
     found: list[tuple[Mark, bytes]] = []
     before = behind = 0
     for line in _lines(folder.chunks(name.text)):
+        if isinstance(line, int):
+            behind += line
+            before += 0 if found else line
+            continue
         try:
             found.append((_mark(line, name), line + b"\n" if isinstance(line, bytes) else b""))
             behind = 0
@@ -209,14 +213,24 @@ def _read_file(folder: Folder, name: FileName, skipped: Skips) -> _File:
     marks: list[Mark] = []
     is_whole = True
     behind = 0
-    for number, line in enumerate(_lines(chain((first, second), chunks)), start=1):
+    # Making it takes longer than reading a short line.
+    text = name.text
+    number = 1
+    for line in _lines(chain((first, second), chunks)):
+        if isinstance(line, int):
+            skipped.add(text, number, "checksum", line)
+            is_whole = is_whole and number > 1
+            number += line
+            behind += line
+            continue
         try:
             marks.append(_mark(line, name))
             behind = 0
         except UnusableError as problem:
-            skipped.add(name.text, number, str(problem))
+            skipped.add(text, number, str(problem))
             is_whole = is_whole and number > 1
             behind += 1
+        number += 1
     return _File(name, marks, is_whole, behind)
 
 
@@ -294,8 +308,11 @@ def _mark(line: bytes | str, name: FileName) -> Mark:
     return mark
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes | str]:
-    """The lines of a file without their line feeds; for one that cannot be read, why."""
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes | str | int]:
+    """The lines of a file without their line feeds; for one that cannot be read, why.
+
+    Lines that are too short for a checksum are counted: a file may have millions of empty ones.
+    """
     rest = b""
     is_long = False
     for chunk in chunks:
@@ -304,7 +321,7 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes | str]:
             is_long = is_long or len(rest) + len(first) > MOST_LINE
             yield "long" if is_long else rest + first
             # No line inside a chunk is too long, because no chunk is longer than a line may be.
-            yield from whole
+            yield from _counted(whole)
             rest, is_long = last, False
         else:
             rest += chunk
@@ -314,3 +331,14 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes | str]:
         yield "long"
     elif rest:
         yield "torn"
+
+
+def _counted(lines: list[bytes]) -> Iterator[bytes | int]:
+    reached = 0
+    for at in [at for at, line in enumerate(lines) if len(line) >= LEAST_LINE]:
+        if at > reached:
+            yield at - reached
+        yield lines[at]
+        reached = at + 1
+    if reached < len(lines):
+        yield len(lines) - reached

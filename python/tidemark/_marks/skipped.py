@@ -41,8 +41,8 @@ class Skips:
         """The first of them, in the order in which they were found."""
         return tuple(self._first)
 
-    def add(self, file: str, line: int, reason: str) -> None:
-        """Takes in one, by the attributes of `SkippedLine`."""
-        self.count += 1
-        if len(self._first) < MOST_KEPT:
-            self._first.append(SkippedLine(file, line, reason))
+    def add(self, file: str, line: int, reason: str, count: int = 1) -> None:
+        """Takes in one or several in a row, by the attributes of `SkippedLine`."""
+        self.count += count
+        for at in range(min(count, MOST_KEPT - len(self._first))):
+            self._first.append(SkippedLine(file, line + at, reason))

@@ -18,6 +18,9 @@ VERSION = 1
 MOST_LINE = 1 << 20
 """The longest line in bytes, without its line feed."""
 
+LEAST_LINE = 9
+"""The shortest line that can have a checksum."""
+
 _KINDS: dict[object, Kind] = {"note": "note", "alive": "alive", "idle": "idle", "end": "end"}
 
 

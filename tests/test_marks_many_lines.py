@@ -1,0 +1,69 @@
+"""Files with millions of lines that are too short for a mark: they are counted, and cost nothing else."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from support.marks import complete, line, log_at, put
+
+from tidemark import Mark
+from tidemark._marks import log
+from tidemark._marks.files import Folder
+from tidemark._marks.log import _mark, read_lines
+from tidemark._marks.names import FileName
+from tidemark._marks.text import UnusableError
+
+
+def test_millions_of_empty_lines_are_counted_and_not_looked_at_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[object] = []
+
+    def mark(line: bytes | str, name: FileName) -> Mark:
+        looked_at.append(line)
+        return _mark(line, name)
+
+    monkeypatch.setattr(log, "_mark", mark)
+    put(tmp_path, [{"k": "alive"}])
+    file = tmp_path / "w.1.0.marks"
+    whole = file.read_bytes()
+    file.write_bytes(b"\n" * (4 << 20) + whole + b"\r\n" * 1000)
+    found = log_at(tmp_path).read()
+    assert [mark.kind for mark in found.marks] == ["alive"]
+    assert found.skipped_count == (4 << 20) + 1000
+    assert [one.line for one in found.skipped] == list(range(1, 1001))
+    assert {one.reason for one in found.skipped} == {"checksum"}
+    # The first line of each piece of the file, and the mark.
+    assert len(looked_at) < 20
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_short_lines_between_marks_have_the_numbers_and_reasons_of_lines_that_are_read_singly(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    monkeypatch.setattr("tidemark._marks.files._CHUNK", chance.choice([7, 64, 1 << 20]))
+    short = [b"", b"\r", b"12345678", b"00000000 ", b"what is this", b"\xff" * 9]
+    marks = [
+        line({**one, "n": n}).encode()[:-1] for n, one in enumerate(complete([{"k": "alive"}] * 9))
+    ]
+    lines = [chance.choice([*short, *marks]) for _ in range(200)]
+    (tmp_path / "w.1.0.marks").write_bytes(b"\n".join(lines) + b"\n")
+    found = log_at(tmp_path).read()
+    name = FileName("w", 1, slot=0)
+    expected = []
+    for number, one in enumerate(lines, start=1):
+        try:
+            _mark(one, name)
+        except UnusableError as problem:
+            expected.append((number, str(problem)))
+    assert [(one.line, one.reason) for one in found.skipped] == expected
+    assert found.skipped_count == len(expected)
+    known = [number for number, one in enumerate(lines) if one in marks]
+    read = read_lines(Folder(str(tmp_path)), name)
+    assert [one + b"\n" for one in lines if one in marks] == [text for _, text in read.marks]
+    assert (read.lost_before, read.lost_behind) == (
+        (known[0], len(lines) - known[-1] - 1) if known else (len(lines), len(lines))
+    )
