@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,45 @@ def test_a_writer_that_was_replaced_is_told_and_its_marks_do_not_count(tmp_path:
     new.note_time(200, NumberPosition(20))
     window = log.window(NumberPosition(15))
     assert (window.lower_millis, window.upper_millis) == (100, 200)
+
+
+def test_what_a_fenced_life_wrote_too_late_does_not_bind_later_lives(tmp_path: Path) -> None:
+    old = log_at(tmp_path, 1).writer("w")
+    new = log_at(tmp_path, 2).writer("w")
+    new.note_time(200, NumberPosition(20))
+    new.end()
+    log_at(tmp_path, 3).writer("w").close()
+    # It had looked before the second life began.
+    late = (
+        log_at(tmp_path)
+        .read()
+        .marks[0]
+        ._replace(epoch=1, number=1, kind="note", time_millis=900, position_text='{"number":90}')
+    )
+    old._life.add(late)
+    last = log_at(tmp_path, 4).writer("w")
+    last.note_time(300, NumberPosition(30))
+    with pytest.raises(TidemarkError) as error:
+        last.note_time(299, NumberPosition(30))
+    assert code_of(error) == "MARK_GOES_BACK"
+
+
+def test_what_a_fenced_life_wrote_too_late_is_not_kept_in_place_of_what_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidemark._marks.life.MOST_LIVE", 2)
+    log_at(tmp_path, 1).writer("w").note_time(200, NumberPosition(20))
+    old = log_at(tmp_path, 2).writer("w")
+    later = log_at(tmp_path, 10**9).writer("w", retain=timedelta(milliseconds=1))
+    late = log_at(tmp_path).read().marks[1]._replace(epoch=2, number=1, time_millis=900)
+    old._life.add(late)
+    for _ in range(9):
+        # It removes what is too old, but for its last time and position.
+        later.alive()
+    last = log_at(tmp_path, 2 * 10**9).writer("w")
+    with pytest.raises(TidemarkError) as error:
+        last.note_time(199, NumberPosition(20))
+    assert code_of(error) == "MARK_GOES_BACK"
 
 
 def test_a_writer_whose_file_is_removed_while_it_writes_is_told_that_it_was_replaced(

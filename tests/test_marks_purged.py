@@ -9,7 +9,7 @@ import pytest
 from support.between import refused, unless
 from support.marks import no_sync
 
-from tidemark import Cut, Marks, MarkWriter, TidemarkError
+from tidemark import Cut, FilesPosition, Marks, MarkWriter, TidemarkError
 from tidemark._marks.ranges import FilesRange, between
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
@@ -152,6 +152,18 @@ def test_lines_that_were_damaged_before_the_purge_may_have_listed_files(
         file.write_bytes(file.read_bytes()[:-2])
     after_a_purge(lake, live)
     assert refused(lambda: lake.new_files(20)) == "CUT_EXPIRED"
+
+
+def test_a_new_reader_waits_for_what_was_purged_before_a_writer_came_back(
+    lake: Lake, live: MarkWriter
+) -> None:
+    lake.writer("w").note_time(10, files=["w1"])
+    after_a_purge(lake, live)
+    lake.writer("w").note_time(20, files=["w2"])
+    # Nothing says any more that the file of the first life is among those with rows up to the time.
+    read = FilesPosition(frozenset(["l1", "l2", "w2"]))
+    assert lake.log.window(read).lower_millis is None
+    assert lake.log.window(read, is_at_end=True).lower_millis == 20
 
 
 @pytest.mark.parametrize("text", [b"", b"00000000 {}\n", b"what\n", b"\xff\n"])

@@ -76,8 +76,8 @@ def joined_cut(
 
 def _chain(history: History, end: int, purged: Chain | None) -> Chain:
     after = history.after
-    if purged is not None and history.is_whole:
-        # The writer has begun anew since then, and knows no more of what was before.
+    if purged is not None and (history.is_whole or after == purged.last):
+        # None of the marks in between has listed a file.
         after = purged.after
     return Chain(after, history.marks[end].place)
 

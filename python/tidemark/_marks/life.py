@@ -30,6 +30,7 @@ from tidemark._marks.past import (
     says_all,
 )
 from tidemark._marks.position import MOST
+from tidemark._marks.rules import BY_PLACE, unfenced
 from tidemark._marks.text import encode
 
 MOST_LIVE = 256
@@ -197,6 +198,6 @@ def _needed(folder: Folder, names: list[FileName]) -> int:
     marks: list[Mark] = []
     for at in reversed(range(len(names))):
         marks += read_marks(folder, names[at])
-        if says_all(marks):
+        if says_all(unfenced(sorted(marks, key=BY_PLACE))):
             return at
     return 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 from tidemark._marks import purged
 from tidemark._marks.files import Folder
@@ -66,15 +67,15 @@ def past_of(folder: Folder, writer: str, claim: FileName) -> FilesOfPast:
             leftovers[epoch] = left
     places = [(name.epoch, name.last) for name in sealed if name.last is not None]
     places += [(epoch, left.last) for epoch, left in leftovers.items()]
-    known = [mark for files in unsealed.values() for file in files for mark, _ in file.marks]
-    counted = _counted(known)
-    while sealed and not says_all(counted):
-        known += read_marks(folder, sealed.pop())
-        counted = _counted(known)
+    counted = _last_counted(folder, sealed, unsealed)
     times = [mark.time_millis for mark in counted if mark.time_millis is not None]
     positions = [mark.position_text for mark in counted if mark.position_text is not None]
     if counted:
         places.append(counted[-1].place)
+    gone = purged.notes(folder, [writer]).get(writer)
+    if gone is not None:
+        # It goes on from marks that were purged, and does not begin anew: nothing says which files they had.
+        places.append(gone.last)
     return FilesOfPast(
         counted[-1] if counted else None,
         max(places, default=None),
@@ -85,12 +86,32 @@ def past_of(folder: Folder, writer: str, claim: FileName) -> FilesOfPast:
     )
 
 
-def _counted(marks: list[Mark]) -> list[Mark]:
-    return unfenced(sorted(marks, key=BY_PLACE))
+def _last_counted(
+    folder: Folder, sealed: list[FileName], unsealed: Mapping[int, list[Lines]]
+) -> list[Mark]:
+    """The last marks that count, with the last time and the last position.
+
+    Files are read from the newest life back. What a life has written after it was fenced off is in
+    a live file, and only the files of the lives behind it say that it does not count.
+    """
+    files: list[tuple[tuple[int, int, int], FileName | None]] = []
+    files += [(age(name), name) for name in sealed]
+    # The two live files of a life belong together.
+    files += [(age(FileName("", epoch, slot=0)), None) for epoch in unsealed]
+    known: list[Mark] = []
+    for (epoch, *_), name in sorted(files, key=itemgetter(0), reverse=True):
+        if name is None:
+            known += [mark for file in unsealed[epoch] for mark, _ in file.marks]
+        else:
+            known += read_marks(folder, name)
+        counted = unfenced(sorted(known, key=BY_PLACE))
+        if says_all(counted):
+            return counted
+    return unfenced(sorted(known, key=BY_PLACE))
 
 
 def says_all(counted: list[Mark]) -> bool:
-    """Whether the last time and the last position are among these marks."""
+    """Whether the last time and the last position are among these marks, which all count."""
     return any(mark.time_millis is not None for mark in counted) and any(
         mark.position_text is not None for mark in counted
     )
