@@ -47,6 +47,19 @@ def test_a_first_line_that_another_file_has_is_not_lost(tmp_path: Path) -> None:
     assert lower(log_at(tmp_path)) == 102
 
 
+def test_a_file_that_was_cut_may_have_lost_more_than_the_line_at_its_end(tmp_path: Path) -> None:
+    log = log_at(tmp_path, 10)
+    writer = log.writer("w")
+    writer.note_time(100, files=["a"])
+    writer.note_time(101, files=["b"])
+    # Both files have the first note, and only one has the second.
+    (newest,) = (file for file in tmp_path.iterdir() if b'"b"' in file.read_bytes())
+    newest.write_bytes(newest.read_bytes()[:100])
+    later = log.writer("w")
+    later.note_time(102, files=["c"])
+    assert log.window(FilesPosition(frozenset("ac"))).lower_millis == 100
+
+
 @pytest.mark.parametrize(
     ("first", "second", "passed"),
     [

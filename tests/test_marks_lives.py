@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from support.marks import code_of, kinds, log_at, no_sync
+from support.marks import code_of, kinds, log_at, lower, no_sync
 
 from tidemark import FilesPosition, Marks, MarkWriter, NumberPosition, TidemarkError
 from tidemark._marks.files import Folder
@@ -98,6 +98,21 @@ def test_what_a_fenced_life_wrote_too_late_is_not_kept_in_place_of_what_counts(
     with pytest.raises(TidemarkError) as error:
         last.note_time(199, NumberPosition(20))
     assert code_of(error) == "MARK_GOES_BACK"
+
+
+def test_what_a_fenced_life_wrote_too_late_is_removed_before_the_mark_that_fences_it_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidemark._marks.life.MOST_LIVE", 2)
+    old = log_at(tmp_path, 1).writer("w")
+    log_at(tmp_path, 2).writer("w").note_time(100, files=["a"])
+    last = log_at(tmp_path, 10**9).writer("w", retain=timedelta(milliseconds=1))
+    mark = log_at(tmp_path).read().marks[-1]._replace(epoch=1, number=1, kind="note", after=None)
+    old._life.add(mark._replace(time_millis=900, position_text='{"files":["b"]}'))
+    for time in range(200, 210):
+        last.note_time(time, files=[str(time)])
+    assert {mark.epoch for mark in log_at(tmp_path, 10**9).read().marks} == {10**9}
+    assert lower(log_at(tmp_path, 10**9)) == 209
 
 
 def test_a_writer_whose_file_is_removed_while_it_writes_is_told_that_it_was_replaced(

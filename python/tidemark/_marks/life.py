@@ -115,7 +115,14 @@ class Life:
             self._is_overtaken = latest_epoch(self.folder, self.writer) > self.epoch
 
     def purge(self, before_millis: int) -> None:
-        """Removes sealed files whose marks were all written before a time, oldest first."""
+        """Removes sealed files whose marks were all written before a time, oldest first.
+
+        Before that, what fenced lives have written too late: without the mark that fences them off,
+        nobody would know that it does not count.
+        """
+        for name in own_files(self.folder, self.writer):
+            if name.slot is not None and name.epoch < self.epoch:
+                self.folder.remove(name.text)
         purge(self.folder, self.writer, before_millis, with_live=False)
 
     def is_at_seal(self) -> bool:

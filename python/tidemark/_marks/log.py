@@ -85,6 +85,9 @@ Filter = Callable[[FileName], bool]
 MOST_LOOKS = 3
 """How often live files are looked for. Lives that are found later still count, by their names only."""
 
+_TORN = "torn"
+"""Why the last line of a file cannot be used if it has no line feed."""
+
 _BY_NUMBER = attrgetter("writer", "epoch", "first")
 
 
@@ -161,29 +164,33 @@ class Lines(NamedTuple):
         marks: Each mark, with its line as it is.
         lost_before: How many lines before the first mark cannot be used.
         lost_behind: How many behind the last one.
+        is_cut: Whether the end of the file is missing, and with it any number of lines.
     """
 
     marks: list[tuple[Mark, bytes]]
     lost_before: int
     lost_behind: int
+    is_cut: bool = False
 
 
 def read_lines(folder: Folder, name: FileName) -> Lines:
     """The marks of one file, each with its line as it is."""
     found: list[tuple[Mark, bytes]] = []
     before = behind = 0
+    is_cut = False
     for line in _lines(folder.chunks(name.text)):
         if isinstance(line, int):
             behind += line
             before += 0 if found else line
             continue
+        is_cut = line == _TORN
         try:
             found.append((_mark(line, name), line + b"\n" if isinstance(line, bytes) else b""))
             behind = 0
         except UnusableError:
             behind += 1
             before += not found
-    return Lines(found, before, behind)
+    return Lines(found, before, behind, is_cut)
 
 
 def _files(folder: Folder, wanted: Filter) -> Iterator[FileName]:
@@ -330,7 +337,7 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes | str | int]:
     if is_long:
         yield "long"
     elif rest:
-        yield "torn"
+        yield _TORN
 
 
 def _counted(lines: list[bytes]) -> Iterator[bytes | int]:

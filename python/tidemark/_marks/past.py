@@ -134,6 +134,9 @@ def _leftover(
     if _is_beginning_lost(files, live) and min(live, default=behind + 1) > behind:
         first, is_lost = min(first, behind), True
     written = max((_last_written(file, behind) for file in files), default=-1)
+    if live and any(file.is_cut for file in files):
+        # Another file may have the line that was cut, but nobody knows how many were behind it.
+        written = max(written, max(live) + 1)
     if written > max(live, default=-1):
         last, is_lost = max(last, written), True
     return (

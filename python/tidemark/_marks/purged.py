@@ -104,9 +104,11 @@ def _end(name: FileName, lines: Lines) -> Place | None:
     """The last mark that a file has ever had; None if it has had none."""
     if name.last is not None:
         return name.epoch, name.last
+    if lines.is_cut or (lines.lost_before and not lines.marks):
+        return name.epoch, MOST
     if lines.marks:
         return name.epoch, lines.marks[-1][0].number + lines.lost_behind
-    return (name.epoch, MOST) if lines.lost_before else None
+    return None
 
 
 def _is_lost(files: Iterable[tuple[FileName, Lines]]) -> bool:

@@ -76,7 +76,8 @@ def between(start: Cut | None, end: Cut, topics: Collection[str]) -> Range:
 
     Raises:
         TidemarkError: `MARK_POSITION_MISMATCH` for cuts of two kinds; `INVALID_OPTION` if the second
-            is before the first; `CUT_EXPIRED` if marks in between were purged; `CUT_NOT_READABLE`.
+            is before the first; `CUT_EXPIRED` if marks in between were purged; `CUT_NOT_READABLE`, also
+            if marks that were purged before the first cut are there again.
     """
     if start is not None:
         end.compare(start.position)
@@ -269,6 +270,12 @@ def _require_no_gap(start: Cut | None, end: Cut) -> None:
         if end.chains[writer].last < chain.last:
             raise _goes_back(
                 f"the last mark of writer '{writer}'", chain.last, end.chains[writer].last
+            )
+        if end.chains[writer].after < chain.after:
+            # The end lists files that the start had, and did not list.
+            raise not_readable(
+                f"marks of writer '{writer}' that were purged before the start are there again",
+                "taking a new start from Marks.cut_at, behind these marks",
             )
     for writer, chain in end.chains.items():
         is_whole = (
