@@ -1,0 +1,358 @@
+"""Drawn histories of a mark log in a folder: writers that come and go, purges, copies, damage, wrong clocks.
+
+The model knows every row that is ever written and what each writer has said, so it can say what no
+reader can: whether a row that has not been read is late. Time is that of the model. Files are as old as it says.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from tidemark import Cut, FilesPosition, Marks, MarkWriter, TidemarkError
+from tidemark._marks.position import MOST
+
+MINUTE = 60_000
+IDLE_AFTER = timedelta(minutes=5)
+RETAIN = timedelta(minutes=30)
+EXPECTED = ("eu", "us")
+NAMES = (*EXPECTED, "asia", "late")
+STEPS = 60
+
+
+@dataclass
+class Site:
+    """A writer that keeps its word: no file that it publishes has a row up to a time that it has noted.
+
+    Attributes:
+        name: Its name.
+        wrong_by: How much the clock of its host is ahead, in ms.
+        marks: The life that is there.
+        dead: Lives that were killed, or that another life has replaced.
+        floor: The largest time that it has noted.
+        pending: Files that it has published, and not listed yet.
+        spoke: When it last said something new, by the clock of the store.
+        is_done: Whether it has said that it is idle or that it has ended, and nothing since.
+        is_damaged: Whether a file of its marks was cut.
+        had_late_mark: Whether a life of it has written a mark after it was replaced.
+    """
+
+    name: str
+    wrong_by: int
+    marks: MarkWriter | None = None
+    dead: list[MarkWriter] = field(default_factory=list)
+    floor: int = 0
+    pending: list[str] = field(default_factory=list)
+    spoke: int = 0
+    is_done: bool = False
+    is_damaged: bool = False
+    had_late_mark: bool = False
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of rows.
+
+    Attributes:
+        writer: Who has published it.
+        times: The event times of its rows.
+        is_promised: Whether readers wait for it. What a writer publishes while it is idle may be late.
+    """
+
+    writer: str
+    times: tuple[int, ...]
+    is_promised: bool
+
+
+class World:
+    """The log, its writers and their files.
+
+    Attributes:
+        log: The folder of the log.
+        now: The clock of the store and of the readers, in ms.
+        files: All files that were ever published. Retention takes none.
+        noted: The files that each writer has listed, each with the place of its mark.
+        purged: The files whose marks are no longer in the log.
+        there: The writers that have marks in the log.
+        has_changed: Whether an expected writer was back after it had ended or been idle, was purged
+            or damaged, or wrote too late.
+    """
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.folder = folder
+        self.log = folder / "_tidemark"
+        self.now = 1_800_000_000_000
+        self.clock: Callable[[], int] = lambda: self.now
+        skews = [0, 0, -10 * MINUTE, 10 * MINUTE]
+        self.sites = {name: Site(name, self.chance.choice(skews)) for name in NAMES}
+        self.files: dict[str, File] = {}
+        self.noted: dict[str, dict[str, tuple[int, int]]] = {}
+        self.purged: set[str] = set()
+        self.has_changed = False
+        self._written: dict[str, int] = {}
+        self._count = 0
+        self._firsts: dict[str, tuple[int, int]] = {}
+        self.there: set[str] = set()
+
+    def marks(self, **options: object) -> Marks:
+        """The log as a reader on a host with the right clock has it."""
+        return Marks(self.log, clock=self.clock, **options)  # type: ignore[arg-type]
+
+    def step(self) -> None:
+        """Somebody does something."""
+        self.now += self.chance.choice([0, 1000, MINUTE, MINUTE, 3 * MINUTE])
+        site = self.sites[self.chance.choice([*NAMES, *EXPECTED])]
+        if site.marks is None:
+            self.chance.choice([self._open, self._open, self._purge, self._damage])(site)
+        else:
+            try:
+                self.chance.choices(
+                    [self._publish, self._note, self._alive, self._idle, self._end, self._die,
+                     self._replace, self._zombie, self._purge, self._damage],
+                    [30, 40, 5, 3, 2, 5, 5, 4, 3, 3],
+                )[0](site)  # fmt: skip
+            except TidemarkError as error:
+                if error.code != "MARK_WRITER_FENCED":
+                    raise
+                # Its files were purged: the process ends, and another one goes on later.
+                site.marks = None
+        self._date_files()
+        self._look()
+
+    def is_silent(self, writer: str) -> bool:
+        """Whether a writer may be left out by its silence."""
+        site = self.sites[writer]
+        return site.is_damaged or self.now - site.spoke >= IDLE_AFTER // timedelta(milliseconds=1)
+
+    def before(self, cut: Cut) -> set[str]:
+        """The files that a reader at a cut has read; of a writer that is not there any more, all."""
+        return {
+            file
+            for writer, files in self.noted.items()
+            for file, place in files.items()
+            if writer not in cut.chains or place <= cut.chains[writer].last
+        }
+
+    def copy(self, kind: str) -> Marks:
+        """A reader of a copy of the log, whose files are all equally old, or as old as others were."""
+        self._count += 1
+        target = self.folder / f"copy{self._count}"
+        shutil.copytree(self.log, target) if self.log.exists() else target.mkdir()
+        there = sorted(target.iterdir())
+        times = [self._written.get(file.name, self.now) for file in there]
+        if kind == "equal":
+            times = [self.now] * len(times)
+        else:
+            self.chance.shuffle(times)
+        for file, millis in zip(there, times, strict=True):
+            os.utime(file, ns=(millis * 1_000_000,) * 2)
+        return Marks(target, clock=self.clock)
+
+    def _open(self, site: Site) -> None:
+        if not site.spoke and site.name not in EXPECTED:
+            # Nobody knows it yet, so it has no older rows than what may be complete.
+            site.floor = max(one.floor for one in self.sites.values())
+        self.has_changed |= site.is_done and site.name in EXPECTED
+        host = Marks(self.log, clock=lambda: self.now + site.wrong_by)
+        site.marks = host.writer(site.name, retain=RETAIN)
+        site.spoke, site.is_done = self.now, False
+
+    def _publish(self, site: Site) -> None:
+        self._count += 1
+        name = f"{site.name}-{self._count}"
+        rows = range(self.chance.randint(1, 3))
+        times = tuple(site.floor + self.chance.randint(1, 90_000) for _ in rows)
+        self.files[name] = File(site.name, times, not site.is_done)
+        site.pending.append(name)
+
+    def _note(self, site: Site) -> None:
+        time = site.floor + self.chance.choice([0, 1000, 30_000, 60_000])
+        self._say(site, time, lambda marks, files: marks.note_time(time, files=files))
+
+    def _say(
+        self, site: Site, time: int, say: Callable[[MarkWriter, list[str]], None], *, all_files: bool = False
+    ) -> None:  # fmt: skip
+        """Lists files in a mark: at least those with rows up to the time."""
+        marks = site.marks
+        assert marks is not None
+        listed = [
+            name
+            for name in site.pending
+            if all_files or min(self.files[name].times) <= time or self.chance.random() < 0.7
+        ]
+        say(marks, listed)
+        place = (marks.epoch, marks._number - 1)
+        self.noted.setdefault(site.name, {}).update(dict.fromkeys(listed, place))
+        site.pending = [name for name in site.pending if name not in listed]
+        if time > site.floor:
+            site.spoke = self.now
+        site.floor = max(site.floor, time)
+        self.has_changed |= site.is_done and site.name in EXPECTED
+        site.is_done = False
+
+    def _alive(self, site: Site) -> None:
+        assert site.marks is not None
+        site.marks.alive()
+        self.has_changed |= site.is_done and site.name in EXPECTED
+        site.spoke, site.is_done = self.now, False
+
+    def _idle(self, site: Site) -> None:
+        self._say(
+            site, site.floor, lambda marks, files: marks.note_time(site.floor, files=files), all_files=True
+        )  # fmt: skip
+        assert site.marks is not None
+        site.marks.idle()
+        site.spoke, site.is_done = self.now, True
+
+    def _end(self, site: Site) -> None:
+        self._say(site, site.floor, lambda marks, files: marks.end(files=files), all_files=True)
+        site.spoke, site.is_done, site.marks = self.now, True, None
+
+    def _die(self, site: Site) -> None:
+        assert site.marks is not None
+        if self.chance.random() < 0.5:
+            site.marks.close()
+        site.dead.append(site.marks)
+        site.marks = None
+
+    def _replace(self, site: Site) -> None:
+        assert site.marks is not None
+        site.dead.append(site.marks)
+        self._open(site)
+
+    def _zombie(self, site: Site) -> None:
+        """A life that was replaced writes a mark that it had begun before it could see that."""
+        if not site.dead or site.is_damaged:
+            return
+        old = self.chance.choice(site.dead)
+        own = [mark for mark in self.marks().read().marks if mark.writer == site.name]
+        # Without the mark that fences it off, nobody could know, and a mark that was lost could be its own.
+        if not any(mark.after is not None and mark.after[0] == old.epoch for mark in own):
+            return
+        newest = max(own)
+        # The file that it finds gone may be there, as it was when it looked.
+        life = old._life
+        life.add(
+            newest._replace(
+                epoch=old.epoch, number=old._number, kind="note", after=None,
+                time_millis=site.floor + 500_000, position_text='{"files":["nowhere"]}',
+            )
+        )  # fmt: skip
+        old._number += 1
+        site.had_late_mark = True
+        # Once retention has taken the marks before it, the writer holds until it is taken, too.
+        self.has_changed |= site.name in EXPECTED
+
+    def _purge(self, site: Site) -> None:
+        self.marks().purge(self.now - self.chance.choice([15, 30, 60]) * MINUTE)
+
+    def _damage(self, site: Site) -> None:
+        """Cuts a file inside a line."""
+        files = sorted(self.log.glob(f"{site.name}.*.marks"))
+        # A known gap: one that has fenced off a late mark.
+        if not files or site.had_late_mark:
+            return
+        file = self.chance.choice(files)
+        data = file.read_bytes()
+        if b"\n" in data:
+            end = self.chance.randrange(1, len(data))
+            if data[end - 1 : end] != b"\n":
+                file.write_bytes(data[:end])
+                site.is_damaged = True
+                self.has_changed |= site.name in EXPECTED
+
+    def _look(self) -> None:
+        """What is in the log after a step, and what is not any more."""
+        marks = self.marks().read().marks
+        positions = [mark.position for mark in marks]
+        listed = {
+            name
+            for position in positions
+            if isinstance(position, FilesPosition)
+            for name in position.files
+        }
+        there = {mark.writer for mark in marks}
+        firsts: dict[str, tuple[int, int]] = {}
+        for mark in marks:
+            firsts.setdefault(mark.writer, mark.place)
+        for writer, first in self._firsts.items():
+            # Where damage has taken the first one, nothing is asked of these files either.
+            if firsts.get(writer, (MOST, 0)) > first:
+                self.purged |= self.noted.get(writer, {}).keys() - listed
+        self._firsts = firsts
+        self.has_changed |= bool((self.there - there) & set(EXPECTED))
+        self.there = there
+
+    def _date_files(self) -> None:
+        """A file that was written in this step is as old as the step."""
+        for file in self.log.iterdir() if self.log.exists() else ():
+            if file.stat().st_mtime_ns != self._written.get(file.name, -1) * 1_000_000:
+                os.utime(file, ns=(self.now * 1_000_000,) * 2)
+                self._written[file.name] = self.now
+
+
+@dataclass
+class Query:
+    """A query that reads files in any order, and takes its watermark from marks.
+
+    Attributes:
+        marks: The reader.
+        has_idle: Whether it leaves out silent writers.
+        only: The writers that it waits for; None for all.
+        read: What it has read.
+        watermark: The largest lower bound so far.
+        allowed: Up to which time each writer's rows may be late: what was passed while it was left out.
+    """
+
+    marks: Marks
+    has_idle: bool
+    only: tuple[str, ...] | None
+    read: set[str] = field(default_factory=set)
+    watermark: int = -1
+    allowed: dict[str, int] = field(default_factory=dict)
+
+    def batch(self, world: World, files: dict[str, File]) -> None:
+        """Reads some files, and looks at the marks."""
+        unread = sorted(files.keys() - self.read)
+        share = world.chance.choice([0.2, 0.6, 1])
+        self.read |= {name for name in unread if world.chance.random() < share}
+        is_at_end = self.read >= files.keys()
+        lower = self.marks.window(
+            FilesPosition(frozenset(self.read)), is_at_end=is_at_end
+        ).lower_millis
+        self.watermark = max(self.watermark, -1 if lower is None else lower)
+        for name in world.sites:
+            is_known = name in world.there and (self.only is None or name in self.only)
+            if not is_known or (self.has_idle and world.is_silent(name)):
+                self.allowed[name] = self.watermark
+        self.require_none_late(files)
+        for name, site in world.sites.items():
+            # What it has published before was in the check. If it returns, its rows may be late.
+            if site.is_done:
+                self.allowed[name] = self.watermark
+
+    def require_none_late(self, files: dict[str, File]) -> None:
+        """No row that is not read is at or below the watermark."""
+        for name in files.keys() - self.read:
+            file = files[name]
+            late = [
+                time
+                for time in file.times
+                if self.allowed.get(file.writer, -1) < time <= self.watermark
+            ]
+            assert not (late and file.is_promised), (name, late, self)
+
+
+def readers(world: World) -> Iterator[tuple[Marks, bool, tuple[str, ...] | None]]:
+    """Readers of each kind, each with whether it has `idle_after`, and which writers it waits for."""
+    yield world.marks(), False, None
+    yield world.marks(idle_after=IDLE_AFTER), True, None
+    yield world.marks(expected=EXPECTED), False, None
+    yield world.marks(expected=EXPECTED, only_expected=True), False, EXPECTED
+    yield world.marks(expected=EXPECTED, only_expected=True, idle_after=IDLE_AFTER), True, EXPECTED
