@@ -62,7 +62,7 @@ private[tidemark] final class ReadFiles(
         val status = fs.getFileStatus(paths.head)
         if (paths.exists(!isNew(_, status.getModificationTime))) None
         else if (status.isDirectory) Some("which is a folder")
-        else if (parts.exists(HadoopFSUtils.shouldFilterOutPathName)) Some("whose name the source passes over")
+        else if (parts.exists(HadoopFSUtils.shouldFilterOutPathName(_))) Some("whose name the source passes over")
         else Some("")
       } catch { case _: FileNotFoundException => Some("which is not there") }
   }
