@@ -78,6 +78,20 @@ class DueWindowsSuite extends StockComparison {
       plan("no window due until 2024-03-01T11:00:00Z"))
   }
 
+  test("the plan of a batch without a watermark names no time at which a window is due") {
+    withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false") {
+      val (stream, df) = timed("t", "0 seconds")
+      testStream(hourly(df))(
+        AddData(stream, 1 -> at("10:00")),
+        CheckNewAnswer(),
+        Execute { query =>
+          val plan = query.lastExecution.executedPlan.toString
+          assert(plan.contains("next window due: unknown, no watermark yet"))
+          assert(!plan.contains("1970"))
+        })
+    }
+  }
+
   /** Runs a query with the setting on, with it off, and on stock Spark. Batches that do something must be the same. */
   private def same(name: String, mode: String = "append", history: History = wandering(1), saves: Boolean = true)(
       query: DataFrame => DataFrame): Unit =

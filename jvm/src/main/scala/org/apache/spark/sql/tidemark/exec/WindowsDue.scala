@@ -11,6 +11,7 @@ import io.tidemark.core.EventTimeUnits
   * @param grid when windows in its state end
   * @param nextMicros the first end of a window after the watermark by which this batch evicts (µs since the epoch)
   * @param scan how this batch scans the state
+  * @param hasWatermark whether the batch evicts by a watermark. If not, `nextMicros` is relative to Spark's 0
   * @param asksOnlyWhenDue whether a no-data batch is run only for a window that is due. If some other operator needs the
   *   watermarks that such batches bring, each advance asks for one, as in stock Spark
   */
@@ -19,6 +20,7 @@ private[tidemark] final case class WindowsDue(
     grid: WindowGrid,
     nextMicros: Long,
     scan: WindowsDue.Scan,
+    hasWatermark: Boolean,
     asksOnlyWhenDue: Boolean) {
 
   /** Whether a no-data batch with this watermark (ms) is of use. */
@@ -29,7 +31,8 @@ private[tidemark] final case class WindowsDue(
 
   override def toString: String = {
     val next = Instant.EPOCH.plus(nextMicros, ChronoUnit.MICROS)
-    if (scan == WindowsDue.Skipped) s"no window due until $next" else s"next window due at $next"
+    if (!hasWatermark) "next window due: unknown, no watermark yet"
+    else if (scan == WindowsDue.Skipped) s"no window due until $next" else s"next window due at $next"
   }
 }
 

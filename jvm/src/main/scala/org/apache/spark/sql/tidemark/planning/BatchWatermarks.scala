@@ -58,6 +58,9 @@ private[tidemark] final case class BatchWatermarks(
   def lateEvictedMillis(writer: StateStoreWriter, side: Side): Option[Long] =
     evicted(late, writer, side).map(_.sparkMillis)
 
+  /** Whether there is a watermark by which an operator with one input evicts its state. */
+  def evicts(writer: StateStoreWriter): Boolean = evicted(eviction, writer, Side.Left).exists(_.millis.nonEmpty)
+
   /** Up to where the batch before has evicted it; `None` where that is not known. */
   def evictedBeforeMillis(writer: StateStoreWriter, side: Side): Option[Long] =
     if (!hasRunPrevious) None

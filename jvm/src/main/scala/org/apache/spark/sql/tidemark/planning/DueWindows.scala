@@ -49,7 +49,8 @@ private[tidemark] object DueWindows {
       next <- if (isDue) grid.next(EventTimeUnits.micros(now)) else Some(first)
     } yield {
       val scan = if (known.isEmpty) WindowsDue.First else if (isDue) WindowsDue.Whole else WindowsDue.Skipped
-      WindowsDue(save.keyExpressions.indexOf(column), grid, next, scan, asksOnlyWhenDue = false)
+      val ordinal = save.keyExpressions.indexOf(column)
+      WindowsDue(ordinal, grid, next, scan, watermarks.evicts(save), asksOnlyWhenDue = false)
     }
   }
 
