@@ -43,7 +43,7 @@ def test_a_slow_input_does_not_hold_back_a_fast_input_on_spark_connect(
 ) -> None:
     hours = [["fast", "2024-01-01 06:00:00", 1], ["fast", "2024-01-01 07:00:00", 1]]
     assert found["keyed"] == [[], hours[:1], hours]
-    assert found["keyed origins"] == ["fast", "slow"]
+    assert found["keyed inputs"] == ["fast", "slow"]
     assert "withWatermark [slow]" in found["keyed report"]
     assert found["keyed late"] == [["aggregation", 0], ["aggregation", 0]]
 
@@ -60,7 +60,7 @@ def test_sparks_own_with_watermark_uses_the_column_name_as_key_on_spark_connect(
     found: dict[str, Any],
 ) -> None:
     assert found["plain"] == found["keyed"][-1]
-    assert found["plain origins"] == ["fast_time", "slow_time"]
+    assert found["plain inputs"] == ["fast_time", "slow_time"]
 
 
 def test_a_dataframe_is_explained_on_spark_connect(found: dict[str, Any]) -> None:

@@ -52,7 +52,7 @@ def test_a_report_of_this_morning_is_drawn_as_it_was(spark: SparkSession) -> Non
 
 def test_names_are_escaped_in_drawings_and_in_words(spark: SparkSession) -> None:
     data = held()
-    data["origins"][0]["key"] = data["query"]["name"] = HOSTILE
+    data["inputs"][0]["key"] = data["query"]["name"] = HOSTILE
     drawn = Report(data, spark)._repr_html_()
     assert drawn.startswith("<div")
     worded = drawing.in_words(str(Report(data)))

@@ -43,7 +43,7 @@ def test_a_silent_split_stops_holding_the_watermark_after_its_idle_timeout(
         return ("b", "10:00", 1) in out
 
     assert ("a", "10:00", 1) in stepper.step_until(b_is_out)
-    idle_ones = stepper.origins()["time"]["splits"]["idle_ones"]
+    idle_ones = stepper.inputs()["time"]["splits"]["idle_ones"]
     assert "b" in {one["name"] for one in idle_ones}
     assert 'split "b", clock 2024-01-01T10:00:00Z' in str(tidemark.report(stepper.query))
 
@@ -56,7 +56,7 @@ def test_a_silent_split_holds_the_watermark_without_an_idle_timeout(feed: Feeds,
     events.add(reading("a", "13:00"))
     stepper.step()
     assert stepper.watermarks() == {"time": millis("10:00")}
-    assert stepper.origins()["time"]["splits"]["idle"] == 0
+    assert stepper.inputs()["time"]["splits"]["idle"] == 0
     assert 'held back by split "b", clock 2024-01-01T10:00:00Z, 3 hours behind' in str(
         tidemark.report(stepper.query)
     )
@@ -96,9 +96,9 @@ def test_an_input_without_new_rows_becomes_idle_and_keeps_its_watermark(
         with_watermark(events.stream(), "time", "0 seconds", split_by="device", idle_after=SOON)
     )
     events.add(reading("a", "12:00"), reading("b", "10:00"))
-    stepper.step_until(lambda _: stepper.origins()["time"]["idle"])
+    stepper.step_until(lambda _: stepper.inputs()["time"]["idle"])
     assert stepper.watermarks() == {"time": millis("10:00")}
-    assert stepper.origins()["time"]["splits"]["idle"] == 0
+    assert stepper.inputs()["time"]["splits"]["idle"] == 0
     assert "idle as a whole: its splits and its watermark stay as they are" in str(
         tidemark.report(stepper.query)
     )
@@ -113,7 +113,7 @@ def test_an_idle_input_does_not_hold_back_a_union(feed: Feeds, run: Run) -> None
     silent.add(reading("b", "10:00"))
     loud.add(reading("a", "10:00"), reading("a", "12:00"))
     assert stepper.step_until(lambda out: len(out) == 2) == [("a", "10:00", 1), ("b", "10:00", 1)]
-    assert stepper.origins()["silent"]["idle"]
+    assert stepper.inputs()["silent"]["idle"]
 
 
 def test_the_watermark_of_an_idle_input_can_follow_the_wall_clock(feed: Feeds, run: Run) -> None:
@@ -156,5 +156,5 @@ def test_an_event_time_too_far_ahead_does_not_advance_the_watermark(feed: Feeds,
     events.add(reading("a", "10:00"), reading("a", "2100-01-01T00:00:00Z"))
     assert len(stepper.step()) == 2
     assert stepper.watermarks() == {"time": millis("10:00")}
-    assert stepper.origins()["time"]["far_ahead_rows"] == 1
+    assert stepper.inputs()["time"]["far_ahead_rows"] == 1
     assert "1 row too far ahead of the wall clock" in str(tidemark.report(stepper.query))

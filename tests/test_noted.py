@@ -68,7 +68,7 @@ def test_no_row_is_late_however_late_a_writer_is(
     us.writer.end()
     eu.write(300, noted=300)
     assert stepper.step() == [(1, 2), (3, 1)]
-    (origin,) = stepper.origins().values()
+    (origin,) = stepper.inputs().values()
     assert origin["splits"]["total"] == 2
     assert [one["name"] for one in origin["splits"]["worst"]] == ["eu"]
 

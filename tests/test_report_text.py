@@ -29,7 +29,7 @@ def test_a_report_matches_its_golden_text(name: str) -> None:
 
 def test_the_report_shows_when_the_next_window_closes() -> None:
     windows = {"operator": "aggregation", "id": 0, "late_ms": 0, "eviction_ms": 0, "columns": []}
-    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "origins": []}
+    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}
 
     def said(**fields: int) -> str:
         return str(Report({**query, "plan": {**windows, **fields}}))
@@ -54,7 +54,7 @@ def test_the_report_shows_how_often_a_side_of_a_join_has_left_its_state_unscanne
 
 def test_the_report_says_where_an_order_is_lost() -> None:
     function = {"operator": "dropDuplicates", "id": 0, "columns": []}
-    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "origins": []}
+    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}
 
     def said(**order: Any) -> str:
         plan = {**function, "order": {"of_groups": True, **order}}
@@ -75,7 +75,7 @@ def test_the_report_says_where_an_order_is_lost() -> None:
 
 
 def test_the_report_says_how_many_rows_wait() -> None:
-    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "origins": []}
+    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}
 
     def said(**held: Any) -> str:
         plan = {"operator": "in order", "id": 0, "columns": [], "held": held}
@@ -171,7 +171,7 @@ def test_a_split_name_is_shown_on_one_short_escaped_line(name: str, text: str) -
 
 def test_an_input_without_splits_or_idle_timeout_has_no_detail_lines() -> None:
     for name in ("report_join", "report_union"):
-        assert [line for origin in data(name)["origins"] for line in details(origin)] == []
+        assert [line for origin in data(name)["inputs"] for line in details(origin)] == []
 
 
 def test_the_report_text_handles_absent_and_null_fields() -> None:
@@ -193,7 +193,7 @@ def test_the_report_text_escapes_control_characters() -> None:
         "query": {"id": "5f1c", "name": "my\rquery"},
         "engine": "tidemark",
         "batch": 1,
-        "origins": [{"key": key, "column": "time", "watermark_ms": 0}],
+        "inputs": [{"key": key, "column": "time", "watermark_ms": 0}],
         "notes": [{"code": "X", "message": "about \x07this"}],
         "plan": {"operator": "withWatermark", "key": key, "columns": [column], "children": []},
     }
@@ -207,7 +207,7 @@ def test_the_report_text_escapes_control_characters() -> None:
 
 def test_the_report_text_says_that_the_newest_lines_of_a_writer_cannot_be_read() -> None:
     report = data("report_noted")
-    report["origins"][0]["splits"]["worst"][0]["next"] = {"is_damaged": True}
+    report["inputs"][0]["splits"]["worst"][0]["next"] = {"is_damaged": True}
     assert 'held back by writer "new", nothing noted yet, its newest lines cannot be read' in str(
         Report(report)
     )
@@ -253,6 +253,6 @@ def test_a_report_begins_with_why_nothing_comes_out() -> None:
 )
 def test_a_report_shows_times_in_the_zone_of_the_session(zone: str | None, text: str) -> None:
     origin = {"key": "time", "column": "time", "watermark_ms": 1_700_000_000_000}
-    report = Report({"engine": "tidemark", "zone": zone, "origins": [origin]})
+    report = Report({"engine": "tidemark", "zone": zone, "inputs": [origin]})
     assert f"time, watermark {text}, " in str(report)
     assert instant(1_700_000_000_000) == "2023-11-14T22:13:20Z"

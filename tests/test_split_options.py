@@ -175,4 +175,4 @@ def test_a_second_watermark_does_not_inherit_options_from_the_first(feed: Feeds,
     events.add(reading("a", "12:00"), reading("b", "10:00"))
     stepper.step()
     assert stepper.watermarks() == {"up": millis("10:00"), "later": millis("12:00")}
-    assert "split_by" not in stepper.origins()["later"]
+    assert "split_by" not in stepper.inputs()["later"]

@@ -61,7 +61,7 @@ def test_split_by_accepts_columns_and_fields_with_any_name(
     stepper = run(with_watermark(df, "event.time", "0 seconds", split_by=split_by))
     events.add(reading("a", "12:00"), reading("b", "10:00"))
     stepper.step()
-    origin = stepper.origins()["event.time"]
+    origin = stepper.inputs()["event.time"]
     assert origin["watermark_ms"] == millis("10:00")
     assert {one["name"] for one in origin["splits"]["worst"]} == {"a", "b"}
 
@@ -85,7 +85,7 @@ def test_split_by_accepts_one_or_several_expressions(feed: Feeds, run: Run) -> N
     found = {}
     for name, stepper in steppers.items():
         stepper.step()
-        origin = stepper.origins()[name]
+        origin = stepper.inputs()[name]
         found[name] = (origin["splits"]["total"], origin["watermark_ms"])
     assert found == {
         "names": (3, millis("10:00")),
@@ -102,7 +102,7 @@ def test_a_null_value_forms_its_own_split(feed: Feeds, run: Run) -> None:
     events.add(reading("null", "12:00"), reading(None, "10:00"), reading("", "13:00"))
     stepper.step()
     assert stepper.watermarks() == {"time": millis("10:00")}
-    assert stepper.origins()["time"]["splits"]["total"] == 3
+    assert stepper.inputs()["time"]["splits"]["total"] == 3
 
 
 def test_unusual_split_names_are_reported_exactly_and_shown_on_one_line(
@@ -113,7 +113,7 @@ def test_unusual_split_names_are_reported_exactly_and_shown_on_one_line(
     stepper = run(with_watermark(events.stream(), "time", "0 seconds", split_by="device"))
     events.add(*(reading(name, f"1{place}:00") for place, name in enumerate(names)))
     stepper.step()
-    worst = stepper.origins()["time"]["splits"]["worst"]
+    worst = stepper.inputs()["time"]["splits"]["worst"]
     assert [one["name"] for one in worst] == names
     text = str(tidemark.report(stepper.query))
     assert r'held back by split "say \"x\""' in text
@@ -143,12 +143,12 @@ def test_expected_splits_hold_the_watermark_until_their_first_row(
     events.add(reading("a", "12:00", 1))
     stepper.step()
     assert stepper.watermarks() == {"time": None}
-    splits = stepper.origins()["time"]["splits"]
+    splits = stepper.inputs()["time"]["splits"]
     assert (splits["total"], splits["without_clock"]) == (2, 1)
     events.add(reading("b", "10:00", 2))
     stepper.step()
     assert stepper.watermarks() == {"time": millis("10:00")}
-    assert stepper.origins()["time"]["splits"]["total"] == 2
+    assert stepper.inputs()["time"]["splits"]["total"] == 2
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def test_invalid_split_options_raise_the_same_error_codes_on_spark_connect(
 
 @pytest.mark.more
 def test_the_slowest_split_holds_the_watermark_on_spark_connect(connected: dict[str, Any]) -> None:
-    expected, observed = connected["origins"]
+    expected, observed = connected["inputs"]
     assert expected["watermark_ms"] is None
     assert expected["splits"]["without_clock"] == 1
     assert observed["watermark_ms"] == millis("10:00")

@@ -82,7 +82,7 @@ def test_settings_apply_to_the_sql_watermark_clause(
         events.add({"id": 0, "time": "10:00"}, {"id": 1, "time": "2100-01-01T00:00:00Z"})
         stepper.step()
     assert stepper.watermarks() == {"time": millis("10:00")}
-    assert stepper.origins()["time"]["far_ahead_rows"] == 1
+    assert stepper.inputs()["time"]["far_ahead_rows"] == 1
 
 
 def test_the_tidemark_event_time_sql_function_sets_splits(

@@ -18,7 +18,7 @@ def data(batch: int | None, watermark: int | None, sentence: str) -> dict[str, A
         "zone": "UTC",
         "batch": batch,
         "why": {"sentence": sentence},
-        "origins": [{"key": "orders", "watermark_ms": watermark}],
+        "inputs": [{"key": "orders", "watermark_ms": watermark}],
     }
 
 

@@ -41,7 +41,7 @@ def _keyed(outcome: Outcome) -> Watch:
 
     def look(query: StreamingQuery) -> None:
         report = tidemark.report(query)
-        for origin in report.to_dict().get("origins", []):
+        for origin in report.to_dict().get("inputs", []):
             millis = origin.get("watermark_ms")
             _note(outcome, origin["key"], None if millis is None else from_millis(millis))
         outcome.report = str(report)

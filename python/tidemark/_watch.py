@@ -127,7 +127,7 @@ def _line(data: dict[str, Any]) -> tuple[str, ...]:
     with shown_in(data.get("zone")):
         watermarks = [
             f"{origin.get('key')} {instant(origin.get('watermark_ms'))}"
-            for origin in data.get("origins") or []
+            for origin in data.get("inputs") or []
         ]
     sentence = str(why.get("sentence") or data.get("reason") or "")
     return (

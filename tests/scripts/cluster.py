@@ -51,7 +51,7 @@ stepper = Stepper(
     marked.groupBy("device").agg(F.sum(shaky("n"))), mode="update", checkpoint=folder / "split"
 )
 sums = stepper.step()
-origin = stepper.origins()["time"]
+origin = stepper.inputs()["time"]
 clocks = {one["name"]: one["clock_ms"] for one in origin["splits"]["worst"]}
 stepper.stop()
 

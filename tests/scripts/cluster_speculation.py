@@ -65,7 +65,7 @@ def counted(name: str, victim: int) -> tuple[dict[str, Any], bool]:
         stepper = Stepper(sums, "append", here / "cp")
         found["rows"] += [[str(start), total] for start, total in stepper.step()]
         found["late"] += [one.rows for one in tidemark.late_rows(stepper.query)]
-        origin = stepper.origins()["time"]
+        origin = stepper.inputs()["time"]
         stepper.stop()
     found["clocks"] = sorted((one["name"], one["clock_ms"]) for one in origin["splits"]["worst"])
     found["far_ahead"] = origin["far_ahead_rows"]

@@ -72,7 +72,7 @@ def steps(df: DataFrame, name: str) -> list[list[list[object]]]:
         rows = spark.table(name).collect()
         out.append(sorted([one, str(start), count] for one, start, count in rows))
     found[f"{name} report"] = str(tidemark.report(query))
-    found[f"{name} origins"] = [o["key"] for o in tidemark.report(query).to_dict()["origins"]]
+    found[f"{name} inputs"] = [o["key"] for o in tidemark.report(query).to_dict()["inputs"]]
     found[f"{name} late"] = [[one.operator, one.rows] for one in tidemark.late_rows(query)]
     if name == "keyed":
         found["page"] = tidemark.report(query)._repr_html_()

@@ -56,13 +56,13 @@ query = (
     .option("checkpointLocation", str(folder / "checkpoint"))
     .start()
 )
-origins = []
+inputs = []
 for device, time in (("a", "12:00"), ("b", "10:00")):
     feed.add({"device": device, "time": time})
     query.processAllAvailable()
-    origins += tidemark.report(query).to_dict()["origins"]
+    inputs += tidemark.report(query).to_dict()["inputs"]
 query.stop()
 log = tidemark.log(folder / "checkpoint").where("batch = 0").select("key", "split", "held_by")
 logged = sorted(tuple(row) for row in log.collect())
-result(codes=codes, origins=origins, dtypes=[events.dtypes, marked.dtypes], log=logged)
+result(codes=codes, inputs=inputs, dtypes=[events.dtypes, marked.dtypes], log=logged)
 spark.stop()

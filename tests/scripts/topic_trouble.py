@@ -135,7 +135,7 @@ class Trouble:
             producer.flush()
             writer.note_time(START + HOUR, files=[self.feed("odd", 0)])
             self.until(lambda: self.hours(query), query)
-        skipped = tidemark.report(query).to_dict()["origins"][0]["noted"]["skipped_lines"]
+        skipped = tidemark.report(query).to_dict()["inputs"][0]["noted"]["skipped_lines"]
         table = tidemark.marks(marks, spark=self.spark)
         query.stop()
         reasons = [row.skipped.split(": ")[1] for row in table.where("kind = 'skipped'").collect()]

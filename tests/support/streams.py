@@ -116,14 +116,14 @@ class Stepper:
         assert progress is not None
         return sum(operator.numRowsTotal for operator in progress.stateOperators)
 
-    def origins(self) -> dict[str, dict[str, Any]]:
+    def inputs(self) -> dict[str, dict[str, Any]]:
         """The report's entry for each origin, by its key."""
-        found = tidemark.report(self.query).to_dict()["origins"]
+        found = tidemark.report(self.query).to_dict()["inputs"]
         return {origin["key"]: origin for origin in found}
 
     def watermarks(self) -> dict[str, int | None]:
         """Each origin's watermark by its key, in milliseconds."""
-        return {key: origin["watermark_ms"] for key, origin in self.origins().items()}
+        return {key: origin["watermark_ms"] for key, origin in self.inputs().items()}
 
     def stop(self) -> None:
         self.query.stop()

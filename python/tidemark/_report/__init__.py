@@ -24,7 +24,7 @@ class Report:
     notebook shows the report with drawings.
 
     The data has the engine's fields: `why`, `zone` (the session's time zone), `query`, `batch`,
-    `engine`, `reason`, `origins` (one per `withWatermark`), `notes` and `plan` (the operators,
+    `engine`, `reason`, `inputs` (one per `withWatermark`), `notes` and `plan` (the operators,
     nested). Times are milliseconds since the epoch in UTC, or None if a watermark is not defined
     yet. `batch` is the last batch that has
     ended, or None. Until a run has planned its first batch, `waiting_since` is `"start"` or
@@ -34,14 +34,14 @@ class Report:
     A note has `code`, `message` and `parameters`, like an error. A query that notes its time has
     `outputs`, each with `column`, `location`, `writer`, `noted_ms` and `failures`.
 
-    An origin has `key`, `column`, `delay_ms`, `watermark_ms`, `max_event_time_ms` and
+    An input has `key`, `column`, `delay_ms`, `watermark_ms`, `max_event_time_ms` and
     `late_watermark_ms`, which is the watermark of the last batch: it judges the rows of the next.
     One with splits, an idle time or `max_ahead` has more fields: `split_by`, `idle_after_ms`,
     `on_return`, `when_all`, `at_join`, `max_ahead_ms`, `idle` (the whole input), `waiting` (rows
     wait to be read), `far_ahead_rows` and `splits`. `splits` has the totals, the `worst` five that
     are furthest behind, at most fifty `furthest` for drawings, and at most five `idle_ones`.
 
-    An origin that goes by the marks of its writers has `noted`, with `location`, the time window
+    An input that goes by the marks of its writers has `noted`, with `location`, the time window
     `lower_ms` and `upper_ms`, `ended` (writers), `skipped_lines` (a count for each reason) and
     `promises_broken`: the `rows` of this run that were late by what writers had noted, and
     `most_ms`, or None where late rows are not counted. Its splits are the writers, and a writer
@@ -143,7 +143,7 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
             "engine": "spark",
             "reason": "Tidemark does not know this query: it has no watermark, failed at its "
             "start, or ended long ago",
-            "origins": [],
+            "inputs": [],
             "notes": [],
             "plan": None,
         },

@@ -25,7 +25,7 @@ def render(report: _Node) -> str:
         lines = [
             *_why(report.get("why")),
             _heading(report),
-            *_origins(report),
+            *_inputs(report),
             *_outputs(report),
             *_notes(report),
             *_plan(report.get("plan")),
@@ -65,12 +65,12 @@ def _heading(report: _Node) -> str:
     return f"query {name}, {where}: one watermark per event-time column"
 
 
-def _origins(report: _Node) -> Iterator[str]:
-    origins = report.get("origins") or []
-    if not origins:
+def _inputs(report: _Node) -> Iterator[str]:
+    inputs = report.get("inputs") or []
+    if not inputs:
         return
     yield "inputs"
-    for origin in origins:
+    for origin in inputs:
         delay = origin.get("delay_ms")
         said = [
             _label(origin.get("key"), origin.get("column")),

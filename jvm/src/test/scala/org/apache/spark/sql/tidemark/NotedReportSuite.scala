@@ -34,7 +34,7 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
   private def withLog(test: MarkLog => Unit): Unit =
     withTempDir(folder => test(new MarkLog(new File(folder, "_tidemark"))))
 
-  private def origin(check: JsonNode => Unit): StreamAction = report(all => check(all.get("origins").get(0)))
+  private def origin(check: JsonNode => Unit): StreamAction = report(all => check(all.get("inputs").get(0)))
 
   private def codes(report: JsonNode) = report.get("notes").elements.asScala.map(_.get("code").asText).toSeq
 
@@ -156,7 +156,7 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
         triggers(2),
         // Nobody knows whose row it was.
         report { all =>
-          for (origin <- all.get("origins").elements.asScala)
+          for (origin <- all.get("inputs").elements.asScala)
             assert(origin.get("noted").get("promises_broken").get("rows").asLong === 1)
         })
     }

@@ -68,7 +68,7 @@ class ReportHtmlSuite extends AnyFunSuite {
   }
 
   test("a report that has hardly anything is drawn") {
-    for (json <- Seq("{}", """{"query": null, "plan": null, "origins": 7, "history": {}, "why": []}""")) {
+    for (json <- Seq("{}", """{"query": null, "plan": null, "inputs": 7, "history": {}, "why": []}""")) {
       assert(ReportHtml.fragment(json).startsWith("<div"))
       assert(ReportHtml.svg(json).startsWith("<svg"))
     }

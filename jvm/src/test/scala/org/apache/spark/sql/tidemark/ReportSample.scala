@@ -109,7 +109,7 @@ final case class ReportSample(
       "is_trouble" -> true),
     "engine" -> "tidemark",
     "batch" -> batches,
-    "origins" -> list((0 until keys).map(origin)),
+    "inputs" -> list((0 until keys).map(origin)),
     "notes" -> list(Seq(obj("code" -> "A_NOTE", "message" -> name("a note")))),
     "plan" -> plan) ++ points.map("history" -> history(_)): _*))
 }

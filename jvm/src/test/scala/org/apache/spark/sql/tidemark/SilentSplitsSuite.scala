@@ -149,7 +149,7 @@ class SilentSplitsSuite extends SilenceTest {
       var told = Seq.empty[(Boolean, Int, Int)]
       val look = Execute { query =>
         val origin =
-          new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get).get("origins").get(0)
+          new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get).get("inputs").get(0)
         val splits = origin.get("splits")
         told :+= ((origin.get("idle").asBoolean, splits.get("active").asInt, splits.get("idle").asInt))
       }

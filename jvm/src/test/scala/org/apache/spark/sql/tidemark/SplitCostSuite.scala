@@ -35,7 +35,7 @@ class SplitCostSuite extends SplitInputs {
         assert(watermarksOf(query).view.get.snapshot.decision.origins.values.flatMap(_.millis).toSeq ===
           Seq(1000000000L))
         val report = new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get)
-        val splits = report.get("origins").get(0).get("splits")
+        val splits = report.get("inputs").get(0).get("splits")
         assert(splits.get("total").asInt === 100000 && splits.get("active").asInt === 100000)
         assert(splits.get("worst").size === 5)
         splits.get("worst").forEach(worst => assert(worst.get("clock_ms").asLong === 1000000000L))

@@ -64,7 +64,7 @@ private[tidemark] object Report {
       origins.flatMap(one => one.heldBack.map(one.name -> _)).toMap)
     Seq(
       "batch" -> batch(entry),
-      "origins" -> list(origins.map(_.json)),
+      "inputs" -> list(origins.map(_.json)),
       "notes" -> list((query.notes ++ origins.flatMap(_.notes)).map(note)),
       "plan" -> tree.json) ++ Option.when(query.outputs.nonEmpty)("outputs" -> list(query.outputs.map(output))) ++
       query.history.map("history" -> HistoryReport.json(_))
@@ -86,7 +86,7 @@ private[tidemark] object Report {
     Seq(
       "waiting_since" -> (if (recalled.isRestart) "restart" else "start"),
       "batch" -> batch(entry),
-      "origins" -> list(recalled.origins.all.map { one =>
+      "inputs" -> list(recalled.origins.all.map { one =>
         val noted = NotedReport.of(one, Map.empty, Map.empty, Map.empty)
         new OriginReport(one, entry, entry.standing, entry.splitsOf(one.name), noted).json
       }),

@@ -98,7 +98,7 @@ private[tidemark] object ReportHtml {
     else "This report has no history: the setting spark.tidemark.history is off, or it is one of an older engine."
 
   private def strips(report: Fields, say: Say): NodeSeq = {
-    val split = report.list("origins").filter(one => one.texts("split_by").nonEmpty || one.has("noted"))
+    val split = report.list("inputs").filter(one => one.texts("split_by").nonEmpty || one.has("noted"))
     // The one that holds results back comes first.
     val all = split.sortBy(one => !one.text("key").exists(heldBy(report).contains))
     val more = all.size - MostStrips

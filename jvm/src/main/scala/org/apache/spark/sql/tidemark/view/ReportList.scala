@@ -46,7 +46,7 @@ private[tidemark] object ReportList {
 
   /** The input with the least watermark, and how far that is behind the largest event time of all inputs. */
   private def furthestBehind(report: Fields): String = {
-    val inputs = report.list("origins")
+    val inputs = report.list("inputs")
     val told = for {
       newest <- inputs.flatMap(_.long("max_event_time_ms")).maxOption
       (reached, of) <- inputs.flatMap(one => one.long("watermark_ms").map(_ -> one)).minByOption(_._1)

@@ -7,7 +7,7 @@ private[view] final class Tables(report: Fields, say: Say) {
   import Tables._
 
   def inputs: NodeSeq = {
-    val origins = report.list("origins")
+    val origins = report.list("inputs")
     val heads =
       Seq("input", "event time", "watermark", "delay", "largest event time", "watermark behind it", "splits", "idle")
     table("Inputs", heads, origins.map(input), MostInputs, "input")
