@@ -78,8 +78,7 @@ def with_watermark(
             `F.col("time")`.
         delay: How late rows may come; zero or more. Only with `noted` it may be left out.
         key: The name of this watermark in reports and in the checkpoint. Left out, the column's
-            name is used. Giving this or any other keyword adds a projection: qualifiers given
-            before with `df.alias(...)` no longer reach this column.
+            name is used.
         split_by: What distinguishes the splits of the input: a column's name (as for `column`, or
             that of a field inside one), an expression such as `F.input_file_name()`, a list of
             these, or a `SplitBy`. Its values can be ordered. Left out, the input is one split.

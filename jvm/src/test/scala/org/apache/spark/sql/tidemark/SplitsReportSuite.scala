@@ -13,13 +13,15 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.report.{NotedReport, SplitsReport}
+import org.apache.spark.sql.types.Metadata
 
 /** Who is named in a report, of many splits. */
 class SplitsReportSuite extends AnyFunSuite {
 
   private def report(splits: SplitList.One*): JsonNode = {
     val rules = OriginRules(0L, splitBy = Seq("device"), onReturn = OnReturn.CatchUp)
-    val one = PlanOrigin(UUID.randomUUID(), UUID.randomUUID(), OriginName("time", 0), "time", rules, None)
+    val one =
+      PlanOrigin(UUID.randomUUID(), UUID.randomUUID(), OriginName("time", 0), "time", Metadata.empty, rules, None)
     val state = OriginState(SplitList.splits(splits, Watermark.Unknown))
     val mapper = new ObjectMapper
     val shown = new SplitsReport(one, state, state.watermark, new NotedReport(one, None, None))

@@ -97,17 +97,14 @@ private[tidemark] object EventTimeOptions {
   private val mapper = new ObjectMapper
 
   /** The options of a watermark. Options travel with their column, so those of a watermark further up the stream are
-    * ignored here.
+    * ignored here: they come with its mark.
     */
-  def of(origin: EventTimeWatermark): EventTimeOptions = of(origin.eventTime, origin.child.output)
+  def of(origin: EventTimeWatermark): EventTimeOptions = of(origin.eventTime)
 
-  /** @param input the columns that flow into the watermark's operator */
-  def of(column: Attribute, input: Seq[Attribute]): EventTimeOptions = {
-    val inherited = input.exists(a => a.exprId == column.exprId && EventTimeColumns.isMarked(a))
-    if (inherited) none else of(column)
-  }
+  /** @param column the event-time column, as the watermark's node has it */
+  def of(column: Attribute): EventTimeOptions = if (EventTimeColumns.isMarked(column)) none else read(column)
 
-  private def of(column: Attribute): EventTimeOptions = {
+  private def read(column: Attribute): EventTimeOptions = {
     def get(name: String) = Option.when(column.metadata.contains(name))(column.metadata.getString(name))
     get(Metadata).fold(none)(parse).copy(key = get(KeyMetadata), split = get(SplitMetadata).map(UUID.fromString))
   }

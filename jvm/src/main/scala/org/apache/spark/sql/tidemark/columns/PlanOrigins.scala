@@ -76,6 +76,7 @@ private[tidemark] object PlanOrigins {
         split.fold(node.nodeId)(_.id),
         name,
         node.eventTime.name,
+        node.eventTime.metadata,
         rules,
         options.asks(node.eventTime.name))
     }

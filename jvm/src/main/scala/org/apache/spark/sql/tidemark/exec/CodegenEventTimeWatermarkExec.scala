@@ -67,7 +67,7 @@ private[tidemark] object CodegenEventTimeWatermarkExec {
 
   /** Replaces Spark's operator by this one, above a [[SplitClocksExec]] if the watermark needs its own clocks. */
   def of(nodeId: UUID, eventTime: Attribute, delay: CalendarInterval, child: SparkPlan, conf: SQLConf): SparkPlan = {
-    val options = EventTimeOptions.of(eventTime, child.output)
+    val options = EventTimeOptions.of(eventTime)
     // The clocks of a split input are further down, at its SplitBy node.
     val clocks =
       if (options.split.nonEmpty || !options.hasClocks(conf)) child

@@ -38,10 +38,15 @@ object RemoveWatermarkOptions extends Rule[LogicalPlan] {
   private def isGiven(column: ExprId, in: LogicalPlan, whole: LogicalPlan): Boolean =
     in.collectFirst(Function.unlift(givenBy(column, _, whole))).getOrElse(false)
 
+  /** Whether a projection gives options to a column that has none below it ([[ResolveEventTimes]]). */
+  private def gives(column: Attribute, project: Project): Boolean =
+    hasOptions(column) && !project.child.output.exists(a => a.exprId == column.exprId && hasOptions(a))
+
   /** The answer of one node; `None` if the column does not originate there. */
   private def givenBy(column: ExprId, node: LogicalPlan, whole: LogicalPlan): Option[Boolean] = node match {
     case project: Project =>
       project.projectList.collectFirst {
+        case attribute: Attribute if attribute.exprId == column && gives(attribute, project) => true
         case alias: Alias if alias.exprId == column =>
           alias.child match {
             case from: Attribute if alias.explicitMetadata.isEmpty => isGiven(from.exprId, project.child, whole)

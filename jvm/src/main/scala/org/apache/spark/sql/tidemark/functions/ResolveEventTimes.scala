@@ -6,32 +6,41 @@ import io.tidemark.{TidemarkError, TidemarkException}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, SplitBy, SplitText}
+import org.apache.spark.sql.catalyst.trees.TreePattern.EVENT_TIME_WATERMARK
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, EventTimeOptions, SplitBy, SplitText}
 import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** Replaces `tidemark_event_time` by the plain column with the options in its metadata. If the input is split, a
   * [[SplitBy]] goes below.
+  *
+  * The column keeps its id, as with `withWatermark`, so that references to it and aliases of the DataFrame go on working.
+  * It gets another one if it is computed or renamed there, or if the projection has the column a second time.
   */
 final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
   import ResolveEventTimes._
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
-    case project: Project if project.childrenResolved && project.projectList.exists(isEventTime) =>
-      if (project.projectList.forall(_.resolved)) resolve(project) else project
-  }
+  override def apply(plan: LogicalPlan): LogicalPlan = withOptions(plan.resolveOperatorsUpWithNewOutput {
+    case project: Project
+        if project.childrenResolved && project.projectList.exists(isEventTime) &&
+          project.projectList.forall(_.resolved) =>
+      val resolved = resolve(project)
+      resolved -> project.output.zip(resolved.output)
+  })
 
   private def resolve(project: Project): Project =
     project.projectList.foldLeft(project.copy(projectList = Nil)) {
       case (below, alias @ EventTime(time)) =>
         val (child, column, splitBy) = split(below.child, time, alias.name)
+        val before = EventTimeOptions.removed(column.metadata)
         // A batch query has no watermark, and the options would only end up in what the query writes.
         val metadata =
-          if (child.isStreaming) EventTimeOptions.write(column.metadata, time.options, splitBy)
-          else EventTimeOptions.removed(column.metadata)
-        val plain = Alias(column, alias.name)(alias.exprId, alias.qualifier, Some(metadata))
-        Project(below.projectList :+ plain, child)
+          if (child.isStreaming) EventTimeOptions.write(before, time.options, splitBy) else before
+        if (keepsId(alias, project))
+          Project(below.projectList :+ column.withMetadata(metadata), withoutOptions(column, child))
+        else
+          Project(below.projectList :+ Alias(column, alias.name)(alias.exprId, alias.qualifier, Some(metadata)), child)
       case (below, other) => Project(below.projectList :+ other, below.child)
     }
 
@@ -72,4 +81,38 @@ private[tidemark] object ResolveEventTimes {
   }
 
   private def isEventTime(column: NamedExpression): Boolean = EventTime.unapply(column).nonEmpty
+
+  /** Whether the column may be the one below: nothing else in the projection has that id. */
+  private def keepsId(alias: NamedExpression, project: Project): Boolean = source(alias) match {
+    case Some(column) => column.name == alias.name &&
+      project.projectList.flatMap(source(_)).count(_.exprId == column.exprId) == 1
+    case None => false
+  }
+
+  /** The column that an element of a projection is, if that is not computed. */
+  private def source(element: NamedExpression): Option[Attribute] = element match {
+    case column: Attribute => Some(column)
+    case EventTime(EventTimeExpression(Seq(column: Attribute, _*))) => Some(column)
+    case _ => None
+  }
+
+  /** The plan without options that the column has from elsewhere, so that a projection above it is seen to give them. */
+  private def withoutOptions(column: Attribute, plan: LogicalPlan): LogicalPlan =
+    if (!EventTimeOptions.areIn(column.metadata)) plan
+    else
+      Project(
+        plan.output.map { a =>
+          if (a.exprId == column.exprId) a.withMetadata(EventTimeOptions.removed(a.metadata)) else a
+        },
+        plan)
+
+  /** Watermarks that Spark has resolved before their column got its options, as it may within one query text. */
+  private def withOptions(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUpWithPruning(
+    _.containsPattern(EVENT_TIME_WATERMARK)) {
+    case origin: EventTimeWatermark if origin.childrenResolved && !EventTimeOptions.areIn(origin.eventTime.metadata) =>
+      val marked = origin.child.output.find(a => a.exprId == origin.eventTime.exprId && !EventTimeColumns.isMarked(a))
+      marked.filter(a => EventTimeOptions.areIn(a.metadata)).fold(origin) { a =>
+        origin.copy(eventTime = origin.eventTime.withMetadata(a.metadata))
+      }
+  }
 }

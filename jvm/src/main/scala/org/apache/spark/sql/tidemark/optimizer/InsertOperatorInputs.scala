@@ -27,7 +27,7 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
     if (!plan.isStreaming || !plan.exists(_.isInstanceOf[EventTimeWatermark])) plan
     else
       origins().fold(plan) { known =>
-        val restored = RestoreUnionMarks.restore(plan)
+        val restored = RestoreUnionMarks.restore(RestoreOptions.restore(plan, known))
         new Marking(TrackedColumns.in(restored, known.computed, known.takesTimesOut)).visit(restored)._1
       }
 
