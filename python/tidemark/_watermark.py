@@ -106,7 +106,7 @@ def with_watermark(
             `INVALID_SPLITS`, `INVALID_IDLE_AFTER`, `INVALID_MAX_AHEAD`, `INVALID_OPTION`; for a
             session without the extension `EXTENSION_NOT_SET`, `JAR_MISSING`, `SESSION_BEFORE_JAR`
             or `SPARK_VERSION_MISMATCH`. A key used for two inputs is found when the query starts:
-            `DUPLICATE_KEY`.
+            `DUPLICATE_KEY`. The same call twice on one column is taken once.
         TypeError: For a keyword that never was one.
 
     Example:

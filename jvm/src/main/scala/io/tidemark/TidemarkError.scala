@@ -38,6 +38,12 @@ object TidemarkError {
         else s"The key '$key' is used by ${columns.size} watermarks, on column '${columns.head}' of different inputs.",
         "giving each watermark its own key")
 
+  /** @param how what is not the same, in words that follow a comma */
+  final case class KeyTwice(key: String, column: String, how: String) extends TidemarkError(
+        "DUPLICATE_KEY",
+        s"The key '$key' is used by 2 watermarks on column '$column' of one input, $how.",
+        "setting the watermark once, or by giving each its own key")
+
   final case class KeyReadsAsAnother(key: String, column: String) extends TidemarkError(
         "DUPLICATE_KEY",
         s"The key '$key' is also the generated name of another watermark of the query, on column '$column'. Tidemark numbers " +

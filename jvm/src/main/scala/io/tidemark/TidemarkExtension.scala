@@ -12,6 +12,7 @@ import org.apache.spark.sql.tidemark.exec.{
 import org.apache.spark.sql.tidemark.functions.{
   CheckEventTimePlacement,
   CurrentWatermark,
+  DropRepeatedWatermarks,
   EventTimeFunction,
   InOrderFunction,
   IsLate,
@@ -46,6 +47,7 @@ import org.apache.spark.sql.tidemark.ui.ListenForQueries
   *   session begins      apply           versions are compared; an error stops the session with its text
   *   a plan is analyzed  resolution      tidemark_event_time becomes a column, its options and its splits
   *                                       current_watermark, is_late and tidemark_time_window find their column
+  *                                       a watermark that is set twice in the same way is taken once
   *                                       a second withWatermark keeps the marks of the other columns
   *                                       a watermark's options stay in its plan, and are written nowhere
   *                                       tidemark_note_time and tidemark_in_order become nodes of the plan
@@ -79,6 +81,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectTableFunction(OffsetsTable.description)
     extensions.injectResolutionRule(new ResolveEventTimes(_))
     extensions.injectResolutionRule(_ => ResolveWatermarkExpressions)
+    extensions.injectResolutionRule(_ => DropRepeatedWatermarks)
     extensions.injectResolutionRule(new KeepMarksOfOtherColumns(_))
     extensions.injectResolutionRule(_ => RemoveWatermarkOptions)
     extensions.injectResolutionRule(_ => ResolveNoteTimes)

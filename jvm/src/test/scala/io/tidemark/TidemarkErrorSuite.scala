@@ -23,6 +23,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     JavaTooOld(901),
     DuplicateKey("p1", Seq("p2", "p3")),
     DuplicateKey("p1", Seq("p2", "p2")),
+    KeyTwice("p1", "p2", "p3"),
     KeyReadsAsAnother("p1", "p2"),
     UnionWatermarkPosition(901, "p1", 902, Seq("p2", "p3")),
     UnionInputLeftOut(901, Seq("p1", "p2")),

@@ -2,13 +2,14 @@ package org.apache.spark.sql.tidemark
 
 import java.util.{Map => JMap, Set => JSet}
 
-import io.tidemark.WatermarkOptions
+import io.tidemark.{Idle, SplitBy, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.functions.{lit, upper}
 import org.apache.spark.sql.kafka010.PartitionedLog
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -49,5 +50,54 @@ class SameInputTwiceSuite extends RefusalsTest {
     PartitionedLog.begin(partitions = 1)
     PartitionedLog.add(0, millis("10:00"))
     testStream(orders(5).union(orders(6)))(StartStream(), refusal("DUPLICATE_KEY", "'orders'", "2 watermarks"))
+  }
+
+  private val one =
+    WatermarkOptions(key = Some("x"), splitBy = SplitBy(upper($"id".cast("string"))), idle = Idle("1 hour"))
+
+  test("a watermark that is set twice in the same way on one column is taken once") {
+    for (between <- Seq[DataFrame => DataFrame](identity, _.withColumn("n", lit(1)), _.select($"t", $"id")))
+      for (options <- Seq(one, one.copy(splitBy = SplitBy()))) {
+        val (stream, df) = bare("t")
+        val twice = withWatermark(between(withWatermark(df, "t", "0 seconds", options)), "t", "0 seconds", options)
+        testStream(counted(twice, "t").select($"count"))(
+          AddData(stream, 1 -> at("10:00"), 1 -> at("10:20")),
+          CheckAnswer(1L),
+          originsAre("x" -> Some(millis("10:20"))))
+      }
+  }
+
+  test("a key that is set twice on one column in different ways is refused in words that say so") {
+    def refused(words: String)(second: DataFrame => DataFrame) = {
+      val (stream, df) = bare("t")
+      testStream(counted(second(withWatermark(df, "t", "0 seconds", one)), "t").select($"count"))(
+        AddData(stream, 1 -> at("10:00")),
+        refusal("DUPLICATE_KEY", "'x'", "column 't'", "of one input", "one above the other", words))
+    }
+    refused("with another delay.")(withWatermark(_, "t", "1 minute", one))
+    refused("with another split_by, idle_after.")(withWatermark(_, "t", "0 seconds", WatermarkOptions(Some("x"))))
+    refused("with another split_by.")(withWatermark(_, "t", "0 seconds", one.copy(splitBy = SplitBy($"id"))))
+    refused("with other steps between them.")(df => withWatermark(df.where($"id" > 0), "t", "0 seconds", one))
+  }
+
+  test("a key that is set on two copies of one input in different ways is refused in words that say so") {
+    val (stream, df) = bare("t")
+    def copy(options: WatermarkOptions) = counted(withWatermark(df, "t", "0 seconds", options), "t").select($"count")
+    testStream(copy(one).union(copy(one)))(
+      AddData(stream, 1 -> at("10:00")),
+      ProcessAllAvailable(),
+      originsAre("x" -> Some(millis("10:00")), "x#1" -> Some(millis("10:00"))))
+    for ((words, other) <- Seq(
+        "idle_after" -> one.copy(idle = Idle("2 hours")),
+        "split_by" -> one.copy(splitBy = SplitBy($"id")),
+        "split_by, idle_after" -> WatermarkOptions(key = Some("x"))))
+      testStream(copy(one).union(copy(other)))(
+        AddData(stream, 1 -> at("10:00")),
+        refusal("DUPLICATE_KEY", "2 watermarks on column 't' of one input", s"with another $words."))
+    testStream(copy(one).union(counted(
+      withWatermark(df.where($"id" > 0), "t", "0 seconds", one),
+      "t").select($"count")))(
+      AddData(stream, 1 -> at("10:00")),
+      refusal("DUPLICATE_KEY", "of different inputs"))
   }
 }

@@ -12,7 +12,6 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 import org.apache.spark.sql.internal.SQLConf
@@ -60,7 +59,7 @@ private[tidemark] object PlanOrigins {
     // A self-join uses one origin twice; it has one clock.
     val nodes = plan.collect { case origin: EventTimeWatermark => origin }.distinctBy(_.nodeId)
     val asked = nodes.map(EventTimeOptions.of(_))
-    requireOneInput(asked.zip(nodes))
+    RepeatedKeys.requireOneInput(nodes)
     val splits = plan.collect { case split: SplitBy => split.id -> split }.toMap
     val names = OriginName.number(nodes.zip(asked).map { case (node, options) =>
       options.key.getOrElse(node.eventTime.name)
@@ -116,32 +115,6 @@ private[tidemark] object PlanOrigins {
 
   private def isSet(options: Map[String, String], name: String): Boolean =
     options.exists { case (key, value) => key.equalsIgnoreCase(name) && value.trim.equalsIgnoreCase("true") }
-
-  private def requireOneInput(asked: Seq[(EventTimeOptions, EventTimeWatermark)]): Unit =
-    asked.flatMap { case (options, node) => options.key.map(_ -> node) }.groupMap(_._1)(_._2).foreach {
-      case (key, nodes) =>
-        if (nodes.tail.exists(!isSame(_, nodes.head)))
-          throw new TidemarkException(TidemarkError.DuplicateKey(key, nodes.map(_.eventTime.name)))
-    }
-
-  /** Whether two nodes are copies of one: Spark Connect may analyze a DataFrame again at each use. */
-  private def isSame(one: EventTimeWatermark, other: EventTimeWatermark): Boolean = {
-    def below(node: EventTimeWatermark) = node.child.transform {
-      case split: SplitBy => split.copy(id = node.nodeId)
-      case source: StreamingRelationV2 => LocalRelation(source.output, isStreaming = true)
-    }
-    one.eventTime.name == other.eventTime.name && one.delay == other.delay &&
-    below(one).sameResult(below(other.copy(nodeId = one.nodeId))) && sources(one).corresponds(sources(other))(isSame)
-  }
-
-  private def sources(node: EventTimeWatermark): Seq[StreamingRelationV2] =
-    node.child.collect { case source: StreamingRelationV2 => source }
-
-  /** Kafka creates a new table object at each analysis, so only its options tell whether two tables are the same.
-    * Memory streams have no options.
-    */
-  private def isSame(one: StreamingRelationV2, other: StreamingRelationV2): Boolean = one.table == other.table ||
-    one.sourceName != "memory" && one.sourceName == other.sourceName && one.extraOptions == other.extraOptions
 
   /** A key must not look like the generated name of another origin, in reports and in the log. */
   private def requireReadable(named: Seq[(OriginName, EventTimeOptions, EventTimeWatermark)]): Unit =

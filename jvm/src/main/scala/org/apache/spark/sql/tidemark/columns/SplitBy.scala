@@ -20,3 +20,9 @@ case class SplitBy(id: UUID, column: String, time: Attribute, keys: Seq[Attribut
   override lazy val references: AttributeSet = AttributeSet(time +: keys)
   override protected def withNewChildInternal(newChild: LogicalPlan): SplitBy = copy(child = newChild)
 }
+
+object SplitBy {
+
+  /** How the names of the columns begin that have the values of computed expressions. */
+  private[tidemark] val HiddenPrefix = "__tidemark_"
+}
