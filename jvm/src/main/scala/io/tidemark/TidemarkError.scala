@@ -127,6 +127,12 @@ object TidemarkError {
         s"The watermark on column '$column' is split by '$split', but values of type $dataType cannot be ordered.",
         "splitting by a value that can be ordered, such as text or a number")
 
+  final case class SplitCollation(column: String, split: String, collation: String) extends TidemarkError(
+        "INVALID_SPLITS",
+        s"The watermark on column '$column' is split by '$split', whose values are compared by the collation $collation. Which " +
+          "of them are equal may change with the ICU library of another Spark or Java.",
+        "splitting by the text in another collation, as in collate(..., 'UTF8_BINARY') or collate(..., 'UTF8_LCASE')")
+
   final case class SplitNotOfOneRow(split: String) extends TidemarkError(
         "INVALID_SPLITS",
         s"The input is split by '$split', which does not give one value for each row.",

@@ -76,6 +76,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     TooManySplits("p1", 901, 902),
     SplitNamesTooLong("p1"),
     SplitNotOrderable("p1", "p2", "p3"),
+    SplitCollation("p1", "p2", "p3"),
     SplitNotOfOneRow("p1"),
     ExpectedSplitWidth(901, 902),
     ExpectedSplitType("p1", "p2", "p3"),

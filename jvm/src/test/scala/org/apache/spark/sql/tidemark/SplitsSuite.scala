@@ -84,7 +84,7 @@ class SplitsSuite extends SplitInputs {
     ("a long", $"n".cast("long"), Set("1", "2")),
     ("a short", $"n".cast("short"), Set("1", "2")),
     ("a byte", $"n".cast("byte"), Set("1", "2")),
-    ("a double", -($"n" - 2).cast("double"), Set("1.0", "-0.0")),
+    ("a double", -($"n" - 2).cast("double"), Set("1.0", "0.0")),
     ("a date", to_date($"time"), Set("2024-03-01")),
     (
       "a timestamp without time zone",

@@ -122,9 +122,14 @@ private[tidemark] object EventTimeOptions {
     }
 
   /** A column's metadata with these options, and without those of a watermark further up the stream.
+    * @param expected the names of the expected splits, instead of the texts that the user gave
     * @throws TidemarkException if the text is not valid options
     */
-  def write(before: Metadata, json: String, split: Option[UUID]): Metadata = {
+  def write(
+      before: Metadata,
+      json: String,
+      split: Option[UUID],
+      expected: Seq[Seq[Option[String]]]): Metadata = {
     val kept = new MetadataBuilder().withMetadata(removed(before)).remove(EventTimeWatermark.delayKey)
     val options = parse(json)
     if (options.noted.nonEmpty && split.nonEmpty)
@@ -132,6 +137,8 @@ private[tidemark] object EventTimeOptions {
     options.key.foreach(kept.putString(KeyMetadata, _))
     split.foreach(id => kept.putString(SplitMetadata, id.toString))
     val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
+    if (options.expected.nonEmpty)
+      others.set[JsonNode]("expectedSplits", mapper.valueToTree[JsonNode](expected.map(_.map(_.orNull).asJava).asJava))
     // Spark 4.0 keeps a column's earlier metadata if it is given none.
     if (!others.isEmpty || kept.build() == new MetadataBuilder().build())
       kept.putString(Metadata, mapper.writeValueAsString(others))

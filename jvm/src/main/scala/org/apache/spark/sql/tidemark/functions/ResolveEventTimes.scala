@@ -9,8 +9,10 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.EVENT_TIME_WATERMARK
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, EventTimeOptions, SplitBy, SplitText}
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
+import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, EventTimeOptions, SplitBy, SplitKey, SplitText}
 import org.apache.spark.sql.tidemark.session.SessionConf
+import org.apache.spark.sql.types._
 
 /** Replaces `tidemark_event_time` by the plain column with the options in its metadata. If the input is split, a
   * [[SplitBy]] goes below.
@@ -32,11 +34,11 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
   private def resolve(project: Project): Project =
     project.projectList.foldLeft(project.copy(projectList = Nil)) {
       case (below, alias @ EventTime(time)) =>
-        val (child, column, splitBy) = split(below.child, time, alias.name)
+        val Marked(child, column, splitBy, expected) = split(below.child, time, alias.name)
         val before = EventTimeOptions.removed(column.metadata)
         // A batch query has no watermark, and the options would only end up in what the query writes.
         val metadata =
-          if (child.isStreaming) EventTimeOptions.write(before, time.options, splitBy) else before
+          if (child.isStreaming) EventTimeOptions.write(before, time.options, splitBy, expected) else before
         if (keepsId(alias, project))
           Project(below.projectList :+ column.withMetadata(metadata), withoutOptions(column, child))
         else
@@ -44,25 +46,20 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
       case (below, other) => Project(below.projectList :+ other, below.child)
     }
 
-  /** The plan that the column is taken from, with the node that splits the input. */
-  private def split(
-      child: LogicalPlan,
-      time: EventTimeExpression,
-      name: String): (LogicalPlan, Attribute, Option[UUID]) = {
-    val hidden = HiddenColumns.of(time.time +: time.splits, name, child)
+  private def split(child: LogicalPlan, time: EventTimeExpression, name: String): Marked = {
+    time.splits.foreach(requireComparable(name, _))
+    val hidden = HiddenColumns.of(time.time +: time.splits.map(SplitKey.of), name, child)
     val (column, keys) = (hidden.columns.head, hidden.columns.tail)
-    keys.zip(time.splits).find { case (key, _) => !RowOrdering.isOrderable(key.dataType) }.foreach { case (key, by) =>
-      throw new TidemarkException(TidemarkError.SplitNotOrderable(name, by.sql, key.dataType.simpleString))
-    }
     val options = EventTimeOptions.parse(time.options)
     // With a mark log, the names are those of its writers.
-    if (options.noted.isEmpty) options.expected.foreach(requireValues(_, keys, time.splits))
+    val expected = if (options.noted.isEmpty) options.expected.map(names(_, time.splits)) else options.expected
     // Only streams have clocks, and only while Tidemark is enabled.
     if (keys.isEmpty || !child.isStreaming || !SessionConf.enabled(session.sessionState.conf))
-      (hidden.below, column, None)
+      Marked(hidden.below, column, None, expected)
     else {
       val id = UUID.randomUUID()
-      (SplitBy(id, name, column, keys, time.splits.map(_.sql), hidden.below), column, Some(id))
+      val splitBy = SplitBy(id, name, column, keys, time.splits.map(_.sql), hidden.below)
+      Marked(splitBy, column, Some(id), expected)
     }
   }
 }
@@ -71,13 +68,47 @@ private[tidemark] object ResolveEventTimes {
 
   private val EventTime = new WholeColumn[EventTimeExpression]
 
-  /** Refuses an expected split that no row can belong to: the watermark would wait for it forever. */
-  private def requireValues(split: Seq[Option[String]], keys: Seq[Attribute], by: Seq[Expression]): Unit = {
-    if (split.size != keys.size)
-      throw new TidemarkException(TidemarkError.ExpectedSplitWidth(split.size, keys.size))
-    for (((Some(text), key), index) <- split.zip(keys).zipWithIndex if !SplitText.isText(text, key.dataType))
-      throw new TidemarkException(
-        TidemarkError.ExpectedSplitType(text, by(index).sql, key.dataType.simpleString))
+  /** @param below the plan that the column is taken from, with the node that splits the input
+    * @param expected the names of the expected splits
+    */
+  private final case class Marked(
+      below: LogicalPlan,
+      column: Attribute,
+      split: Option[UUID],
+      expected: Seq[Seq[Option[String]]])
+
+  private def requireComparable(column: String, by: Expression): Unit = {
+    if (!RowOrdering.isOrderable(by.dataType))
+      throw new TidemarkException(TidemarkError.SplitNotOrderable(column, by.sql, by.dataType.simpleString))
+    SplitKey.changingCollation(by.dataType).foreach { collation =>
+      throw new TidemarkException(TidemarkError.SplitCollation(column, by.sql, collation))
+    }
+  }
+
+  /** The name of an expected split. One that no row can belong to is refused: the watermark would wait for it forever. */
+  private def names(split: Seq[Option[String]], by: Seq[Expression]): Seq[Option[String]] = {
+    if (split.size != by.size)
+      throw new TidemarkException(TidemarkError.ExpectedSplitWidth(split.size, by.size))
+    split.zip(by).map { case (value, key) =>
+      val declared = declaredType(key)
+      value.map { text =>
+        SplitText.expected(text, key.dataType, declared).getOrElse(throw new TidemarkException(
+          TidemarkError.ExpectedSplitType(text, key.sql, declared.getOrElse(key.dataType).simpleString)))
+      }
+    }
+  }
+
+  /** The type of a column or field in its table, if that is CHAR or VARCHAR: elsewhere they are STRING for Spark. */
+  private def declaredType(by: Expression): Option[DataType] = raw(by).filter {
+    case _: CharType | _: VarcharType => true
+    case _ => false
+  }
+
+  private def raw(by: Expression): Option[DataType] = by match {
+    case column: Attribute => CharVarcharUtils.getRawType(column.metadata).orElse(Some(column.dataType))
+    case field: GetStructField =>
+      raw(field.child).collect { case struct: StructType => struct(field.ordinal).dataType }
+    case _ => None
   }
 
   private def isEventTime(column: NamedExpression): Boolean = EventTime.unapply(column).nonEmpty
