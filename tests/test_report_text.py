@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidemark import Report
+from tidemark import Report, _late
 from tidemark._report.splits import details, shown
 from tidemark._report.times import duration, instant
 
@@ -225,6 +225,28 @@ def test_the_report_text_says_what_the_query_has_noted() -> None:
         "  window, noted 1970-01-01T00:00:00Z, writer a in /log, 2 marks could not be written",
         "  window, nothing is noted yet, writer a in /log",
     ]
+
+
+def test_the_report_names_the_splits_whose_rows_were_late() -> None:
+    late = {
+        "key": "readings",
+        "held_by": None,
+        "rows": 9,
+        "most_ms": 5000,
+        "last_rows": 2,
+        "last_ms": 1000,
+        "last_batch": 4,
+        "splits": [{"name": "pump", "rows": 5}, {"name": "mill\n", "rows": 1}],
+    }
+    node = {"operator": "aggregation", "id": 0, "late_rows": 9, "late_ms": 0, "late": late}
+    lines = str(Report({"engine": "tidemark", "plan": node})).splitlines()
+    assert any(r'late rows by split: "pump" 5, "mill\n" 1, others 3' in line for line in lines)
+    (found,) = _late._of_plan(node)
+    assert found.splits == {"pump": 5, "mill\n": 1}
+    assert found.other_splits == 3
+    (unknown,) = _late._of_plan({**node, "late": {**late, "splits": None}})
+    assert unknown.splits is None
+    assert unknown.other_splits == 0
 
 
 def test_a_report_begins_with_why_nothing_comes_out() -> None:

@@ -21,9 +21,9 @@ class LateRows:
     """Late rows of one input of one stateful operator, since the query started.
 
     Attributes:
-        key: The key of the watermark that judges the rows there: that of the operator's column, or
-            of a union's first input. It never changes. None if it is not known what that column
-            comes from.
+        key: The key of the watermark that judges the rows there: that of the operator's column. It
+            never changes. None if a union has made that column of several inputs, or if it is not
+            known what the column comes from.
         operator: The kind of the operator, such as `aggregation`.
         operator_id: Its number in Spark's checkpoint and in `stateOperators` of the progress.
         side: `left` or `right` for a join, None for all others.
@@ -33,7 +33,11 @@ class LateRows:
         last_late: How far behind the watermark the worst of these was.
         last_batch: The number of that batch.
         held_by: The key of the input that currently holds this watermark back. None if the query
-            has one input, or if there is no watermark yet.
+            has one input, if there is no watermark yet, or if a union has made the column of
+            several inputs.
+        splits: The late rows of the ten splits that have most of them, the worst first. None where
+            the split of a row is not known at the operator.
+        other_splits: How many of `rows` belong to none of these splits.
     """
 
     key: str | None
@@ -46,6 +50,8 @@ class LateRows:
     last_late: timedelta
     last_batch: int
     held_by: str | None
+    splits: Mapping[str, int] | None = None
+    other_splits: int = 0
 
 
 def late_rows(query: StreamingQuery, *, spark: SparkSession | None = None) -> list[LateRows]:
@@ -87,6 +93,8 @@ def _of_plan(node: _Node) -> Iterator[LateRows]:
 def _of_input(node: _Node, found: _Node, side: str | None) -> Iterator[LateRows]:
     late = found.get("late")
     if late:
+        splits = late.get("splits")
+        named = None if splits is None else {one["name"]: one["rows"] for one in splits}
         yield LateRows(
             key=late["key"],
             operator=node["operator"],
@@ -98,4 +106,6 @@ def _of_input(node: _Node, found: _Node, side: str | None) -> Iterator[LateRows]
             last_late=timedelta(milliseconds=late["last_ms"]),
             last_batch=late["last_batch"],
             held_by=late["held_by"],
+            splits=named,
+            other_splits=0 if named is None else late["rows"] - sum(named.values()),
         )

@@ -50,7 +50,9 @@ class Report:
 
     An operator that drops late rows, or each side of a join, has `late` once a batch has ended. It
     has what `late_rows` returns, with lengths of time in ms (`most_ms`, `last_ms`). Its `key` names
-    the watermark that judges rows there, and its `held_by` what currently holds that back.
+    the watermark that judges rows there, and its `held_by` what currently holds that back; both are
+    None if a union has made it of several inputs. `splits` has the ten splits with most late rows,
+    with `name` and `rows`. It is absent where the split of a row is not known.
 
     An operator with state has `state_rows` after a batch of this run: how many rows are in it.
 

@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import Any
 
 from tidemark._report import order
-from tidemark._report.splits import details
+from tidemark._report.splits import details, shown
 from tidemark._report.times import duration, instant, shown_in
 
 _Node = dict[str, Any]
@@ -164,8 +164,10 @@ def _columns(node: _Node, show_holder: bool) -> Iterator[str]:
 def _bounds(node: _Node, show_holder: bool) -> Iterator[str]:
     for side in node.get("sides") or []:
         yield f"{side.get('side')} side: {_late_and_eviction(side, show_holder)}"
+        yield from _late_splits(side)
     if not node.get("sides") and (node.get("late_ms"), node.get("eviction_ms")) != (None, None):
         yield _late_and_eviction(node, show_holder)
+        yield from _late_splits(node)
     if node.get("next_due_ms") is not None:
         yield f"next window due at {instant(node['next_due_ms'])}{_skipped(node)}"
 
@@ -178,6 +180,15 @@ def _late_and_eviction(node: _Node, show_holder: bool) -> str:
     # Windows say it beside the time at which the next of them is due.
     skipped = _skipped(node) if node.get("next_due_ms") is None else ""
     return f"{rows}, state evicted up to {instant(eviction)}{_holder(node, show_holder)}{skipped}"
+
+
+def _late_splits(node: _Node) -> Iterator[str]:
+    late = node.get("late") or {}
+    worst = late.get("splits") or []
+    if worst:
+        others = (late.get("rows") or 0) - sum(one["rows"] for one in worst)
+        named = [f"{shown(one['name'])} {one['rows']}" for one in worst]
+        yield f"late rows by split: {', '.join(named)}" + (f", others {others}" if others else "")
 
 
 def _skipped(node: _Node) -> str:

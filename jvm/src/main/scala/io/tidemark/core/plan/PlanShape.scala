@@ -167,12 +167,10 @@ object PlanShape {
     case other => other.inputs.flatMap(originsOf(_, column))
   }
 
-  /** The origin whose watermark decides which rows of an operator's input are late: that of its active column, or the
-    * only one there is. `None` without an active column, or if the column's origin is unknown.
+  /** The origins whose watermark decides which rows of an operator's input are late: that of its active column, or the
+    * only one there is. Several, in the order of its inputs, if a union has made that column of theirs. None without an
+    * active column, or if the column's origin is unknown.
     */
-  def judgedBy(operator: PlanShape, side: Side): Option[OriginName] = judgedByAll(operator, side).headOption
-
-  /** The same with all origins that a union has made one column of, in the order of its inputs. */
   def judgedByAll(operator: PlanShape, side: Side): Seq[OriginName] = {
     val (input, active) = operator match {
       case stateful: Stateful => (stateful.input, stateful.active)

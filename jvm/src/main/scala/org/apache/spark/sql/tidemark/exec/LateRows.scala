@@ -1,23 +1,71 @@
 package org.apache.spark.sql.tidemark.exec
 
+import java.util.HashMap
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.core.splits.SplitNameTable
+
 import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.tidemark.columns.SplitText
+import org.apache.spark.sql.types.DataType
 import org.apache.spark.util.AccumulatorV2
 
 /** Late rows of one operator's input, counted where they arrive, before any aggregation.
   *
   * @param mostMillis how far the latest of them was behind the watermark (ms); for a window, its end
+  * @param splits to which splits they belong, as far as that is known
   */
-private[tidemark] final case class LateRows(rows: Long, mostMillis: Long) {
-  def +(that: LateRows): LateRows = LateRows(rows + that.rows, math.max(mostMillis, that.mostMillis))
+private[tidemark] final case class LateRows(
+    rows: Long,
+    mostMillis: Long,
+    splits: LateRows.OfSplits = LateRows.OfSplits.none) {
+  def +(that: LateRows): LateRows =
+    LateRows(rows + that.rows, math.max(mostMillis, that.mostMillis), splits + that.splits)
 }
 
 private[tidemark] object LateRows {
   val none: LateRows = LateRows(0L, 0L)
 
-  /** The late rows of one task, in plain fields. */
-  final class OfTask(into: Accumulator) {
+  /** The late rows of some splits, by the names that a report shows: of those that were late first, so that memory is
+    * bounded.
+    */
+  final case class OfSplits(rows: Map[String, Long]) {
+    def +(that: OfSplits): OfSplits =
+      if (that.rows.isEmpty) this
+      else if (rows.isEmpty) that
+      else
+        OfSplits(that.rows.foldLeft(rows) { case (all, (name, more)) =>
+          if (all.size < MostSplits || all.contains(name)) all.updated(name, all.getOrElse(name, 0L) + more) else all
+        })
+
+    /** Those with most late rows, the worst first. */
+    def worst(few: Int): Seq[(String, Long)] = rows.toSeq.sortBy { case (name, count) => (-count, name) }.take(few)
+  }
+
+  object OfSplits {
+    val none: OfSplits = OfSplits(Map.empty)
+  }
+
+  private val MostSplits = 1000
+
+  /** The late rows of one task, in plain fields.
+    * @param types those of a split's key; empty if the split of a row is not known
+    */
+  final class OfTask(into: Accumulator, types: Array[DataType]) {
     private var rows = 0L
     private var most = 0L
+    // By the bytes of their keys, which become names when the task ends.
+    private val splits = new HashMap[UnsafeRow, Counter]
+
+    /** @param key of the row's split */
+    def add(behindMicros: Long, key: UnsafeRow): Unit = {
+      add(behindMicros)
+      val counter = splits.get(key)
+      if (counter != null) counter.rows += 1
+      else if (splits.size < MostSplits) splits.put(key.copy(), new Counter(1L)): Unit
+    }
 
     /** @param behindMicros how far the row's event time is behind the watermark (µs) */
     def add(behindMicros: Long): Unit = {
@@ -26,16 +74,31 @@ private[tidemark] object LateRows {
     }
 
     private[tidemark] def flush(partition: Int): Unit =
-      if (rows > 0) into.add(partition -> LateRows(rows, most / 1000L))
+      if (rows > 0) into.add(partition -> LateRows(rows, most / 1000L, named))
+
+    private def named: OfSplits =
+      if (splits.isEmpty) OfSplits.none
+      else {
+        val texts = UnsafeProjection.create(types.toIndexedSeq.zipWithIndex.map { case (kind, index) =>
+          SplitText(BoundReference(index, kind, nullable = true))
+        })
+        OfSplits(splits.asScala.toSeq.map { case (key, counter) =>
+          val row = texts(key)
+          val name = types.indices.map(part => Option.unless(row.isNullAt(part))(row.getUTF8String(part).toString))
+          SplitNameTable.show(name) -> counter.rows
+        }.toMap)
+      }
   }
+
+  private final class Counter(var rows: Long)
 
   /** Brings the counts to the driver by partition, so that a task or a stage that runs twice counts once. */
   final class Accumulator extends AccumulatorV2[(Int, LateRows), LateRows] {
     // Replaced rather than changed: heartbeats read it while the task runs.
     @volatile private var parts = Map.empty[Int, LateRows]
 
-    def begin(): OfTask = {
-      val seen = new OfTask(this)
+    def begin(types: Array[DataType]): OfTask = {
+      val seen = new OfTask(this, types)
       Option(TaskContext.get()).foreach(task =>
         task.addTaskCompletionListener[Unit](_ => seen.flush(task.partitionId())))
       seen

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, OperatorInput}
 import org.apache.spark.sql.tidemark.functions.CodegenLong
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 
 /** Counts the rows of an operator's input that are late by their own column, drops them if the operator does not
   * (`filters`), and records the carried columns of the others.
@@ -59,6 +59,8 @@ case class OperatorInputExec(
 
   private def lateMicros: Option[Long] = levels.lateMillis.map(EventTimeUnits.micros)
 
+  private def splitTypes: Array[DataType] = levels.splitBy.map(_.dataType).toArray
+
   private def times: Seq[Expression] = (active ++ carried).map(EventTimeColumns.micros).toSeq
 
   override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
@@ -68,7 +70,8 @@ case class OperatorInputExec(
 
   override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
 
-  override def usedInputs: AttributeSet = if (isNoop) AttributeSet.empty else references
+  override def usedInputs: AttributeSet =
+    if (isNoop) AttributeSet.empty else references ++ AttributeSet(levels.splitBy.flatMap(_.references))
 
   private def isNoop: Boolean = active.isEmpty || (lateMicros.isEmpty && noted.isEmpty)
 
@@ -77,15 +80,25 @@ case class OperatorInputExec(
     if (isNoop) s"$numOutput.add(1);\n${consume(ctx, input)}"
     else {
       ctx.currentVars = input
-      val codes = times.map(e => BindReferences.bindReference(e, child.output).genCode(ctx))
+      def bound(expressions: Seq[Expression]) = BindReferences.bindReferences(expressions, child.output)
+      val codes = bound(times).map(_.genCode(ctx))
       val time = codes.head
       val late = lateMicros.map { at =>
-        val bound = CodegenLong(ctx, "lateMicros", at)
+        val limit = CodegenLong(ctx, "lateMicros", at)
         val counter = ctx.addReferenceObj("late", this.late.get)
-        val term = ctx.addMutableState(classOf[LateRows.OfTask].getName, "late", v => s"$v = $counter.begin();", true)
-        s"""if (!${time.isNull} && ${time.value} <= $bound) {
+        val types = ctx.addReferenceObj("types", splitTypes)
+        val term =
+          ctx.addMutableState(classOf[LateRows.OfTask].getName, "late", v => s"$v = $counter.begin($types);", true)
+        val (key, split) =
+          if (levels.splitBy.isEmpty) "" -> ""
+          else {
+            val made = GenerateUnsafeProjection.createCode(ctx, bound(levels.splitBy))
+            made.code.toString -> s", ${made.value}"
+          }
+        s"""if (!${time.isNull} && ${time.value} <= $limit) {
           |  ${metricTerm(ctx, LateRowsMetric)}.add(1);
-          |  $term.add($bound - ${time.value});
+          |  $key
+          |  $term.add($limit - ${time.value}$split);
           |  ${if (filters) "continue;" else ""}
           |}""".stripMargin
       }
@@ -116,18 +129,21 @@ case class OperatorInputExec(
     val (numLate, numOutput, bound, counter, notes) =
       (longMetric(LateRowsMetric), longMetric("numOutputRows"), lateMicros, late, noted)
     val (expressions, input, noop, drops) = (times, child.output, isNoop, filters)
+    val (splitBy, types) = (levels.splitBy, splitTypes)
     child.execute().mapPartitionsInternal { rows =>
       if (noop) rows.map { row => numOutput += 1; row }
       else {
         val project = UnsafeProjection.create(expressions, input)
         val carried = notes.map(_.begin())
-        val counted = counter.map(_.begin())
+        val counted = counter.map(_.begin(types))
+        val split = Option.when(splitBy.nonEmpty)(UnsafeProjection.create(splitBy, input))
         rows.filter { row =>
           val at = project(row)
           val isLate = bound.exists(micros => !at.isNullAt(0) && at.getLong(0) <= micros)
           if (isLate) {
             numLate += 1
-            counted.foreach(_.add(bound.get - at.getLong(0)))
+            val behind = bound.get - at.getLong(0)
+            counted.foreach(late => split.fold(late.add(behind))(key => late.add(behind, key(row))))
           }
           val passes = !isLate || !drops
           if (passes) numOutput += 1
@@ -153,8 +169,18 @@ object OperatorInputExec {
   /** @param input which input of which operator this is; `None` until the watermarks are known
     * @param lateMillis rows at or before it are late (ms); `None` if no row is
     * @param notes whether carried columns are recorded
+    * @param splitBy what names the split of a row here; empty if that is not known
     */
-  final case class Watermarks(input: Option[Input], lateMillis: Option[Long], notes: Boolean)
+  final case class Watermarks(
+      input: Option[Input],
+      lateMillis: Option[Long],
+      notes: Boolean,
+      splitBy: Seq[Expression] = Nil) {
+    override def toString: String = {
+      val by = if (splitBy.isEmpty) "" else s",$splitBy"
+      s"Watermarks($input,$lateMillis,$notes$by)"
+    }
+  }
 
   val Unset: Watermarks = Watermarks(None, None, notes = false)
   val LateRowsMetric: String = "numLateRows"

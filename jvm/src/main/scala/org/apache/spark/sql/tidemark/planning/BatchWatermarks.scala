@@ -74,8 +74,9 @@ private[tidemark] final case class BatchWatermarks(
     val lateMillis =
       if (exec.active.isDefined && LateRowFilters.haveLateRows(writer, exec)) Some(this.lateMillis(writer, side))
       else None
+    val splitBy = if (lateMillis.isEmpty) Nil else SplitColumns.at(exec)
     val levels =
-      OperatorInputExec.Watermarks(Some(at), lateMillis, notes = eviction.inputs.get(at).exists(_.keepsLedger))
+      OperatorInputExec.Watermarks(Some(at), lateMillis, eviction.inputs.get(at).exists(_.keepsLedger), splitBy)
     if (exec.levels == levels) exec else exec.copy(levels = levels)
   }
 

@@ -211,20 +211,29 @@ private[tidemark] object Report {
         "late_ms" -> judged.map(l => millis(l.input.watermark)).orNull,
         "eviction_ms" -> now.flatMap(_.evicted).map(h => millis(h.watermark)).orNull,
         "held_by" -> now.flatMap(_.evicted).map(holder).orNull,
-        "late" -> lateRows.get(input).map(lateness(_, PlanShape.judgedBy(operator, input.side), judged)).orNull) ++
+        "late" -> lateRows.get(input).map(lateness(_, PlanShape.judgedByAll(operator, input.side), judged)).orNull) ++
         query.known.skippedScans.get(input).map("skipped_scans" -> _)
     }
 
-    /** @param key the origin whose watermark decides what is late here; it does not change with the current holder */
-    private def lateness(rows: LateRows.Total, key: Option[OriginName], judged: Option[InputWatermarks]): AnyRef = obj(
-      "key" -> key.map(_.toString).orNull,
-      "held_by" -> judged.map(l => holder(l.input)).orNull,
-      "rows" -> rows.all.rows,
-      "most_ms" -> rows.all.mostMillis,
-      "last_rows" -> rows.last.rows,
-      "last_ms" -> rows.last.mostMillis,
-      "last_batch" -> rows.lastBatch)
+    /** @param judges the origins whose watermark decides what is late here. Where a union has made one column of several,
+      *   it is not known from which of them the late rows came
+      */
+    private def lateness(rows: LateRows.Total, judges: Seq[OriginName], judged: Option[InputWatermarks]): AnyRef = {
+      val by = judged.map(_.input).filter(held => judges.size < 2 && held.watermark.millis.nonEmpty)
+      val worst = rows.all.splits.worst(WorstSplits).map { case (name, count) => obj("name" -> name, "rows" -> count) }
+      obj(Seq[(String, Any)](
+        "key" -> (if (judges.size == 1) judges.head.toString else null),
+        "held_by" -> by.map(holder).orNull,
+        "rows" -> rows.all.rows,
+        "most_ms" -> rows.all.mostMillis,
+        "last_rows" -> rows.last.rows,
+        "last_ms" -> rows.last.mostMillis,
+        "last_batch" -> rows.lastBatch) ++ Option.when(worst.nonEmpty)("splits" -> list(worst)): _*)
+    }
   }
+
+  // The splits with most late rows that are named.
+  private val WorstSplits = 10
 
   private def millis(watermark: Watermark): AnyRef = watermark.millis.map(Long.box).orNull
 }

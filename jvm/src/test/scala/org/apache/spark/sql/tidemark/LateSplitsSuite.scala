@@ -1,0 +1,114 @@
+package org.apache.spark.sql.tidemark
+
+import java.sql.Timestamp
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.{SplitBy, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import org.apache.spark.sql.{Column, DataFrame}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.exec.LateRows
+
+/** The report says whose rows were late, and blames nobody where that is not known. */
+class LateSplitsSuite extends RefusalsTest {
+  import testImplicits._
+
+  private def readings: (MemoryStream[(String, Timestamp)], DataFrame) = {
+    val stream = MemoryStream[(String, Timestamp)]
+    (stream, stream.toDF().toDF("k", "t"))
+  }
+
+  private def split(df: DataFrame, by: Column*): DataFrame =
+    withWatermark(df, "t", "0 seconds", WatermarkOptions(key = Some("x"), splitBy = SplitBy(by)))
+
+  private def late(check: JsonNode => Unit): StreamAction = report(all => check(all.get("plan").findValue("late")))
+
+  /** The late rows of each split; empty if they are not known. */
+  private def splitsAre(splits: (String, Long)*): StreamAction = late { found =>
+    assert(found.get("rows").asLong === 4)
+    val named = Option(found.get("splits")).toSeq.flatMap(_.elements.asScala)
+    assert(named.map(one => one.get("name").asText -> one.get("rows").asLong) === splits)
+  }
+
+  private def history(df: DataFrame, stream: MemoryStream[(String, Timestamp)])(check: StreamAction): Unit =
+    for (mode <- Seq("CODEGEN_ONLY", "NO_CODEGEN")) withCode(mode) {
+      stream.reset()
+      testStream(df)(
+        AddData(stream, "a" -> at("12:00"), "b" -> at("12:00")),
+        ProcessAllAvailable(),
+        AddData(
+          stream,
+          "b" -> at("10:00"),
+          "b" -> at("10:10"),
+          "a" -> at("10:00"),
+          "b" -> at("10:20"),
+          "a" -> at("12:10")),
+        ProcessAllAvailable(),
+        check)
+    }
+
+  test("late rows are counted by split where the columns to split by reach the operator, also renamed") {
+    val (stream, df) = readings
+    history(split(df, $"k").groupBy(window($"t", "1 hour"), $"k").count(), stream)(splitsAre("b" -> 3, "a" -> 1))
+    val renamed = split(df, $"k").select($"t", $"k".as("device")).dropDuplicates("device", "t")
+    history(renamed, stream)(splitsAre("b" -> 3, "a" -> 1))
+  }
+
+  test("late rows are counted by a computed split where the operator's input still has its columns") {
+    val (stream, df) = readings
+    history(split(df, upper($"k"), $"k").dropDuplicates("k", "t"), stream)(splitsAre("[B, b]" -> 3, "[A, a]" -> 1))
+  }
+
+  test("late rows are not counted by split where the columns to split by are gone, and at a union of two inputs") {
+    val (stream, df) = readings
+    history(split(df, $"k").groupBy(window($"t", "1 hour")).count(), stream)(splitsAre())
+    val (other, more) = readings
+    val plain = withWatermark(more, "t", "0 seconds", WatermarkOptions(key = Some("y")))
+    val union = split(df, $"k").union(plain).groupBy(window($"t", "1 hour"), $"k").count()
+    stream.reset()
+    testStream(union)(
+      MultiAddData(stream, "a" -> at("12:00"))(other, "b" -> at("12:00")),
+      ProcessAllAvailable(),
+      late { found =>
+        assert(found.get("key").isNull)
+        assert(found.get("held_by").isNull)
+      },
+      MultiAddData(stream, "a" -> at("13:00"))(other, "b" -> at("10:00")),
+      ProcessAllAvailable(),
+      late { found =>
+        assert(found.get("rows").asLong === 1)
+        assert(found.get("key").isNull)
+        assert(found.get("held_by").isNull)
+        assert(!found.has("splits"))
+      })
+  }
+
+  test("a join side names nobody as the holder of its watermark before there is one") {
+    val (left, a) = timed("ta", "0 seconds", "a")
+    val (right, b) = timed("tb", "0 seconds", "b")
+    testStream(a.join(b, expr("a = b AND tb BETWEEN ta AND ta + INTERVAL 15 MINUTES")))(
+      AddData(left, 1 -> at("12:00")),
+      ProcessAllAvailable(),
+      report { all =>
+        val sides = all.get("plan").findValue("sides").elements.asScala.map(_.get("late")).toSeq
+        assert(sides.map(_.get("key").asText) === Seq("ta", "tb"))
+        assert(sides.last.get("held_by").isNull)
+      })
+  }
+
+  test("late rows of more than a thousand splits are counted in bounded memory, and their sum is exact") {
+    def rows(from: Int, until: Int) = LateRows(
+      (until - from).toLong,
+      5,
+      LateRows.OfSplits((from until until).map(n => s"s$n" -> 1L).toMap))
+    val all = Seq(rows(0, 900), rows(0, 10), rows(800, 1800)).reduce(_ + _)
+    assert(all.rows === 1910)
+    assert(all.splits.rows.size === 1000)
+    assert(all.splits.worst(3) === Seq("s0" -> 2L, "s1" -> 2L, "s2" -> 2L))
+  }
+}
