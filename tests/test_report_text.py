@@ -181,8 +181,8 @@ def test_the_report_text_handles_absent_and_null_fields() -> None:
     assert list(details(bare)) == [
         "split_by device",
         "0 splits",
-        "split null, no clock yet",
-        "idle since undefined: split null, never had a clock",
+        "split null, has never had a row",
+        "idle: split null, has never had a row",
     ]
 
 
@@ -247,6 +247,21 @@ def test_the_report_names_the_splits_whose_rows_were_late() -> None:
     (unknown,) = _late._of_plan({**node, "late": {**late, "splits": None}})
     assert unknown.splits is None
     assert unknown.other_splits == 0
+
+
+def test_the_report_counts_no_downtime_as_silence_of_a_split() -> None:
+    silent = {"name": "a", "clock_ms": 0, "last_active_ms": 0, "silent_ms": 7000}
+    of_splits = {"total": 2, "active": 2, "without_rows": 1, "worst": [], "idle_ones": []}
+    never = {"name": "b", "clock_ms": None, "is_expected": True, "state": "without_rows"}
+    worst = [{**silent, "silent_of_ms": 8000, "behind_ms": 1000}, never]
+    lines = list(details({"split_by": ["k"], "splits": {**of_splits, "worst": worst}}))
+    assert lines[1:] == [
+        "2 splits: 1 active, 1 without a row yet",
+        'held back by split "a", clock 1970-01-01T00:00:00Z, 1 second behind, '
+        "last row 1970-01-01T00:00:00Z, silent for 7 seconds of 8 seconds "
+        "(downtime and pauses not counted)",
+        'then split "b", expected, has never had a row',
+    ]
 
 
 def test_a_report_begins_with_why_nothing_comes_out() -> None:

@@ -39,7 +39,10 @@ class Report:
     One with splits, an idle time or `max_ahead` has more fields: `split_by`, `idle_after_ms`,
     `on_return`, `when_all`, `at_join`, `max_ahead_ms`, `idle` (the whole input), `waiting` (rows
     wait to be read), `far_ahead_rows` and `splits`. `splits` has the totals, the `worst` five that
-    are furthest behind, at most fifty `furthest` for drawings, and at most five `idle_ones`.
+    are furthest behind, at most fifty `furthest` for drawings, and at most five `idle_ones`. Each
+    has `last_active_ms`, the end of the last batch with rows of it: None if it never had any, or if
+    that is not known. `silent_ms` is what counts as silence since then, and `silent_of_ms` all of
+    that time. Of the active splits, `without_rows` never had any.
 
     An input that goes by the marks of its writers has `noted`, with `location`, the time window
     `lower_ms` and `upper_ms`, `ended` (writers), `skipped_lines` (a count for each reason) and

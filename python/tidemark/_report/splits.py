@@ -32,7 +32,7 @@ def details(origin: _Node) -> Iterator[str]:
         yield from _idle_ones(origin, splits)
     else:
         # One clock for the whole input: its watermark is in the line above, its name says nothing.
-        yield from (", ".join(_last_active(one)) for one in _waited_for(origin, splits)[:1])
+        yield from (", ".join(_silence_of(origin, one)) for one in _waited_for(origin, splits)[:1])
     yield from _far_ahead(origin)
     yield from noted.problems(origin.get("noted") or {})
 
@@ -78,17 +78,15 @@ def _unquoted(expression: str) -> str:
 
 def _counts(splits: _Node) -> str:
     total = splits.get("total") or 0
-    kinds = [
-        f"{splits[kind]} {kind.replace('_', ' ')}"
-        for kind in ("active", "idle", "catching_up")
-        if splits.get(kind)
-    ]
-    without_clock = splits.get("without_clock")
-    return (
-        f"{total} split{'' if total == 1 else 's'}"
-        + (f": {', '.join(kinds)}" if kinds else "")
-        + (f" ({without_clock} without a clock yet)" if without_clock else "")
-    )
+    without_rows = splits.get("without_rows") or 0
+    kinds = {
+        "active": (splits.get("active") or 0) - without_rows,
+        "idle": splits.get("idle") or 0,
+        "catching up": splits.get("catching_up") or 0,
+        "without a row yet": without_rows,
+    }
+    named = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count > 0)
+    return f"{total} split{'' if total == 1 else 's'}" + (f": {named}" if named else "")
 
 
 def _silence(origin: _Node) -> Iterator[str]:
@@ -131,12 +129,14 @@ def _is_left_out(origin: _Node, one: _Node) -> bool:
 def _standing(origin: _Node, one: _Node) -> str:
     clock, behind = one.get("clock_ms"), one.get("behind_ms")
     said = [
-        *_clock(origin, one, "no clock yet" if clock is None else f"clock {instant(clock)}"),
+        *_clock(origin, one, _never(one) if clock is None else f"clock {instant(clock)}"),
         f"{duration(behind)} behind" if behind else "",
         "catching up" if one.get("state") == "catching_up" else "",
         # Its silence counts while others have rows.
-        *_last_active(
-            one, "it sends nothing while others do" if origin.get("when_all") == "hold" else None
+        *_silence_of(
+            origin,
+            one,
+            "it sends nothing while others do" if origin.get("when_all") == "hold" else None,
         ),
     ]
     return ", ".join(part for part in said if part)
@@ -153,20 +153,37 @@ def _clock(origin: _Node, one: _Node, clock: str) -> Iterator[str]:
         yield clock
 
 
-def _last_active(one: _Node, silence: str | None = None) -> Iterator[str]:
-    if one.get("last_active_ms") is not None:
-        yield f"last active {instant(one['last_active_ms'])}"
+def _never(one: _Node) -> str:
+    return f"{'expected, ' if one.get('is_expected') else ''}has never had a row"
+
+
+def _silence_of(origin: _Node, one: _Node, silence: str | None = None) -> Iterator[str]:
+    last = one.get("last_active_ms")
+    if last is not None:
+        yield f"{'last active' if origin.get('noted') else 'last row'} {instant(last)}"
+    if not origin.get("noted"):
+        yield from _silent_for(one)
     if one.get("idle_at_ms") is not None:
         yield f"idle at {instant(one['idle_at_ms'])} if {silence or 'nothing arrives'}"
+
+
+def _silent_for(one: _Node) -> Iterator[str]:
+    """How much of its silence counts: the time in which nobody could hear it does not."""
+    silent, real = one.get("silent_ms") or 0, one.get("silent_of_ms")
+    if real is not None and real > silent:
+        counted = f"silent for {duration(silent)} of {duration(real)}"
+        yield f"{counted} (downtime and pauses not counted)"
+    elif silent > 0:
+        yield f"silent for {duration(silent)}"
 
 
 def _idle_ones(origin: _Node, splits: _Node) -> Iterator[str]:
     named = splits.get("idle_ones") or []
     for one in named:
         clock = one.get("clock_ms")
-        reached = "never had a clock" if clock is None else f"clock {instant(clock)}"
-        said = ", ".join(_clock(origin, one, reached))
-        yield f"idle since {instant(one.get('idle_since_ms'))}: {said}"
+        reached = _never(one) if clock is None else f"clock {instant(clock)}"
+        said = ", ".join([*_clock(origin, one, reached), *_silence_of(origin, one)])
+        yield f"idle: {said}"
     more = (splits.get("idle") or 0) - len(named)
     if named and more > 0:
         yield f"and {more} more {'is' if more == 1 else 'are'} idle"

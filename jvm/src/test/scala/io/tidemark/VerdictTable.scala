@@ -15,7 +15,7 @@ object VerdictTable {
 
   private val windows = Verdict.Operator("aggregation #0")
   private val join = Verdict.Operator("join (left outer) #0")
-  private val split = Situation.Split("pl-7", Some(noon - 2 * hour - 20 * 60000), noon + 760000, None)
+  private val split = Situation.Split("pl-7", Some(noon - 2 * hour - 20 * 60000), Some(noon + 760000), None)
 
   val examples: Seq[Verdict] = Seq(
     Verdict.LeftToSpark("spark.sql.streaming.multipleWatermarkPolicy=max"),

@@ -24,7 +24,7 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     input(key, Watermark.Idle(Some(time(reached)))).copy(lastActiveMillis = Some(time(lastActive)))
 
   private def lagging(clock: Option[Long], idleAt: Option[Long] = None) =
-    Situation.Split("pl-7", clock, time("12:22"), idleAt)
+    Situation.Split("pl-7", clock, clock.map(_ => time("12:22")), idleAt)
 
   private def situation(shape: PlanShape, inputs: Situation.Origin*): Situation = {
     val origins = inputs.map(one => one.name -> one).toMap

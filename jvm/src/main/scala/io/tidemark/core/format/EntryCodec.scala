@@ -4,7 +4,7 @@ import scala.collection.immutable.TreeMap
 
 import io.tidemark.core.{CarriedSlot, Input, OperatorId, OriginName, Side, UnionSlot, Watermark}
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
-import io.tidemark.core.memory.{CarriedMinima, OriginState, WatermarkEntry}
+import io.tidemark.core.memory.{CarriedMinima, OriginState, Uncounted, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
 
@@ -31,6 +31,8 @@ object EntryCodec {
     val Writers = 9
     // An older version may ignore it: it notes nothing.
     val Outputs = SectionFormat.FirstOptionalTag
+    // Nothing is decided by it.
+    val Uncounted = SectionFormat.FirstOptionalTag + 1
   }
 
   /** An entry as it was written, and the checksum of its file. */
@@ -110,8 +112,15 @@ object EntryCodec {
         })
     val outputs = Tag.Outputs ->
       ((w: ByteWriter) => w.seq(entry.outputs.toSeq.sortBy(_._1)) { case (note, at) => w.text(note); watermark(w, at) })
+    val moved = entry.origins.filter(_._2.uncounted != Uncounted.none)
+    val uncounted = Tag.Uncounted ->
+      ((w: ByteWriter) =>
+        w.seq(moved.toSeq) { case (name, state) =>
+          originName(w, name)
+          UncountedCodec.write(w, state.uncounted)
+        })
     val all = sections ++ Option.when(changes.nonEmpty)(changed) ++ Option.when(noted.nonEmpty)(writers) ++
-      Option.when(entry.outputs.nonEmpty)(outputs)
+      Option.when(entry.outputs.nonEmpty)(outputs) ++ Option.when(moved.nonEmpty)(uncounted)
     SectionFormat.writeVersion(if (noted.isEmpty) SectionFormat.First else SectionFormat.Version, all)
   }
 
@@ -146,6 +155,11 @@ object EntryCodec {
           (0 until body.count()).foreach { _ =>
             val name = readOriginName(body)
             readChanges(body, into.changed(name))
+          }
+      case Tag.Uncounted => body =>
+          body.seq(readOriginName(body) -> UncountedCodec.read(body)).foreach { case (name, uncounted) =>
+            val state = entry.origins.get(name).map(_.copy(uncounted = uncounted))
+            entry = entry.copy(origins = entry.origins ++ state.map(name -> _))
           }
       case Tag.Outputs => body => entry = entry.copy(outputs = body.seq(body.text() -> readWatermark(body)).toMap)
       case Tag.Writers => body =>

@@ -169,19 +169,22 @@ object Observation {
       val state = before.origins.getOrElse(name, OriginState.initial)
       val time = before.timeOf(ended.decided, name)
       val isActive = seen.get(name).exists(_.isActive) || OriginState.hasUnreadSplits(time.unread)
-      val splits = rules.get(name).fold(state.splits) { rules =>
-        val decided = state.splitsAt(time, rules)
+      val decided = rules.get(name).fold(state.splits)(state.splitsAt(time, _))
+      val pause = rules.get(name).filter(_ => isActive).flatMap { rules =>
         val found = (state.foundUntil(time) ++ ended.foundUntil.get(name)).maxOption
-        val pause = if (isActive) Silence.pause(state.splits, found, rules, ended.pausesSinceMillis, end) else None
-        pause.fold(decided)(decided.activeLater(_, end))
+        Silence.pause(state.splits, found, rules, ended.pausesSinceMillis, end)
       }
+      val splits = pause.fold(decided)(decided.activeLater(_, end))
+      val moved = pause.fold(state.uncounted)(state.uncounted.moving(decided, _, end))
       // A mark log is read when a batch begins. A mark that was written later is not a sign of silence.
       val lastActiveMillis = if (rules.get(name).exists(_.noted.nonEmpty)) before.nowOf(ended.decided) else end
       val now = after(state, splits, lastActiveMillis, seen.get(name), rules.get(name))
       val holds = rules.get(name).exists(_.whenIdle == WhenIdle.Hold)
       val hasNew = now.splits.size > splits.size
       val isSilent = holds && decision.origin(name).isIdle && !isActive && !hasNew
-      val observed = now.copy(silent = isSilent && now.splits.size > 0 && !now.watermark.isIdle)
+      val uncounted = seen.get(name).fold(moved)(one => moved.observed(now.splits, one.times, lastActiveMillis))
+      val observed =
+        now.copy(silent = isSilent && now.splits.size > 0 && !now.watermark.isIdle, uncounted = uncounted)
       name -> rules.get(name).fold(observed)(Resting.of(observed, _, ended.decided.millis))
     }
 

@@ -23,6 +23,7 @@ import io.tidemark.core.splits.{SplitNameTable, Splits}
   * @param waiting whether an admission limit held rows back that were there when the batch began
   * @param farAheadRows rows whose event time was too far ahead of the wall clock to count
   * @param silent whether it is idle as a whole, though some of its splits are not; it is until it has rows
+  * @param uncounted the times by which the last active times of its splits were made later
   * @param writers how far the marks of each writer have been passed, if the clocks are noted by writers
   */
 final case class OriginState(
@@ -33,7 +34,8 @@ final case class OriginState(
     farAheadRows: Long = 0L,
     splitBy: Seq[String] = Nil,
     silent: Boolean = false,
-    writers: Map[String, WriterState] = Map.empty) {
+    writers: Map[String, WriterState] = Map.empty,
+    uncounted: Uncounted = Uncounted.none) {
 
   import OriginState.Judged
 
@@ -44,6 +46,24 @@ final case class OriginState(
     if (writers.isEmpty) rows
     else
       rows.map(_ => Unread.In(writers.collect { case (name, one) if one.hasPending => OriginState.split(name) }.toSeq))
+
+  /** When a split really had its last rows; `None` if that is not known, or if it never had any. */
+  def lastRows(split: Int): Option[Long] =
+    splits.clock(split).flatMap(_ => uncounted.lastActive(split, splits.lastActive(split)))
+
+  /** For how long a split was silent when the batch had ended, as far as silence counts. */
+  def silentMillis(split: Int, endMillis: Long, rules: OriginRules): Long =
+    math.max(0L, silentUntil(endMillis, rules) - splits.lastActive(split))
+
+  /** Up to when silence counts: where a pause of the whole input is no silence, up to when any split had rows. */
+  def silentUntil(endMillis: Long, rules: OriginRules): Long =
+    if (rules.whenIdle == WhenIdle.Hold) splits.lastActiveOfAll.getOrElse(endMillis) else endMillis
+
+  /** When any split really had rows; `None` if that is not known, or if none ever had any. */
+  def lastRowsOfAll: Option[Long] = splits.lastRows.flatMap { counted =>
+    if (uncounted.spans.isEmpty) Some(counted)
+    else Iterator.range(0, splits.size).filter(splits.lastActive(_) == counted).flatMap(lastRows).maxOption
+  }
 
   /** Its watermark if no further split becomes idle. */
   def watermark: Watermark = if (silent) Watermark.Idle(splits.watermark.millis) else splits.watermark

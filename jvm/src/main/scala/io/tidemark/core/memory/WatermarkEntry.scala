@@ -56,6 +56,7 @@ final case class WatermarkEntry(
   def notListening(missedMillis: Long): WatermarkEntry = copy(origins = origins.map { case (name, state) =>
     name -> state.copy(
       splits = state.splits.activeLater(missedMillis, endMillis),
+      uncounted = state.uncounted.moving(state.splits, missedMillis, endMillis),
       sinceMillis = state.sinceMillis.map(since => math.max(since, math.min(since + missedMillis, endMillis))))
   })
 

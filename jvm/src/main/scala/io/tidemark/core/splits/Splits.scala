@@ -37,6 +37,23 @@ final class Splits private (private val version: SplitVersion) {
   def clock(split: Int): Option[Long] = Some(clockOrNone(split)).filter(_ != Coalescer.NoClock)
   def lastActive(split: Int): Long = here.clocks.lastActive(split)
 
+  /** Whether a split was last active at this time. */
+  private[core] def hasLastActive(millis: Long): Boolean =
+    totals.lastActive >= millis && Iterator.range(0, size).exists(here.clocks.lastActive(_) == millis)
+
+  /** The splits that were last active at this time; `None` if there are more than `most`. */
+  private[core] def withLastActive(millis: Long, most: Int): Option[Set[Int]] = {
+    val all = here.clocks
+    val some = Iterator.range(0, size).filter(all.lastActive(_) == millis).take(most + 1).toSet
+    Option.when(some.size <= most)(some)
+  }
+
+  /** The numbers of the splits that a batch has seen, of those that are known. */
+  private[core] def numbersOf(times: MaxEventTimes): Set[Int] = {
+    val names = here.names
+    Iterator.range(0, times.size).map(one => names.find(times.names.encoded(one))).filter(_ >= 0).toSet
+  }
+
   /** The last time at which a split had rows with an event time; `None` if no split has had any. */
   def lastRows: Option[Long] = Some(totals.lastRows).filter(_ != Long.MinValue)
 

@@ -59,7 +59,7 @@ object Situation {
   final case class Split(
       name: String,
       clockMillis: Option[Long],
-      lastActiveMillis: Long,
+      lastActiveMillis: Option[Long],
       idleAtMillis: Option[Long],
       next: Option[String] = None)
 

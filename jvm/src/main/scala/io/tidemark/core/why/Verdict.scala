@@ -107,11 +107,16 @@ object Verdict {
         case _ => if (isNoted) "has noted no time yet" else "has had no row yet"
       }
       val next = split.next.fold("")(waits => s"; its next mark waits for $waits")
+      val last = (split.lastActiveMillis, split.clockMillis) match {
+        case (Some(at), _) => s"It was last active at ${words.at(at)}. "
+        case (None, None) => "It was never active. "
+        case (None, Some(_)) => ""
+      }
       val idle = split.idleAtMillis.fold("It has no idle_after, so it holds for ever if nothing comes.") { at =>
         s"It is left out from ${words.at(at)} on if it stays silent."
       }
       s"${operator.problem}: $operator waits for ${words.name(origin.toString)}, whose $kind ${words.name(split.name)} $standing$next. " +
-        s"It was last active at ${words.at(split.lastActiveMillis)}. $idle"
+        s"$last$idle"
     }
     override def fix(words: Words): Option[String] = Option.when(split.idleAtMillis.isEmpty && split.next.isEmpty)(
       s"setting idle_after on ${words.name(origin.toString)}, longer than any pause of a part that will go on")

@@ -4,11 +4,13 @@ import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
 import java.util.concurrent.atomic.AtomicReference
 
+import scala.jdk.CollectionConverters._
+
 import io.tidemark.{Idle, SplitBy, TidemarkConf, WatermarkOptions}
 import io.tidemark.core.splits.{SplitNameTable, SplitState}
 import io.tidemark.functions.withWatermark
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
@@ -100,6 +102,32 @@ class SilentSplitsSuite extends SilenceTest {
         more(stream, "a" -> "10:25") ++ Seq(idleAre("b"), originsAre("time" -> Some(millis("10:25")))) ++
         Seq(AddData(stream, "b" -> at("10:26")), second, idleAre(), StopStream, StartStream()) ++
         more(stream, "a" -> "10:50") ++ Seq(idleAre(), originsAre("time" -> Some(millis("10:26")))): _*)
+  }
+
+  test("after downtime the report tells when splits really had their last rows, and which never had any") {
+    withTempDir { checkpoint =>
+      val (stream, df) = readings
+      val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)
+      def splitsAre(check: Map[String, JsonNode] => Unit) = Execute { query =>
+        val json = new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get)
+        val splits = json.get("inputs").get(0).get("splits").get("worst").elements.asScala
+        check(splits.map(one => one.get("name").asText -> one).toMap)
+      }
+      val splitBy = SplitBy(Seq($"device"), Seq(Seq(Some("never"))))
+      run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = splitBy))))(
+        Seq(start) ++ more(stream, "a" -> "10:00", "b" -> "10:05") ++
+          Seq(second, StopStream, Execute(_ => moveWithin(3600000)), start) ++
+          more(stream, "a" -> "10:30") ++ Seq(splitsAre { splits =>
+            assert(splits("b").get("last_active_ms").asLong === 1000)
+            assert(splits("b").get("silent_ms").asLong < 10000)
+            assert(splits("b").get("silent_of_ms").asLong >= 3600000)
+            assert(splits("a").get("last_active_ms").asLong >= 3600000)
+            assert(splits("a").get("silent_ms").asLong === 0)
+            assert(splits("never").get("last_active_ms").isNull)
+            assert(splits("never").get("state").asText === "without_rows")
+            assert(splits("never").get("is_expected").asBoolean)
+          }): _*)
+    }
   }
 
   for ((setting, idle) <- Seq("false" -> 0, "true" -> 1))

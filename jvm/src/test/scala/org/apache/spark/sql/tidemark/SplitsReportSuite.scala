@@ -24,7 +24,7 @@ class SplitsReportSuite extends AnyFunSuite {
       PlanOrigin(UUID.randomUUID(), UUID.randomUUID(), OriginName("time", 0), "time", Metadata.empty, rules, None)
     val state = OriginState(SplitList.splits(splits, Watermark.Unknown))
     val mapper = new ObjectMapper
-    val shown = new SplitsReport(one, state, state.watermark, new NotedReport(one, None, None))
+    val shown = new SplitsReport(one, state, state.watermark, 0L, new NotedReport(one, None, None))
     mapper.valueToTree[JsonNode](shown.fields.toMap.asJava).get("splits")
   }
 
@@ -43,6 +43,9 @@ class SplitsReportSuite extends AnyFunSuite {
     val splits = report(split("a", SplitState.Active, Some(-5L)), split("b", SplitState.Active, None))
     assert(names(splits.get("worst")) === Seq("b", "a"))
     assert(splits.get("without_clock").asInt === 1)
+    assert(splits.get("without_rows").asInt === 1)
+    val states = splits.get("worst").elements.asScala.map(_.get("state").asText).toSeq
+    assert(states === Seq("without_rows", "active"))
   }
 
   test("the report lists splits that hold the watermark before splits that are catching up") {

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.query
 import io.tidemark.core.Watermark
 import io.tidemark.core.memory.OriginState
 import io.tidemark.core.plan.Propagation
-import io.tidemark.core.splits.{SplitNameTable, Splits}
+import io.tidemark.core.splits.SplitNameTable
 import io.tidemark.core.why.{Diagnosis, Situation, Verdict}
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
@@ -36,33 +36,35 @@ private[tidemark] object Reason {
   private def origin(one: PlanOrigin, query: QueryView.Planned): Situation.Origin = {
     val snapshot = query.snapshot
     val now = snapshot.decision.origin(one.name)
-    val splits = snapshot.splits(one)
+    val state = snapshot.entry.origins.getOrElse(one.name, OriginState.initial).copy(splits = snapshot.splits(one))
+    val splits = state.splits
     val isSplit = one.rules.splitBy.nonEmpty || one.rules.noted.nonEmpty
     Situation.Origin(
       one.name,
       now,
       one.rules.delayMillis,
-      snapshot.entry.origins.getOrElse(one.name, OriginState.initial).maxEventTimeMillis,
-      splits.lastActiveOfAll,
+      state.maxEventTimeMillis,
+      state.lastRowsOfAll,
       isSplit,
       one.rules.noted.nonEmpty,
       splits.largest,
-      if (isSplit) last(one, splits, now, query.noted.get(one.name)) else None,
+      if (isSplit) last(one, state, now, query.noted.get(one.name)) else None,
       one.rules.idleAfterMillis.nonEmpty,
       one.rules.maxAheadMillis.nonEmpty)
   }
 
   private def last(
       one: PlanOrigin,
-      splits: Splits,
+      state: OriginState,
       now: Watermark,
       noted: Option[NotedView]): Option[Situation.Split] = {
+    val splits = state.splits
     val behind = new SplitsBehind(one, splits, now)
     behind.waitedFor.headOption.map { split =>
       Situation.Split(
         SplitNameTable.show(splits.name(split)),
         splits.clock(split),
-        splits.lastActive(split),
+        state.lastRows(split),
         behind.idleAtMillis(split),
         for (writer <- behind.writer(split); view <- noted; waits <- view.waitsFor(writer)) yield waits.toString)
     }

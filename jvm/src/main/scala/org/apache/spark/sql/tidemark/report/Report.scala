@@ -105,7 +105,7 @@ private[tidemark] object Report {
       noted: NotedReport) {
     private val state = entry.origins.getOrElse(one.name, OriginState.initial).copy(splits = splits)
     private val now = decision.origin(one.name)
-    private val shown = new SplitsReport(one, state, now, noted)
+    private val shown = new SplitsReport(one, state, now, entry.endMillis, noted)
 
     def name: OriginName = one.name
 

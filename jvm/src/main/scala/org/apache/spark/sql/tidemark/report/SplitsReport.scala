@@ -7,8 +7,15 @@ import io.tidemark.core.splits.{OnReturn, SplitNameTable, SplitState}
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.query.SplitsBehind
 
-/** What a report shows of an origin's splits: totals, and the few that matter. It scans the splits once. */
-private[tidemark] final class SplitsReport(one: PlanOrigin, state: OriginState, now: Watermark, noted: NotedReport) {
+/** What a report shows of an origin's splits: totals, and the few that matter. It scans the splits once.
+  * @param endMillis when the last batch ended
+  */
+private[tidemark] final class SplitsReport(
+    one: PlanOrigin,
+    state: OriginState,
+    now: Watermark,
+    endMillis: Long,
+    noted: NotedReport) {
   import Json.{list, obj}
 
   private val rules = one.rules
@@ -38,21 +45,21 @@ private[tidemark] final class SplitsReport(one: PlanOrigin, state: OriginState, 
         "far_ahead_rows" -> state.farAheadRows,
         "splits" -> splits) ++ noted.fields(state, now)
 
-  private def splits: AnyRef = {
+  private def splits: AnyRef =
     obj(
       "total" -> all.size,
       "active" -> all.active,
       "idle" -> all.idle,
       "catching_up" -> are(SplitState.CatchingUp).size,
+      "without_rows" -> are(SplitState.Active).count(all.clock(_).isEmpty),
       "without_clock" -> Iterator.range(0, all.size).count(all.clock(_).isEmpty),
       "worst" -> list(behind.waitedFor.map { split =>
         val fields = Seq[(String, Any)](
           "name" -> SplitNameTable.show(all.name(split)),
           "clock_ms" -> all.clock(split).map(Long.box).orNull,
           "behind_ms" -> behindMillis(split),
-          "last_active_ms" -> all.lastActive(split),
           "state" -> stateName(split),
-          "idle_at_ms" -> behind.idleAtMillis(split).map(Long.box).orNull)
+          "idle_at_ms" -> behind.idleAtMillis(split).map(Long.box).orNull) ++ silence(split)
         obj(fields ++ behind.writer(split).toSeq.flatMap { writer =>
           Seq(
             "holds_since_ms" -> noted.standingSince(writer),
@@ -61,24 +68,37 @@ private[tidemark] final class SplitsReport(one: PlanOrigin, state: OriginState, 
         }: _*)
       }),
       "furthest" -> list(behind.furthest.map { split =>
-        obj(
+        obj(Seq(
           "name" -> SplitNameTable.show(all.name(split)),
           "behind_ms" -> behindMillis(split),
-          "last_active_ms" -> all.lastActive(split),
-          "state" -> stateName(split))
+          "state" -> stateName(split)) ++ silence(split): _*)
       }),
       "idle_ones" -> list(behind.latestIdle.map { split =>
         val fields = Seq[(String, Any)](
           "name" -> SplitNameTable.show(all.name(split)),
-          "clock_ms" -> all.clock(split).map(Long.box).orNull,
-          "idle_since_ms" -> all.lastActive(split))
+          "clock_ms" -> all.clock(split).map(Long.box).orNull) ++ silence(split)
         obj(fields ++ behind.writer(split).map(name => "has_ended" -> state.writers.get(name).exists(_.isEnded)): _*)
       }))
+
+  /** When a split really had its last rows, and how much of the time since then counts as silence. */
+  private def silence(split: Int): Seq[(String, Any)] = {
+    val last = state.lastRows(split)
+    val silent = Seq(
+      "last_active_ms" -> last.map(Long.box).orNull,
+      "silent_ms" -> state.silentMillis(split, endMillis, rules),
+      "silent_of_ms" -> last.map(at => Long.box(math.max(0L, state.silentUntil(endMillis, rules) - at))).orNull)
+    silent ++ Option.when(expected(split))("is_expected" -> true)
   }
+
+  private lazy val expectedNames = rules.expected.map(SplitNameTable.decode(_)).toSet
+
+  private def expected(split: Int): Boolean = all.clock(split).isEmpty && expectedNames(all.name(split))
 
   private def behindMillis(split: Int): AnyRef =
     all.clock(split).flatMap(c => all.largest.map(l => Long.box(l - c))).orNull
 
   private def stateName(split: Int): String =
-    if (all.state(split) == SplitState.CatchingUp) "catching_up" else "active"
+    if (all.state(split) == SplitState.CatchingUp) "catching_up"
+    else if (all.clock(split).isEmpty) "without_rows"
+    else "active"
 }

@@ -38,7 +38,7 @@ private[view] final class SplitStrip(origin: Fields, say: Say) {
     val long = behind.fold(Across)(millis => Across * math.max(0L, millis) / most)
     val far = behind.fold("no row with an event time yet")(millis => s"${Say.length(millis)} behind")
     val catches = if (one.text("state").contains("catching_up")) ", catching up" else ""
-    val heard = one.long("last_active_ms").fold("")(at => s", last active ${say.time(Some(at))}")
+    val heard = one.long("last_active_ms").fold("")(at => s", last row ${say.time(Some(at))}")
     Svg.text(Frame.Left + 40, top + 11, name, size = 11, anchor = "end") ++
       Svg.bar(Frame.Left + 48, top.toDouble, math.max(1.0, long), 12, Svg.Alarm, 0.75) ++
       Svg.text(Frame.Left + 48 + math.max(1.0, long) + 6, top + 11, far + catches + heard, size = 10)
