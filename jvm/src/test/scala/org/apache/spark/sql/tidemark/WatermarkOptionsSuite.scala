@@ -7,7 +7,7 @@ import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
-import org.apache.spark.sql.tidemark.columns.EventTimeOptions
+import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, NoteOptions}
 import org.apache.spark.sql.tidemark.query.{QueryLife, RunningQueries}
 
 /** What a watermark is told, by options of its own or by the session's settings. */
@@ -73,6 +73,29 @@ class WatermarkOptionsSuite extends SilenceTest {
     }
     for (text <- Seq("5 min", "1m", "1minute", "10", "soon", "", "0 days", "-1 day", "9999999999 days"))
       assert(withClue(text)(TidemarkConf.IdleAfter.read(text)) === None)
+  }
+
+  test("options of the SQL function are lengths of time as text, too") {
+    def parsed(json: String): EventTimeOptions = EventTimeOptions.parse(json)
+    assert(parsed("""{"idleAfter": "1 day", "maxAhead": "none"}""") ===
+      parsed("""{"idleAfterMs": 86400000, "maxAheadMs": "none"}"""))
+    assert(NoteOptions.parse("""{"to": true, "less": "1 hour"}""") ===
+      NoteOptions.parse("""{"to": true, "lessMs": 3600000}"""))
+    def refusal(what: => Any): TidemarkError = intercept[TidemarkException](what).error
+    for ((code, words, json) <- Seq(
+        ("INVALID_OPTION", "idle_after is 'soon'", """{"idleAfter": "soon"}"""),
+        ("INVALID_OPTION", "max_ahead is '0 seconds'", """{"maxAhead": "0 seconds"}"""),
+        ("INVALID_EVENT_TIME", "'idleAfter', which is not text", """{"idleAfter": 1}"""),
+        (
+          "INVALID_EVENT_TIME",
+          "'maxAhead' and 'maxAheadMs'",
+          """{"maxAhead": "1 day", "maxAheadMs": 1}"""))) withClue(json) {
+      val error = refusal(parsed(json))
+      assert(error.code === code && error.message.contains(words), error)
+    }
+    for (less <- Seq("\"soon\"", "\"none\"", "1", "\"1 hour\", \"lessMs\": 1"))
+      assert(withClue(less)(refusal(NoteOptions.parse(s"""{"to": true, "less": $less}"""))).code ===
+        "INVALID_NOTE_TIME")
   }
 
   test("an option with an invalid value is refused by name") {

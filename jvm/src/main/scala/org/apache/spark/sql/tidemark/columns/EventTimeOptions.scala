@@ -147,10 +147,12 @@ private[tidemark] object EventTimeOptions {
 
   private val known = Set(
     "key",
+    "idleAfter",
     "idleAfterMs",
     "expectedSplits",
     "onReturn",
     "whenAll",
+    "maxAhead",
     "maxAheadMs",
     "atJoin",
     "noted",
@@ -164,10 +166,10 @@ private[tidemark] object EventTimeOptions {
       options.text("key").map(requireName),
       None,
       options.field("expectedSplits").toSeq.flatMap(names),
-      length(options, "idleAfterMs"),
+      length(options, "idleAfter", "idle_after", TidemarkConf.IdleAfter),
       options.text("onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
       options.text("whenAll").map(choice("when_all", _, TidemarkConf.WhenAllIdle)),
-      length(options, "maxAheadMs"),
+      length(options, "maxAhead", "max_ahead", TidemarkConf.MaxAhead),
       options.text("atJoin").map(choice("at_join", _, TidemarkConf.IdleAtJoin)),
       noted(options))
   }
@@ -188,7 +190,19 @@ private[tidemark] object EventTimeOptions {
     if (key.isBlank) throw new TidemarkException(TidemarkError.InvalidOption("key", key, Seq("a name")))
     else key
 
-  private def length(options: JsonOptions, name: String): Option[Option[Long]] =
+  /** @param name the field with a text that Spark reads; the one with a number has it with `Ms` */
+  private def length(
+      options: JsonOptions,
+      name: String,
+      option: String,
+      setting: TidemarkConf[Option[Long]]): Option[Option[Long]] = {
+    val text = options.text(name).map(choice(option, _, setting))
+    val number = millis(options, s"${name}Ms")
+    if (text.nonEmpty && number.nonEmpty) throw invalid(s"has the options '$name' and '${name}Ms', which are the same")
+    text.orElse(number)
+  }
+
+  private def millis(options: JsonOptions, name: String): Option[Option[Long]] =
     options.field(name).map { value =>
       if (value.isTextual && value.asText == TidemarkConf.NoLength) None
       else if (value.canConvertToLong && value.isIntegralNumber && value.asLong > 0) Some(value.asLong)

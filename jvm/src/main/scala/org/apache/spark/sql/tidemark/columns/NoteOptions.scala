@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.columns
 
-import io.tidemark.{NotedTimeErrors, TidemarkException}
+import io.tidemark.{NotedTimeErrors, TidemarkConf, TidemarkException}
 
 /** How a query notes its time.
   *
@@ -22,7 +22,7 @@ private[tidemark] final case class NoteOptions(
     failsQuery: Boolean)
 
 private[tidemark] object NoteOptions {
-  private val known = Set("to", "toOptions", "writer", "lessMs", "position", "options", "failure")
+  private val known = Set("to", "toOptions", "writer", "less", "lessMs", "position", "options", "failure")
 
   /** @throws TidemarkException if the text is not valid options */
   def parse(json: String): NoteOptions = {
@@ -31,10 +31,7 @@ private[tidemark] object NoteOptions {
       log(options),
       options.texts("toOptions"),
       text(options, "writer"),
-      options.field("lessMs").fold(0L) { value =>
-        if (value.isIntegralNumber && value.canConvertToLong && value.asLong >= 0) value.asLong
-        else throw invalid("has the option 'lessMs', which is not a number of milliseconds")
-      },
+      lessMillis(options),
       text(options, "position"),
       options.texts("options"),
       text(options, "failure").exists {
@@ -42,6 +39,20 @@ private[tidemark] object NoteOptions {
         case "warn" => false
         case other => throw invalid(s"has the option 'failure' with '$other', which is neither fail nor warn")
       })
+  }
+
+  private def lessMillis(options: JsonOptions): Long = {
+    // All settings with a length of time read it alike.
+    val text = options.text("less").map { value =>
+      TidemarkConf.IdleAfter.read(value).flatten.getOrElse(
+        throw invalid(s"has the option 'less' with '$value', which is no length of time such as 1 hour"))
+    }
+    val number = options.field("lessMs").map { value =>
+      if (value.isIntegralNumber && value.canConvertToLong && value.asLong >= 0) value.asLong
+      else throw invalid("has the option 'lessMs', which is not a number of milliseconds")
+    }
+    if (text.nonEmpty && number.nonEmpty) throw invalid("has the options 'less' and 'lessMs', which are the same")
+    text.orElse(number).getOrElse(0L)
   }
 
   private def log(options: JsonOptions): Option[String] = options.field("to") match {
