@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyspark
 import pytest
 from support.feeds import millis
 from support.processes import run_script
@@ -70,6 +71,14 @@ def test_a_dataframe_is_explained_on_spark_connect(found: dict[str, Any]) -> Non
 
 def test_a_query_notes_its_time_on_spark_connect(found: dict[str, Any]) -> None:
     assert found["noted"] == millis("08:29")
+
+
+@pytest.mark.skipif(
+    pyspark.__version__.startswith("4.0."), reason="Spark 4.0 has no Declarative Pipelines"
+)
+def test_the_function_of_a_pipelines_flow_needs_no_analysis(found: dict[str, Any]) -> None:
+    assert found["flow"] == {"spark.watermarkDelayMs": 60_000}
+    assert found["flow refuses"] == ["INVALID_OPTION timeout", "INVALID_OPTION returns"]
 
 
 def test_a_mark_log_is_a_table_on_spark_connect(found: dict[str, Any]) -> None:

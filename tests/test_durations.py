@@ -47,3 +47,28 @@ def test_invalid_durations_are_rejected_before_spark_parses_them(
 ) -> None:
     with pytest.raises(DurationError, match=problem):
         positive_millis(value, NOBODY)
+
+
+def test_a_plain_text_is_read_without_spark_in_the_function_of_a_pipelines_flow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tidemark._bridge.forbids_analysis", lambda _: True)
+    lengths = {
+        "1 minute": 60_000,
+        " 2 Hours  30 seconds": 7_230_000,
+        "1 week 1 day": 8 * 86_400_000,
+        "1 second 1 second": 2000,
+        "200 milliseconds 999 microseconds": 200,
+    }
+    assert {text: positive_millis(text, NOBODY) for text in lengths} == lengths
+    assert positive_millis(timedelta(minutes=1), NOBODY) == 60_000
+    for other in (
+        "1 month",
+        "INTERVAL 1 minute",
+        "1.5 seconds",
+        "soon",
+        "1 minute soon",
+        "1minute",
+    ):
+        with pytest.raises(DurationError, match="is not plain"):
+            positive_millis(other, NOBODY)

@@ -54,7 +54,7 @@ def test_a_marks_without_settings_tells_the_engine_nothing(tmp_path: Path) -> No
     # A day is the limit of a query, too, and the session's setting may be another.
     assert told(Marks(tmp_path)) == {}
     assert told(Marks(tmp_path), max_ahead=2 * MINUTE) == {"maxAheadMs": 120_000}
-    assert told(Marks(tmp_path, max_ahead=None)) == {"maxAheadMs": "none"}
+    assert told(Marks(tmp_path, max_ahead=None)) == {"maxAhead": "none"}
 
 
 def test_what_both_say_alike_is_taken(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_what_both_say_alike_is_taken(tmp_path: Path) -> None:
         "expectedSplits": [["eu"], ["us"]],
         "onlyExpected": True,
         "idleAfterMs": 60_000,
-        "maxAheadMs": "none",
+        "maxAhead": "none",
     }
 
 

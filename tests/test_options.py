@@ -77,8 +77,8 @@ def test_idle_after_equals_an_idle_object_with_the_same_duration() -> None:
 
 def test_the_value_none_is_sent_to_the_engine_explicitly() -> None:
     options = read(idle_after="none", max_ahead="none")
-    assert json.loads(as_json(options)) == {"idleAfterMs": "none", "maxAheadMs": "none"}
-    assert read(idle=Idle("none")) == {"idleAfterMs": "none"}
+    assert json.loads(as_json(options)) == {"idleAfter": "none", "maxAhead": "none"}
+    assert read(idle=Idle("none")) == {"idleAfter": "none"}
 
 
 def test_the_options_json_is_ascii_for_any_key() -> None:

@@ -1,4 +1,4 @@
-"""Declarative Pipelines: the guide's pipeline of two tables, run twice by `spark-pipelines`."""
+"""Declarative Pipelines: the guide's pipeline of four tables, run by `spark-pipelines`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from support.feeds import clock
 from support.pages import ROOT, blocks
-from support.processes import run_program
+from support.processes import run_program, run_script
 
 import tidemark
 
@@ -28,18 +28,26 @@ class Pipeline(NamedTuple):
     """A copy of the example, and what it reads and writes."""
 
     folder: Path
-    orders: Path
+    inputs: Path
 
-    def arrive(self, file: str, **clocks: str) -> None:
-        """Adds a file of orders: `a="10:05 12:20"` by shop."""
+    def arrive(self, feed: str, file: str, **clocks: str) -> None:
+        """Adds a file of orders, or of returns of one feed: `a="10:05 12:20"` by shop."""
         rows = [
             {"shop": shop, "at": clock(one).isoformat(), "amount": 2.0}
             for shop, text in clocks.items()
             for one in text.split()
         ]
-        self.orders.mkdir(exist_ok=True)
+        folder = self.inputs / feed
+        folder.mkdir(exist_ok=True, parents=True)
         text = "".join(json.dumps(row) + "\n" for row in rows)
-        (self.orders / file).write_text(text, encoding="utf-8")
+        (folder / file).write_text(text, encoding="utf-8")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Where the pipeline finds its inputs. With SPARK_TESTING the Connect server takes a free port."""
+        folders = {"ORDERS": "orders", "RETURNS": "returns"}
+        found = {name: str(self.inputs / folder) for name, folder in folders.items()}
+        return {**found, "SPARK_TESTING": "1"}
 
     def run(self) -> None:
         """Runs it as the guide does, and waits for its end."""
@@ -55,9 +63,9 @@ class Pipeline(NamedTuple):
         conf.mkdir(exist_ok=True)
         (conf / "spark-defaults.conf").write_text(lines, encoding="utf-8")
         command = str(Path(pyspark.__file__).parent / "bin" / "spark-pipelines")
-        # With SPARK_TESTING the Connect server takes a free port.
-        changes = {"SPARK_CONF_DIR": str(conf), "SPARK_TESTING": "1", "ORDERS": str(self.orders)}
-        done = run_program([command, "run"], self.folder, **changes)
+        done = run_program(
+            [command, "run"], self.folder, SPARK_CONF_DIR=str(conf), **self.environment
+        )
         assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
 
     def hourly(self, spark: SparkSession) -> list[tuple[object, ...]]:
@@ -81,7 +89,10 @@ def pipeline(tmp_path: Path) -> Pipeline:
     text = spec.read_text(encoding="utf-8")
     assert storage in text
     spec.write_text(text.replace(storage, f"storage: {(folder / 'storage').as_uri()}"))
-    return Pipeline(folder, tmp_path / "orders")
+    made = Pipeline(folder, tmp_path)
+    made.arrive("returns/post", "1.json", a="10:05 12:20")
+    made.arrive("returns/shops", "1.json", a="09:10")
+    return made
 
 
 @pytest.mark.example
@@ -89,12 +100,12 @@ def pipeline(tmp_path: Path) -> Pipeline:
 def test_a_pipeline_waits_for_its_slowest_shop_and_its_flow_has_a_log(
     spark: SparkSession, pipeline: Pipeline
 ) -> None:
-    pipeline.arrive("1.json", a="10:05 12:20", b="09:40")
+    pipeline.arrive("orders", "1.json", a="10:05 12:20", b="09:40")
     pipeline.run()
     assert pipeline.hourly(spark) == []
 
     # By one clock this row would be late, and the hour from 10:00 would be out already.
-    pipeline.arrive("2.json", b="09:50 12:30")
+    pipeline.arrive("orders", "2.json", b="09:50 12:30")
     pipeline.run()
     assert pipeline.hourly(spark) == [(clock("09:00"), 2, 4.0), (clock("10:00"), 1, 2.0)]
 
@@ -106,8 +117,33 @@ def test_a_pipeline_waits_for_its_slowest_shop_and_its_flow_has_a_log(
     ]
 
 
+@pytest.mark.example
+@needs_pipelines
+def test_flows_in_python_have_keyed_watermarks_and_a_report_on_a_server(pipeline: Pipeline) -> None:
+    pipeline.arrive("orders", "1.json", a="10:05")
+    found = run_script(
+        "pipelines.py",
+        str(pipeline.folder),
+        "returns_by_post",
+        "returns_by_post,returns_in_shops",
+        "{}",
+        **pipeline.environment,
+    )
+    report = {"engine": "tidemark", "idle after": [86_400_000], "late rows": [0]}
+    assert found == {
+        "rows": [["2024-01-01 10:00:00", "1"]],
+        "reports": [{**report, "keys": ["post"]}, {**report, "keys": ["shops"]}],
+    }
+
+
 @pytest.mark.parametrize(
-    "file", ["spark-pipeline.yml", "transformations/orders.py", "transformations/hourly.sql"]
+    "file",
+    [
+        "spark-pipeline.yml",
+        "transformations/orders.py",
+        "transformations/hourly.sql",
+        "transformations/returns.py",
+    ],
 )
 def test_the_guide_shows_the_files_of_the_example(file: str) -> None:
     text = (EXAMPLE / file).read_text(encoding="utf-8")

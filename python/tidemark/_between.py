@@ -164,12 +164,12 @@ def _within(
     from pyspark.sql.types import StructType
 
     if isinstance(time, str):
-        name, field = _columns.find_column(rows, time)
-        column = F.col(name)
+        named = _columns.find_column(rows, time)
+        column, field = F.col(named.reference), named.field
     else:
         column, field = time, rows.select(time).schema.fields[0]
     _columns.require_timestamp(field)
-    if isinstance(field.dataType, StructType):
+    if field is not None and isinstance(field.dataType, StructType):
         raise TidemarkError(
             "COLUMN_NOT_TIMESTAMP",
             f"Column {field.name!r} is a window, but read_between compares single times",

@@ -85,6 +85,25 @@ def is_local_connect() -> bool:
     return "SPARK_LOCAL_REMOTE" in os.environ
 
 
+def forbids_analysis(session: SparkSession) -> bool:
+    """Whether Spark refuses here to analyse a DataFrame and to run anything.
+
+    It does so in the function of a pipeline's flow, whose tables may not exist yet. Spark's client
+    adds the flow to each request of this thread.
+    """
+    client = getattr(session, "_client", None)
+    added = getattr(getattr(client, "thread_local", None), "user_context_extensions", ())
+    return any(_names_flow(extension) for _, extension in added)
+
+
+def _names_flow(extension: Any) -> bool:
+    from pyspark.sql.connect import proto
+
+    # The file that defines flows has a context, too, but without a flow: it may analyse.
+    context = proto.PipelineAnalysisContext()
+    return bool(extension.Unpack(context)) and bool(context.HasField("flow_name"))
+
+
 def setting(session: SparkSession, key: str) -> str:
     """A setting of a session, fixed ones included; empty when it is not set."""
     return str(session.conf.get(key, "") or "")
@@ -115,12 +134,13 @@ def _called(session: SparkSession, call: str) -> Any:
             raise
 
 
-def report_json(query: StreamingQuery, session: SparkSession | None) -> str | None:
+def report_json(query: StreamingQuery | uuid.UUID, session: SparkSession | None) -> str | None:
     """The report of a query as JSON; None when Tidemark does not know the query.
 
     The query is asked through its own session, which may differ from the active one.
     """
-    text = f"SELECT tidemark_report('{query.runId}')"
+    run = query if isinstance(query, uuid.UUID) else query.runId
+    text = f"SELECT tidemark_report('{run}')"
     if session is None and hasattr(query, "_jsq"):
         # py4j's own session object: wrapping it into a Python one would make it the active session.
         found = query._jsq.sparkSession().sql(text).head().get(0)
@@ -288,7 +308,7 @@ def active_session() -> SparkSession:
     return SparkSession.active()
 
 
-def session_of(query: StreamingQuery) -> SparkSession:
+def session_of(query: StreamingQuery | uuid.UUID) -> SparkSession:
     """A session that can be asked about a query: its own on Connect, else the active one."""
     from pyspark.sql import SparkSession
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
@@ -12,6 +12,21 @@ from tidemark._errors import TidemarkError
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructField, StructType
+
+
+class Found(NamedTuple):
+    """A column that a user means.
+
+    Attributes:
+        reference: The column in words that Spark understands.
+        name: The name to replace it by.
+        field: Its type and its metadata. None in the function of a pipeline's flow, where Spark
+            refuses to look (`_bridge.forbids_analysis`).
+    """
+
+    reference: str
+    name: str
+    field: StructField | None
 
 
 def quoted(name: str) -> str:
@@ -48,28 +63,28 @@ def name_of(column: object) -> str:
     )
 
 
-def find_column(df: DataFrame, column: str) -> tuple[str, StructField]:
+def find_column(df: DataFrame, column: str) -> Found:
     """The column a user means, in words Spark understands.
 
     The exact name of a top-level column wins, dots and blanks included, so that no backticks are
     needed; a name in backticks means the same. Upper and lower case count as in the session.
-    `alias.column` after `df.alias("alias")` works as in Spark.
+    `alias.column` after `df.alias("alias")` works as in Spark. Where Spark refuses to look, the name
+    is taken for the exact one.
 
     Args:
         df: The DataFrame.
         column: The name as the user wrote it.
 
-    Returns:
-        The name to hand to Spark, and the column's field.
-
     Raises:
         TidemarkError: `UNKNOWN_COLUMN`, `NESTED_COLUMN`.
     """
-    schema = df.schema
     name = _without_backticks(column)
+    if _bridge.forbids_analysis(df.sparkSession):
+        return Found(quoted(name), name, None)
+    schema = df.schema
     field = _field(df, schema, name)
     if field is not None:
-        return quoted(field.name), field
+        return Found(quoted(field.name), field.name, field)
 
     *qualifier, last = name.split(".")
     if qualifier and _field(df, schema, qualifier[0]) is not None:
@@ -84,7 +99,7 @@ def find_column(df: DataFrame, column: str) -> tuple[str, StructField]:
     if len(qualifier) == 1 and _field(df, schema, last) is not None:
         qualified = _resolve_qualified(df, name)
         if qualified is not None:
-            return name, qualified
+            return Found(name, qualified.name, qualified)
     raise _unknown(column, schema)
 
 
@@ -92,13 +107,16 @@ def find_expression(df: DataFrame, name: str) -> Column:
     """What a name stands for, where a field inside a column will do as well as a column.
 
     The exact name of a top-level column wins, as in `find_column`. Everything else is as in Spark:
-    fields, aliases, and hidden columns such as `_metadata.file_path`.
+    fields, aliases, and hidden columns such as `_metadata.file_path`. Where Spark refuses to look,
+    all is as in Spark.
 
     Raises:
         TidemarkError: `UNKNOWN_COLUMN`.
     """
     from pyspark.sql import functions as F
 
+    if _bridge.forbids_analysis(df.sparkSession):
+        return F.col(name)
     schema = df.schema
     field = _field(df, schema, _without_backticks(name))
     if field is not None:
@@ -129,18 +147,23 @@ def has_column(df: DataFrame, name: str) -> bool:
 
 
 def _columns_called(df: DataFrame, name: str) -> int:
+    if _bridge.forbids_analysis(df.sparkSession):
+        # Where Spark refuses to look, it is Spark that finds a name ambiguous, or taken.
+        return 0
     if _is_case_sensitive(df):
         return df.columns.count(name)
     return [column.lower() for column in df.columns].count(name.lower())
 
 
-def require_timestamp(field: StructField) -> None:
+def require_timestamp(field: StructField | None) -> None:
     """Refuses every type but those Spark takes as event time: TIMESTAMP, or a window of them.
+
+    A field that is not known is left to Spark, which refuses the same types.
 
     Raises:
         TidemarkError: `COLUMN_NOT_TIMESTAMP`.
     """
-    if _is_event_time(field.dataType):
+    if field is None or _is_event_time(field.dataType):
         return
     kind = field.dataType.simpleString()
     raise TidemarkError(

@@ -6,12 +6,17 @@ means as a delay: a month has 31 days, and what is below a millisecond is droppe
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from tidemark import _bridge
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_UNITS: Final = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
+_PARTS: Final = re.compile(rf"(\d+)\s+({'|'.join(_UNITS)})s?(?:\s+|$)", re.IGNORECASE)
 DELAY_METADATA = "spark.watermarkDelayMs"
 """Column metadata in which Spark keeps the delay of a watermark."""
 
@@ -49,15 +54,34 @@ def positive_millis(value: object, session: SparkSession) -> int:
 
     Args:
         value: Spark's interval text, or a `timedelta`.
-        session: The session that reads the text.
+        session: The session that reads the text. Where it refuses to, the text is read here, and
+            has to be plain.
 
     Raises:
         DurationError: For what is no length of time, or less than a millisecond.
     """
-    millis = _read_by_spark(interval_text(value), session)
+    text = interval_text(value)
+    millis = _plain(text) if _bridge.forbids_analysis(session) else _read_by_spark(text, session)
     if millis < 1:
         raise DurationError("is less than a millisecond")
     return millis
+
+
+def _plain(text: str) -> int:
+    length = timedelta()
+    rest = text.strip()
+    while found := _PARTS.match(rest):
+        number, unit = found.groups()
+        try:
+            length += timedelta(**{f"{unit.lower()}s": int(number)})
+        except OverflowError as error:
+            raise DurationError("is too long") from error
+        rest = rest[found.end() :]
+    if rest or not text.strip():
+        raise DurationError(
+            'is not plain, such as "1 minute 30 seconds": no other text can be read in a pipeline'
+        )
+    return length // timedelta(milliseconds=1)
 
 
 def problem_with(error: Exception) -> str | None:

@@ -54,7 +54,7 @@ class LateRows:
     other_splits: int = 0
 
 
-def late_rows(query: StreamingQuery, *, spark: SparkSession | None = None) -> list[LateRows]:
+def late_rows(query: StreamingQuery | str, *, spark: SparkSession | None = None) -> list[LateRows]:
     """Counts the late rows of each stateful operator, and says how late they were.
 
     A row is late if its event time is at or before the watermark of the previous batch. Rows are
@@ -63,8 +63,8 @@ def late_rows(query: StreamingQuery, *, spark: SparkSession | None = None) -> li
     and Spark Connect queries.
 
     Args:
-        query: The query, running or just stopped.
-        spark: The session to ask. By default it is the query's own.
+        query: The query, running or just stopped, or its id, as for `report`.
+        spark: The session to ask. By default it is the query's own, and for an id the active one.
 
     Returns:
         One element for each input of an operator that drops late rows, even if there were none. No

@@ -106,7 +106,7 @@ def map_async(
     if not isinstance(ordered, bool):
         raise invalid("ordered", ordered, "True or False")
     given = _expressions(df, inputs)
-    result, kind = _result_type(returns)
+    result, kind = _result_type(df, returns)
     rules = Rules(
         column=column,
         names=tuple(name for name, _ in given),
@@ -122,7 +122,11 @@ def map_async(
     parts = Given(function, _is_async(function), service, _on_error(on_error, kind))
     if _bridge.has_arrow_functions():
         task = shipped(rules, kind, key is not None, parts)
-        return df.withColumn(column, _over_arrow(task, result)(*columns))
+        results = _over_arrow(task, result)(*columns)
+        if _bridge.forbids_analysis(df.sparkSession):
+            # Not in place of another column: Spark refuses a table with two of one name.
+            return df.select("*", results.alias(column))
+        return df.withColumn(column, results)
     texts, kinds = _as_texts(df, columns)
     task = shipped(rules, kind, key is not None, parts, kinds)
     return df.withColumn(column, _over_pandas(task, result)(*texts)[0])
@@ -169,11 +173,15 @@ def _seconds(df: DataFrame, option: str, value: object) -> float:
         ) from problem
 
 
-def _result_type(returns: object) -> tuple[DataType, pa.DataType]:
+def _result_type(df: DataFrame, returns: object) -> tuple[DataType, pa.DataType]:
     from pyspark.errors import PySparkException
     from pyspark.sql.types import DataType
 
     allowed = 'a type that Python functions may return, such as "name STRING, tier INT"'
+    if isinstance(returns, str) and _bridge.forbids_analysis(df.sparkSession):
+        raise invalid(
+            "returns", returns, "a DataType such as StringType(): no text can be read in a pipeline"
+        )
     try:
         kind = DataType.fromDDL(returns) if isinstance(returns, str) else returns
         if isinstance(kind, DataType):

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
+from tidemark._bridge import forbids_analysis
 from tidemark._columns import find_column, is_name_of_several, name_of, quoted
-from tidemark._durations import DurationError, positive_millis
+from tidemark._durations import DurationError, interval_text, positive_millis
 from tidemark._errors import TidemarkError
 from tidemark._noted import invalid, location, log_options, texts
 from tidemark._session import require_extension
@@ -82,31 +83,35 @@ def note_time(
 
     session = df.sparkSession
     require_extension(session)
-    _, field = find_column(df, name_of(column))
-    if is_name_of_several(df, field.name):
+    name = find_column(df, name_of(column)).name
+    if is_name_of_several(df, name):
         raise TidemarkError(
             "UNKNOWN_COLUMN",
-            f"Several columns are called {field.name!r}, so the time of one of them cannot be noted",
+            f"Several columns are called {name!r}, so the time of one of them cannot be noted",
             "renaming them apart first",
-            column=field.name,
+            column=name,
         )
     fields = {
         "to": location(to, "to"),
         "toOptions": log_options(to, to_options, "to_options") or None,
         "writer": _text("writer", writer),
-        "lessMs": None if less is None else _less(less, session),
+        **_less(less, session),
         "position": _text("position", position),
         "options": None if options is None else texts(options),
         "failure": _failure(on_failure),
     }
-    given = json.dumps({name: value for name, value in fields.items() if value is not None})
-    noted = F.call_function(_NOTE_TIME, F.col(quoted(field.name)), F.lit(given))
-    return df.withColumn(field.name, noted)
+    given = json.dumps({field: value for field, value in fields.items() if value is not None})
+    noted = F.call_function(_NOTE_TIME, F.col(quoted(name)), F.lit(given))
+    return df.withColumn(name, noted)
 
 
-def _less(value: object, session: SparkSession) -> int:
+def _less(value: object, session: SparkSession) -> dict[str, object]:
+    if value is None:
+        return {}
     try:
-        return positive_millis(value, session)
+        if forbids_analysis(session):
+            return {"less": interval_text(value)}
+        return {"lessMs": positive_millis(value, session)}
     except DurationError as problem:
         raise invalid(
             "less", value, f"the length of the windows, such as '1 hour' ({problem})"

@@ -6,7 +6,8 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
-from tidemark._durations import DurationError, positive_millis
+from tidemark import _bridge
+from tidemark._durations import DurationError, interval_text, positive_millis
 from tidemark._errors import TidemarkError
 from tidemark._idle import AtJoin, Idle, OnReturn, WhenAll
 from tidemark._noted import Noted, lengths_of, location, log_options
@@ -20,14 +21,19 @@ NO_LENGTH: Final = "none"
 
 
 class Options(TypedDict, total=False):
-    """By the engine's names. What is absent is the session's setting, or the engine's default."""
+    """By the engine's names. What is absent is the session's setting, or the engine's default.
+
+    A length of time is its number of milliseconds, or a text that the engine reads.
+    """
 
     key: str
-    idleAfterMs: int | Literal["none"]
+    idleAfterMs: int
+    idleAfter: str
     expectedSplits: list[list[str | None]]
     onReturn: OnReturn
     whenAll: WhenAll
-    maxAheadMs: int | Literal["none"]
+    maxAheadMs: int
+    maxAhead: str
     atJoin: AtJoin
     noted: str | Literal[True]
     onlyExpected: bool
@@ -56,9 +62,17 @@ def read_options(
     options = Options()
     if key is not None:
         options["key"] = _name(key)
-    if given.after is not None:
-        name = "idle_after" if idle is None else "Idle.after"
-        options["idleAfterMs"] = _idle_after(name, given.after, session)
+    name = "idle_after" if idle is None else "Idle.after"
+    silence = None if given.after is None else _idle_after(name, given.after, session)
+    ahead = None if max_ahead is None else _max_ahead(max_ahead, session)
+    if noted is not None:
+        own = lengths_of(noted.log)
+        silence = _agreed("idle_after", silence, own.idle_after)
+        ahead = _agreed("max_ahead", ahead, own.max_ahead)
+    if isinstance(silence, int):
+        options["idleAfterMs"] = silence
+    elif silence is not None:
+        options["idleAfter"] = silence
     expected = None if split_by is None else split_names(split_by)
     if expected is not None:
         options["expectedSplits"] = expected
@@ -66,8 +80,10 @@ def read_options(
         options["onReturn"] = given.on_return
     if given.when_all is not None:
         options["whenAll"] = given.when_all
-    if max_ahead is not None:
-        options["maxAheadMs"] = _max_ahead(max_ahead, session)
+    if isinstance(ahead, int):
+        options["maxAheadMs"] = ahead
+    elif ahead is not None:
+        options["maxAhead"] = ahead
     if given.at_join is not None:
         options["atJoin"] = given.at_join
     if noted is not None:
@@ -76,22 +92,13 @@ def read_options(
             options["expectedSplits"] = [[writer] for writer in noted.expected]
         if noted.only_expected:
             options["onlyExpected"] = True
-        own = lengths_of(noted.log)
-        silence = _agreed("idle_after", options.get("idleAfterMs"), own.idle_after)
-        if silence is not None:
-            options["idleAfterMs"] = silence
-        ahead = _agreed("max_ahead", options.get("maxAheadMs"), own.max_ahead)
-        if ahead is not None:
-            options["maxAheadMs"] = ahead
         kafka = log_options(noted.log, noted.options)
         if kafka:
             options["notedOptions"] = kafka
     return options
 
 
-def _agreed(
-    name: str, given: int | Literal["none"] | None, own: int | Literal["none"] | None
-) -> int | Literal["none"] | None:
+def _agreed(name: str, given: int | str | None, own: int | str | None) -> int | str | None:
     """A length of time in ms that the call gives, or the `tidemark.Marks` in it, or both alike.
 
     Raises:
@@ -99,7 +106,7 @@ def _agreed(
     """
     if given is None or own is None or given == own:
         return own if given is None else given
-    here, there = (NO_LENGTH if one == NO_LENGTH else f"{one} ms" for one in (given, own))
+    here, there = (one if isinstance(one, str) else f"{one} ms" for one in (given, own))
     raise TidemarkError(
         "INVALID_OPTION",
         f"{name} is {here}, but the Marks that is given as noted has {there}",
@@ -149,11 +156,17 @@ def _one_idle(idle_after: str | timedelta | None, idle: object) -> Idle:
     return idle
 
 
-def _idle_after(name: str, value: object, session: SparkSession) -> int | Literal["none"]:
+def _length(value: object, session: SparkSession) -> int | str:
     if value == NO_LENGTH:
         return NO_LENGTH
+    if _bridge.forbids_analysis(session):
+        return interval_text(value)
+    return positive_millis(value, session)
+
+
+def _idle_after(name: str, value: object, session: SparkSession) -> int | str:
     try:
-        return positive_millis(value, session)
+        return _length(value, session)
     except DurationError as problem:
         raise TidemarkError(
             "INVALID_IDLE_AFTER",
@@ -165,11 +178,9 @@ def _idle_after(name: str, value: object, session: SparkSession) -> int | Litera
         ) from problem
 
 
-def _max_ahead(value: object, session: SparkSession) -> int | Literal["none"]:
-    if value == NO_LENGTH:
-        return NO_LENGTH
+def _max_ahead(value: object, session: SparkSession) -> int | str:
     try:
-        return positive_millis(value, session)
+        return _length(value, session)
     except DurationError as problem:
         raise TidemarkError(
             "INVALID_MAX_AHEAD",

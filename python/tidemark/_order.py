@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
+from tidemark._bridge import forbids_analysis
 from tidemark._columns import find_column, find_expressions, name_of
 from tidemark._errors import TidemarkError
 from tidemark._noted import invalid
@@ -83,13 +84,12 @@ def in_order(
     groups = find_expressions(df, _several("by", by))
     ties = find_expressions(df, [*others, *_several("then", then)])
     if wait:
-        name, _ = find_column(df, name_of(first))
-        column = F.col(name)
+        column = F.col(find_column(df, name_of(first)).reference)
     else:
         (column,) = find_expressions(df, [first])
     options = json.dumps({"then": len(ties), "wait": wait, "late": late})
     ordered = df.filter(F.call_function(_IN_ORDER, column, F.lit(options), *groups, *ties))
-    if len(ordered.columns) != len(df.columns):
+    if not forbids_analysis(df.sparkSession) and len(ordered.columns) != len(df.columns):
         # Spark has added it as a column, and has left out rows that are in no window.
         raise invalid("by", by, "no window that is computed there: add it as a column first")
     return ordered

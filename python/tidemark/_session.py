@@ -23,11 +23,14 @@ _active: WeakSet[SparkSession] = WeakSet()
 def require_extension(session: SparkSession) -> None:
     """Refuses a session in which queries would silently run as stock Spark.
 
+    In the function of a pipeline's flow nothing can be asked. Spark then refuses the functions of
+    the engine where it reads the flow: `UNRESOLVED_ROUTINE`.
+
     Raises:
         TidemarkError: `EXTENSION_NOT_SET`, `JAR_MISSING`, `SESSION_BEFORE_JAR` or
             `SPARK_VERSION_MISMATCH`.
     """
-    if session in _active:
+    if session in _active or _bridge.forbids_analysis(session):
         return
     version = _bridge.tidemark_version(session)
     problem = why_inactive(session) if version is None else mismatch(session, version)

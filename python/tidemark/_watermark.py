@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal, NoReturn
 
+from tidemark._bridge import forbids_analysis
 from tidemark._columns import find_column, is_name_of_several, name_of, quoted, require_timestamp
 from tidemark._durations import DELAY_METADATA, DurationError, interval_text, problem_with
 from tidemark._errors import TidemarkError
@@ -126,8 +127,8 @@ def with_watermark(
         raise _no_delay()
     session = df.sparkSession
     require_extension(session)
-    name, field = find_column(df, name_of(column))
-    require_timestamp(field)
+    found = find_column(df, name_of(column))
+    require_timestamp(found.field)
     text = _delay_text(NO_DELAY if delay is None else delay)
     splits_of = as_split_by(split_by)
     if log is not None and splits_of is not None:
@@ -142,10 +143,11 @@ def with_watermark(
         max_ahead=max_ahead,
         noted=log,
     )
-    if options or splits or _is_marked_further_up(field):
-        df = _with_options(df, field, options, splits)
-        name = quoted(field.name)
-    return _apply(df, name, text)
+    reference = found.reference
+    if options or splits or _may_be_marked(found.field):
+        df = _with_options(df, found.name, options, splits)
+        reference = quoted(found.name)
+    return _apply(df, reference, text)
 
 
 def _refuse_unknown(keywords: Mapping[str, object]) -> None:
@@ -185,36 +187,39 @@ def _delay_text(delay: object) -> str:
         raise _invalid_delay(delay, str(problem)) from problem
 
 
-def _is_marked_further_up(field: StructField) -> bool:
+def _may_be_marked(field: StructField | None) -> bool:
     # The key and the options of a watermark declared further up the stream came with its column.
-    # They belong to that watermark, and not to the one that begins here.
+    # They belong to that watermark, and not to the one that begins here. A field that is not known
+    # may have them. The engine's function also shows Spark there whether the extension is active.
+    if field is None:
+        return True
     ours = any(name.startswith(_OUR_METADATA) for name in field.metadata)
     return ours and DELAY_METADATA in field.metadata
 
 
-def _with_options(
-    df: DataFrame, field: StructField, options: Options, splits: list[Column]
-) -> DataFrame:
+def _with_options(df: DataFrame, column: str, options: Options, splits: list[Column]) -> DataFrame:
     from pyspark.sql import functions as F
 
-    if is_name_of_several(df, field.name):
+    if is_name_of_several(df, column):
         raise TidemarkError(
             "UNKNOWN_COLUMN",
-            f"Several columns are called {field.name!r}, so a key or splits cannot be set for one "
+            f"Several columns are called {column!r}, so a key or splits cannot be set for one "
             "of them",
             "renaming them apart first, or by giving each its watermark before the join",
-            column=field.name,
+            column=column,
         )
     # withColumn takes the name as it is, dots and backticks included, and replaces that column. The
     # splits still see the DataFrame as the user has it, with its aliases.
-    event_time = F.col(quoted(field.name))
+    event_time = F.col(quoted(column))
     marked = F.call_function(_EVENT_TIME, event_time, F.lit(as_json(options)), *splits)
-    return df.withColumn(field.name, marked)
+    return df.withColumn(column, marked)
 
 
 def _apply(df: DataFrame, name: str, delay: str) -> DataFrame:
     from pyspark.errors import PySparkException
 
+    if forbids_analysis(df.sparkSession):
+        return df.withWatermark(name, delay)
     try:
         marked = df.withWatermark(name, delay)
         # Connect builds its plan lazily: asking for the schema is what makes it look.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructType
 from support.dashboards import SCHEMA, dashboards
 from support.feeds import Feed
 from support.processes import result
@@ -148,6 +150,57 @@ hours = called.groupBy(F.window("time", "1 hour"), "found.twice").count()
 run_to_files(hours.select("window.start", "twice"), "called")
 calls = spark.read.parquet(str(folder / "called")).orderBy("start").collect()
 found["called"] = [[str(row["start"]), row["twice"]] for row in calls]
+
+
+def in_flow(make: Callable[[], DataFrame]) -> DataFrame | None:
+    """What a pipeline's flow would return; None before Spark 4.1, which has no pipelines."""
+    try:
+        from pyspark.pipelines.add_pipeline_analysis_context import add_pipeline_analysis_context
+    except ImportError:
+        return None
+    with add_pipeline_analysis_context(spark, "graph", "flow"):
+        return make()
+
+
+twice = StructType().add("n", LongType()).add("twice", LongType())
+
+
+def everything() -> DataFrame:
+    """All that the facade makes of a DataFrame."""
+    df = tidemark.with_watermark(
+        events, "time", "1 minute", key="k", split_by=["s.time", "dotted"], idle_after="1 hour",
+        max_ahead="1 month",
+    )  # fmt: skip
+    df = tidemark.in_order(df, "time", by="id", then="dotted")
+    df = tidemark.map_async(
+        df,
+        "found",
+        doubled,
+        inputs="id",
+        returns=twice,
+        timeout="1 minute 30 seconds",
+    )
+    return tidemark.note_time(df, "time", to=log, less="1 hour")
+
+
+events = events.withColumn("dotted", F.lit("x"))
+flow = in_flow(everything)
+found["flow"] = None if flow is None else flow.schema["time"].metadata
+
+
+def refusal(returns: str | StructType, timeout: str) -> str | None:
+    try:
+        in_flow(
+            lambda: tidemark.map_async(
+                events, "found", doubled, inputs="id", returns=returns, timeout=timeout
+            )
+        )
+    except tidemark.TidemarkError as error:
+        return f"{error.code} {error.parameters['option']}"
+    return None
+
+
+found["flow refuses"] = [refusal(twice, "1 month"), refusal("n LONG", "1 minute")]
 found["problems"] = str(tidemark.doctor(spark)) if tidemark.doctor(spark).problems else ""
 result(**found)
 spark.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
@@ -107,7 +108,7 @@ class Report:
         return f"<tidemark.Report of {query.get('name') or query.get('id')}>"
 
 
-def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Report:
+def report(query: StreamingQuery | str, *, spark: SparkSession | None = None) -> Report:
     """Reports a query's watermarks: each operator, each event-time column, what holds it back.
 
     Works on classic and Spark Connect queries. If Tidemark does not manage a query (it has no
@@ -115,8 +116,10 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
     yet, the report shows what its checkpoint has.
 
     Args:
-        query: The query, running or just stopped.
-        spark: The session to ask. By default it is the query's own.
+        query: The query, running or just stopped; or the id of one in the session's application, or
+            of its run, as text. A flow of a pipeline has its id in the file `metadata` of its
+            checkpoint.
+        spark: The session to ask. By default it is the query's own, and for an id the active one.
 
     Returns:
         The report after the last batch that has ended.
@@ -128,22 +131,15 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
     Example:
         >>> print(tidemark.report(query))  # doctest: +SKIP
     """
-    if not (hasattr(query, "id") and hasattr(query, "runId")):
-        raise TidemarkError(
-            "NOT_A_QUERY",
-            f"The query is {query!r} of type {type(query).__name__}, not a streaming query",
-            "passing what writeStream.start() returns, or one of spark.streams.active",
-            query=query,
-            type=type(query).__name__,
-        )
-    session = spark if spark is not None else _bridge.session_of(query)
+    asked = _asked(query)
+    session = spark if spark is not None else _bridge.session_of(asked)
     require_extension(session)
-    found = _bridge.report_json(query, spark)
+    found = _bridge.report_json(asked, spark)
     if found is not None:
         return Report(json.loads(found), session)
     return Report(
         {
-            "query": {"id": str(query.id), "runId": str(query.runId), "name": query.name},
+            "query": _unknown(asked),
             "batch": None,
             "engine": "spark",
             "reason": "Tidemark does not know this query: it has no watermark, failed at its "
@@ -154,3 +150,26 @@ def report(query: StreamingQuery, *, spark: SparkSession | None = None) -> Repor
         },
         session,
     )
+
+
+def _asked(query: StreamingQuery | str) -> StreamingQuery | UUID:
+    if isinstance(query, str):
+        try:
+            return UUID(query)
+        except ValueError:
+            pass
+    elif hasattr(query, "id") and hasattr(query, "runId"):
+        return query
+    raise TidemarkError(
+        "NOT_A_QUERY",
+        f"The query is {query!r} of type {type(query).__name__}, not a streaming query",
+        "passing what writeStream.start() returns, or one of spark.streams.active, or the id of one",
+        query=query,
+        type=type(query).__name__,
+    )
+
+
+def _unknown(query: StreamingQuery | UUID) -> dict[str, str | None]:
+    if isinstance(query, UUID):
+        return {"id": str(query), "runId": None, "name": None}
+    return {"id": str(query.id), "runId": str(query.runId), "name": query.name}
