@@ -34,8 +34,9 @@ def test_the_log_shows_which_split_held_the_watermark_after_the_query_ends(
     log = tidemark.log(checkpoint)
     assert log.columns == [
         "batch", "time", "key", "split", "clock", "watermark", "idle", "held_by",
+        "corrected",
     ]  # fmt: skip
-    first = log.where("batch = 0").orderBy("split").drop("batch", "time").collect()
+    first = log.where("batch = 0").orderBy("split").drop("batch", "time", "corrected").collect()
     nine = datetime(2024, 1, 1, 9, 59)
     assert [tuple(row) for row in first] == [
         ("readings", "a", datetime(2024, 1, 1, 11, 59), nine, False, "b"),

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from tidemark._between import read_between
 from tidemark._config import configure
+from tidemark._correct import Correction, correct, forget
 from tidemark._doctor import Diagnosis, Finding, doctor
 from tidemark._errors import TidemarkError, error_code, error_parameters
 from tidemark._explain import Explanation, PlanFinding, PlanInput, explain
@@ -58,6 +59,7 @@ __all__ = [
     "AutomaticKafkaMarkWriter",
     "AutomaticMarkWriter",
     "AwaitedWriter",
+    "Correction",
     "Cut",
     "DeltaPosition",
     "Diagnosis",
@@ -87,11 +89,13 @@ __all__ = [
     "TimeWindow",
     "__version__",
     "configure",
+    "correct",
     "current_watermark",
     "doctor",
     "error_code",
     "error_parameters",
     "explain",
+    "forget",
     "in_order",
     "is_late",
     "jar_path",

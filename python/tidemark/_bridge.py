@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import DataType
 
@@ -185,9 +185,21 @@ def offsets_table(
     session: SparkSession, checkpoint: str, time: str | int, edge: str, key: str | None
 ) -> DataFrame:
     """How far a query had read its sources at an event time: a text, or µs since the epoch."""
-    at = _text(time) if isinstance(time, str) else f"timestamp_micros({time}L)"
-    arguments = ", ".join([_text(checkpoint), at, _text(edge), _text(key)])
+    arguments = ", ".join([_text(checkpoint), _time(time), _text(edge), _text(key)])
     return session.sql(f"SELECT * FROM tidemark_offsets({arguments})")
+
+
+def corrected(
+    session: SparkSession, function: str, checkpoint: str, key: str, more: list[str | int | None]
+) -> Row:
+    """What has changed in a checkpoint. The engine changes it when the row is asked for, once."""
+    arguments = ", ".join([_text(checkpoint), _text(key), *map(_time, more)])
+    return session.sql(f"SELECT * FROM {function}({arguments})").collect()[0]
+
+
+def _time(value: str | int | None) -> str:
+    """A text, or a time in µs since the epoch."""
+    return f"timestamp_micros({value}L)" if isinstance(value, int) else _text(value)
 
 
 def delta_detail(session: SparkSession, path: str) -> tuple[str, dict[str, str]]:

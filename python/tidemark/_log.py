@@ -30,7 +30,8 @@ def log(checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None
         (TIMESTAMP, when the batch began); `key` (the watermark's); `split` (null if the input has
         no splits); `clock` (TIMESTAMP, the split's clock, null before its first row); `watermark`
         (TIMESTAMP, the input's after the batch); `idle` (whether the split, or the whole input, is
-        idle); and `held_by` (the split that the watermark waits for).
+        idle); `held_by` (the split that the watermark waits for); and `corrected` (whether `correct`
+        or `forget` has changed the input after the batch).
 
     Raises:
         TidemarkError: `NO_LOG` if `checkpoint` is not a location, or if the extension is not active

@@ -46,4 +46,33 @@ object CheckpointErrors {
         s"The log in '$checkpoint' has no batch for $time: $reason.",
         "asking for a time that the log covers. The setting spark.sql.streaming.minBatchesToRetain says how many batches " +
           "a query keeps")
+
+  final case class QueryIsRunning(checkpoint: String, query: String) extends TidemarkError(
+        "QUERY_IS_RUNNING",
+        s"The checkpoint '$checkpoint' was not changed: query $query is running on it.",
+        "stopping the query, and starting it again after the correction")
+
+  final case class BatchNotCommitted(checkpoint: String, batch: Long) extends TidemarkError(
+        "BATCH_NOT_COMMITTED",
+        s"The checkpoint '$checkpoint' was not changed: batch $batch was begun and is not committed, so it has to run again as it " +
+          "was decided then.",
+        s"starting the query as it is until batch $batch is committed, such as with Trigger.AvailableNow, and stopping it")
+
+  final case class UnknownKey(checkpoint: String, key: String, keys: Seq[String]) extends TidemarkError(
+        "UNKNOWN_KEY",
+        s"No watermark in '$checkpoint' has the key '$key'; there are ${quoted(keys)}.",
+        "giving one of these keys")
+
+  /** @param splits some of those that the input has */
+  final case class UnknownSplit(checkpoint: String, key: String, split: String, splits: Seq[String])
+      extends TidemarkError(
+        "UNKNOWN_SPLIT",
+        s"The input '$key' in '$checkpoint' has no split '$split'; " +
+          (if (splits.isEmpty) "it is not split." else s"there are ${quoted(splits)}."),
+        if (splits.isEmpty) "correcting the whole input" else "giving the name of a split as tidemark.log shows it")
+
+  final case class SplitIsWriter(checkpoint: String, key: String, split: String) extends TidemarkError(
+        "SPLIT_IS_WRITER",
+        s"The split '$split' of input '$key' in '$checkpoint' is a writer, whose marks are in a mark log. It would return with them.",
+        "noting the writer's end in the mark log, by end() of a writer with that name")
 }

@@ -28,6 +28,8 @@ import org.apache.spark.sql.tidemark.functions.{
 import org.apache.spark.sql.tidemark.planning.SortByEventTime
 import org.apache.spark.sql.tidemark.query.{ApplyWatermarks, RequireOrder}
 import org.apache.spark.sql.tidemark.report.{
+  CorrectionStrategy,
+  CorrectionTable,
   DrawingFunction,
   ExplainFunction,
   LogTable,
@@ -79,6 +81,8 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectTableFunction(LogTable.description)
     extensions.injectTableFunction(MarksTable.description)
     extensions.injectTableFunction(OffsetsTable.description)
+    extensions.injectTableFunction(CorrectionTable.correct)
+    extensions.injectTableFunction(CorrectionTable.forget)
     extensions.injectResolutionRule(new ResolveEventTimes(_))
     extensions.injectResolutionRule(_ => ResolveWatermarkExpressions)
     extensions.injectResolutionRule(_ => DropRepeatedWatermarks)
@@ -88,6 +92,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(_ => ResolveInOrder)
     extensions.injectCheckRule(_ => CheckEventTimePlacement)
     extensions.injectCheckRule(ListenForQueries(_))
+    extensions.injectPlannerStrategy(_ => CorrectionStrategy)
     extensions.injectPlannerStrategy(_ => OperatorInputStrategy)
     extensions.injectPlannerStrategy(_ => SplitByStrategy)
     extensions.injectPlannerStrategy(_ => NoteTimeStrategy)

@@ -47,6 +47,22 @@ class CutSearchSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
+  test("a time is searched for after the correction that took the input back, or before it") {
+    // Batch 2 has read a row of the far future, and the entry of batch 4 was corrected.
+    val reached = Seq(10L, 11L, 900L, 900L, 12L, 13L, 14L)
+    val all =
+      new CutSearch(
+        reached.indices.map(_.toLong),
+        n => Some(Reached(Some(reached(n.toInt)), Some(reached(n.toInt)))),
+        Seq(4))
+    assert(all.complete(millis(11)) === Right(1))
+    assert(all.complete(millis(13)) === Right(5))
+    assert(all.complete(millis(15)) === Left(NotYet(6, Some(14L))))
+    assert(all.before(millis(12) - 1) === Right(1))
+    assert(all.before(millis(14)) === Right(5))
+    assert(all.before(millis(100)) === Right(6))
+  }
+
   test("a time in microseconds is never rounded in favor of a batch") {
     val all = search(0, Seq(Some(10L) -> Some(20L), Some(11L) -> Some(21L)))
     assert(all.complete(10000L) === Right(0))

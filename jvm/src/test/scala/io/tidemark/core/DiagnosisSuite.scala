@@ -128,7 +128,7 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     val late = situation(counted, future).copy(lastRows = Map(left(0) -> Situation.Rows(7, 7, year2100)))
     assert(Diagnosis.of(late).code === "FAR_AHEAD")
     assert(sentence(late).contains("2100-01-01T00:00:00Z, 130 years 31 days ahead of the wall clock"))
-    assert(Diagnosis.of(late).fix(words).exists(_.startsWith("setting max_ahead on \"payments\"")))
+    assert(Diagnosis.of(late).fix(words).exists(_.contains("tidemark.correct(checkpoint, key=\"payments\")")))
     // Rows of the future that are not late are what the query is about.
     assert(Diagnosis.of(late.copy(lastRows = Map.empty)).code === "FLOWING")
   }

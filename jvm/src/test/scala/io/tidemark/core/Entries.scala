@@ -2,7 +2,7 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
-import io.tidemark.core.memory.{CarriedMinima, OriginState, WatermarkEntry}
+import io.tidemark.core.memory.{CarriedMinima, Correction, OriginState, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{OnReturn, SplitNameTable, Splits, SplitState}
 
@@ -76,7 +76,9 @@ private[core] object Entries {
     reached <- floors
     ledgers <- mapOf(input, ledger)
     outputs <- mapOf(Gen.oneOf("/log query", "/other query"), watermark)
-  } yield WatermarkEntry(batch, timestamp, end, worked, origins, reached, ledgers, outputs)
+    correction <-
+      Gen.option(Gen.zip(natural, number, Gen.listOf(origin).map(_.toSet)).map((Correction(_, _, _)).tupled))
+  } yield WatermarkEntry(batch, timestamp, end, worked, origins, reached, ledgers, outputs, correction)
 
   /** One of each: what a small query with a union and a carried column writes. */
   val small: WatermarkEntry = {

@@ -4,7 +4,7 @@ import scala.collection.immutable.TreeMap
 
 import io.tidemark.core.{CarriedSlot, Input, OperatorId, OriginName, Side, UnionSlot, Watermark}
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
-import io.tidemark.core.memory.{CarriedMinima, OriginState, Uncounted, WatermarkEntry}
+import io.tidemark.core.memory.{CarriedMinima, Correction, OriginState, Uncounted, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
 
@@ -29,10 +29,10 @@ object EntryCodec {
     val Sides = 7
     val Changes = 8
     val Writers = 9
-    // An older version may ignore it: it notes nothing.
+    // An older version may ignore these: it notes nothing, knows no corrections, and decides nothing by the uncounted times.
     val Outputs = SectionFormat.FirstOptionalTag
-    // Nothing is decided by it.
     val Uncounted = SectionFormat.FirstOptionalTag + 1
+    val Correction = SectionFormat.FirstOptionalTag + 2
   }
 
   /** An entry as it was written, and the checksum of its file. */
@@ -120,9 +120,17 @@ object EntryCodec {
           UncountedCodec.write(w, state.uncounted)
         })
     val all = sections ++ Option.when(changes.nonEmpty)(changed) ++ Option.when(noted.nonEmpty)(writers) ++
-      Option.when(entry.outputs.nonEmpty)(outputs) ++ Option.when(moved.nonEmpty)(uncounted)
+      Option.when(entry.outputs.nonEmpty)(outputs) ++ Option.when(moved.nonEmpty)(uncounted) ++
+      entry.correction.map(correction)
     SectionFormat.writeVersion(if (noted.isEmpty) SectionFormat.First else SectionFormat.Version, all)
   }
+
+  private def correction(of: Correction): (Int, ByteWriter => Unit) = Tag.Correction ->
+    (w => {
+      w.signed(of.batch)
+      w.signed(of.queryMillis)
+      w.seq(of.origins.toSeq.sortBy(_.toString))(originName(w, _))
+    })
 
   /** Reads an entry without its splits, which go into the assembler. */
   private[core] def decode(bytes: Array[Byte], into: EntryAssembler): WatermarkEntry = {
@@ -162,6 +170,10 @@ object EntryCodec {
             entry = entry.copy(origins = entry.origins ++ state.map(name -> _))
           }
       case Tag.Outputs => body => entry = entry.copy(outputs = body.seq(body.text() -> readWatermark(body)).toMap)
+      case Tag.Correction => body =>
+          val (batch, queryMillis) = (body.signed(), body.signed())
+          val origins = body.seq(readOriginName(body)).toSet
+          entry = entry.copy(correction = Some(Correction(batch, queryMillis, origins)))
       case Tag.Writers => body =>
           body.seq(readOriginName(body) -> WritersCodec.read(body)).foreach { case (name, writers) =>
             val state = entry.origins.getOrElse(name, throw new Damaged(s"it has writers of an unknown input '$name'"))

@@ -4,31 +4,47 @@ import io.tidemark.core.EventTimeUnits
 
 /** Finds the batch of a query at whose end a time divides the query's input, from the entries that are still there.
   *
-  * Neither the watermark of an input nor its largest event time ever goes back, so a few entries are enough: the search
-  * halves the batches each time.
+  * Neither the watermark of an input nor its largest event time ever goes back, unless a person has corrected it. So a few
+  * entries are enough: the search halves the batches each time.
   *
   * @param batches the committed batches with an entry, in order
   * @param read what an input had reached at the end of such a batch; `None` if its entry does not have the input
+  * @param corrected those of the batches whose entries were corrected, the last one first
   */
-final class CutSearch(batches: IndexedSeq[Long], read: Long => Option[CutSearch.Reached]) {
+final class CutSearch(
+    batches: IndexedSeq[Long],
+    read: Long => Option[CutSearch.Reached],
+    corrected: Seq[Long] = Nil) {
   import CutSearch._
 
   /** The first batch after which the watermark is at `timeMicros` or later: all rows up to that time have been read. */
-  def complete(timeMicros: Long): Either[Missing, Long] =
-    first(batches)(read(_).exists(_.isComplete(timeMicros))) match {
+  def complete(timeMicros: Long): Either[Missing, Long] = {
+    def isPast(batch: Long) = read(batch).exists(_.isComplete(timeMicros))
+    val batches = advancing(isPast)
+    first(batches)(isPast) match {
       case None => Left(NotYet(batches.last, read(batches.last).flatMap(_.watermarkMillis)))
       case Some(0) if batches.head > 0 => Left(Forgotten(batches.head, read(batches.head).flatMap(_.watermarkMillis)))
       case Some(found) => Right(batches(found))
     }
+  }
 
   /** The last batch that has read no row later than `timeMicros`. Batches without an entry may have read any row. */
   def before(timeMicros: Long): Either[Missing, Long] = {
+    def isPast(batch: Long) = !read(batch).exists(_.isBefore(timeMicros))
+    val batches = advancing(isPast)
     val known = batches.indices.drop(1).find(at => batches(at) != batches(at - 1) + 1).fold(batches)(batches.take)
     // If the first batch is known to be before the time, all batches after it have the input, and their times only advance.
-    val oldest = read(known.head)
-    if (!oldest.exists(_.isBefore(timeMicros)))
-      Left(Forgotten(known.head, oldest.flatMap(_.latestMillis).filter(_ < Long.MaxValue)))
-    else Right(first(known)(!read(_).exists(_.isBefore(timeMicros))).fold(known.last)(at => known(at - 1)))
+    if (isPast(known.head))
+      Left(Forgotten(known.head, read(known.head).flatMap(_.latestMillis).filter(_ < Long.MaxValue)))
+    else Right(first(known)(isPast).fold(known.last)(at => known(at - 1)))
+  }
+
+  /** The batches among which to search. From a corrected one on, times advance anew: if it is before the time, so is
+    * what counts of all batches before it.
+    */
+  private def advancing(isPast: Long => Boolean): IndexedSeq[Long] = {
+    val (later, earlier) = corrected.span(isPast)
+    batches.filter(batch => earlier.headOption.forall(_ <= batch) && later.lastOption.forall(_ >= batch))
   }
 }
 

@@ -144,7 +144,8 @@ object Observation {
       decision,
       origins(before, ended, decision, end, seen.origins, rules),
       floors(before.floors, decision, levels, ledgers),
-      ledgers)
+      ledgers,
+      correction = before.correction)
   }
 
   private def floors(

@@ -12,6 +12,7 @@ import io.tidemark.core.splits.Splits
   * @param floors what operators have reached
   * @param ledgers oldest carried values that are still in state
   * @param outputs how far the query's output was, by the name of each note: location of the mark log, writer and column
+  * @param correction the last change that a person has made to this entry or an earlier one
   */
 final case class WatermarkEntry(
     batch: Long,
@@ -21,7 +22,11 @@ final case class WatermarkEntry(
     origins: Map[OriginName, OriginState],
     floors: Floors,
     ledgers: Map[Input, CarriedMinima],
-    outputs: Map[String, Watermark] = Map.empty) {
+    outputs: Map[String, Watermark] = Map.empty,
+    correction: Option[Correction] = None) {
+
+  /** What counts of Spark's own watermark of the query (ms) after this entry. */
+  def countsOf(sparkMillis: Long): Long = correction.fold(sparkMillis)(_.counts(sparkMillis, batch))
 
   /** How many splits all origins have together. */
   def splits: Int = origins.valuesIterator.map(_.splits.size).sum
@@ -46,7 +51,8 @@ final case class WatermarkEntry(
       name -> a.copy(splits = a.splits.atLeast(b.watermark))
     }.toMap,
     floors = floors,
-    ledgers = ledgers)
+    ledgers = ledgers,
+    correction = correction)
 
   /** This entry as the memory of a query that did not run until now: that time is no silence. */
   def listeningFrom(nowMillis: Long): WatermarkEntry =

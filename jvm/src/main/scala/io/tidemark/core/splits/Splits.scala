@@ -156,6 +156,33 @@ final class Splits private (private val version: SplitVersion) {
       changed(OnReturn.Hold, 0)((_, all) => all.raise(millis))
     }
 
+  /** With the clocks of some splits no later than a time. The watermark is no later than that time, unless the clocks
+    * say so.
+    */
+  def takenBack(which: Int => Boolean, toMillis: Long): Splits = {
+    def clock(split: Int) = if (which(split)) math.min(clockOrNone(split), toMillis) else clockOrNone(split)
+    val all = (0 until size).toArray
+    val ofClocks = rebuilt(all, clock, state(_)).watermark.millis
+    val reached = watermark.millis.map(math.min(_, (ofClocks.toSeq :+ toMillis).max))
+    def hasCaughtUp(split: Int) = state(split) == SplitState.CatchingUp && reached.exists(_ <= clock(split))
+    rebuilt(all, clock, split => if (hasCaughtUp(split)) SplitState.Active else state(split))
+      .atLeast(Watermark.of(reached))
+  }
+
+  /** Without some splits, and with a watermark that is no earlier. */
+  def without(forgotten: Int => Boolean): Splits =
+    rebuilt((0 until size).filterNot(forgotten).toArray, clockOrNone, state).atLeast(watermark)
+
+  /** These splits alone, numbered anew, with the watermark that their clocks give. */
+  private def rebuilt(kept: Array[Int], clock: Int => Long, state: Int => SplitState): Splits = {
+    val names = new SplitNameTable
+    kept.foreach { split =>
+      val name = here.names.encoded(split)
+      names.addNew(name, 0, name.length)
+    }
+    Splits.of(names, Coalescer.restored(kept.length, kept.map(clock), kept.map(lastActive), kept.map(state(_).code)))
+  }
+
   /** The splits that differ from `before`, in order; `None` if there are more than `most`, or if these splits do not
     * continue those.
     */

@@ -62,7 +62,8 @@ object Verdict {
         s"${words.name(origin.toString)} is ${words.at(eventTimeMillis)}, ${length(eventTimeMillis - nowMillis)} ahead of the " +
         "wall clock, and the watermark went with it."
     override def fix(words: Words): Option[String] = Some(
-      s"setting max_ahead on ${words.name(origin.toString)} and starting with a new checkpoint, because this watermark stays")
+      s"stopping the query, taking the watermark back with tidemark.correct(checkpoint, key=${words.name(origin.toString)}), " +
+        s"and setting max_ahead on ${words.name(origin.toString)}")
   }
 
   final case class AllLate(operator: Operator, origin: Option[OriginName], rows: Long, mostMillis: Long)

@@ -118,6 +118,14 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
         throw new TidemarkException(CheckpointErrors.EntryNotWritten(path(batch, kind).toString, e.getMessage), e)
     }
 
+  /** Keeps an entry in a file of its own, which no listing has, and returns where that is. */
+  def keep(batch: Long, data: Array[Byte]): Path = {
+    val names = Iterator.from(1).map(number => new Path(folder, s"$batch.before-$number"))
+    val file = names.find(!manager.exists(_)).get
+    write(file, data, inPlace = false)
+    file
+  }
+
   private def write(file: Path, data: Array[Byte], inPlace: Boolean): Unit = {
     makeFolder()
     manager match {

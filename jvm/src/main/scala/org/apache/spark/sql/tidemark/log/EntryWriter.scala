@@ -107,6 +107,9 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
     last = Some(Chain(EntryCodec.Written(entry, encoded.checksum), encoded.data.length, Vector.empty))
   }
 
+  /** Keeps a copy of an entry that is about to be rewritten, with all splits. Its place is returned. */
+  def keep(entry: WatermarkEntry): Path = files.keep(entry.batch, encode(entry, None).data)
+
   private def encode(entry: WatermarkEntry, before: Option[EntryCodec.Written]): EntryCodec.Encoded =
     try EntryCodec.encode(entry, before)
     catch {

@@ -77,8 +77,10 @@ private[tidemark] object Resumed {
     def isCurrent(entry: WatermarkEntry) = begunAt(entry.batch).forall(_ == entry.timestampMillis)
     def raisedTo(floor: WatermarkEntry)(older: WatermarkEntry) =
       downtime.foldLeft(older.raisedTo(floor))((entry, down) => entry.listeningFrom(down.untilMillis))
-    val floor = WatermarkEntry.initial(origins.names, first.id - 1, first.previousMillis, first.currentMillis)
     val own = if (first.id == 0) None else log.read(first.id - 1).filter(isCurrent)
+    def counts(sparkMillis: Long) = own.fold(sparkMillis)(_.countsOf(sparkMillis))
+    val floor =
+      WatermarkEntry.initial(origins.names, first.id - 1, counts(first.previousMillis), counts(first.currentMillis))
     val entry = own match {
       case Some(own) => own.withOriginsOf(floor)
       case None if first.id == 0 => floor

@@ -109,7 +109,13 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     val waiting = recalled.map(QueryView.Waiting(_))
     val watermarks =
       new QueryWatermarks(label, origins, settings, start.entries, noted, outputs, first, resumed, emission, waiting)
-    val floor = SparkInternals.tracker(execution).currentWatermark
+    FarAheadClocks.warning(
+      execution.resolvedCheckpointRoot,
+      origins,
+      first,
+      execution.triggerClock.getTimeMillis())
+      .foreach(text => logWarning(s"$label: $text"))
+    val floor = first.countsOf(SparkInternals.tracker(execution).currentWatermark)
     SparkInternals.setTracker(execution, new QueryTracker(execution, watermarks, sources, start, floor))
     if (conf.getConf(SQLConf.STREAMING_METRICS_ENABLED)) {
       val gauges = new Gauges(

@@ -7,6 +7,7 @@ import io.tidemark.core.{EventTimeUnits, OriginName}
 import io.tidemark.core.memory.{CutSearch, OriginState, WatermarkEntry}
 import io.tidemark.core.memory.CutSearch.{Forgotten, NotYet, Reached}
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -36,7 +37,7 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
   private def batch(): Long = {
     val listing = LogTable.listing(location, conf)
     val reader = new EntryReader(new EntryFiles(checkpoint, conf), listing)
-    val last = batchesIn("commits").lastOption.getOrElse(-1L)
+    val last = batches("commits").lastOption.getOrElse(-1L)
     // An entry counts once Spark has committed its batch. It is empty if stock Spark has ended a batch that a crash cut short.
     def isEmpty(batch: Long) = Seq(EntryFiles.Whole, EntryFiles.Changes).forall(listing.bytes(batch, _) == 0)
     val written = listing.entries.filter(batch => batch <= last && !isEmpty(batch)).toIndexedSeq
@@ -50,7 +51,13 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
       val found = if (batch == newest.batch) Some(newest) else entry(batch)
       found.flatMap(at => Reached.of(inputs(at).values.toSeq))
     }
-    val search = new CutSearch(written.takeWhile(_ <= newest.batch), reached)
+    // An entry names the correction before it.
+    val corrected = Iterator.unfold(newest) { at =>
+      at.correction.map(_.batch).filter(written.contains).map { batch =>
+        batch -> written.filter(_ < batch).lastOption.flatMap(entry).getOrElse(at.copy(correction = None))
+      }
+    }
+    val search = new CutSearch(written.takeWhile(_ <= newest.batch), reached, corrected.toSeq)
     val found = if (asked.edge == Complete) search.complete(asked.micros) else search.before(asked.micros)
     found.fold(missing => refuse(why(missing, newest)), identity)
   }
@@ -84,26 +91,18 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
 
   private def show(millis: Long): String = showMicros(EventTimeUnits.micros(millis))
 
-  private def showMicros(micros: Long): String = {
-    val zone = DateTimeUtils.getZoneId(session.sessionState.conf.sessionLocalTimeZone)
-    TimestampFormatter.getFractionFormatter(zone).format(micros)
-  }
+  private def showMicros(micros: Long): String = CutReader.show(session, micros)
 
   private def refuse(reason: String): Nothing =
     throw new TidemarkException(CheckpointErrors.NoCut(location, showMicros(asked.micros), reason))
 
-  private def batchesIn(folder: String): Seq[Long] = {
-    val path = new Path(checkpoint, folder)
-    val fs = path.getFileSystem(conf)
-    val names = if (fs.exists(path)) fs.listStatus(path).toSeq.map(_.getPath.getName) else Nil
-    names.flatMap(_.toLongOption).sorted
-  }
+  private def batches(folder: String): Seq[Long] = batchesIn(checkpoint, folder, conf)
 
   private def sourcesOf(batch: Long): Seq[InternalRow] = {
     def of(one: Long) = offsets.get(one).fold(Map.empty[String, String])(BatchOffsets.of(_).collect {
       case (source, Some(offset)) => source -> offset.json
     }.toMap)
-    val newest = batchesIn("offsets").lastOption.fold(Map.empty[String, String])(of)
+    val newest = batches("offsets").lastOption.fold(Map.empty[String, String])(of)
     val at = of(batch)
     if (at.isEmpty) refuse(s"Spark's log has no offsets of batch $batch any more")
     at.toSeq.sortBy { case (source, _) => (source.toIntOption, source) }.map { case (source, json) =>
@@ -135,6 +134,20 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
 
 private[tidemark] object CutReader {
   private val Complete = "complete"
+
+  /** The batches in one of Spark's own logs, in order. */
+  def batchesIn(checkpoint: Path, folder: String, conf: Configuration): Seq[Long] = {
+    val path = new Path(checkpoint, folder)
+    val fs = path.getFileSystem(conf)
+    val names = if (fs.exists(path)) fs.listStatus(path).toSeq.map(_.getPath.getName) else Nil
+    names.flatMap(_.toLongOption).sorted
+  }
+
+  /** A time (µs) in the session's time zone. */
+  def show(session: SparkSession, micros: Long): String = {
+    val zone = DateTimeUtils.getZoneId(session.sessionState.conf.sessionLocalTimeZone)
+    TimestampFormatter.getFractionFormatter(zone).format(micros)
+  }
 
   val edges: Set[String] = Set(Complete, "before")
 

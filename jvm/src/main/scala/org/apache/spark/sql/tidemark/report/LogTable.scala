@@ -41,6 +41,7 @@ object LogTable {
     .add("watermark", TimestampType)
     .add("idle", BooleanType, nullable = false)
     .add("held_by", StringType)
+    .add("corrected", BooleanType, nullable = false)
 
   private def table(arguments: Seq[Expression]): LogicalPlan = {
     val checkpoint = arguments match {
@@ -130,11 +131,12 @@ object LogTable {
     val key = UTF8String.fromString(name.toString)
     val watermark = micros(state.watermark.millis)
     val begun = EventTimeUnits.micros(entry.timestampMillis)
+    val isCorrected = entry.correction.exists(one => one.batch == entry.batch && one.origins(name))
     val holding = UTF8String.fromString(heldBy(splits).map(nameOf(splits, _)).orNull)
     def row(split: String, clock: Option[Long], isIdle: Boolean) = {
       val named = UTF8String.fromString(split)
       val values =
-        Array[Any](entry.batch, begun, key, named, micros(clock), watermark, isIdle, holding)
+        Array[Any](entry.batch, begun, key, named, micros(clock), watermark, isIdle, holding, isCorrected)
       new GenericInternalRow(values)
     }
     if (splits.size == 0) Iterator.single(row(null, None, state.watermark.isIdle))

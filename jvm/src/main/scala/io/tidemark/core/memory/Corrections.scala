@@ -1,0 +1,97 @@
+package io.tidemark.core.memory
+
+import io.tidemark.core.{OriginName, Watermark}
+import io.tidemark.core.plan.Floors
+
+/** Changes the last entry of a stopped query, because a person says that a clock is wrong or that a split is gone.
+  *
+  * A watermark that goes back takes back all that may follow from it. An entry does not say which input a floor, a carried
+  * column or a value in state belongs to. So these rules hold for the whole query:
+  *
+  *   1. A floor or a carried column goes back if it is later than the new watermark and no later than the old one.
+  *   1. The rows of the next batch are judged as if no input were idle. So no operator's watermark in that batch is before
+  *      the one that judges its rows.
+  *   1. A carried value does not hold its column if its row leaves the state nearer to the old watermark than to the new
+  *      one, and more than a day after the new one. No watermark would reach that time.
+  */
+object Corrections {
+  private val DayMillis = 24 * 3600 * 1000L
+
+  /** With clocks and watermark of an input no later than a time.
+    *
+    * @param splits the splits whose clocks go back; `None` for all
+    * @param toMillis the time; `None` for the wall clock less the delay, if a clock is ahead of the wall clock
+    * @return the same entry if nothing is later
+    */
+  def takeBack(
+      entry: WatermarkEntry,
+      name: OriginName,
+      splits: Option[Set[Int]],
+      toMillis: Option[Long],
+      nowMillis: Long): WatermarkEntry = {
+    val state = entry.origins(name)
+    val to = toMillis.orElse(latest(state).filter(_ > nowMillis).map(_ => nowMillis - delay(state)))
+    to.map(state.splits.takenBack(split => splits.forall(_(split)), _)).filter(_ != state.splits).fold(entry) { back =>
+      val way =
+        for (old <- state.watermark.millis; now <- back.watermark.millis if now < old) yield Way(old, now)
+      changed(way.fold(entry)(derived(entry, name, _)), name, withLatest(state, state.copy(splits = back)))
+    }
+  }
+
+  /** Without some splits of an input. Its watermark does not go back. */
+  def forget(entry: WatermarkEntry, name: OriginName, splits: Set[Int]): WatermarkEntry = {
+    val state = entry.origins(name)
+    changed(entry, name, withLatest(state, state.copy(splits = state.splits.without(splits))))
+  }
+
+  private final case class Way(oldMillis: Long, newMillis: Long)
+
+  private def changed(entry: WatermarkEntry, name: OriginName, state: OriginState): WatermarkEntry = {
+    val after = entry.copy(origins = entry.origins.updated(name, state))
+    val before = entry.correction.filter(_.batch == entry.batch).fold(Set.empty[OriginName])(_.origins)
+    val queryMillis = after.standing.least(after.origins.keys).sparkMillis
+    after.copy(correction = Some(Correction(entry.batch, queryMillis, before + name)))
+  }
+
+  private def derived(entry: WatermarkEntry, name: OriginName, way: Way): WatermarkEntry = entry.copy(
+    decision = entry.decision.copy(
+      origins = entry.decision.origins.map { case (one, at) =>
+        one -> (if (one == name) taken(at, way) else at).active
+      },
+      floors = taken(entry.decision.floors, way)),
+    floors = taken(entry.floors, way),
+    ledgers = entry.ledgers.map { case (input, ledger) => input -> taken(ledger, way) })
+
+  private def taken(floors: Floors, way: Way): Floors = {
+    def all[K](watermarks: Map[K, Watermark]) = watermarks.map { case (key, at) => key -> taken(at, way) }
+    Floors(all(floors.unions), all(floors.carried), all(floors.inputs))
+  }
+
+  private def taken(at: Watermark, way: Way): Watermark = {
+    def millis(one: Long) = if (one > way.newMillis && one <= way.oldMillis) way.newMillis else one
+    at match {
+      case Watermark.At(one) => Watermark.At(millis(one))
+      case Watermark.Idle(reached) => Watermark.Idle(reached.map(millis))
+      case Watermark.Unknown => at
+    }
+  }
+
+  private def taken(ledger: CarriedMinima, way: Way): CarriedMinima = {
+    val half = (way.oldMillis - way.newMillis) / 2
+    if (half <= DayMillis) ledger else ledger.copy(buckets = ledger.buckets.rangeTo(way.newMillis + half))
+  }
+
+  /** The largest event time goes back as far as the latest clock does. */
+  private def withLatest(before: OriginState, after: OriginState): OriginState = after.copy(maxEventTimeMillis =
+    for (largest <- before.maxEventTimeMillis)
+      yield latest(after).filter(now => latest(before).exists(now < _)).fold(largest) { now =>
+        math.min(largest, now + delay(before))
+      })
+
+  private def latest(state: OriginState): Option[Long] = (state.splits.largest ++ state.watermark.millis).maxOption
+
+  /** How far the latest clock is behind the largest event time. */
+  private def delay(state: OriginState): Long =
+    (for (largest <- state.maxEventTimeMillis; clock <- latest(state))
+      yield math.max(0L, largest - clock)).getOrElse(0L)
+}
