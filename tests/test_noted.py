@@ -134,7 +134,7 @@ def test_an_input_whose_marks_are_of_something_else_is_refused_by_name(
         ({"noted": 5}, "noted is 5"),
         ({"noted": "  "}, "noted is"),
         ({"noted": "/log", "split_by": "site"}, "split_by and noted are both given"),
-        ({}, "None"),
+        ({}, "has no delay, which may be left out only with noted"),
     ],
 )
 def test_wrong_options_are_refused(
