@@ -5,7 +5,7 @@ import java.sql.Timestamp
 import io.tidemark.{Idle, SplitBy, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.{AnalysisException, DataFrame}
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.Trigger
@@ -33,6 +33,11 @@ class KeptColumnsSuite extends RefusalsTest {
       AddData(stream, "a" -> at("10:00"), "a" -> at("10:30"), "a" -> at("12:00")),
       CheckAnswer("10:00" -> "10:00", "10:00" -> "10:30", "10:30" -> "10:30", "12:00" -> "12:00"),
       originsAre("x" -> Some(millis("11:50")), "y" -> Some(millis("11:50"))))
+  }
+
+  test("a watermark on a column that does not exist is refused as in stock Spark") {
+    val (_, df) = readings
+    intercept[AnalysisException](df.withWatermark("missing", "1 minute"))
   }
 
   test("an alias that was given before a keyed watermark reaches its column, also where the input is split") {

@@ -140,7 +140,7 @@ private[tidemark] object ResolveEventTimes {
   /** Watermarks that Spark has resolved before their column got its options, as it may within one query text. */
   private def withOptions(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUpWithPruning(
     _.containsPattern(EVENT_TIME_WATERMARK)) {
-    case origin: EventTimeWatermark if origin.childrenResolved && !EventTimeOptions.areIn(origin.eventTime.metadata) =>
+    case origin: EventTimeWatermark if origin.resolved && !EventTimeOptions.areIn(origin.eventTime.metadata) =>
       val marked = origin.child.output.find(a => a.exprId == origin.eventTime.exprId && !EventTimeColumns.isMarked(a))
       marked.filter(a => EventTimeOptions.areIn(a.metadata)).fold(origin) { a =>
         origin.copy(eventTime = origin.eventTime.withMetadata(a.metadata))
