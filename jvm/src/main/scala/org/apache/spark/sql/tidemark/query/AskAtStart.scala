@@ -1,5 +1,8 @@
 package org.apache.spark.sql.tidemark.query
 
+import scala.util.control.NonFatal
+
+import io.tidemark.TidemarkException
 import io.tidemark.core.OperatorId
 import io.tidemark.core.plan.OperatorWatermarks
 
@@ -28,12 +31,16 @@ private[tidemark] final class AskAtStart(
 
   // It is asked at each trigger until there is a batch.
   private var last = Option.empty[IncrementalExecution]
+  private var cannotPlan = false
 
   override def throwErrorIfExists(): Unit = {
     super.throwErrorIfExists()
     execution.getLatestExecutionContext() match {
       case first: MicroBatchExecutionContext if isFirst(first) =>
-        for (query <- watermarks) first.previousContext = Some(before(first, query))
+        for {
+          query <- watermarks if !cannotPlan
+          plan <- last.orElse(planned(first, query))
+        } first.previousContext = Some(before(first, plan))
       case _ => last = None
     }
   }
@@ -42,15 +49,30 @@ private[tidemark] final class AskAtStart(
     batch.batchId > 0 && batch.previousContext.isEmpty && !batch.isCurrentBatchConstructed &&
       SparkInternals.session(execution).sessionState.conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED)
 
-  private def before(first: MicroBatchExecutionContext, query: QueryWatermarks): MicroBatchExecutionContext = {
+  private def before(first: MicroBatchExecutionContext, plan: IncrementalExecution): MicroBatchExecutionContext = {
     val context = first.getNextContext()
     context.previousContext = None
-    context.executionPlan = last.getOrElse(planned(first, query))
-    last = Some(context.executionPlan)
+    context.executionPlan = plan
+    last = Some(plan)
     context
   }
 
-  private def planned(first: MicroBatchExecutionContext, query: QueryWatermarks): IncrementalExecution =
+  /** `None` if this plan cannot be made: then the run waits for a row, as in stock Spark. Spark of another vendor may lack a
+    * constructor, and a plan may be deeper than the stack.
+    */
+  private def planned(first: MicroBatchExecutionContext, query: QueryWatermarks): Option[IncrementalExecution] =
+    try Some(plannedNow(first, query))
+    catch {
+      case e: TidemarkException => throw e
+      case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
+        cannotPlan = true
+        logWarning(
+          s"Tidemark, query ${query.label}: cannot see whether something is due before the first row, so it waits for one.",
+          e)
+        None
+    }
+
+  private def plannedNow(first: MicroBatchExecutionContext, query: QueryWatermarks): IncrementalExecution =
     StaticPlan.execution(
       SparkInternals.session(execution),
       execution.analyzedPlan,
