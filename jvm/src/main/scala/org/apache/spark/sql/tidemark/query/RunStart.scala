@@ -7,6 +7,7 @@ import io.tidemark.core.memory.WatermarkEntry
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.columns.PlanOrigins
 import org.apache.spark.sql.tidemark.log.{BatchOffsets, EntryWriter}
 import org.apache.spark.sql.tidemark.session.SessionConf
@@ -56,8 +57,14 @@ private[tidemark] final class RunStart private (
     val ends = (after to upTo).map(execution.offsetLog.get(_).map { batch =>
       BatchOffsets.of(batch).map { case (source, end) => source -> end.map(_.json) }
     })
-    ends.forall(end => end.nonEmpty && end == ends.head)
+    // Stock Spark's own batches without data have evicted state by its watermark, so they count.
+    ends.forall(end => end.nonEmpty && end == ends.head) &&
+    (after until upTo).forall(batch => partitions(batch) != partitions(batch + 1))
   }
+
+  /** How many partitions the state has in a batch, by Spark's own log. */
+  private def partitions(batch: Long): Option[String] =
+    execution.offsetLog.offsetSeqMetadataForBatchId(batch).flatMap(_.conf.get(SQLConf.SHUFFLE_PARTITIONS.key))
 
   private def isCurrent(entry: WatermarkEntry): Boolean = begunAt(entry.batch).forall(_ == entry.timestampMillis)
 
