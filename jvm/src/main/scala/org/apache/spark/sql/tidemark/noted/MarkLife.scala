@@ -34,6 +34,7 @@ private[noted] final class MarkLife private (
   private var lines = Vector.empty[(Long, Array[Byte])]
   private var slot = 0
   private var hasWritten = false
+  private var hasFiles = past.files.nonEmpty
 
   override def standing: WriterLife.Standing = {
     // A later life makes its first file before it removes those of this one. So this comes before the other question.
@@ -44,12 +45,14 @@ private[noted] final class MarkLife private (
   }
 
   override def add(mark: Mark): Unit = {
+    hasFiles ||= mark.files.isDefined
     lines :+= mark.number -> MarkText.line(mark)
     if (isFull) {
       val (full, newest) = lines.splitAt(lines.size - 1)
       seal(epoch, full.head._1, full.last._1, full.map(_._2))
       lines = newest
-      removeOld(mark.writtenMillis - RetainedMillis)
+      // Each mark of files says which are new, so a later life needs all of them.
+      if (!hasFiles) removeOld(mark.writtenMillis - RetainedMillis)
     }
     if (!hasWritten) past.leftovers.foreach(one => seal(one.epoch, one.first, one.last, one.lines))
     val next = 1 - slot
