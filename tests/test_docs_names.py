@@ -21,9 +21,9 @@ METRICS = {"tidemark_late_rows"}
 # Results and arguments of other calls, which the reference has in full.
 IN_THE_REFERENCE = {
     "AutomaticKafkaMarkWriter", "AutomaticMarkWriter", "AwaitedWriter", "Correction", "Cut", "DeltaPosition",
-    "Diagnosis", "Explanation", "FilesPosition", "Finding", "KafkaMarkWriter", "KafkaPosition", "LateRows", "Mark", "MarkLog",
-    "MarkWriter", "NumberPosition", "PlanFinding", "PlanInput", "Plot", "Report", "SinkPosition", "SkippedLine",
-    "SourceOffsets", "StreamWatermark", "TimeWindow", "__version__",
+    "Diagnosis", "Explanation", "FilesPosition", "Finding", "KafkaMarkWriter", "KafkaPosition", "LateRows", "Mark",
+    "MarkLog", "MarkWriter", "NumberPosition", "PlanFinding", "PlanInput", "Plot", "Report", "SinkPosition",
+    "SkippedLine", "SourceOffsets", "StreamWatermark", "TimeWindow", "__version__",
 }  # fmt: skip
 
 
