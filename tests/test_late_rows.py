@@ -88,16 +88,17 @@ def test_late_rows_report_the_key_of_the_column_and_the_key_holding_it_back(
     within = F.expr("a = b AND tb BETWEEN ta - INTERVAL 5 MINUTES AND ta + INTERVAL 5 MINUTES")
     joined = a.join(b, within).groupBy(F.window("ta", "10 minutes")).count()
     either = a.union(b).groupBy(F.window("ta", "10 minutes")).count()
-    steppers = [run(joined, checkpoint="joined"), run(either, checkpoint="either")]
+    of_join, of_union = run(joined, checkpoint="joined"), run(either, checkpoint="either")
     for to_left, to_right, holder in (("12:00", "11:00", "b"), ("12:10", "14:00", "a")):
         left.add({"id": 1, "time": to_left})
         right.add({"id": 1, "time": to_right})
-        for stepper in steppers:
+        # Behind a union, late rows may come from any of its inputs.
+        for stepper, expected in ((of_join, ("a", holder)), (of_union, (None, None))):
             stepper.step()
             (late,) = (
                 late for late in tidemark.late_rows(stepper.query) if late.operator == "aggregation"
             )
-            assert (late.key, late.held_by) == ("a", holder)
+            assert (late.key, late.held_by) == expected
 
 
 def test_the_late_row_count_starts_at_zero_after_a_restart(
