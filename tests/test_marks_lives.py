@@ -115,9 +115,6 @@ def test_what_a_fenced_life_wrote_too_late_is_removed_before_the_mark_that_fence
     assert lower(log_at(tmp_path, 10**9)) == 209
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a fence is compared with places, also of lives before one that is missing"
-)
 def test_a_life_counts_no_more_if_the_mark_that_fences_it_off_is_missing(tmp_path: Path) -> None:
     old = log_at(tmp_path, 1).writer("w")
     log_at(tmp_path, 2).writer("w").close()

@@ -229,6 +229,8 @@ def unfenced(ordered: Iterable[Mark]) -> list[Mark]:
     kept: list[list[Mark]] = []
     fence: tuple[int, int] | None = None
     for life in reversed(lives):
+        if fence is not None and life[0].epoch < fence[0]:
+            break
         counted = [
             mark
             for mark, before in zip(life, [None, *life], strict=False)

@@ -7,7 +7,8 @@ import scala.collection.immutable.ArraySeq
   *
   *   1. Marks are put in order by epoch and number. One that is there twice counts once.
   *   1. A later life fences off an earlier one: its first mark says in `after` which mark it follows, and marks of
-  *      earlier lives behind that one do not count. If that first mark is missing, no mark of an earlier life counts.
+  *      earlier lives behind that one do not count. If that first mark is missing, or no mark that counts is of the life
+  *      that it names, no mark of an earlier life counts.
   *   1. A noted time after the latest one to believe is not believed until its time has come. The mark says that its
   *      writer is alive, no more.
   *   1. A noted time that is not above all before it says nothing new.
@@ -203,6 +204,7 @@ object WriterHistory {
         fence: Option[Place],
         later: List[IndexedSeq[Mark]]): List[IndexedSeq[Mark]] =
       lives match {
+        case life :: _ if fence.exists(life.head.place.epoch < _.epoch) => later
         case Nil => later
         case life :: earlier =>
           val counted = life.filter(mark => fence.forall(mark.place <= _))
