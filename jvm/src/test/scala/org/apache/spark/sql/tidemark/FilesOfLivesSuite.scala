@@ -26,7 +26,7 @@ class FilesOfLivesSuite extends AnyFunSuite {
   private def notes(log: Path): Seq[(Option[Long], Set[String])] =
     marks(log).flatMap(mark => mark.files.map(mark.timeMillis -> _))
 
-  private def inLog(body: Path => Unit): Unit = body(Files.createTempDirectory("marks"))
+  private def inLog[A](body: Path => A): A = body(Files.createTempDirectory("marks"))
 
   test("each mark lists the files since the mark before, also in a later life") {
     inLog { log =>
@@ -83,6 +83,24 @@ class FilesOfLivesSuite extends AnyFunSuite {
       note(writer(log, 300), 3, "a", "b", "c")
       assert(notes(log) === Seq(Some(2L) -> Set("b"), Some(3L) -> Set("a", "c")))
     }
+  }
+
+  test("a life after a purge of all marks goes on from the last of them") {
+    def purged(line: String) = inLog { log =>
+      note(writer(log, 200), 2, "a", "b")
+      Seq(0, 1).foreach(slot => Files.deleteIfExists(log.resolve(s"w.200.$slot.marks")))
+      Files.writeString(log.resolve("w.200.purged"), line)
+      // Another writer's note says nothing of this one.
+      Files.writeString(log.resolve("v.900.purged"), line)
+      note(writer(log, 150), 3, "a", "b", "c")
+      assert(marks(log).map(_.epoch).distinct === Seq(201))
+      assert(notes(log) === Seq(Some(3L) -> Set("a", "b", "c")))
+      marks(log).head.after
+    }
+    val said = MarkLines.line("""{"v":1,"w":"w","purged":[200,0],"last":[200,1]}""")
+    assert(purged(said) === Some(Place(200, 1)))
+    for (unusable <- Seq("", "no line\n", said.replace("[200,1]", "200"), said.replace("\"w\":\"w\"", "\"w\":\"v\"")))
+      assert(purged(unusable) === Some(Place(200, Long.MaxValue)))
   }
 
   test("files that one mark has no room for are in marks before it, and the time is in the last one") {

@@ -70,6 +70,15 @@ private[tidemark] object MarkFileName {
     case _ => None
   }
 
+  /** What the name of a note about purged marks says, `<writer>.<epoch>.purged`; `None` for any other file. No reader takes
+    * such a file for marks.
+    */
+  def parsePurged(text: String): Option[MarkFileName] =
+    if (!text.endsWith(Purged)) None
+    else parse(s"${text.dropRight(Purged.length)}.0.marks").map(_.copy(text = text))
+
+  private val Purged = ".purged"
+
   object Range {
     def parse(first: String, last: String): Option[Range] =
       for { from <- first.toLongOption; to <- last.toLongOption } yield Range(from, to)

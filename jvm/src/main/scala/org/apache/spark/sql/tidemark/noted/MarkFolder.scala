@@ -5,10 +5,10 @@ import java.util.Arrays
 
 import scala.util.Using
 
-import io.tidemark.core.noted.Mark
+import io.tidemark.core.noted.{Mark, Place}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 
 /** The folder of a mark log, on any file system that Hadoop knows. Nothing is written or locked. */
 private[tidemark] class MarkFolder(path: Path, conf: Configuration) {
@@ -19,16 +19,31 @@ private[tidemark] class MarkFolder(path: Path, conf: Configuration) {
   /** The files of marks; none if there is no folder.
     * @throws java.io.IOException if it cannot be listed
     */
-  def list(): Seq[File] = {
+  def list(): Seq[File] = for { one <- listed(); name <- MarkFileName.parse(one.getPath.getName) } yield File(
+    name,
+    one.getLen,
+    one.getModificationTime)
+
+  /** The last mark of a writer that was purged, as its note says; `None` if there is no note. Of a note that cannot be used it
+    * is the last mark that its life can have.
+    * @throws java.io.IOException if the folder or a note cannot be read
+    */
+  def lastPurged(writer: String): Option[Place] = {
+    val notes = listed().map(_.getPath.getName).flatMap(MarkFileName.parsePurged).filter(_.writer == writer)
+    notes.map { note =>
+      var last = Option.empty[Place]
+      readLines(note)(_ => ())((bytes, from, until) => last = MarkText.lastPurged(bytes, from, until, writer))
+      last.getOrElse(Place(note.epoch, Long.MaxValue))
+    }.maxOption
+  }
+
+  private def listed(): Seq[FileStatus] = {
     val there =
       try files.listStatus(path).toSeq
       catch { case _: FileNotFoundException => Nil }
     if (there.exists(one => one.isFile && one.getPath == files.makeQualified(path)))
       throw new IOException(s"$path is a file")
-    for { one <- there if one.isFile; name <- MarkFileName.parse(one.getPath.getName) } yield File(
-      name,
-      one.getLen,
-      one.getModificationTime)
+    there.filter(_.isFile)
   }
 
   def exists: Boolean = files.exists(path)
@@ -36,18 +51,19 @@ private[tidemark] class MarkFolder(path: Path, conf: Configuration) {
   /** Reads the lines of a file: each gives a mark, or the reason why it has none that can be used. The other reasons than
     * those of [[MarkText.Unusable]] are `torn` (no line feed) and `long` (over 1 MB). A file that was removed has none.
     */
-  def read(name: MarkFileName)(line: (Int, Either[String, Mark]) => Unit): Unit =
-    try
-      Using.resource(files.open(new Path(path, name.text))) { in =>
-        var number = 0
-        val reader = new MarkText.Reader(name)
-        def next(found: Either[String, Mark]): Unit = { number += 1; line(number, found) }
-        lines(in, reason => next(Left(reason))) { (bytes, from, until) =>
-          next(
-            try Right(reader.mark(bytes, from, until))
-            catch { case e: MarkText.Unusable => Left(e.reason) })
-        }
-      }
+  def read(name: MarkFileName)(line: (Int, Either[String, Mark]) => Unit): Unit = {
+    var number = 0
+    val reader = new MarkText.Reader(name)
+    def next(found: Either[String, Mark]): Unit = { number += 1; line(number, found) }
+    readLines(name)(reason => next(Left(reason))) { (bytes, from, until) =>
+      next(
+        try Right(reader.mark(bytes, from, until))
+        catch { case e: MarkText.Unusable => Left(e.reason) })
+    }
+  }
+
+  private def readLines(name: MarkFileName)(unusable: String => Unit)(line: (Array[Byte], Int, Int) => Unit): Unit =
+    try Using.resource(files.open(new Path(path, name.text)))(lines(_, unusable)(line))
     catch { case _: FileNotFoundException => () }
 }
 

@@ -77,7 +77,7 @@ private[noted] final class MarkLife private (
     try {
       val mine = folder.list().filter(file => file.name.writer == writer && !file.name.isLive).sortBy(_.name.first)
       // A file with a time stays as long as no later one has any: a new reader needs the last time.
-      val needed = mine.lastIndexWhere(file => marksOf(folder, file.name).exists(_.timeMillis.isDefined))
+      val needed = mine.lastIndexWhere(file => MarkPast.linesOf(folder, file.name).marks.exists(_.timeMillis.isDefined))
       mine.take(needed).takeWhile(_.modifiedMillis < beforeMillis).foreach(file => store.delete(file.name.text))
     } catch {
       case NonFatal(e) => logWarning(s"Tidemark: writer '$writer' could not remove old marks.", e)
@@ -121,15 +121,10 @@ private[noted] object MarkLife {
     claimed(math.max(nowMillis, latestEpoch(store, writer) + 1))
   }
 
-  private def marksOf(folder: MarkFolder, name: MarkFileName): Vector[Mark] = {
-    val found = Vector.newBuilder[Mark]
-    folder.read(name) {
-      case (_, Right(mark)) => found += mark
-      case _ =>
-    }
-    found.result()
+  /** The largest epoch in the names of a writer's files, also of those that were purged; -1 if there is none. */
+  private def latestEpoch(store: MarkStore, writer: String): Long = {
+    val names = store.names.filter(_.startsWith(s"${MarkFileName.encode(writer)}."))
+    val own = (names.flatMap(MarkFileName.parse) ++ names.flatMap(MarkFileName.parsePurged)).filter(_.writer == writer)
+    own.map(_.epoch).maxOption.getOrElse(-1L)
   }
-
-  private def latestEpoch(store: MarkStore, writer: String): Long =
-    store.names.flatMap(MarkFileName.parse).filter(_.writer == writer).map(_.epoch).maxOption.getOrElse(-1L)
 }

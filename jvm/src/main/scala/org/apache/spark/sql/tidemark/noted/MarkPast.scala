@@ -30,7 +30,7 @@ private[noted] object MarkPast {
   /** The marks of a file.
     * @param lostBefore how many lines before the first mark cannot be used; @param lostBehind how many behind the last one
     */
-  private final case class Lines(marks: Vector[Mark], lostBefore: Int, lostBehind: Int)
+  final case class Lines(marks: Vector[Mark], lostBefore: Int, lostBehind: Int)
 
   /** @param epoch that of the new life
     * @throws java.io.IOException if the log cannot be read
@@ -45,7 +45,9 @@ private[noted] object MarkPast {
     }
     val counted = countedOf(folder, writer, sealedFiles, unsealed.values.flatten.flatMap(_.marks).toSeq)
     val places = sealedFiles.flatMap(name => name.range.map(range => Place(name.epoch, range.last))) ++
-      leftovers.map(left => Place(left.epoch, left.last)) ++ counted.lastOption.map(_.place)
+      leftovers.map(left => Place(left.epoch, left.last)) ++ counted.lastOption.map(_.place) ++
+      // It goes on from marks that were purged, and does not begin anew: nothing says which files they had.
+      folder.lastPurged(writer)
     MarkPast(
       places.maxOption,
       counted.flatMap(_.timeMillis).maxOption,
@@ -114,7 +116,7 @@ private[noted] object MarkPast {
       }
     }
 
-  private def linesOf(folder: MarkFolder, name: MarkFileName): Lines = {
+  def linesOf(folder: MarkFolder, name: MarkFileName): Lines = {
     val found = Vector.newBuilder[Mark]
     var before, behind = 0
     var isEmpty = true

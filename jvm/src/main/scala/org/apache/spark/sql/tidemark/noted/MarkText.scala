@@ -121,6 +121,14 @@ private[tidemark] object MarkText {
       PositionText.whole(json.path("e")).map(Epoch(_, Option.when(isClaim(json))(json.path("id").asText)))
     } catch { case _: Unusable => None }
 
+  /** The last mark of a writer that was purged, from the line of its note; `None` if that cannot be used. */
+  def lastPurged(bytes: Array[Byte], from: Int, until: Int, writer: String): Option[Place] =
+    try {
+      requireChecksum(bytes, from, until)
+      val json = fields(text(bytes, from + ChecksumBytes, until))
+      Option.when(json.path("w").asText == writer)(place(json.path("last"), "last"))
+    } catch { case _: Unusable => None }
+
   private val ChecksumBytes = 9
 
   private def requireChecksum(bytes: Array[Byte], from: Int, until: Int): Unit = {
@@ -168,7 +176,7 @@ private[tidemark] object MarkText {
       writtenMillis = whole(json, "at"),
       position = Option(json.get("p")).map(position),
       mostMillis = Option.when(json.has("m"))(whole(json, "m", Long.MinValue)),
-      after = Option(json.get("after")).map(after))
+      after = Option(json.get("after")).map(place(_, "after")))
   }
 
   private def whole(json: JsonNode, name: String, least: Long = 0): Long =
@@ -176,12 +184,12 @@ private[tidemark] object MarkText {
 
   private def position(json: JsonNode): Position = PositionText.read(json).getOrElse(unusable("p"))
 
-  private def after(json: JsonNode): Place = {
+  private def place(json: JsonNode, name: String): Place = {
     val numbers =
       if (json.isArray && json.size == 2) Seq(json.get(0), json.get(1)).flatMap(PositionText.whole(_)) else Nil
     numbers match {
       case Seq(epoch, number) => Place(epoch, number)
-      case _ => unusable("after")
+      case _ => unusable(name)
     }
   }
 
