@@ -182,6 +182,33 @@ def test_a_record_that_cannot_be_used_is_left_out_and_named(
     assert log().is_complete(7)
 
 
+@pytest.mark.parametrize("value", [b"torn", mark(v=2, e=3)])
+def test_a_writer_of_which_no_record_can_be_used_holds(topic: FakeTopic, value: bytes) -> None:
+    log().writer("v").note_time(7, position=NumberPosition(1))
+    topic.put(key(), value)
+    assert log().watermark() is None
+    assert not log().is_complete(7)
+
+
+def test_a_writer_has_not_ended_if_its_newest_record_cannot_be_used(topic: FakeTopic) -> None:
+    topic.chooses = lambda _: 0
+    with log().writer("v") as other:
+        other.note_time(9, position=NumberPosition(1))
+    writer = log().writer("w")
+    writer.note_time(7, position=NumberPosition(1))
+    writer.end()
+    epoch = log().read().marks[-1].epoch
+    assert log().is_complete(9)
+    topic.put(key(), mark(v=2, e=epoch - 1))
+    assert log().is_complete(9), "a later life has ended since"
+    topic.put(key(), None)
+    assert log().is_complete(9), "no value is no mark"
+    topic.put(key(), mark(v=2, e=epoch))
+    assert not log().is_complete(9)
+    log().writer("w").end()
+    assert log().is_complete(9)
+
+
 def test_records_of_no_stream_are_named(topic: FakeTopic) -> None:
     for one in (None, b"", b"orders", b"orders\0\xff"):
         topic.put(one, mark())

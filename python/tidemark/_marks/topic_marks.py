@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tidemark._marks import canonical
-from tidemark._marks.log import Contents, Correction
+from tidemark._marks.log import Contents, Correction, Unread
 from tidemark._marks.mark import Mark
 from tidemark._marks.names import FileName
 from tidemark._marks.skipped import Skips
@@ -18,7 +18,8 @@ class TopicMarks:
     """Takes in records, in the order of each partition.
 
     A record that cannot be used may be a mark. Between two marks the numbers show it. Before the
-    first one, and behind the last one, only this class knows.
+    first one, and behind the last one, only this class knows. One without a value is none: it lets
+    Kafka remove the records before it.
     """
 
     def __init__(self, topic: str, stream: str) -> None:
@@ -28,7 +29,7 @@ class TopicMarks:
         self._skipped = Skips()
         self._began: set[tuple[str, int]] = set()
         self._damaged: set[str] = set()
-        self._torn: dict[str, set[int]] = {}
+        self._torn: dict[str, dict[int, Record]] = {}
         self._corrections: list[Correction] = []
         self._records = canonical.Records()
 
@@ -49,7 +50,8 @@ class TopicMarks:
             mark = self._mark(writer, record.value)
         except UnusableError as problem:
             self._skip(record, str(problem))
-            self._torn.setdefault(writer, set()).add(record.partition)
+            if record.value is not None:
+                self._torn.setdefault(writer, {})[record.partition] = record
             if (writer, record.partition) not in self._began:
                 self._damaged.add(writer)
             return True
@@ -59,7 +61,7 @@ class TopicMarks:
                 wrong_by = record.appended_millis - mark.written_millis
                 self._corrections.append(Correction(writer, mark.epoch, mark.number, wrong_by))
             self._began.add((writer, record.partition))
-            self._torn.get(writer, set()).discard(record.partition)
+            self._torn.get(writer, {}).pop(record.partition, None)
         return True
 
     def of(self, writer: str) -> list[Mark]:
@@ -79,9 +81,28 @@ class TopicMarks:
         marks = [mark for writer, own in self._marks.items() if is_wanted(writer) for mark in own]
         # As if a file's name promised a mark before all others.
         lost = [FileName(one, 0, first=0, last=0) for one in self._damaged if is_wanted(one)]
-        skipped = self._skipped
-        corrections = tuple(self._corrections)
-        return Contents(tuple(marks), tuple(lost), skipped.first, skipped.count, corrections)
+        unread = (self._unread(one) for one in self._torn if is_wanted(one))
+        return Contents(
+            tuple(marks),
+            tuple(lost),
+            self._skipped.first,
+            self._skipped.count,
+            tuple(self._corrections),
+            tuple(one for one in unread if one is not None),
+        )
+
+    def _unread(self, writer: str) -> Unread | None:
+        """The newest record of a writer that may be a mark behind all others."""
+        epoch, number = max((mark.place for mark in self.of(writer)), default=(0, -1))
+        found: list[Unread] = []
+        for record in self._torn[writer].values():
+            claimed = read_claim(record.value)
+            own = epoch if claimed is None else claimed.epoch
+            # A later life has read what earlier ones have said.
+            if own >= epoch:
+                written = own if record.appended_millis is None else record.appended_millis
+                found.append(Unread(writer, own, number + 1 if own == epoch else 0, written))
+        return max(found, default=None)
 
     def _mark(self, writer: str, value: bytes | None) -> Mark | None:
         """The mark of a record; None for a claim."""

@@ -76,6 +76,37 @@ class MarkTopicSuite extends AnyFunSuite {
     assert(passed(log(topic)) === 0)
   }
 
+  test("a writer of which no record can be used holds") {
+    for (value <- Seq("torn", mark(1, epoch = 3).replace(""""v":1""", """"v":2"""))) {
+      val topic = new MemoryTopic(1)
+      topic.appendedMillis = 12345
+      topic.put(0, "orders", "w", value)
+      val history = log(topic).read().histories("w")
+      assert(history.isUnreadable && !history.isDone && history.isCutOff(None) && history.passed(everything) === 0)
+      assert(history.marks.map(_.writtenMillis) === Seq(12345))
+    }
+  }
+
+  test("a writer has not ended if its newest record cannot be used") {
+    val topic = new MemoryTopic(2)
+    val marks = log(topic)
+    def isDone: Boolean = marks.read().histories("w").isDone
+    def end(number: Long, epoch: Long): String = mark(number, epoch).replace("note", "end")
+    topic.put(0, "orders", "w", end(4, epoch = 3))
+    assert(isDone)
+    // A later life has ended since.
+    topic.put(1, "orders", "w", mark(9, epoch = 2).replace(""""v":1""", """"v":2"""))
+    assert(isDone)
+    topic.put(0, "orders\u0000w".getBytes, null)
+    assert(isDone)
+    topic.put(0, "orders", "w", mark(5, epoch = 3).replace(""""v":1""", """"v":2"""))
+    assert(!isDone)
+    topic.put(0, "orders", "w", end(6, epoch = 3))
+    assert(isDone)
+    topic.put(0, "orders", "w", "torn")
+    assert(!isDone)
+  }
+
   test("marks are dated by the broker's clock if the topic has it") {
     val topic = new MemoryTopic(1)
     topic.appendedMillis = 12345

@@ -92,8 +92,9 @@ private[tidemark] object MarkTopic {
     private var made = Option.empty[WriterHistory]
     // Partitions in which a mark was read.
     private var begun = Set.empty[Int]
-    // A record that cannot be used may be the first mark. Of one in between, the numbers tell.
+    // A record that cannot be used may be the first mark, or the newest one. Of one in between, the numbers tell.
     private var isDamaged = false
+    private val torn = mutable.HashMap.empty[Int, TopicRecords.Record]
 
     def size: Int = marks.size
 
@@ -103,7 +104,10 @@ private[tidemark] object MarkTopic {
     def take(record: TopicRecords.Record, passed: Option[Place]): Boolean =
       try {
         val found = mark(record.value.getOrElse(throw new MarkText.Unusable("json")))
-        if (found.nonEmpty) begun += record.partition
+        if (found.nonEmpty) {
+          begun += record.partition
+          if (torn.remove(record.partition).nonEmpty) made = None
+        }
         val dated = found.map(mark => record.appendedMillis.fold(mark)(at => mark.copy(writtenMillis = at)))
         val needed = dated.filter(mark => passed.forall(mark.place >= _))
         needed.foreach(marks :+= _)
@@ -111,7 +115,10 @@ private[tidemark] object MarkTopic {
         needed.nonEmpty
       } catch {
         case e: MarkText.Unusable =>
-          if (!begun(record.partition)) { isDamaged = true; made = None }
+          isDamaged ||= !begun(record.partition)
+          // One without a value is no mark: it lets Kafka remove the records before it.
+          if (record.value.nonEmpty) torn(record.partition) = record
+          made = None
           throw e
       }
 
@@ -131,9 +138,25 @@ private[tidemark] object MarkTopic {
     }
 
     def history: Option[WriterHistory] = {
-      if (made.isEmpty && marks.nonEmpty)
-        made = Some(WriterHistory(name, marks, Option.when(isDamaged)(Place(0, 0))))
+      if (made.isEmpty) {
+        val newest = unread
+        made =
+          if (marks.nonEmpty) Some(WriterHistory(name, marks, Option.when(isDamaged)(Place(0, 0)), newest.map(_._1)))
+          else newest.map { case (at, writtenMillis) => WriterHistory.unreadable(name, at, writtenMillis) }
+      }
       made
+    }
+
+    /** The newest record that may be a mark behind all others, and when it was written (ms). */
+    private def unread: Option[(Place, Long)] = {
+      val last = marks.map(_.place).maxOption
+      val latest = last.fold(0L)(_.epoch)
+      torn.valuesIterator.map { record =>
+        val epoch = record.value.flatMap(MarkText.epoch).fold(latest)(_.epoch)
+        val number = last.filter(_.epoch == epoch).fold(0L)(_.number + 1)
+        Place(epoch, number) -> record.appendedMillis.getOrElse(epoch)
+        // A later life has read what earlier ones have said.
+      }.filter(_._1.epoch >= latest).maxOption
     }
 
     def thinOut(): Unit = {
