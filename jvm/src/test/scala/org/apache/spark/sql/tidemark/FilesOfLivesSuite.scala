@@ -85,6 +85,22 @@ class FilesOfLivesSuite extends AnyFunSuite {
     }
   }
 
+  test("what a life has written after it was fenced off is no past") {
+    inLog { log =>
+      def noteAt(now: Long, time: Long): Unit = writer(log, now).note(Some(time), idle = false, Position.Number(time))
+      noteAt(100, 1)
+      val late = Files.readString(log.resolve("w.100.0.marks")) +
+        MarkLines.line("""{"v":1,"w":"w","e":100,"n":2,"k":"note","t":900,"at":0,"p":{"number":900}}""")
+      noteAt(200, 2)
+      // The live files of the second life are damaged.
+      Files.writeString(log.resolve("w.200.0-1.marks"), Files.readString(log.resolve("w.200.0.marks")))
+      Seq(0, 1).foreach(slot => Files.writeString(log.resolve(s"w.200.$slot.marks"), "damaged\n"))
+      Files.writeString(log.resolve("w.100.1.marks"), late)
+      noteAt(300, 3)
+      assert(marks(log).flatMap(_.timeMillis) === Seq(1, 2, 3))
+    }
+  }
+
   test("a life after a purge of all marks goes on from the last of them") {
     def purged(line: String) = inLog { log =>
       note(writer(log, 200), 2, "a", "b")

@@ -49,7 +49,7 @@ private[tidemark] class MarkFolder(path: Path, conf: Configuration) {
   def exists: Boolean = files.exists(path)
 
   /** Reads the lines of a file: each gives a mark, or the reason why it has none that can be used. The other reasons than
-    * those of [[MarkText.Unusable]] are `torn` (no line feed) and `long` (over 1 MB). A file that was removed has none.
+    * those of [[MarkText.Unusable]] are [[MarkFolder.Torn]] and `long` (over 1 MB). A file that was removed has none.
     */
   def read(name: MarkFileName)(line: (Int, Either[String, Mark]) => Unit): Unit = {
     var number = 0
@@ -70,6 +70,9 @@ private[tidemark] class MarkFolder(path: Path, conf: Configuration) {
 private[tidemark] object MarkFolder {
 
   final case class File(name: MarkFileName, bytes: Long, modifiedMillis: Long)
+
+  /** Why the last line of a file cannot be used if it has no line feed. */
+  val Torn = "torn"
 
   private val FirstBytes = 1 << 16
 
@@ -102,6 +105,6 @@ private[tidemark] object MarkFolder {
       else if (filled == buffer.length) buffer = Arrays.copyOf(buffer, math.min(filled * 2, MarkText.MostLineBytes + 1))
       read = in.read(buffer, filled, buffer.length - filled)
     }
-    if (isLong) unusable("long") else if (filled > 0) unusable("torn")
+    if (isLong) unusable("long") else if (filled > 0) unusable(Torn)
   }
 }

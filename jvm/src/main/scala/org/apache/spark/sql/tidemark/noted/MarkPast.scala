@@ -29,8 +29,9 @@ private[noted] object MarkPast {
 
   /** The marks of a file.
     * @param lostBefore how many lines before the first mark cannot be used; @param lostBehind how many behind the last one
+    * @param isCut whether the end of the file is missing, and with it any number of lines
     */
-  final case class Lines(marks: Vector[Mark], lostBefore: Int, lostBehind: Int)
+  final case class Lines(marks: Vector[Mark], lostBefore: Int, lostBehind: Int, isCut: Boolean)
 
   /** @param epoch that of the new life
     * @throws java.io.IOException if the log cannot be read
@@ -43,7 +44,7 @@ private[noted] object MarkPast {
     val leftovers = unsealed.toSeq.sortBy(_._1).flatMap { case (life, files) =>
       leftover(folder, sealedFiles, life, files)
     }
-    val counted = countedOf(folder, writer, sealedFiles, unsealed.values.flatten.flatMap(_.marks).toSeq)
+    val counted = countedOf(folder, writer, sealedFiles, unsealed)
     val places = sealedFiles.flatMap(name => name.range.map(range => Place(name.epoch, range.last))) ++
       leftovers.map(left => Place(left.epoch, left.last)) ++ counted.lastOption.map(_.place) ++
       // It goes on from marks that were purged, and does not begin anew: nothing says which files they had.
@@ -56,24 +57,29 @@ private[noted] object MarkPast {
       live.map(_.text))
   }
 
-  /** The marks that count: those of live files, and of sealed ones, newest first and only until the last time is known. Each
-    * mark of files says which are new, so all of them are needed.
+  /** The last marks that count, with the last time. Each mark of files says which are new, so all of them are needed.
+    *
+    * Files are read from the newest life back. What a life has written after it was fenced off is in a live file, and only the
+    * files of the lives behind it say that it does not count.
     */
   private def countedOf(
       folder: MarkFolder,
       writer: String,
       sealedFiles: Seq[MarkFileName],
-      live: Seq[Mark]): IndexedSeq[Mark] = {
+      unsealed: Map[Long, Seq[Lines]]): IndexedSeq[Mark] = {
+    // The two live files of a life belong together.
+    val live = unsealed.map { case (life, files) => Place(life, Long.MaxValue) -> (() => files.flatMap(_.marks)) }
+    val older = sealedFiles.flatMap(name => name.first.map(_ -> (() => linesOf(folder, name).marks)))
+    val files = (older ++ live).sortBy(_._1).reverseIterator.map(_._2())
     def count(marks: Seq[Mark]) =
       if (marks.isEmpty) IndexedSeq.empty[Mark] else WriterHistory(writer, marks, Nil).marks
-    var marks = live
+    var marks = Seq.empty[Mark]
     var counted = count(marks)
-    val older = sealedFiles.reverseIterator
-    while (older.hasNext && counted.forall(_.timeMillis.isEmpty)) {
-      marks ++= linesOf(folder, older.next()).marks
+    while (files.hasNext && counted.forall(_.timeMillis.isEmpty)) {
+      marks ++= files.next()
       counted = count(marks)
     }
-    if (counted.exists(_.files.isDefined)) count(marks ++ older.flatMap(linesOf(folder, _).marks)) else counted
+    if (counted.exists(_.files.isDefined)) count(marks ++ files.flatten) else counted
   }
 
   private def leftover(
@@ -85,7 +91,9 @@ private[noted] object MarkPast {
     val left = unsealed(folder, sealedFiles.filter(_.epoch == epoch), live)
     val behind = sealedFiles.filter(_.epoch == epoch).flatMap(_.range).map(_.last + 1).maxOption.getOrElse(0L)
     val isBeginningLost = beginningIsLost(files, live.keys) && live.keys.forall(_ > behind)
-    val written = files.flatMap(lastWritten(_, behind)).maxOption.filter(last => live.keys.forall(_ < last))
+    // Another file may have the line that was cut, but nobody knows how many were behind it.
+    val cut = Option.when(live.nonEmpty && files.exists(_.isCut))(live.keys.max + 1)
+    val written = (files.flatMap(lastWritten(_, behind)) ++ cut).maxOption.filter(last => live.keys.forall(_ < last))
     Option.when(left.nonEmpty || isBeginningLost || written.nonEmpty) {
       val numbers = left.keys ++ Option.when(isBeginningLost)(behind) ++ written
       Leftover(epoch, numbers.min, numbers.max, left.toSeq.sortBy(_._1).map(one => MarkText.line(one._2)))
@@ -120,13 +128,16 @@ private[noted] object MarkPast {
     val found = Vector.newBuilder[Mark]
     var before, behind = 0
     var isEmpty = true
+    var isCut = false
     folder.read(name) {
       case (_, Right(mark)) =>
         found += mark
         isEmpty = false
         behind = 0
-      case _ => if (isEmpty) before += 1 else behind += 1
+      case (_, Left(reason)) =>
+        isCut = reason == MarkFolder.Torn
+        if (isEmpty) before += 1 else behind += 1
     }
-    Lines(found.result(), before, behind)
+    Lines(found.result(), before, behind, isCut)
   }
 }
