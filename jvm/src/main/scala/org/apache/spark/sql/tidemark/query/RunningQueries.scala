@@ -28,12 +28,13 @@ private[tidemark] object RunningQueries {
   }
 
   def finished(runId: UUID, render: Render): Unit =
-    Option(running.remove(runId)).foreach { takeover =>
+    Option(running.get(runId)).foreach { takeover =>
+      // Its last report is there before it is taken away: whoever asks in between finds one.
       takeover.view.foreach { view =>
         val last = RunReport(view.id, view.runId, hasEnded = true, render(view))
         ended.synchronized(ended.put(runId, last))
       }
-      takeover.close()
+      if (running.remove(runId, takeover)) takeover.close()
     }
 
   def get(runId: UUID): Option[Takeover] = Option(running.get(runId))
@@ -48,8 +49,11 @@ private[tidemark] object RunningQueries {
     live(_.runId == runId, render).nextOption().orElse(remembered.find(_.runId == runId))
 
   /** The reports of these runs. Those that have ended come first, in the order of their ends. */
-  def reports(runs: UUID => Boolean, render: Render): Seq[RunReport] =
-    remembered.filter(one => runs(one.runId)) ++ live(one => runs(one.runId), render)
+  def reports(runs: UUID => Boolean, render: Render): Seq[RunReport] = {
+    val alive = live(one => runs(one.runId), render).toSeq
+    val over = remembered.filter(one => runs(one.runId))
+    over ++ alive.filterNot(one => over.exists(_.runId == one.runId))
+  }
 
   /** Whether there is a report of this run. */
   def knows(runId: UUID): Boolean = running.containsKey(runId) || remembered.exists(_.runId == runId)
