@@ -148,8 +148,10 @@ class NotingFilesSuite extends WatermarkTest {
       Files.delete(counting.log.toPath)
       withSQLConf(SQLConf.STREAMING_NO_DATA_PROGRESS_EVENT_INTERVAL.key -> "0") {
         val query = counting.start()
-        try counting.hasNoted("12:10")
-        finally query.stop()
+        try {
+          query.processAllAvailable()
+          counting.hasNoted("12:10")
+        } finally query.stop()
       }
       assert(counting.listed.sorted === counting.files.toSeq.sorted)
       assert(counting.listedBefore.forall(_.isEmpty))
@@ -173,6 +175,23 @@ class NotingFilesSuite extends WatermarkTest {
         assert(found.getCondition === "TIDEMARK.INVALID_NOTE_TIME")
         assert(found.getMessage.contains(position) && found.getMessage.contains(why))
       }
+    }
+  }
+
+  test("files of a sink that keeps a log of them are refused as a position") {
+    withTempDir { folder =>
+      val stream = MemoryStream[Timestamp]
+      stream.addData(at("11:05"))
+      val hours =
+        stream.toDF().toDF("time").withWatermark("time", "10 minutes").groupBy(window($"time", "1 hour")).count()
+      val query = noteTime(hours, "window", NoteTimeOptions(position = Some(s"files:$folder/out")))
+        .writeStream.format("json").option("checkpointLocation", s"$folder/a").start(s"$folder/out")
+      val error =
+        try intercept[Exception](query.processAllAvailable())
+        finally query.stop()
+      val found = causes(error).collectFirst { case e: TidemarkException => e }.getOrElse(throw error)
+      assert(found.getCondition === "TIDEMARK.INVALID_NOTE_TIME")
+      assert(found.getMessage.contains("the sink keeps a log of its files. Leave out the position"))
     }
   }
 

@@ -84,6 +84,7 @@ private[tidemark] object SinkPosition {
     (note.options.position.map(_.split(":", 2)), sink) match {
       case (Some(Array("kafka", topics)), _) => kafka(topics)
       case (Some(Array("delta", path)), _) => delta(path, writesOnce = false)
+      case (Some(Array("files", path)), "FileStreamSink" | "DeltaSink") => refuseOwnLog(path)
       case (Some(Array("files", path)), _) => new Folder(filesIn(path, session.sessionState.newHadoopConf()))
       case (None, "FileStreamSink") => Files
       case (None, "DeltaSink") if options.contains("path") => delta(options("path"), writesOnce = true)
@@ -93,6 +94,10 @@ private[tidemark] object SinkPosition {
       case _ => throw new TidemarkException(NotedTimeErrors.NoteTimeSinkUnknown(note.column, sink))
     }
   }
+
+  /** A file of a batch that has failed would be listed, and no reader of the sink's own log ever reads it. */
+  private def refuseOwnLog(folder: String): Nothing = throw new TidemarkException(NotedTimeErrors.InvalidNoteTime(
+    s"has the position 'files:$folder', but the sink keeps a log of its files. Leave out the position"))
 
   private def filesIn(folder: String, conf: Configuration): FilesIn = {
     def refuse(what: String) = throw new TidemarkException(NotedTimeErrors.InvalidNoteTime(
