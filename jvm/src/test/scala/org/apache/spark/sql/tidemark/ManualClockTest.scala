@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.streaming.util.StreamManualClock
 
@@ -28,6 +29,15 @@ trait ManualClockTest extends WatermarkTest {
   protected def move(millis: Long): StreamAction = Execute { _ =>
     clock.advance(millis)
     triggered()
+  }
+
+  /** Moves the clock by a second, again and again, until a condition holds: a trigger without rows waits for no log. */
+  protected def until(condition: StreamExecution => Boolean): StreamAction = Execute { query =>
+    eventually(timeout(streamingTimeout)) {
+      moveWithin(1000)
+      triggered()
+      assert(condition(query))
+    }
   }
 
   /** Returns when what the clock's time asks for has been done. */

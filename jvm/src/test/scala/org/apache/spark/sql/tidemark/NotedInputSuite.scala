@@ -33,15 +33,6 @@ class NotedInputSuite extends ManualClockTest {
 
   private def mark(add: => Unit): StreamAction = Execute(_ => add)
 
-  /** Moves the clock by a second, again and again: a trigger without rows waits for no log. */
-  private def until(condition: StreamExecution => Boolean): StreamAction = Execute { query =>
-    eventually(timeout(streamingTimeout)) {
-      moveWithin(1000)
-      triggered()
-      assert(condition(query))
-    }
-  }
-
   private def watermarkOf(key: String)(query: StreamExecution): Option[Long] =
     watermarksOf(query).view.get.snapshot.decision.origins.collectFirst {
       case (name, at) if name.toString == key => at

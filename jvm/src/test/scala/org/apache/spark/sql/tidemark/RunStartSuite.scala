@@ -13,7 +13,7 @@ import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.OneTimeTrigger
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode, Trigger}
 
 /** A run begins with what is due: a restart without any new row emits what nothing but a row would have brought. */
 class RunStartSuite extends SilenceTest {
@@ -72,12 +72,8 @@ class RunStartSuite extends SilenceTest {
       val stream = MemoryStream[(String, Timestamp)]
       val options = WatermarkOptions(maxAhead = Some("none"), noted = Some(Noted(log.location)))
       def note(time: String) = Execute(_ => log.note("eu", millis(time), """{"number":0}"""))
-      def untilNoted = Execute { query =>
-        eventually(timeout(streamingTimeout)) {
-          moveWithin(1000)
-          triggered()
-          assert(watermarksOf(query).view.get.snapshot.decision.origins.values.head.millis.contains(millis("10:10")))
-        }
+      def untilNoted = until { query =>
+        watermarksOf(query).view.get.snapshot.decision.origins.values.head.millis.contains(millis("10:10"))
       }
       run(counted(withWatermark(stream.toDF().toDF("id", "time"), "time", "0 seconds", options)))(
         note("10:00"),
@@ -135,6 +131,25 @@ class RunStartSuite extends SilenceTest {
         second,
         CheckNewAnswer("10:10" -> 1L),
         Execute(_ => assert(batches(checkpoint) === Seq(0L, 1L, 2L))))
+    }
+  }
+
+  test("a run that ends by itself does not begin with timers that follow the clock") {
+    withTempDir { checkpoint =>
+      val (stream, df) = readings
+      val timed = withWatermark(df, "time", "0 seconds", byDevice).as[(String, Timestamp)].groupByKey(_._1)
+        .flatMapGroupsWithState(OutputMode.Append, GroupStateTimeout.ProcessingTimeTimeout) {
+          (id: String, rows: Iterator[(String, Timestamp)], state: GroupState[Int]) =>
+            state.update(rows.size)
+            state.setTimeoutDuration("1 hour")
+            Iterator[String]()
+        }.toDF()
+      stream.addData("a" -> at("10:00"))
+      assert(runOnce(timed, checkpoint, OneTimeTrigger) === Nil)
+      assert(batches(checkpoint) === Seq(0L))
+      assert(runOnce(timed, checkpoint, Trigger.AvailableNow()) === Nil)
+      assert(runOnce(timed, checkpoint, OneTimeTrigger) === Nil)
+      assert(batches(checkpoint) === Seq(0L))
     }
   }
 

@@ -6,9 +6,12 @@ import io.tidemark.TidemarkException
 import io.tidemark.core.OperatorId
 import io.tidemark.core.plan.OperatorWatermarks
 
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.execution.streaming.runtime._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.columns.{InOrder, PlanNotes, PlanOrigins}
 import org.apache.spark.sql.tidemark.query.SparkTypes.ErrorNotifier
 
 /** Has Spark ask at the start of a run what it asks after each batch: may something be emitted or evicted without rows?
@@ -21,13 +24,13 @@ import org.apache.spark.sql.tidemark.query.SparkTypes.ErrorNotifier
   * Spark calls [[throwErrorIfExists]] at the beginning of each trigger, which is the only such place.
   *
   * @param propagator answers for the batch that Spark asks about
-  * @param watermarks those of the query, if it asks for something that Spark alone does not have
   */
 private[tidemark] final class AskAtStart(
     execution: MicroBatchExecution,
     propagator: WatermarkPropagator,
-    watermarks: => Option[QueryWatermarks])
+    takeover: Takeover)
     extends ErrorNotifier {
+  import AskAtStart._
 
   // It is asked at each trigger until there is a batch.
   private var last = Option.empty[IncrementalExecution]
@@ -35,11 +38,12 @@ private[tidemark] final class AskAtStart(
 
   override def throwErrorIfExists(): Unit = {
     super.throwErrorIfExists()
+    takeover.noteAgain()
     execution.getLatestExecutionContext() match {
       case first: MicroBatchExecutionContext if isFirst(first) =>
         for {
-          query <- watermarks if !cannotPlan
-          plan <- last.orElse(planned(first, query))
+          query <- takeover.goingBeyondSpark if !cannotPlan
+          plan <- last.orElse(planned(first, query)) if !(endsByItself && neverHasEnough(plan))
         } first.previousContext = Some(before(first, plan))
       case _ => last = None
     }
@@ -48,6 +52,8 @@ private[tidemark] final class AskAtStart(
   private def isFirst(batch: MicroBatchExecutionContext): Boolean =
     batch.batchId > 0 && batch.previousContext.isEmpty && !batch.isCurrentBatchConstructed &&
       SparkInternals.session(execution).sessionState.conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED)
+
+  private def endsByItself: Boolean = SparkInternals.endsByItself(execution)
 
   private def before(first: MicroBatchExecutionContext, plan: IncrementalExecution): MicroBatchExecutionContext = {
     val context = first.getNextContext()
@@ -96,4 +102,21 @@ private[tidemark] final class AskAtStart(
 
         override def purge(batchId: Long): Unit = ()
       })
+}
+
+private[tidemark] object AskAtStart {
+
+  /** Whether a query uses something of Tidemark, so that more may be due than Spark knows. */
+  def goesBeyondSpark(origins: PlanOrigins, plan: LogicalPlan): Boolean =
+    origins.all.exists(one => one.asks.nonEmpty || one.rules.idleAfterMillis.nonEmpty) ||
+      PlanNotes.areIn(plan) ||
+      plan.exists(_.isInstanceOf[InOrder])
+
+  /** Whether an operator wants another batch although no watermark has advanced: its timers follow the clock. A run that ends
+    * by itself would never end.
+    */
+  private def neverHasEnough(plan: IncrementalExecution): Boolean = plan.executedPlan.exists {
+    case operator: StateStoreWriter => operator.shouldRunAnotherBatch(Long.MinValue)
+    case _ => false
+  }
 }

@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.columns.{InOrder, PlanNotes, PlanOrigins, UnionChecks}
+import org.apache.spark.sql.tidemark.columns.{PlanNotes, PlanOrigins, UnionChecks}
 import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrders}
 import org.apache.spark.sql.tidemark.session.{QuerySettings, SessionConf}
 
@@ -146,35 +146,30 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     read
   }
 
+  /** Notes again what the last committed batch noted, as long as this run has decided nothing: a run that finds no rows never
+    * does. On the query's thread, at the beginning of each trigger.
+    */
+  def noteAgain(): Unit = current match {
+    case Started(start, Some(recalled)) if recalled.entry.outputs.nonEmpty && leftToSpark(execution).isEmpty =>
+      val last = recalled.entry
+      // If they cannot be made, the query fails with that error when it is planned.
+      outputs.foreach { made =>
+        made.resume(last.batch, last.outputs, start.isRunAgain(last.batch + 1))
+        made.look()
+      }
+    case _ =>
+  }
+
   /** A batch may have been committed, or there is none to run; from any thread. */
   def progressed(): Unit = current match {
     case Running(watermarks, _) => watermarks.outputs.lookSoon()
-    case started: Started =>
-      toNoteAgain(started).foreach(entry => OutputMarks.later(resumeOutputs(started.start, entry)))
     case _ =>
   }
 
   /** The run has ended; from any thread. */
   def close(): Unit = current match {
     case Running(watermarks, _) => watermarks.close()
-    case started: Started =>
-      toNoteAgain(started).foreach { entry =>
-        OutputMarks.later {
-          resumeOutputs(started.start, entry)
-          outputs.foreach(_.close())
-        }
-      }
     case _ => if (hasOutputs) outputs.foreach(_.close())
-  }
-
-  /** A run that finds no rows never plans a batch. */
-  private def toNoteAgain(started: Started): Option[WatermarkEntry] =
-    started.recalled.map(_.entry).filter(_.outputs.nonEmpty && leftToSpark(execution).isEmpty)
-
-  /** If they cannot be made, the query fails with that error when it is planned. */
-  private def resumeOutputs(start: RunStart, last: WatermarkEntry): Unit = outputs.foreach { made =>
-    made.resume(last.batch, last.outputs, start.isRunAgain(last.batch + 1))
-    made.look()
   }
 
   /** What a batch was planned with last, and the zone in which people read times; from any thread. The splits in it are the
@@ -203,7 +198,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   private def install(): Unit = {
     val propagator = new QueryPropagator(this)
     SparkInternals.setPropagator(execution, propagator)
-    SparkInternals.setErrorNotifier(execution, new AskAtStart(execution, propagator, goingBeyondSpark))
+    SparkInternals.setErrorNotifier(execution, new AskAtStart(execution, propagator, this))
     val session = SparkInternals.session(execution)
     val setting = SessionConf.order(confOf(execution))
     val _ = SessionConf.requireOrder(confOf(execution))
@@ -220,21 +215,19 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   }
 
   /** The watermarks of a query that uses something of Tidemark. Any other query runs batch for batch as in stock Spark. */
-  private def goingBeyondSpark: Option[QueryWatermarks] = current match {
-    // Without an entry the run continues from Spark's watermark, once it has rows.
-    case Started(start, _) if !(start.hasEntry && start.origins.toOption.exists(goesBeyondSpark)) => None
-    case _: Failed => None
-    case _ =>
-      decide() match {
-        case Running(watermarks, _) => Some(watermarks).filter(query => goesBeyondSpark(query.origins))
-        case _: LeftToSpark => None
-      }
+  def goingBeyondSpark: Option[QueryWatermarks] = {
+    def goesBeyond(origins: PlanOrigins) = AskAtStart.goesBeyondSpark(origins, execution.analyzedPlan)
+    current match {
+      // Without an entry the run continues from Spark's watermark, once it has rows.
+      case Started(start, _) if !(start.hasEntry && start.origins.toOption.exists(goesBeyond)) => None
+      case _: Failed => None
+      case _ =>
+        decide() match {
+          case Running(watermarks, _) => Some(watermarks).filter(query => goesBeyond(query.origins))
+          case _: LeftToSpark => None
+        }
+    }
   }
-
-  private def goesBeyondSpark(origins: PlanOrigins): Boolean =
-    origins.all.exists(one => one.asks.nonEmpty || one.rules.idleAfterMillis.nonEmpty) ||
-      PlanNotes.areIn(execution.analyzedPlan) ||
-      execution.analyzedPlan.exists(_.isInstanceOf[InOrder])
 
   private def originsToMark: Option[PlanOrigins] = decide() match {
     case Running(watermarks, _) => Some(watermarks.origins)
