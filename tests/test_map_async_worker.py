@@ -137,9 +137,7 @@ def test_a_thread_that_never_returns_loses_its_slot_and_does_not_hold_the_task()
             release.set()
         return value
 
-    found = call_all(
-        call, [[0, 1, 2]], concurrency=1, timeout=0.5, on_error=lambda error, value: -1
-    )
+    found = call_all(call, [[0, 1, 2]], concurrency=1, timeout=3, on_error=lambda error, value: -1)
     assert found == [[-1, 1, 2]]
 
 

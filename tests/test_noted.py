@@ -29,14 +29,15 @@ class Site:
         self.writer = Marks(lake / "_tidemark").writer(name)
 
     def write(self, *minutes: int, noted: int | None = None) -> None:
-        """A file of rows with these minutes of the day; then the minute that is noted."""
+        """A file of rows with these minutes of the day, and the minute that is noted behind it."""
         self._files += 1
         name = f"{self._name}-{self._files}.json"
         rows = [{"time": at(minute).isoformat(), "site": self._name} for minute in minutes]
         (self._lake / f".{name}").write_text("\n".join(map(json.dumps, rows)))
-        (self._lake / f".{name}").rename(self._lake / name)
+        # The mark comes first: a query that runs finds it in the batch that reads the file.
         if noted is not None:
             self.writer.note_time(at(noted), files=[name])
+        (self._lake / f".{name}").rename(self._lake / name)
 
 
 def at(minute: int) -> datetime:

@@ -64,7 +64,8 @@ def test_an_outer_join_after_a_python_map_matches_stock_spark(
             inputs[1].add({"k": 100 + step, "t": time})
             stepper.step()
         stepper.stop()
-        return stepper.batches, stepper.state_rows()
+        # A trigger between the two inputs makes one more batch, without rows.
+        return [batch for batch in stepper.batches if batch], stepper.state_rows()
 
     with stock(spark):
         expected = outcome("stock")

@@ -68,5 +68,5 @@ def test_all_parts_are_made_even_if_one_fails(
 
 def test_a_program_that_hangs_is_ended_and_what_it_has_printed_is_shown(tmp_path: Path) -> None:
     hangs = [sys.executable, "-c", "print('begun', flush=True); import time; time.sleep(60)"]
-    with within(seconds=16), pytest.raises(AssertionError, match="has not ended after 1 s\nbegun"):
+    with within(seconds=20), pytest.raises(AssertionError, match="has not ended after 5 s\nbegun"):
         run_program(hangs, tmp_path)

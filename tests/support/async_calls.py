@@ -48,8 +48,8 @@ def call_all(
         return [found for _, found in results(rows, start, window)]
     finally:
         for thread in set(threading.enumerate()) - before:
-            if thread.name == "tidemark-call":
-                thread.join(5)
+            if thread.name.startswith("tidemark-"):
+                thread.join(30)
         assert set(threading.enumerate()) <= before
 
 

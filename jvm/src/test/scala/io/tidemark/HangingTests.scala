@@ -28,7 +28,7 @@ final class HangingTests(limit: Long, out: PrintStream) extends ResourcefulRepor
     setDaemon(true)
     override def run(): Unit = while (!isDisposed) {
       MILLISECONDS.sleep(math.min(1000, limit / 4))
-      Option(current).filter(_.millis > limit).foreach(end)
+      Option(current).filter(_.millis > limit && !isDisposed).foreach(end)
     }
   }
   watch.start()
@@ -43,7 +43,10 @@ final class HangingTests(limit: Long, out: PrintStream) extends ResourcefulRepor
     case _ =>
   }
 
-  override def dispose(): Unit = isDisposed = true
+  override def dispose(): Unit = {
+    isDisposed = true
+    current = null
+  }
 
   private def end(hanging: Running): Unit = {
     val stacks = Thread.getAllStackTraces.asScala.toSeq.sortBy(_._1.getName)

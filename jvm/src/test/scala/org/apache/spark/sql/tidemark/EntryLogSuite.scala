@@ -67,8 +67,8 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
         entries ++= batches(log, query, 20)
         val kinds = files(checkpoint).groupBy(_.dropWhile(_.isDigit)).view.mapValues(_.size).toMap.withDefaultValue(0)
         assert(!files(checkpoint).contains("0") && kinds(".splits") >= 1 && kinds(".names") === 1)
+        assert(files(checkpoint).size < 200)
       }
-      assert(files(checkpoint).size < 200)
       // Every batch in the folder can be read, also that of the oldest snapshot if it is there.
       for (batch <- reader(checkpoint).parts.flatten) assert(open(checkpoint).read(batch).map(_.batch) === Some(batch))
       // Every batch that Spark may rerun can be read. Older ones need not be readable.

@@ -102,7 +102,7 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
         triggers(2),
         report(all => assert(all.findValues("next_due_ms").isEmpty)),
         Execute(_ => log.note("eu", millis("10:05"), number(0))),
-        triggers(3),
+        until(watermarksOf(_).view.get.snapshot.decision.origins.values.head.millis.nonEmpty),
         report(all => assert(all.findValues("next_due_ms").size === 1)))
     }
   }

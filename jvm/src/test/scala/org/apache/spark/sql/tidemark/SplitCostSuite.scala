@@ -63,6 +63,8 @@ class SplitCostSuite extends SplitInputs {
       val listener = new SparkListener {
         override def onJobStart(job: SparkListenerJobStart): Unit = { begun.incrementAndGet(); () }
       }
+      // Jobs of the test before are not counted.
+      spark.sparkContext.listenerBus.waitUntilEmpty()
       spark.sparkContext.addSparkListener(listener)
       run
       spark.sparkContext.listenerBus.waitUntilEmpty()
