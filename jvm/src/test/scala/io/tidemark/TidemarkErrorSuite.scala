@@ -27,6 +27,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     KeyReadsAsAnother("p1", "p2"),
     UnionWatermarkPosition(901, "p1", 902, Seq("p2", "p3")),
     UnionInputLeftOut(901, Seq("p1", "p2")),
+    InputsChangedPlaces("p1", Seq("p2", "p3")),
     EntryDamaged("p1", "p2"),
     EntryEmpty("p1"),
     EntryNewer("p1", 901, 902),

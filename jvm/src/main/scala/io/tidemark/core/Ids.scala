@@ -3,22 +3,9 @@ package io.tidemark.core
 /** One event-time column on an edge of a plan (Spark's expression id). The watermark follows it. */
 final case class ColumnId(value: Long)
 
-/** An origin's name across restarts: its key, and its place among the origins with the same key. */
+/** An origin's name across restarts: its key, and its number among the origins with the same key. */
 final case class OriginName(key: String, ordinal: Int) {
   override def toString: String = if (ordinal == 0) key else s"$key#$ordinal"
-}
-
-object OriginName {
-
-  /** Names for the origins of a plan, given their keys in plan order. */
-  def number(keys: Seq[String]): Seq[OriginName] = {
-    val seen = scala.collection.mutable.HashMap.empty[String, Int]
-    keys.map { key =>
-      val ordinal = seen.getOrElse(key, 0)
-      seen.update(key, ordinal + 1)
-      OriginName(key, ordinal)
-    }
-  }
 }
 
 /** A stateful operator, by the number that Spark gives it (and keeps in the checkpoint). */

@@ -2,7 +2,7 @@ package io.tidemark.core
 
 import scala.collection.immutable.TreeMap
 
-import io.tidemark.core.memory.{CarriedMinima, Correction, OriginState, WatermarkEntry}
+import io.tidemark.core.memory.{CarriedMinima, Correction, OriginSources, OriginState, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{OnReturn, SplitNameTable, Splits, SplitState}
 
@@ -50,7 +50,8 @@ private[core] object Entries {
       all <- splits
       silent <- Gen.oneOf(true, false)
       of <- Gen.zip(Gen.option(number), Gen.option(number), Gen.oneOf(true, false), natural, Gen.listOf(key))
-    } yield OriginState(all, of._1, of._2, of._3, of._4, of._5, silent && !all.watermark.isIdle)
+      sources <- Gen.option(Gen.zip(Gen.listOf(key), Gen.oneOf(true, false)).map((OriginSources(_, _)).tupled))
+    } yield OriginState(all, of._1, of._2, of._3, of._4, of._5, silent && !all.watermark.isIdle, sources = sources)
   private val input: Gen[Input] =
     Gen.zip(natural.map(OperatorId(_)), Gen.oneOf(Side.Left, Side.Right)).map((Input(_, _)).tupled)
   private val union: Gen[UnionSlot] = Gen.zip(ordinal, ordinal).map((UnionSlot(_, _)).tupled)

@@ -63,9 +63,4 @@ class OperatorWatermarksSuite extends AnyFunSuite {
   test("a watermark before 1970 is not behind an unknown watermark, because both are 0 in Spark") {
     levels(left(1) -> input(at(-5), None)).requireNotBefore(levels(left(1) -> input(Watermark.Unknown, None)))
   }
-
-  test("origins of the same key are numbered in plan order") {
-    assert(OriginName.number(Seq("a", "b", "a")) == Seq(OriginName("a", 0), OriginName("b", 0), OriginName("a", 1)))
-    assert(OriginName.number(Seq("a", "a")).map(_.toString) == Seq("a", "a#1"))
-  }
 }

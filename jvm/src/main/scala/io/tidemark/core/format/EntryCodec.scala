@@ -4,7 +4,7 @@ import scala.collection.immutable.TreeMap
 
 import io.tidemark.core.{CarriedSlot, Input, OperatorId, OriginName, Side, UnionSlot, Watermark}
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
-import io.tidemark.core.memory.{CarriedMinima, Correction, OriginState, Uncounted, WatermarkEntry}
+import io.tidemark.core.memory.{CarriedMinima, Correction, OriginSources, OriginState, Uncounted, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
 
@@ -33,6 +33,8 @@ object EntryCodec {
     val Outputs = SectionFormat.FirstOptionalTag
     val Uncounted = SectionFormat.FirstOptionalTag + 1
     val Correction = SectionFormat.FirstOptionalTag + 2
+    // An older version tells origins of the same key apart by their places alone.
+    val Sources = SectionFormat.FirstOptionalTag + 3
   }
 
   /** An entry as it was written, and the checksum of its file. */
@@ -119,9 +121,17 @@ object EntryCodec {
           originName(w, name)
           UncountedCodec.write(w, state.uncounted)
         })
+    val reading = entry.origins.toSeq.flatMap { case (name, state) => state.sources.map(name -> _) }
+    val sources = Tag.Sources ->
+      ((w: ByteWriter) =>
+        w.seq(reading) { case (name, sources) =>
+          originName(w, name)
+          w.unsigned(if (sources.areNames) 1L else 0L)
+          w.seq(sources.of)(w.text)
+        })
     val all = sections ++ Option.when(changes.nonEmpty)(changed) ++ Option.when(noted.nonEmpty)(writers) ++
       Option.when(entry.outputs.nonEmpty)(outputs) ++ Option.when(moved.nonEmpty)(uncounted) ++
-      entry.correction.map(correction)
+      entry.correction.map(correction) ++ Option.when(reading.nonEmpty)(sources)
     SectionFormat.writeVersion(if (noted.isEmpty) SectionFormat.First else SectionFormat.Version, all)
   }
 
@@ -174,6 +184,15 @@ object EntryCodec {
           val (batch, queryMillis) = (body.signed(), body.signed())
           val origins = body.seq(readOriginName(body)).toSet
           entry = entry.copy(correction = Some(Correction(batch, queryMillis, origins)))
+      case Tag.Sources => body =>
+          val sources = body.seq {
+            val name = readOriginName(body)
+            val areNames = body.unsigned() == 1L
+            name -> OriginSources(body.seq(body.text()), areNames)
+          }.toMap
+          entry = entry.copy(origins = entry.origins.map { case (name, state) =>
+            name -> state.copy(sources = sources.get(name))
+          })
       case Tag.Writers => body =>
           body.seq(readOriginName(body) -> WritersCodec.read(body)).foreach { case (name, writers) =>
             val state = entry.origins.getOrElse(name, throw new Damaged(s"it has writers of an unknown input '$name'"))

@@ -213,7 +213,8 @@ object Observation {
       seen.exists(_.waiting),
       state.farAheadRows + seen.fold(0L)(_.farAheadRows),
       rules.fold(state.splitBy)(_.splitBy),
-      writers = marks.fold(state.writers)(_.states))
+      writers = marks.fold(state.writers)(_.states),
+      sources = rules.flatMap(_.sources).orElse(state.sources))
   }
 
   /** A carried column must not pass the oldest value in state, nor its watermark as it came in with this batch. A row that

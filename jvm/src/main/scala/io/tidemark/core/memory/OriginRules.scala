@@ -13,6 +13,7 @@ import io.tidemark.core.splits.OnReturn
   * @param maxAheadMillis how far an event time may be ahead of the batch's processing time and still advance a clock;
   *   `None` if there is no limit
   * @param noted the mark log that the clocks come from, if writers note them; the splits are the writers then
+  * @param sources what the origin reads, if its key alone may not find it again
   * @param followsInJoins whether a join side takes the other side's watermark while all its origins are idle
   */
 final case class OriginRules(
@@ -24,7 +25,8 @@ final case class OriginRules(
     whenIdle: WhenIdle = WhenIdle.Hold,
     maxAheadMillis: Option[Long] = None,
     followsInJoins: Boolean = false,
-    noted: Option[NotedBy] = None)
+    noted: Option[NotedBy] = None,
+    sources: Option[OriginSources] = None)
 
 /** A mark log.
   * @param location where it is

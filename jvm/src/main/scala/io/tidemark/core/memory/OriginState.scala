@@ -25,6 +25,7 @@ import io.tidemark.core.splits.{SplitNameTable, Splits}
   * @param silent whether it is idle as a whole, though some of its splits are not; it is until it has rows
   * @param uncounted the times by which the last active times of its splits were made later
   * @param writers how far the marks of each writer have been passed, if the clocks are noted by writers
+  * @param sources what it reads, if its key alone may not find it again
   */
 final case class OriginState(
     splits: Splits,
@@ -35,7 +36,8 @@ final case class OriginState(
     splitBy: Seq[String] = Nil,
     silent: Boolean = false,
     writers: Map[String, WriterState] = Map.empty,
-    uncounted: Uncounted = Uncounted.none) {
+    uncounted: Uncounted = Uncounted.none,
+    sources: Option[OriginSources] = None) {
 
   import OriginState.Judged
 

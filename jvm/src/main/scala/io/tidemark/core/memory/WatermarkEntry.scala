@@ -84,6 +84,18 @@ final case class WatermarkEntry(
     }
   })
 
+  /** With one watermark for these origins, the least of theirs: nobody can say which of them had reached more. Their splits
+    * begin anew.
+    */
+  def leveled(alike: Set[OriginName]): WatermarkEntry = {
+    def least(watermark: OriginName => Watermark) = alike.toSeq.map(watermark(_).active).reduce(_ coalesce _)
+    val (judging, reached) =
+      (least(decision.origin), least(origins.get(_).fold[Watermark](Watermark.Unknown)(_.watermark)))
+    copy(
+      decision = decision.copy(origins = decision.origins ++ alike.map(_ -> judging)),
+      origins = origins ++ alike.map(_ -> OriginState.reached(reached)))
+  }
+
   /** What the next batch works with if it is decided at this moment. */
   def decide(at: BatchStart, rules: Map[OriginName, OriginRules]): Decision = {
     decision { case (name, state) => rules.get(name).fold(state.watermark)(state.watermarkAt(timeOf(at, name), _)) }

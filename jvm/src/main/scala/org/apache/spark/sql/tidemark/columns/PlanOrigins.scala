@@ -4,7 +4,7 @@ import java.util.UUID
 
 import io.tidemark.{NotedTimeErrors, TidemarkError, TidemarkException}
 import io.tidemark.core.{Input, OriginName}
-import io.tidemark.core.memory.OriginRules
+import io.tidemark.core.memory.{OriginRules, OriginSources}
 import io.tidemark.core.plan.PlanShape
 
 import org.apache.hadoop.fs.Path
@@ -22,12 +22,14 @@ import org.apache.spark.sql.internal.SQLConf
   *   a column that is
   * @param takesTimesOut whether the plan takes times out of values again ([[TrackedColumns.takesTimesOut]])
   * @param notes what the user should know about the plan, although it runs
+  * @param exchanged origins that may have changed places since the last run, and that nothing tells apart; by key
   */
 private[tidemark] final case class PlanOrigins(
     all: Seq[PlanOrigin],
     computed: Set[ExprId],
     takesTimesOut: Boolean,
-    notes: Seq[TidemarkError]) {
+    notes: Seq[TidemarkError],
+    exchanged: Seq[Set[OriginName]]) {
   private val byNode = all.map(one => one.nodeId -> one.name).toMap
 
   val rules: Map[OriginName, OriginRules] = all.map(one => one.name -> one.rules).toMap
@@ -54,19 +56,25 @@ private[tidemark] final case class PlanOrigins(
 
 private[tidemark] object PlanOrigins {
 
-  /** @throws TidemarkException if one key names different columns or inputs */
-  def of(plan: LogicalPlan, conf: SQLConf): PlanOrigins = {
+  /** @param known the origins in the checkpoint; they are read if a key alone does not find them
+    * @throws TidemarkException if one key names different columns or inputs
+    */
+  def of(plan: LogicalPlan, conf: SQLConf, known: => OriginSources.Known = Map.empty): PlanOrigins = {
     // A self-join uses one origin twice; it has one clock.
     val nodes = plan.collect { case origin: EventTimeWatermark => origin }.distinctBy(_.nodeId)
     val asked = nodes.map(EventTimeOptions.of(_))
     RepeatedKeys.requireOneInput(nodes)
     val splits = plan.collect { case split: SplitBy => split.id -> split }.toMap
-    val names = OriginName.number(nodes.zip(asked).map { case (node, options) =>
-      options.key.getOrElse(node.eventTime.name)
-    })
+    val keys = nodes.zip(asked).map { case (node, options) => options.key.getOrElse(node.eventTime.name) }
+    val sources = nodes.map(PlanSources.of)
+    val needsSources = keys.zip(sources).map { case (key, of) => of.areNames || keys.count(_ == key) > 1 }
+    val before: OriginSources.Known = if (needsSources.contains(true)) known else Map.empty
+    val names = OriginSources.names(keys.zip(sources), before)
+    val exchanged = OriginSources.exchanged(names.zip(sources).toMap, before)
     nodes.filter(EventTimeOptions.of(_).noted.nonEmpty).foreach(requireComparable)
     requireReadable(names.lazyZip(asked).lazyZip(nodes).toSeq)
-    val all = nodes.lazyZip(names).lazyZip(asked).map { (node, name, options) =>
+    val kept = sources.zip(needsSources).map { case (of, isNeeded) => Option.when(isNeeded)(of) }
+    val all = nodes.lazyZip(names).lazyZip(asked).lazyZip(kept).map { (node, name, options, sources) =>
       val split = options.split.flatMap(splits.get)
       val log = options.noted.map(MarkLogPath.of(_, node))
       val rules = options.rules(EventTimeWatermark.getDelayMs(node.delay), split.toSeq.flatMap(_.by), log, conf)
@@ -76,12 +84,20 @@ private[tidemark] object PlanOrigins {
         name,
         node.eventTime.name,
         node.eventTime.metadata,
-        rules,
+        rules.copy(sources = sources),
         options.asks(node.eventTime.name))
     }
     requireDelays(plan, all)
     val computed = computedIn(plan)
-    PlanOrigins(all, computed, TrackedColumns.takesTimesOut(plan, computed), UnionChecks.leftOut(plan))
+    val moved = exchanged.map { same =>
+      TidemarkError.InputsChangedPlaces(same.head.key, all.filter(one => same(one.name)).map(_.name.toString))
+    }
+    PlanOrigins(
+      all,
+      computed,
+      TrackedColumns.takesTimesOut(plan, computed),
+      UnionChecks.leftOut(plan) ++ moved,
+      exchanged)
   }
 
   /** `dropDuplicatesWithinWatermark` remembers rows for the delay. Marks need none, so the user may have given none. */

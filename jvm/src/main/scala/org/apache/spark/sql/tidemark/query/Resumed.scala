@@ -86,7 +86,7 @@ private[tidemark] object Resumed {
       case None if first.id == 0 => floor
       case None => log.newestBefore(first.id - 1).filter(isCurrent).fold(floor)(raisedTo(floor))
     }
-    entry.fitting(origins.rules) ->
+    origins.exchanged.foldLeft(entry)(_.leveled(_)).fitting(origins.rules) ->
       Resumed(first.id, own.nonEmpty, runSinceMillis, downtime, readsOnlyWhatWasThere)
   }
 }

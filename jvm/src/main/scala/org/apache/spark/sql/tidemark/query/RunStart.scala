@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.query
 
 import scala.util.Try
 
-import io.tidemark.core.memory.WatermarkEntry
+import io.tidemark.core.memory.{OriginSources, WatermarkEntry}
 
 import org.apache.hadoop.fs.Path
 
@@ -32,8 +32,7 @@ private[tidemark] final class RunStart private (
   def isRunAgain(batch: Long): Boolean = lastBegun.exists(_ >= batch)
 
   /** When a batch was begun (ms), by Spark's own log. */
-  def begunAt(batch: Long): Option[Long] =
-    execution.offsetLog.offsetSeqMetadataForBatchId(batch).map(_.batchTimestampMs)
+  def begunAt(batch: Long): Option[Long] = RunStart.begunAt(execution, batch)
 
   /** The entry of the last batch that an earlier run has begun, if that batch has ended. An entry that cannot be read is
     * refused when the query is planned, if it is needed then.
@@ -66,7 +65,7 @@ private[tidemark] final class RunStart private (
   private def partitions(batch: Long): Option[String] =
     execution.offsetLog.offsetSeqMetadataForBatchId(batch).flatMap(_.conf.get(SQLConf.SHUFFLE_PARTITIONS.key))
 
-  private def isCurrent(entry: WatermarkEntry): Boolean = begunAt(entry.batch).forall(_ == entry.timestampMillis)
+  private def isCurrent(entry: WatermarkEntry): Boolean = RunStart.isCurrent(execution, entry)
 
   /** Before a new batch is begun, the last entry is replaced by one in which no split was silent while the query was not
     * running. A batch that has been begun is decided by the entry as it was then.
@@ -92,7 +91,8 @@ private[tidemark] final class RunStart private (
       val millis = last.flatMap(execution.offsetLog.offsetSeqMetadataForBatchId(_)).fold(0L)(_.batchWatermarkMs)
       WatermarkEntry.initial(known.names, last.getOrElse(-1L), millis, millis)
     }
-    QueryView.Recalled(entry.getOrElse(floor).fitting(known.rules), known, isRestart = lastBegun.nonEmpty)
+    val recalled = known.exchanged.foldLeft(entry.getOrElse(floor))(_.leveled(_))
+    QueryView.Recalled(recalled.fitting(known.rules), known, isRestart = lastBegun.nonEmpty)
   }.toOption
 }
 
@@ -111,9 +111,23 @@ private[tidemark] object RunStart {
         execution,
         execution.triggerClock.getTimeMillis(),
         execution.offsetLog.getLatestBatchId(),
-        Try(PlanOrigins.of(execution.analyzedPlan, state.conf)),
+        Try(PlanOrigins.of(execution.analyzedPlan, state.conf, sources(execution, entries))),
         entries)
     start.skipDowntime()
     QueryLife.Started(start, start.recall())
   }
+
+  private def begunAt(execution: MicroBatchExecution, batch: Long): Option[Long] =
+    execution.offsetLog.offsetSeqMetadataForBatchId(batch).map(_.batchTimestampMs)
+
+  private def isCurrent(execution: MicroBatchExecution, entry: WatermarkEntry): Boolean =
+    begunAt(execution, entry.batch).forall(_ == entry.timestampMillis)
+
+  /** What the origins of the last entry read. One that cannot be read is refused when the query is planned. */
+  private def sources(execution: MicroBatchExecution, entries: EntryWriter): OriginSources.Known = Try {
+    for {
+      batch <- execution.commitLog.getLatestBatchId()
+      entry <- entries.read(batch).orElse(entries.newestBefore(batch)) if isCurrent(execution, entry)
+    } yield entry.origins.map { case (name, state) => name -> state.sources }
+  }.toOption.flatten.getOrElse(Map.empty)
 }
