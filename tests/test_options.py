@@ -54,7 +54,7 @@ def test_options_that_are_not_set_are_absent_from_the_json() -> None:
 def test_each_option_is_written_with_the_engines_name_and_unit() -> None:
     options = read(
         key="orders",
-        split_by=SplitBy("device", expected=["a", 1, None]),
+        split_by=SplitBy("device", expected=["a", 1, None], forget_after="1 day"),
         idle=Idle("1 minute", on_return="catch_up", when_all="advance", at_join="follow"),
         max_ahead="1 day",
     )
@@ -63,6 +63,7 @@ def test_each_option_is_written_with_the_engines_name_and_unit() -> None:
             "key": "orders",
             "idleAfterMs": 60_000,
             "expectedSplits": [["a"], ["1"], [None]],
+            "forgetAfterMs": 86_400_000,
             "onReturn": "catch_up",
             "whenAll": "advance",
             "maxAheadMs": 86_400_000,
@@ -93,6 +94,9 @@ def test_the_error_for_an_invalid_duration_names_its_option() -> None:
     assert refusal(idle=Idle("soon")) == f"INVALID_IDLE_AFTER: Idle.after 'soon' {wrong}"
     assert refusal(max_ahead=timedelta(days=-1)) == (
         f"INVALID_MAX_AHEAD: max_ahead '-1 day, 0:00:00' {wrong}"
+    )
+    assert refusal(split_by=SplitBy("a", forget_after="soon")) == (
+        f"INVALID_OPTION: SplitBy.forget_after 'soon' {wrong}"
     )
 
 

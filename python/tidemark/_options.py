@@ -30,6 +30,8 @@ class Options(TypedDict, total=False):
     idleAfterMs: int
     idleAfter: str
     expectedSplits: list[list[str | None]]
+    forgetAfterMs: int
+    forgetAfter: str
     onReturn: OnReturn
     whenAll: WhenAll
     maxAheadMs: int
@@ -76,6 +78,12 @@ def read_options(
     expected = None if split_by is None else split_names(split_by)
     if expected is not None:
         options["expectedSplits"] = expected
+    if split_by is not None and split_by.forget_after is not None:
+        forgetting = _forget_after(split_by.forget_after, session)
+        if isinstance(forgetting, int):
+            options["forgetAfterMs"] = forgetting
+        else:
+            options["forgetAfter"] = forgetting
     if given.on_return is not None:
         options["onReturn"] = given.on_return
     if given.when_all is not None:
@@ -175,6 +183,21 @@ def _idle_after(name: str, value: object, session: SparkSession) -> int | str:
             'timedelta(minutes=1), or "none", or by leaving it out',
             value=value,
             reason=problem,
+        ) from problem
+
+
+def _forget_after(value: object, session: SparkSession) -> int | str:
+    try:
+        return _length(value, session)
+    except DurationError as problem:
+        raise TidemarkError(
+            "INVALID_OPTION",
+            f"SplitBy.forget_after {str(value)!r} {problem}",
+            'giving an interval of a millisecond or more, such as "30 days" or timedelta(days=30), '
+            'or "none", or by leaving it out',
+            option="forget_after",
+            value=value,
+            allowed="a length of time",
         ) from problem
 
 

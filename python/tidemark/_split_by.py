@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tidemark._columns import find_expressions
@@ -27,18 +28,29 @@ class SplitBy:
         expected: Splits that hold the watermark back until they have a row or are idle. For one
             expression a list of plain values (`range(8)`), for several a list of tuples. Text, whole
             numbers, booleans, dates, times with a zone, and None for null. Left out, none.
+        forget_after: How long a split may have no rows while others have some before it is
+            forgotten: it leaves memory, checkpoint and report. An interval of Spark, such as
+            `"30 days"`, or a `timedelta`. It needs `idle_after`, and is no shorter, because a split
+            that holds the watermark is not forgotten. A split that returns is new, and its rows up to
+            the watermark are late. Expected splits and Kafka's partitions are never forgotten. Left
+            out, no split is.
 
     Raises:
         TidemarkError: `INVALID_SPLITS` when it is made: `by` is empty or is neither names nor
             Columns, or `expected` is no list, does not fit `by`, or has a value of another type.
+            `with_watermark` reads `forget_after`, and raises `INVALID_OPTION`. The query raises it
+            when it is planned, if there is no `idle_after`, or a longer one.
 
     Example:
         >>> SplitBy(["site", "line"], expected=[("north", 1), ("north", 2)]).expected
         (('north', 1), ('north', 2))
+        >>> SplitBy("device", forget_after="30 days").forget_after
+        '30 days'
     """
 
     by: str | Column | Sequence[str | Column]
     expected: Iterable[SplitValue | Sequence[SplitValue]] | None = field(default=None, kw_only=True)
+    forget_after: str | timedelta | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if isinstance(self.by, list):

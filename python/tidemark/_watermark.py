@@ -31,6 +31,7 @@ _ELSEWHERE: Final = {
     "expected": "split_by=tidemark.SplitBy(..., expected=[...]), or for the names of writers "
     "noted=tidemark.Noted(..., expected=[...])",
     "expected_splits": "split_by=tidemark.SplitBy(..., expected=[...])",
+    "forget_after": "split_by=tidemark.SplitBy(..., forget_after=...)",
     "after": "idle=tidemark.Idle(after=...) or idle_after=...",
     "on_return": "idle=tidemark.Idle(..., on_return=...)",
     "when_all": "idle=tidemark.Idle(..., when_all=...)",

@@ -43,7 +43,8 @@ class Report:
     are furthest behind, at most fifty `furthest` for drawings, and at most five `idle_ones`. Each
     has `last_active_ms`, the end of the last batch with rows of it: None if it never had any, or if
     that is not known. `silent_ms` is what counts as silence since then, and `silent_of_ms` all of
-    that time. Of the active splits, `without_rows` never had any.
+    that time. Of the active splits, `without_rows` never had any. One whose splits are forgotten
+    has `forget_after_ms`.
 
     An input that goes by the marks of its writers has `noted`, with `location`, the time window
     `lower_ms` and `upper_ms`, `ended` (writers), `skipped_lines` (a count for each reason) and

@@ -67,6 +67,8 @@ def _options(origin: _Node) -> Iterator[str]:
         yield from (
             f"{name} {origin[name]}" for name in ("on_return", "when_all") if origin.get(name)
         )
+    if origin.get("forget_after_ms") is not None:
+        yield f"forget_after {duration(origin['forget_after_ms'])}"
     if origin.get("max_ahead_ms") is not None:
         yield f"max_ahead {duration(origin['max_ahead_ms'])}"
 

@@ -45,8 +45,13 @@ object Noted {
   * @param by expressions that decide which split a row belongs to. Without any, the input is one split
   * @param expected splits that hold the watermark back until they have a row or are idle. Each has the value of every
   *   expression, as Spark casts it to text (timestamps in UTC), with `None` for null
+  * @param forgetAfter how long a split may have no rows while others have some before it is forgotten. It needs
+  *   `Idle.after`, and is no shorter. Expected splits and Kafka's partitions are never forgotten
   */
-final case class SplitBy(by: Seq[Column] = Nil, expected: Seq[Seq[Option[String]]] = Nil)
+final case class SplitBy(
+    by: Seq[Column] = Nil,
+    expected: Seq[Seq[Option[String]]] = Nil,
+    forgetAfter: Option[String] = None)
 
 object SplitBy {
   def apply(first: Column, others: Column*): SplitBy = new SplitBy(first +: others)

@@ -194,6 +194,7 @@ object functions {
     val writers = options.noted.toSeq.flatMap(_.expected)
     put("expectedSplits", Option.when(options.splitBy.expected.nonEmpty)(expected(options.splitBy)))
     put("expectedSplits", Option.when(writers.nonEmpty)(writers.map(Seq(_).asJava).asJava))
+    put("forgetAfterMs", options.splitBy.forgetAfter.map(millis("forget_after", _)))
     put("noted", options.noted.map(_.location.getOrElse(true)))
     put("onlyExpected", options.noted.map(_.onlyExpected).filter(identity))
     put("notedOptions", options.noted.map(_.options).filter(_.nonEmpty).map(_.asJava))

@@ -4,7 +4,7 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 import java.lang.management.ManagementFactory
 
 import io.tidemark.core.format.EntryCodec
-import io.tidemark.core.memory.{BatchStart, Observation, WatermarkEntry}
+import io.tidemark.core.memory.{BatchStart, Observation, OriginRules, WatermarkEntry}
 import io.tidemark.core.plan.{PlanShape, Propagation}
 import io.tidemark.core.splits.{MaxEventTimes, SplitNameTable}
 
@@ -41,6 +41,52 @@ object ScaleTable {
     val (last, oldest) = run(shape, old, tenth)
     println(f"batches 1 to $tenth%,d: $first%.3f ms, ${encoded(young).length / 1e3}%.1f kB")
     println(f"batches ${9 * tenth + 1}%,d to ${10 * tenth}%,d: $last%.3f ms, ${encoded(oldest).length / 1e3}%.1f kB")
+    println("a year in which a million devices come, each for 30 days: splits, MB on the driver, ms of the longest batch, MB of its entry")
+    for (forgetAfter <- Seq(None, Some(30))) {
+      val (splits, memory, longest, entry) = yearOfChurn(forgetAfter)
+      val rule = forgetAfter.fold("no forget_after")(days => s"forget_after $days days")
+      println(f"$rule: $splits%,d splits, $memory%.1f MB, $longest%.0f ms, $entry%.1f MB")
+    }
+  }
+
+  /** A batch each day, in which the devices that are there have rows. */
+  private def yearOfChurn(forgetAfterDays: Option[Int]): (Int, Double, Double, Double) = {
+    val day = 24 * 3600 * 1000L
+    val name = OriginName("readings", 0)
+    val rules = Map(name -> OriginRules(
+      0L,
+      Seq("device"),
+      idleAfterMillis = Some(2 * day),
+      forgetAfterMillis =
+        forgetAfterDays.map(_ * day)))
+    val shape = PlanShape.Origin("withWatermark", name, ColumnId(1), PlanShape.Source("files"))
+    val daily = 1000000 / 365
+    val before = usedMemory()
+    var entry = WatermarkEntry.initial(Nil, -1, 0, 0)
+    var longest = 0L
+    for (today <- 0 until 365) {
+      val now = Begin + today * day
+      val times = new MaxEventTimes
+      for (device <- math.max(0, today - 29) * daily until (today + 1) * daily)
+        times.note(SplitNameTable.encode(Seq(Some(s"device-$device"))), now)
+      val begun = cpu()
+      val decision = entry.decide(BatchStart.at(now), rules)
+      entry = Observation.observe(
+        entry,
+        Observation.BatchEnd(entry.batch + 1, BatchStart.at(now), now),
+        decision,
+        Propagation.levels(shape, decision),
+        Observation(Map(name -> Observation.OfOrigin(times, 0L)), Map.empty),
+        rules)
+      longest = math.max(longest, cpu() - begun)
+    }
+    val memory = usedMemory() - before
+    (entry.splits, memory / 1e6, longest / 1e6, encoded(entry).length / 1e6)
+  }
+
+  private def usedMemory(): Long = {
+    for (_ <- 0 until 3) System.gc()
+    Runtime.getRuntime.totalMemory - Runtime.getRuntime.freeMemory
   }
 
   /** What one task sends to the driver. Each split is in one task, as a Kafka partition or a file is. */

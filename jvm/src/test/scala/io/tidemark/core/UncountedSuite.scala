@@ -33,7 +33,7 @@ class UncountedSuite extends AnyFunSuite {
       var (run, now) = (start.rows(0, "a", "b", "c", "d"), 0L)
       for (_ <- 0 until 30) {
         val some = Seq("a", "b", "c", "d").filter(_ => random.nextInt(3) == 0)
-        random.nextInt(4) match {
+        random.nextInt(5) match {
           case 0 =>
             now += 1 + random.nextInt(3)
             run = run.missed(now - run.state.splits.lastActiveOfAll.get, now)
@@ -41,6 +41,7 @@ class UncountedSuite extends AnyFunSuite {
             val last = run.state.splits.lastActiveOfAll.get
             now += 1 + random.nextInt(5)
             run = run.pause(now - last, now, some: _*)
+          case 2 if some.size < run.real.size => run = run.without(some: _*)
           case _ =>
             now += random.nextInt(3)
             run = run.rows(now, some: _*)
@@ -112,6 +113,11 @@ private object UncountedSuite {
     def missed(millis: Long, until: Long): Run = copy(state.copy(
       splits = state.splits.activeLater(millis, until),
       uncounted = state.uncounted.moving(state.splits, millis, until)))
+
+    def without(splits: String*): Run = {
+      def isGone(split: Int) = splits.contains(state.splits.name(split).head.get)
+      Run(state.without(isGone), real -- splits)
+    }
 
     /** The batch that ends a pause has rows of these. */
     def pause(millis: Long, until: Long, splits: String*): Run = missed(millis, until).rows(until, splits: _*)

@@ -41,7 +41,7 @@ object Corrections {
   /** Without some splits of an input. Its watermark does not go back. */
   def forget(entry: WatermarkEntry, name: OriginName, splits: Set[Int]): WatermarkEntry = {
     val state = entry.origins(name)
-    changed(entry, name, withLatest(state, state.copy(splits = state.splits.without(splits))))
+    changed(entry, name, withLatest(state, state.without(splits)))
   }
 
   private final case class Way(oldMillis: Long, newMillis: Long)

@@ -186,7 +186,17 @@ object Observation {
       val uncounted = seen.get(name).fold(moved)(one => moved.observed(now.splits, one.times, lastActiveMillis))
       val observed =
         now.copy(silent = isSilent && now.splits.size > 0 && !now.watermark.isIdle, uncounted = uncounted)
-      name -> rules.get(name).fold(observed)(Resting.of(observed, _, ended.decided.millis))
+      name -> rules.get(name).fold(observed) { rules =>
+        val rested = Resting.of(observed, rules, ended.decided.millis)
+        seen.get(name).fold(rested)(forgetting(rested, rules, _, before.nowOf(ended.decided)))
+      }
+    }
+
+  /** Without the splits that have been silent for too long. Those that are expected, or that the source reports, stay. */
+  private def forgetting(state: OriginState, rules: OriginRules, seen: OfOrigin, nowMillis: Long): OriginState =
+    rules.forgetAfterMillis.filterNot(_ => state.waiting).fold(state) { after =>
+      val limit = Silence.of(state.splits, nowMillis, after, rules.whenIdle).splitsSinceMillis
+      state.splits.forgettable(limit, rules.expected ++ seen.known).fold(state)(state.without)
     }
 
   private def after(

@@ -14,6 +14,8 @@ import io.tidemark.core.splits.OnReturn
   *   `None` if there is no limit
   * @param noted the mark log that the clocks come from, if writers note them; the splits are the writers then
   * @param sources what the origin reads, if its key alone may not find it again
+  * @param forgetAfterMillis how long a split may be without rows before it is forgotten; `None` if it is never. It is no
+  *   shorter than `idleAfterMillis`
   * @param followsInJoins whether a join side takes the other side's watermark while all its origins are idle
   */
 final case class OriginRules(
@@ -26,7 +28,8 @@ final case class OriginRules(
     maxAheadMillis: Option[Long] = None,
     followsInJoins: Boolean = false,
     noted: Option[NotedBy] = None,
-    sources: Option[OriginSources] = None)
+    sources: Option[OriginSources] = None,
+    forgetAfterMillis: Option[Long] = None)
 
 /** A mark log.
   * @param location where it is

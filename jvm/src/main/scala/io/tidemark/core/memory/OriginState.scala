@@ -67,6 +67,12 @@ final case class OriginState(
     else Iterator.range(0, splits.size).filter(splits.lastActive(_) == counted).flatMap(lastRows).maxOption
   }
 
+  /** Without some splits; the others are numbered anew. Its watermark is no earlier. */
+  def without(forgotten: Int => Boolean): OriginState = {
+    val kept = (0 until splits.size).filterNot(forgotten).toArray
+    copy(splits = splits.keeping(kept), uncounted = uncounted.keeping(kept))
+  }
+
   /** Its watermark if no further split becomes idle. */
   def watermark: Watermark = if (silent) Watermark.Idle(splits.watermark.millis) else splits.watermark
 

@@ -1,5 +1,7 @@
 package io.tidemark.core.memory
 
+import java.util.Arrays
+
 import io.tidemark.core.splits.{MaxEventTimes, Splits}
 
 /** The times that do not count as silence of an origin's splits: pauses, and those in which the query did not run.
@@ -36,6 +38,18 @@ final case class Uncounted(spans: Vector[Uncounted.Span], forgottenMillis: Optio
       val gone = all.dropRight(MostSpans)
       Uncounted(all.takeRight(MostSpans), gone.lastOption.map(_.untilMillis).orElse(forgottenMillis))
     }
+
+  /** For these splits (in order) alone, numbered anew. */
+  def keeping(kept: Array[Int]): Uncounted = {
+    def numbered(splits: Set[Int]) = splits.map(Arrays.binarySearch(kept, _)).filter(_ >= 0)
+    copy(spans = spans.map { span =>
+      span.copy(atEnd = span.atEnd match {
+        case AllBut(splits) => AllBut(numbered(splits))
+        case Only(splits) => Only(numbered(splits))
+        case Unknown => Unknown
+      })
+    })
+  }
 
   /** With these splits active at the end of a batch, which may be that of the last time, too. */
   def observed(splits: Splits, times: MaxEventTimes, endMillis: Long): Uncounted =

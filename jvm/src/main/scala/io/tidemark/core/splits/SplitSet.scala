@@ -18,6 +18,13 @@ private[splits] final class SplitSet(limit: Int) {
     isNew
   }
 
+  def contains(split: Int): Boolean = (words(split >>> 6) & (1L << (split & 63))) != 0
+
+  def remove(split: Int): Unit = if (contains(split)) {
+    words(split >>> 6) &= ~(1L << (split & 63))
+    count -= 1
+  }
+
   /** All numbers, in order. */
   def toArray: Array[Int] = {
     val all = new Array[Int](count)

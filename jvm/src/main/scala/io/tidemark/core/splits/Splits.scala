@@ -169,9 +169,29 @@ final class Splits private (private val version: SplitVersion) {
       .atLeast(Watermark.of(reached))
   }
 
-  /** Without some splits, and with a watermark that is no earlier. */
-  def without(forgotten: Int => Boolean): Splits =
-    rebuilt((0 until size).filterNot(forgotten).toArray, clockOrNone, state).atLeast(watermark)
+  /** Which splits may be forgotten: idle ones that were last active at `limitMillis` or before. Without them, the watermark is
+    * the same at any later time, unless one of them returns. So a split stays that is ahead of the watermark, or was active
+    * last. Splits are numbered anew then, and many take long: so there are none until an eighth of them can be forgotten.
+    *
+    * @param kept splits (encoded names) that stay
+    */
+  def forgettable(limitMillis: Long, kept: Seq[Array[Byte]]): Option[Int => Boolean] = {
+    val enough = if (size <= FewSplits) 1 else size / 8
+    if (idle < enough) None
+    else {
+      val all = here.clocks
+      val limit = math.min(limitMillis, lastRows.fold(Long.MinValue)(_ - 1))
+      def isGone(split: Int) =
+        all.state(split) == Coalescer.Idle && all.lastActive(split) <= limit && all.clock(split) <= totals.watermark
+      val gone = new SplitSet(size)
+      Iterator.range(0, size).filter(isGone).foreach(gone.add)
+      if (gone.size >= enough) kept.map(here.names.find).filter(_ >= 0).foreach(gone.remove)
+      Option.when(gone.size >= enough)(gone.contains _)
+    }
+  }
+
+  /** These splits (in order) alone, numbered anew, and with a watermark that is no earlier. */
+  def keeping(kept: Array[Int]): Splits = rebuilt(kept, clockOrNone, state).atLeast(watermark)
 
   /** These splits alone, numbered anew, with the watermark that their clocks give. */
   private def rebuilt(kept: Array[Int], clock: Int => Long, state: Int => SplitState): Splits = {
@@ -219,6 +239,9 @@ final class Splits private (private val version: SplitVersion) {
 }
 
 object Splits {
+  // So many are written again in each batch anyway.
+  private val FewSplits = 1000
+
   val none: Splits = of(new SplitNameTable, new Coalescer(), isFrozen = true)
 
   private[core] def of(names: SplitNameTable, clocks: Coalescer): Splits = of(names, clocks, isFrozen = false)

@@ -15,7 +15,7 @@ class WatermarkOptionsSuite extends SilenceTest {
   import testImplicits._
 
   private val allOptions = WatermarkOptions(
-    splitBy = SplitBy(Seq($"device"), expected = Seq(Seq(Some("c")), Seq(None))),
+    splitBy = SplitBy(Seq($"device"), expected = Seq(Seq(Some("c")), Seq(None)), forgetAfter = Some("30 days")),
     idle = Idle(
       after = Some("10 seconds"),
       onReturn = Some("catch_up"),
@@ -50,7 +50,8 @@ class WatermarkOptionsSuite extends SilenceTest {
           }
         })
     has(withWatermark(readings._2, "time", "0 seconds", allOptions)) { rules =>
-      assert(rules.copy(splitBy = Nil, expected = Nil) === allRules)
+      assert(rules.copy(splitBy = Nil, expected = Nil, forgetAfterMillis = None) === allRules)
+      assert(rules.forgetAfterMillis === Some(30 * 86400000L))
       assert(rules.expected.map(SplitNameTable.decode(_)) === allOptions.splitBy.expected)
       assert(rules.splitBy.size === 1)
     }

@@ -22,6 +22,7 @@ import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
   * @param split the [[SplitBy]] node that assigns rows to splits
   * @param expected texts of the splits that are known before their first row
   * @param noted the mark log of the input's writers
+  * @param forgetAfterMillis how long a split may have no rows before it is forgotten
   * @param idleAfterMillis `Some(None)` means never, whatever the session's setting; the other options work the same way
   */
 private[tidemark] final case class EventTimeOptions(
@@ -33,7 +34,8 @@ private[tidemark] final case class EventTimeOptions(
     whenIdle: Option[WhenIdle],
     maxAheadMillis: Option[Option[Long]],
     followsInJoins: Option[Boolean],
-    noted: Option[EventTimeOptions.Noted]) {
+    noted: Option[EventTimeOptions.Noted],
+    forgetAfterMillis: Option[Long] = None) {
 
   /** The option that needs more than Spark's `withWatermark`, in words that follow "the query". */
   def asks(column: String): Option[String] =
@@ -55,6 +57,18 @@ private[tidemark] final case class EventTimeOptions(
     maxAheadMillis.getOrElse(SessionConf.maxAhead(conf).orElse(noted.map(_ => EventTimeOptions.MostAheadOfMarks)))
   private def idleAfter(conf: SQLConf): Option[Long] = idleAfterMillis.getOrElse(SessionConf.idleAfter(conf))
 
+  /** A split that holds the watermark must not be forgotten, so only idle ones are. */
+  private def forgetAfter(conf: SQLConf): Option[Long] = {
+    for (after <- forgetAfterMillis if idleAfter(conf).forall(_ > after))
+      throw new TidemarkException(
+        TidemarkError.InvalidOption(
+          "forget_after",
+          s"$after ms",
+          Seq("used with idle_after, and not shorter than it: " +
+            "only a split that is idle can be forgotten")))
+    forgetAfterMillis
+  }
+
   /** The names of the writers, if no others count. Another list of them begins anew, as another log does. */
   private def counted: Seq[String] =
     if (noted.exists(_.onlyExpected)) expected.flatten.flatten.sorted else Nil
@@ -70,7 +84,8 @@ private[tidemark] final case class EventTimeOptions(
     whenIdle.getOrElse(SessionConf.whenIdle(conf)),
     maxAhead(conf),
     followsInJoins.getOrElse(SessionConf.idleSideFollows(conf)),
-    log)
+    log,
+    forgetAfterMillis = forgetAfter(conf))
 }
 
 private[tidemark] object EventTimeOptions {
@@ -134,6 +149,8 @@ private[tidemark] object EventTimeOptions {
     val options = parse(json)
     if (options.noted.nonEmpty && split.nonEmpty)
       throw invalid("is given both splits and a mark log, whose writers are the splits")
+    if (options.forgetAfterMillis.nonEmpty && split.isEmpty)
+      throw invalid("has the option 'forgetAfterMs', but no expressions to split by")
     options.key.foreach(kept.putString(KeyMetadata, _))
     split.foreach(id => kept.putString(SplitMetadata, id.toString))
     val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
@@ -150,6 +167,8 @@ private[tidemark] object EventTimeOptions {
     "idleAfter",
     "idleAfterMs",
     "expectedSplits",
+    "forgetAfter",
+    "forgetAfterMs",
     "onReturn",
     "whenAll",
     "maxAhead",
@@ -171,7 +190,8 @@ private[tidemark] object EventTimeOptions {
       options.text("whenAll").map(choice("when_all", _, TidemarkConf.WhenAllIdle)),
       length(options, "maxAhead", "max_ahead", TidemarkConf.MaxAhead),
       options.text("atJoin").map(choice("at_join", _, TidemarkConf.IdleAtJoin)),
-      noted(options))
+      noted(options),
+      length(options, "forgetAfter", "forget_after", TidemarkConf.IdleAfter).flatten)
   }
 
   private def noted(options: JsonOptions): Option[Noted] = {

@@ -28,6 +28,9 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
     for {
       one <- batch.origins.all if one.rules.splitBy.nonEmpty && one.rules.idleAfterMillis.nonEmpty
       idle <- batch.totals.get(one.name).map(_.idle)
+      // Splits that are forgotten do not return.
+      if batch.snapshot.entry.splitsOf(one.name).size >=
+        before.get(one.name).fold(0)(totals => totals.active + totals.idle)
       was = before.get(one.name).fold(0)(_.idle) if idle != was && silentUntil.get(one.name).forall(_ <= nowMillis)
       said <- if (idle > was) fellIdle(one, batch, idle - was, idle) else cameBack(one, batch)
     } {

@@ -43,7 +43,7 @@ private[tidemark] final class SplitsReport(
         "idle" -> now.isIdle,
         "waiting" -> state.waiting,
         "far_ahead_rows" -> state.farAheadRows,
-        "splits" -> splits) ++ noted.fields(state, now)
+        "splits" -> splits) ++ rules.forgetAfterMillis.map("forget_after_ms" -> Long.box(_)) ++ noted.fields(state, now)
 
   private def splits: AnyRef =
     obj(
