@@ -256,6 +256,25 @@ def test_marks_behind_an_open_transaction_are_read_when_it_has_ended(topic: Fake
     assert reader.is_complete(8)
 
 
+def test_a_writer_is_open_when_readers_see_it(topic: FakeTopic) -> None:
+    topic.chooses = lambda _: 0
+    others: list[Any] = []
+    asked = 0
+
+    def transaction() -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 3:  # the claim is there, and the first mark is not
+            others.append(topic.put(key("other", "returns"), mark("other"), OPEN))
+        elif asked == 8:
+            others[0].state = ABORTED
+
+    topic.before_ends = transaction
+    log().writer("w")
+    assert asked == 8
+    assert [one.writer for one in log().read().marks] == ["w"]
+
+
 @pytest.mark.parametrize("state", [COMMITTED, ABORTED])
 def test_a_new_life_waits_for_a_mark_in_an_open_transaction(topic: FakeTopic, state: str) -> None:
     topic.chooses = lambda _: 0

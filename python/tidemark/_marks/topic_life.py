@@ -6,7 +6,7 @@ reads last sees the other one.
 
 Epochs are looked for among all records, also those of open transactions. What the writer has said
 is taken from committed records only, so a life waits until transactions with marks of an earlier
-life have ended.
+life have ended. It also waits until readers see its first mark.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class TopicLife:
     def __init__(
         self,
         location: str,
-        topic: str,
+        topic: Topic,
         key: bytes,
         writer: str,
         epoch: int,
@@ -79,11 +79,13 @@ class TopicLife:
         epochs: Epochs,
     ) -> None:
         self.location = location
-        self.topic = topic
+        self.topic = topic.name
         self.key = key
         self.writer = writer
         self.epoch = epoch
         self.past = past
+        self._topic = topic
+        self._is_seen = False
         self._reader = reader
         self._sender = sender
         self._epochs = epochs
@@ -109,7 +111,7 @@ class TopicLife:
             sender.close()
             reader.close()
             raise
-        return TopicLife(location, topic.name, key, writer, epoch, past, reader, sender, epochs)
+        return TopicLife(location, topic, key, writer, epoch, past, reader, sender, epochs)
 
     def is_fenced(self) -> bool:
         """As `WriterLife.is_fenced`."""
@@ -125,6 +127,9 @@ class TopicLife:
             raise
         self._unsent.clear()
         self.look()
+        if not self._is_seen:
+            self._wait_until_seen()
+            self._is_seen = True
 
     def look(self) -> None:
         """Looks for later lives.
@@ -136,6 +141,18 @@ class TopicLife:
             OSError: If the topic cannot be read.
         """
         self._epochs.add(self._reader.until(self._reader.ends()))
+
+    def _wait_until_seen(self) -> None:
+        """Returns when readers see what the life has written, or when no transaction may be open any more.
+
+        They do not see what is behind an open transaction of another writer. So a mark that is written
+        after this life has begun is never read without this writer.
+        """
+        reader = self._topic.reader(self._epochs.ends, committed=True)
+        try:
+            _decided(reader, self._epochs)
+        finally:
+            reader.close()
 
     def purge(self, before_millis: int) -> None:
         """Nothing: the topic's retention removes old marks."""
@@ -207,5 +224,5 @@ def _decided(reader: TopicReader, epochs: Epochs) -> dict[int, int]:
         if all(ends.get(partition, 0) >= end for partition, end in epochs.ends.items()):
             return ends
         if time.monotonic() > until:
-            raise OSError("a transaction with marks of an earlier life of the writer is still open")
+            raise OSError("a transaction that was open when the life began is still open")
         time.sleep(_LOOK_SECONDS)
