@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
 from tidemark._log import _location
-from tidemark._offsets import _micros
+from tidemark._offsets import event_time
 from tidemark._session import require_extension
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ def correct(
         >>> print(done.before, "->", done.watermark)  # doctest: +SKIP
         2099-12-31 23:50:00 -> 2026-11-23 11:50:00
     """
-    return _change("tidemark_correct", checkpoint, key, [split, _time(to)], spark)
+    return _change(
+        "tidemark_correct", checkpoint, key, [split, None if to is None else event_time(to)], spark
+    )
 
 
 def forget(
@@ -167,10 +169,6 @@ def _change(
         kept=row["kept"],
         follows=row["follows"],
     )
-
-
-def _time(to: datetime | str | None) -> str | int | None:
-    return _micros(to) if isinstance(to, datetime) else None if to is None else str(to)
 
 
 def _invalid(option: str, value: object, allowed: str) -> TidemarkError:

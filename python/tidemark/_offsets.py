@@ -100,11 +100,7 @@ def offsets_at(
 
     session = spark if spark is not None else SparkSession.active()
     require_extension(session)
-    location = _location(checkpoint)
-    micros = _micros(time) if isinstance(time, datetime) else None
-    table = _bridge.offsets_table(
-        session, location, str(time) if micros is None else micros, edge, key
-    )
+    table = _bridge.offsets_table(session, _location(checkpoint), event_time(time), edge, key)
     return [
         SourceOffsets(
             batch=row["batch"],
@@ -119,8 +115,13 @@ def offsets_at(
     ]
 
 
-def _micros(time: datetime) -> int:
-    """Microseconds since the epoch; a time without a zone is in Python's own."""
+def event_time(time: datetime | str) -> int | str:
+    """A time for a SQL function: microseconds since the epoch, or a text that Spark reads.
+
+    A `datetime` without a zone is in Python's own.
+    """
+    if not isinstance(time, datetime):
+        return str(time)
     return (time.astimezone() - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(
         microseconds=1
     )
