@@ -49,8 +49,7 @@ object Corrections {
   private def changed(entry: WatermarkEntry, name: OriginName, state: OriginState): WatermarkEntry = {
     val after = entry.copy(origins = entry.origins.updated(name, state))
     val before = entry.correction.filter(_.batch == entry.batch).fold(Set.empty[OriginName])(_.origins)
-    val queryMillis = after.standing.least(after.origins.keys).sparkMillis
-    after.copy(correction = Some(Correction(entry.batch, queryMillis, before + name)))
+    after.copy(correction = Some(Correction(entry.batch, after.sparkMillis, before + name)))
   }
 
   private def derived(entry: WatermarkEntry, name: OriginName, way: Way): WatermarkEntry = entry.copy(

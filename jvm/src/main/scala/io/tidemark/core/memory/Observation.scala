@@ -137,15 +137,15 @@ object Observation {
         input -> at.evicted.fold(all)(bound => all.evict(bound.watermark))
     }
     val end = math.max(before.nowOf(ended.decided), ended.endMillis)
-    WatermarkEntry(
+    val after = WatermarkEntry(
       ended.batch,
       ended.decided.millis,
       end,
       decision,
       origins(before, ended, decision, end, seen.origins, rules),
       floors(before.floors, decision, levels, ledgers),
-      ledgers,
-      correction = before.correction)
+      ledgers)
+    after.copy(correction = before.correction.map(_.reached(after.sparkMillis)))
   }
 
   private def floors(

@@ -26,7 +26,10 @@ final case class WatermarkEntry(
     correction: Option[Correction] = None) {
 
   /** What counts of Spark's own watermark of the query (ms) after this entry. */
-  def countsOf(sparkMillis: Long): Long = correction.fold(sparkMillis)(_.counts(sparkMillis, batch))
+  def countsOf(sparkMillis: Long): Long = correction.fold(sparkMillis)(_.counts(sparkMillis))
+
+  /** The watermark of the whole query for the next batch (ms), as Spark's own would be. */
+  def sparkMillis: Long = standing.least(origins.keys).sparkMillis
 
   /** How many splits all origins have together. */
   def splits: Int = origins.valuesIterator.map(_.splits.size).sum

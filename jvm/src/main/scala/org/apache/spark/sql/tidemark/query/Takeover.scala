@@ -115,7 +115,8 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
       first,
       execution.triggerClock.getTimeMillis())
       .foreach(text => logWarning(s"$label: $text"))
-    val floor = first.countsOf(SparkInternals.tracker(execution).currentWatermark)
+    val sparkMillis = SparkInternals.tracker(execution).currentWatermark
+    val floor = if (resumed.hasEntry) first.countsOf(sparkMillis) else sparkMillis
     SparkInternals.setTracker(execution, new QueryTracker(execution, watermarks, sources, start, floor))
     if (conf.getConf(SQLConf.STREAMING_METRICS_ENABLED)) {
       val gauges = new Gauges(
