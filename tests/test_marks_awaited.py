@@ -69,15 +69,15 @@ def test_writers_that_are_left_out_are_not_waited_for(tmp_path: Path) -> None:
     assert names(log, 200) == []
 
 
-def test_a_writer_that_was_silent_while_this_object_watched_is_not_waited_for(
-    tmp_path: Path,
-) -> None:
+def test_a_writer_that_was_silent_while_another_was_not_is_not_waited_for(tmp_path: Path) -> None:
     now = [0]
     log = Marks(tmp_path, idle_after=timedelta(milliseconds=10), clock=lambda: now[0])
     log.writer("eu").note_time(100, NumberPosition(1))
-    log.writer("us").note_time(200, NumberPosition(1))
-    assert names(log, 300) == ["eu", "us"]
+    us = log.writer("us")
+    us.note_time(200, NumberPosition(1))
     now[0] = 10
+    assert names(log, 300) == ["eu", "us"]
+    us.note_time(201, NumberPosition(1))
     assert names(log, 300) == ["us"]
 
 

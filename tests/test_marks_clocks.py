@@ -12,7 +12,7 @@ import pytest
 from support.marks import no_sync
 
 from tidemark import Marks, NumberPosition
-from tidemark._marks.rules import histories
+from tidemark._marks.rules import histories, stalled
 from tidemark._marks.topic import Record
 from tidemark._marks.topic_marks import TopicMarks
 
@@ -53,4 +53,22 @@ def test_records_are_dated_by_the_broker_if_the_topic_has_its_clock() -> None:
     marks = TopicMarks("marks", "orders")
     fields = {"v": 1, "w": "w", "e": 1, "n": 0, "k": "note", "t": 1, "at": 5, "p": {"number": 1}}
     marks.add(Record(0, 0, b"orders\0w", json.dumps(fields).encode(), appended_millis=12345))
-    assert histories(marks.contents(), None)["w"].written_millis(0) == 12345
+    assert histories(marks.contents(), None)["w"].last_active() == 12345
+
+
+@pytest.mark.parametrize("by_broker", [True, False])
+def test_a_slow_host_does_not_stall_a_writer_in_a_topic(by_broker: bool) -> None:
+    marks = TopicMarks("marks", "orders")
+    for number in range(20):
+        for offset, (writer, wrong_by) in enumerate((("eu", 0), ("us", SLOW))):
+            at = (number + 20) * MINUTE
+            fields = {"v": 1, "w": writer, "e": 1, "n": number, "k": "note", "t": number}
+            fields |= {"at": at + wrong_by, "p": {"number": number}}
+            record = json.dumps(fields).encode()
+            appended = at if by_broker else None
+            marks.add(
+                Record(0, 2 * number + offset, f"orders\0{writer}".encode(), record, appended)
+            )
+    found = histories(marks.contents(), None)
+    assert (found["us"].last_active() is None) is not by_broker
+    assert stalled(found, 5 * MINUTE, 60 * MINUTE) == set()

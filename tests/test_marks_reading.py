@@ -145,18 +145,37 @@ def test_a_writer_that_died_is_left_out_by_the_time_of_the_log(tmp_path: Path) -
     assert refused(error) == ("NO_CUT", "dead")
 
 
-def test_a_writer_that_is_silent_while_this_process_watches_is_left_out(tmp_path: Path) -> None:
+def test_a_pause_of_everything_leaves_out_nobody_however_long_somebody_watches(
+    tmp_path: Path,
+) -> None:
     now = [0]
     log = Marks(tmp_path, idle_after=timedelta(milliseconds=10), clock=lambda: now[0])
     eu, us = log.writer("eu"), log.writer("us")
     eu.note_time(100, NumberPosition(1))
     us.note_time(200, NumberPosition(1))
-    assert lower(log) == 100
-    now[0] = 9
-    assert lower(log) == 100
-    # A pause of everything is no silence by the log, but Pravega's timeout runs by the clock.
-    now[0] = 10
-    assert lower(log) == 200
+    for now[0] in (0, 9, 10, 10_000):
+        assert (
+            lower(log)
+            == lower(log_at(tmp_path, now[0], idle_after=timedelta(milliseconds=10)))
+            == 100
+        )
+    us.note_time(201, NumberPosition(1))
+    assert lower(log) == 201
+
+
+def test_a_writer_that_repeats_an_old_time_stalls_and_one_that_is_alive_does_not(
+    tmp_path: Path,
+) -> None:
+    lines = [{"w": "eu", "t": 100 + n, "at": n * 60_000, "p": {"number": n}} for n in range(21)]
+    lines += [{"w": "us", "t": 50, "at": n * 60_000, "p": {"number": n}} for n in range(21)]
+    put(tmp_path, lines)
+    log = log_at(tmp_path, 20 * 60_000, idle_after=timedelta(minutes=5))
+    assert log.is_complete(120) and log.cut_at(110)
+    assert log.window(NumberPosition(20)).lower_millis == 120
+    put(tmp_path, [*lines, {"w": "us", "k": "alive", "at": 20 * 60_000}])
+    log = log_at(tmp_path, 20 * 60_000, idle_after=timedelta(minutes=5))
+    assert not log.is_complete(51)
+    assert log.window(NumberPosition(20)).lower_millis == 50
 
 
 def test_a_time_far_ahead_is_not_believed_until_it_has_come(tmp_path: Path) -> None:

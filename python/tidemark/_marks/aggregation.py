@@ -35,7 +35,8 @@ class Aggregation:
 
     def __init__(self, idle_after_millis: int | None) -> None:
         self._idle_after = idle_after_millis
-        self._stream: StreamMarks[Position | None] = StreamMarks(_cut, idle_after_millis)
+        # Who has stalled is said by the log, and not by how long this object has been watching.
+        self._stream: StreamMarks[Position | None] = StreamMarks(_cut)
         self._fed: dict[str, tuple[object, ...]] = {}
 
     @property
@@ -48,7 +49,7 @@ class Aggregation:
 
     @property
     def left_out(self) -> frozenset[str]:
-        """Writers that have ended, or were silent for too long while this object was watching."""
+        """Writers that have ended, or were left out for their silence."""
         return frozenset(self._fed) - self._stream.writers
 
     def update(self, histories: Mapping[str, History], now_millis: int) -> None:

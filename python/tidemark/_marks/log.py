@@ -70,6 +70,8 @@ class Contents:
         skipped_count: How many there are.
         corrections: By how much writers' clocks were wrong.
         unread: The newest marks of writers that cannot be read.
+        has_host_clocks: Whether marks without a correction have the clocks of several hosts, which
+            must not be compared.
     """
 
     marks: tuple[Mark, ...]
@@ -78,6 +80,7 @@ class Contents:
     skipped_count: int = 0
     corrections: tuple[Correction, ...] = ()
     unread: tuple[Unread, ...] = ()
+    has_host_clocks: bool = False
 
 
 Filter = Callable[[FileName], bool]

@@ -452,8 +452,16 @@ class Marks:
         with self._reading(), log.many_objects():
             contents = self._store.read(only)
             if self._clock is not wall_clock:
-                contents = replace(contents, corrections=())
+                contents = replace(contents, corrections=(), has_host_clocks=False)
             found = histories(contents, latest)
+        if self._idle_after is not None and any(
+            one.last_active() is None for one in found.values()
+        ):
+            self._warn_once(
+                "idle_after does not leave out a writer of the mark log %s: its topic has the clocks of "
+                "hosts. Set message.timestamp.type=LogAppendTime for the topic",
+                self.location,
+            )
         if len(found) > MANY_WRITERS:
             self._warn_once("The mark log %s has %d writers", self.location, len(found))
         if not found and not self._store.exists():

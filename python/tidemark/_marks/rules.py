@@ -22,7 +22,7 @@ Leaving out any other mark is sound: a watermark is then lower or later, never w
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -53,6 +53,7 @@ class History:
         notes: The places in `marks` of those that note a time above all before.
         corrections: By how much the writer's clocks were wrong, by epoch and number.
         is_cut_off: Whether a mark behind these was written and cannot be read.
+        has_host_clocks: Whether a mark without a correction has the clock of a host.
     """
 
     writer: str
@@ -62,13 +63,26 @@ class History:
     notes: Sequence[int] = field(repr=False)
     corrections: Sequence[Correction] = field(default=(), repr=False)
     is_cut_off: bool = False
+    has_host_clocks: bool = False
 
-    def written_millis(self, at: int) -> int:
-        """When a mark was written, in ms since the epoch, by the store's clock if that is known."""
+    def last_active(self, at: int = -1) -> int | None:
+        """When the writer last said something new in its marks up to one, in ms since the epoch.
+
+        A time that is not above all before is nothing new. By the store's clock; None if that is not
+        known, because clocks of hosts must not be compared.
+        """
+        at %= len(self.marks)
+        passed = bisect_right(self.notes, at)
+        first = self.notes[passed - 1] if passed else 0
+        while at > first and self.marks[at].kind == "note":
+            at -= 1
+        return self._written_millis(at)
+
+    def _written_millis(self, at: int) -> int | None:
         mark = self.marks[at]
         found = bisect_left(self.corrections, mark.place, key=lambda one: (one.epoch, one.last))
         if found == len(self.corrections) or self.corrections[found].epoch != mark.epoch:
-            return mark.written_millis
+            return None if self.has_host_clocks else mark.written_millis
         return mark.written_millis + self.corrections[found].millis
 
     def last_passed(self, read: Position, *, is_at_end: bool) -> int:
@@ -201,10 +215,15 @@ def histories(contents: Contents, latest_millis: int | None) -> dict[str, Histor
             _history(writer, list(marks), promised.get(writer, ()), latest_millis),
             corrections=corrections.get(writer, ()),
             is_cut_off=writer in unread,
+            has_host_clocks=contents.has_host_clocks,
         )
         for writer, marks in groupby(ordered, key=_WRITER)
     }
-    found |= {writer: _unreadable(one) for writer, one in unread.items() if writer not in found}
+    found |= {
+        writer: replace(_unreadable(one), has_host_clocks=contents.has_host_clocks)
+        for writer, one in unread.items()
+        if writer not in found
+    }
     return found
 
 
@@ -216,11 +235,16 @@ def _unreadable(one: Unread) -> History:
 
 def stalled(found: Mapping[str, History], idle_after: int | None, now: int) -> set[str]:
     """The writers that have been silent for too long, by the log's own time."""
-    last_active = {writer: one.written_millis(-1) for writer, one in found.items()}
-    if idle_after is None or not last_active:
+    last_active = {writer: one.last_active() for writer, one in found.items()}
+    known = [millis for millis in last_active.values() if millis is not None]
+    if idle_after is None or not known:
         return set()
-    latest = min(max(last_active.values()), now)
-    return {writer for writer, millis in last_active.items() if latest - millis >= idle_after}
+    latest = min(max(known), now)
+    return {
+        writer
+        for writer, millis in last_active.items()
+        if millis is not None and latest - millis >= idle_after
+    }
 
 
 def unfenced(ordered: Iterable[Mark]) -> list[Mark]:

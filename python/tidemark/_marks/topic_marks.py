@@ -89,6 +89,7 @@ class TopicMarks:
             self._skipped.count,
             tuple(self._corrections),
             tuple(one for one in unread if one is not None),
+            has_host_clocks=True,
         )
 
     def _unread(self, writer: str) -> Unread | None:

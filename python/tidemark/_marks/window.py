@@ -37,14 +37,15 @@ class Standing:
         upper_millis: The next larger time it notes behind it.
         is_done: It has ended or is idle by its own word, and nothing of it is known behind.
         is_pending: Marks of it are known behind the position.
-        last_active_millis: When it last said something new, by the store's clock.
+        last_active_millis: When it last said something new, by the store's clock; None if that is
+            not known.
     """
 
     lower_millis: int | None
     upper_millis: int | None
     is_done: bool
     is_pending: bool
-    last_active_millis: int
+    last_active_millis: int | None
 
 
 def standing(history: History, read: Position, *, is_at_end: bool) -> Standing:
@@ -59,15 +60,12 @@ def standing(history: History, read: Position, *, is_at_end: bool) -> Standing:
     noted = history.notes[passed - 1] if passed else -1
     behind = history.notes[passed] if passed < len(history.notes) else -1
     is_pending = last < len(marks) - 1 or history.is_cut_off
-    newest = last
-    while newest > noted and marks[newest].kind == "note":
-        newest -= 1
     return Standing(
         marks[noted].time_millis if noted >= 0 else None,
         marks[behind].time_millis if behind >= 0 else None,
         last >= 0 and not is_pending and marks[last].kind in ("idle", "end"),
         is_pending,
-        history.written_millis(max(newest, 0)),
+        history.last_active(max(last, 0)),
     )
 
 
@@ -97,13 +95,15 @@ def window_at(
         return TimeWindow(None, None)
     all_writers = [standing(one, read, is_at_end=is_at_end) for one in histories.values()]
     waiting = [one for one in all_writers if not one.is_done]
-    last_active = [one.last_active_millis for one in all_writers if one.lower_millis is not None]
-    if idle_after_millis is not None and last_active:
-        latest = min(max(last_active), now_millis)
+    heard = [one.last_active_millis for one in all_writers if one.lower_millis is not None]
+    known = [millis for millis in heard if millis is not None]
+    if idle_after_millis is not None and known:
+        latest = min(max(known), now_millis)
         waiting = [
             one
             for one in waiting
             if (one.is_pending and not is_at_end)
+            or one.last_active_millis is None
             or latest - one.last_active_millis < idle_after_millis
         ]
     if not waiting:
