@@ -45,8 +45,8 @@ def told(flow: str) -> dict[str, object]:
     report = tidemark.report(id, spark=spark).to_dict()
     return {
         "engine": report["engine"],
-        "keys": [origin["key"] for origin in report["origins"]],
-        "idle after": [origin.get("idle_after_ms") for origin in report["origins"]],
+        "keys": [origin["key"] for origin in report["inputs"]],
+        "idle after": [origin.get("idle_after_ms") for origin in report["inputs"]],
         "late rows": [late.rows for late in tidemark.late_rows(id, spark=spark)],
     }
 
