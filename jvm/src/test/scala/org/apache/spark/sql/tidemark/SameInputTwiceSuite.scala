@@ -89,6 +89,7 @@ class SameInputTwiceSuite extends RefusalsTest {
       originsAre("x" -> Some(millis("10:00")), "x#1" -> Some(millis("10:00"))))
     for ((words, other) <- Seq(
         "idle_after" -> one.copy(idle = Idle("2 hours")),
+        "forget_after" -> one.copy(splitBy = one.splitBy.copy(forgetAfter = Some("30 days"))),
         "split_by" -> one.copy(splitBy = SplitBy($"id")),
         "split_by, idle_after" -> WatermarkOptions(key = Some("x"))))
       testStream(copy(one).union(copy(other)))(

@@ -49,6 +49,7 @@ private[columns] object RepeatedKeys {
       "delay" -> (one.delay == other.delay),
       "split_by" -> (splitBy(one, left) == splitBy(other, right)),
       "expected" -> (left.expected == right.expected),
+      "forget_after" -> (left.forgetAfterMillis == right.forgetAfterMillis),
       "idle_after" -> (left.idleAfterMillis == right.idleAfterMillis),
       "on_return" -> (left.onReturn == right.onReturn),
       "when_all" -> (left.whenIdle == right.whenIdle),
