@@ -11,7 +11,7 @@ object NotedTimeErrors {
 
   final case class MarkPositionMismatch(writer: String, position: String, other: String) extends TidemarkError(
         "MARK_POSITION_MISMATCH",
-        s"Writer '$writer' has noted a position of kind $position, which cannot be compared with $other.",
+        s"Writer '$writer' notes a position of kind $position, which cannot be compared with $other.",
         "giving a position of the stream that the mark log is about, and by having a log for each stream")
 
   final case class MarkChainBroken(writer: String, location: String, number: Long) extends TidemarkError(

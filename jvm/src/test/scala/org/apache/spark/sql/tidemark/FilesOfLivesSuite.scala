@@ -3,6 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.io.IOException
 import java.nio.file.{Files, Path}
 
+import io.tidemark.TidemarkException
 import io.tidemark.core.noted.{Mark, Place, Position}
 
 import org.apache.hadoop.conf.Configuration
@@ -117,6 +118,22 @@ class FilesOfLivesSuite extends AnyFunSuite {
     assert(purged(said) === Some(Place(200, 1)))
     for (unusable <- Seq("", "no line\n", said.replace("[200,1]", "200"), said.replace("\"w\":\"w\"", "\"w\":\"v\"")))
       assert(purged(unusable) === Some(Place(200, Long.MaxValue)))
+  }
+
+  test("a writer whose position is of another kind than those of all others is refused") {
+    inLog { log =>
+      def noteNumber(name: String): Unit = MarkWriter.inFolder(log.toString, new Configuration, name, () => 100)
+        .note(Some(1), idle = false, Position.Number(1))
+      note(writer(log, 100), 1, "a")
+      val refused = intercept[TidemarkException](noteNumber("v"))
+      assert(refused.error.code === "MARK_POSITION_MISMATCH")
+      assert(refused.getMessage.contains(s"files, as writer 'w' of $log notes it"))
+      // Two of three agree, so the third is the stray one.
+      val stray = MarkLines.line("""{"v":1,"w":"u","e":1,"n":0,"k":"note","t":9,"at":0,"p":{"number":1}}""")
+      Files.writeString(log.resolve("u.1.0.marks"), stray)
+      noteNumber("v")
+      note(MarkWriter.inFolder(log.toString, new Configuration, "x", () => 100), 1, "b")
+    }
   }
 
   test("files that one mark has no room for are in marks before it, and the time is in the last one") {

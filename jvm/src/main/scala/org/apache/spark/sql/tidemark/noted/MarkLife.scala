@@ -4,7 +4,7 @@ import java.io.IOException
 
 import scala.util.control.NonFatal
 
-import io.tidemark.core.noted.{Mark, Place}
+import io.tidemark.core.noted.{Mark, Place, Position}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -35,6 +35,13 @@ private[noted] final class MarkLife private (
   private var slot = 0
   private var hasWritten = false
   private var hasFiles = past.files.nonEmpty
+
+  override def others: Iterator[(String, Position)] = {
+    val files = folder.list().map(_.name).filter(_.writer != writer).groupBy(_.writer)
+    files.iterator.flatMap { case (other, names) =>
+      names.iterator.flatMap(MarkPast.linesOf(folder, _).marks.flatMap(_.position)).nextOption().map(other -> _)
+    }
+  }
 
   override def standing: WriterLife.Standing = {
     // A later life makes its first file before it removes those of this one. So this comes before the other question.

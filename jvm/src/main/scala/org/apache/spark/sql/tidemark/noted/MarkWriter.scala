@@ -2,6 +2,7 @@ package org.apache.spark.sql.tidemark.noted
 
 import java.io.IOException
 
+import io.tidemark.{NotedTimeErrors, TidemarkException}
 import io.tidemark.core.noted.{Mark, Position}
 
 import org.apache.hadoop.conf.Configuration
@@ -29,6 +30,7 @@ private[tidemark] final class MarkWriter private (
   private var number = 0L
   private var time = Option.empty[Long]
   private var isIdle = false
+  private var hasPosition = false
   private var lastMillis = Long.MinValue / 2
   // The files that are in marks already, of those that were there last.
   private var listed = Set.empty[String]
@@ -58,6 +60,7 @@ private[tidemark] final class MarkWriter private (
     *   marks before it those that it has no room for
     * @throws java.io.IOException if the log cannot be written. The next mark carries this one along
     * @throws MarkWriter.Fenced if a later writer of the name has begun
+    * @throws io.tidemark.TidemarkException if all other writers of the log have another kind of position
     */
   def note(noted: Option[Long], idle: Boolean, position: => Position): Unit = {
     val life = begin()
@@ -74,12 +77,25 @@ private[tidemark] final class MarkWriter private (
     if (isDue(noted, idle, now)) {
       val isLater = advances(noted)
       val kind = if (idle) Mark.Idle else if (isLater) Mark.Note else Mark.Alive
+      if (!hasPosition) requireSameKind(life, position)
       val positions = inMarks(position)
       positions.init.foreach(part => add(life, Mark.Alive, None, Some(part), now))
       add(life, kind, if (kind == Mark.Alive) None else noted.filter(_ => isLater), Some(positions.last), now)
+      hasPosition = true
       time = if (isLater) noted else time
       isIdle = idle
     }
+
+  /** One stray writer would stop all readers of the log. If only some have another kind, these are the stray ones. */
+  private def requireSameKind(life: WriterLife, position: Position): Unit = {
+    val (others, same) = life.others.span(_._2.kind != position.kind)
+    for ((other, at) <- others.toSeq.headOption if same.isEmpty)
+      throw new TidemarkException(
+        NotedTimeErrors.MarkPositionMismatch(
+          writer,
+          position.kind,
+          s"${at.kind}, as writer '$other' of $location notes it"))
+  }
 
   /** This life, or a new one if the log was removed. */
   private def counting(life: WriterLife): WriterLife = life.standing match {
@@ -114,6 +130,7 @@ private[tidemark] final class MarkWriter private (
     listed = life.files
     number = 0L
     isIdle = false
+    hasPosition = false
     add(life, Mark.Alive, None, None, now)
     life
   }

@@ -6,7 +6,7 @@ import java.util.UUID
 
 import scala.util.Random
 
-import io.tidemark.core.noted.{Mark, Place}
+import io.tidemark.core.noted.{Mark, Place, Position}
 
 /** One life of a writer of marks in a Kafka topic.
   *
@@ -23,6 +23,7 @@ private[noted] final class TopicLife private (
     val last: Option[Place],
     val timeMillis: Option[Long],
     val files: Set[String],
+    positions: Seq[(String, Position)],
     records: TopicRecords,
     sender: TopicSender,
     epochs: TopicEpochs)
@@ -31,6 +32,8 @@ private[noted] final class TopicLife private (
 
   private var unsent = Vector.empty[Array[Byte]]
   private var isChain = false
+
+  override def others: Iterator[(String, Position)] = positions.iterator
 
   /** As far as the last look has shown: each mark ends with one. */
   override def standing: WriterLife.Standing =
@@ -68,12 +71,16 @@ private[noted] object TopicLife {
       look(records, epochs)
       val epoch = claimed(writer, nowMillis, nowMillis, Attempts, records, sender, epochs, key)
       val past = MarkTopic(topic.name, stream)(topic.open(committedOnly = true))
-      val counted =
-        try past.read(isWanted = _ == writer).histories.get(writer).fold(IndexedSeq.empty[Mark])(_.marks)
+      val histories =
+        try past.read().histories
         finally past.close()
+      val counted = histories.get(writer).fold(IndexedSeq.empty[Mark])(_.marks)
+      val others = histories.removed(writer).toSeq.flatMap { case (other, history) =>
+        history.marks.flatMap(_.position).headOption.map(other -> _)
+      }
       val time = counted.flatMap(_.timeMillis).maxOption
       val files = counted.flatMap(_.files).flatten.toSet
-      new TopicLife(key, epoch, counted.lastOption.map(_.place), time, files, records, sender, epochs)
+      new TopicLife(key, epoch, counted.lastOption.map(_.place), time, files, others, records, sender, epochs)
     } catch {
       case e: Throwable =>
         records.close()

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.noted
 
-import io.tidemark.core.noted.{Mark, Place}
+import io.tidemark.core.noted.{Mark, Place, Position}
 
 /** One life of a writer of marks, in a folder or a topic. The order of its steps is that of `docs/noted-time/writers.md`, "What
   * a writer does". Each method but `close` may throw a `java.io.IOException`.
@@ -18,6 +18,9 @@ private[noted] trait WriterLife {
 
   /** The files that earlier lives have listed, as far as their marks are there. */
   def files: Set[String]
+
+  /** The first position of each other writer of the log, as they are found. */
+  def others: Iterator[(String, Position)]
 
   /** Whether its marks still count, as far as this one can know. */
   def standing: WriterLife.Standing
