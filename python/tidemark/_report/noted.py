@@ -73,8 +73,8 @@ def standing(origin: _Node, one: _Node) -> Iterator[str]:
 
 
 def _place(mark: _Node) -> str:
-    written = mark.get("written_ms")
-    at = "" if written is None else f" of {instant(written)}"
+    news = mark.get("last_news_ms")
+    at = "" if news is None else f", last news {instant(news)}"
     return f"{mark.get('number')} in life {mark.get('epoch')}{at}"
 
 

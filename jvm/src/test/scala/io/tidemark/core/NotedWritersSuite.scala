@@ -80,11 +80,11 @@ class NotedWritersSuite extends AnyFunSuite {
       number(0, 100, 10).copy(writtenMillis = 7),
       number(1, 100, 20).copy(writtenMillis = 8),
       alive(2).copy(writtenMillis = 9))
-    assert(at(marks, 5).state.lastWrittenMillis === 7)
-    assert(at(marks.take(2), 20).state.lastWrittenMillis === 7)
+    assert(at(marks, 5).state.lastActiveMillis === 7)
+    assert(at(marks.take(2), 20).state.lastActiveMillis === 7)
     val all = at(marks, 20)
-    assert(all.state.lastWrittenMillis === 9)
-    assert(at(Nil, 20, Some(all.state)).state.lastWrittenMillis === 9)
+    assert(all.state.lastActiveMillis === 9)
+    assert(at(Nil, 20, Some(all.state)).state.lastActiveMillis === 9)
   }
 
   test("a writer rests after idle or end, until more of it is known") {

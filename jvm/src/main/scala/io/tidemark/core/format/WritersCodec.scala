@@ -5,7 +5,7 @@ import io.tidemark.core.noted.{Place, WriterState}
 
 /** How far the marks of each writer have been passed, in an entry. The marks themselves stay in their log.
   *
-  * {{{ writer = name  flags  [epoch number]  written  [next] }}} The flags say which of the optional parts are there.
+  * {{{ writer = name  flags  [epoch number]  active  [next] }}} The flags say which of the optional parts are there.
   */
 private[core] object WritersCodec {
   private val HasPassed = 1L
@@ -13,7 +13,8 @@ private[core] object WritersCodec {
   private val IsIdle = 4L
   private val IsEnded = 8L
   private val HasNext = 16L
-  private val All = 31L
+  private val IsUndated = 32L
+  private val All = 63L
 
   def write(out: ByteWriter, writers: Map[String, WriterState]): Unit =
     out.seq(writers.toSeq.sortBy(_._1)) { case (writer, at) =>
@@ -21,9 +22,9 @@ private[core] object WritersCodec {
       out.text(writer)
       out.unsigned(
         flag(at.passed.nonEmpty, HasPassed) | flag(at.hasPending, HasPending) | flag(at.isIdle, IsIdle) |
-          flag(at.isEnded, IsEnded) | flag(at.nextMillis.nonEmpty, HasNext))
+          flag(at.isEnded, IsEnded) | flag(at.nextMillis.nonEmpty, HasNext) | flag(!at.isDated, IsUndated))
       at.passed.foreach { place => out.unsigned(place.epoch); out.unsigned(place.number) }
-      out.signed(at.lastWrittenMillis)
+      out.signed(at.lastActiveMillis)
       at.nextMillis.foreach(out.signed)
     }
 
@@ -34,8 +35,8 @@ private[core] object WritersCodec {
     if ((flags & ~All) != 0) throw new Damaged(s"it has a writer with flags $flags")
     def has(flag: Long) = (flags & flag) != 0
     val passed = Option.when(has(HasPassed))(Place(in.unsigned(), in.unsigned()))
-    val written = in.signed()
+    val active = in.signed()
     val next = Option.when(has(HasNext))(in.signed())
-    WriterState(passed, written, has(HasPending), has(IsIdle), has(IsEnded), next)
+    WriterState(passed, active, has(HasPending), has(IsIdle), has(IsEnded), next, !has(IsUndated))
   }
 }

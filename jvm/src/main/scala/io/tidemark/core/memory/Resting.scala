@@ -9,7 +9,8 @@ import io.tidemark.core.noted.WriterState
   *   1. A writer that said it is idle is left out until it says more.
   *   1. A writer is left out if it has stalled by the log's own time: another writer has said something `idle_after` or
   *      more later, and this one has nothing ahead. So a replay leaves out the same writers as the live query did, however
-  *      fast it reads. The log's time is that of its store, and no later than that of the batch.
+  *      fast it reads. The log's time is that of its store, and no later than that of the batch. Where a log has the clocks of
+  *      hosts, nobody has stalled by it.
   *   1. If nobody else is left, those that are idle or have stalled hold the watermark, and the origin is idle as a whole.
   */
 private[core] object Resting {
@@ -19,7 +20,8 @@ private[core] object Resting {
     if (state.writers.isEmpty) state
     else {
       val stalledBy = rules.idleAfterMillis.map(lastSaid(state.writers.values, nowMillis) - _)
-      def isStalled(one: WriterState) = !one.hasPending && stalledBy.exists(one.lastWrittenMillis <= _)
+      def isStalled(one: WriterState) =
+        one.isDated && !one.hasPending && stalledBy.exists(one.lastActiveMillis <= _)
       val (ended, others) = state.writers.partition(_._2.isEnded)
       val idle = others.filter { case (_, one) => one.isIdle || isStalled(one) }
       val withoutEnded = state.splits.resting(names(ended))
@@ -29,7 +31,10 @@ private[core] object Resting {
     }
 
   private def lastSaid(writers: Iterable[WriterState], nowMillis: Long): Long =
-    math.min(writers.filter(_.passed.nonEmpty).map(_.lastWrittenMillis).maxOption.getOrElse(Long.MinValue), nowMillis)
+    math.min(
+      writers.filter(one => one.isDated && one.passed.nonEmpty).map(
+        _.lastActiveMillis).maxOption.getOrElse(Long.MinValue),
+      nowMillis)
 
   private def names(writers: Map[String, WriterState]): Seq[Array[Byte]] = writers.keys.map(OriginState.split).toSeq
 }

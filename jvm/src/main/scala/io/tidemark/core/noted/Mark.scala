@@ -8,6 +8,7 @@ package io.tidemark.core.noted
   * @param writtenMillis when it was written, ms since the epoch; never compared with event times. In the text it is by the
   *   writer's clock. Readers of a log correct it by the clock of the store, which all writers share
   * @param after the last mark of earlier lives that counts, in the first mark of a later life
+  * @param isDated whether that is by the store's clock. Clocks of hosts are not compared with each other
   * @param mostMillis the largest event time of any row before the position, if the writer knows it
   */
 final case class Mark(
@@ -19,7 +20,8 @@ final case class Mark(
     writtenMillis: Long,
     position: Option[Position] = None,
     after: Option[Place] = None,
-    mostMillis: Option[Long] = None) {
+    mostMillis: Option[Long] = None,
+    isDated: Boolean = true) {
 
   def place: Place = Place(epoch, number)
 

@@ -3,7 +3,8 @@ package io.tidemark.core.noted
 /** How far a writer's marks were passed, as an entry keeps it.
   *
   * @param passed the last mark that was passed; `None` if none was
-  * @param lastWrittenMillis when the writer last said something new in a passed mark, by the store's clock
+  * @param lastActiveMillis when the writer last said something new in a passed mark
+  * @param isDated whether that is by the store's clock
   * @param hasPending whether marks are known that are not passed
   * @param isIdle whether the last mark that was passed is `idle`, and none was known behind it
   * @param isEnded whether it is `end`
@@ -11,11 +12,12 @@ package io.tidemark.core.noted
   */
 final case class WriterState(
     passed: Option[Place],
-    lastWrittenMillis: Long,
+    lastActiveMillis: Long,
     hasPending: Boolean = false,
     isIdle: Boolean = false,
     isEnded: Boolean = false,
-    nextMillis: Option[Long] = None) {
+    nextMillis: Option[Long] = None,
+    isDated: Boolean = true) {
 
   /** Whether the writer has said that it may be left out, and nothing since. */
   def isResting: Boolean = isIdle || isEnded
@@ -104,7 +106,7 @@ object NotedWriters {
       case (at, millis) if at >= known || latestBeforeMillis.exists(_ < millis) => millis
     }
     // What an `idle` or `end` says is news, but not that the writer is there.
-    val news = Iterator.range(known, passed).filter(at => marks(at).kind != Mark.Note || history.isNote(at)).toSeq
+    val news = Iterator.range(known, passed).filter(history.isNews).toSeq
     val last = if (passed > known) Some(marks(passed - 1)) else None
     // Without news it is as it was, unless its marks were passed long before this reader kept anything of it.
     val lastSaid = last.orElse(if (before.isEmpty && known > 0) Some(marks(known - 1)) else None).map(_.kind)
@@ -115,14 +117,20 @@ object NotedWriters {
     val isBack = before.exists(_.isResting) && passed > known && !isIdle && !isEnded
     val isActive = time.isDefined || isBack || news.exists(marks(_).kind == Mark.Alive) ||
       hasPending && !before.exists(_.hasPending)
-    val written = news.lastOption.map(marks(_).writtenMillis).orElse(before.map(_.lastWrittenMillis))
+    val (activeMillis, isDated) =
+      if (news.isEmpty && before.nonEmpty) (before.get.lastActiveMillis, before.get.isDated)
+      else {
+        val newest = marks(news.lastOption.getOrElse(0))
+        (newest.writtenMillis, newest.isDated)
+      }
     val state = WriterState(
       last.map(_.place).orElse(place),
-      written.getOrElse(marks.head.writtenMillis),
+      activeMillis,
       hasPending,
       isIdle,
       isEnded,
-      history.nextNoteMillis(passed))
+      history.nextNoteMillis(passed),
+      isDated)
     WriterProgress(
       time,
       isActive,

@@ -100,6 +100,9 @@ final class WriterHistory private (
   /** Whether a mark notes a time above all before. */
   def isNote(at: Int): Boolean = notes.lift(notes.search(at).insertionPoint).contains(at)
 
+  /** Whether a mark says something new. A time that is not above all before does not. */
+  def isNews(at: Int): Boolean = marks(at).kind != Mark.Note || isNote(at)
+
   /** Whether the writer has ended, or is idle by its own word, and has said nothing since. */
   def isDone: Boolean = {
     val usable = if (!isRelative) marks.size else if (isDamaged) 0 else breaks.headOption.getOrElse(marks.size)
@@ -189,10 +192,10 @@ object WriterHistory {
   }
 
   /** A writer that is there, and no mark of it can be read.
-    * @param newest its newest mark; @param writtenMillis when that was written
+    * @param newest its newest mark; @param writtenMillis when that was written; @param isDated whether by the store's clock
     */
-  def unreadable(writer: String, newest: Place, writtenMillis: Long): WriterHistory = {
-    val mark = Mark(writer, newest.epoch, newest.number, Mark.Alive, None, writtenMillis)
+  def unreadable(writer: String, newest: Place, writtenMillis: Long, isDated: Boolean = true): WriterHistory = {
+    val mark = Mark(writer, newest.epoch, newest.number, Mark.Alive, None, writtenMillis, isDated = isDated)
     new WriterHistory(writer, ArraySeq(mark), true, ArraySeq.empty, ArraySeq.empty, Some(newest), isUnreadable = true)
   }
 

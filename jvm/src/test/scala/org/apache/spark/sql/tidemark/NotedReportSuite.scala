@@ -66,7 +66,7 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
           val us = origin.get("splits").get("worst").get(0)
           assert(us.get("name").asText === "us")
           assert((us.get("mark").get("epoch").asLong, us.get("mark").get("number").asLong) === (1L, 0L))
-          assert(us.get("mark").get("written_ms").isIntegralNumber && us.get("holds_since_ms").isIntegralNumber)
+          assert(us.get("mark").get("last_news_ms").isIntegralNumber && us.get("holds_since_ms").isIntegralNumber)
           val next = us.get("next")
           assert(next.get("time_ms").asLong === millis("10:10"))
           assert(next.get("waits_for").asText === "the source's number")

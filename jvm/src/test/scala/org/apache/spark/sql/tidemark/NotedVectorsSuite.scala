@@ -21,7 +21,7 @@ class NotedVectorsSuite extends AnyFunSuite {
   }
 
   test("all vectors are there, and each has something to read or a cut, which only Python makes") {
-    assert(vectors.size === 32)
+    assert(vectors.size === 34)
     for (vector <- vectors; step <- vector.get("steps").elements.asScala)
       assert(Seq("read", "skipped", "cut_at").count(step.has) === 1)
     val onlyCuts = vectors.filter(_.get("steps").elements.asScala.forall(_.has("cut_at"))).map(_.get("id").asText)
@@ -71,10 +71,10 @@ class NotedVectorsSuite extends AnyFunSuite {
     val latest = Option(vector.get("max_ahead")).map(now + _.asLong)
     val noted = NotedWriters(read.histories, Map.empty, position(step.get("read"), isAtEnd(step)), latest)
     val expected = vector.path("expected").elements.asScala.map(_.asText).toSeq
-    val lastActive = noted.writers.values.filter(_.timeMillis.isDefined).map(_.state.lastWrittenMillis)
+    val lastActive = noted.writers.values.filter(_.timeMillis.isDefined).map(_.state.lastActiveMillis)
     val isOut = noted.writers.map { case (writer, one) =>
       val isStalled = Option(vector.get("idle_after")).exists { after =>
-        lastActive.maxOption.exists(latest => math.min(latest, now) - one.state.lastWrittenMillis >= after.asLong)
+        lastActive.maxOption.exists(latest => math.min(latest, now) - one.state.lastActiveMillis >= after.asLong)
       }
       val isAwake = one.state.hasPending && !isAtEnd(step)
       writer -> (one.state.isResting || isStalled && !isAwake)

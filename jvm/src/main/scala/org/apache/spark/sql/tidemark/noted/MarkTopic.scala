@@ -108,7 +108,10 @@ private[tidemark] object MarkTopic {
           begun += record.partition
           if (torn.remove(record.partition).nonEmpty) made = None
         }
-        val dated = found.map(mark => record.appendedMillis.fold(mark)(at => mark.copy(writtenMillis = at)))
+        val dated = found.map(mark =>
+          record.appendedMillis.fold(mark.copy(isDated = false)) { at =>
+            mark.copy(writtenMillis = at)
+          })
         val needed = dated.filter(mark => passed.forall(mark.place >= _))
         needed.foreach(marks :+= _)
         if (needed.nonEmpty) made = None
@@ -142,19 +145,21 @@ private[tidemark] object MarkTopic {
         val newest = unread
         made =
           if (marks.nonEmpty) Some(WriterHistory(name, marks, Option.when(isDamaged)(Place(0, 0)), newest.map(_._1)))
-          else newest.map { case (at, writtenMillis) => WriterHistory.unreadable(name, at, writtenMillis) }
+          else newest.map { case (at, written) =>
+            WriterHistory.unreadable(name, at, written.getOrElse(at.epoch), written.nonEmpty)
+          }
       }
       made
     }
 
-    /** The newest record that may be a mark behind all others, and when it was written (ms). */
-    private def unread: Option[(Place, Long)] = {
+    /** The newest record that may be a mark behind all others, and when it was appended (ms). */
+    private def unread: Option[(Place, Option[Long])] = {
       val last = marks.map(_.place).maxOption
       val latest = last.fold(0L)(_.epoch)
       torn.valuesIterator.map { record =>
         val epoch = record.value.flatMap(MarkText.epoch).fold(latest)(_.epoch)
         val number = last.filter(_.epoch == epoch).fold(0L)(_.number + 1)
-        Place(epoch, number) -> record.appendedMillis.getOrElse(epoch)
+        Place(epoch, number) -> record.appendedMillis
         // A later life has read what earlier ones have said.
       }.filter(_._1.epoch >= latest).maxOption
     }

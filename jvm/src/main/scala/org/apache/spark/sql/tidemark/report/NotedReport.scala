@@ -49,10 +49,10 @@ private[tidemark] final class NotedReport(one: PlanOrigin, view: Option[NotedVie
         "far_ahead_ms" -> farAhead.map(Long.box).orNull)
   }
 
-  /** A writer's last mark that was passed; null if none was. */
+  /** A writer's last mark that was passed, and when it last said something new; null if none was. */
   def mark(writer: String, state: OriginState): AnyRef =
     (for (one <- state.writers.get(writer); place <- one.passed)
-      yield obj("epoch" -> place.epoch, "number" -> place.number, "written_ms" -> one.lastWrittenMillis)).orNull
+      yield obj("epoch" -> place.epoch, "number" -> place.number, "last_news_ms" -> one.lastActiveMillis)).orNull
 
   /** Since when a writer has noted no later time that is passed; null if this run has not looked yet. */
   def standingSince(writer: String): AnyRef = view.flatMap(_.standingSince.get(writer)).map(Long.box).orNull
