@@ -56,6 +56,15 @@ def test_the_list_of_folders_names_each_folder_and_no_other() -> None:
     assert sorted(there - known) == []
 
 
+def test_the_page_names_each_private_member_of_spark_that_is_reached() -> None:
+    internals = (ENGINE / "query" / "SparkInternals.scala").read_text(encoding="utf-8")
+    fields = re.findall(r'getDeclaredField\("(\w+)"\)', internals)
+    methods = re.findall(r'getDeclaredMethod\("(\w+)"\)', internals)
+    assert (len(fields), len(methods)) == (4, 2)
+    said = PAGE.partition("**Four fields and two methods by reflection**")[2].partition("\n\n")[0]
+    assert [name for name in (*fields, *methods) if f"`{name}`" not in said] == []
+
+
 def test_the_tables_of_packages_name_each_package() -> None:
     tables = section("Where things are").split("| package of `core` |")
     for table, top, prefix in ((tables[0], ENGINE, ""), (tables[1], CORE, "core.")):
