@@ -11,14 +11,13 @@ import io.tidemark.core.memory.OriginSources
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan}
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
-import org.apache.spark.sql.tidemark.planning.SparkShim
 
 /** What the watermarks of a plan read. */
 private[columns] object PlanSources {
 
   def of(node: EventTimeWatermark): OriginSources = {
     val sources = node.child.collect { case source @ (_: StreamingRelation | _: StreamingRelationV2) => source }
-    val names = sources.flatMap(SparkShim.sourceName)
+    val names = sources.flatMap(SourceNames.of)
     val areNames = sources.nonEmpty && names.size == sources.size
     OriginSources((if (areNames) names else sources.map(look)).sorted, areNames)
   }

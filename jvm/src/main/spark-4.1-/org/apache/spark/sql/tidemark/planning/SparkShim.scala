@@ -1,7 +1,6 @@
 package org.apache.spark.sql.tidemark.planning
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
 
 /** Holds what differs between Spark's minor versions, and nothing else. */
@@ -14,7 +13,4 @@ private[tidemark] object SparkShim {
   /** The same for a time that is in the row. */
   def valuePredicate(late: Expression, millis: Long, scannedUpTo: Option[Long]): JoinStateWatermarkPredicate =
     JoinStateValueWatermarkPredicate(late)
-
-  /** These minors have no names for sources. */
-  def sourceName(source: LogicalPlan): Option[String] = None
 }

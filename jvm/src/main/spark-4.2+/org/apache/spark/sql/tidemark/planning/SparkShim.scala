@@ -1,8 +1,6 @@
 package org.apache.spark.sql.tidemark.planning
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.streaming.{HasStreamingSourceIdentifyingName, UserProvided}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
 
 /** Holds what differs between Spark's minor versions, and nothing else. */
@@ -15,14 +13,4 @@ private[tidemark] object SparkShim {
   /** The same for a time that is in the row. */
   def valuePredicate(late: Expression, millis: Long, scannedUpTo: Option[Long]): JoinStateWatermarkPredicate =
     JoinStateValueWatermarkPredicate(late, millis, scannedUpTo)
-
-  /** The name that the user gave to a source. Spark finds its offsets by that name. */
-  def sourceName(source: LogicalPlan): Option[String] = source match {
-    case of: HasStreamingSourceIdentifyingName =>
-      of.sourceIdentifyingName match {
-        case UserProvided(name) => Some(name)
-        case _ => None
-      }
-    case _ => None
-  }
 }
