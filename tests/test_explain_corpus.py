@@ -8,7 +8,7 @@ from typing import Any, cast
 import pyspark
 import pytest
 from corpus.cases import CASES, Case
-from corpus.side_by_side import JOINS, OTHERS, WINDOWS, version
+from corpus.side_by_side import JOINS, OTHERS, REPORTS, WINDOWS, version
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.feeds import Feed
@@ -19,7 +19,7 @@ from common.settings import with_settings
 pytestmark = [pytest.mark.more, pytest.mark.classic]
 
 
-@pytest.mark.parametrize("kind", [*WINDOWS, *JOINS, *OTHERS])
+@pytest.mark.parametrize("kind", [*WINDOWS, *JOINS, *OTHERS, *REPORTS])
 def test_explain_has_an_error_for_the_refused_queries_alone(
     kind: str, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -36,7 +36,7 @@ def errors(case: Case, spark: SparkSession, folder: Path) -> list[str]:
     feeds = [Feed(spark, folder / name, schema) for name, schema in case.inputs.schemas.items()]
     with with_settings(spark, case.conf):
         try:
-            df = case.build(*(feed.stream(**case.options) for feed in feeds))
+            df = case.here(*(feed.stream(**case.options) for feed in feeds))
         except PySparkException as error:
             return [str(error.getCondition())]
         explained = tidemark.explain(df, output_mode=cast(Any, case.mode))

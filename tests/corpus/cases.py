@@ -20,6 +20,7 @@ SOURCES = {
     "playground": "bartosz25/spark-playground: what each Spark has brought, in small queries",
     "phylosoft": "AndrewKuzmin/spark-structured-streaming-examples: joins and states",
     "variant": "ours: one of the above in SQL, with a Python map, a struct or another sink, or on other rows",
+    "report": "public reports: the page names each",
 }
 
 Build = Callable[..., DataFrame]
@@ -51,6 +52,15 @@ class Case:
     # Options of the source.
     options: Mapping[str, Any] = field(default_factory=dict)
     conf: Mapping[str, str] = field(default_factory=dict)
+    # The public report that it is about, and in a few words what stock Spark does there.
+    report: str = ""
+    stock: str = ""
+    # What runs on Tidemark in place of `build`: the same query with an option of Tidemark.
+    with_option: Build | None = None
+
+    @property
+    def here(self) -> Build:
+        return self.with_option or self.build
 
     @property
     def name(self) -> str:
@@ -83,6 +93,9 @@ def case(
     in_batch: Rows | None = None,
     options: Mapping[str, Any] | None = None,
     conf: Mapping[str, str] | None = None,
+    report: str = "",
+    stock: str = "",
+    with_option: Build | None = None,
 ) -> Callable[[Build], Build]:
     """The function makes the query of one or more inputs; its docstring is the line in the page."""
     assert source in SOURCES
@@ -104,6 +117,9 @@ def case(
             in_batch=in_batch,
             options=options or {},
             conf=conf or {},
+            report=report,
+            stock=stock,
+            with_option=with_option,
         )
         CASES.append(one)
         return build

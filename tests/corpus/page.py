@@ -24,6 +24,7 @@ KINDS = {
     "state": "Stateful functions",
     "sql": "SQL",
     "rest": "Sinks and triggers",
+    "reports": "Public reports, one by one",
 }
 
 
@@ -39,20 +40,38 @@ def written() -> str:
     numbers = Counter(case.source for case in CASES)
     lines += [f"| {source} | {what} | {numbers[source]} |" for source, what in SOURCES.items()]
     for kind, title in KINDS.items():
+        is_reports = kind == "reports"
         lines += [
             "",
             f"### {title}",
             "",
-            "| query | from | mode | with Tidemark |",
+            "| situation | report | stock Spark | with Tidemark |"
+            if is_reports
+            else "| query | from | mode | with Tidemark |",
             "|---|---|---|---|",
         ]
-        lines += [row(case) for case in CASES if case.kind == kind]
+        each = reported if is_reports else row
+        lines += [each(case) for case in CASES if case.kind == kind]
     return "\n".join(lines) + "\n"
 
 
 def row(case: Case) -> str:
     mode = case.mode if case.since == "4.0" else f"{case.mode}, from Spark {case.since} on"
     return f"| {case.says} | {case.source} | {mode} | {result(case)} |"
+
+
+def reported(case: Case) -> str:
+    newer = "" if case.since == "4.0" else f", from Spark {case.since} on"
+    return f"| {case.says}{newer} | {link(case.report)} | {case.stock} | {result(case)} |"
+
+
+def link(address: str) -> str:
+    """A thread by its repository and number, any other page by its site."""
+    if not address:
+        return "one of the first"
+    site, *path = address.split("/")[2:]
+    name = f"{path[0]}/{path[1]}#{path[3]}" if site == "github.com" else site.removeprefix("www.")
+    return f"[{name}]({address})"
 
 
 def result(case: Case) -> str:
