@@ -29,8 +29,7 @@ object NotedTimeErrors {
 
   final case class MarkPastEnd(writer: String, location: String, position: String, mark: String) extends TidemarkError(
         "MARK_PAST_END",
-        s"The next mark of writer '$writer' in '$location', $mark, waits for $position, but nothing is left to read of the " +
-          "input.",
+        s"The next mark of writer '$writer' in '$location', $mark, waits for $position, which the input does not seem to have.",
         "correcting the positions that the writer notes, or the path, topics and filters of the input")
 
   final case class MarkFarAhead(writer: String, location: String, time: String) extends TidemarkError(

@@ -13,6 +13,8 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.tidemark.query.NotedInputs
 
 /** What a report says of an input that goes by the marks of its writers. */
 class NotedReportSuite extends RefusalsTest with ManualClockTest {
@@ -221,6 +223,27 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
       assert(warnings.count(text =>
         text.contains("'gone'") && text.contains("number 1 of life 1") &&
           text.contains("file 4.json, which is not there")) === 1)
+    }
+  }
+
+  test("a file that is not there is told in a run that is never at its end, and in one that ends by itself") {
+    for (endsByItself <- Seq(false, true)) withLog { log =>
+      val folder = log.folder.getParentFile
+      def write(number: Int): Unit = {
+        Files.writeString(new File(folder, s"$number.json").toPath, """{"time":"2024-03-01T10:05:00Z"}""")
+        ()
+      }
+      (1 to 20).foreach(write)
+      log.note("us", millis("10:05"), """{"files":["gone.json"]}""")
+      val rows = spark.readStream.schema("time timestamp").option("maxFilesPerTrigger", 1).json(folder.getPath)
+      val counts = counted(marked(rows, log), "time").select("count")
+      val appender = new LogAppender
+      withLogAppender(appender, Seq(classOf[NotedInputs].getName)) {
+        if (endsByItself) counts.writeStream.format("noop").trigger(Trigger.AvailableNow()).start().awaitTermination()
+        else run(counts)(triggers(15))
+      }
+      val warnings = appender.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("MARK_PAST_END"))
+      assert(warnings.count(_.contains("file gone.json, which is not there")) === 1, s"$endsByItself: $warnings")
     }
   }
 

@@ -98,7 +98,7 @@ private[tidemark] final class NotedInputs(
   }
 
   private def show(one: PlanOrigin, view: NotedView, nowMillis: Long, atEnd: Boolean): Unit = {
-    val now = view.at(nowMillis, views.get(one.name), atEnd)
+    val now = view.at(nowMillis, views.get(one.name), atEnd, isLast = endsByItself)
     views += one.name -> now
     now.writers.writers.foreach { case (writer, progress) =>
       if (progress.isBroken || progress.isCutOff || progress.farAheadMillis.nonEmpty || now.isPastTheEnd(writer))

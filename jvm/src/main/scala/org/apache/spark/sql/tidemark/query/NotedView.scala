@@ -10,7 +10,8 @@ import io.tidemark.core.noted.{NotedWriters, Place, ReadPosition, WaitsFor, Writ
   *
   * @param skipped how many lines of the log cannot be used, by the reason
   * @param isCut whether marks of writers that are not known may have been removed
-  * @param stuckSince the marks that are ahead though nothing is left to read: each writer's, and since when (ms)
+  * @param stuckSince the marks that are ahead though nothing is left to read, or a file of which may never be read: each
+  *   writer's, and since when (ms)
   * @param standingSince since when each writer has noted no later time that is passed (ms), as far as this run knows
   * @param atMillis when that was, by the query's clock
   */
@@ -54,16 +55,16 @@ private[tidemark] final case class NotedView(
   /** The same at a later time.
     * @param before what was shown before; `None` for the first view of a run
     * @param isAtEnd whether nothing is left to read of the input
+    * @param isLast whether the run may have ended before a mark and its file are both there
     */
-  def at(nowMillis: Long, before: Option[NotedView], isAtEnd: Boolean): NotedView = copy(
-    stuckSince =
-      if (!isAtEnd) Map.empty
-      else
-        for {
-          (writer, one) <- writers.writers
-          place <- one.next.map(_.place)
-          since = before.flatMap(_.stuckSince.get(writer)).filter(_._1 == place)
-        } yield writer -> since.getOrElse(place -> nowMillis),
+  def at(nowMillis: Long, before: Option[NotedView], isAtEnd: Boolean, isLast: Boolean): NotedView = copy(
+    stuckSince = for {
+      (writer, one) <- writers.writers
+      place <- one.next.map(_.place)
+      isHopeless = waitsFor(writer).exists(_.why.nonEmpty) if isAtEnd || isHopeless
+      since = before.flatMap(_.stuckSince.get(writer)).filter(_._1 == place)
+    } yield writer -> since.getOrElse(
+      place -> (if (isLast && isHopeless) nowMillis - NotedView.SettledMillis else nowMillis)),
     standingSince = writers.writers.map { case (writer, one) =>
       val since = if (one.timeMillis.isEmpty) before.flatMap(_.standingSince.get(writer)) else None
       writer -> since.getOrElse(nowMillis)
