@@ -11,7 +11,7 @@ object TrapTable {
     Trap.NoEventTimeAppend("aggregation by user"),
     Trap.GroupsByNoEventTime("aggregation by user", "at", isAppend = true),
     Trap.MarkLost("aggregation by day", "day", "CAST(at AS DATE)", "at", isAppend = true),
-    Trap.MarkOfOtherFrame("aggregation by window", "at"),
+    Trap.MarkOfOtherFrame("aggregation by window", "at", isAppend = true),
     Trap.OuterJoinNoBound("join (left outer)"),
     Trap.StateTimeoutNoWatermark("function with state"),
     Trap.UpdateChain("aggregation by window"),

@@ -59,12 +59,13 @@ object Trap {
   }
 
   /** A grouping key that is taken from a DataFrame on which the watermark is not set yet. */
-  final case class MarkOfOtherFrame(of: String, time: String) extends Trap("MARK_OF_OTHER_FRAME", Error) {
+  final case class MarkOfOtherFrame(of: String, time: String, isAppend: Boolean)
+      extends Trap("MARK_OF_OTHER_FRAME", if (isAppend) Error else Warning) {
     override def operator: Option[String] = Some(of)
     override def column: Option[String] = Some(time)
     def sentence: String =
-      s"The $of takes ${name(time)} from the DataFrame as it was before its watermark was set, so Spark refuses it, as " +
-        "one without watermark."
+      s"The $of takes ${name(time)} from the DataFrame as it was before its watermark was set, so it has none. " +
+        (if (isAppend) "In append mode Spark refuses that." else "Every group is kept for ever.")
     def fix: String = s"naming the column by itself, as in F.col(\"$time\")"
   }
 

@@ -57,6 +57,11 @@ class ExplainSuite extends WatermarkTest {
 
   traps("MARK_OF_OTHER_FRAME", "error")(byOwnColumn(_("at")))(byOwnColumn(_ => $"at"))
 
+  test("a key of another frame is a warning in update mode, where Spark runs it and keeps every group") {
+    val other = found(byOwnColumn(_("at")), Update).find(_.code == "MARK_OF_OTHER_FRAME").get
+    assert(other.severity.name === "warning" && other.sentence.endsWith("Every group is kept for ever."))
+  }
+
   test("a watermark that ends below an aggregation is found there too, and in update mode as a warning") {
     val days = orders.withColumn("day", date_trunc("day", $"at")).groupBy("day").count()
     for ((mode, severity) <- Seq(Append -> "error", Update -> "warning")) {

@@ -79,7 +79,7 @@ private[query] final class StateTraps(
 
   /** Why an aggregation in append mode is refused. */
   private def lostIn(one: Aggregate): Option[Trap] =
-    keyOfOtherFrame(one).orElse(if (groupsByTime(one)) None else unbounded(one))
+    keyOfOtherFrame(one, mode == Append).orElse(if (groupsByTime(one)) None else unbounded(one))
 
   private def unbounded(one: Aggregate): Option[Trap] = {
     val isAppend = mode == Append
@@ -114,14 +114,14 @@ private[query] final class StateTraps(
     } yield Trap.MarkLost(labelOf(one), nameOf(key, one), Maps(map.nodeName), time, isAppend)
 
   /** A key that names an event time as it was before its watermark was set: Spark then does not see the watermark. */
-  private def keyOfOtherFrame(one: Aggregate): Option[Trap] =
+  private def keyOfOtherFrame(one: Aggregate, isAppend: Boolean): Option[Trap] =
     one.groupingExpressions.flatMap { key =>
       for {
         time <- madeBy(key, one).getOrElse(key).references.find { a =>
           !EventTimeColumns.isMarked(a) &&
           one.child.exists(_.output.exists(b => b.exprId == a.exprId && EventTimeColumns.isMarked(b)))
         }
-      } yield Trap.MarkOfOtherFrame(labelOf(one), time.name)
+      } yield Trap.MarkOfOtherFrame(labelOf(one), time.name, isAppend)
     }.headOption
 
   private def madeBy(key: Expression, in: Aggregate): Option[Expression] = key match {
