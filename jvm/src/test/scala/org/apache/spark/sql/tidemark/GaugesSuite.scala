@@ -99,6 +99,21 @@ class GaugesSuite extends RefusalsTest {
     assert(holds.toSet === Set("a_b-holds", "a_b_2-holds", "_script_-holds", "x" * 100 + "-holds"))
   }
 
+  test("a query that ends leaves the gauges of queries whose names begin alike, and of another of its name") {
+    def gauges(name: String) = new Gauges(name, Seq(io.tidemark.core.OriginName("time", 0)), None, () => 0L)
+    def shown = SparkEnv.get.metricsSystem
+    val (hourly, again, eu) = (gauges("hourly"), gauges("hourly"), gauges("hourly_eu"))
+    val (endHourly, endAgain, endEu) = (Gauges.register(hourly), Gauges.register(again), Gauges.register(eu))
+    assert(again.sourceName === "tidemark.hourly_2")
+    endHourly()
+    assert(shown.getSourcesByName("tidemark.hourly").isEmpty)
+    assert(shown.getSourcesByName("tidemark.hourly_2") === Seq(again))
+    assert(shown.getSourcesByName("tidemark.hourly_eu") === Seq(eu))
+    endAgain()
+    endEu()
+    assert(shown.getSourcesByName("tidemark.hourly_2") ++ shown.getSourcesByName("tidemark.hourly_eu") === Nil)
+  }
+
   test("without Spark's own switch there are no gauges") {
     val (stream, df) = timed("time", "0 seconds")
     testStream(counted(df, "time"))(

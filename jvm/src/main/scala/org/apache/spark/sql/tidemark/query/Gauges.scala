@@ -3,6 +3,7 @@ package org.apache.spark.sql.tidemark.query
 import scala.collection.mutable
 
 import io.tidemark.core.OriginName
+import io.tidemark.core.why.Verdict
 
 import com.codahale.metrics.{Gauge, MetricRegistry}
 
@@ -26,7 +27,9 @@ private[tidemark] final class Gauges(
     extends Source {
   import Gauges._
 
-  override val sourceName: String = s"tidemark.${legible(name)}"
+  // Queries of one name, and of names that differ only in what a metric's name cannot have, are told apart when they register.
+  private var number = 1
+  override def sourceName: String = s"tidemark.${legible(name)}${if (number > 1) s"_$number" else ""}"
   override val metricRegistry: MetricRegistry = new MetricRegistry
 
   private val taken = mutable.HashSet.empty[String]
@@ -45,10 +48,13 @@ private[tidemark] final class Gauges(
     add(s"$key-splits-active")(state.map(totals(_).active.toDouble))
     add(s"$key-splits-idle")(state.map(totals(_).idle.toDouble))
     add(s"$key-far-ahead-rows-total")(state.map(totals(_).farAheadRows.toDouble))
-    add(s"$key-holds")(state.map(now => if (now.reason.exists(_.heldBy.contains(origin))) 1.0 else 0.0))
+    add(s"$key-holds")(reason(_.heldBy.contains(origin)))
   }
   add("late-rows-total")(state.map(_.lateRows.values.map(_.all.rows).sum.toDouble))
-  add("trouble")(state.map(now => if (now.reason.exists(_.isTrouble)) 1.0 else 0.0))
+  add("trouble")(reason(_.isTrouble))
+
+  private def reason(holds: Verdict => Boolean): Option[Double] =
+    state.flatMap(_.reason).map(verdict => if (holds(verdict)) 1.0 else 0.0)
 
   private def add(gauge: String)(value: => Option[Double]): Unit = {
     val _ =
@@ -69,10 +75,23 @@ private[tidemark] object Gauges {
   /** Spark's own metrics of streams leave out dots as well: sinks take them for folders. */
   private def legible(name: String): String = name.take(100).replaceAll("[^A-Za-z0-9_-]", "_")
 
+  // Those that Spark's sinks show.
+  private val shown = mutable.LinkedHashSet.empty[Gauges]
+
   /** Adds the gauges to those that Spark's sinks show; the result takes them away. */
-  def register(gauges: Gauges): () => Unit = {
+  def register(gauges: Gauges): () => Unit = shown.synchronized {
     val system = SparkEnv.get.metricsSystem
+    while (shown.exists(_.sourceName == gauges.sourceName)) gauges.number += 1
+    shown += gauges
     system.registerSource(gauges)
-    () => system.removeSource(gauges)
+    () =>
+      shown.synchronized {
+        shown -= gauges
+        system.removeSource(gauges)
+        // Spark removes all whose names begin alike, which may be those of other queries.
+        val others = shown.filter(_.sourceName.startsWith(gauges.sourceName)).toSeq
+        others.foreach(system.removeSource)
+        others.foreach(system.registerSource)
+      }
   }
 }
