@@ -24,6 +24,7 @@ object VerdictTable {
     Verdict.EmitsAll(windows),
     Verdict.FarAhead(windows, orders, 4102444800000L, noon, 5000),
     Verdict.AllLate(windows, Some(orders), 5000, 3 * hour),
+    Verdict.ClockFarAhead(windows, orders, isSplit = true, 4102444800000L, noon),
     Verdict.NoEventTime(windows, payments, hasRows = false),
     Verdict.NoDataBatchesOff(windows, noon),
     Verdict.JoinWaitsForIdle(join, payments, Some(noon)),

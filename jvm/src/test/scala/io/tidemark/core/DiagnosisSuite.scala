@@ -133,6 +133,30 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     assert(Diagnosis.of(late.copy(lastRows = Map.empty)).code === "FLOWING")
   }
 
+  test("a clock of the far future is told before the others seem to be behind") {
+    val year2100 = 4102444800000L
+    val today = input("payments", at(time("12:00")))
+    val split =
+      today.copy(isSplit = true, largestClockMillis = Some(year2100), last = Some(lagging(Some(time("12:00")))))
+    assert(sentence(situation(counted, split)) ===
+      "A wrong event time has moved a split of \"payments\" to 2100-01-01T00:00:00Z, 130 years 31 days ahead of the wall " +
+      "clock. The watermark of aggregation #0 follows as soon as nothing else holds it, and then every row is late.")
+    assert(Diagnosis.of(situation(counted, split.copy(isNoted = true))).code === "HELD_BY_SPLIT")
+    val found = Diagnosis.of(situation(both, input("orders", at(year2100)), today))
+    assert(found === Verdict.ClockFarAhead(Verdict.Operator("aggregation #1"), named("orders"), false, year2100, now))
+    assert(found.fix(words).exists(_.contains("key=\"orders\"")))
+    // If all are there, the query is about the future.
+    val future = situation(both, input("orders", at(year2100)), input("payments", at(year2100)))
+    assert(Diagnosis.of(future).code === "FLOWING")
+  }
+
+  test("a join below an aggregation that waits for an idle side says so") {
+    val windows = aggregation(1, join, 1)
+    val joined = situation(windows, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
+    assert(Diagnosis.of(joined) ===
+      Verdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40"))))
+  }
+
   test("a window that is complete waits for a row if no-data batches are off") {
     val off = situation(counted, input("payments", at(time("13:00"))))
       .copy(dueMillis = due(0, "13:00"), runsNoDataBatches = false)

@@ -37,20 +37,33 @@ final class Diagnosis private (of: Situation) {
 
   private def allLate(shape: PlanShape, input: Input, rows: Situation.Rows): Verdict = {
     val judges = PlanShape.judgedByAll(shape, input.side).flatMap(of.origins.get)
-    val ahead = judges.find { one =>
-      !one.hasLimitAhead && one.maxEventTimeMillis.exists(_ - of.nowMillis > FarAheadMillis)
-    }
-    ahead match {
-      case Some(one) => Verdict.FarAhead(operator(shape), one.name, one.maxEventTimeMillis.get, of.nowMillis, rows.late)
+    judges.find(_.watermark.millis.exists(isFarAhead)) match {
+      case Some(one) =>
+        val eventTime = one.maxEventTimeMillis.orElse(one.watermark.millis).get
+        Verdict.FarAhead(operator(shape), one.name, eventTime, of.nowMillis, rows.late)
       case None => Verdict.AllLate(operator(shape), judges.headOption.map(_.name), rows.late, rows.mostMillis)
     }
   }
 
+  private def isFarAhead(millis: Long): Boolean = millis - of.nowMillis > FarAheadMillis
+
   private def held(some: Seq[Waiting]): Option[Verdict] =
     some.iterator.flatMap { one =>
-      noEventTime(one).orElse(noDataBatches(one)).orElse(joinWaits(one)).orElse(allSilent(one))
-        .orElse(bySplit(one)).orElse(byInput(one)).orElse(neverEvicts(one))
+      clockFarAhead(one).orElse(noEventTime(one)).orElse(noDataBatches(one)).orElse(joinWaits(one))
+        .orElse(allSilent(one)).orElse(bySplit(one)).orElse(byInput(one)).orElse(neverEvicts(one))
     }.nextOption()
+
+  /** Nothing is compared with a clock that is wrong: the others would seem to be behind, and the advice to leave one out would
+    * lose all its rows. If all are far ahead, the query is about the future. What writers note need be no clock times.
+    */
+  private def clockFarAhead(one: Waiting): Option[Verdict] = {
+    val found = for {
+      reached <- one.reached.millis.toSeq if !isFarAhead(reached)
+      origin <- below(one.shape) if !origin.isNoted
+      clock <- (origin.largestClockMillis ++ origin.watermark.millis).maxOption if isFarAhead(clock)
+    } yield Verdict.ClockFarAhead(one.operator, origin.name, origin.isSplit, clock, of.nowMillis)
+    found.headOption
+  }
 
   private def noEventTime(one: Waiting): Option[Verdict] = {
     val origins = below(one.shape)
@@ -69,14 +82,16 @@ final class Diagnosis private (of: Situation) {
     due <- one.due if !of.runsNoDataBatches && one.reached.millis.exists(_ >= due)
   } yield Verdict.NoDataBatchesOff(one.operator, due)
 
-  private def joinWaits(one: Waiting): Option[Verdict] = one.shape match {
-    case _: PlanShape.Join =>
-      val (idle, active) = below(one.shape).partition(_.watermark.isIdle)
-      idle.find(origin => one.holder.contains(origin.name) && active.exists(isAhead(_, origin, one))).map { origin =>
-        Verdict.JoinWaitsForIdle(one.operator, origin.name, origin.watermark.millis)
-      }
-    case _ => None
-  }
+  private def joinWaits(one: Waiting): Option[Verdict] = joins(one).flatMap { join =>
+    val (idle, active) = below(join).partition(_.watermark.isIdle)
+    idle.find(origin => one.holder.contains(origin.name) && active.exists(isAhead(_, origin, one))).map { origin =>
+      Verdict.JoinWaitsForIdle(operator(join), origin.name, origin.watermark.millis)
+    }
+  }.headOption
+
+  /** The operator itself, if it is a join, and those that its rows come from. */
+  private def joins(one: Waiting): Seq[PlanShape.Join] =
+    PlanShape.postOrder(one.shape).collect { case join: PlanShape.Join => join }
 
   private def isAhead(leader: Origin, origin: Origin, one: Waiting): Boolean =
     (leader.watermark.millis, origin.watermark.millis) match {
@@ -122,14 +137,12 @@ final class Diagnosis private (of: Situation) {
       case _ => behindMillis > delayMillis
     }
 
-  private def neverEvicts(one: Waiting): Option[Verdict] = one.shape match {
-    case join: PlanShape.Join =>
-      val hasTime = below(join).nonEmpty
-      Seq[Side](Side.Left, Side.Right).find(side => hasTime && join.side(side).bound.isEmpty).map { side =>
-        Verdict.NeverEvicts(one.operator, side.name)
-      }
-    case _ => None
-  }
+  private def neverEvicts(one: Waiting): Option[Verdict] = joins(one).flatMap { join =>
+    val hasTime = below(join).nonEmpty
+    Seq[Side](Side.Left, Side.Right).find(side => hasTime && join.side(side).bound.isEmpty).map { side =>
+      Verdict.NeverEvicts(operator(join), side.name)
+    }
+  }.headOption
 
   private def flowing(some: Seq[Waiting]): Verdict = {
     val one = some.head

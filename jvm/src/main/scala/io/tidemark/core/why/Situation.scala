@@ -37,7 +37,6 @@ object Situation {
     * @param largestClockMillis the clock of the split that is furthest ahead
     * @param last the split that holds the watermark back, if the input is split
     * @param hasIdleTime whether it falls idle after some time
-    * @param hasLimitAhead whether event times far ahead of the wall clock are left out
     */
   final case class Origin(
       name: OriginName,
@@ -49,8 +48,7 @@ object Situation {
       isNoted: Boolean = false,
       largestClockMillis: Option[Long] = None,
       last: Option[Split] = None,
-      hasIdleTime: Boolean = false,
-      hasLimitAhead: Boolean = false)
+      hasIdleTime: Boolean = false)
 
   /** @param clockMillis `None` if it has had no row with an event time
     * @param idleAtMillis when it falls idle if it stays silent; `None` if it never does

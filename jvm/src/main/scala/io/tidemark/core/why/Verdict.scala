@@ -66,6 +66,25 @@ object Verdict {
         s"and setting max_ahead on ${words.name(origin.toString)}")
   }
 
+  /** @param isSplit whether it is the clock of one split; @param clockMillis where the clock is */
+  final case class ClockFarAhead(
+      operator: Operator,
+      origin: OriginName,
+      isSplit: Boolean,
+      clockMillis: Long,
+      nowMillis: Long)
+      extends Verdict("CLOCK_FAR_AHEAD", isTrouble = true) {
+    override def heldBy: Option[OriginName] = Some(origin)
+    def sentence(words: Words): String = {
+      val clock = s"${if (isSplit) "a split of " else ""}${words.name(origin.toString)}"
+      s"A wrong event time has moved $clock to ${words.at(clockMillis)}, ${length(clockMillis - nowMillis)} ahead of the wall " +
+        s"clock. The watermark of $operator follows as soon as nothing else holds it, and then every row is late."
+    }
+    override def fix(words: Words): Option[String] = Some(
+      s"stopping the query, taking the clocks back with tidemark.correct(checkpoint, key=${words.name(origin.toString)}), " +
+        s"and setting max_ahead on ${words.name(origin.toString)}")
+  }
+
   final case class AllLate(operator: Operator, origin: Option[OriginName], rows: Long, mostMillis: Long)
       extends Verdict("ALL_LATE", isTrouble = true) {
     override def heldBy: Option[OriginName] = origin
@@ -198,7 +217,6 @@ object Verdict {
       nextMillis: Option[Long],
       neededMillis: Option[Long])
       extends Verdict("FLOWING", isTrouble = false) {
-    override def heldBy: Option[OriginName] = origin
     def sentence(words: Words): String = {
       val behind = for (name <- origin; delay <- delayMillis)
         yield s", ${length(delay)} behind the latest event time of ${words.name(name.toString)}"

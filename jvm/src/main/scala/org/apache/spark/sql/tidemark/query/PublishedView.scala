@@ -65,7 +65,7 @@ private[query] final class PublishedView(
     val before = latest.fold(Map.empty[OriginName, QueryView.Totals])(_.totals)
     val view = latest.map(after)
     view.foreach(splitNews.after(before, _, endMillis))
-    now = view.map(one => one.copy(reason = reasons.after(one)))
+    now = view.map(one => one.copy(reason = reasons.after(one).orElse(one.reason)))
   }
 
   private def begun(snapshot: QueryView.Snapshot, known: KnownState): QueryView.Planned =

@@ -49,8 +49,7 @@ private[tidemark] object Reason {
       one.rules.noted.nonEmpty,
       splits.largest,
       if (isSplit) last(one, state, now, query.noted.get(one.name)) else None,
-      one.rules.idleAfterMillis.nonEmpty,
-      one.rules.maxAheadMillis.nonEmpty)
+      one.rules.idleAfterMillis.nonEmpty)
   }
 
   private def last(
