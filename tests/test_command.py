@@ -14,6 +14,7 @@ from support.feeds import Feed
 from support.streams import Stepper
 
 import tidemark
+from tidemark import Marks
 from tidemark._command import run
 
 
@@ -44,6 +45,57 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         run(["explode"])
     assert "invalid choice" in capsys.readouterr().err
+
+
+def test_complete_says_by_its_exit_code_whether_an_hour_is_complete(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = str(tmp_path / "_tidemark")
+    with Marks(log).writer("eu") as writer:
+        writer.note_time("2026-11-23T13:00:00Z", files=["1.json"])
+    assert run(["complete", log, "2026-11-23T13:00:00Z"]) == 0
+    assert capsys.readouterr().out == "complete\n"
+    assert run(["complete", log, "2026-11-23T14:00:00Z", "--expected", "us"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "not complete",
+        "waits for us, which has noted nothing",
+        "waits for eu, which has noted 2026-11-23T13:00:00.000Z",
+    ]
+    assert run(["complete", log, "1795438800000", "--json", "--idle-after", "60"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"complete": True, "waiting_for": []}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["kafka:marks", "2026-11-23T13:00:00Z"],
+        ["{log}", "an hour ago"],
+        ["{log}", "0", "--option", "broker:9092"],
+    ],
+)
+def test_complete_fails_with_another_exit_code_than_that_of_an_hour_that_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: list[str]
+) -> None:
+    assert run(["complete", *(one.format(log=tmp_path) for one in wrong)]) == 2
+    assert "Fix this by" in capsys.readouterr().err
+
+
+def test_marks_prints_each_mark_and_names_the_lines_that_cannot_be_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Marks(tmp_path).writer("eu") as writer:
+        writer.note_time("2026-11-23T13:00:00Z", files=["1.json"])
+    (tmp_path / "us.1.0.marks").write_text("torn")
+    assert run(["marks", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    rows = [row.split("\t") for row in printed.out.splitlines()]
+    assert [row[0:1] + row[2:5] for row in rows] == [
+        ["eu", "0", "alive", ""],
+        ["eu", "1", "note", "2026-11-23T13:00:00.000Z"],
+    ]
+    assert printed.err == "us.1.0.marks, line 1: cannot be used (torn)\n"
+    assert run(["marks", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[1])["kind"] == "note"
 
 
 @pytest.mark.more

@@ -7,8 +7,9 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidemark._check import check
 from tidemark._config import configure
@@ -16,6 +17,8 @@ from tidemark._errors import TidemarkError
 from tidemark._explain import explain
 from tidemark._jars import jar_path
 from tidemark._log import log
+from tidemark._marks.marks import Marks
+from tidemark._marks.times import shown
 from tidemark._noted import invalid
 from tidemark._version import __version__
 
@@ -30,14 +33,16 @@ def run(arguments: Sequence[str]) -> int:
         arguments: Those behind `python -m tidemark`.
 
     Returns:
-        0; 1 if `check` has found a problem, `explain` an error or a warning, or a command has failed.
+        0; 1 if `check` has found a problem, `explain` an error or a warning, if rows up to the time
+        of `complete` are missing, or if a command has failed. 2 if `complete` has failed, or the
+        arguments are wrong.
     """
     told = _parser().parse_args(arguments)
     try:
         return int(told.command(told))
     except TidemarkError as error:
         sys.stderr.write(f"{error}\n")
-        return 1
+        return 2 if told.command is _complete else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,7 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     jar.add_argument("--spark", metavar="VERSION", help="for this Spark; pyspark's by default")
     jar.set_defaults(command=_jar)
     checks = commands.add_parser(
-        "check", help="check versions, jar and extension, and run one streaming query"
+        "check",
+        aliases=["doctor"],
+        help="check versions, jar and extension, and run one streaming query",
     )
     checks.add_argument("--json", action="store_true", help="print the findings as JSON")
     checks.set_defaults(command=_check)
@@ -66,7 +73,35 @@ def _parser() -> argparse.ArgumentParser:
     explains.add_argument("--trigger", choices=["availableNow"], help="if it has that one")
     explains.add_argument("--json", action="store_true", help="print the findings as JSON")
     explains.set_defaults(command=_explain)
+    complete = commands.add_parser(
+        "complete", help="say whether every row up to a time is there: exit code 0, or 1 if not"
+    )
+    _add_log(complete)
+    complete.add_argument("time", help="with an offset, as in 2026-11-23T13:00:00Z")
+    complete.add_argument(
+        "--expected", action="append", default=[], metavar="WRITER", help="holds until it has noted"
+    )
+    complete.add_argument("--only-expected", action="store_true", help="ignore other writers")
+    complete.add_argument(
+        "--idle-after", type=float, metavar="SECONDS", help="leave out writers that are silent"
+    )
+    complete.set_defaults(command=_complete)
+    marks = commands.add_parser("marks", help="print the marks of a log")
+    _add_log(marks)
+    marks.set_defaults(command=_marks)
     return parser
+
+
+def _add_log(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("log", help="the folder of a mark log, or kafka:TOPIC/STREAM")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of confluent-kafka, such as bootstrap.servers",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _jar(told: argparse.Namespace) -> int:
@@ -110,6 +145,49 @@ def _explain(told: argparse.Namespace) -> int:
     else:
         _say(str(explained))
     return int(any(finding.severity != "info" for finding in explained.findings))
+
+
+def _complete(told: argparse.Namespace) -> int:
+    idle_after = None if told.idle_after is None else timedelta(seconds=told.idle_after)
+    log = _open(
+        told, expected=told.expected, only_expected=told.only_expected, idle_after=idle_after
+    )
+    time = int(told.time) if told.time.lstrip("-").isdigit() else told.time
+    is_complete = log.is_complete(time)
+    waiting = () if is_complete else log.waiting_for(time)
+    if told.json:
+        found = {"complete": is_complete, "waiting_for": [vars(one) for one in waiting]}
+        _say(json.dumps(found))
+    else:
+        _say("complete" if is_complete else "not complete")
+        for one in waiting:
+            noted = "nothing" if one.noted_millis is None else shown(one.noted_millis)
+            _say(f"waits for {one.writer}, which has noted {noted}")
+    return 0 if is_complete else 1
+
+
+def _marks(told: argparse.Namespace) -> int:
+    found = _open(told).read()
+    for mark in found.marks:
+        if told.json:
+            _say(json.dumps(mark._asdict()))
+        else:
+            time = "" if mark.time_millis is None else shown(mark.time_millis)
+            written = shown(mark.written_millis)
+            _say(f"{mark.writer}\t{mark.epoch}\t{mark.number}\t{mark.kind}\t{time}\t{written}")
+    for line in found.skipped:
+        sys.stderr.write(f"{line.file}, line {line.line}: cannot be used ({line.reason})\n")
+    return 0
+
+
+def _open(told: argparse.Namespace, **options: Any) -> Marks:
+    settings: dict[str, str] = {}
+    for option in told.option:
+        name, equals, value = option.partition("=")
+        if not (name and equals):
+            raise invalid("--option", option, "NAME=VALUE")
+        settings[name] = value
+    return Marks(told.log, options=settings or None, **options)
 
 
 def _function(name: str) -> Callable[[SparkSession], DataFrame]:
