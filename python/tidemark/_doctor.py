@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tidemark import _bridge, _java, _session, _settings
 from tidemark._errors import TidemarkError
 from tidemark._jars import EXTENSION, jar_path
+from tidemark._report.drawing import InWords
 from tidemark._version import __version__
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class Finding:
         return f"{line} [TIDEMARK.{self.code}]\n{'':<19} Fix this by {self.fix}."
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+@dataclass(frozen=True, repr=False)
+class Diagnosis(InWords):
     """All findings, in the order in which they depend on each other.
 
     Attributes:

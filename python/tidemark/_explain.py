@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
 from tidemark._noted import invalid
+from tidemark._report.drawing import InWords
 from tidemark._session import require_extension
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ class PlanInput:
     keeps_for_ever: bool
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(InWords):
     """What `explain` has found: print it, or read its fields.
 
     Attributes:

@@ -70,8 +70,8 @@ class Plot:
             )
         return f"{batches} batch{'' if batches == 1 else 'es'}, last watermarks: {watermarks}"
 
-    def __repr__(self) -> str:
-        return f"<tidemark.Plot of {self}>"
+    # A cell that cannot draw shows the words.
+    __repr__ = __str__
 
 
 def plot(

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
-from tidemark._report.drawing import PAGE, drawn, in_words
+from tidemark._report.drawing import PAGE, InWords, drawn
 from tidemark._report.text import render
 from tidemark._session import require_extension
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 
-class Report:
+class Report(InWords):
     """A snapshot of a query: `str()` returns a readable tree, `to_dict()` the same as plain data.
 
     The text begins with one sentence that says why nothing comes out, or that all is well. A
@@ -102,11 +102,7 @@ class Report:
     def _repr_html_(self) -> str:
         """What a notebook shows: the engine draws the report as it is, even hours later."""
         page = drawn(self._data, PAGE, self._session)
-        return page if page is not None else in_words(str(self))
-
-    def __repr__(self) -> str:
-        query = self._data.get("query", {})
-        return f"<tidemark.Report of {query.get('name') or query.get('id')}>"
+        return page if page is not None else super()._repr_html_()
 
 
 def report(query: StreamingQuery | str, *, spark: SparkSession | None = None) -> Report:

@@ -37,6 +37,16 @@ def drawn(data: dict[str, Any], function: str, session: SparkSession | None) -> 
         return None
 
 
+class InWords:
+    """What people read: a cell of a notebook and a prompt show it as `print` does."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return in_words(str(self))
+
+
 def in_words(text: str) -> str:
     """A text as HTML, where there is no drawing."""
     return f"<pre>{html.escape(text)}</pre>"
