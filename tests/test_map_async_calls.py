@@ -53,7 +53,7 @@ class Clock:
 class Service:
     """Rows to be called, the calls that were begun, and what came of them."""
 
-    def __init__(self, **rules: Any) -> None:
+    def __init__(self, *, chance: float = 1.0, **rules: Any) -> None:
         self.clock = Clock()
         self.begun: list[Any] = []
         self.failures: list[BaseException] = []
@@ -72,6 +72,7 @@ class Service:
             self.clock,  # type: ignore[arg-type]
             self._begin,  # type: ignore[arg-type]
             self.failures.append,
+            lambda: chance,
         )
 
     def _begin(self, inputs: Sequence[Any]) -> Future[Any]:
@@ -186,6 +187,29 @@ def test_a_failed_call_is_made_again_after_a_wait_that_doubles() -> None:
         assert len(service.begun) == calls
     service.answer("a")
     assert batch.results == ["a!"]
+
+
+@pytest.mark.parametrize(("chance", "wait"), [(0.0, 0.5), (0.5, 0.75), (1.0, 1.0)])
+def test_half_of_a_wait_is_left_to_chance(chance: float, wait: float) -> None:
+    service = Service(chance=chance, retries=1, backoff=1.0)
+    service.add("a")
+    service.fail("a")
+    service.clock.advance(wait - 0.01)
+    assert len(service.begun) == 1
+    service.clock.advance(0.01)
+    assert len(service.begun) == 2
+
+
+@pytest.mark.parametrize(("backoff", "longest"), [(1.0, 30), (60.0, 60)])
+def test_a_wait_is_no_longer_than_half_a_minute_unless_the_first_one_is(
+    backoff: float, longest: int
+) -> None:
+    service = Service(timeout=None, retries=9, backoff=backoff)
+    service.add("a")
+    for _ in range(9):
+        service.fail("a")
+        service.clock.advance(longest)
+    assert len(service.begun) == 10
 
 
 def test_a_row_that_waits_for_its_retry_holds_no_slot_but_holds_its_key() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from asyncio import AbstractEventLoop, Future, TimerHandle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 from tidemark._async.errors import call_failed, described
 from tidemark._async.queue import Queue, Row
 
-_LONGEST_WAIT_SECONDS = 3600.0
+_LONGEST_WAIT_SECONDS = 30.0
 """Waiting twice as long each time must not become waiting for ever."""
 
 
@@ -25,7 +26,8 @@ class Rules:
         concurrency: How many calls may be in flight at one time.
         timeout: How long one call may take; None for as long as it does.
         retries: How often a call is made again.
-        backoff: How long a row waits before its first retry. Each further wait is twice as long.
+        backoff: How long a row waits at most before its first retry. Each further wait is twice as
+            long. Half of it is left to chance, so that not all rows call again at once.
         on_error: What a row gets whose last call failed, by the error and the inputs. None: an error.
     """
 
@@ -47,6 +49,7 @@ class Calls:
         loop: AbstractEventLoop,
         call: Callable[[Sequence[object]], Future[Any]],
         failed: Callable[[BaseException], None],
+        chance: Callable[[], float] = random.random,
     ) -> None:
         """Makes no call yet.
 
@@ -55,8 +58,10 @@ class Calls:
             loop: The loop, which is also the clock.
             call: Begins one call, and returns its future.
             failed: Is told of the error that ends the task.
+            chance: A number from 0 to 1, anew at each call.
         """
         self._rules = rules
+        self._chance = chance
         self._loop = loop
         self._call = call
         self._failed = failed
@@ -145,8 +150,9 @@ class Calls:
     def _went_wrong(self, row: Row, error: BaseException) -> None:
         rules = self._rules
         if row.attempts <= rules.retries:
-            seconds = min(rules.backoff * 2 ** min(row.attempts - 1, 32), _LONGEST_WAIT_SECONDS)
-            self._loop.call_later(seconds, self._again, row)
+            longest = max(_LONGEST_WAIT_SECONDS, rules.backoff)
+            seconds = min(rules.backoff * 2 ** min(row.attempts - 1, 32), longest)
+            self._loop.call_later(seconds * (1 + self._chance()) / 2, self._again, row)
             self._start()
             return
         if rules.on_error is None:

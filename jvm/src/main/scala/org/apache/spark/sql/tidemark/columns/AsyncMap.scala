@@ -35,7 +35,7 @@ private[tidemark] final case class AsyncClient(call: Row => Future[Any], close: 
   * @param concurrency how many calls one task has in flight
   * @param timeoutMillis how long a call may take
   * @param retries how often a call is made again
-  * @param backoffMillis how long a row waits before its first retry; twice as long before each further one
+  * @param backoffMillis how long a row waits at most before its first retry; twice as long before each further one
   * @param failsQuery whether a row whose last call fails ends the query. If not, its result is null
   * @param ordered whether rows keep their order
   */

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.exec
 
-import java.util.concurrent.{LinkedBlockingQueue, TimeoutException, TimeUnit}
+import java.util.concurrent.{LinkedBlockingQueue, ThreadLocalRandom, TimeoutException, TimeUnit}
 
 import scala.collection.mutable
 import scala.concurrent.{ExecutionContext, Future}
@@ -111,8 +111,11 @@ private[exec] final class AsyncRows(
   private def failed(entry: Entry, error: Throwable): Unit = {
     queue.failed(entry)
     if (entry.attempts <= rules.retries) {
-      val millis = math.min(rules.backoffMillis << math.min(entry.attempts - 1, MostDoublings), LongestWaitMillis)
-      retries += Retry(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), entry)
+      val longest = math.max(rules.backoffMillis, LongestWaitMillis)
+      val millis = math.min(rules.backoffMillis << math.min(entry.attempts - 1, MostDoublings), longest)
+      // Half of it is left to chance, so that not all rows call again at once.
+      val nanos = (TimeUnit.MILLISECONDS.toNanos(millis) * (1 + ThreadLocalRandom.current.nextDouble()) / 2).toLong
+      retries += Retry(System.nanoTime() + nanos, entry)
     } else if (rules.failsQuery) throw conversion.failed(entry.row.inputs, entry.attempts, error)
     else queue.done(entry, conversion.none)
   }
@@ -141,5 +144,5 @@ private object AsyncRows {
   /** A century. */
   val Never: Long = TimeUnit.DAYS.toNanos(36500)
   val MostDoublings = 20
-  val LongestWaitMillis: Long = TimeUnit.HOURS.toMillis(1)
+  val LongestWaitMillis: Long = TimeUnit.SECONDS.toMillis(30)
 }
