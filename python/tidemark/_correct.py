@@ -70,7 +70,8 @@ def correct(
 
     Args:
         checkpoint: The `checkpointLocation` of a query that is stopped, in this and in every other
-            application. Only a query of this application is noticed if it is running.
+            application. A query of another application that waits for rows is not noticed. It stops
+            with `ENTRY_CHANGED` at its next batch.
         key: The key of the watermark, as `log` shows it.
         split: The name of one split, as `log` shows it, whose clock alone goes back. The watermark
             then goes back as far as the clocks of all splits allow. By default all of them go back.

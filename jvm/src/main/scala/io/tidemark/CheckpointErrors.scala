@@ -52,6 +52,12 @@ object CheckpointErrors {
         s"The checkpoint '$checkpoint' was not changed: query $query is running on it.",
         "stopping the query, and starting it again after the correction")
 
+  final case class EntryChanged(file: String, batch: Long) extends TidemarkError(
+        "ENTRY_CHANGED",
+        s"The watermark entry '$file' was changed while the query ran, by a correction in another process or by another query. " +
+          s"Batch $batch was decided without it, so it is not committed.",
+        "starting the query again, which goes on from the changed entry")
+
   final case class BatchNotCommitted(checkpoint: String, batch: Long) extends TidemarkError(
         "BATCH_NOT_COMMITTED",
         s"The checkpoint '$checkpoint' was not changed: batch $batch was begun and is not committed, so it has to run again as it " +

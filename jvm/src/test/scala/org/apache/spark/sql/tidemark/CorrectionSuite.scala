@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import java.io.File
+import java.nio.file.Files
 import java.sql.Timestamp
 import java.time.Instant
 
@@ -10,6 +11,7 @@ import io.tidemark.functions.withWatermark
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.query.Takeover
 
 /** A stopped query whose clocks are taken back, after a row of the far future. */
@@ -217,6 +219,32 @@ class CorrectionSuite extends TwoStreams {
     withTempDir { empty =>
       assert(intercept[TidemarkException](correct(empty, "'orders'")).getCondition === "TIDEMARK.NO_LOG")
       assert(empty.list.isEmpty)
+    }
+  }
+
+  test("a query of another process that has begun a batch is not corrected, and one that begins it later stops") {
+    withTempDir { checkpoint =>
+      // By another path, Spark does not know that the query is its own.
+      val elsewhere = new File(checkpoint, "same")
+      Files.createSymbolicLink(elsewhere.toPath, checkpoint.toPath)
+      def correctElsewhere() =
+        spark.sql(
+          s"SELECT * FROM tidemark_correct('${elsewhere.getAbsolutePath}', 'orders', NULL, ${to("10:20")})").collect()
+      val orders = new Orders
+      val recorder = broken(checkpoint, orders)
+      val before = entry(checkpoint, recorder.batches.last.id)
+      var begun = Option.empty[TidemarkException]
+      recorder.atSink = () => begun = begun.orElse(Some(intercept[TidemarkException](correctElsewhere())))
+      recorder.run(windows(orders.marked()))(orders.step("10:32"))
+      assert(begun.get.getCondition === "TIDEMARK.BATCH_NOT_COMMITTED")
+      assert(recorder.batches.last.id > before.batch)
+      recorder.atSink = () => ()
+      val stopped = intercept[StreamingQueryException] {
+        recorder.run(windows(orders.marked()))(() => { correctElsewhere(); orders.step("10:33")() })
+      }
+      assert(stopped.getMessage.contains("TIDEMARK.ENTRY_CHANGED"))
+      val rows = newRows(recorder)(recorder.run(windows(orders.marked(limit)))(orders.step("10:55")))
+      assert(rows === Seq("[10:30,1]"))
     }
   }
 

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.log
 
-import java.io.{InputStream, InterruptedIOException, IOException}
+import java.io.{FileNotFoundException, InputStream, InterruptedIOException, IOException}
 import java.nio.channels.ClosedByInterruptException
 
 import io.tidemark.{CheckpointErrors, TidemarkException}
@@ -94,6 +94,11 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     bytes
   }
 
+  /** What changes when somebody writes a file again; `None` if there is none. */
+  def stamp(batch: Long, kind: Kind): Option[Stamp] =
+    try manager.list(path(batch, kind)).headOption.map(file => Stamp(file.getModificationTime, file.getLen))
+    catch { case _: FileNotFoundException => None }
+
   /** Creates the file of an entry ahead of time, if the file system writes in place and is slow to create files. */
   def begin(batch: Long, kind: Kind): Boolean = {
     ahead.foreach(_.begin(path(batch, kind)))
@@ -181,6 +186,9 @@ private[tidemark] object EntryFiles {
   case object Names extends Kind(".names")
 
   val kinds: Seq[Kind] = Seq(Whole, Changes, States, Names)
+
+  /** @param millis when a file was written, by the clock of its file system */
+  final case class Stamp(millis: Long, bytes: Long)
 
   private object Name {
     def unapply(name: String): Option[(Long, Kind)] = {

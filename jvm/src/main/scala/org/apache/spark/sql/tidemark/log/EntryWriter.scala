@@ -30,6 +30,9 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
   private var last = Option.empty[Chain]
   private var hasWritten = false
 
+  // What the file of that entry looked like then.
+  private var stamp = Option.empty[Stamp]
+
   private def listing: EntryListing = listed.getOrElse {
     val now = files.list()
     listed = Some(now)
@@ -54,9 +57,14 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
     remember(new EntryReader(files, listing).newestBefore(batch))
 
   private def remember(read: Option[Chain]): Option[WatermarkEntry] = {
-    last = read.orElse(last)
+    for (chain <- read) {
+      last = read
+      stamp = kindOf(chain.entry.batch).flatMap(files.stamp(chain.entry.batch, _))
+    }
     read.map(_.entry)
   }
+
+  private def kindOf(batch: Long): Option[Kind] = Seq(Whole, Changes).find(listing.has(batch, _))
 
   /** Where the entry of a batch is. */
   def file(batch: Long): String = files.path(batch, Whole).toString
@@ -74,9 +82,12 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
     */
   def abandon(): Unit = files.abandon()
 
-  /** The entry is durable when this returns. A batch that is run again replaces its entry. */
+  /** The entry is durable when this returns. A batch that is run again replaces its entry.
+    * @throws TidemarkException if the entry before is not the one that the batch was decided from
+    */
   def write(entry: WatermarkEntry): Unit = {
     val before = last.filter(_.entry.batch == entry.batch - 1)
+    before.foreach(chain => requireUnchanged(chain.written))
     val encoded = encode(entry, before.map(_.written))
     val (kind, other) = if (encoded.isWhole) (Whole, Changes) else (Changes, Whole)
     if (!hasWritten) forgetFrom(entry.batch)
@@ -86,6 +97,7 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
     files.write(entry.batch, kind, encoded.data, inPlace = true)
     note(entry.batch, kind)
     hasWritten = true
+    stamp = files.stamp(entry.batch, kind)
     val written = EntryCodec.Written(entry, encoded.checksum)
     val size = encoded.data.length
     // Spark has committed the batch before: its entry will not be written again.
@@ -95,6 +107,17 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
     })
     // As Spark does, which keeps the batches that a checkpoint may be set back to.
     purge(entry.batch - 1 - math.max(retain, LeastRetained))
+  }
+
+  /** Another process may correct the entry of a query that it does not know to be running. The batch that follows has begun
+    * by now, so it looks no more, and what it has done is seen here.
+    */
+  private def requireUnchanged(written: EntryCodec.Written): Unit = {
+    val batch = written.entry.batch
+    def isThere = new EntryReader(files, files.list()).read(batch).exists(_.written.checksum == written.checksum)
+    // A file system may forget when a file was written, so what it says is only the reason to look.
+    if (kindOf(batch).flatMap(files.stamp(batch, _)) != stamp && !isThere)
+      throw new TidemarkException(CheckpointErrors.EntryChanged(file(batch), batch + 1))
   }
 
   /** Replaces the entry of a committed batch by a rename, so that half of it is there at no time. */

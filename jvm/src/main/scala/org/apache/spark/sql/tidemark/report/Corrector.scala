@@ -48,6 +48,12 @@ private[report] final class Corrector(session: SparkSession, location: String, a
     val kept = Option.when(changed ne entry) {
       val copy = entries.keep(entry)
       entries.rewrite(changed)
+      // A query of another process is seen by the batch that it has begun meanwhile. One that begins a batch later sees the
+      // changed entry, and stops.
+      begun(entry.batch).foreach { batch =>
+        entries.rewrite(entry)
+        refuse(CheckpointErrors.BatchNotCommitted(location, batch))
+      }
       copy.toString
     }
     row(entry, state, changed.origins(name), kept)
@@ -62,13 +68,14 @@ private[report] final class Corrector(session: SparkSession, location: String, a
     }
   }
 
+  private def begun(committed: Long): Option[Long] =
+    CutReader.batchesIn(checkpoint, "offsets", conf).lastOption.filter(_ > committed)
+
   /** The entry that the next batch is decided from. */
   private def last(): WatermarkEntry = {
     val committed = CutReader.batchesIn(checkpoint, "commits", conf).lastOption.getOrElse(
       refuse(CheckpointErrors.NoLog(location, "Spark's log has no committed batch")))
-    CutReader.batchesIn(checkpoint, "offsets", conf).lastOption.filter(_ > committed).foreach { begun =>
-      refuse(CheckpointErrors.BatchNotCommitted(location, begun))
-    }
+    begun(committed).foreach(batch => refuse(CheckpointErrors.BatchNotCommitted(location, batch)))
     val offsets = new OffsetSeqLog(session, new Path(checkpoint, "offsets").toString)
     // An entry with another time is stale: stock Spark has run its batch.
     def isCurrent(entry: WatermarkEntry) =
