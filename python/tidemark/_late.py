@@ -37,7 +37,7 @@ class LateRows:
             several inputs.
         splits: The late rows of the ten splits that have most of them, the worst first. None where
             the split of a row is not known at the operator.
-        other_splits: How many of `rows` belong to none of these splits.
+        other_splits: How many of `rows` are not counted in `splits`.
     """
 
     key: str | None

@@ -3,6 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.sql.Timestamp
 
 import io.tidemark.core.{Input, OperatorId, Side}
+import io.tidemark.core.splits.HeavyHitters
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
@@ -23,8 +24,8 @@ trait LateRowsTest extends WatermarkTest {
   protected def lateAre(side: Side, rows: Long, mostMinutes: Long, lastRows: Long, lastMinutes: Long): StreamAction =
     Execute { query =>
       val total = watermarksOf(query).view.get.lateRows(Input(OperatorId(0), side))
-      assert(total.all.copy(splits = LateRows.OfSplits.none) === LateRows(rows, mostMinutes * minute))
-      assert(total.last.copy(splits = LateRows.OfSplits.none) === LateRows(lastRows, lastMinutes * minute))
+      assert(total.all.copy(splits = HeavyHitters.none) === LateRows(rows, mostMinutes * minute))
+      assert(total.last.copy(splits = HeavyHitters.none) === LateRows(lastRows, lastMinutes * minute))
     }
 
   protected def noneAreLate: StreamAction =

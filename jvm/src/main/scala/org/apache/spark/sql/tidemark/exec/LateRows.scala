@@ -1,10 +1,6 @@
 package org.apache.spark.sql.tidemark.exec
 
-import java.util.HashMap
-
-import scala.jdk.CollectionConverters._
-
-import io.tidemark.core.splits.SplitNameTable
+import io.tidemark.core.splits.{HeavyHitters, SplitNameTable}
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
@@ -20,35 +16,13 @@ import org.apache.spark.util.AccumulatorV2
 private[tidemark] final case class LateRows(
     rows: Long,
     mostMillis: Long,
-    splits: LateRows.OfSplits = LateRows.OfSplits.none) {
+    splits: HeavyHitters = HeavyHitters.none) {
   def +(that: LateRows): LateRows =
     LateRows(rows + that.rows, math.max(mostMillis, that.mostMillis), splits + that.splits)
 }
 
 private[tidemark] object LateRows {
   val none: LateRows = LateRows(0L, 0L)
-
-  /** The late rows of some splits, by the names that a report shows: of those that were late first, so that memory is
-    * bounded.
-    */
-  final case class OfSplits(rows: Map[String, Long]) {
-    def +(that: OfSplits): OfSplits =
-      if (that.rows.isEmpty) this
-      else if (rows.isEmpty) that
-      else
-        OfSplits(that.rows.foldLeft(rows) { case (all, (name, more)) =>
-          if (all.size < MostSplits || all.contains(name)) all.updated(name, all.getOrElse(name, 0L) + more) else all
-        })
-
-    /** Those with most late rows, the worst first. */
-    def worst(few: Int): Seq[(String, Long)] = rows.toSeq.sortBy { case (name, count) => (-count, name) }.take(few)
-  }
-
-  object OfSplits {
-    val none: OfSplits = OfSplits(Map.empty)
-  }
-
-  private val MostSplits = 1000
 
   /** The late rows of one task, in plain fields.
     * @param types those of a split's key; empty if the split of a row is not known
@@ -57,14 +31,12 @@ private[tidemark] object LateRows {
     private var rows = 0L
     private var most = 0L
     // By the bytes of their keys, which become names when the task ends.
-    private val splits = new HashMap[UnsafeRow, Counter]
+    private val splits = new HeavyHitters.Counter[UnsafeRow](_.copy())
 
     /** @param key of the row's split */
     def add(behindMicros: Long, key: UnsafeRow): Unit = {
       add(behindMicros)
-      val counter = splits.get(key)
-      if (counter != null) counter.rows += 1
-      else if (splits.size < MostSplits) splits.put(key.copy(), new Counter(1L)): Unit
+      splits.add(key)
     }
 
     /** @param behindMicros how far the row's event time is behind the watermark (µs) */
@@ -76,21 +48,20 @@ private[tidemark] object LateRows {
     private[tidemark] def flush(partition: Int): Unit =
       if (rows > 0) into.add(partition -> LateRows(rows, most / 1000L, named))
 
-    private def named: OfSplits =
-      if (splits.isEmpty) OfSplits.none
+    private def named: HeavyHitters =
+      if (types.isEmpty) HeavyHitters.none
       else {
         val texts = UnsafeProjection.create(types.toIndexedSeq.zipWithIndex.map { case (kind, index) =>
           SplitText(BoundReference(index, kind, nullable = true))
         })
-        OfSplits(splits.asScala.toSeq.map { case (key, counter) =>
+        splits.result { key =>
           val row = texts(key)
-          val name = types.indices.map(part => Option.unless(row.isNullAt(part))(row.getUTF8String(part).toString))
-          SplitNameTable.show(name) -> counter.rows
-        }.toMap)
+          SplitNameTable.show(types.indices.map { part =>
+            Option.unless(row.isNullAt(part))(row.getUTF8String(part).toString)
+          })
+        }
       }
   }
-
-  private final class Counter(var rows: Long)
 
   /** Brings the counts to the driver by partition, so that a task or a stage that runs twice counts once. */
   final class Accumulator extends AccumulatorV2[(Int, LateRows), LateRows] {

@@ -6,6 +6,7 @@ import io.tidemark.core.{Input, OperatorId, OriginName, Side, Watermark}
 import io.tidemark.core.plan.OperatorWatermarks
 
 import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.tidemark.columns.EventTimeColumns
 import org.apache.spark.sql.tidemark.exec.{HoldExec, ObservedFields, OperatorInputExec, SplitClocksExec, WindowGrid}
@@ -69,15 +70,17 @@ private[tidemark] final case class BatchWatermarks(
   private def evicted(in: OperatorWatermarks, writer: StateStoreWriter, side: Side): Option[Watermark] =
     in.inputs.get(input(writer, side)).flatMap(_.evicted).map(_.watermark)
 
-  def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): OperatorInputExec = {
+  /** The node with this batch's watermarks, and with the columns of [[OperatorInput]]. */
+  def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): SparkPlan = {
     val at = input(writer, side)
     val lateMillis =
       if (exec.active.isDefined && LateRowFilters.haveLateRows(writer, exec)) Some(this.lateMillis(writer, side))
       else None
-    val splitBy = if (lateMillis.isEmpty) Nil else SplitColumns.at(exec)
+    val (named, splitBy) = if (lateMillis.isEmpty) exec -> Nil else SplitColumns.named(exec)
     val levels =
       OperatorInputExec.Watermarks(Some(at), lateMillis, eviction.inputs.get(at).exists(_.keepsLedger), splitBy)
-    if (exec.levels == levels) exec else exec.copy(levels = levels)
+    val filled = if (named.levels == levels) named else named.copy(levels = levels)
+    if (named eq exec) filled else ProjectExec(exec.output, filled)
   }
 
   /** Of a batch query in the midst of the streaming one, as in `foreachBatch`, nothing is known. */

@@ -1,25 +1,49 @@
 package org.apache.spark.sql.tidemark.planning
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, Expression}
-import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
-import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
+import org.apache.spark.sql.execution.{FilterExec, ProjectExec, SparkPlan}
+import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
 import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec}
 
 /** What names the split of a row where it comes into an operator.
   *
-  * Known if there is one way down to the clocks of one split input, and the columns to split by come along that way. Where
-  * several inputs meet, a column may have the rows of another input.
+  * Known if there is one way down to the clocks of one split input, and the columns to split by come along that way. Spark
+  * leaves out columns that nothing above needs. They are kept as far as the operator's input, unless they would have to be
+  * shuffled or stored. Where several inputs meet, a column may have the rows of another input.
   */
 private[planning] object SplitColumns {
 
+  /** An operator's input with the columns that name a row's split, if they can be had there, and the expressions that do;
+    * empty if the split is not known.
+    */
+  def named(input: OperatorInputExec): (OperatorInputExec, Seq[Expression]) = at(input) match {
+    case Nil =>
+      val wider = kept(input.child).fold(input) { case (below, _) => input.copy(child = below) }
+      wider -> at(wider)
+    case some => input -> some
+  }
+
+  /** The plan with all columns that the clocks of a split input below it split by, and these columns. */
+  private def kept(plan: SparkPlan): Option[(SparkPlan, Seq[Attribute])] = plan match {
+    case clocks: SplitClocksExec if clocks.keys.nonEmpty => Some(clocks -> clocks.keys)
+    case project: ProjectExec =>
+      for ((below, keys) <- kept(project.child)) yield {
+        val missing = keys.filterNot(key => project.projectList.exists(_.exprId == key.exprId))
+        project.copy(projectList = project.projectList ++ missing, child = below) -> keys
+      }
+    case _: FilterExec | _: EventTimeWatermarkExec | _: SplitClocksExec =>
+      for ((below, keys) <- kept(plan.children.head)) yield plan.withNewChildren(Seq(below)) -> keys
+    case _ => None
+  }
+
   /** The expressions that name a row's split there; empty if that is not known. */
-  def at(input: OperatorInputExec): Seq[Expression] = {
+  private def at(input: OperatorInputExec): Seq[Expression] = {
     val path = Iterator.iterate(Option(input.child))(_.flatMap(down)).takeWhile(_.nonEmpty).flatten.toSeq
     path.collect { case clocks: SplitClocksExec if clocks.keys.nonEmpty => clocks } match {
       case Seq(clocks) =>
         val columns = path.takeWhile(_ ne clocks).foldRight(clocks.output.map(a => a -> a))(passed)
         val here = AttributeMap(columns.filter { case (_, now) => input.child.output.exists(_.exprId == now.exprId) })
-        val names = clocks.keys.map(key => named(key, computed(clocks.child), here))
+        val names = clocks.keys.map(key => nameOf(key, computed(clocks.child), here))
         if (names.forall(_.nonEmpty)) names.flatten else Nil
       case _ => Nil
     }
@@ -43,7 +67,7 @@ private[planning] object SplitColumns {
     }
   }
 
-  private def named(
+  private def nameOf(
       key: Attribute,
       computed: AttributeMap[Expression],
       here: AttributeMap[Attribute]): Option[Expression] =

@@ -220,7 +220,7 @@ private[tidemark] object Report {
       */
     private def lateness(rows: LateRows.Total, judges: Seq[OriginName], judged: Option[InputWatermarks]): AnyRef = {
       val by = judged.map(_.input).filter(held => judges.size < 2 && held.watermark.millis.nonEmpty)
-      val worst = rows.all.splits.worst(WorstSplits).map { case (name, count) => obj("name" -> name, "rows" -> count) }
+      val worst = rows.all.splits.most(WorstSplits).map { case (name, count) => obj("name" -> name, "rows" -> count) }
       obj(Seq[(String, Any)](
         "key" -> (if (judges.size == 1) judges.head.toString else null),
         "held_by" -> by.map(holder).orNull,
