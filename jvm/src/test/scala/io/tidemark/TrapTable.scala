@@ -32,6 +32,7 @@ object TrapTable {
     Trap.EventTimeIsNow("orders", "current_timestamp()"),
     Trap.EventTimeMayBeNull("orders", "try_to_timestamp(text)"),
     Trap.NotedWindowEnd("time", "window.end"),
+    Trap.NotedOutputEnd("end", "window"),
     Trap.WatermarkAfter("start", "aggregation by window"),
     Trap.WatermarkUnused("orders"))
 

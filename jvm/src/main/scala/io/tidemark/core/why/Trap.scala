@@ -231,6 +231,16 @@ object Trap {
     def fix: String = "subtracting a microsecond, as window_time does, if windows of it are formed"
   }
 
+  /** Windows that are written with no time in them, by a query whose output others go by. */
+  final case class NotedOutputEnd(output: String, window: String) extends Trap("NOTED_OUTPUT_END", Warning) {
+    override def column: Option[String] = Some(output)
+    def sentence: String =
+      s"The output has no time in its windows but their end, ${name(output)}, which lies in the next window: of windows by " +
+        "the hour, a reader that forms windows of it counts the one from 2 to 3 from 3 on."
+    def fix: String =
+      s"""writing window_time("$window") as well, a microsecond earlier, for such a reader"""
+  }
+
   final case class WatermarkUnused(input: String) extends Trap("WATERMARK_UNUSED", Info) {
     override def column: Option[String] = Some(input)
     def sentence: String = s"No operator goes by the watermark of ${name(input)}: it drops and closes nothing."

@@ -2,9 +2,9 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.{Idle, Noted, SplitBy, TidemarkConf, TrapTable, WatermarkOptions}
+import io.tidemark.{Idle, Noted, NoteTimeOptions, SplitBy, TidemarkConf, TrapTable, WatermarkOptions}
 import io.tidemark.core.why.Finding
-import io.tidemark.functions.{currentWatermark, explain, withWatermark}
+import io.tidemark.functions.{currentWatermark, explain, noteTime, withWatermark}
 
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes._
@@ -159,6 +159,19 @@ class ExplainSuite extends WatermarkTest {
   }
 
   traps("NOTED_WINDOW_END", "info")(byMarks($"window.end"))(byMarks($"window.end" - expr("INTERVAL 1 MICROSECOND")))
+
+  private def hourly(columns: Column*): DataFrame =
+    noteTime(windows(orders), "window", NoteTimeOptions(to = "/counts/_tidemark")).select(columns :+ $"count": _*)
+
+  traps("NOTED_OUTPUT_END", "warning")(hourly($"window.start", $"window.end"))(
+    hourly(window_time($"window").as("time"), $"window.end"))
+
+  test("a window that is written whole has its times, and an end that nobody goes by is nobody's trap") {
+    for (df <- Seq(hourly($"window", $"window.end"), windows(orders).select($"window.end", $"count")))
+      assert(!found(df, Append).exists(_.code == "NOTED_OUTPUT_END"))
+    val renamed = found(hourly($"window.end".as("hour")), Append).find(_.code == "NOTED_OUTPUT_END").get
+    assert(renamed.sentence.contains("their end, \"hour\", which") && renamed.fix.contains("window_time(\"window\")"))
+  }
 
   traps("WATERMARK_UNUSED", "info")(orders.where("id > 1"))(orders.select(currentWatermark()))
 

@@ -5,8 +5,8 @@ import io.tidemark.core.why.Trap
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
-import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
-import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.sql.tidemark.columns.{NoteTime, PlanOrigin, PlanOrigins}
+import org.apache.spark.sql.types.{DataType, StringType, StructType, TimestampType}
 
 /** What the inputs of a query show by themselves: where their event time comes from, and how they are set. */
 private[query] object OriginTraps {
@@ -16,8 +16,20 @@ private[query] object OriginTraps {
     val found = plan.collect { case node: EventTimeWatermark => node }.distinctBy(_.nodeId).flatMap { node =>
       origins.all.find(_.nodeId == node.nodeId).toSeq.flatMap(of(node, _))
     }
-    found ++ origins.all.filter(_.rules.idleAfterMillis.nonEmpty && !isListening)
+    found ++ endsOnly(plan) ++ origins.all.filter(_.rules.idleAfterMillis.nonEmpty && !isListening)
       .map(one => Trap.AvailableNowNeverListens(one.name.toString))
+  }
+
+  /** Windows that a query notes and writes by their end alone. */
+  private def endsOnly(plan: LogicalPlan): Option[Trap] = {
+    val made = plan.output.map(column => column -> madeBy(column.exprId, plan))
+    def isTimeInWindow(column: Attribute, made: Option[Expression]) =
+      isWindow(column.dataType) ||
+        made.exists(by => column.dataType == TimestampType && by.exists(isWindowEnd) && !isWindowEnd(by))
+    if (!plan.exists(_.isInstanceOf[NoteTime]) || made.exists { case (column, by) => isTimeInWindow(column, by) }) None
+    else
+      (for ((column, by) <- made; window <- by.flatMap(windowOf))
+        yield Trap.NotedOutputEnd(column.name, textOf(window))).headOption
   }
 
   private def of(node: EventTimeWatermark, one: PlanOrigin): Seq[Trap] = {
@@ -59,12 +71,17 @@ private[query] object OriginTraps {
     case _ => false
   }
 
-  private def isWindowEnd(made: Expression): Boolean = made match {
-    case cast: Cast => isWindowEnd(cast.child)
-    case GetStructField(of, _, Some("end")) => of.dataType match {
-        case window: StructType => window.fieldNames.toSeq == Seq("start", "end")
-        case _ => false
-      }
+  private def isWindowEnd(made: Expression): Boolean = windowOf(made).nonEmpty
+
+  /** The window whose end an expression is. */
+  private def windowOf(made: Expression): Option[Expression] = made match {
+    case cast: Cast => windowOf(cast.child)
+    case field @ GetStructField(of, 1, _) if field.extractFieldName == "end" && isWindow(of.dataType) => Some(of)
+    case _ => None
+  }
+
+  private def isWindow(kind: DataType): Boolean = kind match {
+    case window: StructType => window.fieldNames.toSeq == Seq("start", "end")
     case _ => false
   }
 
