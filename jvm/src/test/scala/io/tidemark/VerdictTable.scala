@@ -17,6 +17,12 @@ object VerdictTable {
   private val join = Verdict.Operator("join (left outer) #0")
   private val split = Situation.Split("pl-7", Some(noon - 2 * hour - 20 * 60000), Some(noon + 760000), None)
 
+  private val pastEnd = NotedTimeErrors.MarkPastEnd(
+    "eu",
+    "/lake/orders/_tidemark",
+    "file 7.parquet, which is not there",
+    "number 7 of life 1")
+
   val examples: Seq[Verdict] = Seq(
     Verdict.LeftToSpark("spark.sql.streaming.multipleWatermarkPolicy=max"),
     Verdict.NoBatchYet(isRestart = true),
@@ -25,7 +31,9 @@ object VerdictTable {
     Verdict.FarAhead(windows, orders, 4102444800000L, noon, 5000),
     Verdict.AllLate(windows, Some(orders), 5000, 3 * hour),
     Verdict.ClockFarAhead(windows, orders, isSplit = true, 4102444800000L, noon),
+    Verdict.HeldByMark(windows, orders, "eu", Situation.Fault(pastEnd.what, pastEnd.fix)),
     Verdict.NoEventTime(windows, payments, hasRows = false),
+    Verdict.NoMarks(windows, orders, "/lake/orders/_tidemark"),
     Verdict.NoDataBatchesOff(windows, noon),
     Verdict.JoinWaitsForIdle(join, payments, Some(noon)),
     Verdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000)),

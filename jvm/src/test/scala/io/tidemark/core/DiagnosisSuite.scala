@@ -82,6 +82,29 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     assert(sentence(situation(counted, splits)).contains("whose split \"pl-7\" has had no row yet."))
   }
 
+  test("an input that goes by marks waits for a writer, or for a mark that will not be passed") {
+    val noted = input("orders", Watermark.Unknown).copy(isSplit = true, notedIn = Some("/orders/_tidemark"))
+    assert(sentence(situation(aggregation(0, origin("orders", 1), 1), noted)) ===
+      "Nothing comes out: aggregation #0 waits for \"orders\", and no writer has noted a time in \"/orders/_tidemark\" yet.")
+    def of(writer: Situation.Split) = Diagnosis.of(situation(
+      aggregation(0, origin("orders", 1), 1),
+      noted.copy(last = Some(writer), largestClockMillis = writer.clockMillis)))
+    assert(of(lagging(None)).sentence(words).contains("whose writer \"pl-7\" has noted no time yet."))
+    // The only writer is not behind any other.
+    val fault = Situation.Fault("A mark is missing.", "noting under another name")
+    val stuck = lagging(Some(time("09:40"))).copy(fault = Some(fault))
+    assert(of(stuck).sentence(words) ===
+      "aggregation #0 waits for \"orders\", whose writer \"pl-7\" holds it. A mark is missing.")
+    assert(of(stuck).fix(words) === Some(fault.fix) && of(stuck).isTrouble)
+    // A writer may note times that Spark counts as those of nulls.
+    assert(Diagnosis.of(situation(
+      counted,
+      noted.copy(
+        name = named("payments"),
+        watermark = at(0),
+        maxEventTimeMillis = Some(0L)))).code === "FLOWING")
+  }
+
   test("of two inputs the one behind is named, and how far the other one is") {
     val held = situation(both, input("orders", at(time("12:10"))), input("payments", at(time("09:40"))))
       .copy(dueMillis = due(1, "10:00"))
@@ -111,6 +134,11 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     assert(sentence(paused) ===
       "All inputs of aggregation #1 are silent since 1970-01-01T12:22:00Z. Their watermarks stay at " +
       "1970-01-01T12:10:00Z until a row arrives.")
+    assert(Diagnosis.of(paused).fix(words).exists(_.contains("when_all=\"advance\"")))
+    val advancing = situation(counted, silent("payments", "09:40", "12:22").copy(advances = true))
+    assert(
+      sentence(advancing).endsWith("The watermark is at 1970-01-01T09:40:00Z and follows the clock, less the delay."))
+    assert(Diagnosis.of(advancing).fix(words).isEmpty)
   }
 
   test("when all rows of a batch were late, that comes before what holds results back") {
@@ -141,7 +169,7 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     assert(sentence(situation(counted, split)) ===
       "A wrong event time has moved a split of \"payments\" to 2100-01-01T00:00:00Z, 130 years 31 days ahead of the wall " +
       "clock. The watermark of aggregation #0 follows as soon as nothing else holds it, and then every row is late.")
-    assert(Diagnosis.of(situation(counted, split.copy(isNoted = true))).code === "HELD_BY_SPLIT")
+    assert(Diagnosis.of(situation(counted, split.copy(notedIn = Some("/orders/_tidemark")))).code === "HELD_BY_SPLIT")
     val found = Diagnosis.of(situation(both, input("orders", at(year2100)), today))
     assert(found === Verdict.ClockFarAhead(Verdict.Operator("aggregation #1"), named("orders"), false, year2100, now))
     assert(found.fix(words).exists(_.contains("key=\"orders\"")))

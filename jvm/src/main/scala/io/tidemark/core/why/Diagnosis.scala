@@ -49,7 +49,7 @@ final class Diagnosis private (of: Situation) {
 
   private def held(some: Seq[Waiting]): Option[Verdict] =
     some.iterator.flatMap { one =>
-      clockFarAhead(one).orElse(noEventTime(one)).orElse(noDataBatches(one)).orElse(joinWaits(one))
+      clockFarAhead(one).orElse(byMark(one)).orElse(noEventTime(one)).orElse(noDataBatches(one)).orElse(joinWaits(one))
         .orElse(allSilent(one)).orElse(bySplit(one)).orElse(byInput(one)).orElse(neverEvicts(one))
     }.nextOption()
 
@@ -65,15 +65,25 @@ final class Diagnosis private (of: Situation) {
     found.headOption
   }
 
+  /** A writer whose marks do not count any more will hold, even if it is not behind the others yet. */
+  private def byMark(one: Waiting): Option[Verdict] = {
+    val found = for (origin <- below(one.shape); split <- origin.last; fault <- split.fault)
+      yield Verdict.HeldByMark(one.operator, origin.name, split.name, fault)
+    found.headOption
+  }
+
   private def noEventTime(one: Waiting): Option[Verdict] = {
     val origins = below(one.shape)
     def undefined = origins.find(origin => origin.watermark.millis.isEmpty && !origin.watermark.isIdle)
-    val found = origins.find(_.maxEventTimeMillis.contains(OfNull))
+    val found = origins.find(origin => !origin.isNoted && origin.maxEventTimeMillis.contains(OfNull))
       .orElse(undefined.filter(_ => one.reached == Watermark.Unknown))
     found.map { origin =>
-      origin.last.filter(split => split.clockMillis.isEmpty && origin.maxEventTimeMillis.nonEmpty) match {
-        case Some(split) => Verdict.HeldBySplit(one.operator, origin.name, split, None, origin.isNoted)
-        case None => Verdict.NoEventTime(one.operator, origin.name, hasRows = origin.maxEventTimeMillis.nonEmpty)
+      val hasBegun = origin.isNoted || origin.maxEventTimeMillis.nonEmpty
+      (origin.last.filter(split => split.clockMillis.isEmpty && hasBegun), origin.notedIn) match {
+        case (Some(split), _) => Verdict.HeldBySplit(one.operator, origin.name, split, None, origin.isNoted)
+        case (None, Some(log)) => Verdict.NoMarks(one.operator, origin.name, log)
+        case (None, None) =>
+          Verdict.NoEventTime(one.operator, origin.name, hasRows = origin.maxEventTimeMillis.nonEmpty)
       }
     }
   }
@@ -102,11 +112,13 @@ final class Diagnosis private (of: Situation) {
   private def allSilent(one: Waiting): Option[Verdict] = {
     val origins = below(one.shape)
     Option.when(origins.nonEmpty && origins.forall(_.watermark.isIdle)) {
+      val holder = one.holder.flatMap(of.origins.get).getOrElse(origins.head)
       Verdict.AllSilent(
         one.operator,
-        one.holder.getOrElse(origins.head.name),
+        holder.name,
         one.reached.millis,
-        origins.flatMap(_.lastActiveMillis).maxOption)
+        origins.flatMap(_.lastActiveMillis).maxOption,
+        holder.advances)
     }
   }
 

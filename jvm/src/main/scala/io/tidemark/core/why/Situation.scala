@@ -33,10 +33,11 @@ object Situation {
     * @param maxEventTimeMillis the largest event time so far
     * @param lastActiveMillis when it last had rows, if that is known
     * @param isSplit whether it has a clock for each split
-    * @param isNoted whether the splits are writers, which note their time
+    * @param notedIn the mark log in which writers, which are the splits, note their times
     * @param largestClockMillis the clock of the split that is furthest ahead
     * @param last the split that holds the watermark back, if the input is split
     * @param hasIdleTime whether it falls idle after some time
+    * @param advances whether its watermark follows the clock while all of it is idle
     */
   final case class Origin(
       name: OriginName,
@@ -45,21 +46,29 @@ object Situation {
       maxEventTimeMillis: Option[Long],
       lastActiveMillis: Option[Long] = None,
       isSplit: Boolean = false,
-      isNoted: Boolean = false,
+      notedIn: Option[String] = None,
       largestClockMillis: Option[Long] = None,
       last: Option[Split] = None,
-      hasIdleTime: Boolean = false)
+      hasIdleTime: Boolean = false,
+      advances: Boolean = false) {
+    def isNoted: Boolean = notedIn.nonEmpty
+  }
 
   /** @param clockMillis `None` if it has had no row with an event time
     * @param idleAtMillis when it falls idle if it stays silent; `None` if it never does
     * @param next what the next mark of a writer waits for, in words
+    * @param fault why no mark of a writer counts that it writes from now on, if so
     */
   final case class Split(
       name: String,
       clockMillis: Option[Long],
       lastActiveMillis: Option[Long],
       idleAtMillis: Option[Long],
-      next: Option[String] = None)
+      next: Option[String] = None,
+      fault: Option[Fault] = None)
+
+  /** A sentence on what is wrong, and what follows "Fix this by". */
+  final case class Fault(what: String, fix: String)
 
   /** The rows that one batch brought to an operator's input.
     * @param mostMillis how far the latest of the late ones was behind the watermark

@@ -14,7 +14,7 @@ sealed abstract class Verdict(val code: String, val isTrouble: Boolean) {
   /** @param words how times and names are written */
   def sentence(words: Words): String
 
-  /** What the user can do, to follow "Fix this by"; `None` if there is nothing to mend. */
+  /** What the user can do, to follow "Fix this by"; `None` if there is nothing to do. */
   def fix(words: Words): Option[String] = None
 
   /** The input that holds results back, if one does. */
@@ -111,6 +111,26 @@ object Verdict {
           s"${words.name(origin.toString)}")
   }
 
+  /** An input that goes by marks, of which there are none. */
+  final case class NoMarks(operator: Operator, origin: OriginName, log: String)
+      extends Verdict("NO_MARKS", isTrouble = true) {
+    override def heldBy: Option[OriginName] = Some(origin)
+    def sentence(words: Words): String =
+      s"${operator.problem}: $operator waits for ${words.name(origin.toString)}, and no writer has noted a time in " +
+        s"${words.name(log)} yet."
+    override def fix(words: Words): Option[String] =
+      Some("starting a writer that notes its times there, or by correcting the location of the mark log")
+  }
+
+  /** A writer whose next mark cannot be passed. */
+  final case class HeldByMark(operator: Operator, origin: OriginName, writer: String, fault: Situation.Fault)
+      extends Verdict("HELD_BY_MARK", isTrouble = true) {
+    override def heldBy: Option[OriginName] = Some(origin)
+    def sentence(words: Words): String =
+      s"$operator waits for ${words.name(origin.toString)}, whose writer ${words.name(writer)} holds it. ${fault.what}"
+    override def fix(words: Words): Option[String] = Some(fault.fix)
+  }
+
   /** @param behindMillis how far it is behind the split that is furthest ahead; `None` if it has no clock yet */
   final case class HeldBySplit(
       operator: Operator,
@@ -179,14 +199,22 @@ object Verdict {
       operator: Operator,
       origin: OriginName,
       reachedMillis: Option[Long],
-      sinceMillis: Option[Long])
+      sinceMillis: Option[Long],
+      advances: Boolean = false)
       extends Verdict("ALL_SILENT", isTrouble = false) {
     override def heldBy: Option[OriginName] = Some(origin)
     def sentence(words: Words): String = {
       val at = reachedMillis.fold("")(reached => s" at ${words.at(reached)}")
       val since = sinceMillis.fold("")(since => s" since ${words.at(since)}")
-      s"All inputs of $operator are silent$since. Their watermarks stay$at until a row arrives."
+      val standing =
+        if (advances) s"The watermark is$at and follows the clock, less the delay."
+        else s"Their watermarks stay$at until a row arrives."
+      s"All inputs of $operator are silent$since. $standing"
     }
+    override def fix(words: Words): Option[String] = Option.when(!advances)(
+      s"""setting idle=tidemark.Idle(when_all="advance") on ${words.name(
+          origin.toString)}, if windows are to be emitted """ +
+        "while nothing arrives")
   }
 
   /** A batch without rows would emit windows, but the session forbids it. */

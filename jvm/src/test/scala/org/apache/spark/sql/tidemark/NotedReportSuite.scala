@@ -96,6 +96,34 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
     }
   }
 
+  private def why(code: String, held: String*): StreamAction = report { all =>
+    assert(all.get("why").get("code").asText === code, all.get("why"))
+    held.foreach(part => assert(all.get("why").get("sentence").asText.contains(part)))
+  }
+
+  test("the reason why nothing comes out names the log without writers, and a writer whose mark is not passed") {
+    withLog { log =>
+      val (stream, df) = input(log)
+      run(counted(df, "time").select("count"))(
+        AddData(stream, ("a", at("10:05"))),
+        triggers(2),
+        why("NO_MARKS", "waits for \"time\", and no writer has noted a time in"),
+        Execute(_ => log.alive("us")),
+        AddData(stream, ("a", at("10:06"))),
+        triggers(2),
+        why("HELD_BY_SPLIT", "whose writer \"us\" has noted no time yet"),
+        Execute { _ =>
+          log.note("us", millis("10:04"), number(0))
+          log.note("us", millis("10:20"), number(9))
+        },
+        AddData(stream, ("a", at("10:07"))),
+        triggers(3),
+        why("FLOWING"),
+        triggers(12),
+        why("HELD_BY_MARK", "whose writer \"us\" holds it", "waits for the source's number at 9"))
+    }
+  }
+
   test("a report names no next window while there is no watermark") {
     withLog { log =>
       val (stream, df) = input(log)

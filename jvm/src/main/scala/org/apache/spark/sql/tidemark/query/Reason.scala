@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark.query
 
 import io.tidemark.core.Watermark
-import io.tidemark.core.memory.OriginState
+import io.tidemark.core.memory.{OriginState, WhenIdle}
 import io.tidemark.core.plan.Propagation
 import io.tidemark.core.splits.SplitNameTable
 import io.tidemark.core.why.{Diagnosis, Situation, Verdict}
@@ -46,10 +46,11 @@ private[tidemark] object Reason {
       state.maxEventTimeMillis,
       state.lastRowsOfAll,
       isSplit,
-      one.rules.noted.nonEmpty,
+      one.rules.noted.map(_.location),
       splits.largest,
       if (isSplit) last(one, state, now, query.noted.get(one.name)) else None,
-      one.rules.idleAfterMillis.nonEmpty)
+      one.rules.idleAfterMillis.nonEmpty,
+      one.rules.whenIdle == WhenIdle.Advance)
   }
 
   private def last(
@@ -65,7 +66,12 @@ private[tidemark] object Reason {
         splits.clock(split),
         state.lastRows(split),
         behind.idleAtMillis(split),
-        for (writer <- behind.writer(split); view <- noted; waits <- view.waitsFor(writer)) yield waits.toString)
+        for (writer <- behind.writer(split); view <- noted; waits <- view.waitsFor(writer)) yield waits.toString,
+        for {
+          writer <- behind.writer(split)
+          log <- one.rules.noted
+          note <- noted.flatMap(_.notes(log, Seq(writer)).headOption)
+        } yield Situation.Fault(note.what, note.fix))
     }
   }
 }
