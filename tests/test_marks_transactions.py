@@ -92,6 +92,22 @@ def test_a_row_that_fails_in_a_transaction_stops_its_commit(topic: FakeTopic) ->
     assert log().watermark() is None
 
 
+def test_a_time_that_no_timestamp_can_hold_is_not_committed(topic: FakeTopic) -> None:
+    writer, producer = opened(topic)
+    producer.begin_transaction()
+    writer.produce(b"x", 0)
+    with pytest.raises(TidemarkError) as error:
+        writer.commit_transaction(2**62)
+    assert error.value.code == "INVALID_OPTION"
+    writer.abort_transaction()
+    assert log().watermark() is None
+    numbers = log(max_ahead=None)
+    again = numbers.kafka_writer(producer, "orders", "w", admin=None)
+    producer.begin_transaction()
+    again.commit_transaction(2**62)
+    assert numbers.is_complete(2**62)
+
+
 def test_a_fenced_writer_does_not_commit(topic: FakeTopic) -> None:
     writer, producer = opened(topic)
     producer.begin_transaction()

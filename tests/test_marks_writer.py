@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.marks import code_of, kinds, log_at, no_sync
@@ -14,6 +15,7 @@ from tidemark import (
     DeltaPosition,
     FilesPosition,
     KafkaPosition,
+    Marks,
     NumberPosition,
     SinkPosition,
     TidemarkError,
@@ -91,6 +93,58 @@ def test_what_is_no_exact_time_is_refused(tmp_path: Path, time: object) -> None:
     with pytest.raises(TidemarkError) as error:
         writer.note_time(time, NumberPosition(1))  # type: ignore[arg-type]
     assert code_of(error) == "INVALID_OPTION"
+
+
+MOST = 9_223_372_036_854_775
+"""The most ms before and after the epoch that a timestamp of Spark holds: it counts microseconds in 64 bits."""
+
+
+@pytest.mark.parametrize("time", [MOST + 1, -MOST - 1, 1_795_404_000_000_000_000, 2**63 - 1])
+def test_a_time_that_no_timestamp_can_hold_is_refused(tmp_path: Path, time: int) -> None:
+    log = log_at(tmp_path)
+    flushed: list[int] = []
+
+    def flush() -> NumberPosition:
+        flushed.append(1)
+        return NumberPosition(1)
+
+    writer = log.writer("w", flush=flush)
+    calls = {
+        "time": [lambda: writer.note_time(time), lambda: writer.commit(time, ["a"])],
+        "max_time": [lambda: writer.note_time(1, max_time=time)],
+    }
+    for option, several in calls.items():
+        for call in several:
+            with pytest.raises(TidemarkError, match="max_ahead=None") as error:
+                call()
+            assert code_of(error) == "INVALID_OPTION"
+            assert error.value.parameters["option"] == option
+    assert not flushed
+    assert kinds(log) == [("alive", None)]
+
+
+def test_a_clock_that_counts_nanoseconds_is_not_noted(tmp_path: Path) -> None:
+    log = Marks(tmp_path, clock=lambda: 1_795_404_000_000_000_000)
+    period = timedelta(hours=1)
+    with log.writer("w", flush=lambda: NumberPosition(1), automatic=period) as writer:
+        with pytest.raises(TidemarkError, match="clock is 1795403999999999999") as error:
+            writer.note_now()
+        assert code_of(error) == "INVALID_OPTION"
+    assert kinds(log) == [("alive", None)]
+
+
+@pytest.mark.parametrize(
+    ("options", "most"), [({}, MOST), ({"max_ahead": None}, 2**63 - 1)], ids=["clock", "number"]
+)
+def test_the_first_and_the_last_time_that_may_be_noted(
+    tmp_path: Path, options: dict[str, Any], most: int
+) -> None:
+    log = log_at(tmp_path, **options)
+    with log.writer("w") as writer:
+        writer.note_time(-most, NumberPosition(1), max_time=-most)
+        writer.note_time(most, NumberPosition(2), max_time=most)
+    assert kinds(log)[1:] == [("note", -most), ("note", most)]
+    assert [mark.max_time_millis for mark in log.read().marks[1:]] == [-most, most]
 
 
 @pytest.mark.parametrize("name", ["", "/a", "a//b", "../a", "a/./b", "a/", "\ud800"])

@@ -32,10 +32,12 @@ class AutomaticMarkWriter(MarkWriter):
         retain_millis: int,
         clock: Callable[[], int],
         others: Others = tuple,
+        *,
+        takes_any_time: bool = False,
     ) -> None:
         # Also when the clock of a new life is behind: the promise binds all lives.
         self._stamps = Stamps(life.writer, clock, life.past.time_millis)
-        super().__init__(life, flush, retain_millis, clock, others)
+        super().__init__(life, flush, retain_millis, clock, others, takes_any_time=takes_any_time)
         self._explicit = False
         self._send = flush
         self._repeating = Repeating(self.name, period_millis, self.note_now)
@@ -70,7 +72,7 @@ class AutomaticMarkWriter(MarkWriter):
         """
         with self._locked():
             self._require_open()
-            time = self._stamps.reached()
+            time = self._millis(self._stamps.reached(), "clock")
             self._add("note", time, valid_position(self._send()))
 
     def __enter__(self) -> AutomaticMarkWriter:

@@ -84,7 +84,8 @@ class Marks:
             default none is. (Pravega's `timestampAggregationTimeout`.)
         max_ahead: A time further ahead of the clock is not believed until its time has come, so
             that one mark dated 2100 does not make all rows late. None for times that are no clock
-            times.
+            times: then writers may note any whole number of 64 bits, else only what a timestamp of
+            Spark can hold.
         clock: The present, in ms since the epoch. If it is given, writers and readers are taken to
             share it, and marks are dated by their writers instead of their store.
 
@@ -180,9 +181,18 @@ class Marks:
             )
         life = self._begin(name)
         others = partial(self._others, name)
+        any_time = self._max_ahead is None
         if period is not None and flush is not None:
-            return AutomaticMarkWriter(life, flush, period, retain_millis, self._clock, others)
-        return MarkWriter(life, flush, retain_millis, self._clock, others)
+            return AutomaticMarkWriter(
+                life,
+                flush,
+                period,
+                retain_millis,
+                self._clock,
+                others,
+                takes_any_time=any_time,
+            )
+        return MarkWriter(life, flush, retain_millis, self._clock, others, takes_any_time=any_time)
 
     @overload
     def kafka_writer(
@@ -255,7 +265,14 @@ class Marks:
         rows = Rows()
         transaction = Transaction(producer, life) if isinstance(life, TopicLife) else None
         others = partial(self._others, writer)
-        inner = MarkWriter(life, rows.position, retain_millis, self._clock, others)
+        inner = MarkWriter(
+            life,
+            rows.position,
+            retain_millis,
+            self._clock,
+            others,
+            takes_any_time=self._max_ahead is None,
+        )
         if admin is not None:
             # After the earlier life is fenced off: what it has sent until then is before the ends.
             rows.begin_at(end_offsets(admin, names, writer))

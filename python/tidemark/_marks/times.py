@@ -15,19 +15,43 @@ Time: TypeAlias = int | datetime | str
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
 
+_MOST_HELD = MOST // 1000
+"""A timestamp of Spark has microseconds in 64 bits: so many ms before and after the epoch."""
+
 
 def wall_clock() -> int:
     """The machine's clock, in ms since the epoch."""
     return clocks.time_ns() // 1_000_000
 
 
-def millis_up_to(time: object) -> int:
+def millis_up_to(time: object, option: str = "time") -> int:
     """The last whole millisecond up to a time: to note no more than was said.
+
+    Args:
+        time: The time, as a user gives it.
+        option: The name of the argument, for the error.
 
     Raises:
         TidemarkError: `INVALID_OPTION` for what is no time.
     """
-    return micros(time) // 1000
+    return micros(time, option) // 1000
+
+
+def held_millis_up_to(time: object, option: str = "time") -> int:
+    """As `millis_up_to`, and the time is one that a timestamp of Spark can hold.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION` also for a time that it cannot hold, such as one in nanoseconds.
+    """
+    millis = millis_up_to(time, option)
+    if -_MOST_HELD <= millis <= _MOST_HELD:
+        return millis
+    raise _refused(
+        time,
+        option,
+        f"a time that a timestamp can hold, within {_MOST_HELD} ms of the epoch",
+        "giving milliseconds, or by opening the log with max_ahead=None if its times are no clock times",
+    )
 
 
 def millis_from(time: object) -> int:
@@ -87,11 +111,19 @@ def micros(time: object, option: str = "time") -> int:
             given = None
     if isinstance(given, datetime) and given.utcoffset() is not None:
         return (given - _EPOCH) // _MICROSECOND
-    allowed = "whole milliseconds since the epoch, or a date and time with a time zone"
-    raise TidemarkError(
+    raise _refused(
+        time,
+        option,
+        "whole milliseconds since the epoch, or a date and time with a time zone",
+        "giving a datetime with tzinfo, or text such as '2026-11-23T12:00:00Z'",
+    )
+
+
+def _refused(time: object, option: str, allowed: str, fix: str) -> TidemarkError:
+    return TidemarkError(
         "INVALID_OPTION",
         f"{option} is {time!r}, but it must be {allowed}",
-        "giving a datetime with tzinfo, or text such as '2026-11-23T12:00:00Z'",
+        fix,
         option=option,
         value=repr(time),
         allowed=allowed,

@@ -34,7 +34,7 @@ from tidemark._marks.position import (
 )
 from tidemark._marks.store import WriterLife
 from tidemark._marks.text import UnusableError
-from tidemark._marks.times import Time, millis_up_to
+from tidemark._marks.times import Time, held_millis_up_to, millis_up_to
 
 _log = logging.getLogger("tidemark")
 
@@ -63,6 +63,8 @@ class MarkWriter:
         retain_millis: int,
         clock: Callable[[], int],
         others: Others = tuple,
+        *,
+        takes_any_time: bool = False,
     ) -> None:
         self.name = life.writer
         self.epoch = life.epoch
@@ -73,6 +75,7 @@ class MarkWriter:
         self._retain = retain_millis
         self._clock = clock
         self._others = others
+        self._takes_any_time = takes_any_time
         self._lock = threading.RLock()
         self._number = 0
         self._time = life.past.time_millis
@@ -113,11 +116,12 @@ class MarkWriter:
                 carries this one along); `MARK_TOO_LONG`; `MARK_WRITER_FENCED`;
                 `MARK_WRITER_CLOSED`; `MARK_WRITER_FORKED` in a fork of the process;
                 `MARK_AUTOMATIC` for a writer with `automatic`; `INVALID_OPTION` for what is no time or
-                position, and for a name that no source of files lists.
+                position, for a name that no source of files lists, and for a time that no timestamp of
+                Spark can hold, unless the `Marks` has `max_ahead=None`.
         """
         self._require_explicit()
-        millis = millis_up_to(time)
-        largest = None if max_time is None else millis_up_to(max_time)
+        millis = self._millis(time)
+        largest = None if max_time is None else self._millis(max_time, "max_time")
         with self._locked():
             self._require_open()
             self._add("note", millis, self._where(position, files), largest)
@@ -136,8 +140,8 @@ class MarkWriter:
             max_time: As for `note_time`.
         """
         self._require_explicit()
-        millis = millis_up_to(time)
-        largest = None if max_time is None else millis_up_to(max_time)
+        millis = self._millis(time)
+        largest = None if max_time is None else self._millis(max_time, "max_time")
         with self._locked():
             self._require_open()
             self._add("note", millis, self._where(None, None), largest, publish)
@@ -157,7 +161,7 @@ class MarkWriter:
         """
         if time is not None:
             self._require_explicit()
-        millis = None if time is None else millis_up_to(time)
+        millis = None if time is None else self._millis(time)
         position = files_position(files)
         with self._locked():
             self._require_open()
@@ -241,6 +245,10 @@ class MarkWriter:
     def _require_explicit(self) -> None:
         if not self._explicit:
             raise automatic(self.name)
+
+    def _millis(self, time: Time, option: str = "time") -> int:
+        """A time as it is noted. What is no clock time need not be one that a timestamp can hold."""
+        return (millis_up_to if self._takes_any_time else held_millis_up_to)(time, option)
 
     def _where(self, position: Position | None, files: Iterable[str] | None) -> Position:
         if files is not None and position is None:
