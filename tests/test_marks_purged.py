@@ -9,7 +9,7 @@ import pytest
 from support.between import refused, unless
 from support.marks import no_sync
 
-from tidemark import Cut, FilesPosition, Marks, MarkWriter, TidemarkError
+from tidemark import Cut, FilesPosition, Marks, MarkWriter, NumberPosition, TidemarkError
 from tidemark._marks.ranges import FilesRange, between
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
@@ -76,6 +76,39 @@ def test_a_job_goes_on_when_a_dead_writer_that_it_had_read_is_purged(
     assert lake.new_files(20) == ("l2",)
     live.note_time(30, files=["l3"])
     assert lake.new_files(30) == ("l3",)
+
+
+def test_an_object_that_goes_on_waits_no_more_for_a_writer_that_was_purged(
+    lake: Lake, live: MarkWriter
+) -> None:
+    lake.writer("dead").note_time(10, files=["d"])
+    log = lake.log
+    assert log.is_complete(10)
+    after_a_purge(lake, live)
+    assert lake.log.is_complete(20)
+    assert log.is_complete(20)
+    # It comes back with an earlier time, and holds from then on.
+    again = lake.writer("dead")
+    live.note_time(40, files=["l3"])
+    again.note_time(15, files=["d2"])
+    assert log.is_complete(20) and not log.is_complete(21)
+    assert [one.writer for one in log.waiting_for(40)] == ["dead"]
+    again.note_time(30, files=["d3"])
+    assert log.is_complete(30) and not log.is_complete(31)
+
+
+def test_an_object_that_goes_on_is_told_of_another_kind_of_position_after_a_purge(
+    lake: Lake, live: MarkWriter
+) -> None:
+    log = lake.log
+    assert log.is_complete(10)
+    live.close()
+    lake.purge()
+    assert not log.is_complete(20)
+    lake.writer("new").note_time(20, NumberPosition(1))
+    with pytest.raises(TidemarkError) as error:
+        log.is_complete(20)
+    assert error.value.code == "MARK_POSITION_MISMATCH"
 
 
 def test_files_that_were_noted_after_the_cut_and_purged_are_missed(

@@ -232,6 +232,22 @@ def test_marks_of_the_wrong_kind_are_refused_with_the_writer(tmp_path: Path) -> 
     assert refused(error) == ("MARK_POSITION_MISMATCH", "w")
 
 
+def test_a_writer_of_the_wrong_kind_is_named_also_after_all_others_have_ended(
+    tmp_path: Path,
+) -> None:
+    ended = [
+        {"w": "eu", "t": 100, "p": {"number": 1}},
+        {"w": "eu", "k": "end", "p": {"number": 1}},
+    ]
+    put(tmp_path, ended)
+    log = log_at(tmp_path)
+    assert log.is_complete(100)
+    put(tmp_path, [*ended, {"w": "us", "t": 200, "p": {"kafka": {"t": {"0": 1}}}}])
+    with pytest.raises(TidemarkError) as error:
+        log.is_complete(200)
+    assert refused(error) == ("MARK_POSITION_MISMATCH", "us")
+
+
 def test_many_writers_are_read_and_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

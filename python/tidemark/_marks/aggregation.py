@@ -62,6 +62,7 @@ class Aggregation:
         Raises:
             TidemarkError: `MARK_POSITION_MISMATCH` if the writers have several kinds of position.
         """
+        self._forget_all_but(histories)
         left_out = stalled(histories, self._idle_after, now_millis)
         silent = False
         for writer, history in histories.items():
@@ -73,6 +74,14 @@ class Aggregation:
         # A writer that is there and has noted nothing yet may still send rows of any time.
         while not silent and self._stream.run(now_millis) is not None:
             continue
+
+    def _forget_all_but(self, histories: Mapping[str, History]) -> None:
+        """Forgets writers whose marks were all purged: no reader that begins now would wait for them."""
+        for writer in self._stream.writers - histories.keys():
+            self._stream.drop(writer)
+        # One that comes back is fed anew.
+        for writer in self._fed.keys() - histories.keys():
+            del self._fed[writer]
 
     def _feed(self, history: History) -> bool:
         """Whether a writer has noted a time that can be used."""

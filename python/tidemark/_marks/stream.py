@@ -72,8 +72,9 @@ class StreamMarks(Generic[P]):
 
     @property
     def positions(self) -> list[P]:
-        """The positions of these writers."""
-        return [one.position for one in self._writers.values()]
+        """What the next cut comes of: where these writers are and others were, and the cut before."""
+        before = [] if self.watermark is None else [self.watermark.cut]
+        return [*(one.position for one in self._writers.values()), *self._left, *before]
 
     def note(self, writer: str, time_millis: int, position: P) -> bool:
         """Takes in a mark; False, and no effect, if its time is below the writer's last one."""
@@ -98,6 +99,10 @@ class StreamMarks(Generic[P]):
         if known is not None:
             self._writers[writer] = replace(known, is_alive=False)
 
+    def drop(self, writer: str) -> None:
+        """The writer counts no more. The next cut is not before where it was."""
+        self._left.append(self._writers.pop(writer).position)
+
     def is_participating(self, writer: str) -> bool:
         """Whether its time is above the last watermark."""
         return self.watermark is None or self._writers[writer].time > self.watermark.lower_millis
@@ -120,7 +125,7 @@ class StreamMarks(Generic[P]):
     def run(self, now_millis: int) -> Aggregate[P] | None:
         """One periodic run: the new watermark, or None if there is none."""
         for writer in [one for one in self._writers if not self.is_active(one, now_millis)]:
-            self._left.append(self._writers.pop(writer).position)
+            self.drop(writer)
         active = list(self._writers.values())
         if not active or not all(map(self.is_participating, self._writers)):
             return None
