@@ -65,6 +65,22 @@ def test_complete_says_by_its_exit_code_whether_an_hour_is_complete(
     assert json.loads(capsys.readouterr().out) == {"complete": True, "waiting_for": []}
 
 
+def test_complete_says_so_if_no_writer_has_begun(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["complete", str(tmp_path), "2026-11-23T13:00:00Z"]
+    assert run(asked) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "not complete",
+        "waits for a first writer: there is none yet",
+    ]
+    assert run([*asked, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {
+        "complete": False,
+        "waiting_for": [{"writer": None, "noted_millis": None, "written_millis": None}],
+    }
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -13,7 +13,7 @@ from tidemark import AwaitedWriter, Marks, NumberPosition, TidemarkError
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
 
-def names(log: Marks, time: int) -> list[str]:
+def names(log: Marks, time: int) -> list[str | None]:
     return [one.writer for one in log.waiting_for(time)]
 
 
@@ -41,7 +41,6 @@ def test_the_writers_that_have_not_noted_a_time_are_named_with_their_last_ones(
 
 def test_nobody_is_waited_for_once_a_time_is_complete(tmp_path: Path) -> None:
     log = log_at(tmp_path)
-    assert log.waiting_for(100) == ()
     eu, us = log.writer("eu"), log.writer("us")
     for number, (writer, time) in enumerate([(eu, 100), (us, 50), (us, 150), (eu, 200)], start=1):
         writer.note_time(time, NumberPosition(number))
@@ -51,6 +50,23 @@ def test_nobody_is_waited_for_once_a_time_is_complete(tmp_path: Path) -> None:
     # What was complete stays so for this object, also when a writer has come.
     log.writer("asia")
     assert names(log, 150) == [] and names(log, 151) == ["asia", "us"]
+
+
+def test_a_log_without_a_writer_waits_for_a_first_one(tmp_path: Path) -> None:
+    log = log_at(tmp_path / "_tidemark")
+    assert not log.is_complete(100)
+    (first,) = log.waiting_for(100)
+    assert first == AwaitedWriter(None, None, None)
+    assert str(first) == "a first writer: there is none yet"
+    log.writer("eu").note_time(100, NumberPosition(1))
+    assert log.waiting_for(100) == ()
+    # By name, where names are known.
+    assert names(log_at(tmp_path / "other", expected=["us", "eu"]), 100) == ["eu", "us"]
+
+
+def test_a_writer_says_in_words_what_it_has_noted() -> None:
+    assert str(AwaitedWriter("us", None, 9)) == "us, which has noted nothing"
+    assert str(AwaitedWriter("us", 0, 9)) == "us, which has noted 1970-01-01T00:00:00.000Z"
 
 
 def test_writers_that_are_left_out_are_not_waited_for(tmp_path: Path) -> None:

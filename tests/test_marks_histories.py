@@ -86,7 +86,8 @@ class Asked:
             self.complete.add(time)
             self.require_rows(world, time)
         assert all(self.marks.is_complete(one) for one in self.complete)
-        assert self.marks.waiting_for(time) == () or time not in self.complete
+        # Somebody is waited for exactly if there is something to wait for.
+        assert (self.marks.waiting_for(time) == ()) == self.marks.is_complete(time)
 
     def require_rows(self, world: World, time: int) -> None:
         """The rows up to a time are in the cut there, as far as writers and their marks are known."""

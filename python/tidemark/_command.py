@@ -161,8 +161,7 @@ def _complete(told: argparse.Namespace) -> int:
     else:
         _say("complete" if is_complete else "not complete")
         for one in waiting:
-            noted = "nothing" if one.noted_millis is None else shown(one.noted_millis)
-            _say(f"waits for {one.writer}, which has noted {noted}")
+            _say(f"waits for {one}")
     return 0 if is_complete else 1
 
 

@@ -6,23 +6,31 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tidemark._marks.rules import History
+from tidemark._marks.times import shown
 
 
 @dataclass(frozen=True)
 class AwaitedWriter:
-    """A writer that holds an answer. `Marks.waiting_for` returns them.
+    """A writer that holds an answer. `Marks.waiting_for` returns them; `str()` says it in words.
 
     Attributes:
-        writer: The writer's name.
+        writer: The writer's name. None stands for the first writer that begins: there is none yet,
+            and none is expected by name.
         noted_millis: The last time it has noted that can be used, in ms since the epoch; None if
             there is none.
         written_millis: When it wrote its last mark, in ms since the epoch, by its own clock; None
-            if it is expected and has written none.
+            if it has written none.
     """
 
-    writer: str
+    writer: str | None
     noted_millis: int | None
     written_millis: int | None
+
+    def __str__(self) -> str:
+        if self.writer is None:
+            return "a first writer: there is none yet"
+        noted = "nothing" if self.noted_millis is None else shown(self.noted_millis)
+        return f"{self.writer}, which has noted {noted}"
 
 
 def awaited(
@@ -41,8 +49,11 @@ def awaited(
 
     Returns:
         The writers, the furthest behind first. If nobody is waited for, because all have ended, are
-        idle or were left out, it is all of them: one would have to note again.
+        idle or were left out, it is all of them: one would have to note again. If there is none, it
+        is one without a name: nothing at all would look like a time that is complete.
     """
+    if not histories and not expected:
+        return (AwaitedWriter(None, None, None),)
     behind = {
         name: one
         for name, one in histories.items()
@@ -58,4 +69,4 @@ def awaited(
 
 
 def _furthest_behind_first(one: AwaitedWriter) -> tuple[bool, int, str]:
-    return one.noted_millis is not None, one.noted_millis or 0, one.writer
+    return one.noted_millis is not None, one.noted_millis or 0, one.writer or ""

@@ -339,14 +339,15 @@ class Marks:
         Returns:
             The writers, the furthest behind first; none if all rows up to the time are there. If all
             writers have ended before the time, it is all of them: nobody is there who could note it.
-            It is also empty as long as there is no writer at all.
+            As long as there is no writer at all, it is one whose name is None.
 
         Raises:
             TidemarkError: As `is_complete`.
 
         Example:
             >>> for one in marks.waiting_for("2026-11-23T13:00:00Z"):  # doctest: +SKIP
-            ...     print(one.writer, one.noted_millis)
+            ...     print(f"waiting for {one}")
+            waiting for us, which has noted 2026-11-23T12:00:00.000Z
         """
         millis = millis_from(time)
         now = self._clock()
