@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,22 @@ def test_the_report_text_escapes_control_characters() -> None:
     ] == []
     assert len(text.splitlines()) == 8
     assert "orders\\x1b[2J\\nquery fake, batch 9" in text
+
+
+def test_the_docstring_of_a_report_names_each_field_of_an_input() -> None:
+    def fields(node: Any) -> Iterator[str]:
+        for name, value in node.items() if isinstance(node, dict) else ():
+            yield name
+            # Its names are reasons.
+            if name != "skipped_lines":
+                yield from fields(value)
+        for one in node if isinstance(node, list) else ():
+            yield from fields(one)
+
+    goldens = ("report_splits", "report_noted")
+    named = {name for golden in goldens for name in fields(data(golden)["inputs"])}
+    assert {"holds_since_ms", "mark", "last_news_ms", "idle_at_ms"} <= named
+    assert sorted(name for name in named if f"`{name}`" not in str(Report.__doc__)) == []
 
 
 def test_the_report_text_says_that_the_newest_lines_of_a_writer_cannot_be_read() -> None:

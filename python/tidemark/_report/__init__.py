@@ -39,19 +39,38 @@ class Report(InWords):
     `late_watermark_ms`, which is the watermark of the last batch: it judges the rows of the next.
     One with splits, an idle time or `max_ahead` has more fields: `split_by`, `idle_after_ms`,
     `on_return`, `when_all`, `at_join`, `max_ahead_ms`, `idle` (the whole input), `waiting` (rows
-    wait to be read), `far_ahead_rows` and `splits`. `splits` has the totals, the `worst` five that
-    are furthest behind, at most fifty `furthest` for drawings, and at most five `idle_ones`. Each
-    has `last_active_ms`, the end of the last batch with rows of it: None if it never had any, or if
-    that is not known. `silent_ms` is what counts as silence since then, and `silent_of_ms` all of
-    that time. Of the active splits, `without_rows` never had any. One whose splits are forgotten
-    has `forget_after_ms`.
+    wait to be read), `far_ahead_rows` and `splits`. One whose splits are forgotten has
+    `forget_after_ms`. `idle_after_ms`, `max_ahead_ms` and `forget_after_ms` are lengths in ms.
 
-    An input that goes by the marks of its writers has `noted`, with `location`, the time window
-    `lower_ms` and `upper_ms`, `ended` (writers), `skipped_lines` (a count for each reason) and
-    `promises_broken`: the `rows` of this run that were late by what writers had noted, and
-    `most_ms`, or None where late rows are not counted. Its splits are the writers, and a writer
-    among the `worst` has `next`, what it has noted ahead: `time_ms`, `waits_for` with `at` and
-    `read`, `is_broken` (marks before it are missing) and `far_ahead_ms` (not believed yet).
+    `splits` has the numbers `total`, `active`, `idle` and `catching_up`, `without_rows` (active
+    ones that never had any) and `without_clock`. It names the `worst` five that are furthest behind,
+    at most fifty `furthest` for drawings, and at most five `idle_ones`. Each has a `name` and
+    `last_active_ms`, the end of the last batch with rows of it: None if it never had any, or if
+    that is not known. `silent_ms` is what counts as silence since then, and `silent_of_ms` all of
+    that time, both lengths in ms. `is_expected` is there, and true, if it is expected and never had
+    a row. Those that are not idle have a `state` (`"active"`, `"without_rows"` or `"catching_up"`)
+    and `behind_ms`, how many ms they are behind the furthest. The worst and the idle ones have their
+    `clock_ms`, and the worst `idle_at_ms`, when they fall idle if they stay silent.
+
+    An input that goes by the marks of its writers has `noted`, with the `location` of the log and
+    the time window, `lower_ms` and `upper_ms`, each None if there is none. It counts the writers
+    that have `ended`, and for each reason the lines of the log that cannot be used
+    (`skipped_lines`). `promises_broken` has the `rows` of this run that were late by what writers
+    had noted, and by how many ms at most (`most_ms`). It is None where late rows are not counted.
+
+    The splits of such an input are the writers. There `clock_ms` is the last noted time that is
+    passed, less the delay, and `last_active_ms` the begin of the last batch that found news of the
+    writer. An idle one tells whether it `has_ended`. A writer among the `worst` also has:
+
+    - `holds_since_ms`: since when no later time of it is passed, by the query's clock and as far as
+      this run knows; None before the run has read the log.
+    - `mark`: its last mark that is passed, by the `epoch` of its life and its `number` there, with
+      `last_news_ms`, when a passed mark last said something new. None before the first one.
+    - `next`: what it has noted ahead, or None. `time_ms` is the next noted time. `waits_for` says
+      what has to be read first, such as a partition or a file. That is up to `at`, and so far up to
+      `read`, which are offsets or versions. `why` says why a file may never be read. `is_broken`
+      means that marks before are missing, and `is_damaged` that the newest lines cannot be read.
+      `far_ahead_ms` is a noted time that is not believed yet.
 
     An operator that drops late rows, or each side of a join, has `late` once a batch has ended. It
     has what `late_rows` returns, with lengths of time in ms (`most_ms`, `last_ms`). Its `key` names
