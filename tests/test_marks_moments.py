@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,9 @@ from support.marks import log_at, lower, no_sync
 from support.topics import FakeTopic
 
 from tidemark import Marks, MarkWriter, NumberPosition
+from tidemark._marks import log as folder_log
 from tidemark._marks.files import Folder
+from tidemark._marks.rules import histories
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
@@ -30,8 +34,10 @@ class BusyFolder(Folder):
         return found
 
 
-def busy(folder: Path, *happens: Callable[[], object]) -> tuple[Marks, BusyFolder]:
-    log = log_at(folder)
+def busy(
+    folder: Path, *happens: Callable[[], object], log: Marks | None = None
+) -> tuple[Marks, BusyFolder]:
+    log = log_at(folder) if log is None else log
     made = BusyFolder(str(folder), iter(happens))
     log._store._folder = made  # type: ignore[attr-defined]
     return log, made
@@ -92,6 +98,25 @@ def test_a_new_life_that_is_found_too_late_holds_its_writer(tmp_path: Path, eu: 
 
     log, _ = busy(tmp_path, opens("a"), opens("b"), opens("us"))
     assert log.watermark() is None
+
+
+@pytest.mark.parametrize("wrong_by", [-600_000, 600_000], ids=["slow", "fast"])
+def test_a_new_life_that_is_found_too_late_is_as_old_as_its_file(
+    tmp_path: Path, eu: MarkWriter, wrong_by: int
+) -> None:
+    host = Marks(tmp_path, clock=lambda: time.time_ns() // 1_000_000 + wrong_by)
+
+    def opens(name: str) -> Callable[[], object]:
+        return lambda: host.writer(name).note_time(900, NumberPosition(9))
+
+    log, folder = busy(tmp_path, log=Marks(tmp_path, idle_after=timedelta(minutes=5)))
+    folder.happens = iter([opens("a"), opens("b"), opens("late")])
+    found = histories(folder_log.read(folder), None)
+    files = {file.stat().st_mtime_ns // 1_000_000 for file in tmp_path.glob("late.*")}
+    assert found["late"].last_active() in files
+    # It has just begun, so it is not left out as one that has been silent.
+    folder.happens = iter([opens("c"), opens("d"), opens("later")])
+    assert not log.is_complete(100)
 
 
 def test_a_log_where_nothing_happens_is_listed_twice(tmp_path: Path, eu: MarkWriter) -> None:

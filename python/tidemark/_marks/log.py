@@ -10,7 +10,7 @@ was written. So the folder is listed again, until it has no new live files.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -113,8 +113,8 @@ def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
         # In the order of their numbers, marks are sorted in no time.
         sealed = sorted((name for name in names if name.slot is None), key=_BY_NUMBER)
         files = [*(_read_file(folder, name, skipped) for name in sealed), *live.values()]
+        files += _only_named(names, files)
         marks = [mark for file in files for mark in file.marks]
-        marks += _only_named(names, marks, live)
         corrections = tuple(_corrections(folder, files))
         return Contents(
             tuple(marks),
@@ -126,21 +126,24 @@ def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
         )
 
 
-def _only_named(
-    names: Iterable[FileName], marks: Iterable[Mark], read_before: Collection[FileName]
-) -> list[Mark]:
-    """What lives have said whose files have come too late to be read: that they are there.
+def _only_named(names: Iterable[FileName], files: Iterable[_File]) -> list[_File]:
+    """Lives whose files have come too late to be read, as if a file said that they are there.
 
     Their other marks may be newer than writers that this reading does not know.
     """
+    read_before = {file.name for file in files}
     late = {
-        (name.writer, name.epoch)
+        (name.writer, name.epoch): name
         for name in names
         if name.slot is not None and name not in read_before
     }
-    if late:
-        late -= {(mark.writer, mark.epoch) for mark in marks}
-    return [Mark(writer, epoch, 0, "alive", None, epoch) for writer, epoch in sorted(late)]
+    known = {(mark.writer, mark.epoch) for file in files if late for mark in file.marks}
+    # An epoch is of the host's clock, which is corrected by the age of the file, as for any mark.
+    return [
+        _File(name, [Mark(name.writer, name.epoch, 0, "alive", None, name.epoch)])
+        for life, name in sorted(late.items())
+        if life not in known
+    ]
 
 
 @contextmanager
