@@ -72,7 +72,7 @@ class Scala(Sql):
         )
         options = self._jvm.io.tidemark.WatermarkOptions(
             self._none,
-            self._jvm.io.tidemark.SplitBy(nothing, nothing),
+            self._jvm.io.tidemark.SplitBy(nothing, nothing, self._none),
             self._jvm.io.tidemark.Idle(self._none, self._none, self._none, self._none),
             self._none,
             self._jvm.scala.Option.apply(noted),
