@@ -14,7 +14,7 @@ def test_all_vectors_about_marks_pass_and_none_is_left_out() -> None:
     assert outcome.failed == []
     assert outcome.not_run == []
     assert {"pv-w-01", "pv-w-03", "pv-r-01", "pv-r-02"} <= set(outcome.passed)
-    assert len(outcome.passed) == 4 + 34
+    assert len(outcome.passed) == 4 + 35
 
 
 def test_a_vector_that_expects_something_else_fails(tmp_path: Path) -> None:

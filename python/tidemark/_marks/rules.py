@@ -98,9 +98,7 @@ class History:
         try:
             if isinstance(read, FilesPosition):
                 return self._last_with_files(read, is_at_end)
-            # Positions of a writer do not go back. Where they do, this finds an earlier mark: sound.
-            places = range(len(self.marks))
-            return bisect_left(places, True, key=lambda at: not self._is_read(at, read)) - 1
+            return self._last_by_position(read)
         except MismatchError as problem:
             raise position_mismatch(self.writer, problem) from problem
 
@@ -159,19 +157,31 @@ class History:
                 return at - 1
         return self.unbroken - 1
 
-    def _is_read(self, at: int, read: Position) -> bool:
-        while True:
-            mark = self.marks[at]
-            position = mark.position
-            if position is not None:
-                if isinstance(position, FilesPosition):
-                    raise mismatch(position, read)
-                return is_passed(position, read)
-            if at == 0:
-                return self.is_whole
-            if not follows(mark, self.marks[at - 1]):
-                return False
+    def _last_by_position(self, read: Position) -> int:
+        # Positions of a writer do not go back. Where they do, this finds an earlier mark: sound.
+        places = range(len(self.marks))
+        end = bisect_left(places, True, key=lambda at: not self._is_read(at, read))
+        # The last one with a position is passed. Those behind it are as far as none is missing.
+        at = end - 1
+        while at >= 0 and self.marks[at].position_text is None:
             at -= 1
+        while at + 1 < end and self._is_joined(at + 1):
+            at += 1
+        return at
+
+    def _is_joined(self, at: int) -> bool:
+        return self.is_whole if at == 0 else follows(self.marks[at], self.marks[at - 1])
+
+    def _is_read(self, at: int, read: Position) -> bool:
+        """Whether the position at a mark has been read: its own, or the last one before it, if there is any."""
+        while at >= 0:
+            position = self.marks[at].position
+            if isinstance(position, FilesPosition):
+                raise mismatch(position, read)
+            if position is not None:
+                return is_passed(position, read)
+            at -= 1
+        return True
 
 
 def follows(mark: Mark, before: Mark) -> bool:

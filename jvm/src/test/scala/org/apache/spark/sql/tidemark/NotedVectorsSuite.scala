@@ -21,7 +21,7 @@ class NotedVectorsSuite extends AnyFunSuite {
   }
 
   test("all vectors are there, and each has something to read or a cut, which only Python makes") {
-    assert(vectors.size === 34)
+    assert(vectors.size === 35)
     for (vector <- vectors; step <- vector.get("steps").elements.asScala)
       assert(Seq("read", "skipped", "cut_at").count(step.has) === 1)
     val onlyCuts = vectors.filter(_.get("steps").elements.asScala.forall(_.has("cut_at"))).map(_.get("id").asText)
