@@ -257,6 +257,23 @@ class MarkLogReaderSuite extends AnyFunSuite {
     }
   }
 
+  test("a mark in several files has the date from the one that ends first, of those the oldest") {
+    val marks = (0L to 2).map(mark(_))
+    // Each file with how many marks it has, and its age. A mark is sealed later than it is written.
+    val files = Seq(("w.1.0.marks", 2, 60000L), ("w.1.1.marks", 3, 50000L), ("w.1.0-1.marks", 2, 40000L))
+    withFolder { folder =>
+      for ((name, count, age) <- files) write(folder, name, lines(marks.take(count)), age = age)
+      // A file system lists them in any order.
+      for (order <- files.map(_._1).permutations) {
+        val listed = new MarkFolder(new HadoopPath(folder.toUri), new Configuration) {
+          override def list() = super.list().sortBy(file => order.indexOf(file.name.text))
+        }
+        val dates = new MarkLogReader(listed, clockMillis = () => Now).read().histories("w").marks.map(_.writtenMillis)
+        assert(dates === Seq(Now - 60000, Now - 60000, Now - 50000))
+      }
+    }
+  }
+
   test("the names of sealed files promise marks") {
     withFolder { folder =>
       write(folder, "w.1.0-2.marks", "damaged\n" + lines((1L to 2).map(file)))

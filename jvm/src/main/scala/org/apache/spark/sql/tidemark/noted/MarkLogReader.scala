@@ -16,7 +16,8 @@ import io.tidemark.core.noted.{Mark, Place, WriterHistory}
   * only, as alive.
   *
   * Hosts of writers may have wrong clocks, so marks are dated by the file system, which all writers share: the last mark of a
-  * file was written when the file was, and the others as much earlier as the writer says.
+  * file was written when the file was, and the others as much earlier as the writer says. A mark that is in several files
+  * has the date from the one that ends first, of those the oldest: that is nearest to when the mark was written.
   *
   * About `mostMarks` marks are kept. Of a longer log, later sealed files are left out until earlier marks are passed, which
   * is sound. But the first file of each life is always read, because it says what a life fences off, and so are live files.
@@ -126,7 +127,8 @@ private[tidemark] final class MarkLogReader(
     writer) match {
     case Some(same) if same.files == files => same
     case _ =>
-      val marks = files.flatMap(_.marks)
+      // Of a mark that is there twice, the first one counts.
+      val marks = files.sortBy(one => (one.marks.lastOption.map(_.place), one.file.modifiedMillis)).flatMap(_.marks)
       val promised = files.flatMap(_.file.name.first) ++ lost(files)
       val unread = files.flatMap { one =>
         one.lastUnread(sealedUpTo.getOrElse(one.file.name.life, -1L)).map(n => Place(one.file.name.epoch, n) -> one)
