@@ -5,12 +5,13 @@ Fifty histories are drawn here. A thousand are in `make test-more-python`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.between import unless
 from support.marks import no_sync
-from support.marks_histories import STEPS, Query, World, readers
+from support.marks_histories import STEPS, Query, World, in_time_of, readers
 
 from tidemark import Cut, Marks
 from tidemark._marks.ranges import FilesRange, between
@@ -23,13 +24,10 @@ SEEDS = [*range(50), *(pytest.param(seed, marks=pytest.mark.more) for seed in ra
 
 
 @pytest.fixture
-def world(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(tmp_path: Path, seed: int) -> Iterator[World]:
     world = World(tmp_path, seed)
-    # Readers date marks by their store only if their clock is that of the machine.
-    monkeypatch.setattr("tidemark._marks.marks.wall_clock", world.clock)
-    # A few marks are sealed, so that retention has something to take.
-    monkeypatch.setattr("tidemark._marks.life.MOST_LIVE", 4)
-    return world
+    with in_time_of(world):
+        yield world
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,7 +1,8 @@
 """Drawn histories of a mark log in a folder: writers that come and go, purges, copies, damage, wrong clocks.
 
-The model knows every row that is ever written and what each writer has said, so it can say what no
-reader can: whether a row that has not been read is late. Time is that of the model. Files are as old as it says.
+Rows are in files here; in `marks_partitions` they are records of a topic. The model knows every row
+that is ever written and what each writer has said, so it can say what no reader can: whether a row
+that has not been read is late. Time is that of the model. Files are as old as it says.
 """
 
 from __future__ import annotations
@@ -9,13 +10,17 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
-from tidemark import Cut, FilesPosition, Marks, MarkWriter, TidemarkError
-from tidemark._marks.position import MOST
+import pytest
+
+from tidemark import Cut, FilesPosition, Marks, MarkWriter, TidemarkError, TimeWindow
+from tidemark._marks.position import MOST, Position
 
 MINUTE = 60_000
 IDLE_AFTER = timedelta(minutes=5)
@@ -23,6 +28,10 @@ RETAIN = timedelta(minutes=30)
 EXPECTED = ("eu", "us")
 NAMES = (*EXPECTED, "asia", "late")
 STEPS = 60
+
+
+Where = dict[str, Any]
+"""Where a writer is, as arguments of `note_time` and `end`."""
 
 
 @dataclass
@@ -56,7 +65,7 @@ class Site:
 
 @dataclass(frozen=True)
 class File:
-    """A file of rows.
+    """A file of rows, or one record.
 
     Attributes:
         writer: Who has published it.
@@ -72,6 +81,12 @@ class File:
 class World:
     """The log, its writers and their files.
 
+    Args:
+        folder: Where the log is made, and copies of it.
+        seed: What the history is drawn from.
+        start: The time at which it begins, in ms since the epoch.
+        floor: No row has an event time up to this one, in ms.
+
     Attributes:
         log: The folder of the log.
         now: The clock of the store and of the readers, in ms.
@@ -83,14 +98,19 @@ class World:
             or damaged, or wrote too late.
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    nowhere = '{"files":["nowhere"]}'
+    """The position that a life notes which was replaced, as text."""
+
+    def __init__(
+        self, folder: Path, seed: int, start: int = 1_800_000_000_000, floor: int = 0
+    ) -> None:
         self.chance = random.Random(seed)
         self.folder = folder
         self.log = folder / "_tidemark"
-        self.now = 1_800_000_000_000
+        self.now = start
         self.clock: Callable[[], int] = lambda: self.now
         skews = [0, 0, -10 * MINUTE, 10 * MINUTE]
-        self.sites = {name: Site(name, self.chance.choice(skews)) for name in NAMES}
+        self.sites = {name: Site(name, self.chance.choice(skews), floor=floor) for name in NAMES}
         self.files: dict[str, File] = {}
         self.noted: dict[str, dict[str, tuple[int, int]]] = {}
         self.purged: set[str] = set()
@@ -124,6 +144,15 @@ class World:
                 site.marks = None
         self._date_files()
         self._look()
+
+    def position(self, read: set[str]) -> Position:
+        """The position of a reader that has read some files."""
+        return FilesPosition(frozenset(read))
+
+    def some_of(self, unread: list[str]) -> set[str]:
+        """What a reader reads next of files that it has not read: any of them."""
+        share = self.chance.choice([0.2, 0.6, 1])
+        return {name for name in unread if self.chance.random() < share}
 
     def is_silent(self, writer: str) -> bool:
         """Whether a writer may be left out by its silence."""
@@ -173,10 +202,10 @@ class World:
 
     def _note(self, site: Site) -> None:
         time = site.floor + self.chance.choice([0, 1000, 30_000, 60_000])
-        self._say(site, time, lambda marks, files: marks.note_time(time, files=files))
+        self._say(site, time, lambda marks, place: marks.note_time(time, **place))
 
     def _say(
-        self, site: Site, time: int, say: Callable[[MarkWriter, list[str]], None], *, all_files: bool = False
+        self, site: Site, time: int, say: Callable[[MarkWriter, Where], None], *, all_files: bool = False
     ) -> None:  # fmt: skip
         """Lists files in a mark: at least those with rows up to the time."""
         marks = site.marks
@@ -186,7 +215,7 @@ class World:
             for name in site.pending
             if all_files or min(self.files[name].times) <= time or self.chance.random() < 0.7
         ]
-        say(marks, listed)
+        say(marks, self._where(site, listed))
         place = (marks.epoch, marks._number - 1)
         self.noted.setdefault(site.name, {}).update(dict.fromkeys(listed, place))
         site.pending = [name for name in site.pending if name not in listed]
@@ -196,6 +225,10 @@ class World:
         self.has_changed |= site.is_done and site.name in EXPECTED
         site.is_done = False
 
+    def _where(self, site: Site, listed: list[str]) -> Where:
+        """Where a writer is that lists files: what it gives to the call that notes a time."""
+        return {"files": listed}
+
     def _alive(self, site: Site) -> None:
         assert site.marks is not None
         site.marks.alive()
@@ -204,14 +237,14 @@ class World:
 
     def _idle(self, site: Site) -> None:
         self._say(
-            site, site.floor, lambda marks, files: marks.note_time(site.floor, files=files), all_files=True
+            site, site.floor, lambda marks, place: marks.note_time(site.floor, **place), all_files=True
         )  # fmt: skip
         assert site.marks is not None
         site.marks.idle()
         site.spoke, site.is_done = self.now, True
 
     def _end(self, site: Site) -> None:
-        self._say(site, site.floor, lambda marks, files: marks.end(files=files), all_files=True)
+        self._say(site, site.floor, lambda marks, place: marks.end(**place), all_files=True)
         site.spoke, site.is_done, site.marks = self.now, True, None
 
     def _die(self, site: Site) -> None:
@@ -241,7 +274,7 @@ class World:
         life.add(
             newest._replace(
                 epoch=old.epoch, number=old._number, kind="note", after=None,
-                time_millis=site.floor + 500_000, position_text='{"files":["nowhere"]}',
+                time_millis=site.floor + 500_000, position_text=self.nowhere,
             )
         )  # fmt: skip
         old._number += 1
@@ -297,6 +330,25 @@ class World:
                 self._written[file.name] = self.now
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a reader was told, and what is true then.
+
+    Attributes:
+        read: What it has read.
+        is_at_end: Whether that is all there is.
+        window: What it was told.
+        excused: The writers that nobody waits for: what they publish may be late from now on.
+        done: Those that are idle or have ended by their word. What they publish later may be late.
+    """
+
+    read: Position
+    is_at_end: bool
+    window: TimeWindow
+    excused: set[str]
+    done: set[str]
+
+
 @dataclass
 class Query:
     """A query that reads files in any order, and takes its watermark from marks.
@@ -317,25 +369,26 @@ class Query:
     watermark: int = -1
     allowed: dict[str, int] = field(default_factory=dict)
 
-    def batch(self, world: World, files: dict[str, File]) -> None:
+    def batch(self, world: World, files: dict[str, File]) -> Answer:
         """Reads some files, and looks at the marks."""
-        unread = sorted(files.keys() - self.read)
-        share = world.chance.choice([0.2, 0.6, 1])
-        self.read |= {name for name in unread if world.chance.random() < share}
+        self.read |= world.some_of(sorted(files.keys() - self.read))
         is_at_end = self.read >= files.keys()
-        lower = self.marks.window(
-            FilesPosition(frozenset(self.read)), is_at_end=is_at_end
-        ).lower_millis
+        position = world.position(self.read)
+        window = self.marks.window(position, is_at_end=is_at_end)
+        lower = window.lower_millis
         self.watermark = max(self.watermark, -1 if lower is None else lower)
-        for name in world.sites:
-            is_known = name in world.there and (self.only is None or name in self.only)
-            if not is_known or (self.has_idle and world.is_silent(name)):
-                self.allowed[name] = self.watermark
+        excused = {name for name in world.sites if self.may_be_late(world, name)}
+        self.allowed |= dict.fromkeys(excused, self.watermark)
         self.require_none_late(files)
-        for name, site in world.sites.items():
-            # What it has published before was in the check. If it returns, its rows may be late.
-            if site.is_done:
-                self.allowed[name] = self.watermark
+        # What they have published before was in the check. If they return, their rows may be late.
+        done = {name for name, site in world.sites.items() if site.is_done}
+        self.allowed |= dict.fromkeys(done, self.watermark)
+        return Answer(position, is_at_end, window, excused, done)
+
+    def may_be_late(self, world: World, writer: str) -> bool:
+        """Whether nobody waits for a writer now."""
+        is_known = writer in world.there and (self.only is None or writer in self.only)
+        return not is_known or (self.has_idle and world.is_silent(writer))
 
     def require_none_late(self, files: dict[str, File]) -> None:
         """No row that is not read is at or below the watermark."""
@@ -349,10 +402,33 @@ class Query:
             assert not (late and file.is_promised), (name, late, self)
 
 
+READERS: tuple[dict[str, Any], ...] = (
+    {},
+    {"idle_after": IDLE_AFTER},
+    {"expected": EXPECTED},
+    {"expected": EXPECTED, "only_expected": True},
+    {"expected": EXPECTED, "only_expected": True, "idle_after": IDLE_AFTER},
+)
+"""The options of each kind of reader."""
+
+
 def readers(world: World) -> Iterator[tuple[Marks, bool, tuple[str, ...] | None]]:
     """Readers of each kind, each with whether it has `idle_after`, and which writers it waits for."""
-    yield world.marks(), False, None
-    yield world.marks(idle_after=IDLE_AFTER), True, None
-    yield world.marks(expected=EXPECTED), False, None
-    yield world.marks(expected=EXPECTED, only_expected=True), False, EXPECTED
-    yield world.marks(expected=EXPECTED, only_expected=True, idle_after=IDLE_AFTER), True, EXPECTED
+    return (reader(world, options) for options in READERS)
+
+
+def reader(world: World, options: Mapping[str, Any]) -> tuple[Marks, bool, tuple[str, ...] | None]:
+    """A reader with these options, as `Query` takes it."""
+    only = EXPECTED if options.get("only_expected") else None
+    return world.marks(**options), "idle_after" in options, only
+
+
+@contextmanager
+def in_time_of(world: World) -> Iterator[None]:
+    """Readers take the time of the model for that of the store, and retention has something to take."""
+    with pytest.MonkeyPatch.context() as patch:
+        # Readers date marks by their store only if their clock is that of the machine.
+        patch.setattr("tidemark._marks.marks.wall_clock", world.clock)
+        # A few marks are sealed.
+        patch.setattr("tidemark._marks.life.MOST_LIVE", 4)
+        yield
