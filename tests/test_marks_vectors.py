@@ -1,4 +1,4 @@
-"""The conformance vectors about marks: Pravega's rules, and which marks of a log count."""
+"""The conformance vectors about marks: Pravega's rules, and which marks of a log count, and drawn histories."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import copy
 import json
 from pathlib import Path
 
-from support.marks_vectors import FOLDER, run
+from support.marks_vectors import DRAWN, FOLDER, run
 
 
 def test_all_vectors_about_marks_pass_and_none_is_left_out() -> None:
-    outcome = run([FOLDER / "conformance.json", FOLDER / "noted.json"])
+    outcome = run([FOLDER / "conformance.json", FOLDER / "noted.json", DRAWN])
     assert outcome.failed == []
     assert outcome.not_run == []
     assert {"pv-w-01", "pv-w-03", "pv-r-01", "pv-r-02"} <= set(outcome.passed)
-    assert len(outcome.passed) == 4 + 35
+    assert len(outcome.passed) == 4 + 35 + 50
 
 
 def test_a_vector_that_expects_something_else_fails(tmp_path: Path) -> None:

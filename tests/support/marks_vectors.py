@@ -1,7 +1,8 @@
 """Runs the conformance vectors about marks against Python: `make vectors` prints the result.
 
-The suites `pravega.*` of `conformance.json`, and the suite `noted` of `noted.json`, beside it. A
-vector with an operation or a field that is not known here is not run, and is named with the reason.
+The suites `pravega.*` of `conformance.json`, `noted` of `noted.json`, and `noted.drawn` of
+`noted-drawn.json`, beside it. A vector with an operation or a field that is not known here is not
+run, and is named with the reason.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from support.marks import log_at, put
+from support.marks_replay import Json, replay
 from support.pravega import PravegaWindows, Segments
 from tidemark import TidemarkError
 from tidemark._marks.position import encode_position, read_position
 from tidemark._marks.stream import Aggregate, StreamMarks
 
 FOLDER = Path(__file__).parent.parent.parent / "jvm" / "src" / "test" / "resources" / "vectors"
-Json = dict[str, Any]
+DRAWN = FOLDER / "noted-drawn.json"
+
+
+_NOTED = ("noted", "noted.drawn")
 
 
 class UnknownError(Exception):
@@ -42,7 +46,7 @@ def run(files: list[Path]) -> Outcome:
     for file in files:
         content = json.loads(file.read_text(encoding="utf-8"))
         for suite in content["suites"]:
-            if suite["suite"].startswith("pravega.") or suite["suite"] == "noted":
+            if suite["suite"].startswith("pravega.") or suite["suite"] in _NOTED:
                 for vector in suite["vectors"]:
                     _run(suite["suite"], vector, outcome)
     return outcome
@@ -69,9 +73,10 @@ def _runner(suite: str, vector: Json) -> Callable[[Json], Iterator[str]]:
         ],
         "pravega.reader": [({"cut", "cases"}, _compare), ({"marks", "steps"}, _windows)],
         "noted": [({"marks", "log", "expected", "idle_after", "max_ahead", "steps"}, _noted)],
+        "noted.drawn": [({"readers", "marks", "steps"}, _drawn)],
     }
     for names, runner in known.get(suite, []):
-        if (fields <= names) if suite == "noted" else fields == names:
+        if (fields <= names) if suite in _NOTED else fields == names:
             return runner
     raise UnknownError(f"a vector of {suite} with the fields {', '.join(sorted(fields))}")
 
@@ -200,6 +205,15 @@ def _noted_step(where: str, folder: Path, options: Json, step: Json) -> Iterator
         raise UnknownError(f"a step with {', '.join(sorted(step))}")
 
 
+def _drawn(vector: Json) -> Iterator[str]:
+    known = {"now", "log", "rows", "reader", "read", "at_end", "lower", "upper", "excused", "done"}
+    unknown = {field for step in vector["steps"] for field in step.keys() - known}
+    if unknown:
+        raise UnknownError(f"a step with {', '.join(sorted(unknown))}")
+    with tempfile.TemporaryDirectory() as made:
+        yield from replay(vector, Path(made))
+
+
 def _answer(where: str, step: Json, ask: Callable[[], Json]) -> Iterator[str]:
     try:
         actual = ask()
@@ -215,7 +229,7 @@ def _answer(where: str, step: Json, ask: Callable[[], Json]) -> Iterator[str]:
 def files() -> list[Path]:
     """The files to run: that of `TIDEMARK_VECTORS`, else the project's own."""
     named = os.environ.get("TIDEMARK_VECTORS")
-    return [Path(named)] if named else [FOLDER / "conformance.json", FOLDER / "noted.json"]
+    return [Path(named)] if named else [FOLDER / "conformance.json", FOLDER / "noted.json", DRAWN]
 
 
 def main() -> None:

@@ -62,5 +62,8 @@ object MarkLines {
     }
   }
 
-  def folder(path: Path): MarkFolder = new MarkFolder(new HadoopPath(path.toUri), new Configuration)
+  // Making one reads many settings.
+  private lazy val conf = new Configuration
+
+  def folder(path: Path): MarkFolder = new MarkFolder(new HadoopPath(path.toUri), conf)
 }

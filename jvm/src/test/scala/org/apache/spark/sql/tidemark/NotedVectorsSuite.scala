@@ -9,7 +9,7 @@ import io.tidemark.core.noted._
 import com.fasterxml.jackson.databind.JsonNode
 import org.scalatest.funsuite.AnyFunSuite
 
-import org.apache.spark.sql.tidemark.noted.{MarkLogContents, MarkLogReader, PositionText}
+import org.apache.spark.sql.tidemark.noted.{MarkLogContents, MarkLogReader}
 
 /** The conformance vectors about mark logs, which the Python package runs as well. Its page describes the fields. */
 class NotedVectorsSuite extends AnyFunSuite {
@@ -51,8 +51,8 @@ class NotedVectorsSuite extends AnyFunSuite {
         assert(step.get("refused").asText === "MARK_POSITION_MISMATCH")
         intercept[PositionMismatch](window(vector, step, read))
       } else {
-        def time(name: String) = Option(step.get(name)).filterNot(_.isNull).map(_.asLong)
-        assert(window(vector, step, read) === ((time("lower"), time("upper"))), step)
+        val expected = (TimeWindows.millis(step, "lower"), TimeWindows.millis(step, "upper"))
+        assert(window(vector, step, read) === expected, step)
       }
   }
 
@@ -65,37 +65,10 @@ class NotedVectorsSuite extends AnyFunSuite {
     }
   }
 
-  /** The time window of a position: the rules of a reader that keeps no state. */
   private def window(vector: JsonNode, step: JsonNode, read: MarkLogContents): (Option[Long], Option[Long]) = {
-    val now = step.path("now").asLong
-    val latest = Option(vector.get("max_ahead")).map(now + _.asLong)
-    val noted = NotedWriters(read.histories, Map.empty, position(step.get("read"), isAtEnd(step)), latest)
-    val expected = vector.path("expected").elements.asScala.map(_.asText).toSeq
-    val lastActive = noted.writers.values.filter(_.timeMillis.isDefined).map(_.state.lastActiveMillis)
-    val isOut = noted.writers.map { case (writer, one) =>
-      val isStalled = Option(vector.get("idle_after")).exists { after =>
-        lastActive.maxOption.exists(latest => math.min(latest, now) - one.state.lastActiveMillis >= after.asLong)
-      }
-      val isAwake = one.state.hasPending && !isAtEnd(step)
-      writer -> (one.state.isResting || isStalled && !isAwake)
-    }
-    val waiting = noted.writers.filterNot { case (writer, _) => isOut(writer) }
-    val lowers = waiting.values.flatMap(_.timeMillis)
-    if (expected.exists(!noted.writers.contains(_))) (None, None)
-    else if (waiting.isEmpty) (noted.writers.values.flatMap(_.timeMillis).maxOption, None)
-    else (Option.when(lowers.size == waiting.size)(lowers.min), noted.upperMillis(isOut))
+    val at = TimeWindows.position(step.get("read"), isAtEnd(step))
+    TimeWindows.Reader(vector).window(read.histories, at, step.path("now").asLong, isAtEnd(step))
   }
 
   private def isAtEnd(step: JsonNode): Boolean = step.path("at_end").asBoolean
-
-  private def position(read: JsonNode, isAtEnd: Boolean): ReadPosition = PositionText.read(read).get match {
-    case Position.Partitions(offsets) => ReadPosition.Partitions(offsets)
-    case Position.Version(table, version) => ReadPosition.Version(table, Some(version))
-    case Position.Files(names) =>
-      new ReadPosition.Files(names, _ => false) {
-        override def isDrained: Boolean = isAtEnd
-      }
-    case Position.SinkBatch(batch) => new ReadPosition.Files(_ => false, _ <= batch)
-    case Position.Number(value) => ReadPosition.Number(value)
-  }
 }
