@@ -53,7 +53,7 @@ class Clock:
 class Service:
     """Rows to be called, the calls that were begun, and what came of them."""
 
-    def __init__(self, *, chance: float = 1.0, **rules: Any) -> None:
+    def __init__(self, *, chance: float = 1.0, can_cancel: bool = True, **rules: Any) -> None:
         self.clock = Clock()
         self.begun: list[Any] = []
         self.failures: list[BaseException] = []
@@ -66,12 +66,14 @@ class Service:
             "retries": 0,
             "backoff": 1.0,
             "on_error": None,
+            "origin": "tests",
         }
         self._calls = Calls(
             Rules(**{**defaults, **rules}),
             self.clock,  # type: ignore[arg-type]
             self._begin,  # type: ignore[arg-type]
             self.failures.append,
+            can_cancel,
             lambda: chance,
         )
 
@@ -148,7 +150,7 @@ def test_a_key_goes_on_in_the_next_batch_and_is_forgotten_when_it_is_done() -> N
     assert service._calls._queue._chains == {}
 
 
-def test_a_time_out_frees_its_slot_though_the_call_never_ends() -> None:
+def test_a_time_out_frees_the_slot_of_a_call_that_is_cancelled() -> None:
     service = Service(concurrency=1, timeout=2.0, on_error=lambda error, user: type(error).__name__)
     batch = service.add("never", "next")
     service.clock.advance(1.9)
@@ -158,6 +160,127 @@ def test_a_time_out_frees_its_slot_though_the_call_never_ends() -> None:
     assert service.is_cancelled("never")
     service.answer("next")
     assert batch.results == ["TimeoutError", "next!"]
+
+
+def lost(error: BaseException, user: Any) -> str:
+    return f"lost {user}"
+
+
+def test_a_call_that_cannot_be_cancelled_keeps_its_slot_after_its_time_out() -> None:
+    service = Service(concurrency=2, timeout=2.0, can_cancel=False, on_error=lost)
+    batch = service.add("a", "b", "c", "d")
+    service.clock.advance(3)
+    assert batch.results == ["lost a", "lost b", None, None]
+    assert service.begun == ["a", "b"]
+    service.answer("a", "too late")
+    assert service.begun == ["a", "b", "c"]
+    service.answer("c")
+    service.answer("d")
+    assert batch.results == ["lost a", "lost b", "c!", "d!"]
+    service.clock.advance(100)
+    assert service.failures == []
+
+
+@pytest.mark.parametrize(("concurrency", "slots"), [(1, "the only slot"), (3, "all 3 slots")])
+def test_when_every_slot_is_stuck_for_its_time_out_again_the_task_ends(
+    concurrency: int, slots: str
+) -> None:
+    service = Service(concurrency=concurrency, timeout=2.0, can_cancel=False, on_error=lost)
+    service.add(*range(concurrency), "next")
+    service.clock.advance(3.9)
+    assert service.failures == []
+    service.clock.advance(0.1)
+    (failure,) = service.failures
+    assert isinstance(failure, TidemarkError)
+    assert failure.code == "ASYNC_SLOTS_STUCK"
+    assert failure.parameters == {
+        "column": "profile",
+        "slots": slots,
+        "inputs": "user=0",
+        "seconds": "2.0",
+    }
+    assert len(service.begun) == concurrency
+
+
+def test_the_last_slot_that_is_stuck_has_its_time_too() -> None:
+    service = Service(concurrency=2, timeout=2.0, can_cancel=False, on_error=lost)
+    service.add("a")
+    service.clock.advance(1)
+    service.add("b", "next")
+    service.clock.advance(3)
+    assert service.failures == []
+    service.clock.advance(1)
+    assert len(service.failures) == 1
+
+
+def test_stuck_slots_end_no_task_that_needs_none() -> None:
+    service = Service(concurrency=1, timeout=2.0, can_cancel=False, on_error=lost)
+    batch = service.add("a")
+    service.clock.advance(100)
+    assert batch.results == ["lost a"]
+    assert service.failures == []
+    service.add("next")
+    assert [str(failure)[:29] for failure in service.failures] == ["[TIDEMARK.ASYNC_SLOTS_STUCK] "]
+
+
+def test_no_call_of_a_key_begins_beside_one_that_was_given_up() -> None:
+    keys = [("a",), ("a",), ("b",)]
+    service = Service(concurrency=9, timeout=2.0, can_cancel=False, retries=1, on_error=lost)
+    batch = service.add("a1", "a2", "b1", keys=keys)
+    service.answer("b1")
+    service.clock.advance(3.5)
+    assert service.begun == ["a1", "b1"]
+    service.answer("a1", "too late")
+    assert service.begun == ["a1", "b1", "a1"]
+    service.clock.advance(2)
+    assert batch.results == ["lost a1", None, "b1!"]
+    assert len(service.begun) == 3
+    service.answer("a1", "too late again")
+    service.answer("a2")
+    assert batch.results == ["lost a1", "a2!", "b1!"]
+    service.clock.advance(100)
+    assert service.failures == []
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_a_key_that_waits_for_a_stuck_call_for_its_time_out_again_ends_the_task(
+    retries: int,
+) -> None:
+    service = Service(timeout=2.0, can_cancel=False, retries=retries, on_error=lost)
+    service.add("a1", "a2", keys=[("a",), ("a",)])
+    service.clock.advance(3.9)
+    assert service.failures == []
+    service.clock.advance(0.1)
+    (failure,) = service.failures
+    assert "what holds the slot of a key has passed" in str(failure)
+    assert "made with user='a1'" in str(failure)
+
+
+def test_a_stuck_call_whose_key_has_no_other_row_ends_nothing() -> None:
+    service = Service(timeout=2.0, can_cancel=False, on_error=lost)
+    service.add("a1", "b1", keys=[("a",), ("b",)])
+    service.answer("b1")
+    service.clock.advance(100)
+    assert service.failures == []
+    service.add("a2", keys=[("a",)])
+    assert len(service.failures) == 1
+
+
+def test_a_call_of_an_earlier_task_has_a_slot_until_it_ends() -> None:
+    service = Service(concurrency=1, timeout=2.0)
+    earlier: Future[Any] = Future()
+    service._calls.hold(earlier)  # type: ignore[arg-type]
+    service.add("a")
+    service.clock.advance(1)
+    assert service.begun == []
+    earlier.set_result(None)
+    assert service.begun == ["a"]
+    another: Future[Any] = Future()
+    service._calls.hold(another)  # type: ignore[arg-type]
+    service.add("b")
+    service.answer("a")
+    service.clock.advance(2)
+    assert "made with inputs of an earlier task" in str(service.failures[0])
 
 
 def test_a_call_that_ends_in_time_is_not_timed_out_later() -> None:
@@ -296,35 +419,45 @@ def test_closing_cancels_what_is_in_flight_and_starts_nothing_more() -> None:
     assert service.failures == []
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(40))
 def test_whatever_happens_every_row_is_done_once_and_keys_keep_their_order(seed: int) -> None:
     chance = random.Random(seed)
     concurrency = chance.randint(1, 6)
+    can_cancel = seed % 2 == 0
     service = Service(
-        concurrency=concurrency, timeout=3.0, retries=2, on_error=lambda error, user: "lost"
+        concurrency=concurrency,
+        timeout=3.0,
+        retries=2,
+        on_error=lambda error, user: "lost",
+        can_cancel=can_cancel,
     )
     batches, users = [], []
     ended: list[str] = []
+    open_since: dict[str, float] = {}
     for n in range(5):
         names = [f"{chance.choice('abcd')}{n}{i:02}" for i in range(chance.randint(0, 12))]
         users += names
         batches.append(service.add(*names, keys=[(name[0],) for name in names]))
     for _ in range(2000):
-        open_calls = [
-            u for u, all_of in service._futures.items() if any(not f.done() for f in all_of)
-        ]
+        open_calls = [u for u, all_of in service._futures.items() for f in all_of if not f.done()]
         assert len(open_calls) <= concurrency
         assert len({user[0] for user in open_calls}) == len(open_calls)
-        if not open_calls or chance.random() < 0.2:
+        open_since = {user: open_since.get(user, service.clock.now) for user in open_calls}
+        old = [user for user, since in open_since.items() if service.clock.now - since >= 5]
+        if not open_calls or (not old and chance.random() < 0.2):
             service.clock.advance(1)
             continue
-        user = chance.choice(open_calls)
+        # One that does not end in the end would end the task.
+        user = chance.choice(old or open_calls)
         (future,) = [f for f in service._futures[user] if not f.done()]
+        is_in_time = service.clock.now - open_since.pop(user) < 3
         if chance.random() < 0.3:
             future.set_exception(ValueError())
         else:
-            ended.append(user)
             future.set_result("done")
+            if is_in_time:
+                ended.append(user)
+    assert service.failures == []
     assert all(batch.done.is_set() for batch in batches)
     assert {result for batch in batches for result in batch.results} <= {"done", "lost"}
     for key in "abcd":

@@ -108,37 +108,102 @@ def test_only_a_window_of_rows_is_read_ahead() -> None:
     assert read == [0, 1, 2]
 
 
-def test_a_call_that_ignores_its_cancelling_loses_its_slot() -> None:
-    release = asyncio.Event()
+def lost(error: BaseException, value: int) -> int:
+    return -1
+
+
+def test_a_call_that_ignores_its_cancelling_keeps_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidemark._async.worker._CLOSING_SECONDS", 0.05)
+    begun = []
 
     async def call(value: int) -> int:
-        while value == 0 and not release.is_set():
+        begun.append(value)
+        while True:
             try:
-                await release.wait()
+                await asyncio.Event().wait()
             except asyncio.CancelledError:
                 continue
-        if value == 3:
-            release.set()
-        return value
 
-    found = call_all(
-        call, [[0, 1, 2, 3]], concurrency=1, timeout=0.5, on_error=lambda error, value: -1
-    )
-    assert found == [[-1, 1, 2, 3]]
+    with pytest.raises(TidemarkError, match="holds all 2 slots has passed its time-out") as raised:
+        call_all(call, [[0, 1, 2, 3]], concurrency=2, timeout=0.05, on_error=lost)
+    assert raised.value.code == "ASYNC_SLOTS_STUCK"
+    assert begun == [0, 1]
 
 
-def test_a_thread_that_never_returns_loses_its_slot_and_does_not_hold_the_task() -> None:
+def test_a_thread_that_never_returns_keeps_its_slot_and_does_not_hold_the_task() -> None:
     release = threading.Event()
+    begun = []
 
     def call(value: int) -> int:
-        if value == 0:
+        begun.append(value)
+        if value < 2:
             release.wait(60)
-        if value == 2:
-            release.set()
         return value
 
-    found = call_all(call, [[0, 1, 2]], concurrency=1, timeout=3, on_error=lambda error, value: -1)
-    assert found == [[-1, 1, 2]]
+    try:
+        before = set(threading.enumerate())
+        worker = Worker(rules(concurrency=3, timeout=0.2, on_error=lost), call, False, None)
+        rows = [[(NO_KEY, (value,)) for value in range(9)]]
+        ((_, found),) = results(rows, lambda: worker)
+        assert found == [-1, -1, *range(2, 9)]
+        # Two of them never came back, and the third one has called all others.
+        left = set(threading.enumerate()) - before
+        assert len([one for one in left if getattr(one, "calls_for", None)]) == 2
+    finally:
+        release.set()
+
+
+def test_when_all_threads_are_stuck_the_task_ends_and_has_begun_no_other_call() -> None:
+    release = threading.Event()
+    begun = []
+
+    def call(value: int) -> int:
+        begun.append(value)
+        release.wait(60)
+        return value
+
+    before = set(threading.enumerate())
+    worker = Worker(rules(concurrency=2, timeout=0.1, on_error=lost), call, False, None)
+    try:
+        with pytest.raises(TidemarkError) as raised:
+            list(results([[(NO_KEY, (value,)) for value in range(9)]], lambda: worker))
+        assert raised.value.code == "ASYNC_SLOTS_STUCK"
+        assert begun == [0, 1]
+    finally:
+        release.set()
+        for thread in set(threading.enumerate()) - before:
+            thread.join(30)
+
+
+def test_calls_that_outlive_their_task_keep_their_slots_in_the_next_one() -> None:
+    release = threading.Event()
+    begun = []
+
+    def call(value: int) -> int:
+        begun.append(value)
+        if value < 2:
+            release.wait(60)
+        return value
+
+    def task(*values: int, origin: str = "one") -> list[Any]:
+        own = rules(concurrency=2, timeout=0.1, on_error=lost, origin=origin)
+        rows = [[(NO_KEY, (value,)) for value in values]]
+        ((_, found),) = results(rows, lambda: Worker(own, call, False, None))
+        return found
+
+    before = set(threading.enumerate())
+    try:
+        assert task(0, 1) == [-1, -1]
+        with pytest.raises(TidemarkError, match="inputs of an earlier task") as raised:
+            task(2, 3)
+        assert raised.value.code == "ASYNC_SLOTS_STUCK"
+        assert begun == [0, 1]
+        assert task(4, origin="another") == [4]
+    finally:
+        release.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(30)
+    assert task(5, 6) == [5, 6]
 
 
 def test_an_error_names_the_inputs_of_its_row_and_leaves_no_thread() -> None:

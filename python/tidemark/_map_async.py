@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -62,8 +63,9 @@ def map_async(
             tuple, `Row` or dataclass. `"ARRAY<...>"` and `F.explode` make several rows, or none.
         concurrency: How many calls one task has in flight, so a query has as many times that as
             tasks that run at one time.
-        timeout: How long one call may take. Its slot is free then, even if it does not end. A plain
-            function goes on in its thread until it returns. None: there is no limit.
+        timeout: How long one call may take. Its row is given up then, and the call is cancelled. It
+            keeps its slot until it ends: a plain function goes on in its thread until it returns.
+            None: there is no limit.
         retries: How often a call is made again after an error or a time-out.
         backoff: How long a row waits before its first retry; twice as long before each further one.
             Its slot is free meanwhile.
@@ -83,8 +85,8 @@ def map_async(
     Raises:
         TidemarkError: `UNKNOWN_COLUMN`, `INVALID_OPTION`, `ASYNC_NOT_SENDABLE`. When the query runs,
             `error_code` finds in its error `ASYNC_CALL_FAILED`, `ASYNC_RESULT_TYPE`,
-            `ASYNC_SERVICE_FAILED`, `ASYNC_LOOP_BLOCKED`, `ASYNC_LOOP_STOPPED` or
-            `ASYNC_NOT_IMPORTABLE`.
+            `ASYNC_SERVICE_FAILED`, `ASYNC_SLOTS_STUCK`, `ASYNC_LOOP_BLOCKED`, `ASYNC_LOOP_STOPPED`,
+            `ASYNC_INPUT_VALUE` or `ASYNC_NOT_IMPORTABLE`.
 
     Example:
         >>> async def profile_of(client, user_id):
@@ -115,6 +117,7 @@ def map_async(
         retries=_number("retries", retries, at_least=0),
         backoff=_seconds(df, "backoff", backoff),
         on_error=None,
+        origin=uuid.uuid4().hex,
     )
     columns = [one for _, one in given]
     if key is not None:

@@ -20,6 +20,7 @@ RULES = Rules(
     retries=0,
     backoff=0.001,
     on_error=None,
+    origin="tests",
 )
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidemark._async.errors import call_failed, described
-from tidemark._async.queue import Queue, Row
+from tidemark._async.errors import call_failed, described, slots_stuck
+from tidemark._async.queue import NO_KEY, Queue, Row
 
 _LONGEST_WAIT_SECONDS = 30.0
 """Waiting twice as long each time must not become waiting for ever."""
@@ -29,6 +29,7 @@ class Rules:
         backoff: How long a row waits at most before its first retry. Each further wait is twice as
             long. Half of it is left to chance, so that not all rows call again at once.
         on_error: What a row gets whose last call failed, by the error and the inputs. None: an error.
+        origin: Which `map_async` it is, the same in all of its tasks and in no other's.
     """
 
     column: str
@@ -38,10 +39,34 @@ class Rules:
     retries: int
     backoff: float
     on_error: Callable[..., object] | None
+    origin: str
+
+
+class _Stuck:
+    """A call that has passed its time-out and has not ended.
+
+    Attributes:
+        row: The row that was called; None for a call of an earlier task.
+        is_overdue: Whether it has not ended for as long as its time-out again.
+        then: What is done with the row when the call has ended, as its key waits for that.
+        timer: What will make it overdue; None without a time-out.
+    """
+
+    __slots__ = ("is_overdue", "row", "then", "timer")
+
+    def __init__(self, row: Row | None) -> None:
+        self.row = row
+        self.is_overdue = False
+        self.then: Callable[[Row], None] | None = None
+        self.timer: TimerHandle | None = None
 
 
 class Calls:
-    """Makes the calls of rows in an event loop. Every method runs in the loop's thread."""
+    """Makes the calls of rows in an event loop. Every method runs in the loop's thread.
+
+    A call has its slot until it has ended. A time-out gives up the row and not the slot: else more
+    calls than allowed would be in flight, as a thread goes on.
+    """
 
     def __init__(
         self,
@@ -49,6 +74,7 @@ class Calls:
         loop: AbstractEventLoop,
         call: Callable[[Sequence[object]], Future[Any]],
         failed: Callable[[BaseException], None],
+        can_cancel: bool = True,
         chance: Callable[[], float] = random.random,
     ) -> None:
         """Makes no call yet.
@@ -58,9 +84,11 @@ class Calls:
             loop: The loop, which is also the clock.
             call: Begins one call, and returns its future.
             failed: Is told of the error that ends the task.
+            can_cancel: Whether cancelling a future makes its call end. A thread cannot be cancelled.
             chance: A number from 0 to 1, anew at each call.
         """
         self._rules = rules
+        self._can_cancel = can_cancel
         self._chance = chance
         self._loop = loop
         self._call = call
@@ -69,6 +97,7 @@ class Calls:
         # By when they began. All have the same time-out, so the first one is the first to expire, and
         # one timer is enough for all.
         self._flying: dict[Future[Any], tuple[Row, float]] = {}
+        self._stuck: dict[Future[Any], _Stuck] = {}
         self._timer: TimerHandle | None = None
         self._is_starting = False
         self._is_closed = False
@@ -78,21 +107,33 @@ class Calls:
         for row in rows:
             self._queue.add(row)
         self._start()
+        self._look_at_stuck()
+
+    def hold(self, call: Future[Any]) -> None:
+        """Keeps a slot for a call of an earlier task until it has ended."""
+        self._keep_slot(call, None)
+        call.add_done_callback(self._returned)
 
     def close(self) -> list[Future[Any]]:
         """Starts no further call, and cancels those in flight, which it returns."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
-        flying, self._flying = list(self._flying), {}
+        flying = [*self._flying, *self._stuck]
+        self._flying, self._stuck = {}, {}
         for future in flying:
             future.cancel()
         return flying
 
     def inputs_of(self, future: object) -> str | None:
-        """The inputs of a call in flight, for messages."""
-        found = self._flying.get(future)  # type: ignore[call-overload]
-        return None if found is None else described(self._rules.names, found[0].inputs)
+        """The inputs of a call that has not ended, for messages."""
+        row, _ = self._flying.get(future, (None, 0.0))  # type: ignore[call-overload]
+        if row is None and future in self._stuck:
+            row = self._stuck[future].row
+        return None if row is None else self._described(row)
+
+    def _described(self, row: Row) -> str:
+        return described(self._rules.names, row.inputs)
 
     def _start(self) -> None:
         # A call that fails at once comes back here, which must not become a recursion.
@@ -100,13 +141,16 @@ class Calls:
             return
         self._is_starting = True
         try:
-            while len(self._flying) < self._rules.concurrency and not self._is_closed:
+            while self._has_free_slot() and not self._is_closed:
                 row = self._queue.next()
                 if row is None:
                     return
                 self._begin(row)
         finally:
             self._is_starting = False
+
+    def _has_free_slot(self) -> bool:
+        return len(self._flying) + len(self._stuck) < self._rules.concurrency
 
     def _begin(self, row: Row) -> None:
         row.attempts += 1
@@ -127,6 +171,7 @@ class Calls:
         error = asyncio.CancelledError() if future.cancelled() else future.exception()
         if found is None:
             # Given up before, by its time-out or because the task has ended.
+            self._free_slot(future)
             return
         row, _ = found
         if error is None:
@@ -141,11 +186,56 @@ class Calls:
             if began > until:
                 self._timer = self._loop.call_later(began - until, self._expire, timeout)
                 return
-            # The slot is free from now on, whatever the call makes of being cancelled.
             del self._flying[future]
-            future.cancel()
+            self._keep_slot(future, row)
+            if self._can_cancel:
+                future.cancel()
             self._went_wrong(row, TimeoutError(f"no result within {timeout:g} seconds"))
         self._timer = None
+
+    def _keep_slot(self, call: Future[Any], row: Row | None) -> None:
+        self._stuck[call] = stuck = _Stuck(row)
+        if row is not None:
+            row.given_up = call
+        if self._rules.timeout is not None:
+            stuck.timer = self._loop.call_later(self._rules.timeout, self._overdue, stuck)
+
+    def _free_slot(self, call: Future[Any]) -> None:
+        stuck = self._stuck.pop(call, None)
+        if stuck is None:
+            return
+        if stuck.timer is not None:
+            stuck.timer.cancel()
+        if stuck.row is not None and stuck.then is not None:
+            stuck.then(stuck.row)
+        self._start()
+
+    def _overdue(self, stuck: _Stuck) -> None:
+        stuck.is_overdue = True
+        self._look_at_stuck()
+
+    def _look_at_stuck(self) -> None:
+        """Ends the task if rows wait for nothing but calls that should have ended long ago."""
+        if self._is_closed or not self._stuck:
+            return
+        overdue = [stuck for stuck in self._stuck.values() if stuck.is_overdue]
+        for stuck in overdue:
+            if self._holds_its_key(stuck):
+                self._failed_by(stuck, "the slot of a key")
+                return
+        is_full = not self._flying and not self._has_free_slot()
+        if is_full and len(overdue) == len(self._stuck) and self._queue.is_waiting:
+            slots = self._rules.concurrency
+            self._failed_by(overdue[0], "the only slot" if slots == 1 else f"all {slots} slots")
+
+    def _holds_its_key(self, stuck: _Stuck) -> bool:
+        if stuck.row is None or stuck.then is None:
+            return False
+        return stuck.then == self._queue.again or self._queue.has_next(stuck.row)
+
+    def _failed_by(self, stuck: _Stuck, slots: str) -> None:
+        inputs = None if stuck.row is None else self._described(stuck.row)
+        self._end(slots_stuck(self._rules.column, slots, inputs, self._rules.timeout or 0))
 
     def _went_wrong(self, row: Row, error: BaseException) -> None:
         rules = self._rules
@@ -167,17 +257,27 @@ class Calls:
         self._done(row, result)
 
     def _failed_for(self, row: Row, error: BaseException) -> None:
-        inputs = described(self._rules.names, row.inputs)
-        failure = call_failed(self._rules.column, inputs, row.attempts, error)
+        failure = call_failed(self._rules.column, self._described(row), row.attempts, error)
         failure.__cause__ = error
+        self._end(failure)
+
+    def _end(self, failure: BaseException) -> None:
         self._is_closed = True
         self._failed(failure)
 
     def _again(self, row: Row) -> None:
-        self._queue.again(row)
-        self._start()
+        self._when_its_key_is_free(row, self._queue.again)
 
     def _done(self, row: Row, result: object) -> None:
-        self._queue.done(row)
         row.batch.put(row.place, result)
+        self._when_its_key_is_free(row, self._queue.done)
+
+    def _when_its_key_is_free(self, row: Row, then: Callable[[Row], None]) -> None:
+        # One call at a time for each key: a call that was given up counts as long as it goes on.
+        stuck = self._stuck.get(row.given_up) if row.given_up and row.chain is not NO_KEY else None
+        if stuck is None:
+            then(row)
+        else:
+            stuck.then = then
+            self._look_at_stuck()
         self._start()

@@ -51,6 +51,22 @@ def call_failed(column: str, inputs: str, attempts: int, error: BaseException) -
     )
 
 
+def slots_stuck(column: str, slots: str, inputs: str | None, seconds: float) -> TidemarkError:
+    """Names the call that has been stuck for longest; None for one of an earlier task."""
+    inputs = inputs or "inputs of an earlier task"
+    return TidemarkError(
+        "ASYNC_SLOTS_STUCK",
+        f"Column {column!r} can make no further call: what holds {slots} has passed its time-out, and "
+        f"has not ended within {seconds:g} seconds more. The oldest call was made with {inputs}",
+        "giving the client in the function a time-out of its own, shorter than timeout, or by an "
+        "async function that ends when it is cancelled",
+        column=column,
+        slots=slots,
+        inputs=inputs,
+        seconds=seconds,
+    )
+
+
 def wrong_result(column: str, inputs: str, kind: str, reason: str) -> TidemarkError:
     return TidemarkError(
         "ASYNC_RESULT_TYPE",

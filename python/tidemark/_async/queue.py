@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from asyncio import Future
 from collections import deque
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
@@ -33,7 +34,7 @@ class Batch:
 class Row:
     """A row that is to be called: its inputs, and where its result belongs."""
 
-    __slots__ = ("attempts", "batch", "chain", "inputs", "place")
+    __slots__ = ("attempts", "batch", "chain", "given_up", "inputs", "place")
 
     def __init__(
         self, inputs: Sequence[object], batch: Batch, place: int, chain: Hashable = NO_KEY
@@ -43,6 +44,8 @@ class Row:
         self.place = place
         self.chain = chain
         self.attempts = 0
+        self.given_up: Future[Any] | None = None
+        """The last of its calls that has passed its time-out."""
 
 
 class Queue:
@@ -65,6 +68,15 @@ class Queue:
     def __init__(self) -> None:
         self._ready: deque[Row] = deque()
         self._chains: dict[Hashable, deque[Row]] = {}
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a row could be called now."""
+        return bool(self._ready)
+
+    def has_next(self, row: Row) -> bool:
+        """Whether another row of the same chain waits for this one."""
+        return bool(self._chains.get(row.chain))
 
     def add(self, row: Row) -> None:
         """Takes a row that comes after all rows added before."""

@@ -6,21 +6,39 @@ import threading
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 _Job = tuple[Callable[..., Any], tuple[object, ...], "Future[Any]"]
+
+
+class _CallThread(threading.Thread):
+    calls_for: str | None = None
+    """The origin of the call that it is in."""
+
+
+def outlived(origin: str) -> list[threading.Thread]:
+    """Threads in calls of earlier tasks in this process."""
+    # By an attribute: each task has classes of its own, as they are sent by value.
+    return [one for one in threading.enumerate() if is_calling(one, origin)]
+
+
+def is_calling(thread: threading.Thread, origin: str) -> bool:
+    """Whether a thread is in a call of any task of that origin."""
+    return thread.is_alive() and getattr(thread, "calls_for", None) == origin
 
 
 class Threads:
     """As many threads as there are calls at one time.
 
-    A call that has timed out keeps its thread until it returns, and the next call gets another one.
-    Threads of the standard library's executor would keep the process from ending.
+    A call that has timed out keeps its thread until it returns, also when its task has ended. The
+    next task in the same process is told of it by `outlived`. Threads of the standard library's
+    executor would keep the process from ending.
     """
 
-    def __init__(self, loop: AbstractEventLoop, name: str) -> None:
+    def __init__(self, loop: AbstractEventLoop, name: str, origin: str) -> None:
         self._loop = loop
         self._name = name
+        self._origin = origin
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # Only the loop's thread changes it: threads that wait for a job, less jobs in the queue.
         self._idle = 0
@@ -33,7 +51,7 @@ class Threads:
             self._idle -= 1
         else:
             # A daemon: a call that never returns must not keep the worker alive.
-            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            thread = _CallThread(target=self._run, name=self._name, daemon=True)
             thread.start()
             self._threads.append(thread)
         self._jobs.put((function, inputs, future))
@@ -45,14 +63,17 @@ class Threads:
             self._jobs.put(None)
 
     def _run(self) -> None:
+        this = cast(_CallThread, threading.current_thread())
         while (job := self._jobs.get()) is not None:
             function, inputs, future = job
+            this.calls_for = self._origin
             result: Any = None
             error: BaseException | None = None
             try:
                 result = function(*inputs)
             except BaseException as raised:  # noqa: BLE001
                 error = raised
+            this.calls_for = None
             try:
                 self._loop.call_soon_threadsafe(self._ended, future, result, error)
             except RuntimeError:

@@ -13,7 +13,7 @@ from typing import Any
 from tidemark._async.calls import Calls, Rules
 from tidemark._async.errors import loop_blocked, loop_stopped, reason_of, service_failed
 from tidemark._async.queue import Batch, Row
-from tidemark._async.threads import Threads
+from tidemark._async.threads import Threads, is_calling, outlived
 
 _CLOSING_SECONDS = 5.0
 """How long cancelled calls, and then the service, may take when a task ends."""
@@ -21,6 +21,8 @@ _OPENING_SECONDS = 300.0
 """How long a task waits for its service."""
 _LOOK_SECONDS = 0.25
 """How often a task that waits for results looks whether the loop still runs."""
+_OUTLIVED_SECONDS = 0.1
+"""How often a task looks whether a call of an earlier task has ended."""
 _PATIENCE_SECONDS = 10.0
 """A loop that stands still longer than a call's time-out and this is blocked."""
 
@@ -59,7 +61,7 @@ class Worker:
         self._asked_at: float | None = None
         self._loop = asyncio.new_event_loop()
         self._end = asyncio.Event()
-        self._threads = Threads(self._loop, "tidemark-call")
+        self._threads = Threads(self._loop, "tidemark-call", rules.origin)
         self._calls: Calls | None = None
         self._is_ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tidemark-async", daemon=True)
@@ -167,13 +169,20 @@ class Worker:
         except BaseException as error:  # noqa: BLE001
             self._fail(service_failed(self._rules.column, "opened", error))
             return
-        self._calls = Calls(self._rules, self._loop, self._calling(opened), self._fail)
+        call = self._calling(opened)
+        self._calls = Calls(self._rules, self._loop, call, self._fail, can_cancel=self._is_async)
+        for thread in outlived(self._rules.origin):
+            self._calls.hold(self._loop.create_task(self._end_of(thread)))
         self._is_ready.set()
         await self._end.wait()
         flying = self._calls.close()
         if flying:
             await asyncio.wait(flying, timeout=_CLOSING_SECONDS)
         await self._close(services)
+
+    async def _end_of(self, thread: threading.Thread) -> None:
+        while is_calling(thread, self._rules.origin):
+            await asyncio.sleep(_OUTLIVED_SECONDS)
 
     async def _open(self, services: AsyncExitStack) -> tuple[object, ...]:
         if self._service is None:

@@ -9,6 +9,12 @@ object AsyncErrors {
           s"and failed: $error.",
         "changing the function or its timeout, or by failsQuery = false, with which such a row has a null")
 
+  final case class AsyncSlotsStuck(column: String, slots: String, inputs: String, seconds: Double) extends TidemarkError(
+        "ASYNC_SLOTS_STUCK",
+        s"Column '$column' can make no further call: what holds $slots has passed its time-out, and has not ended within " +
+          s"$seconds seconds more. The oldest call was made with $inputs.",
+        "completing each Future in the end, by a time-out of the client's own that is shorter than timeout")
+
   final case class AsyncResultType(column: String, inputs: String, dataType: String, reason: String)
       extends TidemarkError(
         "ASYNC_RESULT_TYPE",

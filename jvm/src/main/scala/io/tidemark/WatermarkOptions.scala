@@ -118,7 +118,8 @@ final case class OrderOptions(
 /** How `mapAsync` makes its calls. Lengths of time are text that Spark reads as an interval, such as `2 seconds`.
   *
   * @param concurrency how many calls one task has in flight
-  * @param timeout how long a call may take. Its slot is free then, even if the call does not end. `none`: there is no limit
+  * @param timeout how long a call may take. Its row is given up then, and its slot is free when its `Future` has ended.
+  *   `none`: there is no limit
   * @param retries how often a call is made again after an error or a time-out
   * @param backoff how long a row waits before its first retry; twice as long before each further one. `none`: not at all
   * @param failsQuery whether a row whose last call fails ends the query. If not, its result is null

@@ -137,7 +137,7 @@ object functions {
     * @param returns the type of a result. A `StructType` is returned as a `Row`, others as in rows
     * @param call is made on the executors. Its `Future` is of an execution context of the caller's
     * @throws TidemarkException `INVALID_OPTION`, `UNSUPPORTED_ON_CONNECT`. When the query runs: `ASYNC_CALL_FAILED`,
-    *   `ASYNC_RESULT_TYPE`
+    *   `ASYNC_RESULT_TYPE`, `ASYNC_SLOTS_STUCK`
     */
   def mapAsync(
       df: DataFrame,

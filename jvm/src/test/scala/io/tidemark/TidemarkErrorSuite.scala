@@ -69,6 +69,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     AsyncCallFailed("p1", "p2", 3, "p4"),
     AsyncResultType("p1", "p2", "p3", "p4"),
     AsyncServiceFailed("p1", "p2"),
+    AsyncSlotsStuck("p1", "p2", "p3", 4.5),
     AsyncOnConnect(),
     OrderSettingChanged("p1", 901, 902),
     InvalidSetting("p1", "p2", Seq("p3", "p4")),

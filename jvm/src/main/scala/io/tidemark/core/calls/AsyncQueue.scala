@@ -5,7 +5,8 @@ import scala.collection.mutable
 /** The rows of a task whose calls are made asynchronously: which is called next, and which is emitted next.
   *
   * At most `concurrency` calls are in flight. Of rows with an equal key, at most one is, in the order of the rows. A row
-  * whose call has failed gives its slot back, and its key waits for it until it is done.
+  * whose call has failed gives its slot back, and its key waits for it until it is done. A call that has been given up and
+  * goes on keeps its slot, and the slot of its key, until it has ended.
   *
   * A watermark never overtakes a row here: it moves between batches, and a task ends when its queue is empty.
   *
@@ -45,6 +46,7 @@ final class AsyncQueue[A, R](concurrency: Int, capacity: Int, ordered: Boolean) 
     free -= 1
     entry.begun += 1
     entry.isInFlight = true
+    entry.isToBegin = false
     entry
   }
 
@@ -54,18 +56,46 @@ final class AsyncQueue[A, R](concurrency: Int, capacity: Int, ordered: Boolean) 
     free += 1
   }
 
+  /** A call has been given up and goes on, so that its slot stays taken until it has [[returned]]. */
+  def gaveUp(entry: Entry[A, R]): Unit = if (entry.isInFlight) {
+    entry.isInFlight = false
+    entry.goesOn += 1
+  }
+
+  /** A call that had been given up has ended. */
+  def returned(entry: Entry[A, R]): Unit = {
+    entry.goesOn -= 1
+    free += 1
+    if (entry.key.isDefined && !entry.hasKeySlot) {
+      if (entry.result.isDefined) follow(entry)
+      else if (entry.isToBegin) ready.prepend(entry)
+    }
+  }
+
   /** The call of a row that has failed is to be made again, before those of later rows. */
-  def again(entry: Entry[A, R]): Unit = ready.prepend(entry)
+  def again(entry: Entry[A, R]): Unit = {
+    entry.isToBegin = true
+    if (!entry.hasKeySlot) ready.prepend(entry)
+  }
 
   /** The row has its result, and the next row of its key may follow. */
   def done(entry: Entry[A, R], result: R): Unit = {
     failed(entry)
     entry.result = Some(result)
     if (!ordered) emitted += entry
-    entry.key.foreach { key =>
-      val chain = chains(key)
-      if (chain.isEmpty) chains -= key else ready.prepend(chain.dequeue())
-    }
+    if (!entry.hasKeySlot) follow(entry)
+  }
+
+  /** Whether a row waits for a slot. */
+  def isWaiting: Boolean = ready.nonEmpty
+
+  /** Whether a row waits for calls of this one that were given up, because they have the slot of its key. */
+  def isWaitingFor(entry: Entry[A, R]): Boolean =
+    entry.hasKeySlot && (if (entry.result.isDefined) chains(entry.key.get).nonEmpty else entry.isToBegin)
+
+  private def follow(entry: Entry[A, R]): Unit = entry.key.foreach { key =>
+    val chain = chains(key)
+    if (chain.isEmpty) chains -= key else ready.prepend(chain.dequeue())
   }
 
   /** The next row to be emitted, if it is done. */
@@ -81,8 +111,12 @@ object AsyncQueue {
   final class Entry[A, R] private[calls] (val row: A, private[calls] val key: Option[Any]) {
     private[calls] var result: Option[R] = None
     private[calls] var isInFlight: Boolean = false
+    private[calls] var isToBegin: Boolean = false
     private[calls] var begun: Int = 0
+    // Of its calls, how many were given up and have not ended.
+    private[calls] var goesOn: Int = 0
 
+    private[calls] def hasKeySlot: Boolean = goesOn > 0 && key.isDefined
     def attempts: Int = begun
   }
 }

@@ -26,6 +26,11 @@ class AsyncQueueSuite extends AnyFunSuite {
       queue.failed(entry)
       entry
     }
+    def giveUp(row: String): AsyncQueue.Entry[String, String] = {
+      val entry = flying.remove(row).get
+      queue.gaveUp(entry)
+      entry
+    }
     def inFlight: Seq[String] = flying.keys.toSeq
     def emitted(): Seq[String] = Iterator.continually(queue.poll()).takeWhile(_.isDefined).flatten.map(_._2).toVector
   }
@@ -106,7 +111,59 @@ class AsyncQueueSuite extends AnyFunSuite {
     assert(calls.emitted() === Seq("default"))
   }
 
-  for (seed <- 0 until 20)
+  test("a call that is given up keeps its slot until it has ended, and its row may be emitted meanwhile") {
+    for (ordered <- both) {
+      val calls = new Calls(1, ordered)
+      calls.add("a", "b")
+      calls.begun()
+      val entry = calls.giveUp("a")
+      calls.queue.done(entry, "default")
+      assert(calls.emitted() === Seq("default"))
+      assert(calls.begun() === Nil)
+      assert(calls.queue.isWaiting)
+      calls.queue.returned(entry)
+      assert(calls.begun() === Seq("b"))
+      assert(!calls.queue.isWaiting)
+    }
+  }
+
+  test("a row without a key is called again beside its call that goes on") {
+    val calls = new Calls(2, ordered = true)
+    calls.add("a")
+    calls.begun()
+    val entry = calls.giveUp("a")
+    calls.queue.again(entry)
+    assert(calls.begun() === Seq("a"))
+    calls.end("a")
+    calls.queue.returned(entry)
+    assert(calls.emitted() === Seq("A"))
+  }
+
+  test("no call of a key begins beside one that goes on: neither the same row's nor the next one's") {
+    val calls = new Calls(9, ordered = true)
+    calls.addKeyed("a1", "a2")
+    calls.begun()
+    val entry = calls.giveUp("a1")
+    assert(!calls.queue.isWaitingFor(entry))
+    calls.queue.again(entry)
+    assert(calls.queue.isWaitingFor(entry))
+    assert(calls.begun() === Nil)
+    calls.queue.returned(entry)
+    assert(calls.begun() === Seq("a1"))
+    calls.giveUp("a1")
+    calls.queue.done(entry, "default")
+    assert(calls.emitted() === Seq("default"))
+    assert(calls.queue.isWaitingFor(entry))
+    assert(calls.begun() === Nil)
+    calls.queue.returned(entry)
+    assert(calls.begun() === Seq("a2"))
+    calls.queue.done(calls.giveUp("a2"), "default")
+    assert(!calls.queue.isWaitingFor(entry))
+    calls.addKeyed("b1")
+    assert(calls.begun() === Seq("b1"))
+  }
+
+  for (seed <- 0 until 40)
     test(s"whatever happens, every row is emitted once, and in order if it is to be: seed $seed") {
       val random = new Random(seed)
       val ordered = random.nextBoolean()
@@ -116,6 +173,7 @@ class AsyncQueueSuite extends AnyFunSuite {
       val emitted = Vector.newBuilder[String]
       val begun = mutable.ArrayBuffer.empty[String]
       val failed = mutable.ArrayBuffer.empty[AsyncQueue.Entry[String, String]]
+      val goingOn = mutable.ArrayBuffer.empty[AsyncQueue.Entry[String, String]]
       var next = 0
       while (next < rows.size || !calls.queue.isEmpty) {
         if (next < rows.size && calls.queue.hasRoom) {
@@ -123,13 +181,23 @@ class AsyncQueueSuite extends AnyFunSuite {
           next += 1
         }
         begun ++= calls.begun()
-        assert(calls.inFlight.size <= concurrency)
-        assert(calls.inFlight.map(_.head).distinct.size === calls.inFlight.size)
+        val open = calls.inFlight ++ goingOn.map(_.row)
+        assert(open.size <= concurrency)
+        assert(open.map(_.head).distinct.size === open.size)
         if (failed.nonEmpty && random.nextBoolean()) calls.queue.again(failed.remove(0))
         if (calls.inFlight.nonEmpty) {
           val row = calls.inFlight(random.nextInt(calls.inFlight.size))
-          if (random.nextInt(4) == 0) failed += calls.fail(row) else calls.end(row)
+          random.nextInt(6) match {
+            case 0 => failed += calls.fail(row)
+            case 1 =>
+              val entry = calls.giveUp(row)
+              goingOn += entry
+              if (random.nextBoolean()) failed += entry else calls.queue.done(entry, row.toUpperCase)
+            case _ => calls.end(row)
+          }
         }
+        if (goingOn.nonEmpty && random.nextInt(3) == 0)
+          calls.queue.returned(goingOn.remove(random.nextInt(goingOn.size)))
         emitted ++= calls.emitted()
       }
       val all = emitted.result()

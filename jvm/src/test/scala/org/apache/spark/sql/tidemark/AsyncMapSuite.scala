@@ -189,12 +189,35 @@ class AsyncMapSuite extends OrderTest {
     }
   }
 
-  test("a time-out frees the slot of a call that never ends") {
-    val options = AsyncOptions(concurrency = 1, timeout = "50 milliseconds", failsQuery = false)
-    val found = mapAsync(numbers(3), "same", n, LongType, options) { row =>
-      if (row.getLong(0) == 0) Promise[Any]().future else Future.successful(row.getLong(0))
+  test("a row is given up after its time-out, and its call keeps its slot until it has ended") {
+    AsyncCalls.reset(together = 1)
+    val options = AsyncOptions(concurrency = 2, timeout = "200 milliseconds", failsQuery = false)
+    val found = mapAsync(numbers(9), "same", n, LongType, options) { row =>
+      AsyncCalls.most.accumulateAndGet(AsyncCalls.inFlight.incrementAndGet(), (a, b) => math.max(a, b))
+      if (row.getLong(0) == 0) Promise[Any]().future
+      else {
+        AsyncCalls.inFlight.decrementAndGet()
+        Future.successful(row.getLong(0))
+      }
     }
-    checkAnswer(found, Seq(Row(0, null), Row(1, 1), Row(2, 2)))
+    checkAnswer(found, Row(0, null) +: (1 until 9).map(k => Row(k, k)))
+    assert(AsyncCalls.most.get === 2)
+  }
+
+  test("when all slots are held by calls that never end, the query ends by name and has begun no other call") {
+    for ((key, slots) <- Seq(None -> "all 2 slots", Some(lit(1)) -> "the slot of a key")) {
+      AsyncCalls.reset(together = 1)
+      val options = AsyncOptions(concurrency = 2, timeout = "50 milliseconds", failsQuery = false, key = key)
+      val found = mapAsync(numbers(9).repartition(1), "same", n, LongType, options) { _ =>
+        AsyncCalls.count.incrementAndGet()
+        Promise[Any]().future
+      }
+      val (code, message) = codeOf(found.collect())
+      assert(code === "ASYNC_SLOTS_STUCK")
+      assert(message.contains(s"what holds $slots has passed its time-out, and has not ended within 0.05 seconds more"))
+      assert(message.contains("The oldest call was made with n="))
+      assert(AsyncCalls.count.get === key.fold(2)(_ => 1))
+    }
   }
 
   test("calls of a key follow event time above inOrder") {

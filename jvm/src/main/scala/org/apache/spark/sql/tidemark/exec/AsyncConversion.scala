@@ -48,6 +48,10 @@ private[exec] final class AsyncConversion(
   def failed(called: Row, attempts: Int, error: Throwable): TidemarkException =
     new TidemarkException(AsyncErrors.AsyncCallFailed(column, described(called), attempts, oneLine(error)), error)
 
+  /** @param slots what calls hold that should have ended, of which this row's is the oldest */
+  def stuck(called: Row, slots: String, timeoutMillis: Long): TidemarkException =
+    new TidemarkException(AsyncErrors.AsyncSlotsStuck(column, slots, described(called), timeoutMillis / 1000.0))
+
   private def described(called: Row): String = {
     val text = names.zip(called.toSeq).map { case (name, value) => s"$name=$value" }.mkString(", ")
     if (text.length <= AsyncConversion.Longest) text else text.take(AsyncConversion.Longest) + "..."

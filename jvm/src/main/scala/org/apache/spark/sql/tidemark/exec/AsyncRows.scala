@@ -7,6 +7,7 @@ import scala.concurrent.{ExecutionContext, Future}
 import scala.util.{Failure, Success, Try}
 import scala.util.control.NonFatal
 
+import io.tidemark.TidemarkException
 import io.tidemark.core.calls.AsyncQueue
 
 import org.apache.spark.sql.Row
@@ -20,7 +21,8 @@ import org.apache.spark.sql.tidemark.columns.AsyncRules
   * given up, and emits rows. A call that ends leaves its result in `ended`, from whatever thread. So the task has no
   * thread of its own to be ended, and one that is killed is interrupted while it waits.
   *
-  * A time-out gives up a call, and whatever the call returns later is ignored. It cannot end it.
+  * A time-out gives up a call, and whatever the call returns later is ignored. It cannot end it, so the call keeps its slot
+  * until it has ended: no more calls are in flight than allowed.
   */
 private[exec] final class AsyncRows(
     rows: Iterator[InternalRow],
@@ -39,8 +41,11 @@ private[exec] final class AsyncRows(
   private val ended = new LinkedBlockingQueue[Ended]
   // By when they began, so that the first one is the first to be given up.
   private val inFlight = mutable.LinkedHashMap.empty[Entry, Long]
+  // Calls that were given up, by when, and until when they have to have ended if a row waits for them.
+  private val goingOn = mutable.LinkedHashMap.empty[(Entry, Int), Long]
   private val retries = mutable.PriorityQueue.empty[Retry](Ordering.by((retry: Retry) => -retry.atNanos))
   private val joined = new JoinedRow
+  private val timeoutNanos = rules.timeoutMillis.fold(Never)(TimeUnit.MILLISECONDS.toNanos)
   // Opened at the first row, and outside of a call: a client that cannot be opened is no failed call.
   private lazy val call = open()
   private var next_ = Option.empty[InternalRow]
@@ -63,6 +68,7 @@ private[exec] final class AsyncRows(
     giveUp()
     retry()
     begin()
+    if (goingOn.nonEmpty) failIfStuck()
     queue.poll() match {
       case Some((called, result)) => next_ = Some(joined(called.row, result))
       case None if queue.hasRoom && rows.hasNext => add(rows.next())
@@ -81,7 +87,7 @@ private[exec] final class AsyncRows(
     while (next.isDefined) {
       val entry = next.get
       val attempt = entry.attempts
-      inFlight(entry) = System.nanoTime() + rules.timeoutMillis.fold(Never)(TimeUnit.MILLISECONDS.toNanos)
+      inFlight(entry) = System.nanoTime() + timeoutNanos
       begun(entry.row.inputs).onComplete(result => ended.add(Ended(entry, attempt, result)))(ExecutionContext.parasitic)
       next = queue.begin()
     }
@@ -93,20 +99,35 @@ private[exec] final class AsyncRows(
     catch { case NonFatal(error) => Future.failed(error) }
   }
 
-  private def takeEnded(one: Ended): Unit =
-    // The end of an attempt that was given up before means nothing.
-    if (one != null && one.attempt == one.entry.attempts && inFlight.remove(one.entry).isDefined)
-      one.result match {
-        case Success(value) =>
-          queue.done(one.entry, conversion.written(one.entry.row.inputs, value))
-        case Failure(error) => failed(one.entry, error)
-      }
+  private def takeEnded(one: Ended): Unit = if (one != null) {
+    // The end of an attempt that was given up before means nothing but that its slot is free.
+    if (goingOn.nonEmpty && goingOn.remove(one.entry -> one.attempt).isDefined) queue.returned(one.entry)
+    else if (inFlight.remove(one.entry).isDefined) one.result match {
+      case Success(value) =>
+        queue.done(one.entry, conversion.written(one.entry.row.inputs, value))
+      case Failure(error) => failed(one.entry, error)
+    }
+  }
 
   private def giveUp(): Unit = while (inFlight.headOption.exists(_._2 <= System.nanoTime())) {
     val (entry, _) = inFlight.head
     inFlight -= entry
+    queue.gaveUp(entry)
+    goingOn(entry -> entry.attempts) = System.nanoTime() + timeoutNanos
     failed(entry, new TimeoutException(s"no result within ${rules.timeoutMillis.getOrElse(0L)} ms"))
   }
+
+  /** Ends the task if rows wait for nothing but calls that should have ended long ago. */
+  private def failIfStuck(): Unit = {
+    val now = System.nanoTime()
+    val overdue = goingOn.iterator.takeWhile(_._2 <= now).map(_._1._1).toSeq
+    overdue.find(queue.isWaitingFor).foreach(entry => throw stuck(entry, "the slot of a key"))
+    if (overdue.size == rules.concurrency && queue.isWaiting)
+      throw stuck(overdue.head, if (rules.concurrency == 1) "the only slot" else s"all ${rules.concurrency} slots")
+  }
+
+  private def stuck(entry: Entry, slots: String): TidemarkException =
+    conversion.stuck(entry.row.inputs, slots, rules.timeoutMillis.getOrElse(0L))
 
   private def failed(entry: Entry, error: Throwable): Unit = {
     queue.failed(entry)
@@ -124,8 +145,10 @@ private[exec] final class AsyncRows(
     while (retries.headOption.exists(_.atNanos <= System.nanoTime())) queue.again(retries.dequeue().entry)
 
   private def waited(): Ended = {
-    val until = (inFlight.headOption.map(_._2) ++ retries.headOption.map(_.atNanos)).minOption
-    ended.poll(until.fold(Never)(_ - System.nanoTime()), TimeUnit.NANOSECONDS)
+    val now = System.nanoTime()
+    val overdue = goingOn.valuesIterator.find(_ > now)
+    val until = (inFlight.headOption.map(_._2) ++ retries.headOption.map(_.atNanos) ++ overdue).minOption
+    ended.poll(until.fold(Never)(_ - now), TimeUnit.NANOSECONDS)
   }
 }
 
