@@ -149,6 +149,22 @@ def test_calls_of_a_key_follow_event_time_above_in_order(
         ]
 
 
+def test_a_key_whose_rows_may_be_in_several_tasks_is_refused(spark: SparkSession) -> None:
+    async def same(n: int) -> int:
+        return n
+
+    def called(rows: DataFrame) -> int:
+        found = tidemark.map_async(rows, "call", same, inputs="id", returns="LONG", key="id")
+        return found.where("call = id").count()
+
+    rows = spark.range(0, 100, 1, 4)
+    assert called(rows.repartition("id")) == 100
+    assert called(tidemark.in_order(rows, "id", by="id", wait=False)) == 100
+    with pytest.raises(Exception, match="ASYNC_KEY_SPREAD") as raised:
+        called(rows)
+    assert error_code(raised.value) == "ASYNC_KEY_SPREAD"
+
+
 def test_a_failed_call_ends_the_query_and_loses_nothing(
     spark: SparkSession, feed: Callable[..., Feed], tmp_path: Path
 ) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -126,6 +128,20 @@ def run_by_a_worker(task: Any, batches: list[Any]) -> subprocess.CompletedProces
     sent = cloudpickle.dumps((task, batches))
     command = [sys.executable, "-c", program]
     return subprocess.run(command, input=sent, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_the_engine_sees_by_its_name_whether_a_function_has_a_key(has_key: bool) -> None:
+    task = shipped(RULES, pa.int64(), has_key, Given(doubled, True, None, None))
+    named = read_named("CheckKeyedCalls.scala", "Keyed")
+    assert (task.__name__ == named) == has_key
+
+
+def read_named(file: str, name: str) -> str:
+    """A text that the engine gives a name to."""
+    (found,) = (Path(__file__).parents[1] / "jvm" / "src" / "main").rglob(file)
+    (text,) = re.findall(rf'val {name} = "(.*)"', found.read_text(encoding="utf-8"))
+    return str(text)
 
 
 def test_what_cannot_be_pickled_is_refused_where_it_is_given() -> None:

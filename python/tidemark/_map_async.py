@@ -72,9 +72,9 @@ def map_async(
         on_error: What happens to a row whose last call failed. `"fail"`: the query fails. `"null"`:
             its result is null. Anything else but a text is the result itself, and a function is
             called with the error and the inputs, and returns the result.
-        key: Of rows with an equal key, at most one call is in flight in a task, in the order of the
-            rows. Rows of a key must be in one partition, as they are above `in_order(by=key)` or
-            `repartition(key)`.
+        key: Of rows with an equal key, at most one call is in flight, in the order of the rows. Their
+            rows must be in one task, as they are above `in_order(by=key)` or `repartition(key)`.
+            Without Tidemark's extension, nobody sees to that.
         ordered: Whether the rows keep their order. In Python they do so anyway.
         service: A function without arguments that returns a context manager, async or not. It is
             opened once in each task, on the worker, and what it returns is the first argument.
@@ -83,8 +83,9 @@ def map_async(
         The same rows in the same order, with one column more.
 
     Raises:
-        TidemarkError: `UNKNOWN_COLUMN`, `INVALID_OPTION`, `ASYNC_NOT_SENDABLE`. When the query runs,
-            `error_code` finds in its error `ASYNC_CALL_FAILED`, `ASYNC_RESULT_TYPE`,
+        TidemarkError: `UNKNOWN_COLUMN`, `INVALID_OPTION`, `ASYNC_NOT_SENDABLE`. The engine raises
+            `ASYNC_KEY_SPREAD`, on Spark Connect at the first use. When the query runs, `error_code`
+            finds in its error `ASYNC_CALL_FAILED`, `ASYNC_RESULT_TYPE`,
             `ASYNC_SERVICE_FAILED`, `ASYNC_SLOTS_STUCK`, `ASYNC_LOOP_BLOCKED`, `ASYNC_LOOP_STOPPED`,
             `ASYNC_INPUT_VALUE` or `ASYNC_NOT_IMPORTABLE`.
 

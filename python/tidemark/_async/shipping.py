@@ -19,6 +19,9 @@ from tidemark._errors import TidemarkError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+KEYED = "tidemark.map_async by key"
+"""The name of a function whose last input is a key. By it, the engine sees calls that have one."""
+
 
 @dataclass(frozen=True)
 class Given:
@@ -63,6 +66,8 @@ def shipped(
         run, *parts = pickle.loads(own)
         yield from run(batches, user, *parts)
 
+    if has_key:
+        map_async.__name__ = KEYED
     return map_async
 
 

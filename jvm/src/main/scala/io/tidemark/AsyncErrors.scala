@@ -9,7 +9,8 @@ object AsyncErrors {
           s"and failed: $error.",
         "changing the function or its timeout, or by failsQuery = false, with which such a row has a null")
 
-  final case class AsyncSlotsStuck(column: String, slots: String, inputs: String, seconds: Double) extends TidemarkError(
+  final case class AsyncSlotsStuck(column: String, slots: String, inputs: String, seconds: Double)
+      extends TidemarkError(
         "ASYNC_SLOTS_STUCK",
         s"Column '$column' can make no further call: what holds $slots has passed its time-out, and has not ended within " +
           s"$seconds seconds more. The oldest call was made with $inputs.",
@@ -25,6 +26,12 @@ object AsyncErrors {
         "ASYNC_SERVICE_FAILED",
         s"The client of column '$column' could not be opened or closed: $error.",
         "opening it from the executors, or by correcting the function that opens it")
+
+  final case class AsyncKeySpread(column: String, key: String) extends TidemarkError(
+        "ASYNC_KEY_SPREAD",
+        s"Column '$column' makes one call at a time for each $key, but rows with the same $key may be in several tasks, and " +
+          "a task knows only its own calls.",
+        "putting these rows into one task right below: by in_order with by=key, or by repartition(key)")
 
   final case class AsyncOnConnect() extends TidemarkError(
         "UNSUPPORTED_ON_CONNECT",

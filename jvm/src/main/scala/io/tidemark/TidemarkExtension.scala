@@ -11,6 +11,7 @@ import org.apache.spark.sql.tidemark.exec.{
 }
 import org.apache.spark.sql.tidemark.functions.{
   CheckEventTimePlacement,
+  CheckKeyedCalls,
   CurrentWatermark,
   DropRepeatedWatermarks,
   EventTimeFunction,
@@ -53,6 +54,7 @@ import org.apache.spark.sql.tidemark.ui.ListenForQueries
   *                                       a second withWatermark keeps the marks of the other columns
   *                                       a watermark's options stay in its plan, and are written nowhere
   *                                       tidemark_note_time and tidemark_in_order become nodes of the plan
+  *   a plan is analyzed  check           calls with a key refused whose rows may be in several tasks
   *   a query is started  check           the takeover listener is added to this session's query manager
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
   *   each batch          optimizer       orders and operator inputs inserted (rules of the query's own session)
@@ -91,6 +93,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(_ => ResolveNoteTimes)
     extensions.injectResolutionRule(_ => ResolveInOrder)
     extensions.injectCheckRule(_ => CheckEventTimePlacement)
+    extensions.injectCheckRule(_ => CheckKeyedCalls)
     extensions.injectCheckRule(ListenForQueries(_))
     extensions.injectPlannerStrategy(_ => CorrectionStrategy)
     extensions.injectPlannerStrategy(_ => OperatorInputStrategy)

@@ -123,7 +123,8 @@ final case class OrderOptions(
   * @param retries how often a call is made again after an error or a time-out
   * @param backoff how long a row waits before its first retry; twice as long before each further one. `none`: not at all
   * @param failsQuery whether a row whose last call fails ends the query. If not, its result is null
-  * @param key of rows with an equal value, at most one call is in flight in a task, in the order of the rows
+  * @param key of rows with an equal value, at most one call is in flight, in the order of the rows. These rows have to be in
+  *   one task, as they are above `inOrder` by the key or `repartition(key)`
   * @param ordered whether rows keep their order. If not, a row is emitted as soon as its call has ended
   */
 final case class AsyncOptions(

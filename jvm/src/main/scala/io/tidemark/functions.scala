@@ -136,8 +136,8 @@ object functions {
     * @param inputs what the function is given, as a row
     * @param returns the type of a result. A `StructType` is returned as a `Row`, others as in rows
     * @param call is made on the executors. Its `Future` is of an execution context of the caller's
-    * @throws TidemarkException `INVALID_OPTION`, `UNSUPPORTED_ON_CONNECT`. When the query runs: `ASYNC_CALL_FAILED`,
-    *   `ASYNC_RESULT_TYPE`, `ASYNC_SLOTS_STUCK`
+    * @throws TidemarkException `INVALID_OPTION`, `UNSUPPORTED_ON_CONNECT`, `ASYNC_KEY_SPREAD`. When the query runs:
+    *   `ASYNC_CALL_FAILED`, `ASYNC_RESULT_TYPE`, `ASYNC_SLOTS_STUCK`
     */
   def mapAsync(
       df: DataFrame,

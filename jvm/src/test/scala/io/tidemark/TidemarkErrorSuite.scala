@@ -70,6 +70,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     AsyncResultType("p1", "p2", "p3", "p4"),
     AsyncServiceFailed("p1", "p2"),
     AsyncSlotsStuck("p1", "p2", "p3", 4.5),
+    AsyncKeySpread("p1", "p2"),
     AsyncOnConnect(),
     OrderSettingChanged("p1", 901, 902),
     InvalidSetting("p1", "p2", Seq("p3", "p4")),

@@ -200,7 +200,7 @@ class AsyncMapSuite extends OrderTest {
         Future.successful(row.getLong(0))
       }
     }
-    checkAnswer(found, Row(0, null) +: (1 until 9).map(k => Row(k, k)))
+    assert(found.collect().toSeq === Row(0, null) +: (1 until 9).map(k => Row(k, k)))
     assert(AsyncCalls.most.get === 2)
   }
 

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 /** Adds the result of an asynchronous call to each row. The other columns are the child's, with their watermarks.
   *
   * @param inputs what the function is given
-  * @param key of rows with an equal value, at most one call is in flight in a task
+  * @param key of rows with an equal value, at most one call is in flight in a task; they are in one
   * @param result the new column
   * @param open makes the client of a task, on the executor
   */
