@@ -63,7 +63,11 @@ def test_the_report_says_where_an_order_is_lost() -> None:
 
     lost = {"lost_at": "union", "why": "its inputs have watermarks of their own"}
     assert said(kind="none", **lost) == f"order: none, lost at union: {lost['why']}"
-    assert said(kind="arrival") == "order: each group as each task has read them from the source"
+    assert said(kind="arrival") == "order: each group in the order of the source"
+    assert said(kind="arrival", lost_at="Kafka", why="its 2 partitions are mixed") == (
+        "order: each group as each task has read them from the source, lost in part at Kafka: "
+        "its 2 partitions are mixed"
+    )
     time = {"kind": "time", "columns": ["time"]}
     assert said(**time) == "order: each group by time, within each batch"
     assert said(**time, of_groups=False, over_batches=True) == "order: all rows by time"

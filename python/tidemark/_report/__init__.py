@@ -91,10 +91,10 @@ class Report(InWords):
     32 inputs; `inputs_left_out` counts the others.
 
     A function of groups, a deduplication and a limit have `order`. Its `kind` is `"time"`, with the
-    `columns` that rows are in order by, `"arrival"` (as source tasks read them) or `"none"`. With
+    `columns` that rows are in order by, `"arrival"` (as the source has them) or `"none"`. With
     `of_groups` that holds for each group of rows, else for all rows. `over_batches` is false if
-    each batch is in order by itself. `lost_at` names what has lost the order, and `why`; of kind
-    `"time"` it has lost a part of it. An `in_order` has `held` after a batch of this run: the
+    each batch is in order by itself. `lost_at` names what has lost the order, and `why`. Of kind
+    `"time"` it has lost a part of it, and of kind `"arrival"` the order between source tasks. An `in_order` has `held` after a batch of this run: the
     `rows` that wait, their `bytes`, `oldest_ms`, the input whose watermark they wait for
     (`waits_for`), and the `split` that holds it back.
     """

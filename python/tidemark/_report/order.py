@@ -25,7 +25,9 @@ def _order(order: _Node) -> str:
     lost = f"at {order.get('lost_at')}: {order.get('why')}"
     rows = "each group" if order.get("of_groups") else "all rows"
     if order.get("kind") == "arrival":
-        return f"{rows} as each task has read them from the source"
+        if not order.get("lost_at"):
+            return f"{rows} in the order of the source"
+        return f"{rows} as each task has read them from the source, lost in part {lost}"
     if order.get("kind") != "time":
         return f"none, lost {lost}"
     by = f"{rows} by {', then '.join(order.get('columns') or [])}"

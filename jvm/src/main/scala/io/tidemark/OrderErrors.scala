@@ -40,8 +40,9 @@ object OrderErrors {
         "ORDER_LOST",
         s"The rows that $operator reads are in no known order, which ${TidemarkConf.RequireOrder.key}=true asks for. The order " +
           s"is lost at $at: $why.",
-        s"calling tidemark.in_order right below the operator, by ${TidemarkConf.Order.key}=event_time or keep, or by " +
-          s"${TidemarkConf.RequireOrder.key}=false")
+        "calling tidemark.in_order right below the operator, with wait=True and late='drop', by " +
+          s"${TidemarkConf.Order.key}=event_time, by ${TidemarkConf.Order.key}=keep if each group comes from one partition or " +
+          s"file of a source, or by ${TidemarkConf.RequireOrder.key}=false")
 
   final case class OrderSettingChanged(setting: String, orders: Int, inCheckpoint: Int) extends TidemarkError(
         "ORDER_SETTING_CHANGED",

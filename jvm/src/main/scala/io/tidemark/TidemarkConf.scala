@@ -154,8 +154,8 @@ object TidemarkConf {
 
   val RequireOrder: TidemarkConf[Boolean] = TidemarkConf(
     "spark.tidemark.requireOrder",
-    "Whether a query fails if it has a function of groups, a deduplication or a limit whose rows are in no known order. The " +
-      "error names the operator, and what has lost the order.",
+    "Whether a query fails if it has a function of groups, a deduplication or a limit whose rows are in no known order over " +
+      "all batches. The error names the operator, and what has lost the order.",
     default = false,
     since = "0.1.0",
     Seq("false", "true"))(_.toBooleanOption)

@@ -16,19 +16,24 @@ private[tidemark] final class OrderSimulation(random: Random) {
     */
   def contradiction(claim: Order, batches: Seq[Parts]): Option[String] = claim match {
     case _: Order.Lost => None
-    case Order.Arrival(_, spreads) =>
+    case Order.Arrival(_, lane, spreads, flaw) =>
       val columns = spreads.map(_.columns)
-      if (columns.exists(_.isEmpty)) None
+      val mixed = lane.columns.flatMap { of =>
+        batches.flatten.flatten.groupBy(agreed(_, of)).values.map(_.map(row => (row.source, row.lane)).distinct)
+          .find(_.size > 1).map(lanes => s"rows that agree on $of are of the lanes $lanes")
+      }
+      if (columns.exists(_.isEmpty)) mixed
       else {
         val on = columns.flatten.flatten.toSet
-        batches.flatMap { parts =>
+        val moved = batches.flatMap { parts =>
           val lanes = parts.zipWithIndex.flatMap { case (rows, part) => rows.map(_ -> part) }
-            .groupBy { case (row, _) => (row.source, row.lane, agreed(row, on)) }
+            .groupBy { case (row, _) => (row.source, row.lane, flaw.map(_ => row.task), agreed(row, on)) }
           lanes.collectFirst {
-            case (lane, rows) if rows.map(_._2).distinct.size > 1 => s"rows of $lane are in several partitions"
-            case (lane, rows) if !isSorted(rows.map(_._1.number)) => s"rows of $lane are not as they were read"
+            case (key, rows) if rows.map(_._2).distinct.size > 1 => s"rows of $key are in several partitions"
+            case (key, rows) if !isSorted(rows.map(_._1.number)) => s"rows of $key are not as they were read"
           }
         }.headOption
+        mixed.orElse(moved)
       }
     case time: Order.Time =>
       def key(row: Row) = row.key.take(time.names.size)
@@ -47,9 +52,19 @@ private[tidemark] final class OrderSimulation(random: Random) {
       inBatch.orElse(over)
   }
 
+  /** The same of what is claimed of each group of an operator, whose input is shuffled by these keys. */
+  def contradiction(claim: Order, keys: Set[ColumnId], batches: Seq[Parts]): Option[String] = claim match {
+    case Order.Arrival(_, _, _, None) =>
+      batches.flatMap(_.flatMap(_.groupBy(agreed(_, keys)).values)).collectFirst {
+        case rows if rows.map(row => (row.source, row.lane)).distinct.size > 1 => s"a group is of several lanes: $rows"
+        case rows if !isSorted(rows.map(_.number)) => s"a group is not as it was read: $rows"
+      }
+    case _ => None
+  }
+
   /** The output of a node in each batch. */
   def run(step: OrderStep, below: Seq[Seq[Parts]]): Seq[Parts] = step match {
-    case Source(_, id) => (0 until Batches).map(_ => read(id))
+    case source: Source => (0 until Batches).map(_ => read(source))
     case made: InOrder => ordered(made, below.head)
     case Keeps(_, columns) => below.head.map(_.map(kept(_, columns)))
     case Shuffle(_, by) => below.head.map(shuffled(_, by))
@@ -65,10 +80,17 @@ private[tidemark] final class OrderSimulation(random: Random) {
     case Breaks(_, _) => below.head.map(parts => Vector(random.shuffle(parts.flatten)))
   }
 
-  private def read(source: Int): Parts = Vector.tabulate(1 + random.nextInt(3)) { lane =>
-    Vector.tabulate(random.nextInt(8)) { number =>
-      Row(Columns.map(_ -> random.nextInt(4)).toMap, source, lane, number, Nil)
-    }
+  /** A column that tells lanes apart has the lane's number. Each task reads one lane, or a piece of one. */
+  private def read(source: Source): Parts = {
+    val lanes = if (source.lane.exists(_.isEmpty)) 1 else 1 + random.nextInt(3)
+    Vector.tabulate(lanes) { lane =>
+      val cuts = if (source.cut.isEmpty) Nil else Seq.fill(random.nextInt(3))(random.nextInt(8))
+      val rows = Vector.tabulate(random.nextInt(8)) { number =>
+        val values = Columns.map(column => column -> (if (source.lane.exists(_(column))) lane else random.nextInt(4)))
+        Row(values.toMap, source.id, lane, cuts.count(_ <= number), number, Nil)
+      }
+      rows.groupBy(_.task).toVector.sortBy(_._1).map(_._2)
+    }.flatten
   }
 
   /** Each batch emits the rows up to its watermark, which only rises. */
@@ -142,10 +164,11 @@ private[tidemark] object OrderSimulation {
 
   type Parts = Vector[Vector[Row]]
 
-  /** @param lane the task of the source that read it, as its `number`-th
+  /** @param lane the part of the source whose `number`-th row it is
+    * @param task which of the tasks that have read the lane
     * @param key what the last order sorted it by
     */
-  final case class Row(values: Map[ColumnId, Int], source: Int, lane: Int, number: Int, key: Seq[Int])
+  final case class Row(values: Map[ColumnId, Int], source: Int, lane: Int, task: Int, number: Int, key: Seq[Int])
 
   /** The values of some columns, on which rows may agree. */
   private def agreed(row: Row, columns: Set[ColumnId]): Seq[Int] = columns.toSeq.sortBy(_.value).map(row.values)

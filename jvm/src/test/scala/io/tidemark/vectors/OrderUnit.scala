@@ -30,7 +30,8 @@ object OrderUnit {
   private val toOneTask = Shuffle("to one task", Some(Set.empty))
   private val byGenerator = Shuffle("by generator", Some(generator))
   private def keeps(label: String) = Keeps(label, same)
-  private def generators(id: Int) = Plan(Source("generators", id), Nil)
+  private def generators(id: Int) =
+    Plan(Source("generators", id, Some(generator), "they run side by side", cut = None), Nil)
 
   /** How many tasks run a transform is Spark's own affair: those of the source. */
   private def ofTransform(text: String, vector: Vector): Seq[(String, Plan)] = {

@@ -26,12 +26,15 @@ object Order {
       gone: Option[Lost] = None)
       extends Order
 
-  /** Rows of one source task that agree on some columns are in one partition, in the order in which the task read them.
+  /** Rows of one lane of a source that agree on some columns are in one partition, in the order of the lane.
     *
-    * @param sources what the tasks read
-    * @param spreads the columns on which rows have to agree, and which step spread the other rows over partitions
+    * @param sources what was read
+    * @param lane the columns on which rows have to agree to be of one lane
+    * @param spreads the columns on which rows have to agree to be in one partition, for each step that has spread rows
+    * @param flaw where the order was lost in part. Only rows that one task has read are in the order of their lane then
     */
-  final case class Arrival(sources: Set[Int], spreads: Seq[Spread]) extends Order
+  final case class Arrival(sources: Set[Int], lane: Agreement, spreads: Seq[Agreement], flaw: Option[Lost] = None)
+      extends Order
 
   /** No order is known.
     * @param at the step of the plan that lost it
@@ -39,9 +42,18 @@ object Order {
     */
   final case class Lost(at: String, why: String) extends Order
 
-  /** @param columns `None` if one of them is not a column of the rows any more
+  /** Rows that agree on some columns belong together.
+    * @param columns `None` if one of them is not a column of the rows, or is not any more
+    * @param otherwise what becomes of rows that do not agree
     */
-  final case class Spread(columns: Option[Set[ColumnId]], at: String)
+  final case class Agreement(columns: Option[Set[ColumnId]], otherwise: Lost) {
+
+    /** Whether rows that agree on these keys belong together. */
+    def isOf(keys: Set[ColumnId]): Boolean = columns.exists(_.subsetOf(keys))
+
+    private[plan] def renamed(names: Map[ColumnId, ColumnId]): Agreement =
+      copy(columns = columns.filter(_.forall(names.contains)).map(_.map(names)))
+  }
 }
 
 /** A value that rows are ordered by.

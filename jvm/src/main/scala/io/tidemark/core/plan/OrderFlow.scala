@@ -13,7 +13,8 @@ object OrderFlow {
     * @param below the orders of its inputs
     */
   def after(step: OrderStep, below: Seq[Order]): Order = step match {
-    case Source(_, id) => Arrival(Set(id), Nil)
+    case Source(label, id, lane, mixed, cut) =>
+      Arrival(Set(id), Agreement(lane, Lost(label, mixed)), Nil, cut.map(Lost(label, _)))
     case made: InOrder =>
       val flaw = Option.when(made.isOverBatches && made.passesLate)(Lost(made.label, "late rows are passed on"))
       Time(made.terms.map(_.name), made.terms, Some(made.by), made.isOverBatches, flaw)
@@ -42,12 +43,14 @@ object OrderFlow {
         case other => Found(other, Nil)
       }
     case arrival: Arrival =>
-      val tooFar = arrival.spreads.find(!_.columns.exists(_.subsetOf(keys)))
-      Found(tooFar.fold(arrival: Order)(spread => Lost(spread.at, Spreads)), Nil)
+      val several = Option.unless(arrival.lane.isOf(keys))(arrival.lane.otherwise)
+      val tooFar = arrival.spreads.find(!_.isOf(keys)).map(_.otherwise)
+      Found(tooFar.getOrElse(arrival.copy(flaw = arrival.flaw.orElse(several))), Nil)
     case lost: Lost => Found(lost, Nil)
   }
 
-  private val Spreads = "rows of a group went through several tasks"
+  private def spread(columns: Set[ColumnId], at: String) =
+    Agreement(Some(columns), Lost(at, "rows of a group went through several tasks"))
 
   private def ofTime(step: OrderStep, time: Time): Order = step match {
     case Keeps(label, columns) =>
@@ -74,17 +77,15 @@ object OrderFlow {
     else time.copy(names = time.names.take(time.terms.size), groups = None)
 
   private def ofArrival(step: OrderStep, arrival: Arrival): Order = step match {
-    case Keeps(_, columns) => arrival.copy(spreads = arrival.spreads.map(renamed(_, columns)))
-    case Shuffle(label, Some(by)) => arrival.copy(spreads = arrival.spreads :+ Spread(Some(by), label))
+    case Keeps(_, columns) =>
+      arrival.copy(lane = arrival.lane.renamed(columns), spreads = arrival.spreads.map(_.renamed(columns)))
+    case Shuffle(label, Some(by)) => arrival.copy(spreads = arrival.spreads :+ spread(by, label))
     case Shuffle(label, None) => Lost(label, "it emits rows in any order")
     case Coalesce(_) => arrival
     case Sort(label, by, true) =>
-      arrival.copy(spreads = arrival.spreads :+ Spread(Some(by.flatMap(_.columns).toSet), label))
+      arrival.copy(spreads = arrival.spreads :+ spread(by.flatMap(_.columns).toSet, label))
     case other => Lost(other.label, "Spark's sort may exchange rows of a group")
   }
-
-  private def renamed(spread: Spread, columns: Map[ColumnId, ColumnId]): Spread =
-    spread.copy(columns = spread.columns.filter(_.forall(columns.contains)).map(_.map(columns)))
 
   private def ofUnion(union: Union, below: Seq[Order]): Order = {
     val each = below.zip(union.columns).map { case (order, columns) => after(Keeps(union.label, columns), Seq(order)) }
@@ -111,6 +112,9 @@ object OrderFlow {
   private def ofArrivals(union: Union, all: Seq[Arrival]): Order = {
     val sources = all.flatMap(_.sources.toSeq)
     if (sources.distinct.size < sources.size) Lost(union.label, "two of its inputs read the same source")
-    else Arrival(sources.toSet, all.flatMap(_.spreads).distinct)
+    else {
+      val lane = Agreement(None, Lost(union.label, "rows of its inputs have no order among each other"))
+      Arrival(sources.toSet, lane, all.flatMap(_.spreads).distinct, all.flatMap(_.flaw).headOption)
+    }
   }
 }

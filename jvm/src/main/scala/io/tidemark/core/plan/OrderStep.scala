@@ -11,10 +11,16 @@ sealed trait OrderStep {
 
 object OrderStep {
 
-  /** Tasks read rows.
+  /** Tasks read rows. A lane is a part of a source that has an order of its own, such as a partition of Kafka.
+    *
     * @param id what they read: two nodes with the same number may read the same rows
+    * @param lane rows that agree on these columns are of one lane. Without any, the source is one lane. `None`: it is not
+    *   known which rows are of one
+    * @param mixed how rows of several lanes come together, as the end of a sentence
+    * @param cut why several tasks read one lane, as the end of a sentence; `None` if one task does
     */
-  final case class Source(label: String, id: Int) extends OrderStep
+  final case class Source(label: String, id: Int, lane: Option[Set[ColumnId]], mixed: String, cut: Option[String])
+      extends OrderStep
 
   /** Puts each batch's rows into order: those that agree on `by` together in one partition, by `terms`.
     *

@@ -63,7 +63,8 @@ class OrderSettingsSuite extends OrderTest {
     withOrder("keep") {
       val (_, said) = run(counted)
       assert(exchanged === 0)
-      assert(said === Seq("each group as each task has read them from the source"))
+      assert(said === Seq(
+        "each group as each task has read them from the source, lost in part at source: 3 tasks read it side by side"))
     }
   }
 
@@ -164,11 +165,12 @@ class OrderSettingsSuite extends OrderTest {
     }
   }
 
-  private def refusal(query: DataFrame => DataFrame): String = {
-    val (stream, df) = timed("t", "0 seconds")
+  private def refusal(query: DataFrame => DataFrame, tasks: Int = 1): String = {
+    val stream = MemoryStream[(Int, Timestamp)](tasks)
+    val df = stream.toDF().toDF("id", "t").withWatermark("t", "0 seconds")
     var said = ""
     testStream(query(df))(
-      AddData(stream, 1 -> at("10:00")),
+      AddData(stream, Seq.fill(tasks)(1 -> at("10:00")): _*),
       ExpectFailure[TidemarkException](error => said = error.getMessage))
     said
   }
@@ -184,15 +186,39 @@ class OrderSettingsSuite extends OrderTest {
     }
   }
 
+  test("with requireOrder, rows that several tasks have read are in no known order, kept or not") {
+    withSQLConf("spark.tidemark.requireOrder" -> "true", "spark.tidemark.order" -> "keep") {
+      for (query <- Seq[DataFrame => DataFrame](counted, _.dropDuplicates("id"), _.limit(5)))
+        assert(refusal(query, tasks = 3).contains("lost at source: 3 tasks read it side by side"))
+    }
+  }
+
+  test("with requireOrder, an order within each batch is refused, with the way out") {
+    withSQLConf("spark.tidemark.requireOrder" -> "true") {
+      for (query <- Seq[DataFrame => DataFrame](counted, _.dropDuplicates("id"))) {
+        val said = refusal(df => query(inOrder(df, "t", byId.copy(waits = false))))
+        assert(said.contains("lost at in order: it sorts each batch by itself, so a later batch may have earlier rows"))
+        assert(said.contains("wait=True"))
+      }
+    }
+  }
+
   test("with requireOrder, a query runs if its order is known, and also if it needs none") {
     withSQLConf("spark.tidemark.requireOrder" -> "true") {
-      def runs(query: DataFrame => DataFrame) = {
-        val (stream, df) = timed("t", "0 seconds")
-        testStream(query(df))(AddData(stream, 1 -> at("10:00")), ProcessAllAvailable(), StopStream)
+      def runs(query: DataFrame => DataFrame, tasks: Int = 1) = {
+        val stream = MemoryStream[(Int, Timestamp)](tasks)
+        val df = stream.toDF().toDF("id", "t").withWatermark("t", "0 seconds")
+        testStream(query(df))(
+          AddData(stream, Seq.fill(tasks)(1 -> at("10:00")): _*),
+          ProcessAllAvailable(),
+          StopStream)
       }
-      runs(df => counted(inOrder(df, "t", byId)))
-      runs(df => counted(inOrder(df, "t", byId.copy(waits = false))))
-      runs(_.groupBy(window($"t", "10 minutes")).count())
+      runs(df => counted(inOrder(df, "t", byId)), tasks = 3)
+      runs(_.groupBy(window($"t", "10 minutes")).count(), tasks = 3)
+      // Functions of partitions and sinks see what their task sees.
+      runs(seen, tasks = 3)
+      runs(df => seen(inOrder(df, "t", byId.copy(waits = false))), tasks = 3)
+      // One task has read all rows.
       runs(_.dropDuplicates("id"))
       withOrder("keep")(runs(counted))
       withOrder("event_time")(runs(counted))

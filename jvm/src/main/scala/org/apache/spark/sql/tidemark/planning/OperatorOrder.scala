@@ -16,12 +16,21 @@ private[tidemark] final case class OperatorOrder(operator: String, order: Order,
   def lost: Option[Order.Lost] = order match {
     case lost: Order.Lost => Some(lost)
     case time: Order.Time => time.flaw
-    case _: Order.Arrival => None
+    case arrival: Order.Arrival => arrival.flaw
   }
+
+  /** Why each group's rows are in no known order over all batches; `None` if they are in one. */
+  def unknown: Option[Order.Lost] = lost.orElse(order match {
+    case time: Order.Time if !time.isOverBatches =>
+      Some(Order.Lost("in order", "it sorts each batch by itself, so a later batch may have earlier rows"))
+    case _ => None
+  })
 
   def text: String = order match {
     case Order.Lost(at, why) => s"none, lost at $at: $why"
-    case _: Order.Arrival => s"$rows as each task has read them from the source"
+    case Order.Arrival(_, _, _, None) => s"$rows in the order of the source"
+    case Order.Arrival(_, _, _, Some(lost)) =>
+      s"$rows as each task has read them from the source, lost in part at ${lost.at}: ${lost.why}"
     case time: Order.Time =>
       val each = if (time.isOverBatches || time.flaw.nonEmpty) "" else ", within each batch"
       val flaw = time.flaw.fold("")(lost => s", lost in part at ${lost.at}: ${lost.why}")

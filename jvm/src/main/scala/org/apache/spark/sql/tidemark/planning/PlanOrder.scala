@@ -80,7 +80,7 @@ private[planning] final class PlanOrder {
     case _: BaseAggregateExec => OrderStep.Breaks("aggregation", "it emits groups in any order")
     case one if keepsRows(one) => kept(one, one.children.head)
     case _: ReusedExchangeExec => unknown(plan)
-    case leaf: LeafExecNode => OrderStep.Source(leaf.nodeName, sourceOf(leaf))
+    case leaf: LeafExecNode => SourceLanes.of(leaf, sourceOf(leaf))
     case other => unknown(other)
   }
 

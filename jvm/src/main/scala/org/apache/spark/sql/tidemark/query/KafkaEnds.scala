@@ -8,6 +8,7 @@ import io.tidemark.core.noted.Position
 
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
+import org.apache.spark.sql.tidemark.columns.KafkaOffsets
 import org.apache.spark.sql.tidemark.noted.KafkaSource
 
 /** The ends of all partitions of some topics, as Spark's own Kafka source finds them. So the connector's classes are needed
@@ -40,7 +41,7 @@ private[tidemark] final class KafkaEnds(session: SparkSession, topics: String, o
         source.latestOffset(source.deserializeOffset("{}"), ReadLimit.allAvailable())
       } catch { case NonFatal(e) => throw new IOException(s"the ends of the topics $topics are not known", e) }
     if (ends == null) throw new IOException(s"the topics $topics have no partitions")
-    Position.Partitions(ReadPositions.byTopic(ReadPositions.offsetsOf(ends)))
+    Position.Partitions(KafkaOffsets.byTopic(KafkaOffsets.offsetsOf(ends)))
   }
 
   def close(): Unit = {

@@ -1,13 +1,12 @@
 package org.apache.spark.sql.tidemark.query
 
-import scala.jdk.CollectionConverters._
-
 import io.tidemark.core.noted.ReadPosition
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.connector.read.streaming.{Offset, SparkDataStream}
 import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, MicroBatchExecution}
+import org.apache.spark.sql.tidemark.columns.KafkaOffsets.{byTopic, isKafka, offsetsOf}
 
 /** What a query has read of its sources when a batch has ended, for comparing it with the positions of marks.
   *
@@ -70,24 +69,4 @@ private[tidemark] final class ReadPositions(execution: MicroBatchExecution, isDr
 
 private[tidemark] object ReadPositions {
   private val mapper = new ObjectMapper
-
-  /** A partition of a Kafka topic. */
-  final case class Partition(topic: String, number: String)
-
-  /** The connector is not part of Spark's core, so its classes are recognized by name. */
-  def isKafka(sourceOrSink: AnyRef): Boolean =
-    sourceOrSink.getClass.getName.startsWith("org.apache.spark.sql.kafka010.")
-
-  def byTopic(offsets: Map[Partition, Long]): Map[String, Map[Int, Long]] =
-    offsets.toSeq.groupMap(_._1.topic) { case (at, offset) => at.number.toInt -> offset }.map {
-      case (topic, partitions) => topic -> partitions.toMap
-    }
-
-  /** Kafka's offsets: `{"topic": {"0": 23, "1": 42}}`. */
-  def offsetsOf(offset: Offset): Map[Partition, Long] = {
-    val topics = mapper.readTree(offset.json)
-    topics.fieldNames().asScala.flatMap { topic =>
-      topics.get(topic).fieldNames().asScala.map(n => Partition(topic, n) -> topics.get(topic).get(n).asLong)
-    }.toMap
-  }
 }

@@ -8,8 +8,8 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.tidemark.planning.OperatorOrder
 import org.apache.spark.sql.tidemark.session.SessionConf
 
-/** With `spark.tidemark.requireOrder`, refuses a query with an operator whose rows are in no known order. A plan that is only
-  * explained shows where the order is lost.
+/** With `spark.tidemark.requireOrder`, refuses a query with an operator whose groups are in no known order over all batches. A
+  * plan that is only explained shows where the order is lost.
   */
 final class RequireOrder(session: SparkSession) extends ColumnarRule {
 
@@ -20,7 +20,7 @@ final class RequireOrder(session: SparkSession) extends ColumnarRule {
       if (SessionConf.requireOrderOfAnyPlan(conf) && CurrentQuery.of(session).nonEmpty) {
         // The operator nearest to a source has the largest number.
         val lost = OperatorOrder.in(plan).toSeq.sortBy(-_._1.value).flatMap { case (_, order) =>
-          order.lost.map(order.operator -> _)
+          order.unknown.map(order.operator -> _)
         }
         lost.headOption.foreach { case (operator, lost) =>
           throw new TidemarkException(OrderErrors.OrderLost(operator, lost.at, lost.why))

@@ -13,7 +13,7 @@ import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.execution.streaming.sources.{WriteToMicroBatchDataSource, WriteToMicroBatchDataSourceV1}
-import org.apache.spark.sql.tidemark.columns.{MarkLogPath, PlanNote}
+import org.apache.spark.sql.tidemark.columns.{KafkaOffsets, MarkLogPath, PlanNote}
 
 /** Where the rows of a query's output are, for the marks that the query writes.
   *
@@ -160,7 +160,7 @@ private[tidemark] object SinkPosition {
           execution.sink.getClass.getSimpleName)))
 
   private def isKafka(execution: MicroBatchExecution): Boolean =
-    !execution.sink.isInstanceOf[Sink] && ReadPositions.isKafka(execution.sink)
+    !execution.sink.isInstanceOf[Sink] && KafkaOffsets.isKafka(execution.sink)
 
   /** The options of the sink, with names in lower case. */
   private def writeOptions(execution: MicroBatchExecution): Map[String, String] =

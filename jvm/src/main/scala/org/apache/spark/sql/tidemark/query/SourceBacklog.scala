@@ -21,7 +21,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{
   MicroBatchExecution,
   StreamingExecutionRelation
 }
-import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins, SplitBy}
+import org.apache.spark.sql.tidemark.columns.{KafkaOffsets, PlanOrigin, PlanOrigins, SplitBy}
 
 /** The rows of a query's sources that no batch has read yet. A batch is decided only by what is in Spark's offset log,
   * so that a rerun batch decides the same.
@@ -32,7 +32,7 @@ private[tidemark] final class SourceBacklog(
     execution: MicroBatchExecution,
     origins: PlanOrigins,
     isRunAgain: Long => Boolean) {
-  import ReadPositions.{isKafka, offsetsOf, Partition}
+  import KafkaOffsets.{isKafka, offsetsOf, Partition}
   import SourceBacklog._
 
   private val positions = new ReadPositions(execution, !isHeldBack(_))
@@ -190,7 +190,7 @@ private[tidemark] final class SourceBacklog(
 }
 
 private[tidemark] object SourceBacklog {
-  import ReadPositions.{isKafka, offsetsOf, Partition}
+  import KafkaOffsets.{isKafka, offsetsOf, Partition}
 
   private val mapper = new ObjectMapper
 
