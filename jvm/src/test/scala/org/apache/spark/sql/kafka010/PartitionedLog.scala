@@ -34,7 +34,9 @@ object PartitionedLog {
     synchronized { rows(partition).slice(from.toInt, until.toInt) }
 }
 
-/** The format: its class is what `spark.readStream.format` is given. Option `limit`: rows of each partition per batch. */
+/** The format: its class is what `spark.readStream.format` is given. Option `limit`: rows of each partition per batch. Option
+  * `pieces`: into how many tasks the rows of a partition are cut, as Kafka's `minPartitions` does.
+  */
 class PartitionedLog extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = PartitionedTable.struct
   override def getTable(schema: StructType, by: Array[Transform], properties: JMap[String, String]): Table =
@@ -50,7 +52,7 @@ private object PartitionedTable extends Table with SupportsRead {
     new Scan {
       override def readSchema: StructType = struct
       override def toMicroBatchStream(checkpoint: String): MicroBatchStream =
-        new PartitionedStream(options.getLong("limit", Long.MaxValue))
+        new PartitionedStream(options.getLong("limit", Long.MaxValue), options.getInt("pieces", 1))
     }
 }
 
@@ -58,7 +60,7 @@ private final case class PartitionedOffset(ends: TreeMap[Int, Long]) extends Off
   override def json: String = ends.map { case (p, n) => s""""$p":$n""" }.mkString("""{"t":{""", ",", "}}")
 }
 
-private final class PartitionedStream(limit: Long) extends MicroBatchStream with SupportsAdmissionControl {
+private final class PartitionedStream(limit: Long, pieces: Int) extends MicroBatchStream with SupportsAdmissionControl {
   override def initialOffset(): Offset = PartitionedOffset(TreeMap.empty)
   override def latestOffset(): Offset = reportLatestOffset()
   override def reportLatestOffset(): Offset = PartitionedOffset(PartitionedLog.ends)
@@ -80,8 +82,10 @@ private final class PartitionedStream(limit: Long) extends MicroBatchStream with
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val begins = deserializeOffset(start.json).ends
-    deserializeOffset(end.json).ends.toArray.map { case (p, until) =>
-      PartitionedRows(p, PartitionedLog.slice(p, begins.getOrElse(p, 0L), until))
+    // A partition without new rows has no task.
+    deserializeOffset(end.json).ends.toArray.flatMap { case (p, until) =>
+      val rows = PartitionedLog.slice(p, begins.getOrElse(p, 0L), until)
+      rows.grouped(math.max((rows.size + pieces - 1) / pieces, 1)).map(PartitionedRows(p, _))
     }
   }
 

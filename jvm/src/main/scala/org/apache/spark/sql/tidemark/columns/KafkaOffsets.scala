@@ -30,4 +30,10 @@ private[tidemark] object KafkaOffsets {
       topics.get(topic).fieldNames().asScala.map(n => Partition(topic, n) -> topics.get(topic).get(n).asLong)
     }.toMap
   }
+
+  /** How many partitions have rows between two offsets. A partition that is new begins with its first row. */
+  def partitionsRead(start: Offset, end: Offset): Int = {
+    val begins = offsetsOf(start)
+    offsetsOf(end).count { case (partition, until) => begins.getOrElse(partition, 0L) < until }
+  }
 }
