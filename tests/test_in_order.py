@@ -312,6 +312,26 @@ def test_a_batch_data_frame_is_sorted(spark: SparkSession) -> None:
     assert times == sorted(times)
 
 
+def test_a_column_of_another_data_frame_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    readings = Readings(spark, tmp_path)
+    rows, other = (readings.stream().withWatermark("time", "0 seconds") for _ in range(2))
+    assert tidemark.in_order(rows, rows["time"], by=rows["device"]).columns == rows.columns
+    with pytest.raises(TidemarkError, match=r"'time' was taken from another DataFrame") as refused:
+        tidemark.in_order(rows, other["time"])
+    assert refused.value.code == "UNKNOWN_COLUMN"
+
+
+def test_a_column_of_a_join_is_found_by_the_data_frame_that_it_was_taken_from(
+    spark: SparkSession,
+) -> None:
+    later = DAY + timedelta(hours=1)
+    left = spark.createDataFrame([(1, DAY), (2, later)], "id INT, time TIMESTAMP")
+    right = spark.createDataFrame([(1, later), (2, DAY)], "id INT, time TIMESTAMP")
+    both = left.join(right, left["id"] == right["id"])
+    for time, ids in ((left["time"], [1, 2]), (right["time"], [2, 1])):
+        assert [row[0] for row in tidemark.in_order(both, time).collect()] == ids
+
+
 def test_mistakes_are_named(spark: SparkSession, tmp_path: Path) -> None:
     rows = Readings(spark, tmp_path).stream().withWatermark("time", "0 seconds")
     for arguments, code in [

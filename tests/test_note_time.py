@@ -125,6 +125,17 @@ def test_a_column_without_a_watermark_is_refused_in_words(spark: SparkSession) -
     assert error_code(caught.value) == "NOTE_TIME_NOT_EVENT_TIME"
 
 
+def test_a_column_of_another_data_frame_is_refused(spark: SparkSession) -> None:
+    rows, other = (
+        spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+        for _ in range(2)
+    )
+    assert tidemark.note_time(rows, rows["timestamp"], to="/log").columns == rows.columns
+    with pytest.raises(TidemarkError, match="taken from another DataFrame") as caught:
+        tidemark.note_time(rows, other["timestamp"], to="/log")
+    assert caught.value.code == "UNKNOWN_COLUMN"
+
+
 def test_a_query_that_cannot_note_its_time_is_refused_before_it_starts(
     spark: SparkSession, tmp_path: Path
 ) -> None:

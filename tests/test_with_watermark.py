@@ -126,6 +126,17 @@ def test_an_unknown_column_is_refused(events: DataFrame) -> None:
     assert code_of(events, "nobody.time") == "UNKNOWN_COLUMN"
 
 
+def test_a_column_of_another_data_frame_is_refused(spark: SparkSession, events: DataFrame) -> None:
+    assert marked(with_watermark(events, events["time"], "1 minute")) == {"time": 60_000}
+    other = spark.readStream.format("rate").load().withColumnRenamed("timestamp", "time")
+    for column in (other["time"], other.time):
+        with pytest.raises(
+            TidemarkError, match="'time' was taken from another DataFrame"
+        ) as caught:
+            with_watermark(events, column, "1 minute")
+        assert caught.value.code == "UNKNOWN_COLUMN"
+
+
 def test_a_nested_column_is_refused(events: DataFrame) -> None:
     with pytest.raises(TidemarkError, match='withColumn."start"') as caught:
         with_watermark(events, "span.start", "1 minute")

@@ -271,6 +271,13 @@ def plain_name(column: Any) -> str | None:
     return str(node.sql()) if kind == "UnresolvedAttribute" else None
 
 
+def is_of_a_data_frame(column: Any) -> bool:
+    """Whether a `Column` was taken from a DataFrame, as `df.time` is, and is not only a name."""
+    if type(column).__module__.startswith("pyspark.sql.connect"):
+        return getattr(column._expr, "_plan_id", None) is not None
+    return str(column._jc.node().getClass().getSimpleName()) == "ExpressionColumnNode"
+
+
 def arrow_type(kind: DataType) -> pa.DataType:
     """The Arrow type that a Python worker has to return for one of Spark's; times are in UTC.
 

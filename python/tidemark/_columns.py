@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
@@ -63,6 +63,45 @@ def name_of(column: object) -> str:
     )
 
 
+def find_named(df: DataFrame, column: object) -> Found:
+    """The column that a name stands for, or a `Column` that is nothing but a name.
+
+    Raises:
+        TidemarkError: `UNKNOWN_COLUMN`, also for a column that was taken from another DataFrame and
+            is not one of this; `NESTED_COLUMN`.
+    """
+    name = name_of(column)
+    require_own(df, column, name)
+    return find_column(df, name)
+
+
+def require_own(df: DataFrame, column: object, name: str) -> None:
+    """Refuses a column of another DataFrame: this one may have another column of the same name.
+
+    Where Spark refuses to look, it says so itself.
+
+    Raises:
+        TidemarkError: `UNKNOWN_COLUMN`.
+    """
+    if not is_taken(column) or _bridge.forbids_analysis(df.sparkSession):
+        return
+    if _resolved(df, column) is None:
+        raise TidemarkError(
+            "UNKNOWN_COLUMN",
+            f"Column {name!r} was taken from another DataFrame, and is not a column of this one",
+            f'naming a column of this DataFrame, such as F.col("{name}"), or by taking it from this '
+            "one",
+            column=name,
+        )
+
+
+def is_taken(column: object) -> bool:
+    """Whether it is a `Column` that was taken from a DataFrame, as `df.time` is."""
+    from pyspark.sql import Column
+
+    return isinstance(column, Column) and _bridge.is_of_a_data_frame(column)
+
+
 def find_column(df: DataFrame, column: str) -> Found:
     """The column a user means, in words Spark understands.
 
@@ -97,7 +136,7 @@ def find_column(df: DataFrame, column: str) -> Found:
             parent=qualifier[0],
         )
     if len(qualifier) == 1 and _field(df, schema, last) is not None:
-        qualified = _resolve_qualified(df, name)
+        qualified = _resolved(df, name)
         if qualified is not None:
             return Found(name, qualified.name, qualified)
     raise _unknown(column, schema)
@@ -122,7 +161,7 @@ def find_expression(df: DataFrame, name: str) -> Column:
     if field is not None:
         return F.col(quoted(field.name))
     # A star would be taken for a column when there is just one.
-    if name.endswith("*") or _resolve_qualified(df, name) is None:
+    if name.endswith("*") or _resolved(df, name) is None:
         raise _unknown(name, schema)
     return F.col(name)
 
@@ -221,13 +260,13 @@ def _without_backticks(column: str) -> str:
     return column
 
 
-def _resolve_qualified(df: DataFrame, name: str) -> StructField | None:
+def _resolved(df: DataFrame, column: Any) -> StructField | None:
     from pyspark.errors import AnalysisException
 
     # That there is no such column is an answer here, and not an error to be shown.
     with _bridge.expecting_an_error():
         try:
-            return df.select(name).schema.fields[0]
+            return df.select(column).schema.fields[0]
         except AnalysisException:
             return None
 

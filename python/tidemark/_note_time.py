@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
 from tidemark._bridge import forbids_analysis
-from tidemark._columns import find_column, is_name_of_several, name_of, quoted
+from tidemark._columns import find_named, is_name_of_several, quoted
 from tidemark._durations import DurationError, interval_text, positive_millis
 from tidemark._errors import TidemarkError
 from tidemark._noted import invalid, location, log_options, texts
@@ -83,7 +83,7 @@ def note_time(
 
     session = df.sparkSession
     require_extension(session)
-    name = find_column(df, name_of(column)).name
+    name = find_named(df, column).name
     if is_name_of_several(df, name):
         raise TidemarkError(
             "UNKNOWN_COLUMN",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from tidemark._bridge import forbids_analysis
-from tidemark._columns import find_column, find_expressions, name_of
+from tidemark._columns import find_column, find_expressions, is_taken, name_of, require_own
 from tidemark._errors import TidemarkError
 from tidemark._noted import invalid
 from tidemark._session import require_extension
@@ -83,16 +83,25 @@ def in_order(
         )
     groups = find_expressions(df, _several("by", by))
     ties = find_expressions(df, [*others, *_several("then", then)])
-    if wait:
-        column = F.col(find_column(df, name_of(first)).reference)
-    else:
-        (column,) = find_expressions(df, [first])
+    column = _event_time(df, first) if wait else find_expressions(df, [first])[0]
     options = json.dumps({"then": len(ties), "wait": wait, "late": late})
     ordered = df.filter(F.call_function(_IN_ORDER, column, F.lit(options), *groups, *ties))
     if not forbids_analysis(df.sparkSession) and len(ordered.columns) != len(df.columns):
         # Spark has added it as a column, and has left out rows that are in no window.
         raise invalid("by", by, "no window that is computed there: add it as a column first")
     return ordered
+
+
+def _event_time(df: DataFrame, time: str | Column) -> Column:
+    from pyspark.sql import Column
+    from pyspark.sql import functions as F
+
+    name = name_of(time)
+    if isinstance(time, Column) and is_taken(time):
+        # Spark finds it by its identity, also if another column of the DataFrame has this name.
+        require_own(df, time, name)
+        return time
+    return F.col(find_column(df, name).reference)
 
 
 def _several(

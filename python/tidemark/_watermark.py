@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal, NoReturn
 
 from tidemark._bridge import forbids_analysis
-from tidemark._columns import find_column, is_name_of_several, name_of, quoted, require_timestamp
+from tidemark._columns import find_named, is_name_of_several, quoted, require_timestamp
 from tidemark._durations import DELAY_METADATA, DurationError, interval_text, problem_with
 from tidemark._errors import TidemarkError
 from tidemark._idle import Idle
@@ -128,7 +128,7 @@ def with_watermark(
         raise _no_delay()
     session = df.sparkSession
     require_extension(session)
-    found = find_column(df, name_of(column))
+    found = find_named(df, column)
     require_timestamp(found.field)
     text = _delay_text(NO_DELAY if delay is None else delay)
     splits_of = as_split_by(split_by)
