@@ -111,7 +111,7 @@ object TidemarkError {
   final case class LeftToSpark(reason: String, need: String) extends TidemarkError(
         "LEFT_TO_SPARK",
         s"The query $need, but stock Spark manages its watermarks because of $reason.",
-        s"running the query without $reason, or by using plain withWatermark only")
+        s"running the query without $reason, or by leaving out what only Tidemark has")
 
   /** @param findings each with its code, its sentence and its way out */
   final case class PlanRefused(findings: Seq[String]) extends TidemarkError(

@@ -195,6 +195,38 @@ class NotedInputSuite extends ManualClockTest {
     }
   }
 
+  test("rows wait until all writers have noted their time, and come out in order") {
+    withLog { log =>
+      val (stream, df) = input(Noted(log.location))
+      val ordered = inOrder(df, "time", OrderOptions(by = Seq($"id"))).as[(String, Timestamp)].mapPartitions { rows =>
+        rows.zipWithIndex.map { case ((id, time), at) => (id, time, at) }
+      }.toDF("id", "time", "at").select($"id", date_format($"time", "HH:mm"), $"at")
+      run(ordered)(
+        mark { log.alive("eu"); log.alive("us") },
+        AddData(stream, ("a", at("10:08")), ("a", at("11:30")), ("a", at("10:05"))),
+        after(1000),
+        mark(log.note("eu", millis("10:10"), number(0))),
+        after(1000),
+        CheckNewAnswer(),
+        mark(log.note("us", millis("10:30"), number(0))),
+        until(watermarkOf("time")(_).contains(millis("10:10"))),
+        after(1000),
+        CheckNewAnswer(("a", "10:05", 0), ("a", "10:08", 1)),
+        StopStream,
+        StartStream(),
+        // The second one is late: both writers have noted more.
+        AddData(stream, ("a", at("10:20")), ("a", at("10:09"))),
+        after(1000),
+        mark(log.note("eu", millis("10:20"), number(1))),
+        until(watermarkOf("time")(_).contains(millis("10:20"))),
+        after(1000),
+        CheckNewAnswer(("a", "10:20", 0)),
+        Execute(query =>
+          assert(query.recentProgress.flatMap(one =>
+            Option(one.observedMetrics.get("tidemark"))).map(_.getAs[Long]("promises_broken")).sum === 1)))
+    }
+  }
+
   // Each keeps rows, and so emits some after their marks have been passed.
   private val withState = Seq[(String, DataFrame => DataFrame)](
     "dropDuplicates" -> (_.dropDuplicates("id", "time")),

@@ -36,7 +36,7 @@ private[tidemark] final class InsertOrders(
     else
       origins().fold(plan) { known =>
         val needed = decided.getOrElse {
-          val needed = needing(analyzed, TrackedColumns.in(analyzed, known.computed, known.takesTimesOut))
+          val needed = needing(analyzed, known)
           check(asked(plan), needed.count(identity))
           needed
         }
@@ -55,8 +55,12 @@ private[tidemark] object InsertOrders {
   private def sensitive(plan: LogicalPlan): Seq[LogicalPlan] =
     plan.children.flatMap(sensitive) ++ Option.when(plan.isStreaming && keysOf(plan).nonEmpty)(plan)
 
+  /** How many orders the setting `event_time` adds to a query. */
+  def added(analyzed: LogicalPlan, origins: PlanOrigins): Int = needing(analyzed, origins).count(identity)
+
   /** For each of these operators, whether it gets an order. A common table expression may become several plans. */
-  private def needing(analyzed: LogicalPlan, tracked: TrackedColumns): Seq[Boolean] = {
+  private def needing(analyzed: LogicalPlan, origins: PlanOrigins): Seq[Boolean] = {
+    val tracked = TrackedColumns.in(analyzed, origins.computed, origins.takesTimesOut)
     val isShared =
       analyzed.exists { case definition: CTERelationDef => sensitive(definition).nonEmpty; case _ => false }
     sensitive(analyzed).map { node =>

@@ -6,7 +6,7 @@ import java.util.UUID
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import io.tidemark.{TidemarkError, TidemarkException}
+import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.memory.WatermarkEntry
 
 import org.apache.hadoop.fs.Path
@@ -75,13 +75,19 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
       case Some(reason) =>
         logWarning(s"$label: watermarks are left to Spark because of $reason")
         val notes = PlanNotes.of(execution.analyzedPlan).map(note => s"notes the time of column '${note.column}'")
-        refuseOptions(start.origins.get, notes, reason)
+        refuseOptions(start.origins.get, notes ++ orderOf(start.origins.get), reason)
         LeftToSpark(reason)
       case None =>
         UnionChecks.requireSamePositions(execution.analyzedPlan)
         run(start, start.origins.get, started.recalled)
     }
   }
+
+  /** What `spark.tidemark.order=event_time` would add to the query. */
+  private def orderOf(origins: PlanOrigins): Option[String] = Option.when(
+    SessionConf.order(confOf(execution)) == TidemarkConf.OrderKept.EventTime &&
+      InsertOrders.added(execution.analyzedPlan, origins) > 0)(
+    s"puts rows into event-time order, as ${TidemarkConf.Order.key}=${TidemarkConf.OrderKept.EventTime.name} asks")
 
   private def run(start: RunStart, origins: PlanOrigins, recalled: Option[QueryView.Recalled]): Running = {
     val conf = confOf(execution)
