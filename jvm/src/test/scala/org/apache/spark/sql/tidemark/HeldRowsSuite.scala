@@ -29,7 +29,7 @@ class HeldRowsSuite extends AnyFunSuite {
   private val text = AttributeReference("text", StringType)()
   private val project = UnsafeProjection.create(Array[DataType](TimestampType, StringType))
   private def columnsOf(time: Attribute, by: Seq[String], output: Seq[Attribute]) =
-    HeldColumns.of(time, by, output, isCaseSensitive = false)
+    HeldColumns.of(time, by, zone = None, output, isCaseSensitive = false)
   private val columns = columnsOf(time, Seq("text"), Seq(time, text))
 
   /** One batch: what is released, by time and length of the text, and how many rows are held after it. */

@@ -187,6 +187,54 @@ class InOrderSuite extends OrderTest {
       CheckNewAnswer(1 -> at("10:01"), 2 -> at("10:02")))
   }
 
+  private val inZone = Seq(
+    "date_format" -> date_format($"t", "yyyy-MM-dd"),
+    "a cast to text" -> concat(lit("at "), $"t".cast("string")),
+    "to_date" -> to_date($"t"),
+    "hour" -> (hour($"t") + 1))
+
+  for ((name, by) <- inZone)
+    test(s"while rows are held, a by with $name is another one in another time zone") {
+      val stream = MemoryStream[(Int, Timestamp)]
+      withTempDir { checkpoint =>
+        def run(zone: String)(steps: StreamAction*): Unit =
+          withSQLConf(SQLConf.SESSION_LOCAL_TIMEZONE.key -> zone) {
+            val df = stream.toDF().toDF("id", "t").withWatermark("t", "10 minutes")
+            testStream(inOrder(df, "t", OrderOptions(by = Seq(by))).select("id"))(
+              StartStream(checkpointLocation = checkpoint.getCanonicalPath) +: steps: _*)
+          }
+        run("UTC")(AddData(stream, 1 -> at("10:00"), 2 -> at("10:05")), ProcessAllAvailable(), StopStream)
+        run("Asia/Tokyo")(
+          AddData(stream, 3 -> at("11:00")),
+          ExpectFailure[TidemarkException] { error =>
+            assert(error.getMessage.contains("ORDER_STATE_CHANGED"))
+            assert(error.getMessage.contains("in the time zone UTC, not in Asia/Tokyo"))
+          }
+        ) // The same zone by another name.
+        run("Etc/UTC")(ProcessAllAvailable(), CheckNewAnswer(1, 2), StopStream)
+      }
+    }
+
+  test("a by that depends on no time zone is the same in all of them") {
+    val stream = MemoryStream[(Int, Timestamp)]
+    withTempDir { checkpoint =>
+      val batches = Seq(
+        ("UTC", Seq(1 -> at("10:00"), 2 -> at("10:05")), Nil),
+        ("Asia/Tokyo", Seq(3 -> at("11:00")), Seq(1, 2)))
+      for ((zone, rows, answer) <- batches)
+        withSQLConf(SQLConf.SESSION_LOCAL_TIMEZONE.key -> zone) {
+          val df = stream.toDF().toDF("id", "t").withWatermark("t", "10 minutes").withColumn("day", to_date($"t"))
+          val by = Seq($"id".cast("string"), unix_seconds($"t") % 7, $"day")
+          testStream(inOrder(df, "t", OrderOptions(by = by)).select("id"))(
+            StartStream(checkpointLocation = checkpoint.getCanonicalPath),
+            AddData(stream, rows: _*),
+            ProcessAllAvailable(),
+            CheckNewAnswerRows(answer.map(Row(_))),
+            StopStream)
+        }
+    }
+  }
+
   test("a column with the mark of another query's watermark is refused") {
     val marked = new MetadataBuilder().putLong("spark.watermarkDelayMs", 0L).build()
     val stream = MemoryStream[(Int, Timestamp)]

@@ -98,7 +98,7 @@ final class HoldExec private[exec] (
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics
-    val columns = HeldColumns.of(order.time, order.names, child.output, conf.caseSensitiveAnalysis)
+    val columns = HeldColumns.of(order.time, order.names, order.zone, child.output, conf.caseSensitiveAnalysis)
     val (time, input, oldestHeld) = (micros, child.output, oldest)
     val release = levels.releaseMillis.fold(Long.MinValue)(EventTimeUnits.micros)
     child.execute().mapPartitionsWithStateStore(
@@ -161,8 +161,15 @@ final class HoldExec private[exec] (
 
 private[tidemark] object HoldExec {
 
-  /** @param names what `by` is, in the words of the query */
-  final case class Order(time: Attribute, by: Seq[Attribute], names: Seq[String], dropsLate: Boolean)
+  /** @param names what `by` is, in the words of the query
+    * @param zone the time zone that the values of `by` depend on, if they do
+    */
+  final case class Order(
+      time: Attribute,
+      by: Seq[Attribute],
+      names: Seq[String],
+      zone: Option[String],
+      dropsLate: Boolean)
 
   /** @param releaseMillis rows up to here are released (ms); `None`: no row is
     */

@@ -47,7 +47,17 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
         OrderErrors.OrderNotEventTime(name, child.output.filter(EventTimeColumns.isMarked).map(_.name)))
     }
     val names = order.by.map(inWords(_, child))
-    InOrder(time, by, names, order.thenBy, request.waits, request.dropsLate, isAdded = false, child)
+    val zone = order.by.flatMap(zoneOf).headOption
+    InOrder(time, by, names, zone, order.thenBy, request.waits, request.dropsLate, isAdded = false, child)
+  }
+
+  /** The session's time zone, if the value of an expression depends on it. */
+  private def zoneOf(expression: Expression): Option[String] = expression match {
+    case cast: Cast if !cast.needsTimeZone => zoneOf(cast.child)
+    case aware: TimeZoneAwareExpression if aware.timeZoneId.nonEmpty => aware.timeZoneId
+    case _: CurrentTimeZone => Some(conf.sessionLocalTimeZone)
+    case computed: RuntimeReplaceable => zoneOf(computed.replacement)
+    case other => other.children.flatMap(zoneOf).headOption
   }
 
   /** An expression by the names that the columns have: neither an alias of the table nor the user's spelling counts. */

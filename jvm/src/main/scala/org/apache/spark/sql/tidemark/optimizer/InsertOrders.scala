@@ -80,7 +80,16 @@ private[tidemark] object InsertOrders {
           val names = keys.get.map(_.withQualifier(Nil).sql)
           val input = node.children.head
           val order =
-            InOrder(time, keys.get, names, thenBy = Nil, waits = true, dropsLate = true, isAdded = true, input)
+            InOrder(
+              time,
+              keys.get,
+              names,
+              zone = None,
+              thenBy = Nil,
+              waits = true,
+              dropsLate = true,
+              isAdded = true,
+              input)
           node.withNewChildren(order +: node.children.tail)
         }
     }

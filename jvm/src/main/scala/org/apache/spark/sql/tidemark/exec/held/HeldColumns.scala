@@ -7,6 +7,7 @@ import io.tidemark.{OrderErrors, TidemarkException}
 import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
@@ -17,6 +18,7 @@ import org.apache.spark.unsafe.Platform
   *
   * @param time the name of the event-time column
   * @param by what the rows are grouped by
+  * @param zone the time zone of what they are grouped by, if it depends on one
   * @param columns the rows' types, without what a restart may change: metadata and whether a value may be null
   * @param required the names of columns that cannot be null
   * @param isCaseSensitive whether names that differ in upper and lower case are different names
@@ -24,6 +26,7 @@ import org.apache.spark.unsafe.Platform
 private[tidemark] final case class HeldColumns(
     time: String,
     by: Seq[String],
+    zone: Option[String],
     columns: StructType,
     required: Set[String],
     isCaseSensitive: Boolean) {
@@ -35,6 +38,7 @@ private[tidemark] final case class HeldColumns(
     val node = mapper.createObjectNode().put("time", time).put("columns", columns.json)
     val groups = node.putArray("by")
     by.foreach(groups.add(_: String))
+    zone.foreach(node.put("zone", _))
     node.toString
   }
 
@@ -50,6 +54,10 @@ private[tidemark] final case class HeldColumns(
     if (!isSame(orderedBy, time)) throw changed(s"they were ordered by '$orderedBy', not by '$time'")
     if (groupedBy.size != by.size || !groupedBy.zip(by).forall { case (a, b) => isSame(a, b) })
       throw changed(s"they were grouped by ${named(groupedBy)}, not by ${named(by)}")
+    val hasMoved = for (before <- Option(node.get("zone")).map(_.asText); now <- zone) yield !isSameZone(before, now)
+    if (hasMoved.contains(true))
+      throw changed(
+        s"they were grouped by ${named(by)} in the time zone ${node.get("zone").asText}, not in ${zone.get}")
     val values = columns.map { column =>
       placeOf(column.name, before) match {
         case -1 if required(column.name) =>
@@ -81,8 +89,15 @@ private[tidemark] final case class HeldColumns(
 private[tidemark] object HeldColumns {
   private val mapper = new ObjectMapper
 
-  /** @param by what the rows are grouped by, in the words of the query */
-  def of(time: Attribute, by: Seq[String], output: Seq[Attribute], isCaseSensitive: Boolean): HeldColumns = {
+  /** @param by what the rows are grouped by, in the words of the query
+    * @param zone the time zone that these depend on, if they do
+    */
+  def of(
+      time: Attribute,
+      by: Seq[String],
+      zone: Option[String],
+      output: Seq[Attribute],
+      isCaseSensitive: Boolean): HeldColumns = {
     // A join may give two columns the same name.
     val names = output.zipWithIndex.map { case (column, at) =>
       output.take(at).count(_.name == column.name) match {
@@ -94,6 +109,7 @@ private[tidemark] object HeldColumns {
     HeldColumns(
       name(time.exprId),
       by,
+      zone,
       StructType(output.zip(names).map { case (column, as) => StructField(as, plain(column.dataType)) }),
       output.zip(names).collect { case (column, as) if !column.nullable => as }.toSet,
       isCaseSensitive)
@@ -107,6 +123,10 @@ private[tidemark] object HeldColumns {
     case user: UserDefinedType[_] => plain(user.sqlType)
     case other => other
   }
+
+  /** A zone may have several names. */
+  private def isSameZone(a: String, b: String): Boolean =
+    DateTimeUtils.getZoneId(a).getRules == DateTimeUtils.getZoneId(b).getRules
 
   private def changed(why: String) = new TidemarkException(OrderErrors.OrderStateChanged(why))
 
