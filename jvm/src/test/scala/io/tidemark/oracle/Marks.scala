@@ -63,7 +63,7 @@ private[oracle] final class Marks(
         val in = of(input).columns
         goes(Place(at, 0), in(column), in(column), by.map(c => c -> in(c)))
         Edge(in(column) +: by.map(carried(Place(at, 0), _)), in(column))
-      case Ordered(input, column) =>
+      case Ordered(input, column, _, _) =>
         val in = of(input).columns
         val others = in.indices.filterNot(_ == column).toVector
         goes(Place(at, 0), in(column), in(column), others.map(c => c -> in(c)))

@@ -5,6 +5,16 @@ final case class Row(id: Int, times: Vector[Option[Long]], n: Long) {
   override def toString: String = s"$id@${times.map(_.fold("-")(_.toString)).mkString(",")}x$n"
 }
 
+object Row {
+  private val Text = """(-?\d+)@(.*)x(\d+)""".r
+
+  /** A row of its text. */
+  def of(text: String): Row = {
+    val Text(id, times, n) = text: @unchecked
+    Row(id.toInt, times.split(',').toVector.map(_.toLongOption), n.toLong)
+  }
+}
+
 /** A streaming query over inputs of ids and times. Every operator gives out an id, one or more event times, and a count,
   * so that each fits on top of any other. Lengths of time are seconds.
   */
@@ -167,10 +177,39 @@ object Query {
     def nullable: Vector[Boolean] = Vector(false)
   }
 
-  /** Rows wait until the watermark of a column has passed them. A row without that time does not wait. */
-  final case class Ordered(input: Query, column: Int) extends Query {
+  /** Rows wait until the watermark of a column has passed them. A row without that time does not wait.
+    *
+    * @param by what groups have in common, each of which is in order; without any, all rows are one group
+    * @param ties what decides between rows of the same time
+    */
+  final case class Ordered(input: Query, column: Int, by: Vector[Value], ties: Vector[Value]) extends Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = input.nullable
+
+    /** Whether the rows of one batch are in this order: each group together, a row without that time first. */
+    def isOf(rows: Seq[Row]): Boolean = {
+      val groups = rows.map(row => by.map(_.of(row)))
+      val begun = groups.zip(groups.drop(1)).count { case (one, next) => one != next } + math.min(rows.size, 1)
+      val sorted = rows.groupBy(row => by.map(_.of(row))).values.forall { group =>
+        val keys = group.map(row => (Value.Time(column) +: ties).map(_.of(row)))
+        keys == keys.sorted(Ordering.Implicits.seqOrdering[Vector, Option[Long]])
+      }
+      begun == groups.distinct.size && sorted
+    }
+  }
+
+  /** A value of a row. */
+  sealed trait Value {
+    def of(row: Row): Option[Long] = this match {
+      case Value.Id => Some(row.id.toLong)
+      case Value.Count => Some(row.n)
+      case Value.Time(column) => row.times(column)
+    }
+  }
+  object Value {
+    case object Id extends Value
+    case object Count extends Value
+    final case class Time(column: Int) extends Value
   }
 
   /** The same operator on other inputs, of the same number. */

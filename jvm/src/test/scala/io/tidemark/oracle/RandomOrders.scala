@@ -17,7 +17,15 @@ private[oracle] final class RandomOrders(random: Random) {
       case other => onInputs(other, other.inputs.map(visit))
     }
     if (random.nextInt(3) > 0 || !mayBeOrdered(query)) inner
-    else Ordered(inner, random.nextInt(query.nullable.size))
+    else {
+      val values = random.shuffle(Vector(Value.Id, Value.Count) ++ query.nullable.indices.map(Value.Time(_)))
+      val by = random.nextInt(4) match {
+        case 0 => Vector.empty
+        case 1 => values.take(2)
+        case _ => Vector(Value.Id)
+      }
+      Ordered(inner, random.nextInt(query.nullable.size), by, values.takeRight(random.nextInt(3)))
+    }
   }
 
   private def mayBeOrdered(query: Query): Boolean = query.nodes.forall {

@@ -43,6 +43,9 @@ object Shrink {
     }
     val narrower = query match {
       case it: Windows => it.others.iterator.map(c => it.copy(others = it.others.filterNot(_ == c)))
+      case it: Ordered =>
+        it.by.iterator.map(one => it.copy(by = it.by.filterNot(_ == one))) ++
+          it.ties.iterator.map(one => it.copy(ties = it.ties.filterNot(_ == one)))
       case _ => Iterator.empty
     }
     (query.inputs.iterator ++ below ++ narrower).filter(isQuery)
@@ -62,7 +65,9 @@ object Shrink {
     case _: Once => true
     case it: Running => isWhole(it.input, it.column)
     case it: Groups => isWhole(it.input, it.column)
-    case it: Ordered => it.input.nullable.isDefinedAt(it.column)
+    case it: Ordered =>
+      val others = (it.by ++ it.ties).collect { case Value.Time(column) => column }
+      (it.column +: others).forall(it.input.nullable.isDefinedAt)
     case it: Windows => isWhole(it.input, it.column) && it.others.forall(it.input.nullable.isDefinedAt)
   }
 

@@ -43,7 +43,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
       case groups: Groups => timed(Place(at, 0), groups, rowsOf(groups.input))
       case sessions: Sessions => lasting(Place(at, 0), sessions, rowsOf(sessions.input))
       case windows: Windows => counted(Place(at, 0), windows, rowsOf(windows.input))
-      case Ordered(input, column) =>
+      case Ordered(input, column, _, _) =>
         val (timed, timeless) = onTime(Place(at, 0), rowsOf(input).map(row => row -> row.times(column)))
           .partition(_._2.nonEmpty)
         keep(Place(at, 0), timed.map { case (row, time) => new Kept(row, time.get) })

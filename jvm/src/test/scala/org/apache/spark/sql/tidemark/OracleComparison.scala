@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.io.File
 
-import io.tidemark.oracle.{Case, Oracle, Query, RandomCase, Step}
+import io.tidemark.oracle.{Case, Oracle, Query, RandomCase, Row, Step}
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.classic
@@ -78,8 +78,15 @@ trait OracleComparison extends WatermarkTest {
       val batches = last.fold(0L)(_ - before)
       // One may have run at the restart.
       assert(batches <= (if (step.restart) 2 else 1))
-      Option.when(batches > 0)(
-        Oracle.Batch(sink.dataSinceBatch(before).map(_.getString(0)).sorted, lateAfter(before)))
+      val rows = sink.dataSinceBatch(before).map(_.getString(0))
+      if (batches == 1) requireOrder(rows)
+      Option.when(batches > 0)(Oracle.Batch(rows.sorted, lateAfter(before)))
+    }
+
+    /** What comes out of an order itself is in that order. */
+    private def requireOrder(rows: Seq[String]): Unit = query match {
+      case ordered: Query.Ordered => assert(ordered.isOf(rows.map(Row.of)), s"not in order: $rows")
+      case _ =>
     }
 
     def stop(): Unit = running.stop()

@@ -125,9 +125,15 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
         GroupStateTimeout.NoTimeout())(soFar _)
       val all = built(counts.toDF("id", "time", "n"), col("id"), col("n"), Seq(col("time")))
       all.copy(df = all.df.withWatermark(all.timeNames.head, s"$delay seconds"))
-    case Ordered(input, column) =>
+    case Ordered(input, column, by, ties) =>
       val in = of(input)
-      in.copy(df = inOrder(in.df, s"t${in.name}_$column", OrderOptions(by = Seq(in.id))))
+      def columns(values: Vector[Value]) = values.map {
+        case Value.Id => in.id
+        case Value.Count => in.n
+        case Value.Time(at) => in.time(at)
+      }
+      val order = OrderOptions(by = columns(by), thenBy = columns(ties))
+      in.copy(df = inOrder(in.df, s"t${in.name}_$column", order))
     case Groups(input, column, gap) =>
       val counts = timed(of(input), column).groupByKey(_._1).flatMapGroupsWithState(
         OutputMode.Append,
