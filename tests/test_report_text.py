@@ -88,9 +88,26 @@ def test_the_report_says_how_many_rows_wait() -> None:
 
     assert said(rows=0, bytes=10) == "holds no rows"
     assert said(rows=1, bytes=900) == "holds 1 row (900 bytes)"
-    assert said(rows=2, bytes=999_960, oldest_ms=0, waits_for="t") == (
-        "holds 2 rows (1.0 MB), the oldest of 1970-01-01T00:00:00Z; waits for t"
+    assert said(rows=2, bytes=999_960, next_due_ms=0, last_due_ms=0, waits_for="t") == (
+        "holds 2 rows (1.0 MB) until the watermark reaches 1970-01-01T00:00:00Z; waits for t"
     )
+    assert said(rows=2, bytes=9, next_due_ms=0, last_due_ms=60_000, waits_for="t") == (
+        "holds 2 rows (9 bytes), the first until the watermark reaches 1970-01-01T00:00:00Z, "
+        "the last until 1970-01-01T00:01:00Z; waits for t"
+    )
+
+
+def test_the_report_says_that_late_rows_were_passed_on() -> None:
+    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}
+
+    def said(**rows: int) -> str:
+        plan = {"operator": "in order", "id": 0, "columns": [], **rows}
+        return str(Report({**query, "plan": plan})).splitlines()[-1].strip()
+
+    assert said(late_rows=0, passed_rows=0) == "in order #0"
+    assert said(late_rows=0, passed_rows=1) == "in order #0, 1 late row passed on"
+    assert said(late_rows=0, passed_rows=3) == "in order #0, 3 late rows passed on"
+    assert said(late_rows=3) == "in order #0, 3 late rows"
 
 
 def test_the_report_gives_the_reason_for_a_query_left_to_stock_spark() -> None:

@@ -38,6 +38,8 @@ class LateRows:
         splits: The late rows of the ten splits that have most of them, the worst first. None where
             the split of a row is not known at the operator.
         other_splits: How many of `rows` are not counted in `splits`.
+        passed: Whether the operator emits these rows although they are late, as `in_order` does
+            with `late="pass"`. A later operator may still drop them, and counts them itself then.
     """
 
     key: str | None
@@ -52,6 +54,7 @@ class LateRows:
     held_by: str | None
     splits: Mapping[str, int] | None = None
     other_splits: int = 0
+    passed: bool = False
 
 
 def late_rows(query: StreamingQuery | str, *, spark: SparkSession | None = None) -> list[LateRows]:
@@ -67,8 +70,9 @@ def late_rows(query: StreamingQuery | str, *, spark: SparkSession | None = None)
         spark: The session to ask. By default it is the query's own, and for an id the active one.
 
     Returns:
-        One element for each input of an operator that drops late rows, even if there were none. No
-        element for other operators, and for queries that Tidemark does not manage.
+        One element for each input of an operator that drops late rows or passes them on, even if
+        there were none. No element for other operators, and for queries that Tidemark does not
+        manage.
 
     Raises:
         TidemarkError: `NOT_A_QUERY`; when the extension is not active in the session, as for
@@ -108,4 +112,5 @@ def _of_input(node: _Node, found: _Node, side: str | None) -> Iterator[LateRows]
             held_by=late["held_by"],
             splits=named,
             other_splits=0 if named is None else late["rows"] - sum(named.values()),
+            passed=bool(late.get("passed")),
         )

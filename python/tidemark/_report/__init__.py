@@ -76,7 +76,8 @@ class Report(InWords):
     has what `late_rows` returns, with lengths of time in ms (`most_ms`, `last_ms`). Its `key` names
     the watermark that judges rows there, and its `held_by` what currently holds that back; both are
     None if a union has made it of several inputs. `splits` has the ten splits with most late rows,
-    with `name` and `rows`. It is absent where the split of a row is not known.
+    with `name` and `rows`. It is absent where the split of a row is not known. An `in_order` that
+    passes late rows on has `passed` there, and their number as `passed_rows` instead of `late_rows`.
 
     An operator with state has `state_rows` after a batch of this run: how many rows are in it.
 
@@ -94,9 +95,12 @@ class Report(InWords):
     `columns` that rows are in order by, `"arrival"` (as the source has them) or `"none"`. With
     `of_groups` that holds for each group of rows, else for all rows. `over_batches` is false if
     each batch is in order by itself. `lost_at` names what has lost the order, and `why`. Of kind
-    `"time"` it has lost a part of it, and of kind `"arrival"` the order between source tasks. An `in_order` has `held` after a batch of this run: the
-    `rows` that wait, their `bytes`, `oldest_ms`, the input whose watermark they wait for
-    (`waits_for`), and the `split` that holds it back.
+    `"time"` it has lost a part of it, and of kind `"arrival"` the order between source tasks.
+
+    An `in_order` has `held` after a batch of this run: the `rows` that wait, their `bytes`,
+    `oldest_ms`, the watermarks at which the first and the last of them are emitted (`next_due_ms`,
+    `last_due_ms`), the input whose watermark they wait for (`waits_for`), and the `split` that
+    holds it back.
     """
 
     def __init__(self, data: dict[str, Any], session: SparkSession | None = None) -> None:

@@ -41,9 +41,18 @@ def _held(held: _Node) -> str:
     if not rows:
         return "holds no rows"
     count = f"holds {rows:,} row{'' if rows == 1 else 's'} ({_size(held.get('bytes') or 0)})"
-    oldest = held.get("oldest_ms")
-    since = f", the oldest of {instant(oldest)}" if oldest is not None else ""
-    return f"{count}{since}{_waits(held)}"
+    return f"{count}{_until(held)}{_waits(held)}"
+
+
+def _until(held: _Node) -> str:
+    first, last = held.get("next_due_ms"), held.get("last_due_ms")
+    if first is None or last is None:
+        return ""
+    if first == last:
+        return f" until the watermark reaches {instant(first)}"
+    return (
+        f", the first until the watermark reaches {instant(first)}, the last until {instant(last)}"
+    )
 
 
 def _waits(held: _Node) -> str:

@@ -143,6 +143,9 @@ def _operator_line(node: _Node) -> str:
     late = node.get("late_rows")
     if late:
         line += f", {late} late row{'' if late == 1 else 's'}"
+    passed = node.get("passed_rows")
+    if passed:
+        line += f", {passed} late row{'' if passed == 1 else 's'} passed on"
     return line
 
 

@@ -63,8 +63,8 @@ class HeldPagesSuite extends AnyFunSuite {
     val list = pages(PageInfo(0L, 10L, 30L, 3L, 9), PageInfo(1L, 20L, 20L, 1L, 9), PageInfo(2L, 31L, 40L, 2L, 9))
     assert(list.due(9L) === Nil)
     assert(list.due(20L).map(_.id) === Seq(0L, 1L))
-    assert(list.oldest === Some(10L) && list.rows === 6L)
-    assert(list.without(0L).oldest === Some(20L))
+    assert(list.times.map(_._1) === Some(10L) && list.rows === 6L)
+    assert(list.without(0L).times.map(_._1) === Some(20L))
     assert(list.without(2L).nextId === 3L)
   }
 

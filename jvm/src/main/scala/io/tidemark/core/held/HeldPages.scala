@@ -15,8 +15,9 @@ final case class HeldPages(nextId: Long, pages: Vector[PageInfo]) {
   def rows: Long = pages.iterator.map(_.rows).sum
   def bytes: Long = pages.iterator.map(_.bytes.toLong).sum
 
-  /** The smallest event time that is held (µs). */
-  def oldest: Option[Long] = pages.iterator.map(_.smallest).minOption
+  /** The smallest and the largest event time that are held (µs). */
+  def times: Option[(Long, Long)] =
+    Option.when(pages.nonEmpty)((pages.iterator.map(_.smallest).min, pages.iterator.map(_.largest).max))
 
   /** The pages with rows that a watermark has passed. */
   def due(upToMicros: Long): Vector[PageInfo] = pages.filter(_.smallest <= upToMicros)

@@ -95,11 +95,13 @@ class InOrderSuite extends OrderTest {
         CheckNewAnswerRows((late :+ (1 -> at("10:40"))).map { case (id, time) => Row(id, time) }),
         Execute { query =>
           val metrics = Option(query.recentProgress.filter(_.numInputRows > 0).last.observedMetrics.get("tidemark"))
-          assert(metrics.fold(0L)(_.getLong(0)) === count)
+          assert(metrics.fold(0L)(_.getAs[Long]("late_rows")) === (if (dropsLate) count else 0L))
+          val own = if (dropsLate) "late_rows_0" else "passed_rows_0"
+          assert(metrics.fold(0L)(_.getAs[Long](own)) === count)
         })
     }
     history(dropsLate = true)(Nil, 1)
-    history(dropsLate = false)(Seq(1 -> at("10:00")), 0)
+    history(dropsLate = false)(Seq(1 -> at("10:00")), 1)
   }
 
   test("a row without a time is emitted at once") {

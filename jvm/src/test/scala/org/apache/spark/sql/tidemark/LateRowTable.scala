@@ -45,12 +45,15 @@ object LateRowTable {
           "`transformWithState`, `transformWithStateInPandas` in event-time mode",
           "the event-time column",
           "that column"))
-    case Order => Seq(("`in_order`", "the event-time column, or the end of the window, that it names", "that column"))
-    case Untimed =>
-      Seq(("a limit, functions with state in other modes, and `in_order` with `late=\"pass\"`", "-", "-"))
+    case Order => Seq(("`in_order`", named, "that column"))
+    case PassingOrder => Seq(("`in_order` with `late=\"pass\"`", named, "that column"))
+    case Untimed => Seq(("a limit, and functions with state in other modes", "-", "-"))
   }
 
+  private val named = "the event-time column, or the end of the window, that it names"
+
   private def dropper(kind: LateRowFilter): String = (kind.withInput, kind.withoutInput) match {
+    case _ if kind == PassingOrder => "nothing: late rows are passed on, and counted"
     case (Dropper.Input, Dropper.Operator) => "Spark; Tidemark if several event-time columns come in"
     case (Dropper.Input, _) => "Tidemark"
     case (Dropper.Operator, _) => "Spark"

@@ -7,10 +7,10 @@ import scala.concurrent.Future
 import io.tidemark.{AsyncOptions, OrderOptions, SplitBy, WatermarkOptions}
 import io.tidemark.functions.{inOrder, mapAsync, withWatermark}
 
-import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.types.IntegerType
 
@@ -96,12 +96,73 @@ class OperatorOrderSuite extends OrderTest {
         assert(held.get("bytes").asLong > 2 * 24)
         assert(held.get("oldest_ms").asLong === millis("10:20"))
         assert((held.get("waits_for").asText, held.get("split").asText) === (("t", "2")))
+        assert((held.get("next_due_ms").asLong, held.get("last_due_ms").asLong) ===
+          ((millis("10:20"), millis("10:40"))))
       },
       AddData(stream, 1 -> at("13:00"), 2 -> at("12:00")),
       ProcessAllAvailable(),
       Execute { query =>
         val held = reported(query, "held")
         assert((held.get("rows").asLong, held.get("oldest_ms").asLong) === ((2, millis("12:00"))))
+        assert((held.get("next_due_ms").asLong, held.get("last_due_ms").asLong) ===
+          ((millis("12:00"), millis("13:00"))))
+      })
+  }
+
+  test("a held row is due when the watermark, in whole ms, is at its time or after it") {
+    val (stream, df) = timed("t", "0 seconds")
+    val between = Timestamp.from(at("10:00").toInstant.plusNanos(500000))
+    def due(query: StreamExecution) = reported(query, "held").get("next_due_ms").asLong
+    testStream(inOrder(df, "t", byId))(
+      AddData(stream, 1 -> between),
+      ProcessAllAvailable(),
+      CheckNewAnswer(),
+      Execute(query => assert(due(query) === millis("10:00") + 1)),
+      AddData(stream, 2 -> new Timestamp(millis("10:00") + 1)),
+      ProcessAllAvailable(),
+      CheckNewAnswer(1 -> between, 2 -> new Timestamp(millis("10:00") + 1)))
+  }
+
+  test("late rows that are passed on are counted once as passed, and again where an operator above drops them") {
+    val (stream, df) = timed("t", "0 seconds")
+    val passing = inOrder(df, "t", byId.copy(dropsLate = false))
+    testStream(passing.dropDuplicatesWithinWatermark("id"))(
+      AddData(stream, 1 -> at("10:30")),
+      ProcessAllAvailable(),
+      AddData(stream, 2 -> at("10:00"), 3 -> at("10:10"), 4 -> at("10:40")),
+      ProcessAllAvailable(),
+      CheckAnswer(1 -> at("10:30"), 4 -> at("10:40")),
+      Execute { query =>
+        val metrics = observed(query, "tidemark")
+        def of(name: String) = metrics.getAs[Long](name)
+        assert((of("late_rows"), of("late_rows_0"), of("passed_rows_1")) === ((2L, 2L, 2L)))
+        val view = watermarksOf(query).view.get
+        assert(view.lateRows.values.map(_.all.rows).toSeq === Seq(2L))
+        assert(view.passedRows.values.map(_.all.rows).toSeq === Seq(2L))
+        val json = new ObjectMapper().readTree(
+          spark.sql(s"SELECT tidemark_report('${query.id}')").head().getString(0)).get("plan")
+        assert((json.get("late_rows").asLong, json.has("passed_rows")) === ((2L, false)))
+        val order = json.get("children").get(0)
+        assert((order.get("late_rows").asLong, order.get("passed_rows").asLong) === ((0L, 2L)))
+        val late = order.get("late")
+        assert(late.get("passed").asBoolean && !json.get("late").has("passed"))
+        assert((late.get("rows").asLong, late.get("most_ms").asLong) === ((2L, 30 * 60000L)))
+      })
+  }
+
+  test("a batch in which all rows are late is no loss if they are passed on") {
+    val (stream, df) = timed("t", "0 seconds")
+    testStream(inOrder(df, "t", byId.copy(dropsLate = false)))(
+      AddData(stream, 1 -> at("10:30")),
+      ProcessAllAvailable(),
+      AddData(stream, 2 -> at("10:00")),
+      ProcessAllAvailable(),
+      CheckAnswer(1 -> at("10:30"), 2 -> at("10:00")),
+      Execute { query =>
+        val json = spark.sql(s"SELECT tidemark_report('${query.id}')").head().getString(0)
+        val why = new ObjectMapper().readTree(json).get("why")
+        assert(!why.get("is_trouble").asBoolean, why)
+        assert(watermarksOf(query).view.get.history.forall(_.moments.map(_.lateRows).sum == 0))
       })
   }
 }

@@ -48,9 +48,12 @@ private[tidemark] object LateRowFilter {
   /** Rows that wait for the watermark, in order. */
   case object Order extends LateRowFilter(Dropper.Input, Dropper.Nothing)
 
-  /** A limit, a user's function with state that does not use event time, or an order that lets late rows pass. */
+  /** The same if late rows do not wait, and are emitted at once. They are counted as passed. */
+  case object PassingOrder extends LateRowFilter(Dropper.Nothing, Dropper.Nothing)
+
+  /** A limit, or a user's function with state that does not use event time. */
   case object Untimed extends LateRowFilter(Dropper.Nothing, Dropper.Nothing)
 
   val all: Seq[LateRowFilter] =
-    Seq(Join, Aggregation, CompleteAggregation, Deduplication, EventTimeFunction, Order, Untimed)
+    Seq(Join, Aggregation, CompleteAggregation, Deduplication, EventTimeFunction, Order, PassingOrder, Untimed)
 }

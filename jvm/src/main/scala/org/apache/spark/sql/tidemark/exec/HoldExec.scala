@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.tidemark.columns.EventTimeColumns
-import org.apache.spark.sql.tidemark.exec.held.{HeldColumns, HeldRows, OldestHeld, PageStore}
+import org.apache.spark.sql.tidemark.exec.held.{HeldColumns, HeldRows, HeldTimes, PageStore}
 import org.apache.spark.util.CompletionIterator
 
 /** Holds rows until the watermark has passed their event time.
@@ -58,11 +58,11 @@ final class HoldExec private[exec] (
 
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(Seq(SortOrder(micros, Ascending)))
 
-  /** The smallest event time that is held when the batch has ended. */
-  @transient private[tidemark] lazy val oldest: OldestHeld = {
-    val oldest = new OldestHeld
-    sparkContext.register(oldest)
-    oldest
+  /** The smallest and the largest event time that are held when the batch has ended (µs). */
+  @transient private[tidemark] lazy val times: HeldTimes = {
+    val times = new HeldTimes
+    sparkContext.register(times)
+    times
   }
 
   // As for Spark's own operators, also if no held row is due: rows of the next batch are late by that watermark.
@@ -70,7 +70,7 @@ final class HoldExec private[exec] (
 
   /** Whether a watermark has passed a row that is held (ms). */
   private[tidemark] def isDue(watermarkMillis: Long): Boolean =
-    oldest.value.exists(_ <= EventTimeUnits.micros(watermarkMillis))
+    times.value.exists(_._1 <= EventTimeUnits.micros(watermarkMillis))
 
   override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] =
     StatefulOperatorCustomSumMetric(HeldBytes, "bytes of held rows") +: super.customStatefulOperatorMetrics
@@ -99,7 +99,7 @@ final class HoldExec private[exec] (
   override protected def doExecute(): RDD[InternalRow] = {
     metrics
     val columns = HeldColumns.of(order.time, order.names, order.zone, child.output, conf.caseSensitiveAnalysis)
-    val (time, input, oldestHeld) = (micros, child.output, oldest)
+    val (time, input, heldTimes) = (micros, child.output, times)
     val release = levels.releaseMillis.fold(Long.MinValue)(EventTimeUnits.micros)
     child.execute().mapPartitionsWithStateStore(
       getStateInfo,
@@ -123,7 +123,7 @@ final class HoldExec private[exec] (
       CompletionIterator[InternalRow, Iterator[InternalRow]](
         released, {
           val pages = held.finish()
-          oldestHeld.add(pages.oldest)
+          heldTimes.add(pages.times)
           longMetric("numUpdatedStateRows") += held.held
           longMetric("numRemovedStateRows") += held.released
           longMetric("allUpdatesTimeMs") += NANOSECONDS.toMillis(System.nanoTime - start)

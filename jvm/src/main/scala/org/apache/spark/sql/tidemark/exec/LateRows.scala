@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark.exec
 
+import io.tidemark.core.Input
 import io.tidemark.core.splits.{HeavyHitters, SplitNameTable}
 
 import org.apache.spark.TaskContext
@@ -94,6 +95,11 @@ private[tidemark] object LateRows {
       same
     }
   }
+
+  /** The late rows of one batch, by the input of the operator to which they came.
+    * @param passed those that an operator emits nonetheless
+    */
+  final case class OfBatch(dropped: Map[Input, LateRows], passed: Map[Input, LateRows])
 
   /** The late rows of an operator's input since the query was started.
     *

@@ -12,7 +12,8 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 
 /** Publishes the late rows of a batch in the `observedMetrics` of its progress, under the name `tidemark`.
   *
-  * The metrics are `late_rows` and one for each operator input, such as `late_rows_0` or `late_rows_1_left`. Where writers
+  * The metrics are `late_rows` and one for each operator input, such as `late_rows_0` or `late_rows_1_left`. Where an operator
+  * emits late rows nonetheless, its own is called `passed_rows_0`, and `late_rows` is without them. Where writers
   * have noted their times, `promises_broken` counts the late rows that should not be, and there is one more for each
   * watermark, such as `promises_broken_orders`. If the user already observes something as `tidemark`, the name is
   * `tidemark_late_rows`. Further fields say why nothing comes out, and how far the watermarks are. The node is the one that `observe` adds, but it counts nothing: [[OperatorInputExec]] already has.
@@ -30,13 +31,16 @@ final class LateRowsMetricsExec(
 
   override def collectedMetrics: Row = {
     val counted = LateRowsMetricsExec.counting(child)
-    val rows = counted.flatMap(_.late).map(_.value.rows)
-    val broken = counted.flatMap(one => one.levels.input.filter(promised.contains).zip(one.late.map(_.value.rows)))
+    def rowsOf(inputs: Seq[OperatorInputExec]) = inputs.flatMap(_.late).map(_.value.rows)
+    val dropped = counted.filterNot(_.levels.passes)
+    val broken = dropped.flatMap(one => one.levels.input.filter(promised.contains).zip(one.late.map(_.value.rows)))
     val perOrigin = LateRowsMetricsExec.origins(promised).map { origin =>
       broken.collect { case (input, late) if promised(input).contains(origin) => late }.sum
     }
     val promises = if (promised.isEmpty) Nil else broken.map(_._2).sum +: perOrigin
-    new GenericRowWithSchema(((rows.sum +: rows) ++ promises ++ more.values()).toArray, metricsSchema)
+    new GenericRowWithSchema(
+      ((rowsOf(dropped).sum +: rowsOf(counted)) ++ promises ++ more.values()).toArray,
+      metricsSchema)
   }
 
   override protected def doExecute(): RDD[InternalRow] = child.execute()
@@ -58,13 +62,14 @@ object LateRowsMetricsExec {
     case write: V2TableWriteExec => write.withNewChildren(write.children.map(over(_, promised, more)))
     case done: LateRowsMetricsExec => done
     case other =>
-      val inputs = counting(other).flatMap(_.levels.input)
-      if (inputs.isEmpty) other
+      val counted = counting(other).filter(_.levels.input.nonEmpty)
+      if (counted.isEmpty) other
       else {
         val joins = other.collect { case join: StreamingSymmetricHashJoinExec => join.stateInfo.get.operatorId }.toSet
-        val names = inputs.map { input =>
+        val names = counted.map { one =>
+          val input = one.levels.input.get
           val side = if (joins(input.operator.value)) s"_${input.side.name}" else ""
-          s"late_rows_${input.operator.value}$side"
+          s"${if (one.levels.passes) "passed" else "late"}_rows_${input.operator.value}$side"
         }
         val promises =
           if (promised.isEmpty) Nil else "promises_broken" +: origins(promised).map(one => s"promises_broken_$one")

@@ -168,21 +168,23 @@ object OperatorInputExec {
 
   /** @param input which input of which operator this is; `None` until the watermarks are known
     * @param lateMillis rows at or before it are late (ms); `None` if no row is
+    * @param passes whether the operator emits late rows as well
     * @param notes whether carried columns are recorded
     * @param splitBy what names the split of a row here; empty if that is not known
     */
   final case class Watermarks(
       input: Option[Input],
       lateMillis: Option[Long],
+      passes: Boolean,
       notes: Boolean,
       splitBy: Seq[Expression] = Nil) {
     override def toString: String = {
       val by = if (splitBy.isEmpty) "" else s",$splitBy"
-      s"Watermarks($input,$lateMillis,$notes$by)"
+      s"Watermarks($input,$lateMillis,${if (passes) "passes," else ""}$notes$by)"
     }
   }
 
-  val Unset: Watermarks = Watermarks(None, None, notes = false)
+  val Unset: Watermarks = Watermarks(None, None, passes = false, notes = false)
   val LateRowsMetric: String = "numLateRows"
 
   // Each window has a bucket. Single times share buckets, so that there are fewer buckets than rows.

@@ -72,7 +72,7 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
           val in = deduplicated(dedup.child, below.head, dedup.keys)
           dedup.copy(keys = remark(dedup.keys, in), child = in)
         case order: InOrder if order.waits =>
-          val filter = if (order.dropsLate) LateRowFilter.Order else LateRowFilter.Untimed
+          val filter = if (order.dropsLate) LateRowFilter.Order else LateRowFilter.PassingOrder
           val active = Some(order.time.exprId).filter(below.head.contains)
           order.copy(child = input(order.child, all.head, active, present(order.child, all.head), filter))
         case groups if isGroupsWithState(groups) && severalOrUnmarked(groups.children.head, below.head) =>

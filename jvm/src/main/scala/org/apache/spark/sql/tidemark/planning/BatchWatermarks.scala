@@ -78,7 +78,12 @@ private[tidemark] final case class BatchWatermarks(
       else None
     val (named, splitBy) = if (lateMillis.isEmpty) exec -> Nil else SplitColumns.named(exec)
     val levels =
-      OperatorInputExec.Watermarks(Some(at), lateMillis, eviction.inputs.get(at).exists(_.keepsLedger), splitBy)
+      OperatorInputExec.Watermarks(
+        Some(at),
+        lateMillis,
+        LateRowFilters.passesLateRows(writer),
+        eviction.inputs.get(at).exists(_.keepsLedger),
+        splitBy)
     val filled = if (named.levels == levels) named else named.copy(levels = levels)
     if (named eq exec) filled else ProjectExec(exec.output, filled)
   }

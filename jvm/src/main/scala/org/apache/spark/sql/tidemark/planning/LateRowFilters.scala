@@ -33,7 +33,7 @@ private[tidemark] object LateRowFilters {
     case groups: FlatMapGroupsInPandasWithStateExec => ofFunction(groups.timeoutConf == EventTimeTimeout)
     case groups: TransformWithStateExec => ofFunction(groups.timeMode == TimeMode.EventTime())
     case groups: TransformWithStateInPySparkExec => ofFunction(groups.timeMode == TimeMode.EventTime())
-    case hold: HoldExec => if (hold.order.dropsLate) LateRowFilter.Order else LateRowFilter.Untimed
+    case hold: HoldExec => if (hold.order.dropsLate) LateRowFilter.Order else LateRowFilter.PassingOrder
     case _ => LateRowFilter.Untimed
   }
 
@@ -50,7 +50,11 @@ private[tidemark] object LateRowFilters {
 
   /** Whether rows of an operator's input can be late. */
   def haveLateRows(operator: StateStoreWriter, input: OperatorInputExec): Boolean =
-    if (input.filters) of(operator).withInput == LateRowFilter.Dropper.Input else column(operator).nonEmpty
+    if (passesLateRows(operator)) true
+    else if (input.filters) of(operator).withInput == LateRowFilter.Dropper.Input else column(operator).nonEmpty
+
+  /** Whether an operator emits rows although they are late. */
+  def passesLateRows(operator: StateStoreWriter): Boolean = of(operator) == LateRowFilter.PassingOrder
 
   /** The node in which Spark counts an operator's late rows. */
   def countedIn(operator: StateStoreWriter): SparkPlan = operator match {

@@ -169,7 +169,7 @@ private[planning] final class StatefulShapes(
       if (keys.exists(EventTimeColumns.isMarked)) PlanShape.Eviction.ByWatermark else PlanShape.Eviction.Never
     LateRowFilters.of(writer) match {
       case LateRowFilter.CompleteAggregation => PlanShape.Eviction.Never
-      case LateRowFilter.Untimed if !writer.isInstanceOf[HoldExec] => PlanShape.Eviction.ByItself
+      case LateRowFilter.Untimed => PlanShape.Eviction.ByItself
       case _ => writer match {
           case save: StateStoreSaveExec if save.keyExpressions.isEmpty => PlanShape.Eviction.ByItself
           case save: StateStoreSaveExec => byKey(save.keyExpressions)

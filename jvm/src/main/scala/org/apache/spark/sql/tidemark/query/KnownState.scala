@@ -49,9 +49,9 @@ private[tidemark] object KnownState {
       unscanned: Set[Input])
 
   /** Rows that wait for the watermark, over all partitions.
-    * @param oldestMicros the smallest event time among them (µs); `None` if there are none
+    * @param micros the smallest and the largest event time among them (µs); `None` if there are none
     */
-  final case class Held(rows: Long, bytes: Long, oldestMicros: Option[Long])
+  final case class Held(rows: Long, bytes: Long, micros: Option[(Long, Long)])
 
   def ofBatch(operators: Seq[StateStoreWriter]): OfBatch = {
     val byId = operators.map(operator => OperatorId(operator.stateInfo.get.operatorId) -> operator)
@@ -66,5 +66,5 @@ private[tidemark] object KnownState {
   }
 
   private def heldBy(hold: HoldExec): Held =
-    Held(hold.longMetric("numTotalStateRows").value, hold.longMetric(HoldExec.HeldBytes).value, hold.oldest.value)
+    Held(hold.longMetric("numTotalStateRows").value, hold.longMetric(HoldExec.HeldBytes).value, hold.times.value)
 }

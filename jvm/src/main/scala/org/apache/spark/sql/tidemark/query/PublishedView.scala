@@ -73,6 +73,7 @@ private[query] final class PublishedView(
       snapshot,
       origins,
       QueryView.noLateRows,
+      QueryView.noLateRows,
       known,
       Nil,
       emission,

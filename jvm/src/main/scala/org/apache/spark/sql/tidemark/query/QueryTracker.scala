@@ -74,7 +74,9 @@ private[tidemark] final class QueryTracker(
     val seen = Observation(observed(executedPlan), noted.toMap)
     val ofState = KnownState.ofBatch(writers(executedPlan))
     val endMillis = execution.triggerClock.getTimeMillis()
-    query.batchEnded(sources.batch, endMillis, seen, lateRows(inputs), rowsOf(inputs), ofState)
+    val (passing, dropping) = inputs.partition(_.levels.passes)
+    val late = LateRows.OfBatch(lateRows(dropping), lateRows(passing))
+    query.batchEnded(sources.batch, endMillis, seen, late, rowsOf(inputs), ofState)
     addDropped(executedPlan, inputs)
   }
 
@@ -124,7 +126,7 @@ private[tidemark] final class QueryTracker(
 
   private def rowsOf(inputs: Seq[OperatorInputExec]): Map[Input, Situation.Rows] =
     inputs.flatMap { input =>
-      val late = input.late.fold(LateRows.none)(_.value)
+      val late = input.late.filterNot(_ => input.levels.passes).fold(LateRows.none)(_.value)
       val passed = input.longMetric("numOutputRows").value
       val all = if (input.filters) passed + late.rows else passed
       input.levels.input.map(_ -> Situation.Rows(all, late.rows, late.mostMillis))

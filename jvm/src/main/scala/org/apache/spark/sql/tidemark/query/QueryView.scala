@@ -43,7 +43,8 @@ private[tidemark] object QueryView {
     override def detached: Waiting = copy(recalled.copy(entry = recalled.entry.detached))
   }
 
-  /** @param lateRows rows of each operator's inputs that were late since this run began
+  /** @param lateRows rows of each operator's inputs that were late since this run began, and were dropped
+    * @param passedRows those that were late, and were emitted nonetheless
     * @param known what this run knows of the state of the operators
     * @param notes what a user should know of the query, though it runs
     * @param emission when operators emit results beside the watermark
@@ -59,6 +60,7 @@ private[tidemark] object QueryView {
       snapshot: Snapshot,
       origins: PlanOrigins,
       lateRows: Map[Input, LateRows.Total],
+      passedRows: Map[Input, LateRows.Total],
       known: KnownState,
       notes: Seq[TidemarkError],
       emission: Emission,
@@ -77,28 +79,32 @@ private[tidemark] object QueryView {
         batch: Long,
         endMillis: Long,
         entry: WatermarkEntry,
-        late: Map[Input, LateRows],
+        late: LateRows.OfBatch,
         rows: Map[Input, Situation.Rows],
         known: KnownState): Planned = {
       val now = advanced(batch, entry, late, rows, known)
-      now.copy(history = history.map(past => past.after(moment(now, endMillis, late, past.names))))
+      now.copy(history = history.map(past => past.after(moment(now, endMillis, late.dropped, past.names))))
     }
 
     private def advanced(
         batch: Long,
         entry: WatermarkEntry,
-        late: Map[Input, LateRows],
+        late: LateRows.OfBatch,
         rows: Map[Input, Situation.Rows],
         known: KnownState): Planned = copy(
       known = known,
       lastRows = lastRows ++ rows.filter(_._2.all > 0),
       totals = entry.origins.map { case (name, state) => name -> Totals.of(state) },
       snapshot = snapshot.copy(entry = entry, decision = entry.standing, decidedAt = None),
-      lateRows = lateRows ++ late.collect {
-        case (input, more) if more.rows > 0 || !lateRows.contains(input) =>
-          val before = lateRows.get(input).fold(LateRows.none)(_.all)
+      lateRows = totals(lateRows, late.dropped, batch),
+      passedRows = totals(passedRows, late.passed, batch))
+
+    private def totals(all: Map[Input, LateRows.Total], now: Map[Input, LateRows], batch: Long) =
+      all ++ now.collect {
+        case (input, more) if more.rows > 0 || !all.contains(input) =>
+          val before = all.get(input).fold(LateRows.none)(_.all)
           input -> LateRows.Total(before + more, more, batch)
-      })
+      }
   }
 
   /** @param late the late rows of the batch that has ended */

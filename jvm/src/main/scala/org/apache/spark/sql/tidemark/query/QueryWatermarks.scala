@@ -201,7 +201,7 @@ private[tidemark] final class QueryWatermarks(
       id: Long,
       endMillis: Long,
       seen: Observation,
-      lateRows: Map[Input, LateRows],
+      late: LateRows.OfBatch,
       rows: Map[Input, Situation.Rows],
       ofState: KnownState.OfBatch): Unit = {
     val batch = planned.filter(_.batch == id).getOrElse(
@@ -219,7 +219,7 @@ private[tidemark] final class QueryWatermarks(
     ended = Some(batch.copy(plan = None))
     planned = None
     known = known.after(ofState, batch.eviction)
-    published.ended(endMillis)(_.after(id, endMillis, entry, lateRows, rows, known))
+    published.ended(endMillis)(_.after(id, endMillis, entry, late, rows, known))
   }
 
   private def observe(batch: PlannedBatch, endMillis: Long, seen: Observation): WatermarkEntry = {

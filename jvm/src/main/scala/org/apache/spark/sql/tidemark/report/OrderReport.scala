@@ -22,7 +22,8 @@ private[report] object OrderReport {
       "order" -> obj(fields ++ Seq("of_groups" -> found.isOfGroups) ++ lost: _*)
     }
 
-  /** Of an operator in which rows wait, after a batch of this run.
+  /** Of an operator in which rows wait, after a batch of this run: also the watermarks that let the first and the last of
+    * them go.
     * @param by the origin whose watermark the rows wait for
     * @param splits the split that holds an origin's watermark back
     */
@@ -35,7 +36,9 @@ private[report] object OrderReport {
       "held" -> obj(
         "rows" -> held.rows,
         "bytes" -> held.bytes,
-        "oldest_ms" -> held.oldestMicros.map(micros => Long.box(EventTimeUnits.millis(micros))).orNull,
+        "oldest_ms" -> held.micros.map(times => Long.box(EventTimeUnits.millis(times._1))).orNull,
+        "next_due_ms" -> held.micros.map(times => Long.box(EventTimeUnits.millisFrom(times._1))).orNull,
+        "last_due_ms" -> held.micros.map(times => Long.box(EventTimeUnits.millisFrom(times._2))).orNull,
         "waits_for" -> by.map(_.toString).orNull,
         "split" -> by.flatMap(splits.get).orNull)
     }

@@ -134,7 +134,7 @@ private[tidemark] object Report {
       eviction: OperatorWatermarks,
       query: QueryView.Planned,
       splits: Map[OriginName, String]) {
-    private val lateRows = query.lateRows
+    private val lateRows = query.lateRows ++ query.passedRows
 
     def json: AnyRef = node(eviction.flow)
 
@@ -196,7 +196,11 @@ private[tidemark] object Report {
       Seq(
         "id" -> id.value,
         "state_rows" -> query.known.rows.get(id).map(Long.box).orNull,
-        "late_rows" -> lateRows.collect { case (input, rows) if input.operator == id => rows.all.rows }.sum)
+        "late_rows" -> rowsOf(id, query.lateRows).sum) ++
+        Some(rowsOf(id, query.passedRows)).filter(_.nonEmpty).map("passed_rows" -> _.sum)
+
+    private def rowsOf(id: OperatorId, late: Map[Input, LateRows.Total]): Iterable[Long] =
+      late.collect { case (input, rows) if input.operator == id => rows.all.rows }
 
     /** Only for aggregations of which it is known when their windows end, and which have a watermark. */
     private def windows(id: OperatorId): Seq[(String, Any)] = {
@@ -211,14 +215,19 @@ private[tidemark] object Report {
         "late_ms" -> judged.map(l => millis(l.input.watermark)).orNull,
         "eviction_ms" -> now.flatMap(_.evicted).map(h => millis(h.watermark)).orNull,
         "held_by" -> now.flatMap(_.evicted).map(holder).orNull,
-        "late" -> lateRows.get(input).map(lateness(_, PlanShape.judgedByAll(operator, input.side), judged)).orNull) ++
+        "late" ->
+          lateRows.get(input).map(lateness(input, _, PlanShape.judgedByAll(operator, input.side), judged)).orNull) ++
         query.known.skippedScans.get(input).map("skipped_scans" -> _)
     }
 
     /** @param judges the origins whose watermark decides what is late here. Where a union has made one column of several,
       *   it is not known from which of them the late rows came
       */
-    private def lateness(rows: LateRows.Total, judges: Seq[OriginName], judged: Option[InputWatermarks]): AnyRef = {
+    private def lateness(
+        input: Input,
+        rows: LateRows.Total,
+        judges: Seq[OriginName],
+        judged: Option[InputWatermarks]): AnyRef = {
       val by = judged.map(_.input).filter(held => judges.size < 2 && held.watermark.millis.nonEmpty)
       val worst = rows.all.splits.most(WorstSplits).map { case (name, count) => obj("name" -> name, "rows" -> count) }
       obj(Seq[(String, Any)](
@@ -228,7 +237,9 @@ private[tidemark] object Report {
         "most_ms" -> rows.all.mostMillis,
         "last_rows" -> rows.last.rows,
         "last_ms" -> rows.last.mostMillis,
-        "last_batch" -> rows.lastBatch) ++ Option.when(worst.nonEmpty)("splits" -> list(worst)): _*)
+        "last_batch" -> rows.lastBatch) ++
+        Option.when(query.passedRows.contains(input))("passed" -> true) ++
+        Option.when(worst.nonEmpty)("splits" -> list(worst)): _*)
     }
   }
 

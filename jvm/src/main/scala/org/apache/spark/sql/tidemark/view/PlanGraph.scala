@@ -83,7 +83,8 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
     else
       Seq(
         operator.long("state_rows").map(rows => s"${Say.counted(rows, "row")} in state"),
-        operator.long("late_rows").map(rows => Say.counted(rows, "late row"))).flatten
+        operator.long("passed_rows").map(rows => s"${Say.counted(rows, "late row")} passed on")
+          .orElse(operator.long("late_rows").map(rows => Say.counted(rows, "late row")))).flatten
 
   /** Without the date and the offset, which the table has. */
   private def brief(millis: Long): String = say.tick(millis, 1000, 0)

@@ -62,7 +62,8 @@ private[view] final class Tables(report: Fields, say: Say) {
       (sides ++ columns.take(MostColumns)).flatMap(_.text("held_by")).distinct.map(Say.name).mkString(", "),
       sides.map(side => say.time(side.long("late_ms"))).mkString(", "),
       sides.map(side => say.time(side.long("eviction_ms"))).mkString(", "),
-      one.long("late_rows").fold("")(Say.grouped),
+      one.long("passed_rows").map(rows => s"${Say.grouped(rows)} passed on")
+        .orElse(one.long("late_rows").map(Say.grouped)).getOrElse(""),
       Operators.mostLate(one).fold("")(Say.length),
       one.long("state_rows").fold("")(Say.grouped))
   }
