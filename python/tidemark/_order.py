@@ -86,7 +86,10 @@ def in_order(
     column = _event_time(df, first) if wait else find_expressions(df, [first])[0]
     options = json.dumps({"then": len(ties), "wait": wait, "late": late})
     ordered = df.filter(F.call_function(_IN_ORDER, column, F.lit(options), *groups, *ties))
-    if not forbids_analysis(df.sparkSession) and len(ordered.columns) != len(df.columns):
+    if forbids_analysis(df.sparkSession):
+        return ordered
+    # On Connect a filter answers with the columns of its input, and a selection asks the server.
+    if len(ordered.select("*").columns) != len(df.columns):
         # Spark has added it as a column, and has left out rows that are in no window.
         raise invalid("by", by, "no window that is computed there: add it as a column first")
     return ordered
