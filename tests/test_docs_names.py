@@ -20,7 +20,7 @@ PACKAGE = TEXTS["python/README.md"]
 METRICS = {"tidemark_late_rows"}
 # Results and arguments of other calls, which the reference has in full.
 IN_THE_REFERENCE = {
-    "AutomaticKafkaMarkWriter", "AutomaticMarkWriter", "AwaitedWriter", "Correction", "Cut", "DeltaPosition",
+    "AutomaticKafkaMarkWriter", "AutomaticMarkWriter", "AwaitedWriter", "Correction", "Cut", "Default", "DeltaPosition",
     "Diagnosis", "Explanation", "FilesPosition", "Finding", "KafkaMarkWriter", "KafkaPosition", "LateRows", "Mark",
     "MarkLog", "MarkWriter", "NumberPosition", "PlanFinding", "PlanInput", "Plot", "Report", "SinkPosition",
     "SkippedLine", "SourceOffsets", "StreamWatermark", "TimeWindow", "__version__",

@@ -199,6 +199,77 @@ def test_a_failed_call_ends_the_query_and_loses_nothing(
     assert spark.read.parquet(str(tmp_path / "out")).where("call IS NULL").count() == 1
 
 
+def test_a_text_may_be_the_default_of_a_row_whose_call_failed(spark: SparkSession) -> None:
+    async def down(n: int) -> str:
+        raise OSError("the service is down")
+
+    for default in "null", "", None:
+        found = tidemark.map_async(
+            spark.range(3), "call", down, inputs="id", returns="STRING",
+            on_error=tidemark.Default(default),
+        )  # fmt: skip
+        assert [row["call"] for row in found.collect()] == [default] * 3
+
+
+def test_rows_whose_inputs_are_null_are_not_called_if_that_is_asked_for(
+    spark: SparkSession,
+) -> None:
+    async def called(n: int | None, m: int | None) -> str:
+        return f"{n} {m}"
+
+    rows = spark.range(6).selectExpr("IF(id % 2 = 0, id, NULL) AS n", "IF(id > 3, id, NULL) AS m")
+    found = {
+        on_null: [
+            row["call"]
+            for row in tidemark.map_async(
+                rows, "call", called, inputs=["n", "m"], returns="STRING", on_null=on_null
+            ).collect()
+        ]
+        for on_null in ("call", "skip")
+    }
+    assert found["call"] == ["0 None", "None None", "2 None", "None None", "4 4", "None 5"]
+    assert found["skip"] == ["0 None", None, "2 None", None, "4 4", "None 5"]
+
+
+def test_a_batch_that_runs_again_calls_with_the_same_ids(
+    spark: SparkSession, feed: Callable[..., Feed], tmp_path: Path
+) -> None:
+    async def identified(n: int) -> str:
+        return tidemark.call_id()
+
+    rows = feed("orders", SCHEMA)
+
+    def once(checkpoint: str, *outputs: str) -> list[list[str]]:
+        # Each output of a batch is an action of its own, and makes the calls again.
+        def write(batch: DataFrame, number: int) -> None:
+            for output in outputs:
+                batch.write.mode("append").parquet(str(tmp_path / output))
+
+        called = tidemark.map_async(
+            rows.stream(), "call", identified, inputs="id", returns="STRING"
+        )
+        writer = called.writeStream.option("checkpointLocation", str(tmp_path / checkpoint))
+        writer.foreachBatch(write).trigger(availableNow=True).start().awaitTermination()
+        return [
+            sorted(row["call"] for row in spark.read.parquet(str(tmp_path / output)).collect())
+            for output in outputs
+        ]
+
+    rows.add({"id": 1}, {"id": 1}, {"id": 2})
+    first, second = once("checkpoint", "first", "second")
+    assert len(set(first)) == 3
+    assert first == second
+    # The batch is done, but the checkpoint says that it is not.
+    (tmp_path / "checkpoint" / "commits" / "0").unlink()
+    (again,) = once("checkpoint", "again")
+    assert again == first
+    rows.add({"id": 1})
+    (with_next,) = once("checkpoint", "again")
+    assert len(set(with_next)) == 4
+    (other,) = once("another", "other")
+    assert not set(other) & set(with_next)
+
+
 def test_a_worker_that_is_used_again_has_no_thread_of_it_left(spark: SparkSession) -> None:
     def process(n: int) -> int:
         import threading
@@ -302,7 +373,11 @@ async def anything(n: int) -> int:
         ({"ordered": None}, "INVALID_OPTION", "ordered"),
         ({"on_error": "ignore"}, "INVALID_OPTION", "on_error"),
         ({"on_error": None}, "INVALID_OPTION", "on_error"),
-        ({"on_error": {"name": 1}}, "INVALID_OPTION", "type in returns"),
+        ({"on_error": {"name": 1}}, "INVALID_OPTION", "tidemark.Default(value)"),
+        ({"on_error": tidemark.Default({"name": 1})}, "INVALID_OPTION", "type in returns"),
+        ({"on_error": tidemark.Default("null")}, "INVALID_OPTION", "type in returns"),
+        ({"on_null": None}, "INVALID_OPTION", "'call' or 'skip'"),
+        ({"on_null": "null"}, "INVALID_OPTION", "'call' or 'skip'"),
     ],
 )
 def test_a_mistake_is_named(

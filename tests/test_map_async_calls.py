@@ -67,6 +67,7 @@ class Service:
             "backoff": 1.0,
             "on_error": None,
             "origin": "tests",
+            "skips_nulls": False,
         }
         self._calls = Calls(
             Rules(**{**defaults, **rules}),
@@ -77,10 +78,11 @@ class Service:
             lambda: chance,
         )
 
-    def _begin(self, inputs: Sequence[Any]) -> Future[Any]:
-        self.begun.append(inputs[0])
+    def _begin(self, row: Row) -> Future[Any]:
+        (user,) = row.inputs
+        self.begun.append(user)
         future: Future[Any] = Future()
-        self._futures.setdefault(inputs[0], []).append(future)
+        self._futures.setdefault(user, []).append(future)
         return future
 
     def add(self, *users: Any, keys: Sequence[Any] | None = None) -> Batch:
@@ -401,8 +403,8 @@ def test_a_default_that_fails_itself_ends_the_task() -> None:
 
 
 def test_many_calls_that_fail_at_once_are_no_recursion() -> None:
-    def raising(inputs: Sequence[Any]) -> Future[Any]:
-        raise ValueError(inputs)
+    def raising(row: Row) -> Future[Any]:
+        raise ValueError(row.inputs)
 
     service = Service(on_error=lambda error, user: None)
     service._calls._call = raising  # type: ignore[assignment]

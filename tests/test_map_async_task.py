@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.async_calls import RULES, doubled, rules
+from support.async_calls import IDS, RULES, doubled, rules
 
 from tidemark import TidemarkError
 from tidemark._async.arrow import columns
@@ -24,7 +24,7 @@ from tidemark._async.worker import Worker
 def arrays(function: Callable[..., Any], kind: pa.DataType, *values: pa.Array) -> list[Any]:
     named = rules(names=tuple("abc"[: len(values)]))
     is_async = asyncio.iscoroutinefunction(function)
-    start = lambda: Worker(named, function, is_async, None)  # noqa: E731
+    start = lambda: Worker(named, function, is_async, None, IDS)  # noqa: E731
     (column,) = columns([values], named, kind, False, start)
     assert column.type == kind
     return list(column.to_pylist())
@@ -74,14 +74,14 @@ def test_rows_of_one_key_are_called_in_order_for_every_type_of_key() -> None:
         return place
 
     batch = (pa.array(range(5)), keys)
-    start = lambda: Worker(RULES, call, True, None)  # noqa: E731
+    start = lambda: Worker(RULES, call, True, None, IDS)  # noqa: E731
     (column,) = columns([batch], RULES, pa.int64(), True, start)
     assert column.to_pylist() == [0, 1, 2, 3, 4]
 
 
 def test_a_worker_without_tidemark_runs_what_is_sent() -> None:
     async def call(value: int) -> dict[str, Any]:
-        return {"value": value, "has_tidemark": "tidemark" in sys.modules}
+        return {"value": value, "has_tidemark": bool(sys.modules.get("tidemark"))}
 
     kind = pa.struct({"value": pa.int64(), "has_tidemark": pa.bool_()})
     task = shipped(RULES, kind, False, Given(call, True, None, lambda *_: None))
@@ -95,6 +95,26 @@ def test_a_worker_without_tidemark_runs_what_is_sent() -> None:
         ]
     )
     assert lines[1] == "[]"
+
+
+def test_a_worker_without_tidemark_makes_ids_of_calls() -> None:
+    import tidemark
+    from tidemark import call_id
+
+    async def by_module(value: int) -> str:
+        return tidemark.call_id()
+
+    async def by_name(value: int) -> str:
+        return call_id()
+
+    found = set()
+    for call in by_module, by_name:
+        task = shipped(RULES, pa.string(), False, Given(call, True, None, None))
+        done = run_by_a_worker(task, [pa.array([1, 1]), pa.array([1])])
+        assert done.returncode == 0, done.stderr.decode()
+        found.add(done.stdout.decode().splitlines()[0])
+    (ids,) = found
+    assert len(set(re.findall(r"[0-9a-f-]{36}", ids))) == 3
 
 
 def test_a_function_whose_module_the_worker_lacks_is_named(tmp_path: Any, monkeypatch: Any) -> None:
@@ -120,10 +140,8 @@ def run_by_a_worker(task: Any, batches: list[Any]) -> subprocess.CompletedProces
         import pickle, sys
         sys.modules["tidemark"] = None  # as if it were not installed
         task, batches = pickle.load(sys.stdin.buffer)
-        del sys.modules["tidemark"]
-        sys.path[:] = [path for path in sys.path if not path.endswith("/python")]
         print([column.to_pylist() for column in task(iter(batches))])
-        print([name for name in sys.modules if name.startswith("tidemark")])
+        print([name for name, module in sys.modules.items() if module and "tidemark" in name])
     """
     sent = cloudpickle.dumps((task, batches))
     command = [sys.executable, "-c", program]

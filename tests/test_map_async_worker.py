@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.async_calls import RULES, call_all, doubled, rules
+from support.async_calls import IDS, RULES, call_all, doubled, rules
 
 from tidemark import TidemarkError
 from tidemark._async.queue import NO_KEY
@@ -71,6 +71,25 @@ def test_rows_behind_a_slow_call_are_called_also_in_later_batches() -> None:
 
     assert call_all(call, [list(range(10)), list(range(10, 20)), list(range(20, 30))])[0][0] == 0
     assert set(seen) == set(range(30))
+
+
+def test_rows_without_inputs_get_a_null_without_a_call_a_slot_or_a_thread() -> None:
+    async def call(value: int) -> int:
+        return value
+
+    found = call_all(call, [[None, 1, None], [None], [2]], skips_nulls=True)
+    assert found == [[None, 1, None], [None], [2]]
+    rows = [[("key", (None, None))], [(NO_KEY, (None,))]]
+    nulls = list(results(rows, lambda: pytest.fail("started"), skips_nulls=True))
+    assert [found for _, found in nulls] == [[None], [None]]
+    own = rules(skips_nulls=True)
+    half = [[(NO_KEY, (None, 0)), (NO_KEY, (None, None))]]
+
+    def some(first: None, second: int) -> str:
+        return f"{first} {second}"
+
+    ((_, values),) = results(half, lambda: Worker(own, some, False, None, IDS), skips_nulls=True)
+    assert values == ["None 0", None]
 
 
 def test_calls_go_on_while_the_task_waits_for_rows() -> None:
@@ -142,7 +161,7 @@ def test_a_thread_that_never_returns_keeps_its_slot_and_does_not_hold_the_task()
 
     try:
         before = set(threading.enumerate())
-        worker = Worker(rules(concurrency=3, timeout=0.2, on_error=lost), call, False, None)
+        worker = Worker(rules(concurrency=3, timeout=0.2, on_error=lost), call, False, None, IDS)
         rows = [[(NO_KEY, (value,)) for value in range(9)]]
         ((_, found),) = results(rows, lambda: worker)
         assert found == [-1, -1, *range(2, 9)]
@@ -163,7 +182,7 @@ def test_when_all_threads_are_stuck_the_task_ends_and_has_begun_no_other_call() 
         return value
 
     before = set(threading.enumerate())
-    worker = Worker(rules(concurrency=2, timeout=0.1, on_error=lost), call, False, None)
+    worker = Worker(rules(concurrency=2, timeout=0.1, on_error=lost), call, False, None, IDS)
     try:
         with pytest.raises(TidemarkError) as raised:
             list(results([[(NO_KEY, (value,)) for value in range(9)]], lambda: worker))
@@ -188,7 +207,7 @@ def test_calls_that_outlive_their_task_keep_their_slots_in_the_next_one() -> Non
     def task(*values: int, origin: str = "one") -> list[Any]:
         own = rules(concurrency=2, timeout=0.1, on_error=lost, origin=origin)
         rows = [[(NO_KEY, (value,)) for value in values]]
-        ((_, found),) = results(rows, lambda: Worker(own, call, False, None))
+        ((_, found),) = results(rows, lambda: Worker(own, call, False, None, IDS))
         return found
 
     before = set(threading.enumerate())
@@ -274,7 +293,7 @@ def test_a_function_that_blocks_the_loop_is_named() -> None:
         return value
 
     before = set(threading.enumerate())
-    worker = Worker(rules(timeout=0.01), call, True, None, 0.05)
+    worker = Worker(rules(timeout=0.01), call, True, None, IDS, 0.05)
     try:
         rows = [[(NO_KEY, (7,))]]
         with pytest.raises(TidemarkError) as raised:
@@ -327,7 +346,7 @@ def test_a_task_that_is_abandoned_ends_its_calls_and_threads() -> None:
         return value
 
     rows = ([(NO_KEY, (value,))] for value in range(3))
-    running = results(rows, lambda: Worker(RULES, call, True, None), window=2)
+    running = results(rows, lambda: Worker(RULES, call, True, None, IDS), window=2)
     assert next(running) == ([(NO_KEY, (0,))], [0])
     running.close()
     assert sorted(ended) == [0, 1]

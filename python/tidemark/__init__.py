@@ -12,6 +12,7 @@ Example:
 
 from __future__ import annotations
 
+from tidemark._async.call_id import call_id
 from tidemark._between import read_between
 from tidemark._config import configure
 from tidemark._correct import Correction, correct, forget
@@ -22,7 +23,7 @@ from tidemark._idle import Idle
 from tidemark._jars import EXTENSION, jar_path
 from tidemark._late import LateRows, late_rows
 from tidemark._log import log
-from tidemark._map_async import map_async
+from tidemark._map_async import Default, map_async
 from tidemark._marks.aggregation import StreamWatermark
 from tidemark._marks.automatic import AutomaticMarkWriter
 from tidemark._marks.awaited import AwaitedWriter
@@ -61,6 +62,7 @@ __all__ = [
     "AwaitedWriter",
     "Correction",
     "Cut",
+    "Default",
     "DeltaPosition",
     "Diagnosis",
     "Explanation",
@@ -88,6 +90,7 @@ __all__ = [
     "TidemarkError",
     "TimeWindow",
     "__version__",
+    "call_id",
     "configure",
     "correct",
     "current_watermark",

@@ -6,6 +6,7 @@ import functools
 import inspect
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,25 @@ if TYPE_CHECKING:
 
 _FAIL: Final = "fail"
 _NULL: Final = "null"
+_CALL: Final = "call"
+_SKIP: Final = "skip"
+
+
+@dataclass(frozen=True)
+class Default:
+    """The result of a row whose last call failed, for `on_error` of `map_async`.
+
+    Attributes:
+        value: A value of the type in `returns`, or None.
+
+    Example:
+        >>> tidemark.map_async(
+        ...     orders, "country", country_of, inputs="address", returns="STRING",
+        ...     on_error=tidemark.Default("unknown"),
+        ... )  # doctest: +SKIP
+    """
+
+    value: object
 
 
 def map_async(
@@ -37,7 +57,8 @@ def map_async(
     timeout: str | timedelta | None = "1 minute",
     retries: int = 0,
     backoff: str | timedelta = "200 milliseconds",
-    on_error: object = "fail",
+    on_error: str | Default | Callable[..., object] = "fail",
+    on_null: str = "call",
     key: str | Column | None = None,
     ordered: bool = True,
     service: Callable[[], Any] | None = None,
@@ -70,8 +91,10 @@ def map_async(
         backoff: How long a row waits before its first retry; twice as long before each further one.
             Its slot is free meanwhile.
         on_error: What happens to a row whose last call failed. `"fail"`: the query fails. `"null"`:
-            its result is null. Anything else but a text is the result itself, and a function is
+            its result is null. `tidemark.Default(value)`: its result is that value. A function is
             called with the error and the inputs, and returns the result.
+        on_null: What happens to a row whose inputs are all null. `"call"`: it is called like any
+            other. `"skip"`: its result is null without a call, and it waits for no slot and no key.
         key: Of rows with an equal key, at most one call is in flight, in the order of the rows. Their
             rows must be in one task, as they are above `in_order(by=key)` or `repartition(key)`.
             Without Tidemark's extension, nobody sees to that.
@@ -108,6 +131,8 @@ def map_async(
         raise invalid("service", service, "a function that returns a context manager")
     if not isinstance(ordered, bool):
         raise invalid("ordered", ordered, "True or False")
+    if on_null not in (_CALL, _SKIP):
+        raise invalid("on_null", on_null, "'call' or 'skip'")
     given = _expressions(df, inputs)
     result, kind = _result_type(df, returns)
     rules = Rules(
@@ -119,6 +144,7 @@ def map_async(
         backoff=_seconds(df, "backoff", backoff),
         on_error=None,
         origin=uuid.uuid4().hex,
+        skips_nulls=on_null == _SKIP,
     )
     columns = [one for _, one in given]
     if key is not None:
@@ -205,24 +231,23 @@ def _is_async(function: Callable[..., Any]) -> bool:
 def _on_error(on_error: object, kind: pa.DataType) -> Callable[..., object] | None:
     import pyarrow as pa
 
+    if isinstance(on_error, Default):
+        default = on_error.value
+        try:
+            pa.array(converted(writer(kind), [default]), kind)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise invalid(
+                "on_error", on_error, f"a default of the type in returns, {kind}"
+            ) from error
+        return lambda *_: default
+    if callable(on_error):
+        return on_error
     if on_error == _FAIL:
         return None
     if on_error == _NULL:
         return lambda *_: None
-    if callable(on_error):
-        return on_error
-    if not isinstance(on_error, str) and on_error is not None:
-        try:
-            pa.array(converted(writer(kind), [on_error]), kind)
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            raise invalid(
-                "on_error", on_error, f"a value of the type in returns, {kind}"
-            ) from error
-        return lambda *_: on_error
     raise invalid(
-        "on_error",
-        on_error,
-        "'fail', 'null', a default that is no text, or a function of the error",
+        "on_error", on_error, "'fail', 'null', tidemark.Default(value), or a function of the error"
     )
 
 

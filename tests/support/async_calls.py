@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tidemark._async.call_id import CallIds
 from tidemark._async.calls import Rules
 from tidemark._async.queue import NO_KEY
 from tidemark._async.task import results
@@ -21,7 +22,9 @@ RULES = Rules(
     backoff=0.001,
     on_error=None,
     origin="tests",
+    skips_nulls=False,
 )
+IDS = CallIds("tests")
 
 
 def rules(**changed: Any) -> Rules:
@@ -35,6 +38,7 @@ def call_all(
     service: Callable[[], Any] | None = None,
     patience: float = 10.0,
     window: int = 1000,
+    ids: CallIds = IDS,
     **changed: Any,
 ) -> list[list[Any]]:
     """The results of each batch. Every thread has ended then."""
@@ -43,10 +47,12 @@ def call_all(
 
     def start() -> Worker:
         is_async = asyncio.iscoroutinefunction(function)
-        return Worker(rules(**changed), function, is_async, service, patience=patience)
+        return Worker(rules(**changed), function, is_async, service, ids, patience=patience)
 
     try:
-        return [found for _, found in results(rows, start, window)]
+        return [
+            found for _, found in results(rows, start, window, changed.get("skips_nulls", False))
+        ]
     finally:
         for thread in set(threading.enumerate()) - before:
             if thread.name.startswith("tidemark-"):

@@ -11,6 +11,7 @@ Sent to the workers by value, because they need not have Tidemark: standard libr
     calls       calls in flight: slots, time-outs, retries
     queue       which row comes next, and one call at a time for a key
     threads     where plain functions run
+    call_id     what tells a repeated call from a new one
     errors      what a call, a result or a service may end with
 """
 

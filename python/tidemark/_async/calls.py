@@ -30,6 +30,7 @@ class Rules:
             long. Half of it is left to chance, so that not all rows call again at once.
         on_error: What a row gets whose last call failed, by the error and the inputs. None: an error.
         origin: Which `map_async` it is, the same in all of its tasks and in no other's.
+        skips_nulls: Whether rows whose inputs are all null get a null without a call.
     """
 
     column: str
@@ -40,6 +41,7 @@ class Rules:
     backoff: float
     on_error: Callable[..., object] | None
     origin: str
+    skips_nulls: bool
 
 
 class _Stuck:
@@ -72,7 +74,7 @@ class Calls:
         self,
         rules: Rules,
         loop: AbstractEventLoop,
-        call: Callable[[Sequence[object]], Future[Any]],
+        call: Callable[[Row], Future[Any]],
         failed: Callable[[BaseException], None],
         can_cancel: bool = True,
         chance: Callable[[], float] = random.random,
@@ -155,7 +157,7 @@ class Calls:
     def _begin(self, row: Row) -> None:
         row.attempts += 1
         try:
-            future = self._call(row.inputs)
+            future = self._call(row)
         except Exception as error:  # noqa: BLE001
             self._went_wrong(row, error)
             return

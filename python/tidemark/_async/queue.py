@@ -17,11 +17,17 @@ class Batch:
 
     __slots__ = ("_left", "done", "results")
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, calls: int | None = None) -> None:
+        """None is the result of all rows.
+
+        Args:
+            size: How many rows there are.
+            calls: How many of them get a result by `put`; None for all.
+        """
         self.results: list[Any] = [None] * size
         self.done = threading.Event()
-        self._left = size
-        if size == 0:
+        self._left = size if calls is None else calls
+        if self._left == 0:
             self.done.set()
 
     def put(self, place: int, result: object) -> None:
@@ -34,7 +40,7 @@ class Batch:
 class Row:
     """A row that is to be called: its inputs, and where its result belongs."""
 
-    __slots__ = ("attempts", "batch", "chain", "given_up", "inputs", "place")
+    __slots__ = ("attempts", "batch", "chain", "given_up", "id", "inputs", "place")
 
     def __init__(
         self, inputs: Sequence[object], batch: Batch, place: int, chain: Hashable = NO_KEY
@@ -46,6 +52,8 @@ class Row:
         self.attempts = 0
         self.given_up: Future[Any] | None = None
         """The last of its calls that has passed its time-out."""
+        self.id: str | None = None
+        """What its function has got from `call_id`, the same for all of its calls."""
 
 
 class Queue:

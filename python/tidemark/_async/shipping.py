@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidemark import _bridge
 from tidemark._async.arrow import columns
+from tidemark._async.call_id import CallIds, task_name
 from tidemark._async.calls import Rules
 from tidemark._async.errors import not_importable
 from tidemark._async.older import arrays, in_lists
@@ -99,7 +100,9 @@ def run(
     rules = dataclasses.replace(rules, on_error=on_error)
     several = (one if isinstance(one, tuple) else (one,) for one in batches)
     arrow = several if older is None else (arrays(one, older) for one in several)
-    found = columns(arrow, rules, kind, has_key, lambda: Worker(rules, function, is_async, service))
+    ids = CallIds(task_name(rules.column, rules.origin))
+    start = lambda: Worker(rules, function, is_async, service, ids)  # noqa: E731
+    found = columns(arrow, rules, kind, has_key, start)
     yield from found if older is None else map(in_lists, found)
 
 

@@ -20,6 +20,7 @@ def results(
     batches: Iterable[Sequence[KeyedInputs]],
     start: Callable[[], Worker],
     window: int = WINDOW_ROWS,
+    skips_nulls: bool = False,
 ) -> Iterator[tuple[Sequence[KeyedInputs], list[object]]]:
     """Calls all rows, and returns each batch with its results as soon as those before it are there.
 
@@ -27,18 +28,24 @@ def results(
         batches: The rows, which are read ahead.
         start: Starts the worker, at the first row.
         window: How many rows are read before a result has to be there.
+        skips_nulls: Whether rows whose inputs are all null get a null without a call.
     """
     worker: Worker | None = None
     waiting: deque[tuple[Sequence[KeyedInputs], Batch]] = deque()
     rows = 0
     try:
         for inputs in batches:
-            batch = Batch(len(inputs))
+            called = [
+                place
+                for place, (_, values) in enumerate(inputs)
+                if not skips_nulls or any(value is not None for value in values)
+            ]
+            batch = Batch(len(inputs), len(called))
             waiting.append((inputs, batch))
             rows += len(inputs)
-            if inputs:
+            if called:
                 worker = worker or start()
-                worker.add([Row(values, batch, i, key) for i, (key, values) in enumerate(inputs)])
+                worker.add([Row(inputs[i][1], batch, i, inputs[i][0]) for i in called])
             while waiting and (rows >= window or waiting[0][1].done.is_set()):
                 rows -= len(waiting[0][0])
                 yield _ended(worker, *waiting.popleft())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 import time
 from asyncio import Future
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
 from typing import Any
 
+from tidemark._async.call_id import CONTEXT_VARIABLE, CallIds
 from tidemark._async.calls import Calls, Rules
 from tidemark._async.errors import loop_blocked, loop_stopped, reason_of, service_failed
 from tidemark._async.queue import Batch, Row
@@ -36,6 +39,7 @@ class Worker:
         function: Callable[..., Any],
         is_async: bool,
         service: Callable[[], Any] | None,
+        ids: CallIds,
         patience: float = _PATIENCE_SECONDS,
     ) -> None:
         """Starts the thread, and waits until the service is open.
@@ -45,6 +49,7 @@ class Worker:
             function: What is called, with the service first, if there is one.
             is_async: Whether it is called in the loop, or else in threads.
             service: What returns the context manager to be opened, async or not.
+            ids: Makes the ids of the calls that ask for one.
             patience: How many seconds the loop may stand still beyond the time-out of a call.
 
         Raises:
@@ -54,6 +59,9 @@ class Worker:
         self._function = function
         self._is_async = is_async
         self._service = service
+        self._ids = ids
+        # Not a global one, which would not be sent to the workers.
+        self._id: ContextVar[Callable[[], str]] = ContextVar(CONTEXT_VARIABLE)
         self._patience = patience
         self._failure: BaseException | None = None
         self._is_blocked = False
@@ -203,21 +211,30 @@ class Worker:
         finally:
             timer.cancel()
 
-    def _calling(self, opened: tuple[object, ...]) -> Callable[[Sequence[object]], Future[Any]]:
-        function, loop, threads = self._function, self._loop, self._threads
+    def _calling(self, opened: tuple[object, ...]) -> Callable[[Row], Future[Any]]:
+        loop, threads, in_thread = self._loop, self._threads, self._in_thread
         if self._is_async:
-            return lambda inputs: loop.create_task(_awaited(function, (*opened, *inputs)))
-        return lambda inputs: threads.call(function, (*opened, *inputs))
+            return lambda row: loop.create_task(self._awaited(opened, row))
+        return lambda row: threads.call(in_thread, (opened, row))
+
+    def _in_thread(self, opened: tuple[object, ...], row: Row) -> object:
+        self._id.set(functools.partial(self._id_of, row))
+        return self._function(*opened, *row.inputs)
+
+    async def _awaited(self, opened: tuple[object, ...], row: Row) -> object:
+        self._id.set(functools.partial(self._id_of, row))
+        try:
+            return await self._function(*opened, *row.inputs)
+        except (SystemExit, KeyboardInterrupt) as error:
+            # These two would end the loop, and with it all other calls.
+            raise RuntimeError(f"the function raised {reason_of(error)}") from error
+
+    def _id_of(self, row: Row) -> str:
+        if row.id is None:
+            row.id = self._ids.new(row.inputs)
+        return row.id
 
     async def _clean_up(self) -> None:
         self._threads.close()
         await self._loop.shutdown_asyncgens()
         await self._loop.shutdown_default_executor()
-
-
-async def _awaited(function: Callable[..., Any], inputs: Sequence[object]) -> object:
-    try:
-        return await function(*inputs)
-    except (SystemExit, KeyboardInterrupt) as error:
-        # These two would end the loop, and with it all other calls.
-        raise RuntimeError(f"the function raised {reason_of(error)}") from error

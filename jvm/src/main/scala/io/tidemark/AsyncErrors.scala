@@ -33,6 +33,11 @@ object AsyncErrors {
           "a task knows only its own calls.",
         "putting these rows into one task right below: by in_order with by=key, or by repartition(key)")
 
+  final case class AsyncOutsideCall() extends TidemarkError(
+        "ASYNC_OUTSIDE_CALL",
+        "callId() was called where no call of mapAsync is begun.",
+        "calling it in the function of mapAsync, before the Future, which runs in another thread")
+
   final case class AsyncOnConnect() extends TidemarkError(
         "UNSUPPORTED_ON_CONNECT",
         "mapAsync adds an operator to the plan, which a Spark Connect client cannot.",

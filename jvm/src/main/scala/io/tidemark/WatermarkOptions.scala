@@ -126,6 +126,7 @@ final case class OrderOptions(
   * @param key of rows with an equal value, at most one call is in flight, in the order of the rows. These rows have to be in
   *   one task, as they are above `inOrder` by the key or `repartition(key)`
   * @param ordered whether rows keep their order. If not, a row is emitted as soon as its call has ended
+  * @param skipsNulls whether rows whose inputs are all null get a null without a call
   */
 final case class AsyncOptions(
     concurrency: Int = 64,
@@ -134,4 +135,5 @@ final case class AsyncOptions(
     backoff: String = "200 milliseconds",
     failsQuery: Boolean = true,
     key: Option[Column] = None,
-    ordered: Boolean = true)
+    ordered: Boolean = true,
+    skipsNulls: Boolean = false)

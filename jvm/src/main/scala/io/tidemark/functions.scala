@@ -5,6 +5,8 @@ import java.util.{LinkedHashMap => Fields}
 import scala.concurrent.Future
 import scala.jdk.CollectionConverters._
 
+import io.tidemark.core.calls.CallIds
+
 import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.{Column, DataFrame, Row}
@@ -176,6 +178,23 @@ object functions {
       length("backoff", options.backoff).getOrElse(0L),
       open,
       call)
+
+  /** The id of the call that is begun, for services that have to tell a repeated call from a new one: a UUID. It is made of
+    * the query, the batch, the partition, the column and the inputs. Calls with equal inputs in one partition have different
+    * ids, the retries of a call have one, and a batch that runs again has the same ids, as long as its rows come to the same
+    * partitions. In a batch query the ids are the same when a task runs again, and new in each action.
+    *
+    * {{{
+    * mapAsync(orders, "paid", Seq($"amount"), BooleanType) { row =>
+    *   val id = callId() // here: the Future runs in another thread
+    *   Clients.payments.post(row.getDecimal(0), id)
+    * }
+    * }}}
+    *
+    * @throws TidemarkException `ASYNC_OUTSIDE_CALL` if it is not called in the function of `mapAsync`, in its thread
+    */
+  def callId(): String =
+    CallIds.now().getOrElse(throw new TidemarkException(AsyncErrors.AsyncOutsideCall())).toString
 
   /** Says what a streaming DataFrame would wait for, and what is wrong with its plan. Nothing is started.
     *

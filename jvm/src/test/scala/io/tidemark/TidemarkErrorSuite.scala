@@ -72,6 +72,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     AsyncServiceFailed("p1", "p2"),
     AsyncSlotsStuck("p1", "p2", "p3", 4.5),
     AsyncKeySpread("p1", "p2"),
+    AsyncOutsideCall(),
     AsyncOnConnect(),
     OrderSettingChanged("p1", 901, 902),
     InvalidSetting("p1", "p2", Seq("p3", "p4")),

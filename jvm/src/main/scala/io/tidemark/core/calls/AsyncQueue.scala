@@ -40,6 +40,14 @@ final class AsyncQueue[A, R](concurrency: Int, capacity: Int, ordered: Boolean) 
     }
   }
 
+  /** Takes such a row that is not called, as its result is known. */
+  def addDone(row: A, result: R): Unit = {
+    val entry = new Entry[A, R](row, None)
+    entry.result = Some(result)
+    size += 1
+    emitted += entry
+  }
+
   /** The row to be called now, which takes a slot; none if all slots are taken, or all rows wait for others. */
   def begin(): Option[Entry[A, R]] = Option.when(free > 0 && ready.nonEmpty) {
     val entry = ready.removeHead()

@@ -51,6 +51,7 @@ package execution.streaming {
     val MicroBatchExecution: flat.MicroBatchExecution.type = flat.MicroBatchExecution
     val FileStreamSourceLog: flat.FileStreamSourceLog.type = flat.FileStreamSourceLog
     val MinWatermark: flat.MinWatermark.type = flat.MinWatermark
+    val StreamExecution: flat.StreamExecution.type = flat.StreamExecution
     val WatermarkPropagator: flat.WatermarkPropagator.type = flat.WatermarkPropagator
   }
 

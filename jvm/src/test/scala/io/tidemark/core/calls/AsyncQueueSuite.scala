@@ -127,6 +127,19 @@ class AsyncQueueSuite extends AnyFunSuite {
     }
   }
 
+  test("a row that is not called takes no slot, waits for no key, and is emitted in its place") {
+    for (ordered <- both) {
+      val calls = new Calls(1, ordered)
+      calls.add("a")
+      calls.begun()
+      calls.queue.addDone("b", "none")
+      assert(calls.emitted() === (if (ordered) Nil else Seq("none")))
+      calls.end("a")
+      assert(calls.emitted() === (if (ordered) Seq("A", "none") else Seq("A")))
+      assert(calls.queue.isEmpty)
+    }
+  }
+
   test("a row without a key is called again beside its call that goes on") {
     val calls = new Calls(2, ordered = true)
     calls.add("a")

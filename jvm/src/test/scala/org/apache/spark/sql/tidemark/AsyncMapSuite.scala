@@ -4,9 +4,10 @@ import java.util.concurrent.{CountDownLatch, CyclicBarrier, Executors, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.concurrent.{ExecutionContext, Future, Promise}
+import scala.jdk.CollectionConverters._
 
 import io.tidemark.{AsyncOptions, OrderOptions, TidemarkException}
-import io.tidemark.functions.{inOrder, mapAsync, mapAsyncWith}
+import io.tidemark.functions.{callId, inOrder, mapAsync, mapAsyncWith}
 
 import org.apache.spark.SparkException
 import org.apache.spark.sql.{DataFrame, Row}
@@ -41,6 +42,13 @@ object AsyncCalls {
     inFlight.decrementAndGet()
     n
   }
+}
+
+/** The ids that calls have asked for. */
+object SeenIds {
+  private val all = java.util.concurrent.ConcurrentHashMap.newKeySet[String]()
+  def add(id: String): Boolean = all.add(id)
+  def clear(): Unit = all.clear()
 }
 
 /** A client that counts how often one is opened, closed, and called while it is closed. */
@@ -218,6 +226,50 @@ class AsyncMapSuite extends OrderTest {
       assert(message.contains("The oldest call was made with n="))
       assert(AsyncCalls.count.get === key.fold(2)(_ => 1))
     }
+  }
+
+  test("rows whose inputs are all null have a null without a call, if that is asked for") {
+    AsyncCalls.reset(together = 1)
+    val rows = Seq((Some(1), Some(2)), (None, Some(3)), (None, None), (Some(4), None)).toDF("a", "b")
+    for ((skips, calls) <- Seq(false -> 4, true -> 3)) {
+      AsyncCalls.reset(together = 1)
+      val found = mapAsync(rows, "called", Seq($"a", $"b"), StringType, AsyncOptions(skipsNulls = skips)) { row =>
+        AsyncCalls.count.incrementAndGet()
+        Future.successful(row.toString)
+      }.select("called").as[Option[String]].collect().toSeq
+      assert(AsyncCalls.count.get === calls)
+      assert(found === Seq(Some("[1,2]"), Some("[null,3]"), Option.unless(skips)("[null,null]"), Some("[4,null]")))
+    }
+  }
+
+  test("a call has an id, the same in its retries, when its batch runs again, and in two actions of foreachBatch") {
+    val stream = MemoryStream[Int]
+    val called = mapAsync(stream.toDF(), "id", Seq($"value"), StringType, AsyncOptions(retries = 1, backoff = "none")) {
+      _ =>
+        val id = callId()
+        if (SeenIds.add(id)) throw new IllegalStateException("down") else Future.successful(id)
+    }
+    withTempDir { checkpoint =>
+      def ids(): Seq[Set[String]] = {
+        SeenIds.clear()
+        val found = new java.util.concurrent.ConcurrentLinkedQueue[Set[String]]
+        val query = called.writeStream.option("checkpointLocation", checkpoint.toString)
+          .foreachBatch { (batch: DataFrame, _: Long) =>
+            for (_ <- 1 to 2) found.add(batch.select("id").as[String].collect().toSet)
+          }.start()
+        try query.processAllAvailable()
+        finally query.stop()
+        found.asScala.toSeq
+      }
+      stream.addData(1, 1, 2)
+      val first = ids()
+      assert(first.map(_.size) === Seq(3, 3))
+      assert(first.distinct.size === 1)
+      // The batch is done, but the checkpoint says that it is not.
+      assert(new java.io.File(checkpoint, "commits/0").delete())
+      assert(ids() === first)
+    }
+    assert(codeOf(callId())._1 === "ASYNC_OUTSIDE_CALL")
   }
 
   test("calls of a key follow event time above inOrder") {

@@ -38,6 +38,8 @@ private[tidemark] final case class AsyncClient(call: Row => Future[Any], close: 
   * @param backoffMillis how long a row waits at most before its first retry; twice as long before each further one
   * @param failsQuery whether a row whose last call fails ends the query. If not, its result is null
   * @param ordered whether rows keep their order
+  * @param skipsNulls whether rows whose inputs are all null get a null without a call
+  * @param origin which `mapAsync` it is, the same in all of its tasks and in no other's
   */
 private[tidemark] final case class AsyncRules(
     names: Seq[String],
@@ -46,4 +48,6 @@ private[tidemark] final case class AsyncRules(
     retries: Int,
     backoffMillis: Long,
     failsQuery: Boolean,
-    ordered: Boolean)
+    ordered: Boolean,
+    skipsNulls: Boolean,
+    origin: String)

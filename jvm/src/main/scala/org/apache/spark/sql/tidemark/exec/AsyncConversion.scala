@@ -33,6 +33,9 @@ private[exec] final class AsyncConversion(
 
   def inputsOf(row: InternalRow): Row = read(project(row))
 
+  /** The inputs of a row as bytes, which are equal for equal inputs. */
+  def bytesOf(row: InternalRow): Array[Byte] = project(row).getBytes
+
   /** A row of its own with the result, or an error that names the inputs. */
   def written(called: Row, value: Any): InternalRow =
     try write(Row(value)).copy()

@@ -4,6 +4,7 @@ import scala.concurrent.Future
 import scala.util.control.NonFatal
 
 import io.tidemark.{AsyncErrors, TidemarkException}
+import io.tidemark.core.calls.CallIds
 
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
@@ -12,7 +13,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression, SortOrder, UnsafeProjection}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
-import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, SQLExecution, UnaryExecNode}
+import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamExecution}
 import org.apache.spark.sql.tidemark.columns.{AsyncClient, AsyncMap, AsyncRules}
 
 /** Makes the calls of [[AsyncMap]], many at one time in each task. */
@@ -24,7 +26,7 @@ case class AsyncMapExec(
     rules: AsyncRules,
     child: SparkPlan)
     extends UnaryExecNode {
-  import AsyncMapExec.opened
+  import AsyncMapExec.{opened, task}
 
   override def output: Seq[Attribute] = child.output :+ result
   override def producedAttributes: AttributeSet = AttributeSet(result)
@@ -39,7 +41,8 @@ case class AsyncMapExec(
       val conversion = new AsyncConversion(read, below, added, made.names)
       val keyOf = by.map(expression => UnsafeProjection.create(Seq(expression), below))
       val unsafe = UnsafeProjection.create(all, all)
-      new AsyncRows(rows, () => opened(opening, added.name), keyOf, conversion, made).map(unsafe)
+      val ids = new CallIds(s"${task(made.origin)}/${added.name}")
+      new AsyncRows(rows, () => opened(opening, added.name), keyOf, conversion, ids, made).map(unsafe)
     }
   }
 
@@ -53,6 +56,15 @@ private object AsyncMapExec {
     val client = named(column)(open())
     TaskContext.get().addTaskCompletionListener[Unit](_ => named(column)(client.close()))
     client.call
+  }
+
+  /** What this task does, in all of its attempts and in no other task. A batch query has no id that a restart keeps. */
+  def task(origin: String): String = {
+    val context = TaskContext.get()
+    val query = Option(context.getLocalProperty(StreamExecution.QUERY_ID_KEY)).map { query =>
+      s"$query/${context.getLocalProperty(MicroBatchExecution.BATCH_ID_KEY)}"
+    }.getOrElse(s"$origin/${context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)}")
+    s"$query/${context.partitionId()}"
   }
 
   private def named[A](column: String)(body: => A): A =

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark.exec
 
+import java.util.UUID
 import java.util.concurrent.{LinkedBlockingQueue, ThreadLocalRandom, TimeoutException, TimeUnit}
 
 import scala.collection.mutable
@@ -8,7 +9,7 @@ import scala.util.{Failure, Success, Try}
 import scala.util.control.NonFatal
 
 import io.tidemark.TidemarkException
-import io.tidemark.core.calls.AsyncQueue
+import io.tidemark.core.calls.{AsyncQueue, CallIds}
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
@@ -29,6 +30,7 @@ private[exec] final class AsyncRows(
     open: () => Row => Future[Any],
     keyOf: Option[UnsafeProjection],
     conversion: AsyncConversion,
+    ids: CallIds,
     rules: AsyncRules)
     extends Iterator[InternalRow] {
   import AsyncRows._
@@ -78,8 +80,10 @@ private[exec] final class AsyncRows(
   }
 
   private def add(row: InternalRow): Unit = {
-    val key = keyOf.map(_(row).copy())
-    queue.add(new Called(row.copy(), conversion.inputsOf(row)), key)
+    val called = new Called(row.copy(), conversion.inputsOf(row))
+    if (rules.skipsNulls && (0 until called.inputs.size).forall(called.inputs.isNullAt))
+      queue.addDone(called, conversion.none)
+    else queue.add(called, keyOf.map(_(row).copy()))
   }
 
   private def begin(): Unit = {
@@ -88,15 +92,21 @@ private[exec] final class AsyncRows(
       val entry = next.get
       val attempt = entry.attempts
       inFlight(entry) = System.nanoTime() + timeoutNanos
-      begun(entry.row.inputs).onComplete(result => ended.add(Ended(entry, attempt, result)))(ExecutionContext.parasitic)
+      begun(entry.row).onComplete(result => ended.add(Ended(entry, attempt, result)))(ExecutionContext.parasitic)
       next = queue.begin()
     }
   }
 
-  private def begun(inputs: Row): Future[Any] = {
+  private def begun(row: Called): Future[Any] = {
     val calling = call
-    try Option(calling(inputs)).getOrElse(Future.failed(new NullPointerException("it returned null, and no Future")))
+    try CallIds.within(() => idOf(row))(Option(calling(row.inputs))).getOrElse(Future.failed(new NullPointerException("it returned null, and no Future")))
     catch { case NonFatal(error) => Future.failed(error) }
+  }
+
+  private def idOf(row: Called): UUID = row.id.getOrElse {
+    val id = ids.next(conversion.bytesOf(row.row))
+    row.id = Some(id)
+    id
   }
 
   private def takeEnded(one: Ended): Unit = if (one != null) {
@@ -155,8 +165,10 @@ private[exec] final class AsyncRows(
 private object AsyncRows {
   type Entry = AsyncQueue.Entry[Called, InternalRow]
 
-  /** A row, and what its function is given. */
-  final class Called(val row: InternalRow, val inputs: Row)
+  /** A row, and what its function is given.
+    * @param id what it has got from `callId`, the same for all of its calls
+    */
+  final class Called(val row: InternalRow, val inputs: Row, var id: Option[UUID] = None)
 
   final case class Ended(entry: Entry, attempt: Int, result: Try[Any])
   final case class Retry(atNanos: Long, entry: Entry)

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark.functions
 
+import java.util.UUID
+
 import scala.concurrent.Future
 
 import io.tidemark.{AsyncErrors, AsyncOptions, TidemarkError, TidemarkException}
@@ -33,7 +35,9 @@ object AsyncMaps {
       options.retries,
       backoffMillis,
       options.failsQuery,
-      options.ordered)
+      options.ordered,
+      options.skipsNulls,
+      origin = UUID.randomUUID().toString)
     df.sparkSession match {
       case session: SparkSession =>
         if (df.columns.exists(session.sessionState.conf.resolver(_, column)))
