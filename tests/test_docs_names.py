@@ -16,8 +16,8 @@ TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for
 README = TEXTS["README.md"]
 PACKAGE = TEXTS["python/README.md"]
 
-# A name that begins like a function of SQL: the metrics of late rows in a query's progress.
-METRICS = {"tidemark_late_rows"}
+# Names that begin like a function of SQL: the metrics in a query's progress, and the field that brings some of them.
+METRICS = {"tidemark_late_rows", "tidemark_calls", "tidemark_calls_"}
 # Results and arguments of other calls, which the reference has in full.
 IN_THE_REFERENCE = {
     "AutomaticKafkaMarkWriter", "AutomaticMarkWriter", "AwaitedWriter", "Correction", "Cut", "Default", "DeltaPosition",

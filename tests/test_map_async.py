@@ -20,6 +20,7 @@ from support.processes import PATIENCE_SECONDS
 from support.streams import Stepper
 
 import tidemark
+from common.settings import with_settings
 from tidemark import TidemarkError, error_code
 from tidemark._map_async import _require_new
 
@@ -268,6 +269,65 @@ def test_a_batch_that_runs_again_calls_with_the_same_ids(
     assert len(set(with_next)) == 4
     (other,) = once("another", "other")
     assert not set(other) & set(with_next)
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "UTC"])
+def test_results_of_every_type_come_back_as_they_are(spark: SparkSession, zone: str) -> None:
+    returns = (
+        "n LONG, d DECIMAL(10,2), f FLOAT, s STRING, b BINARY, day DATE, at TIMESTAMP, "
+        "plain TIMESTAMP_NTZ, yes BOOLEAN, list ARRAY<TIMESTAMP>, map MAP<STRING, STRUCT<at: TIMESTAMP>>"
+    )
+
+    async def echo(row: Any) -> Any:
+        return row
+
+    values = (
+        "named_struct('n', id, 'd', 1.25BD, 'f', float(0.5), 's', 'a', 'b', X'01', 'day', DATE'2026-01-02', "
+        "'at', TIMESTAMP'2026-01-02 03:04:05.000006 UTC', 'plain', TIMESTAMP_NTZ'2026-01-02 03:04:05', "
+        "'yes', true, 'list', array(TIMESTAMP'2026-07-02 03:04:05 UTC', null), "
+        "'map', map('k', named_struct('at', TIMESTAMP'2026-07-02 03:04:05 UTC')))"
+    )
+    with with_settings(spark, {"spark.sql.session.timeZone": zone}):
+        rows = spark.range(3).selectExpr(f"IF(id = 1, NULL, {values}) AS row")
+        found = tidemark.map_async(rows, "echo", echo, inputs="row", returns=returns)
+        one = found.selectExpr("to_json(row) AS row", "to_json(echo) AS echo").collect()
+        assert [row["echo"] for row in one] == [row["row"] for row in one]
+        alone = found.selectExpr("row.at AS at", "row.list AS list", "row.s AS s")
+        for name, kind in [("at", "TIMESTAMP"), ("list", "ARRAY<TIMESTAMP>"), ("s", "STRING")]:
+            back = tidemark.map_async(alone, "echo", echo, inputs=name, returns=kind)
+            assert back.where(f"NOT ({name} <=> echo)").count() == 0
+
+
+def test_the_progress_of_a_batch_says_what_its_calls_were(
+    spark: SparkSession, feed: Callable[..., Feed], tmp_path: Path
+) -> None:
+    async def call(n: int) -> int:
+        if n == 3:
+            raise OSError("down")
+        if n == 5:
+            await asyncio.sleep(0.2)
+        return n
+
+    rows = feed("orders", SCHEMA)
+    rows.add(*({"id": n} for n in range(10)))
+    called = tidemark.map_async(
+        rows.stream(), "call", call, inputs="id", returns="LONG", concurrency=4, retries=2,
+        backoff="1 millisecond", on_error="null",
+    )  # fmt: skip
+    writer = called.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = writer.trigger(availableNow=True).start(str(tmp_path / "out"))
+    query.awaitTermination()
+    said = query.recentProgress[0]["observedMetrics"]["tidemark_calls_call"].asDict()
+    # As Spark Connect has it, in 4.3.
+    if "schema" in said:
+        names = [field["name"] for field in said["schema"]["fields"]]
+        said = dict(zip(names, said["values"], strict=True))
+    counts = [said[name] for name in ("calls", "retries", "failed", "timed_out", "defaulted")]
+    assert counts == [12, 2, 3, 0, 1]
+    assert 1 <= said["most_in_flight"] <= 4
+    assert said["slowest"] == "id=5"
+    assert 200 <= said["slowest_ms"] < 60_000
+    assert said["p50_ms"] <= said["p99_ms"] <= said["slowest_ms"]
 
 
 def test_a_worker_that_is_used_again_has_no_thread_of_it_left(spark: SparkSession) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tidemark import TidemarkError
 from tidemark._async.calls import Calls, Rules
 from tidemark._async.queue import NO_KEY, Batch, Row
+from tidemark._async.stats import Stats
 
 
 class Timer:
@@ -57,6 +58,7 @@ class Service:
         self.clock = Clock()
         self.begun: list[Any] = []
         self.failures: list[BaseException] = []
+        self.stats = Stats()
         self._futures: dict[Any, list[Future[Any]]] = {}
         defaults: dict[str, Any] = {
             "column": "profile",
@@ -74,6 +76,7 @@ class Service:
             self.clock,  # type: ignore[arg-type]
             self._begin,  # type: ignore[arg-type]
             self.failures.append,
+            self.stats,
             can_cancel,
             lambda: chance,
         )
@@ -409,6 +412,26 @@ def test_many_calls_that_fail_at_once_are_no_recursion() -> None:
     service = Service(on_error=lambda error, user: None)
     service._calls._call = raising  # type: ignore[assignment]
     assert service.add(*range(5000)).done.is_set()
+
+
+def test_the_calls_are_counted_and_the_slowest_is_named() -> None:
+    service = Service(concurrency=2, timeout=5.0, retries=1, on_error=lost)
+    service.add("a", "b", "c")
+    service.clock.advance(2)
+    service.answer("a")
+    service.fail("c")
+    service.clock.advance(1)
+    service.fail("c")
+    service.clock.advance(4)
+    counts, buckets, slowest, inputs = (service.stats.take() or "").split("\n")
+    # Of b, there is a time-out and a second call, which is in flight.
+    assert counts == "5 2 2 1 1 2"
+    assert sum(int(bucket.split(":")[1]) for bucket in buckets.split()) == 4
+    assert (float(slowest), inputs) == (5000.0, "user='b'")
+    service._futures["b"].pop(0)
+    assert service.stats.take() is None
+    service.answer("b")
+    assert (service.stats.take() or "").startswith("0 0 0 0 0 0\n")
 
 
 def test_closing_cancels_what_is_in_flight_and_starts_nothing_more() -> None:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
-from support.async_calls import IDS, RULES, call_all
+from support.async_calls import IDS, RULES, STATS, call_all
 
 from tidemark import TidemarkError
 from tidemark._async.worker import Worker
@@ -110,7 +110,7 @@ def test_a_service_that_is_never_open_does_not_hold_the_task(
 
     monkeypatch.setattr("tidemark._async.worker._OPENING_SECONDS", 0.05)
     with pytest.raises(TidemarkError, match="not open within 0.05 seconds") as raised:
-        Worker(RULES, through, True, for_ever, IDS)
+        Worker(RULES, through, True, for_ever, IDS, STATS)
     assert raised.value.code == "ASYNC_SERVICE_FAILED"
     door.set()
     assert closed.wait(30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import re
 import subprocess
@@ -13,10 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.async_calls import IDS, RULES, doubled, rules
+from pyspark.sql.types import LongType
+from support.async_calls import IDS, RULES, STATS, doubled, rules
 
 from tidemark import TidemarkError
-from tidemark._async.arrow import columns
+from tidemark._async.arrow import STATS as STATS_FIELD
+from tidemark._async.arrow import columns, with_stats_type
 from tidemark._async.shipping import Given, shipped
 from tidemark._async.worker import Worker
 
@@ -24,7 +27,7 @@ from tidemark._async.worker import Worker
 def arrays(function: Callable[..., Any], kind: pa.DataType, *values: pa.Array) -> list[Any]:
     named = rules(names=tuple("abc"[: len(values)]))
     is_async = asyncio.iscoroutinefunction(function)
-    start = lambda: Worker(named, function, is_async, None, IDS)  # noqa: E731
+    start = lambda: Worker(named, function, is_async, None, IDS, STATS)  # noqa: E731
     (column,) = columns([values], named, kind, False, start)
     assert column.type == kind
     return list(column.to_pylist())
@@ -74,7 +77,7 @@ def test_rows_of_one_key_are_called_in_order_for_every_type_of_key() -> None:
         return place
 
     batch = (pa.array(range(5)), keys)
-    start = lambda: Worker(RULES, call, True, None, IDS)  # noqa: E731
+    start = lambda: Worker(RULES, call, True, None, IDS, STATS)  # noqa: E731
     (column,) = columns([batch], RULES, pa.int64(), True, start)
     assert column.to_pylist() == [0, 1, 2, 3, 4]
 
@@ -88,12 +91,11 @@ def test_a_worker_without_tidemark_runs_what_is_sent() -> None:
     done = run_by_a_worker(task, [pa.array([1, 2]), pa.array([3])])
     assert done.returncode == 0, done.stderr.decode()
     lines = done.stdout.decode().splitlines()
-    assert lines[0] == str(
-        [
-            [{"value": 1, "has_tidemark": False}, {"value": 2, "has_tidemark": False}],
-            [{"value": 3, "has_tidemark": False}],
-        ]
-    )
+    found = [[row["value"] for row in batch] for batch in ast.literal_eval(lines[0])]
+    assert found == [
+        [{"value": 1, "has_tidemark": False}, {"value": 2, "has_tidemark": False}],
+        [{"value": 3, "has_tidemark": False}],
+    ]
     assert lines[1] == "[]"
 
 
@@ -112,9 +114,9 @@ def test_a_worker_without_tidemark_makes_ids_of_calls() -> None:
         task = shipped(RULES, pa.string(), False, Given(call, True, None, None))
         done = run_by_a_worker(task, [pa.array([1, 1]), pa.array([1])])
         assert done.returncode == 0, done.stderr.decode()
-        found.add(done.stdout.decode().splitlines()[0])
+        found.add(tuple(re.findall(r"[0-9a-f-]{36}", done.stdout.decode())))
     (ids,) = found
-    assert len(set(re.findall(r"[0-9a-f-]{36}", ids))) == 3
+    assert len(set(ids)) == 3
 
 
 def test_a_function_whose_module_the_worker_lacks_is_named(tmp_path: Any, monkeypatch: Any) -> None:
@@ -148,18 +150,33 @@ def run_by_a_worker(task: Any, batches: list[Any]) -> subprocess.CompletedProces
     return subprocess.run(command, input=sent, capture_output=True, check=False)
 
 
-@pytest.mark.parametrize("has_key", [True, False])
-def test_the_engine_sees_by_its_name_whether_a_function_has_a_key(has_key: bool) -> None:
-    task = shipped(RULES, pa.int64(), has_key, Given(doubled, True, None, None))
-    named = read_named("CheckKeyedCalls.scala", "Keyed")
-    assert (task.__name__ == named) == has_key
+def test_the_engine_knows_the_functions_by_their_names_and_by_their_results() -> None:
+    for has_key, prefix in (True, "KeyedPrefix"), (False, "Prefix"):
+        task = shipped(RULES, pa.int64(), has_key, Given(doubled, True, None, None))
+        assert task.__name__ == f"{read_in_the_engine(rf'val {prefix} = {TEXT}')}profile"
+    assert read_in_the_engine(rf"stats.name == {TEXT}") == STATS_FIELD
+    (value, stats) = with_stats_type(LongType()).fields
+    assert (value.dataType, stats.name) == (LongType(), STATS_FIELD)
 
 
-def read_named(file: str, name: str) -> str:
-    """A text that the engine gives a name to."""
-    (found,) = (Path(__file__).parents[1] / "jvm" / "src" / "main").rglob(file)
-    (text,) = re.findall(rf'val {name} = "(.*)"', found.read_text(encoding="utf-8"))
+TEXT = '"(.*?)"'
+
+
+def read_in_the_engine(pattern: str) -> str:
+    (file,) = (Path(__file__).parents[1] / "jvm" / "src" / "main").rglob("PythonCalls.scala")
+    (text,) = re.findall(pattern, file.read_text(encoding="utf-8"))
     return str(text)
+
+
+def test_the_last_row_of_each_batch_says_what_the_calls_were() -> None:
+    task = shipped(RULES, pa.int64(), False, Given(doubled, True, None, None))
+    batches = [pa.array([1, 2, 0]), pa.array([], pa.int64()), pa.array([3])]
+    found = [column.to_pylist() for column in task(iter(batches))]
+    assert [[row["value"] for row in batch] for batch in found] == [[2, 4, 0], [], [6]]
+    said = [[row[STATS_FIELD] for row in batch] for batch in found]
+    assert said[0][:2] == [None, None]
+    calls = [int(text.split()[0]) for batch in said for text in batch if text]
+    assert sum(calls) == 4
 
 
 def test_what_cannot_be_pickled_is_refused_where_it_is_given() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.async_calls import IDS, RULES, call_all, doubled, rules
+from support.async_calls import IDS, RULES, STATS, call_all, doubled, rules
 
 from tidemark import TidemarkError
 from tidemark._async.queue import NO_KEY
@@ -88,7 +88,9 @@ def test_rows_without_inputs_get_a_null_without_a_call_a_slot_or_a_thread() -> N
     def some(first: None, second: int) -> str:
         return f"{first} {second}"
 
-    ((_, values),) = results(half, lambda: Worker(own, some, False, None, IDS), skips_nulls=True)
+    ((_, values),) = results(
+        half, lambda: Worker(own, some, False, None, IDS, STATS), skips_nulls=True
+    )
     assert values == ["None 0", None]
 
 
@@ -161,7 +163,9 @@ def test_a_thread_that_never_returns_keeps_its_slot_and_does_not_hold_the_task()
 
     try:
         before = set(threading.enumerate())
-        worker = Worker(rules(concurrency=3, timeout=0.2, on_error=lost), call, False, None, IDS)
+        worker = Worker(
+            rules(concurrency=3, timeout=0.2, on_error=lost), call, False, None, IDS, STATS
+        )
         rows = [[(NO_KEY, (value,)) for value in range(9)]]
         ((_, found),) = results(rows, lambda: worker)
         assert found == [-1, -1, *range(2, 9)]
@@ -182,7 +186,7 @@ def test_when_all_threads_are_stuck_the_task_ends_and_has_begun_no_other_call() 
         return value
 
     before = set(threading.enumerate())
-    worker = Worker(rules(concurrency=2, timeout=0.1, on_error=lost), call, False, None, IDS)
+    worker = Worker(rules(concurrency=2, timeout=0.1, on_error=lost), call, False, None, IDS, STATS)
     try:
         with pytest.raises(TidemarkError) as raised:
             list(results([[(NO_KEY, (value,)) for value in range(9)]], lambda: worker))
@@ -207,7 +211,7 @@ def test_calls_that_outlive_their_task_keep_their_slots_in_the_next_one() -> Non
     def task(*values: int, origin: str = "one") -> list[Any]:
         own = rules(concurrency=2, timeout=0.1, on_error=lost, origin=origin)
         rows = [[(NO_KEY, (value,)) for value in values]]
-        ((_, found),) = results(rows, lambda: Worker(own, call, False, None, IDS))
+        ((_, found),) = results(rows, lambda: Worker(own, call, False, None, IDS, STATS))
         return found
 
     before = set(threading.enumerate())
@@ -293,7 +297,7 @@ def test_a_function_that_blocks_the_loop_is_named() -> None:
         return value
 
     before = set(threading.enumerate())
-    worker = Worker(rules(timeout=0.01), call, True, None, IDS, 0.05)
+    worker = Worker(rules(timeout=0.01), call, True, None, IDS, STATS, 0.05)
     try:
         rows = [[(NO_KEY, (7,))]]
         with pytest.raises(TidemarkError) as raised:
@@ -346,7 +350,7 @@ def test_a_task_that_is_abandoned_ends_its_calls_and_threads() -> None:
         return value
 
     rows = ([(NO_KEY, (value,))] for value in range(3))
-    running = results(rows, lambda: Worker(RULES, call, True, None, IDS), window=2)
+    running = results(rows, lambda: Worker(RULES, call, True, None, IDS, STATS), window=2)
     assert next(running) == ([(NO_KEY, (0,))], [0])
     running.close()
     assert sorted(ended) == [0, 1]

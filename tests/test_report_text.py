@@ -53,6 +53,28 @@ def test_the_report_shows_how_often_a_side_of_a_join_has_left_its_state_unscanne
     ]
 
 
+def test_the_report_says_what_the_asynchronous_calls_were() -> None:
+    last = {
+        "calls": 1204, "retries": 1, "failed": 0, "timed_out": 2, "defaulted": 1, "most_in_flight": 64,
+        "p50_ms": 12.34, "p99_ms": 141.7, "slowest_ms": 2001.5, "slowest": "user_id=7",
+    }  # fmt: skip
+    column = {"column": "profile", "last": last, "all": {**last, "calls": 1}}
+    query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "calls": [column]}
+    assert str(Report(query)).splitlines()[1:] == [
+        "calls",
+        "  profile: 1,204 calls (1 retry, 2 time-outs, 1 row with a default) in the last batch, "
+        "1 call (1 retry, 2 time-outs, 1 row with a default) so far",
+        "    half within 12.3 ms, 99 % within 142 ms, at most 64 in flight in a task",
+        "    the slowest took 2,002 ms: user_id=7",
+    ]
+    none = {"column": "profile", "last": {"calls": 0, "slowest_ms": None}, "all": {}}
+    assert str(Report({**query, "calls": [none]})).splitlines()[1:] == [
+        "calls",
+        "  profile: 0 calls in the last batch, 0 calls so far",
+    ]
+    assert "calls" not in str(Report({**query, "calls": []}))
+
+
 def test_the_report_says_where_an_order_is_lost() -> None:
     function = {"operator": "dropDuplicates", "id": 0, "columns": []}
     query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}

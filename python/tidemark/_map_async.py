@@ -121,6 +121,7 @@ def map_async(
         ... )  # doctest: +SKIP
     """
     # Here, so that importing the package does not load asyncio.
+    from tidemark._async.arrow import with_stats_type
     from tidemark._async.calls import Rules
     from tidemark._async.shipping import Given, shipped
 
@@ -152,7 +153,7 @@ def map_async(
     parts = Given(function, _is_async(function), service, _on_error(on_error, kind))
     if _bridge.has_arrow_functions():
         task = shipped(rules, kind, key is not None, parts)
-        results = _over_arrow(task, result)(*columns)
+        results = _over_arrow(task, with_stats_type(result))(*columns).getField("value")
         if _bridge.forbids_analysis(df.sparkSession):
             # Not in place of another column: Spark refuses a table with two of one name.
             return df.select("*", results.alias(column))

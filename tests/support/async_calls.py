@@ -10,6 +10,7 @@ from typing import Any
 from tidemark._async.call_id import CallIds
 from tidemark._async.calls import Rules
 from tidemark._async.queue import NO_KEY
+from tidemark._async.stats import Stats
 from tidemark._async.task import results
 from tidemark._async.worker import Worker
 
@@ -25,6 +26,7 @@ RULES = Rules(
     skips_nulls=False,
 )
 IDS = CallIds("tests")
+STATS = Stats()
 
 
 def rules(**changed: Any) -> Rules:
@@ -39,6 +41,7 @@ def call_all(
     patience: float = 10.0,
     window: int = 1000,
     ids: CallIds = IDS,
+    stats: Stats = STATS,
     **changed: Any,
 ) -> list[list[Any]]:
     """The results of each batch. Every thread has ended then."""
@@ -47,7 +50,8 @@ def call_all(
 
     def start() -> Worker:
         is_async = asyncio.iscoroutinefunction(function)
-        return Worker(rules(**changed), function, is_async, service, ids, patience=patience)
+        own = rules(**changed)
+        return Worker(own, function, is_async, service, ids, stats, patience=patience)
 
     try:
         return [

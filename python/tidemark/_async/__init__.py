@@ -12,6 +12,7 @@ Sent to the workers by value, because they need not have Tidemark: standard libr
     queue       which row comes next, and one call at a time for a key
     threads     where plain functions run
     call_id     what tells a repeated call from a new one
+    stats       what the calls of a task were, for the progress of its batch
     errors      what a call, a result or a service may end with
 """
 

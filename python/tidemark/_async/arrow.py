@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tidemark._async.calls import Rules
 from tidemark._async.errors import described, unreadable_input, wrong_result
 from tidemark._async.queue import NO_KEY
+from tidemark._async.stats import Stats
 from tidemark._async.task import KeyedInputs, results
 from tidemark._async.values import converted, reader, writer
 from tidemark._async.worker import Worker
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.types import DataType
+
+STATS: Final = "tidemark_calls"
 
 
 def columns(
@@ -39,6 +43,25 @@ def columns(
     rows = (_rows(batch, rules, has_key) for batch in batches)
     for inputs, values in results(rows, start, skips_nulls=rules.skips_nulls):
         yield _array(inputs, values, kind, rules)
+
+
+def with_stats(values: pa.Array, stats: Stats) -> pa.Array:
+    """Results as `with_stats_type` declares them: the last row carries what the calls were."""
+    import pyarrow as pa
+
+    said = stats.take() if len(values) else None
+    texts = pa.nulls(len(values), pa.string())
+    if said is not None:
+        texts = pa.array([None] * (len(values) - 1) + [said], pa.string())
+    fields = [pa.field("value", values.type), pa.field(STATS, pa.string())]
+    return pa.StructArray.from_arrays([values, texts], fields=fields)
+
+
+def with_stats_type(result: DataType) -> DataType:
+    """The type of results that carry what their calls were, by which the engine knows them."""
+    from pyspark.sql.types import StringType, StructType
+
+    return StructType().add("value", result).add(STATS, StringType())
 
 
 def _rows(batch: Sequence[pa.Array], rules: Rules, has_key: bool) -> list[KeyedInputs]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import random
 from asyncio import AbstractEventLoop, Future, TimerHandle
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from tidemark._async.errors import call_failed, described, slots_stuck
 from tidemark._async.queue import NO_KEY, Queue, Row
+from tidemark._async.stats import Stats
 
 _LONGEST_WAIT_SECONDS = 30.0
 """Waiting twice as long each time must not become waiting for ever."""
@@ -76,6 +78,7 @@ class Calls:
         loop: AbstractEventLoop,
         call: Callable[[Row], Future[Any]],
         failed: Callable[[BaseException], None],
+        stats: Stats,
         can_cancel: bool = True,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -86,10 +89,12 @@ class Calls:
             loop: The loop, which is also the clock.
             call: Begins one call, and returns its future.
             failed: Is told of the error that ends the task.
+            stats: Counts the calls.
             can_cancel: Whether cancelling a future makes its call end. A thread cannot be cancelled.
             chance: A number from 0 to 1, anew at each call.
         """
         self._rules = rules
+        self._stats = stats
         self._can_cancel = can_cancel
         self._chance = chance
         self._loop = loop
@@ -137,13 +142,16 @@ class Calls:
     def _described(self, row: Row) -> str:
         return described(self._rules.names, row.inputs)
 
+    def _describing(self, row: Row) -> Callable[[], str]:
+        return functools.partial(self._described, row)
+
     def _start(self) -> None:
         # A call that fails at once comes back here, which must not become a recursion.
         if self._is_starting:
             return
         self._is_starting = True
         try:
-            while self._has_free_slot() and not self._is_closed:
+            while self._in_flight() < self._rules.concurrency and not self._is_closed:
                 row = self._queue.next()
                 if row is None:
                     return
@@ -151,8 +159,8 @@ class Calls:
         finally:
             self._is_starting = False
 
-    def _has_free_slot(self) -> bool:
-        return len(self._flying) + len(self._stuck) < self._rules.concurrency
+    def _in_flight(self) -> int:
+        return len(self._flying) + len(self._stuck)
 
     def _begin(self, row: Row) -> None:
         row.attempts += 1
@@ -162,6 +170,7 @@ class Calls:
             self._went_wrong(row, error)
             return
         self._flying[future] = (row, self._loop.time())
+        self._stats.began(is_retry=row.attempts > 1, in_flight=self._in_flight())
         if self._timer is None and self._rules.timeout is not None:
             self._timer = self._loop.call_later(
                 self._rules.timeout, self._expire, self._rules.timeout
@@ -175,7 +184,9 @@ class Calls:
             # Given up before, by its time-out or because the task has ended.
             self._free_slot(future)
             return
-        row, _ = found
+        row, began = found
+        seconds = self._loop.time() - began
+        self._stats.ended(seconds, self._describing(row), has_failed=error is not None)
         if error is None:
             self._done(row, future.result())
         else:
@@ -189,6 +200,7 @@ class Calls:
                 self._timer = self._loop.call_later(began - until, self._expire, timeout)
                 return
             del self._flying[future]
+            self._stats.gave_up(self._loop.time() - began, self._describing(row))
             self._keep_slot(future, row)
             if self._can_cancel:
                 future.cancel()
@@ -225,7 +237,7 @@ class Calls:
             if self._holds_its_key(stuck):
                 self._failed_by(stuck, "the slot of a key")
                 return
-        is_full = not self._flying and not self._has_free_slot()
+        is_full = not self._flying and self._in_flight() >= self._rules.concurrency
         if is_full and len(overdue) == len(self._stuck) and self._queue.is_waiting:
             slots = self._rules.concurrency
             self._failed_by(overdue[0], "the only slot" if slots == 1 else f"all {slots} slots")
@@ -256,6 +268,7 @@ class Calls:
         except BaseException as another:  # noqa: BLE001
             self._failed_for(row, another)
             return
+        self._stats.took_default()
         self._done(row, result)
 
     def _failed_for(self, row: Row, error: BaseException) -> None:

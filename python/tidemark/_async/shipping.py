@@ -6,22 +6,25 @@ import dataclasses
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tidemark import _bridge
-from tidemark._async.arrow import columns
+from tidemark._async.arrow import columns, with_stats
 from tidemark._async.call_id import CallIds, task_name
 from tidemark._async.calls import Rules
 from tidemark._async.errors import not_importable
 from tidemark._async.older import arrays, in_lists
+from tidemark._async.stats import Stats
 from tidemark._async.worker import Worker
 from tidemark._errors import TidemarkError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KEYED = "tidemark.map_async by key"
-"""The name of a function whose last input is a key. By it, the engine sees calls that have one."""
+PREFIX: Final = "tidemark.map_async: "
+KEYED_PREFIX: Final = "tidemark.map_async by key: "
+"""How names of functions begin, before the column; the second one if the last input is a key. By it, the
+engine sees asynchronous calls."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ def shipped(
     older: Sequence[pa.DataType] | None = None,
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function of an iterator UDF over Arrow, which no worker needs Tidemark for.
+
+    Its results are of `with_stats_type`, or in lists if the UDF is one over pandas.
 
     Args:
         rules: How calls are made, without what to do on an error.
@@ -67,8 +72,7 @@ def shipped(
         run, *parts = pickle.loads(own)
         yield from run(batches, user, *parts)
 
-    if has_key:
-        map_async.__name__ = KEYED
+    map_async.__name__ = f"{KEYED_PREFIX if has_key else PREFIX}{rules.column}"
     return map_async
 
 
@@ -101,9 +105,10 @@ def run(
     several = (one if isinstance(one, tuple) else (one,) for one in batches)
     arrow = several if older is None else (arrays(one, older) for one in several)
     ids = CallIds(task_name(rules.column, rules.origin))
-    start = lambda: Worker(rules, function, is_async, service, ids)  # noqa: E731
-    found = columns(arrow, rules, kind, has_key, start)
-    yield from found if older is None else map(in_lists, found)
+    stats = Stats()
+    start = lambda: Worker(rules, function, is_async, service, ids, stats)  # noqa: E731
+    for found in columns(arrow, rules, kind, has_key, start):
+        yield with_stats(found, stats) if older is None else in_lists(found)
 
 
 def _not_sendable(column: str, error: Exception) -> TidemarkError:

@@ -16,6 +16,7 @@ from tidemark._async.call_id import CONTEXT_VARIABLE, CallIds
 from tidemark._async.calls import Calls, Rules
 from tidemark._async.errors import loop_blocked, loop_stopped, reason_of, service_failed
 from tidemark._async.queue import Batch, Row
+from tidemark._async.stats import Stats
 from tidemark._async.threads import Threads, is_calling, outlived
 
 _CLOSING_SECONDS = 5.0
@@ -40,6 +41,7 @@ class Worker:
         is_async: bool,
         service: Callable[[], Any] | None,
         ids: CallIds,
+        stats: Stats,
         patience: float = _PATIENCE_SECONDS,
     ) -> None:
         """Starts the thread, and waits until the service is open.
@@ -50,6 +52,7 @@ class Worker:
             is_async: Whether it is called in the loop, or else in threads.
             service: What returns the context manager to be opened, async or not.
             ids: Makes the ids of the calls that ask for one.
+            stats: Counts the calls.
             patience: How many seconds the loop may stand still beyond the time-out of a call.
 
         Raises:
@@ -60,6 +63,7 @@ class Worker:
         self._is_async = is_async
         self._service = service
         self._ids = ids
+        self._stats = stats
         # Not a global one, which would not be sent to the workers.
         self._id: ContextVar[Callable[[], str]] = ContextVar(CONTEXT_VARIABLE)
         self._patience = patience
@@ -178,7 +182,9 @@ class Worker:
             self._fail(service_failed(self._rules.column, "opened", error))
             return
         call = self._calling(opened)
-        self._calls = Calls(self._rules, self._loop, call, self._fail, can_cancel=self._is_async)
+        self._calls = Calls(
+            self._rules, self._loop, call, self._fail, self._stats, can_cancel=self._is_async
+        )
         for thread in outlived(self._rules.origin):
             self._calls.hold(self._loop.create_task(self._end_of(thread)))
         self._is_ready.set()

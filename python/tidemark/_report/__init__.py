@@ -91,6 +91,11 @@ class Report(InWords):
     and how many splits are `active` and `idle`. They have at most 512 moments of all `batches`, and
     32 inputs; `inputs_left_out` counts the others.
 
+    A query with `map_async` has `calls` after a batch of this run: of each `column` those of the
+    `last` batch that had any, and `all` of this run. They have the number of `calls`, of `retries`
+    among them, how many have `failed` or `timed_out`, and how many rows were `defaulted`. Half of
+    the calls took at most `p50_ms`, and `slowest` is the inputs of the one that took longest.
+
     A function of groups, a deduplication and a limit have `order`. Its `kind` is `"time"`, with the
     `columns` that rows are in order by, `"arrival"` (as the source has them) or `"none"`. With
     `of_groups` that holds for each group of rows, else for all rows. `over_batches` is false if

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
 
-from tidemark._report import order
+from tidemark._report import calls, order
 from tidemark._report.splits import details, shown
 from tidemark._report.times import duration, instant, shown_in
 
@@ -27,6 +27,7 @@ def render(report: _Node) -> str:
             _heading(report),
             *_inputs(report),
             *_outputs(report),
+            *calls.lines(report),
             *_notes(report),
             *_plan(report.get("plan")),
         ]

@@ -7,6 +7,7 @@ import org.apache.spark.sql.tidemark.exec.{
   NoteTimeStrategy,
   OperatorInputStrategy,
   PlanWatermarks,
+  SeeCalls,
   SplitByStrategy
 }
 import org.apache.spark.sql.tidemark.functions.{
@@ -59,6 +60,7 @@ import org.apache.spark.sql.tidemark.ui.ListenForQueries
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
   *   each batch          optimizer       orders and operator inputs inserted (rules of the query's own session)
   *   each batch          strategy        watermarks, splits, orders, asynchronous calls and operator inputs planned
+  *   each plan           columnar        asynchronous calls counted
   *   each batch          columnar        late and eviction watermarks written into the plan
   *                                       functions of groups, and deduplications, sorted by event time or as read
   *                                       queries that have lost their order refused, if that is asked for
@@ -102,6 +104,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectPlannerStrategy(_ => InOrderStrategy)
     extensions.injectPlannerStrategy(_ => AsyncMapStrategy)
     PlanWatermarks.inject(extensions)
+    extensions.injectColumnar(_ => SeeCalls)
     extensions.injectColumnar(_ => SortByEventTime)
     extensions.injectColumnar(new RequireOrder(_))
     extensions.injectColumnar(new ApplyWatermarks(_))

@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.functions.CheckKeyedCalls
+import org.apache.spark.sql.tidemark.columns.PythonCalls
 import org.apache.spark.sql.types._
 
 /** Calls with a key need all rows of the key in one task, and are refused where that is not asked for. */
@@ -39,7 +39,7 @@ class KeyedCallsSuite extends OrderTest {
     val session = spark.asInstanceOf[ClassicSession]
     val child = df.select(col("*"), key.as("given")).asInstanceOf[Dataset[_]].logicalPlan.asInstanceOf[Project]
     val inputs = Seq(child.projectList.last.asInstanceOf[Alias].child)
-    val call = PythonUDF(CheckKeyedCalls.Keyed, null, LongType, inputs, kind, udfDeterministic = false)
+    val call = PythonUDF(PythonCalls.KeyedPrefix + "called", null, LongType, inputs, kind, udfDeterministic = false)
     Dataset.ofRows(session, Project(child.projectList.init :+ Alias(call, "called")(), child.child))
   }
 

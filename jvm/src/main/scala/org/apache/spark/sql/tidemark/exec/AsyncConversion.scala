@@ -55,7 +55,8 @@ private[exec] final class AsyncConversion(
   def stuck(called: Row, slots: String, timeoutMillis: Long): TidemarkException =
     new TidemarkException(AsyncErrors.AsyncSlotsStuck(column, slots, described(called), timeoutMillis / 1000.0))
 
-  private def described(called: Row): String = {
+  /** The inputs of a row in words, cut to what a message can hold. */
+  def described(called: Row): String = {
     val text = names.zip(called.toSeq).map { case (name, value) => s"$name=$value" }.mkString(", ")
     if (text.length <= AsyncConversion.Longest) text else text.take(AsyncConversion.Longest) + "..."
   }

@@ -4,7 +4,7 @@ import scala.concurrent.Future
 import scala.util.control.NonFatal
 
 import io.tidemark.{AsyncErrors, TidemarkException}
-import io.tidemark.core.calls.CallIds
+import io.tidemark.core.calls.{CallIds, CallStats}
 
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
@@ -33,16 +33,24 @@ case class AsyncMapExec(
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = if (rules.ordered) child.outputOrdering else Nil
 
+  @transient private[exec] lazy val seen: CallsSeen = {
+    val seen = new CallsSeen
+    sparkContext.register(seen)
+    seen
+  }
+
   override protected def doExecute(): RDD[InternalRow] = {
     // Nothing of the plan goes to the tasks but these.
-    val (read, by, below, all, added, made, opening) =
-      (inputs, key, child.output, output, result, rules, open)
+    val (read, by, below, all, added, made, opening, counted) =
+      (inputs, key, child.output, output, result, rules, open, seen)
     child.execute().mapPartitionsInternal { rows =>
       val conversion = new AsyncConversion(read, below, added, made.names)
       val keyOf = by.map(expression => UnsafeProjection.create(Seq(expression), below))
       val unsafe = UnsafeProjection.create(all, all)
       val ids = new CallIds(s"${task(made.origin)}/${added.name}")
-      new AsyncRows(rows, () => opened(opening, added.name), keyOf, conversion, ids, made).map(unsafe)
+      val counter = new CallStats.Counter
+      counted.whenTaskEnds(counter.result)
+      new AsyncRows(rows, () => opened(opening, added.name), keyOf, conversion, ids, counter, made).map(unsafe)
     }
   }
 

@@ -9,7 +9,7 @@ import scala.util.{Failure, Success, Try}
 import scala.util.control.NonFatal
 
 import io.tidemark.TidemarkException
-import io.tidemark.core.calls.{AsyncQueue, CallIds}
+import io.tidemark.core.calls.{AsyncQueue, CallIds, CallStats}
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
@@ -31,6 +31,7 @@ private[exec] final class AsyncRows(
     keyOf: Option[UnsafeProjection],
     conversion: AsyncConversion,
     ids: CallIds,
+    counter: CallStats.Counter,
     rules: AsyncRules)
     extends Iterator[InternalRow] {
   import AsyncRows._
@@ -92,6 +93,7 @@ private[exec] final class AsyncRows(
       val entry = next.get
       val attempt = entry.attempts
       inFlight(entry) = System.nanoTime() + timeoutNanos
+      counter.began(isRetry = attempt > 1, inFlight = inFlight.size + goingOn.size)
       begun(entry.row).onComplete(result => ended.add(Ended(entry, attempt, result)))(ExecutionContext.parasitic)
       next = queue.begin()
     }
@@ -99,7 +101,8 @@ private[exec] final class AsyncRows(
 
   private def begun(row: Called): Future[Any] = {
     val calling = call
-    try CallIds.within(() => idOf(row))(Option(calling(row.inputs))).getOrElse(Future.failed(new NullPointerException("it returned null, and no Future")))
+    try CallIds.within(() => idOf(row))(Option(calling(row.inputs))).getOrElse(Future.failed(
+        new NullPointerException("it returned null, and no Future")))
     catch { case NonFatal(error) => Future.failed(error) }
   }
 
@@ -112,17 +115,21 @@ private[exec] final class AsyncRows(
   private def takeEnded(one: Ended): Unit = if (one != null) {
     // The end of an attempt that was given up before means nothing but that its slot is free.
     if (goingOn.nonEmpty && goingOn.remove(one.entry -> one.attempt).isDefined) queue.returned(one.entry)
-    else if (inFlight.remove(one.entry).isDefined) one.result match {
-      case Success(value) =>
-        queue.done(one.entry, conversion.written(one.entry.row.inputs, value))
-      case Failure(error) => failed(one.entry, error)
+    else inFlight.remove(one.entry).foreach { deadline =>
+      val inputs = one.entry.row.inputs
+      counter.ended(millisSince(deadline - timeoutNanos), one.result.isFailure, conversion.described(inputs))
+      one.result match {
+        case Success(value) => queue.done(one.entry, conversion.written(inputs, value))
+        case Failure(error) => failed(one.entry, error)
+      }
     }
   }
 
   private def giveUp(): Unit = while (inFlight.headOption.exists(_._2 <= System.nanoTime())) {
-    val (entry, _) = inFlight.head
+    val (entry, deadline) = inFlight.head
     inFlight -= entry
     queue.gaveUp(entry)
+    counter.gaveUp(millisSince(deadline - timeoutNanos), conversion.described(entry.row.inputs))
     goingOn(entry -> entry.attempts) = System.nanoTime() + timeoutNanos
     failed(entry, new TimeoutException(s"no result within ${rules.timeoutMillis.getOrElse(0L)} ms"))
   }
@@ -148,11 +155,16 @@ private[exec] final class AsyncRows(
       val nanos = (TimeUnit.MILLISECONDS.toNanos(millis) * (1 + ThreadLocalRandom.current.nextDouble()) / 2).toLong
       retries += Retry(System.nanoTime() + nanos, entry)
     } else if (rules.failsQuery) throw conversion.failed(entry.row.inputs, entry.attempts, error)
-    else queue.done(entry, conversion.none)
+    else {
+      counter.tookDefault()
+      queue.done(entry, conversion.none)
+    }
   }
 
   private def retry(): Unit =
     while (retries.headOption.exists(_.atNanos <= System.nanoTime())) queue.again(retries.dequeue().entry)
+
+  private def millisSince(beganNanos: Long): Double = (System.nanoTime() - beganNanos) / 1e6
 
   private def waited(): Ended = {
     val now = System.nanoTime()

@@ -5,29 +5,20 @@ import io.tidemark.{AsyncErrors, TidemarkException}
 import org.apache.spark.api.python.PythonEvalType
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.tidemark.columns.AsyncMap
+import org.apache.spark.sql.tidemark.columns.{AsyncMap, PythonCalls}
 
 /** Refuses asynchronous calls with a key whose rows may be in several tasks: a task knows only its own calls, so several of
   * one key would be in flight at one time.
   */
 object CheckKeyedCalls extends (LogicalPlan => Unit) {
-
-  /** What `tidemark.map_async` names its function in Python if there is a key, which is its last input then. */
-  private[tidemark] val Keyed = "tidemark.map_async by key"
-
   override def apply(plan: LogicalPlan): Unit = plan.foreach {
     case calls: AsyncMap => calls.key.foreach(require(calls.result.name, _, calls.child))
     case node =>
       for {
         expression <- node.expressions
-        call <- expression.collect { case call: PythonUDF if call.name == Keyed => call }
-      } {
-        val column = expression match {
-          case named: NamedExpression => named.name
-          case other => other.sql
-        }
-        node.children.foreach(require(column, keyOf(call), _))
-      }
+        call <- expression.collect { case call: PythonUDF if PythonCalls.isKeyed(call) => call }
+        column <- PythonCalls.columnOf(call)
+      } node.children.foreach(require(column, keyOf(call), _))
   }
 
   /** The key as it was given. On Spark 4.0 Python gets its inputs as text, by functions over pandas. */

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.streaming.{Sink, StreamingQueryPlanTravers
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, MinWatermark, WatermarkTracker}
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
-import org.apache.spark.sql.tidemark.exec.{LateRows, OperatorInputExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.exec.{CallMetricsExec, LateRows, OperatorInputExec, SplitClocksExec}
 import org.apache.spark.sql.tidemark.planning.LateRowFilters
 
 /** Reads what a batch has seen when it has ended, before Spark commits it.
@@ -72,7 +72,9 @@ private[tidemark] final class QueryTracker(
     val noted =
       inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
     val seen = Observation(observed(executedPlan), noted.toMap)
-    val ofState = KnownState.ofBatch(writers(executedPlan))
+    val ofState = KnownState.ofBatch(
+      writers(executedPlan),
+      collect(executedPlan) { case calls: CallMetricsExec => calls })
     val endMillis = execution.triggerClock.getTimeMillis()
     val (passing, dropping) = inputs.partition(_.levels.passes)
     val late = LateRows.OfBatch(lateRows(dropping), lateRows(passing))

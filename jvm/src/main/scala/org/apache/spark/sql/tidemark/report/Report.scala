@@ -16,7 +16,7 @@ import io.tidemark.core.splits.{SplitNameTable, Splits}
 import io.tidemark.core.why.{Verdict, Words}
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
-import org.apache.spark.sql.tidemark.exec.LateRows
+import org.apache.spark.sql.tidemark.exec.{CallMetricsExec, LateRows}
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
 import org.apache.spark.sql.tidemark.query.{OutputMarks, QueryView, Reason}
 
@@ -66,7 +66,13 @@ private[tidemark] object Report {
       "batch" -> batch(entry),
       "inputs" -> list(origins.map(_.json)),
       "notes" -> list((query.notes ++ origins.flatMap(_.notes)).map(note)),
-      "plan" -> tree.json) ++ Option.when(query.outputs.nonEmpty)("outputs" -> list(query.outputs.map(output))) ++
+      "plan" -> tree.json) ++
+      Option.when(query.known.calls.nonEmpty)("calls" -> list(query.known.calls.toSeq.sortBy(_._1).map {
+        case (column, calls) => obj(
+            "column" -> column,
+            "last" -> obj(CallMetricsExec.fields(calls.last): _*),
+            "all" -> obj(CallMetricsExec.fields(calls.all): _*))
+      })) ++ Option.when(query.outputs.nonEmpty)("outputs" -> list(query.outputs.map(output))) ++
       query.history.map("history" -> HistoryReport.json(_))
   }
 
