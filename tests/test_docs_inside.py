@@ -77,7 +77,9 @@ def test_the_table_of_threads_names_each_thread() -> None:
     made = r'(?:pool|newDaemonCachedThreadPool|Threads)\([^()]*?"(tidemark-[\w-]+)"'
     code = [*sources("jvm/src/main", "python/tidemark")]
     named = {name for text in code for name in re.findall(made, text)}
-    named |= {one for text in code for one in re.findall(r'name=f?"(tidemark-[\w-]+)', text)}
+    named |= {
+        one for text in code for one in re.findall(r'name(?:_prefix)?=f?"(tidemark-[\w-]+)', text)
+    }
     assert len(named) >= 6
     threads = set(re.findall(r"tidemark-[\w-]+", section("Threads")))
     assert {one.rstrip("-") for one in threads} == {one.rstrip("-") for one in named}

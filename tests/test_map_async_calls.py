@@ -42,6 +42,16 @@ class Clock:
         heapq.heappush(self._timers, at)
         return timer
 
+    def stand_still(self, seconds: float) -> None:
+        """All that is due comes late, at the end of these seconds. What that makes comes later."""
+        self.now += seconds
+        due = [one for one in self._timers if one[0] <= self.now]
+        self._timers = [one for one in self._timers if one[0] > self.now]
+        heapq.heapify(self._timers)
+        for _, _, timer, what in sorted(due, key=lambda one: one[:2]):
+            if not timer.is_cancelled:
+                what()
+
     def advance(self, seconds: float) -> None:
         until = self.now + seconds
         while self._timers and self._timers[0][0] <= until:
@@ -295,6 +305,16 @@ def test_a_call_that_ends_in_time_is_not_timed_out_later() -> None:
     service.clock.advance(10)
     assert batch.results == ["a!"]
     assert service.failures == []
+
+
+def test_a_loop_that_stood_still_takes_answers_before_time_outs_but_only_once() -> None:
+    service = Service(timeout=2.0, concurrency=2, on_error=lost)
+    batch = service.add("a", "b")
+    service.clock.stand_still(5)
+    service.answer("a")
+    assert batch.results == ["a!", None]
+    service.clock.stand_still(5)
+    assert batch.results == ["a!", "lost b"]
 
 
 def test_without_a_time_out_a_call_may_take_as_long_as_it_does() -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -164,7 +168,7 @@ def test_a_thread_that_never_returns_keeps_its_slot_and_does_not_hold_the_task()
     try:
         before = set(threading.enumerate())
         worker = Worker(
-            rules(concurrency=3, timeout=0.2, on_error=lost), call, False, None, IDS, STATS
+            rules(concurrency=3, timeout=1.0, on_error=lost), call, False, None, IDS, STATS
         )
         rows = [[(NO_KEY, (value,)) for value in range(9)]]
         ((_, found),) = results(rows, lambda: worker)
@@ -191,11 +195,11 @@ def test_when_all_threads_are_stuck_the_task_ends_and_has_begun_no_other_call() 
         with pytest.raises(TidemarkError) as raised:
             list(results([[(NO_KEY, (value,)) for value in range(9)]], lambda: worker))
         assert raised.value.code == "ASYNC_SLOTS_STUCK"
-        assert begun == [0, 1]
     finally:
         release.set()
         for thread in set(threading.enumerate()) - before:
             thread.join(30)
+    assert sorted(begun) == [0, 1]
 
 
 def test_calls_that_outlive_their_task_keep_their_slots_in_the_next_one() -> None:
@@ -208,24 +212,24 @@ def test_calls_that_outlive_their_task_keep_their_slots_in_the_next_one() -> Non
             release.wait(60)
         return value
 
-    def task(*values: int, origin: str = "one") -> list[Any]:
-        own = rules(concurrency=2, timeout=0.1, on_error=lost, origin=origin)
+    def task(*values: int, origin: str = "one", timeout: float = 60.0) -> list[Any]:
+        own = rules(concurrency=2, timeout=timeout, on_error=lost, origin=origin)
         rows = [[(NO_KEY, (value,)) for value in values]]
         ((_, found),) = results(rows, lambda: Worker(own, call, False, None, IDS, STATS))
         return found
 
     before = set(threading.enumerate())
     try:
-        assert task(0, 1) == [-1, -1]
+        assert task(0, 1, timeout=0.1) == [-1, -1]
         with pytest.raises(TidemarkError, match="inputs of an earlier task") as raised:
-            task(2, 3)
+            task(2, 3, timeout=0.1)
         assert raised.value.code == "ASYNC_SLOTS_STUCK"
-        assert begun == [0, 1]
         assert task(4, origin="another") == [4]
     finally:
         release.set()
     for thread in set(threading.enumerate()) - before:
         thread.join(30)
+    assert sorted(begun) == [0, 1, 4]
     assert task(5, 6) == [5, 6]
 
 
@@ -304,10 +308,114 @@ def test_a_function_that_blocks_the_loop_is_named() -> None:
             list(results(rows, lambda: worker))
         assert raised.value.code == "ASYNC_LOOP_BLOCKED"
         assert raised.value.parameters["inputs"] == "user=7"
+        assert "threading.py, in wait" in raised.value.parameters["place"]
     finally:
         release.set()
         worker._thread.join(30)
     assert set(threading.enumerate()) <= before
+
+
+@pytest.mark.parametrize("timeout", [None, 60.0])
+def test_a_function_that_blocks_the_loop_for_a_while_is_named_once_and_has_its_result(
+    timeout: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidemark._async.worker._STILL_SECONDS", 0.3)
+    named = threading.Event()
+    seen = []
+
+    def note(record: logging.LogRecord) -> None:
+        seen.append(record.getMessage())
+        named.set()
+
+    monkeypatch.setattr(logging.getLogger("tidemark"), "handle", note)
+
+    async def call(value: int) -> int:
+        if value == 0:
+            assert named.wait(60)
+        if value == 1:
+            threading.Event().wait(0.6)
+        return value
+
+    assert call_all(call, [[0, 1, 2]], timeout=timeout) == [[0, 1, 2]]
+    (said,) = seen
+    assert "[TIDEMARK.ASYNC_LOOP_BLOCKED]" in said
+    assert "was called with user=0, and has let no other call run" in said
+    assert "threading.py, in wait" in said
+
+
+def test_answers_that_came_while_the_loop_stood_still_are_no_time_outs() -> None:
+    answered, both = threading.Event(), threading.Barrier(2)
+
+    async def call(value: int) -> int:
+        loop = asyncio.get_running_loop()
+        if value == 0:
+            answer = loop.create_future()
+
+            def service() -> None:
+                both.wait(60)
+                loop.call_soon_threadsafe(answer.set_result, value)
+                answered.set()
+
+            threading.Thread(target=service).start()
+            return int(await answer)
+        both.wait(60)
+        assert answered.wait(60)
+        # The time-out of both passes while the loop stands still.
+        threading.Event().wait(0.5)
+        return value
+
+    assert call_all(call, [[0, 1]], timeout=0.2) == [[0, 1]]
+
+
+def test_what_a_call_has_left_running_is_cancelled_at_the_end_of_its_task() -> None:
+    ended = []
+
+    async def keeper() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("keeper")
+
+    async def call(value: int) -> int:
+        kept.append(asyncio.create_task(keeper()))
+        await asyncio.sleep(0)
+        return value
+
+    kept: list[Any] = []
+    assert call_all(call, [[1]]) == [[1]]
+    assert ended == ["keeper"]
+
+
+def test_a_thread_of_asyncio_that_never_ends_does_not_hold_the_task() -> None:
+    release = threading.Event()
+
+    async def call(value: int) -> int:
+        await asyncio.to_thread(release.wait, 60)
+        return value
+
+    own = rules(timeout=0.1, on_error=lost)
+    worker = Worker(own, call, True, None, IDS, STATS)
+    try:
+        ((_, found),) = results([[(NO_KEY, (1,))]], lambda: worker)
+        assert found == [-1]
+        assert not worker._thread.is_alive()
+        assert worker._loop.is_closed()
+    finally:
+        release.set()
+
+
+def test_a_function_may_start_other_processes() -> None:
+    def forked(value: int) -> int:
+        child = os.fork()
+        if child == 0:
+            os._exit(value)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def run(value: int) -> int:
+        return subprocess.run([sys.executable, "-c", f"exit({value})"], check=False).returncode
+
+    for call in forked, run:
+        assert call_all(call, [[1, 2, 3, 4]]) == [[1, 2, 3, 4]]
 
 
 def test_a_stopped_loop_is_named() -> None:

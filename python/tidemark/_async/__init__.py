@@ -10,6 +10,7 @@ Sent to the workers by value, because they need not have Tidemark: standard libr
     worker      the thread with the event loop and the service
     calls       calls in flight: slots, time-outs, retries
     queue       which row comes next, and one call at a time for a key
+    watch       whether the event loop runs
     threads     where plain functions run
     call_id     what tells a repeated call from a new one
     stats       what the calls of a task were, for the progress of its batch

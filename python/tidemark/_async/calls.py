@@ -14,6 +14,8 @@ from tidemark._async.errors import call_failed, described, slots_stuck
 from tidemark._async.queue import NO_KEY, Queue, Row
 from tidemark._async.stats import Stats
 
+_LATE_SECONDS = 0.1
+"""A loop that is so much later than it was to be has stood still."""
 _LONGEST_WAIT_SECONDS = 30.0
 """Waiting twice as long each time must not become waiting for ever."""
 
@@ -172,9 +174,7 @@ class Calls:
         self._flying[future] = (row, self._loop.time())
         self._stats.began(is_retry=row.attempts > 1, in_flight=self._in_flight())
         if self._timer is None and self._rules.timeout is not None:
-            self._timer = self._loop.call_later(
-                self._rules.timeout, self._expire, self._rules.timeout
-            )
+            self._expire_in(self._rules.timeout, self._rules.timeout)
         future.add_done_callback(self._returned)
 
     def _returned(self, future: Future[Any]) -> None:
@@ -192,12 +192,20 @@ class Calls:
         else:
             self._went_wrong(row, error)
 
-    def _expire(self, timeout: float) -> None:
+    def _expire_in(self, seconds: float, timeout: float) -> None:
+        due = self._loop.time() + seconds
+        self._timer = self._loop.call_later(seconds, self._expire, timeout, due)
+
+    def _expire(self, timeout: float, due: float | None) -> None:
+        if due is not None and self._loop.time() - due > _LATE_SECONDS:
+            # A call has let no other run. The answers that have come meanwhile are taken first.
+            self._timer = self._loop.call_later(_LATE_SECONDS, self._expire, timeout, None)
+            return
         until = self._loop.time() - timeout
         while self._flying and not self._is_closed:
             future, (row, began) = next(iter(self._flying.items()))
             if began > until:
-                self._timer = self._loop.call_later(began - until, self._expire, timeout)
+                self._expire_in(began - until, timeout)
                 return
             del self._flying[future]
             self._stats.gave_up(self._loop.time() - began, self._describing(row))

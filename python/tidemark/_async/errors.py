@@ -103,16 +103,17 @@ def service_failed(column: str, what: str, error: BaseException) -> TidemarkErro
     )
 
 
-def loop_blocked(column: str, inputs: str, seconds: float) -> TidemarkError:
+def loop_blocked(column: str, inputs: str, seconds: float, place: str) -> TidemarkError:
     return TidemarkError(
         "ASYNC_LOOP_BLOCKED",
         f"The function of column {column!r} was called with {inputs}, and has let no other call run "
-        f"for {seconds:g} seconds",
+        f"for {seconds:g} seconds. It is at {place}",
         "awaiting what it waits for, or by giving a plain function in place of an async one: that "
         "runs in threads",
         column=column,
         inputs=inputs,
         seconds=seconds,
+        place=place,
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 import threading
-import time
 from asyncio import Future
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from typing import Any
@@ -18,6 +19,8 @@ from tidemark._async.errors import loop_blocked, loop_stopped, reason_of, servic
 from tidemark._async.queue import Batch, Row
 from tidemark._async.stats import Stats
 from tidemark._async.threads import Threads, is_calling, outlived
+from tidemark._async.watch import Watch, place_of
+from tidemark._errors import TidemarkError
 
 _CLOSING_SECONDS = 5.0
 """How long cancelled calls, and then the service, may take when a task ends."""
@@ -27,6 +30,8 @@ _LOOK_SECONDS = 0.25
 """How often a task that waits for results looks whether the loop still runs."""
 _OUTLIVED_SECONDS = 0.1
 """How often a task looks whether a call of an earlier task has ended."""
+_STILL_SECONDS = 1.0
+"""A loop that stands still so long is named once."""
 _PATIENCE_SECONDS = 10.0
 """A loop that stands still longer than a call's time-out and this is blocked."""
 
@@ -70,8 +75,10 @@ class Worker:
         self._failure: BaseException | None = None
         self._is_blocked = False
         self._waits_for: Batch | None = None
-        self._asked_at: float | None = None
         self._loop = asyncio.new_event_loop()
+        # Our own, because the loop would wait for a thread of its own one that never ends.
+        self._executor = ThreadPoolExecutor(thread_name_prefix="tidemark-executor")
+        self._loop.set_default_executor(self._executor)
         self._end = asyncio.Event()
         self._threads = Threads(self._loop, "tidemark-call", rules.origin)
         self._calls: Calls | None = None
@@ -84,6 +91,7 @@ class Worker:
             late = TimeoutError(f"not open within {_OPENING_SECONDS:g} seconds")
             raise service_failed(rules.column, "opened", late)
         self._raise_failure()
+        self._watch = Watch(self._loop, self._thread, _STILL_SECONDS, self._warn)
 
     def add(self, rows: Sequence[Row]) -> None:
         """Gives rows to be called, after all that were given before."""
@@ -111,7 +119,8 @@ class Worker:
         failed_before = self._failure
         self._tell(self._end.set)
         # A blocked loop cannot be ended. Its thread is a daemon, and ends with the process.
-        self._thread.join(0 if self._is_blocked else 3 * _CLOSING_SECONDS)
+        self._thread.join(0 if self._is_blocked else 4 * _CLOSING_SECONDS)
+        self._watch.close()
         if failed_before is None:
             self._raise_failure()
 
@@ -127,23 +136,21 @@ class Worker:
             return
 
     def _look_at_loop(self) -> None:
-        if self._rules.timeout is None:
-            return
-        now = time.monotonic()
-        if self._asked_at is None:
-            self._asked_at = now
-            self._tell(self._answer)
-        elif now - self._asked_at > self._rules.timeout + self._patience:
+        seconds = self._watch.seconds_without_answer()
+        if self._rules.timeout is not None and seconds > self._rules.timeout + self._patience:
             self._is_blocked = True
-            task = asyncio.current_task(self._loop)
-            inputs = self._calls.inputs_of(task) if self._calls is not None else None
-            seconds = round(now - self._asked_at, 1)
-            raise loop_blocked(self._rules.column, inputs or "other inputs", seconds)
+            raise self._blocked(seconds, place_of(self._thread))
+
+    def _warn(self, seconds: float, place: str) -> None:
+        # It is slow, and no error: the calls end in the end. Spark has this in the executor's log.
+        logging.getLogger("tidemark").warning("%s", self._blocked(seconds, place))
+
+    def _blocked(self, seconds: float, place: str) -> TidemarkError:
+        task = asyncio.current_task(self._loop)
+        inputs = self._calls.inputs_of(task) if self._calls is not None else None
+        return loop_blocked(self._rules.column, inputs or "other inputs", round(seconds, 1), place)
 
     # What follows runs in the worker's thread.
-
-    def _answer(self) -> None:
-        self._asked_at = None
 
     def _fail(self, failure: BaseException) -> None:
         if self._failure is None:
@@ -242,5 +249,11 @@ class Worker:
 
     async def _clean_up(self) -> None:
         self._threads.close()
+        # What the function or the service has left running, such as the keeper of a pool.
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=_CLOSING_SECONDS)
         await self._loop.shutdown_asyncgens()
-        await self._loop.shutdown_default_executor()
+        self._executor.shutdown(wait=False, cancel_futures=True)
