@@ -200,6 +200,51 @@ def test_a_failed_call_ends_the_query_and_loses_nothing(
     assert spark.read.parquet(str(tmp_path / "out")).where("call IS NULL").count() == 1
 
 
+def test_a_column_that_nobody_reads_is_not_called(spark: SparkSession, tmp_path: Path) -> None:
+    log = str(tmp_path / "calls")
+
+    def noted(n: int) -> int:
+        with open(log, "a") as file:
+            file.write("x")
+        return n
+
+    called = tidemark.map_async(spark.range(10), "call", noted, inputs="id", returns="LONG")
+    assert called.count() == 10
+    assert called.drop("call").where("id > 4").collect() == [(n,) for n in range(5, 10)]
+    assert not os.path.exists(log)
+    assert called.where("call > 4").count() == 5
+    assert len(Path(log).read_text()) == 10
+
+
+def test_actions_of_foreach_batch_call_again_unless_the_batch_is_persisted(
+    feed: Callable[..., Feed], tmp_path: Path
+) -> None:
+    def calls_of(name: str, persist: bool) -> int:
+        log = str(tmp_path / f"{name}-calls")
+
+        def noted(n: int) -> int:
+            with open(log, "a") as file:
+                file.write("x")
+            return n
+
+        def twice(batch: DataFrame, number: int) -> None:
+            rows = batch.persist() if persist else batch
+            for _ in range(2):
+                assert len(rows.collect()) == 10
+            if persist:
+                rows.unpersist()
+
+        called = tidemark.map_async(rows.stream(), "call", noted, inputs="id", returns="LONG")
+        writer = called.writeStream.option("checkpointLocation", str(tmp_path / name))
+        writer.foreachBatch(twice).trigger(availableNow=True).start().awaitTermination()
+        return len(Path(log).read_text())
+
+    rows = feed("orders", SCHEMA)
+    rows.add(*({"id": n} for n in range(10)))
+    assert calls_of("plain", persist=False) == 20
+    assert calls_of("persisted", persist=True) == 10
+
+
 def test_a_text_may_be_the_default_of_a_row_whose_call_failed(spark: SparkSession) -> None:
     async def down(n: int) -> str:
         raise OSError("the service is down")

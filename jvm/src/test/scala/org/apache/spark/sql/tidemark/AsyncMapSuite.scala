@@ -394,6 +394,16 @@ class AsyncMapSuite extends OrderTest {
     assert(AsyncCalls.count.get === 10)
   }
 
+  test("the calls of a column that nobody reads are made") {
+    AsyncCalls.reset(together = 1)
+    val called = mapAsync(numbers(10), "same", n, LongType)(row => {
+      AsyncCalls.count.incrementAndGet()
+      Future.successful(row.getLong(0))
+    })
+    assert(called.drop("same").collect().length === 10)
+    assert(AsyncCalls.count.get === 10)
+  }
+
   test("a union of it with itself, and a join, have the right columns") {
     def called = mapAsync(numbers(3), "same", n, LongType)(row => Future.successful(row.getLong(0)))
     val one = called
