@@ -101,6 +101,19 @@ def test_without_ipython_a_line_is_printed_when_the_sentence_or_a_watermark_has_
     ]
 
 
+def test_a_name_cannot_write_lines_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use_no_ipython(monkeypatch)
+    hostile = data(1, 0, "All is well.")
+    hostile["inputs"][0]["key"] = "orders\x1b[2J\nbatch 2"
+    made = Query(hostile)
+    monkeypatch.setattr(_watch, "report", made.report)
+    tidemark.watch(made)  # type: ignore[arg-type]
+    said = capsys.readouterr().out
+    assert said == "batch 1, orders\\x1b[2J\\nbatch 2 1970-01-01T00:00:00Z, All is well.\n"
+
+
 def test_in_a_notebook_one_drawing_is_replaced_by_the_next(
     query: Query, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

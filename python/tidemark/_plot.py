@@ -13,6 +13,7 @@ from tidemark._log import log
 from tidemark._noted import invalid
 from tidemark._report import report
 from tidemark._report.drawing import HISTORY, drawn
+from tidemark._report.printing import printable
 from tidemark._report.times import instant, shown_in
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ class Plot:
             watermarks = ", ".join(
                 f"{key} {instant(_millis(row['watermark']))}" for key, row in latest.items()
             )
-        return f"{batches} batch{'' if batches == 1 else 'es'}, last watermarks: {watermarks}"
+        return printable(
+            f"{batches} batch{'' if batches == 1 else 'es'}, last watermarks: {watermarks}"
+        )
 
     # A cell that cannot draw shows the words.
     __repr__ = __str__

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tidemark._noted import invalid
 from tidemark._report import Report, report
+from tidemark._report.printing import printable
 from tidemark._report.times import instant, shown_in
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _printing() -> Callable[[Report], None]:
         line = _line(now.to_dict())
         if line[1:] != said:
             said = line[1:]
-            sys.stdout.write(", ".join(part for part in line if part) + "\n")
+            sys.stdout.write(printable(", ".join(part for part in line if part)) + "\n")
             sys.stdout.flush()
 
     return show

@@ -11,6 +11,7 @@ from textwrap import wrap
 from typing import Any
 
 from tidemark._report import calls, order
+from tidemark._report.printing import printable
 from tidemark._report.splits import details, shown
 from tidemark._report.times import duration, instant, shown_in
 
@@ -31,14 +32,7 @@ def render(report: _Node) -> str:
             *_notes(report),
             *_plan(report.get("plan")),
         ]
-        return "\n".join(map(_printable, lines))
-
-
-def _printable(line: str) -> str:
-    # Keys and columns may be called anything, also what a terminal takes for a command.
-    if line.isprintable():
-        return line
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+        return "\n".join(map(printable, lines))
 
 
 def _why(why: _Node | None) -> Iterator[str]:

@@ -16,11 +16,15 @@ sealed abstract class Trap(val code: String, val severity: Severity) {
   def column: Option[String] = None
   def operator: Option[String] = None
 
-  def finding: Finding = Finding(code, severity, sentence, fix, column, operator)
+  def finding: Finding =
+    Finding(code, severity, Words.legible(sentence, Trap.Longest), Words.legible(fix, Trap.Longest), column, operator)
 }
 
 object Trap {
   import Severity.{Error, Info, Warning}
+
+  // Of a sentence: expressions of users stand in it, which may have any length.
+  private val Longest = 2000
 
   // No sentence of a plan has a time, so the zone does not matter.
   private val words = new Words(ZoneOffset.UTC)

@@ -281,6 +281,17 @@ class ExplainSuite extends WatermarkTest {
         |        Fix this by setting idle_after on "paid" with at_join="follow", if such rows must not wait for a silent input.""".stripMargin)
   }
 
+  test("what a column or its expression contains is escaped, and hidden where Spark hides it") {
+    val hostile = "at\n\u001b[2J"
+    val made = orders.withColumn("text", lit("secret-key\u202e")).withColumn(hostile, expr("try_to_timestamp(text)"))
+    def said = found(withWatermark(made, hostile, "1 minute"), Append).filter(_.code == "EVENT_TIME_MAY_BE_NULL")
+    assert(said.map(_.sentence).mkString.contains(raw"at\u000a\u001b[2J"), said)
+    assert(said.forall(one => (one.sentence + one.fix).forall(!Character.isISOControl(_))))
+    withSQLConf(SQLConf.SQL_STRING_REDACTION_PATTERN.key -> "try_to_[a-z]+") {
+      assert(said.size === 1 && said.forall(!_.sentence.contains("try_to_timestamp")), said)
+    }
+  }
+
   test("the SQL function explains a view, and refuses one that is no stream") {
     windows(orders.union(payments)).createOrReplaceTempView("watched")
     val json = spark.sql("SELECT tidemark_explain('watched', 'append')").head().getString(0)

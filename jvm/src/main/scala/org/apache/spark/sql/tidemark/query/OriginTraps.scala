@@ -5,8 +5,10 @@ import io.tidemark.core.why.Trap
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.columns.{NoteTime, PlanOrigin, PlanOrigins}
 import org.apache.spark.sql.types.{DataType, StringType, StructType, TimestampType}
+import org.apache.spark.util.Utils
 
 /** What the inputs of a query show by themselves: where their event time comes from, and how they are set. */
 private[query] object OriginTraps {
@@ -62,8 +64,9 @@ private[query] object OriginTraps {
     case _ => None
   }
 
-  /** An expression as the user would write it. */
-  def textOf(expression: Expression): String = expression.transform { case a: Attribute => a.withQualifier(Nil) }.sql
+  /** An expression as the user would write it, without what `spark.sql.redaction.string.regex` hides. */
+  def textOf(expression: Expression): String =
+    Utils.redact(SQLConf.get.stringRedactionPattern, expression.transform { case a: Attribute => a.withQualifier(Nil) }.sql)
 
   private def isNow(made: Expression): Boolean = made match {
     case cast: Cast => isNow(cast.child)

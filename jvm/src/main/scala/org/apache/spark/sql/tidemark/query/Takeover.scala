@@ -8,6 +8,7 @@ import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
 import io.tidemark.core.memory.WatermarkEntry
+import io.tidemark.core.why.Words
 
 import org.apache.hadoop.fs.Path
 
@@ -272,7 +273,7 @@ private[tidemark] object Takeover {
 
   /** The query in messages. */
   private def labelOf(execution: MicroBatchExecution): String =
-    Option(execution.name).fold(execution.id.toString)(name => s"$name [${execution.id}]")
+    Option(execution.name).fold(execution.id.toString)(name => s"${Words.legible(name, 60)} [${execution.id}]")
 
   private def confOf(execution: MicroBatchExecution): SQLConf = SparkInternals.session(execution).sessionState.conf
 

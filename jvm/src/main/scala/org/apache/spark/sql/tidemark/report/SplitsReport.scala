@@ -4,8 +4,10 @@ import io.tidemark.core.Watermark
 import io.tidemark.core.memory.{OriginState, WhenIdle}
 import io.tidemark.core.splits.{OnReturn, SplitNameTable, SplitState}
 
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.query.SplitsBehind
+import org.apache.spark.util.Utils
 
 /** What a report shows of an origin's splits: totals, and the few that matter. It scans the splits once.
   * @param endMillis when the last batch ended
@@ -29,7 +31,7 @@ private[tidemark] final class SplitsReport(
     if (rules.splitBy.isEmpty && rules.idleAfterMillis.isEmpty && rules.maxAheadMillis.isEmpty) Nil
     else
       Seq(
-        "split_by" -> list(rules.splitBy),
+        "split_by" -> list(rules.splitBy.map(Utils.redact(SQLConf.get.stringRedactionPattern, _))),
         "idle_after_ms" -> rules.idleAfterMillis.map(Long.box).orNull,
         "on_return" -> (if (rules.onReturn == OnReturn.CatchUp) "catch_up" else "hold"),
         "when_all" ->
