@@ -1,4 +1,4 @@
-"""The README examples run and print the output shown.
+"""The README examples run and print the output shown, and so does the report of the first one.
 
 Every block marked `python` is run, in order, in one namespace. A block marked `text` is the output
 of the block before it.
@@ -12,9 +12,13 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from support.pages import ROOT, blocks, name_of
+from support.pages import ROOT, blocks
 
-PAGES = [ROOT / "README.md", ROOT / "python" / "README.md"]
+REPORT = ROOT / "docs" / "guides" / "report.md"
+PAGES = {
+    "README.md": [ROOT / "README.md", REPORT],
+    "python/README.md": [ROOT / "python" / "README.md"],
+}
 
 ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
@@ -24,25 +28,25 @@ def plain(text: str) -> str:
     return ID.sub("<id>", text).strip()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("pages", PAGES.values(), ids=PAGES)
 def test_readme_examples_run_and_print_the_output_shown(
     spark: SparkSession,
-    page: Path,
+    pages: list[Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
-    found = blocks(page, "python", "text")
-    assert found and found[0].kind == "python", f"{page} shows no example"
+    found = [block for page in pages for block in blocks(page, "python", "text")]
+    assert found and found[0].kind == "python", f"{pages[0]} shows no example"
     before = set(spark.streams.active)
     printed = ""
     try:
         for block in found:
             if block.kind == "python":
                 capsys.readouterr()
-                exec(compile(block.text, f"{page.name} example", "exec"), names)
+                exec(compile(block.text, f"{pages[0].name} example", "exec"), names)
                 printed = capsys.readouterr().out
             else:
                 assert plain(printed) == plain(block.text)
@@ -51,6 +55,6 @@ def test_readme_examples_run_and_print_the_output_shown(
             query.stop()
 
 
-def test_the_readme_shows_a_table_and_a_report() -> None:
-    shown = blocks(ROOT / "README.md", "python", "text")
-    assert [block.kind for block in shown] == ["python", "text"] * 2
+def test_the_readme_shows_a_table_and_the_page_on_reports_a_report() -> None:
+    for page in PAGES["README.md"]:
+        assert [block.kind for block in blocks(page, "python", "text")] == ["python", "text"], page
