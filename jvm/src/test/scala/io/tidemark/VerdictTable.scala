@@ -34,13 +34,13 @@ object VerdictTable {
     Verdict.HeldByMark(windows, orders, "eu", Situation.Fault(pastEnd.what, pastEnd.fix)),
     Verdict.NoEventTime(windows, payments, hasRows = false),
     Verdict.NoMarks(windows, orders, "/lake/orders/_tidemark"),
-    Verdict.NoDataBatchesOff(windows, noon),
+    Verdict.NoDataBatchesOff(windows, noon, None),
     Verdict.JoinWaitsForIdle(join, payments, Some(noon)),
     Verdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000)),
     Verdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), isNoted = false),
     Verdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour, hasIdleTime = false),
     Verdict.NeverEvicts(join, "left"),
-    Verdict.Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(noon + hour), Some(noon + hour + 600000)))
+    Verdict.Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(noon + hour), None, Some(600000)))
 
   def rows: Seq[Seq[String]] = Seq("case", "sentence", "fix this by") +: examples.map { one =>
     Seq(s"[${one.code}](#${one.code.toLowerCase})", one.sentence(words), one.fix(words).getOrElse(""))

@@ -30,7 +30,16 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     val origins = inputs.map(one => one.name -> one).toMap
     val decision = decided(inputs.map(one => one.name.key -> one.watermark): _*)
     val watermarks = Propagation.levels(shape, decision)
-    Situation(shape, watermarks, origins, Map.empty, Map.empty, now, emitsAll = false, runsNoDataBatches = true)
+    Situation(
+      shape,
+      watermarks,
+      origins,
+      Map.empty,
+      Map.empty,
+      Map.empty,
+      now,
+      emitsAll = false,
+      runsNoDataBatches = true)
   }
 
   private def due(operator: Long, at: String): Map[OperatorId, Long] = Map(OperatorId(operator) -> time(at))
@@ -64,6 +73,33 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     assert(Diagnosis.of(held).fix(words).exists(_.contains("idle_after")))
     // No window has ended in any split, so nothing is held back.
     assert(Diagnosis.of(held.copy(dueMillis = due(0, "13:00"))).code === "FLOWING")
+  }
+
+  test("rows that wait to come out in order are counted, and the sentence says until when") {
+    val rows = Situation.Held(3, time("12:01"), time("12:20"))
+    val waiting = situation(counted, input("payments", at(time("12:00")))).copy(held = Map(OperatorId(0) -> rows))
+    assert(sentence(waiting).endsWith(
+      " It holds 3 rows: the first is emitted once an event time reaches 1970-01-01T12:11:00Z, and the last once one reaches " +
+        "1970-01-01T12:30:00Z."))
+    val one = waiting.copy(held = Map(OperatorId(0) -> rows.copy(rows = 1)))
+    assert(
+      sentence(one).endsWith("It holds 1 row: the first is emitted once an event time reaches 1970-01-01T12:11:00Z."))
+  }
+
+  test("rows in order are held by the input behind if the one ahead has passed the first of them") {
+    val inputs = Seq(input("orders", at(time("12:05"))), input("payments", at(time("12:00"))))
+    val waiting =
+      situation(both, inputs: _*).copy(held = Map(OperatorId(1) -> Situation.Held(3, time("12:01"), time("12:20"))))
+    assert(Diagnosis.of(waiting).code === "HELD_BY_INPUT")
+    val none = waiting.copy(held = Map(OperatorId(1) -> Situation.Held(3, time("12:10"), time("12:20"))))
+    assert(Diagnosis.of(none).code === "FLOWING")
+  }
+
+  test("rows in order that are due wait for the next row if no-data batches are off") {
+    val due = situation(counted, input("payments", at(time("12:05"))))
+      .copy(held = Map(OperatorId(0) -> Situation.Held(3, time("12:01"), time("12:20"))), runsNoDataBatches = false)
+    assert(sentence(due) ===
+      "aggregation #0 holds 3 rows. The first could come out, and waits for the next row: no-data batches are off.")
   }
 
   test("a split that falls idle by itself has nothing to mend") {

@@ -90,7 +90,7 @@ final class Diagnosis private (of: Situation) {
 
   private def noDataBatches(one: Waiting): Option[Verdict] = for {
     due <- one.due if !of.runsNoDataBatches && one.reached.millis.exists(_ >= due)
-  } yield Verdict.NoDataBatchesOff(one.operator, due)
+  } yield Verdict.NoDataBatchesOff(one.operator, due, one.held)
 
   private def joinWaits(one: Waiting): Option[Verdict] = joins(one).flatMap { join =>
     val (idle, active) = below(join).partition(_.watermark.isIdle)
@@ -167,7 +167,8 @@ final class Diagnosis private (of: Situation) {
         reached,
         latest.map(_.delayMillis),
         one.due,
-        for (due <- one.due; o <- origin) yield due + o.delayMillis)
+        one.held,
+        origin.map(_.delayMillis))
     }
   }
 
@@ -182,7 +183,11 @@ final class Diagnosis private (of: Situation) {
     def operator: Verdict.Operator = Diagnosis.operator(shape)
     def reached: Watermark = least.fold[Watermark](Watermark.Unknown)(_.watermark)
     def holder: Option[OriginName] = least.flatMap(_.by)
-    def due: Option[Long] = PlanShape.inputsOf(shape).flatMap(in => of.dueMillis.get(in.operator)).minOption
+    def held: Option[Situation.Held] = PlanShape.inputsOf(shape).flatMap(in => of.held.get(in.operator)).headOption
+
+    /** The watermark that lets something come out, as far as that is known. */
+    def due: Option[Long] =
+      (PlanShape.inputsOf(shape).flatMap(in => of.dueMillis.get(in.operator)) ++ held.map(_.firstMillis)).minOption
   }
 }
 

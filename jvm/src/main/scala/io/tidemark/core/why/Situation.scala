@@ -10,6 +10,7 @@ import io.tidemark.core.plan.{OperatorWatermarks, PlanShape}
   * @param origins the inputs, by name
   * @param lastRows of each operator input the rows of the last batch that brought it any
   * @param dueMillis the end of the next window of each aggregation that is known to have one
+  * @param held the rows that wait in each operator in which rows do
   * @param nowMillis the wall clock
   * @param emitsAll whether every batch emits all results (output mode complete)
   * @param runsNoDataBatches whether a batch runs when a window is due and no row has arrived
@@ -20,6 +21,7 @@ final case class Situation(
     origins: Map[OriginName, Situation.Origin],
     lastRows: Map[Input, Situation.Rows],
     dueMillis: Map[OperatorId, Long],
+    held: Map[OperatorId, Situation.Held],
     nowMillis: Long,
     emitsAll: Boolean,
     runsNoDataBatches: Boolean)
@@ -66,6 +68,12 @@ object Situation {
       idleAtMillis: Option[Long],
       next: Option[String] = None,
       fault: Option[Fault] = None)
+
+  /** Rows that wait to come out in order.
+    * @param firstMillis the watermark that lets the first of them go
+    * @param lastMillis the watermark that lets the last of them go
+    */
+  final case class Held(rows: Long, firstMillis: Long, lastMillis: Long)
 
   /** A sentence on what is wrong, and what follows "Fix this by". */
   final case class Fault(what: String, fix: String)

@@ -136,7 +136,7 @@ object Trap {
   }
 
   final case class NoDataBatchesOff(of: String) extends Trap("NO_DATA_BATCHES_OFF", Warning) {
-    private val seen = Verdict.NoDataBatchesOff(Verdict.Operator(of), 0L)
+    private val seen = Verdict.NoDataBatchesOff(Verdict.Operator(of), 0L, None)
     override def operator: Option[String] = Some(of)
     def sentence: String = s"What the $of has completed waits for the next row: no-data batches are off."
     def fix: String = seen.fix(words).getOrElse("")

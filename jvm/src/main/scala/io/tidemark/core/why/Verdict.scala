@@ -217,12 +217,19 @@ object Verdict {
         "while nothing arrives")
   }
 
-  /** A batch without rows would emit windows, but the session forbids it. */
-  final case class NoDataBatchesOff(operator: Operator, dueMillis: Long)
+  /** A batch without rows would emit windows or rows, but the session forbids it.
+    * @param held the rows that wait, if it is rows
+    */
+  final case class NoDataBatchesOff(operator: Operator, dueMillis: Long, held: Option[Situation.Held])
       extends Verdict("NO_DATA_BATCHES_OFF", isTrouble = true) {
-    def sentence(words: Words): String =
-      s"The window of $operator that ends at ${words.at(dueMillis)} is complete, and waits for the next row: " +
-        "no-data batches are off."
+    def sentence(words: Words): String = held match {
+      case None =>
+        s"The window of $operator that ends at ${words.at(dueMillis)} is complete, and waits for the next row: " +
+          "no-data batches are off."
+      case Some(rows) =>
+        s"$operator holds ${counted(rows.rows, "row")}. The first could come out, and waits for the next row: " +
+          "no-data batches are off."
+    }
     override def fix(words: Words): Option[String] =
       Some("setting spark.sql.streaming.noDataMicroBatches.enabled to true")
   }
@@ -234,8 +241,10 @@ object Verdict {
       Some("adding a time range between both event times to the join condition")
   }
 
-  /** @param nextMillis the end of the next window, if one is known
-    * @param neededMillis the event time of the input that emits it
+  /** @param delayMillis how far the watermark is behind the latest event time of the input, if it is by its delay
+    * @param nextMillis the end of the next window, or the watermark that lets the first row go that waits
+    * @param held the rows that wait, if rows do
+    * @param neededDelayMillis how far an event time of the input has to be beyond a watermark that it moves
     */
   final case class Flowing(
       operator: Operator,
@@ -243,15 +252,22 @@ object Verdict {
       reachedMillis: Long,
       delayMillis: Option[Long],
       nextMillis: Option[Long],
-      neededMillis: Option[Long])
+      held: Option[Situation.Held],
+      neededDelayMillis: Option[Long])
       extends Verdict("FLOWING", isTrouble = false) {
     def sentence(words: Words): String = {
       val behind = for (name <- origin; delay <- delayMillis)
         yield s", ${length(delay)} behind the latest event time of ${words.name(name.toString)}"
-      val next = for (due <-
-          nextMillis;
-        needed <- neededMillis)
-        yield s" The next window ends at ${words.at(due)} and is emitted once an event time reaches ${words.at(needed)}."
+      val next = for {
+        due <- nextMillis
+        delay <- neededDelayMillis
+        emitted = s"is emitted once an event time reaches ${words.at(due + delay)}"
+      } yield held match {
+        case None => s" The next window ends at ${words.at(due)} and $emitted."
+        case Some(rows) =>
+          val last = if (rows.rows < 2) "" else s", and the last once one reaches ${words.at(rows.lastMillis + delay)}"
+          s" It holds ${counted(rows.rows, "row")}: the first $emitted$last."
+      }
       val done = if (operator.emitsAtOnce) "evicted its state" else "emitted what was due"
       s"$operator has $done up to ${words.at(reachedMillis)}${behind.getOrElse("")}.${next.getOrElse("")}"
     }

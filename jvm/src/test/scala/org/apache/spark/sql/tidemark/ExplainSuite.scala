@@ -285,7 +285,7 @@ class ExplainSuite extends WatermarkTest {
     val hostile = "at\n\u001b[2J"
     val made = orders.withColumn("text", lit("secret-key\u202e")).withColumn(hostile, expr("try_to_timestamp(text)"))
     def said = found(withWatermark(made, hostile, "1 minute"), Append).filter(_.code == "EVENT_TIME_MAY_BE_NULL")
-    assert(said.map(_.sentence).mkString.contains(raw"at\u000a\u001b[2J"), said)
+    assert(said.map(_.sentence).mkString.contains("at\\u000a\\u001b[2J"), said)
     assert(said.forall(one => (one.sentence + one.fix).forall(!Character.isISOControl(_))))
     withSQLConf(SQLConf.SQL_STRING_REDACTION_PATTERN.key -> "try_to_[a-z]+") {
       assert(said.size === 1 && said.forall(!_.sentence.contains("try_to_timestamp")), said)

@@ -2,8 +2,8 @@ package org.apache.spark.sql.tidemark
 
 import java.sql.Timestamp
 
-import io.tidemark.{SplitBy, WatermarkOptions}
-import io.tidemark.functions.withWatermark
+import io.tidemark.{OrderOptions, SplitBy, WatermarkOptions}
+import io.tidemark.functions.{inOrder, withWatermark}
 
 import com.fasterxml.jackson.databind.JsonNode
 
@@ -57,6 +57,21 @@ class ReasonSuite extends RefusalsTest {
         assert(fields.getAs[Long]("watermark_ms_orders") === millis("11:51"))
         assert(!fields.getAs[Boolean]("idle_orders"))
         assert(fields.getAs[Long]("late_rows") === 0)
+      })
+  }
+
+  test("rows that wait to come out in order are counted, and the sentence says until when") {
+    val (stream, df) = bare("time")
+    val ordered = inOrder(withWatermark(df, "time", "10 minutes", keyed("orders")), "time", OrderOptions(by = Seq($"id")))
+    testStream(ordered)(
+      StartStream(),
+      AddData(stream, (1, at("12:00")), (2, at("12:05"))),
+      ProcessAllAvailable(),
+      why { why =>
+        assert(why.get("code").asText === "FLOWING")
+        assert(why.get("sentence").asText.endsWith(
+          " It holds 2 rows: the first is emitted once an event time reaches 2024-03-01T12:10:00Z, and the last once one " +
+            "reaches 2024-03-01T12:15:00Z."))
       })
   }
 

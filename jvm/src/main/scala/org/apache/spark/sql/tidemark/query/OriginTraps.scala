@@ -66,7 +66,9 @@ private[query] object OriginTraps {
 
   /** An expression as the user would write it, without what `spark.sql.redaction.string.regex` hides. */
   def textOf(expression: Expression): String =
-    Utils.redact(SQLConf.get.stringRedactionPattern, expression.transform { case a: Attribute => a.withQualifier(Nil) }.sql)
+    Utils.redact(
+      SQLConf.get.stringRedactionPattern,
+      expression.transform { case a: Attribute => a.withQualifier(Nil) }.sql)
 
   private def isNow(made: Expression): Boolean = made match {
     case cast: Cast => isNow(cast.child)

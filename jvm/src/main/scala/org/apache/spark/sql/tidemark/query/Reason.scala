@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.query
 
-import io.tidemark.core.Watermark
+import io.tidemark.core.{EventTimeUnits, Watermark}
 import io.tidemark.core.memory.{OriginState, WhenIdle}
 import io.tidemark.core.plan.Propagation
 import io.tidemark.core.splits.SplitNameTable
@@ -28,9 +28,14 @@ private[tidemark] object Reason {
       query.origins.all.map(one => one.name -> origin(one, query)).toMap,
       query.lastRows,
       query.known.windows.flatMap { case (id, windows) => windows.nextMillis.map(id -> _) },
+      query.known.held.flatMap { case (id, held) => waiting(held).map(id -> _) },
       nowMillis,
       query.emission.emitsAll,
       query.emission.runsNoDataBatches)
+  }
+
+  private def waiting(held: KnownState.Held): Option[Situation.Held] = held.micros.map { case (first, last) =>
+    Situation.Held(held.rows, EventTimeUnits.millisFrom(first), EventTimeUnits.millisFrom(last))
   }
 
   private def origin(one: PlanOrigin, query: QueryView.Planned): Situation.Origin = {
