@@ -44,6 +44,12 @@ object OrderErrors {
           s"${TidemarkConf.Order.key}=event_time, by ${TidemarkConf.Order.key}=keep if each group comes from one partition or " +
           s"file of a source, or by ${TidemarkConf.RequireOrder.key}=false")
 
+  final case class OrderNotAdded(setting: String, operators: Int, planned: Int) extends TidemarkError(
+        "ORDER_NOT_ADDED",
+        s"With ${TidemarkConf.Order.key}=$setting rows cannot be put into event-time order here: of $operators functions of groups " +
+          s"and deduplications Spark has made $planned, as where it moves a semi join below a union.",
+        s"calling tidemark.in_order right below each of them, and by ${TidemarkConf.Order.key}=spark")
+
   final case class OrderSettingChanged(setting: String, orders: Int, inCheckpoint: Int) extends TidemarkError(
         "ORDER_SETTING_CHANGED",
         s"With ${TidemarkConf.Order.key}=$setting the query puts its rows into event-time order in $orders places, but the " +

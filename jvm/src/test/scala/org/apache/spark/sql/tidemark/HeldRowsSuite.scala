@@ -9,6 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, UnsafeProjection}
+import org.apache.spark.sql.tidemark.columns.InOrder
 import org.apache.spark.sql.tidemark.exec.held.{HeldColumns, HeldRows, PageStore}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -29,7 +30,7 @@ class HeldRowsSuite extends AnyFunSuite {
   private val text = AttributeReference("text", StringType)()
   private val project = UnsafeProjection.create(Array[DataType](TimestampType, StringType))
   private def columnsOf(time: Attribute, by: Seq[String], output: Seq[Attribute]) =
-    HeldColumns.of(time, by, zone = None, output, isCaseSensitive = false)
+    HeldColumns.of(time, by, zone = None, output, InOrder.repeated(output), isCaseSensitive = false)
   private val columns = columnsOf(time, Seq("text"), Seq(time, text))
 
   /** One batch: what is released, by time and length of the text, and how many rows are held after it. */
@@ -122,26 +123,35 @@ class HeldRowsSuite extends AnyFunSuite {
     intercept[TidemarkException](new HeldRows(store, now, 0L)).getMessage
   }
 
-  test("held rows refuse another time, another by, another type, and a new column that cannot be null") {
+  test("held rows refuse another time, another by, and another type") {
     val number = AttributeReference("text", LongType)()
     val other = AttributeReference("other", TimestampType)()
-    val whole = AttributeReference("whole", LongType, nullable = false)()
     assert(refused(columnsOf(other, Seq("text"), Seq(other, text, time))).contains("by 'time', not by 'other'"))
     assert(refused(columnsOf(time, Nil, Seq(time, text))).contains("grouped by 'text', not by nothing"))
     assert(refused(columnsOf(
       time,
       Seq("text"),
       Seq(time, number))).contains("of type string, and is now of type bigint"))
-    assert(refused(columnsOf(
-      time,
-      Seq("text"),
-      Seq(time, text, whole))).contains("'whole' is new and cannot be null"))
+  }
+
+  test("of an expression upper and lower case count in its literals alone") {
+    val at = "get_json_object(text, '$.Id')"
+    def now(by: String) = columnsOf(time, Seq(by), Seq(time, text))
+    def changed(by: String) = scala.util.Try(now(by).from(now(at).text)).isFailure
+    assert(!changed("GET_JSON_OBJECT(Text, '$.Id')"))
+    assert(changed("get_json_object(text, '$.id')"))
+    val quoted = raw"concat(text, 'It\'s', 'B')"
+    assert(scala.util.Try(now(quoted).from(now(raw"CONCAT(text, 'It\'s', 'B')").text)).isSuccess)
+    assert(scala.util.Try(now(quoted).from(now(raw"concat(text, 'It\'s', 'b')").text)).isFailure)
   }
 
   test("columns of the same name are told apart, and metadata and nullability do not count") {
     val marked = time.withMetadata(new MetadataBuilder().putLong("spark.watermarkDelayMs", 5L).build())
     val again = AttributeReference("text", StringType, nullable = false)()
     val twice = columnsOf(marked, Nil, Seq(marked, text, again))
+    // The first one is not read any more.
+    val second = HeldColumns.of(marked, Nil, None, Seq(marked, again), Seq(text, again), isCaseSensitive = false)
+    assert(second.columns.fieldNames === Array("time", "text 2"))
     assert(twice.columns.fieldNames === Array("time", "text", "text 2"))
     assert(twice.text === columnsOf(time, Nil, Seq(time, text, text.newInstance())).text)
   }

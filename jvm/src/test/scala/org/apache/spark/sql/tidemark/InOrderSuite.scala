@@ -7,7 +7,7 @@ import scala.util.Random
 import io.tidemark.{OrderOptions, TidemarkException}
 import io.tidemark.functions.inOrder
 
-import org.apache.spark.sql.Row
+import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvider, RocksDBStateStoreProvider}
 import org.apache.spark.sql.functions._
@@ -234,6 +234,52 @@ class InOrderSuite extends OrderTest {
             CheckNewAnswerRows(answer.map(Row(_))),
             StopStream)
         }
+    }
+  }
+
+  test("a column that was null when rows came is null in them, though its expression cannot be null any more") {
+    val stream = MemoryStream[(Int, Timestamp)]
+    def ordered(made: Column) = {
+      val df = stream.toDF().toDF("id", "t").withWatermark("t", "10 minutes").withColumn("made", made)
+      inOrder(df, "t", byId).select($"id", $"made", $"made".isNull, coalesce($"made", lit(-1)))
+    }
+    withTempDir { checkpoint =>
+      def run(made: Column)(steps: StreamAction*): Unit =
+        testStream(ordered(made))(StartStream(checkpointLocation = checkpoint.getCanonicalPath) +: steps: _*)
+      run(nullif($"id", $"id"))(AddData(stream, 1 -> at("10:00")), ProcessAllAvailable(), StopStream)
+      run(coalesce(nullif($"id", $"id"), lit(7)))(
+        AddData(stream, 2 -> at("10:05"), 3 -> at("11:00")),
+        ProcessAllAvailable(),
+        CheckNewAnswerRows(Seq(Row(1, null, true, -1), Row(2, 7, false, 7))),
+        StopStream)
+    }
+  }
+
+  test("of two columns with one name each has its own values, whichever is read after a restart") {
+    val static = Seq(1 -> "static").toDF("key", "v")
+    for ((before, after, expected) <- Seq(
+        (Seq("stream"), Seq("static"), Row(null)),
+        (Seq("static"), Seq("stream", "static"), Row(null, "static")),
+        (Seq("stream", "static"), Seq("static"), Row("static")))) {
+      val stream = MemoryStream[(Int, Timestamp)]
+      withTempDir { checkpoint =>
+        def run(read: Seq[String])(steps: StreamAction*): Unit = {
+          val df =
+            stream.toDF().toDF(
+              "id",
+              "t").withWatermark("t", "10 minutes").withColumn("v", concat(lit("stream-"), $"id"))
+          val joined = inOrder(df.join(broadcast(static), $"id" === $"key"), "t", byId)
+          val columns = Map("stream" -> df("v").as("of_stream"), "static" -> static("v").as("of_static"))
+          testStream(joined.select(read.map(columns): _*))(
+            StartStream(checkpointLocation = checkpoint.getCanonicalPath) +: steps: _*)
+        }
+        run(before)(AddData(stream, 1 -> at("10:00")), ProcessAllAvailable(), StopStream)
+        run(after)(
+          AddData(stream, 1 -> at("11:00")),
+          ProcessAllAvailable(),
+          CheckNewAnswerRows(Seq(expected)),
+          StopStream)
+      }
     }
   }
 

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark
 
-import io.tidemark.OrderOptions
+import io.tidemark.{OrderOptions, TidemarkException}
 import io.tidemark.functions.inOrder
 
 import org.apache.spark.sql.DataFrame
@@ -48,6 +48,16 @@ class OrderRefusalsSuite extends RefusalsTest with OrderTest {
         assert(SeenRows.byId === Map(1 -> Seq(at("9:59"), at("10:00"))))
       }
     }
+
+  test("rows are ordered by rising values, and a tie is broken when the rows are emitted") {
+    def says(part: String)(order: DataFrame => DataFrame) = {
+      val (_, df) = timed("t", "0 seconds")
+      assert(intercept[TidemarkException](order(df)).getMessage.contains(part))
+    }
+    says("always orders by rising values")(inOrder(_, "t", byId.copy(thenBy = Seq($"id".desc))))
+    says("always orders by rising values")(inOrder(_, "t", OrderOptions(by = Seq($"id".desc))))
+    says("always orders by rising values")(df => inOrder(df, "t", atOnce.copy(thenBy = Seq($"id".desc))))
+  }
 
   test("a setting that adds orders is refused in a query that is left to Spark, if it would add one") {
     withSQLConf(

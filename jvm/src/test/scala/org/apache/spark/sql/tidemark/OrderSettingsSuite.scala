@@ -86,6 +86,24 @@ class OrderSettingsSuite extends OrderTest {
     }
   }
 
+  test("with event_time, a query is refused if Spark makes two of an operator that needs an order") {
+    def times(name: String) = {
+      val (stream, df) = timed(s"t_$name", "1 hour")
+      stream -> df.withColumnRenamed("id", s"id_$name")
+    }
+    val ((first, a), (_, b), (_, c)) = (times("a"), times("b"), times("c"))
+    val near = expr("id_a = id_c AND t_c BETWEEN t_a - INTERVAL 1 MINUTE AND t_a + INTERVAL 1 MINUTE")
+    val joined = a.union(b).join(c.dropDuplicates("id_c"), near, "left_semi")
+    withOrder("event_time") {
+      testStream(joined)(
+        AddData(first, 1 -> at("10:00")),
+        ExpectFailure[TidemarkException] { error =>
+          assert(error.getMessage.contains("ORDER_NOT_ADDED"))
+          assert(error.getMessage.contains("of 1 functions of groups and deduplications Spark has made 2"))
+        })
+    }
+  }
+
   test("a query without an order below it keeps its plan") {
     def nodes(plan: SparkPlan) = plan.collect { case node => node.nodeName }
     val (plan, said) = run(df => counted(df.repartition(8)))

@@ -62,7 +62,8 @@ class ReasonSuite extends RefusalsTest {
 
   test("rows that wait to come out in order are counted, and the sentence says until when") {
     val (stream, df) = bare("time")
-    val ordered = inOrder(withWatermark(df, "time", "10 minutes", keyed("orders")), "time", OrderOptions(by = Seq($"id")))
+    val ordered =
+      inOrder(withWatermark(df, "time", "10 minutes", keyed("orders")), "time", OrderOptions(by = Seq($"id")))
     testStream(ordered)(
       StartStream(),
       AddData(stream, (1, at("12:00")), (2, at("12:05"))),

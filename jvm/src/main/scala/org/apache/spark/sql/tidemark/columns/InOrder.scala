@@ -1,14 +1,19 @@
 package org.apache.spark.sql.tidemark.columns
 
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** Puts the rows of a stream in the order of a time. The columns are the child's.
+/** Puts the rows of a stream in the order of a time. The columns are the child's. If rows wait, each may be null: a row may
+  * be older than the column, or than the expression that makes it.
   *
   * @param time event time if rows wait for the watermark, else any column that can be ordered
   * @param by rows with the same values here lie together, each group in order. Without any, all rows are one group
   * @param names what `by` is, in the words of the query
   * @param zone the time zone that the values of `by` depend on, if they do
+  * @param repeated the columns that have a name in common, all of those that the query's author sees: Spark leaves out those
+  *   that nothing reads, and the others must not get their places
   * @param thenBy decides between rows of the same time. It is computed when rows are emitted, so that it is not kept with them
   * @param waits whether rows are held until the watermark has passed them, so that the order goes on over batches
   * @param dropsLate whether late rows are dropped; if not, they are emitted at once
@@ -19,15 +24,28 @@ private[tidemark] case class InOrder(
     by: Seq[Attribute],
     names: Seq[String],
     zone: Option[String],
+    repeated: Seq[Attribute],
     thenBy: Seq[Expression],
     waits: Boolean,
     dropsLate: Boolean,
     isAdded: Boolean,
     child: LogicalPlan)
     extends UnaryNode {
-  override def output: Seq[Attribute] = child.output
+  override def output: Seq[Attribute] = if (waits) child.output.map(_.withNullability(true)) else child.output
 
   // Referenced, so that Spark never prunes a column that only the order needs.
   override lazy val references: AttributeSet = AttributeSet(time +: (by ++ thenBy).flatMap(_.references))
   override protected def withNewChildInternal(newChild: LogicalPlan): InOrder = copy(child = newChild)
+}
+
+private[tidemark] object InOrder {
+
+  /** Those of some columns that share their names, as after a join. */
+  def repeated(columns: Seq[Attribute]): Seq[Attribute] = {
+    val counts = columns.groupMapReduce(folded)(_ => 1)(_ + _)
+    columns.filter(column => counts(folded(column)) > 1)
+  }
+
+  /** Upper and lower case are the same to most queries. */
+  private def folded(column: Attribute): String = column.name.toLowerCase(Locale.ROOT)
 }

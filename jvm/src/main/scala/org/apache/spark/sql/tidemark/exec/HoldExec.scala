@@ -48,6 +48,9 @@ final class HoldExec private[exec] (
   private[tidemark] def withWatermarks(levels: Watermarks): HoldExec =
     if (levels == this.levels) this else new HoldExec(streamLimit, child, stateInfo, outputMode, order, levels)
 
+  // A held row may be older than a column.
+  override def output: Seq[Attribute] = child.output.map(_.withNullability(true))
+
   private def micros: Expression = EventTimeColumns.micros(order.time)
 
   // All rows as one group lie in one partition, by a constant: Spark expects each partition's store to be committed.
@@ -98,7 +101,8 @@ final class HoldExec private[exec] (
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics
-    val columns = HeldColumns.of(order.time, order.names, order.zone, child.output, conf.caseSensitiveAnalysis)
+    val columns =
+      HeldColumns.of(order.time, order.names, order.zone, child.output, order.repeated, conf.caseSensitiveAnalysis)
     val (time, input, heldTimes) = (micros, child.output, times)
     val release = levels.releaseMillis.fold(Long.MinValue)(EventTimeUnits.micros)
     child.execute().mapPartitionsWithStateStore(
@@ -163,12 +167,14 @@ private[tidemark] object HoldExec {
 
   /** @param names what `by` is, in the words of the query
     * @param zone the time zone that the values of `by` depend on, if they do
+    * @param repeated the columns that have a name in common, those included that nothing reads
     */
   final case class Order(
       time: Attribute,
       by: Seq[Attribute],
       names: Seq[String],
       zone: Option[String],
+      repeated: Seq[Attribute],
       dropsLate: Boolean)
 
   /** @param releaseMillis rows up to here are released (ms); `None`: no row is

@@ -62,9 +62,10 @@ private[tidemark] object InOrderExec {
 /** Plans [[InOrder]]. */
 object InOrderStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case InOrder(time, by, names, zone, thenBy, waits, dropsLate, _, child) =>
+    case InOrder(time, by, names, zone, repeated, thenBy, waits, dropsLate, _, child) =>
       val rows =
-        if (waits) HoldExec(HoldExec.Order(time, by, names, zone, dropsLate), planLater(child)) else planLater(child)
+        if (waits) HoldExec(HoldExec.Order(time, by, names, zone, repeated, dropsLate), planLater(child))
+        else planLater(child)
       InOrderExec(time, by, thenBy, isGathered = waits, rows) :: Nil
     case _ => Nil
   }

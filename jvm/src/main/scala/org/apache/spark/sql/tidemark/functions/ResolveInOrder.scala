@@ -28,6 +28,7 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
 
   private def ordered(order: InOrderExpression, child: LogicalPlan): LogicalPlan = {
     (order.time +: (order.by ++ order.thenBy)).foreach(requireValue)
+    if (child.isStreaming && order.request.waits) order.thenBy.foreach(requireNoPython(_, child))
     val hidden = HiddenColumns.of(order.time +: order.by, "order", child)
     val (time, by) = (hidden.columns.head, hidden.columns.tail)
     val node =
@@ -48,7 +49,8 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
     }
     val names = order.by.map(inWords(_, child))
     val zone = order.by.flatMap(zoneOf).headOption
-    InOrder(time, by, names, zone, order.thenBy, request.waits, request.dropsLate, isAdded = false, child)
+    val repeated = InOrder.repeated(child.output)
+    InOrder(time, by, names, zone, repeated, order.thenBy, request.waits, request.dropsLate, isAdded = false, child)
   }
 
   /** The session's time zone, if the value of an expression depends on it. */
@@ -74,10 +76,21 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
   }
 
   private def requireValue(expression: Expression): Unit = {
+    if (expression.isInstanceOf[SortOrder])
+      throw OrderRequest.invalid(
+        s"orders by '${expression.sql}', but it always orders by rising values: give the column, or its negative, such as -n")
     if (!RowOrdering.isOrderable(expression.dataType))
       throw OrderRequest.invalid(
         s"orders by '${expression.sql}', but values of type ${expression.dataType.simpleString} have no order")
     if (!expression.deterministic)
       throw OrderRequest.invalid(s"orders by '${expression.sql}', whose value changes when it is computed again")
   }
+
+  /** Spark computes such a function below the order, so that its result would be held with the row. */
+  private def requireNoPython(
+      tie: Expression,
+      child: LogicalPlan): Unit = if (tie.exists(_.isInstanceOf[PythonFuncExpression]))
+    throw OrderRequest.invalid(
+      s"breaks ties by '${inWords(tie, child)}', a function of Python, which cannot be called when a row is emitted: add its result as a " +
+        "column below, and break ties by that")
 }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark.optimizer
 
+import io.tidemark.{OrderErrors, TidemarkException}
 import io.tidemark.TidemarkConf.OrderKept
 
 import org.apache.spark.sql.catalyst.expressions.Attribute
@@ -16,7 +17,7 @@ import org.apache.spark.sql.tidemark.columns.TrackedColumns.times
   * the user asked for. Idempotent.
   *
   * Spark leaves out inputs without rows from the plan of a batch, and an operator with state must be in all of them. So the
-  * analyzed plan decides which operators get an order.
+  * analyzed plan decides which operators get an order. A query is refused if Spark has made two of such an operator.
   *
   * @param origins `None`: the query is left to Spark
   * @param check is told how many orders the user asked for, and how many the setting adds
@@ -29,7 +30,7 @@ private[tidemark] final class InsertOrders(
     extends Rule[LogicalPlan] {
   import InsertOrders._
 
-  private var decided = Option.empty[Seq[Boolean]]
+  private var decided = Option.empty[Needed]
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!plan.isStreaming || !plan.exists(_.isInstanceOf[EventTimeWatermark])) plan
@@ -37,16 +38,24 @@ private[tidemark] final class InsertOrders(
       origins().fold(plan) { known =>
         val needed = decided.getOrElse {
           val needed = needing(analyzed, known)
-          check(asked(plan), needed.count(identity))
+          check(asked(plan), needed.count(_.nonEmpty))
           needed
         }
         decided = Some(needed)
-        if (setting != OrderKept.EventTime || needed.size != sensitive(plan).size) plan
+        val found = sensitive(plan).size
+        if (setting != OrderKept.EventTime || needed.forall(_.isEmpty)) plan
+        else if (found != needed.size)
+          throw new TidemarkException(OrderErrors.OrderNotAdded(setting.name, needed.size, found))
         else new Inserting(needed.iterator, TrackedColumns.in(plan, known.computed, known.takesTimesOut)).visit(plan)
       }
 }
 
 private[tidemark] object InsertOrders {
+
+  /** For each operator whose result depends on the order of its rows, the columns of its input that share their names; `None`
+    * if it gets no order.
+    */
+  private type Needed = Seq[Option[Seq[Attribute]]]
 
   private def asked(plan: LogicalPlan): Int =
     plan.collect { case order: InOrder if order.waits && !order.isAdded => order }.size
@@ -56,25 +65,26 @@ private[tidemark] object InsertOrders {
     plan.children.flatMap(sensitive) ++ Option.when(plan.isStreaming && keysOf(plan).nonEmpty)(plan)
 
   /** How many orders the setting `event_time` adds to a query. */
-  def added(analyzed: LogicalPlan, origins: PlanOrigins): Int = needing(analyzed, origins).count(identity)
+  def added(analyzed: LogicalPlan, origins: PlanOrigins): Int = needing(analyzed, origins).count(_.nonEmpty)
 
-  /** For each of these operators, whether it gets an order. A common table expression may become several plans. */
-  private def needing(analyzed: LogicalPlan, origins: PlanOrigins): Seq[Boolean] = {
+  /** A common table expression may become several plans, so nothing in one gets an order. */
+  private def needing(analyzed: LogicalPlan, origins: PlanOrigins): Needed = {
     val tracked = TrackedColumns.in(analyzed, origins.computed, origins.takesTimesOut)
     val isShared =
       analyzed.exists { case definition: CTERelationDef => sensitive(definition).nonEmpty; case _ => false }
     sensitive(analyzed).map { node =>
-      !isShared && !isOrdered(node.children.head, tracked) && active(node, tracked).nonEmpty
+      val isNeeded = !isShared && !isOrdered(node.children.head, tracked) && active(node, tracked).nonEmpty
+      Option.when(isNeeded)(InOrder.repeated(node.children.head.output))
     }
   }
 
-  private final class Inserting(needed: Iterator[Boolean], tracked: TrackedColumns) {
+  private final class Inserting(needed: Iterator[Option[Seq[Attribute]]], tracked: TrackedColumns) {
 
     def visit(plan: LogicalPlan): LogicalPlan = {
       val node = plan.mapChildren(visit)
       val keys = keysOf(node).filter(_ => node.isStreaming)
-      val isNeeded = keys.nonEmpty && needed.next()
-      if (!isNeeded || isAdded(node.children.head)) node
+      val repeated = if (keys.isEmpty) None else needed.next()
+      if (repeated.isEmpty || isAdded(node.children.head)) node
       else
         active(node, tracked).fold(node) { time =>
           val names = keys.get.map(_.withQualifier(Nil).sql)
@@ -85,6 +95,7 @@ private[tidemark] object InsertOrders {
               keys.get,
               names,
               zone = None,
+              repeated.get,
               thenBy = Nil,
               waits = true,
               dropsLate = true,

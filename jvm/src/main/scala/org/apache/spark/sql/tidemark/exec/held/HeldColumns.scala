@@ -1,5 +1,8 @@
 package org.apache.spark.sql.tidemark.exec.held
 
+import java.util.Locale
+import java.util.regex.Matcher
+
 import scala.jdk.CollectionConverters._
 
 import io.tidemark.{OrderErrors, TidemarkException}
@@ -20,7 +23,6 @@ import org.apache.spark.unsafe.Platform
   * @param by what the rows are grouped by
   * @param zone the time zone of what they are grouped by, if it depends on one
   * @param columns the rows' types, without what a restart may change: metadata and whether a value may be null
-  * @param required the names of columns that cannot be null
   * @param isCaseSensitive whether names that differ in upper and lower case are different names
   */
 private[tidemark] final case class HeldColumns(
@@ -28,7 +30,6 @@ private[tidemark] final case class HeldColumns(
     by: Seq[String],
     zone: Option[String],
     columns: StructType,
-    required: Set[String],
     isCaseSensitive: Boolean) {
   import HeldColumns._
 
@@ -52,7 +53,7 @@ private[tidemark] final case class HeldColumns(
     val groupedBy = node.get("by").elements().asScala.map(_.asText).toSeq
     val orderedBy = node.get("time").asText
     if (!isSame(orderedBy, time)) throw changed(s"they were ordered by '$orderedBy', not by '$time'")
-    if (groupedBy.size != by.size || !groupedBy.zip(by).forall { case (a, b) => isSame(a, b) })
+    if (groupedBy.map(folded) != by.map(folded))
       throw changed(s"they were grouped by ${named(groupedBy)}, not by ${named(by)}")
     val hasMoved = for (before <- Option(node.get("zone")).map(_.asText); now <- zone) yield !isSameZone(before, now)
     if (hasMoved.contains(true))
@@ -60,8 +61,6 @@ private[tidemark] final case class HeldColumns(
         s"they were grouped by ${named(by)} in the time zone ${node.get("zone").asText}, not in ${zone.get}")
     val values = columns.map { column =>
       placeOf(column.name, before) match {
-        case -1 if required(column.name) =>
-          throw changed(s"the column '${column.name}' is new and cannot be null")
         case -1 => Literal(null, column.dataType)
         case at if before(at).dataType != column.dataType =>
           throw changed(
@@ -80,6 +79,11 @@ private[tidemark] final case class HeldColumns(
 
   private def isSame(a: String, b: String): Boolean = if (isCaseSensitive) a == b else a.equalsIgnoreCase(b)
 
+  /** An expression of which upper and lower case count in its literals alone, if not everywhere. */
+  private def folded(expression: String): String =
+    if (isCaseSensitive) expression
+    else Parts.replaceAllIn(expression, part => Matcher.quoteReplacement(foldedPart(part.matched)))
+
   private def placeOf(name: String, held: StructType): Int = {
     val exact = held.fieldNames.indexOf(name)
     if (exact >= 0) exact else held.fieldNames.indexWhere(isSame(_, name))
@@ -89,18 +93,26 @@ private[tidemark] final case class HeldColumns(
 private[tidemark] object HeldColumns {
   private val mapper = new ObjectMapper
 
+  // A literal as Spark writes it in SQL, or what lies between two of them.
+  private val Parts = raw"""'(?:[^'\\]|\\.)*'|[^']+""".r
+
+  private def foldedPart(part: String): String = if (part.startsWith("'")) part else part.toLowerCase(Locale.ROOT)
+
   /** @param by what the rows are grouped by, in the words of the query
     * @param zone the time zone that these depend on, if they do
+    * @param repeated columns that have a name in common, as a join makes them: a name has the column's place among these
     */
   def of(
       time: Attribute,
       by: Seq[String],
       zone: Option[String],
       output: Seq[Attribute],
+      repeated: Seq[Attribute],
       isCaseSensitive: Boolean): HeldColumns = {
-    // A join may give two columns the same name.
-    val names = output.zipWithIndex.map { case (column, at) =>
-      output.take(at).count(_.name == column.name) match {
+    val known = AttributeSet(repeated)
+    val all = repeated ++ output.filterNot(known.contains)
+    val names = output.map { column =>
+      all.filter(_.name.equalsIgnoreCase(column.name)).indexWhere(_.exprId == column.exprId) match {
         case 0 => column.name
         case before => s"${column.name} ${before + 1}"
       }
@@ -111,7 +123,6 @@ private[tidemark] object HeldColumns {
       by,
       zone,
       StructType(output.zip(names).map { case (column, as) => StructField(as, plain(column.dataType)) }),
-      output.zip(names).collect { case (column, as) if !column.nullable => as }.toSet,
       isCaseSensitive)
   }
 
