@@ -353,3 +353,10 @@ def test_mistakes_are_named(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="ORDER_NOT_EVENT_TIME") as refused:
         tidemark.in_order(rows, "n")
     assert error_code(refused.value) == "ORDER_NOT_EVENT_TIME"
+    for then, why in [
+        (F.udf(lambda n: -n, "LONG")("n"), "a function of Python"),
+        (F.col("n").desc(), "rising values"),
+    ]:
+        with pytest.raises(Exception, match=why) as refused:
+            tidemark.in_order(rows, "time", then=then).schema
+        assert error_code(refused.value) == "INVALID_ORDER"
