@@ -7,7 +7,7 @@ import scala.util.Random
 import io.tidemark.{OrderOptions, TidemarkException}
 import io.tidemark.functions.inOrder
 
-import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvider, RocksDBStateStoreProvider}
 import org.apache.spark.sql.functions._
@@ -280,6 +280,23 @@ class InOrderSuite extends OrderTest {
           CheckNewAnswerRows(Seq(expected)),
           StopStream)
       }
+    }
+  }
+
+  test("while rows are held, a by with another column of the same name is another one") {
+    val static = Seq(1 -> "static").toDF("key", "v")
+    val stream = MemoryStream[(Int, Timestamp)]
+    withTempDir { checkpoint =>
+      def run(by: DataFrame => Column)(steps: StreamAction*): Unit = {
+        val df = stream.toDF().toDF("id", "t").withWatermark("t", "10 minutes").withColumn("v", $"id".cast("string"))
+        val ordered = inOrder(df.join(broadcast(static), $"id" === $"key"), "t", OrderOptions(by = Seq(by(df))))
+        testStream(ordered.select("id"))(StartStream(checkpointLocation = checkpoint.getCanonicalPath) +: steps: _*)
+      }
+      run(_("v"))(AddData(stream, 1 -> at("10:00")), ProcessAllAvailable(), StopStream)
+      run(_ => static("v"))(
+        AddData(stream, 1 -> at("11:00")),
+        ExpectFailure[TidemarkException](error => assert(error.getMessage.contains("grouped by 'v', not by '`v 2`'"))))
+      run(_("v"))(ProcessAllAvailable(), CheckNewAnswer(1), StopStream)
     }
   }
 

@@ -46,6 +46,18 @@ private[tidemark] object InOrder {
     columns.filter(column => counts(folded(column)) > 1)
   }
 
+  /** The names of some columns, each once: one of the repeated columns has its place among those in its name. */
+  def names(columns: Seq[Attribute], repeated: Seq[Attribute]): Seq[String] = {
+    val known = AttributeSet(repeated)
+    val all = repeated ++ columns.filterNot(known.contains)
+    columns.map { column =>
+      all.filter(folded(_) == folded(column)).indexWhere(_.exprId == column.exprId) match {
+        case 0 => column.name
+        case before => s"${column.name} ${before + 1}"
+      }
+    }
+  }
+
   /** Upper and lower case are the same to most queries. */
   private def folded(column: Attribute): String = column.name.toLowerCase(Locale.ROOT)
 }

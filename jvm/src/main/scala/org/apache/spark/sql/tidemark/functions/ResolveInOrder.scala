@@ -64,7 +64,8 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
 
   /** An expression by the names that the columns have: neither an alias of the table nor the user's spelling counts. */
   private def inWords(expression: Expression, child: LogicalPlan): String = {
-    val names = AttributeMap(child.output.map(column => column -> column.withQualifier(Nil)))
+    val output = child.output.zip(InOrder.names(child.output, InOrder.repeated(child.output)))
+    val names = AttributeMap(output.map { case (column, name) => column -> column.withQualifier(Nil).withName(name) })
     expression.transform { case column: Attribute => names.getOrElse(column, column.withQualifier(Nil)) }.sql
   }
 

@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.tidemark.columns.InOrder
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
@@ -100,7 +101,7 @@ private[tidemark] object HeldColumns {
 
   /** @param by what the rows are grouped by, in the words of the query
     * @param zone the time zone that these depend on, if they do
-    * @param repeated columns that have a name in common, as a join makes them: a name has the column's place among these
+    * @param repeated the columns of the query that have a name in common, as behind a join
     */
   def of(
       time: Attribute,
@@ -109,14 +110,7 @@ private[tidemark] object HeldColumns {
       output: Seq[Attribute],
       repeated: Seq[Attribute],
       isCaseSensitive: Boolean): HeldColumns = {
-    val known = AttributeSet(repeated)
-    val all = repeated ++ output.filterNot(known.contains)
-    val names = output.map { column =>
-      all.filter(_.name.equalsIgnoreCase(column.name)).indexWhere(_.exprId == column.exprId) match {
-        case 0 => column.name
-        case before => s"${column.name} ${before + 1}"
-      }
-    }
+    val names = InOrder.names(output, repeated)
     val name = output.map(_.exprId).zip(names).toMap
     HeldColumns(
       name(time.exprId),
