@@ -19,7 +19,8 @@ import org.apache.spark.sql.streaming._
 /** Prints what rows in event-time order cost a function in Scala: by `inOrder`, and by code that buffers and sorts them
   * itself. The figure is CPU time of tasks, for the same rows and the same counting function.
   *
-  * `python benchmarks --only order` has the same for functions in Python.
+  * `python benchmarks --only order` has the same for functions in Python. The arguments are how many rows a batch has, and
+  * then how many of them each key has, for each table.
   */
 object OrderTable {
   final case class Reading(device: Long, t: Timestamp, number: Long)
@@ -27,7 +28,6 @@ object OrderTable {
   final case class Waiting(millis: Long, number: Long)
 
   private val Batches = 8
-  private val Rows = 20000
   private val Rounds = 3
   private implicit val reading: Encoder[Reading] = Encoders.product
   private implicit val counted: Encoder[Counted] = Encoders.product
@@ -43,15 +43,17 @@ object OrderTable {
       .config(SQLConf.STATE_STORE_PROVIDER_CLASS.key, classOf[RocksDBStateStoreProvider].getName)
       .getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    try Seq(1, 10, 1000).foreach(compare(spark, _))
+    val rows = arguments.headOption.fold(20000)(_.toInt)
+    val perKey = if (arguments.length > 1) arguments.toSeq.drop(1).map(_.toInt) else Seq(1, 10, 1000)
+    try perKey.foreach(compare(spark, rows, _))
     finally spark.stop()
   }
 
-  private def compare(spark: SparkSession, perKey: Int): Unit = {
-    println(f"$Rows%,d rows a batch, $perKey%,d of a key: seconds of CPU of tasks, ratio to `inOrder`")
+  private def compare(spark: SparkSession, size: Int, perKey: Int): Unit = {
+    println(f"$size%,d rows a batch, $perKey%,d of a key: seconds of CPU of tasks, ratio to `inOrder`")
     val folder = Files.createTempDirectory("tidemark-bench-order").toFile
     try {
-      writeInputs(spark, folder.getPath, Rows / perKey)
+      writeInputs(spark, folder.getPath, size, size / perKey)
       def rows = spark.readStream
         .schema(reading.schema)
         .option("maxFilesPerTrigger", 1)
@@ -76,13 +78,13 @@ object OrderTable {
   }
 
   /** A file for each batch: a minute of event time after the one before, out of order by up to two. */
-  private def writeInputs(spark: SparkSession, folder: String, keys: Int): Unit =
+  private def writeInputs(spark: SparkSession, folder: String, size: Int, keys: Int): Unit =
     for (batch <- 0 until Batches) {
       val seconds = lit(1704103200L + 60 * batch) + expr(s"pmod(hash(id, $batch), 120)")
-      val rows = spark.range(Rows).select(
+      val rows = spark.range(size).select(
         (col("id") % keys).as("device"),
         timestamp_seconds(seconds).as("t"),
-        (col("id") + batch * Rows).as("number"))
+        (col("id") + batch * size).as("number"))
       rows.coalesce(1).write.parquet(f"$folder/$batch.parquet")
     }
 
