@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, UnsafeProjection}
 import org.apache.spark.sql.tidemark.columns.InOrder
-import org.apache.spark.sql.tidemark.exec.held.{HeldColumns, HeldRows, PageStore}
+import org.apache.spark.sql.tidemark.exec.held.{HeldColumns, HeldOrder, HeldRows, PageStore}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -29,8 +29,17 @@ class HeldRowsSuite extends AnyFunSuite {
   private val time = AttributeReference("time", TimestampType)()
   private val text = AttributeReference("text", StringType)()
   private val project = UnsafeProjection.create(Array[DataType](TimestampType, StringType))
-  private def columnsOf(time: Attribute, by: Seq[String], output: Seq[Attribute]) =
-    HeldColumns.of(time, by, zone = None, output, InOrder.repeated(output), isCaseSensitive = false)
+  private def columnsOf(
+      time: Attribute,
+      by: Seq[String],
+      output: Seq[Attribute],
+      repeated: Seq[Attribute] = Nil,
+      types: String = "",
+      isAdded: Boolean = false) = {
+    val all = if (repeated.isEmpty) InOrder.repeated(output) else repeated
+    val order = HeldOrder(time, Nil, by.map(InOrder.Name(_, types)), zone = None, all, dropsLate = true, isAdded)
+    HeldColumns.of(order, output, isCaseSensitive = false)
+  }
   private val columns = columnsOf(time, Seq("text"), Seq(time, text))
 
   /** One batch: what is released, by time and length of the text, and how many rows are held after it. */
@@ -145,14 +154,36 @@ class HeldRowsSuite extends AnyFunSuite {
     assert(scala.util.Try(now(quoted).from(now(raw"concat(text, 'It\'s', 'b')").text)).isFailure)
   }
 
-  test("columns of the same name are told apart, and metadata and nullability do not count") {
+  test("held rows refuse a by that reads its text by another schema") {
+    def now(types: String) = columnsOf(time, Seq("from_csv(text).b"), Seq(time, text), types = types)
+    val error = intercept[TidemarkException](now("struct<b:int,a:int>").from(now("struct<a:int,b:int>").text))
+    assert(error.getMessage.contains("'from_csv(text).b', is of other types"))
+    now("struct<a:int,b:int>").from(now("struct<a:int,b:int>").text)
+  }
+
+  test("a value that could be null when it was held is read as one that cannot be only where that is known above") {
+    def of(mayBeNull: Boolean, inside: Boolean) = AttributeReference("more", ArrayType(LongType, inside), mayBeNull)()
+    def change(before: Attribute, after: Option[Attribute], isAdded: Boolean) =
+      scala.util.Try(columnsOf(time, Nil, Seq(time) ++ after, isAdded = isAdded)
+        .from(columnsOf(time, Nil, Seq(time, before)).text)).failed.toOption.map(_.getMessage)
+    val (free, strict) = (of(mayBeNull = true, inside = true), of(mayBeNull = false, inside = false))
+    for (isAdded <- Seq(false, true)) {
+      assert(change(strict, Some(free), isAdded).isEmpty)
+      assert(change(free, Some(of(mayBeNull = true, inside = false)), isAdded).exists(_.contains("cannot be any more")))
+      assert(change(free, Some(of(mayBeNull = false, inside = true)), isAdded).nonEmpty === isAdded)
+      val another = strict.withName("another")
+      assert(change(free, Some(another), isAdded).exists(_.contains("is new and cannot be null")) === isAdded)
+    }
+  }
+
+  test("columns of the same name are told apart, and metadata does not count") {
     val marked = time.withMetadata(new MetadataBuilder().putLong("spark.watermarkDelayMs", 5L).build())
     val again = AttributeReference("text", StringType, nullable = false)()
     val twice = columnsOf(marked, Nil, Seq(marked, text, again))
     // The first one is not read any more.
-    val second = HeldColumns.of(marked, Nil, None, Seq(marked, again), Seq(text, again), isCaseSensitive = false)
+    val second = columnsOf(marked, Nil, Seq(marked, again), Seq(text, again))
     assert(second.columns.fieldNames === Array("time", "text 2"))
     assert(twice.columns.fieldNames === Array("time", "text", "text 2"))
-    assert(twice.text === columnsOf(time, Nil, Seq(time, text, text.newInstance())).text)
+    assert(twice.text === columnsOf(time, Nil, Seq(time, text, again.newInstance())).text)
   }
 }

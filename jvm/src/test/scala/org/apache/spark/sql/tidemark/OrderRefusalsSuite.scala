@@ -59,6 +59,22 @@ class OrderRefusalsSuite extends RefusalsTest with OrderTest {
     says("always orders by rising values")(df => inOrder(df, "t", atOnce.copy(thenBy = Seq($"id".desc))))
   }
 
+  test("in SQL an order belongs to the rows of its own FROM, as a condition of WHERE, and has no subquery") {
+    val (_, df) = timed("t", "0 seconds")
+    df.createOrReplaceTempView("readings")
+    Seq(1).toDF("key").createOrReplaceTempView("keys")
+    def says(part: String)(query: String) =
+      assert(intercept[TidemarkException](sql(query)).getMessage.contains(part), query)
+    val outside = "a column of the query outside"
+    says(outside)(
+      "SELECT * FROM readings WHERE EXISTS (SELECT 1 FROM keys WHERE key = id AND tidemark_in_order(t, '{}', id))")
+    says(outside)("SELECT * FROM readings, LATERAL (SELECT id AS q WHERE tidemark_in_order(t, '{}', id))")
+    says("has a subquery")("SELECT * FROM readings WHERE tidemark_in_order(t, '{}', id > (SELECT max(key) FROM keys))")
+    says("MISPLACED_ORDER")("SELECT tidemark_in_order(t, '{}', id) c, count(*) FROM readings GROUP BY 1")
+    says("MISPLACED_ORDER")("SELECT * FROM readings ORDER BY tidemark_in_order(t, '{}', id)")
+    says("MISPLACED_ORDER")("SELECT r.* FROM readings r JOIN keys ON id = key AND tidemark_in_order(r.t, '{}', r.id)")
+  }
+
   test("a setting that adds orders is refused in a query that is left to Spark, if it would add one") {
     withSQLConf(
       SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max",

@@ -104,6 +104,24 @@ class OrderSettingsSuite extends OrderTest {
     }
   }
 
+  test("with event_time, operators in common table expressions get an order, once for each place that names one") {
+    withOrder("event_time") {
+      for ((query, orders) <- Seq(
+          "WITH f AS (SELECT * FROM firsts) SELECT * FROM f" -> 1,
+          "WITH f AS (SELECT * FROM firsts) SELECT * FROM f UNION ALL SELECT * FROM f" -> 2)) {
+        val (stream, df) = timed("t", "1 minute")
+        df.dropDuplicates("id").createOrReplaceTempView("firsts")
+        testStream(sql(query))(
+          AddData(stream, 1 -> at("10:05"), 1 -> at("10:03"), 2 -> at("10:10")),
+          ProcessAllAvailable(),
+          Execute { query =>
+            assert(query.lastExecution.executedPlan.collect { case hold: HoldExec => hold }.size === orders, query)
+          },
+          CheckAnswer(Seq.fill(orders)(1 -> at("10:03")): _*))
+      }
+    }
+  }
+
   test("a query without an order below it keeps its plan") {
     def nodes(plan: SparkPlan) = plan.collect { case node => node.nodeName }
     val (plan, said) = run(df => counted(df.repartition(8)))

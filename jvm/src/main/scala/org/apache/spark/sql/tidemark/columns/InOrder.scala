@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   *
   * @param time event time if rows wait for the watermark, else any column that can be ordered
   * @param by rows with the same values here lie together, each group in order. Without any, all rows are one group
-  * @param names what `by` is, in the words of the query
+  * @param names what `by` is, in the words of the query, with what the words leave out
   * @param zone the time zone that the values of `by` depend on, if they do
   * @param repeated the columns that have a name in common, all of those that the query's author sees: Spark leaves out those
   *   that nothing reads, and the others must not get their places
@@ -22,7 +22,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 private[tidemark] case class InOrder(
     time: Attribute,
     by: Seq[Attribute],
-    names: Seq[String],
+    names: Seq[InOrder.Name],
     zone: Option[String],
     repeated: Seq[Attribute],
     thenBy: Seq[Expression],
@@ -31,7 +31,8 @@ private[tidemark] case class InOrder(
     isAdded: Boolean,
     child: LogicalPlan)
     extends UnaryNode {
-  override def output: Seq[Attribute] = if (waits) child.output.map(_.withNullability(true)) else child.output
+  override def output: Seq[Attribute] =
+    if (waits && !isAdded) child.output.map(_.withNullability(true)) else child.output
 
   // Referenced, so that Spark never prunes a column that only the order needs.
   override lazy val references: AttributeSet = AttributeSet(time +: (by ++ thenBy).flatMap(_.references))
@@ -39,6 +40,16 @@ private[tidemark] case class InOrder(
 }
 
 private[tidemark] object InOrder {
+
+  /** What an expression of `by` is, for a restart to compare.
+    * @param text the expression in SQL
+    * @param types those of all of its parts: the text leaves out the schema that a function reads a text by
+    */
+  final case class Name(text: String, types: String)
+
+  def typesOf(expression: Expression): String = expression.collect { case part =>
+    part.dataType.catalogString
+  }.mkString(" ")
 
   /** Those of some columns that share their names, as after a join. */
   def repeated(columns: Seq[Attribute]): Seq[Attribute] = {

@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.tidemark.columns.EventTimeColumns
-import org.apache.spark.sql.tidemark.exec.held.{HeldColumns, HeldRows, HeldTimes, PageStore}
+import org.apache.spark.sql.tidemark.exec.held.{HeldColumns, HeldOrder, HeldRows, HeldTimes, PageStore}
 import org.apache.spark.util.CompletionIterator
 
 /** Holds rows until the watermark has passed their event time.
@@ -34,7 +34,7 @@ final class HoldExec private[exec] (
     child: SparkPlan,
     stateInfo: Option[StatefulOperatorStateInfo],
     outputMode: Option[OutputMode],
-    val order: HoldExec.Order,
+    val order: HeldOrder,
     val levels: HoldExec.Watermarks)
     extends StreamingGlobalLimitExec(streamLimit, child, stateInfo, outputMode) {
   import HoldExec._
@@ -49,7 +49,8 @@ final class HoldExec private[exec] (
     if (levels == this.levels) this else new HoldExec(streamLimit, child, stateInfo, outputMode, order, levels)
 
   // A held row may be older than a column.
-  override def output: Seq[Attribute] = child.output.map(_.withNullability(true))
+  override def output: Seq[Attribute] =
+    if (order.isAdded) child.output else child.output.map(_.withNullability(true))
 
   private def micros: Expression = EventTimeColumns.micros(order.time)
 
@@ -101,8 +102,7 @@ final class HoldExec private[exec] (
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics
-    val columns =
-      HeldColumns.of(order.time, order.names, order.zone, child.output, order.repeated, conf.caseSensitiveAnalysis)
+    val columns = HeldColumns.of(order, child.output, conf.caseSensitiveAnalysis)
     val (time, input, heldTimes) = (micros, child.output, times)
     val release = levels.releaseMillis.fold(Long.MinValue)(EventTimeUnits.micros)
     child.execute().mapPartitionsWithStateStore(
@@ -165,18 +165,6 @@ final class HoldExec private[exec] (
 
 private[tidemark] object HoldExec {
 
-  /** @param names what `by` is, in the words of the query
-    * @param zone the time zone that the values of `by` depend on, if they do
-    * @param repeated the columns that have a name in common, those included that nothing reads
-    */
-  final case class Order(
-      time: Attribute,
-      by: Seq[Attribute],
-      names: Seq[String],
-      zone: Option[String],
-      repeated: Seq[Attribute],
-      dropsLate: Boolean)
-
   /** @param releaseMillis rows up to here are released (ms); `None`: no row is
     */
   final case class Watermarks(releaseMillis: Option[Long]) {
@@ -192,6 +180,6 @@ private[tidemark] object HoldExec {
   /** The metric of the operator, in Spark's progress too. */
   val HeldBytes = "heldBytes"
 
-  def apply(order: Order, child: SparkPlan): HoldExec =
+  def apply(order: HeldOrder, child: SparkPlan): HoldExec =
     new HoldExec(Long.MaxValue, child, None, None, order, Watermarks(None))
 }

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, InOrder}
+import org.apache.spark.sql.tidemark.exec.held.HeldOrder
 import org.apache.spark.sql.types.StructType
 
 /** The order of a batch: it asks for its rows by `by`, time and `thenBy`, and Spark plans the shuffle and the sort.
@@ -62,9 +63,9 @@ private[tidemark] object InOrderExec {
 /** Plans [[InOrder]]. */
 object InOrderStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case InOrder(time, by, names, zone, repeated, thenBy, waits, dropsLate, _, child) =>
+    case InOrder(time, by, names, zone, repeated, thenBy, waits, dropsLate, isAdded, child) =>
       val rows =
-        if (waits) HoldExec(HoldExec.Order(time, by, names, zone, repeated, dropsLate), planLater(child))
+        if (waits) HoldExec(HeldOrder(time, by, names, zone, repeated, dropsLate, isAdded), planLater(child))
         else planLater(child)
       InOrderExec(time, by, thenBy, isGathered = waits, rows) :: Nil
     case _ => Nil

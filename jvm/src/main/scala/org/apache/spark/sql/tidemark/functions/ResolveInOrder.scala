@@ -11,6 +11,9 @@ import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, InOrder, OrderRe
 object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    // Spark's own checks come before those of an extension, and say less.
+    case node @ (_: Aggregate | _: Sort | _: Join) if node.resolved && node.expressions.exists(isOrder) =>
+      throw new TidemarkException(OrderErrors.MisplacedOrder(node.nodeName))
     case filter: Filter if filter.resolved && filter.condition.exists(_.isInstanceOf[InOrderExpression]) =>
       val (orders, others) = splitConjunctivePredicates(filter.condition).partitionMap {
         case order: InOrderExpression => scala.util.Left(order)
@@ -25,6 +28,8 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
         orders.foldLeft(below)((child, order) => ordered(order, child))
       }
   }
+
+  private def isOrder(expression: Expression): Boolean = expression.exists(_.isInstanceOf[InOrderExpression])
 
   private def ordered(order: InOrderExpression, child: LogicalPlan): LogicalPlan = {
     (order.time +: (order.by ++ order.thenBy)).foreach(requireValue)
@@ -47,7 +52,7 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
       throw new TidemarkException(
         OrderErrors.OrderNotEventTime(name, child.output.filter(EventTimeColumns.isMarked).map(_.name)))
     }
-    val names = order.by.map(inWords(_, child))
+    val names = order.by.map(key => InOrder.Name(inWords(key, child), InOrder.typesOf(key)))
     val zone = order.by.flatMap(zoneOf).headOption
     val repeated = InOrder.repeated(child.output)
     InOrder(time, by, names, zone, repeated, order.thenBy, request.waits, request.dropsLate, isAdded = false, child)
@@ -77,6 +82,11 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
   }
 
   private def requireValue(expression: Expression): Unit = {
+    if (expression.exists(_.isInstanceOf[OuterReference]))
+      throw OrderRequest.invalid(s"orders by '${expression.sql}', a column of the query outside of this subquery")
+    if (expression.exists(_.isInstanceOf[PlanExpression[_]]))
+      throw OrderRequest.invalid(
+        s"orders by '${expression.sql}', which has a subquery: add its result as a column first")
     if (expression.isInstanceOf[SortOrder])
       throw OrderRequest.invalid(
         s"orders by '${expression.sql}', but it always orders by rising values: give the column, or its negative, such as -n")

@@ -4,6 +4,7 @@ import io.tidemark.{OrderErrors, TidemarkException}
 import io.tidemark.TidemarkConf.OrderKept
 
 import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.tidemark.columns.{InOrder, OperatorInput, PlanOrigins, TrackedColumns}
@@ -67,13 +68,12 @@ private[tidemark] object InsertOrders {
   /** How many orders the setting `event_time` adds to a query. */
   def added(analyzed: LogicalPlan, origins: PlanOrigins): Int = needing(analyzed, origins).count(_.nonEmpty)
 
-  /** A common table expression may become several plans, so nothing in one gets an order. */
+  /** A common table expression becomes as many plans as there are places that name it. */
   private def needing(analyzed: LogicalPlan, origins: PlanOrigins): Needed = {
-    val tracked = TrackedColumns.in(analyzed, origins.computed, origins.takesTimesOut)
-    val isShared =
-      analyzed.exists { case definition: CTERelationDef => sensitive(definition).nonEmpty; case _ => false }
-    sensitive(analyzed).map { node =>
-      val isNeeded = !isShared && !isOrdered(node.children.head, tracked) && active(node, tracked).nonEmpty
+    val inlined = InlineCTE(alwaysInline = true)(analyzed)
+    val tracked = TrackedColumns.in(inlined, origins.computed, origins.takesTimesOut)
+    sensitive(inlined).map { node =>
+      val isNeeded = !isOrdered(node.children.head, tracked) && active(node, tracked).nonEmpty
       Option.when(isNeeded)(InOrder.repeated(node.children.head.output))
     }
   }
@@ -87,7 +87,7 @@ private[tidemark] object InsertOrders {
       if (repeated.isEmpty || isAdded(node.children.head)) node
       else
         active(node, tracked).fold(node) { time =>
-          val names = keys.get.map(_.withQualifier(Nil).sql)
+          val names = keys.get.map(key => InOrder.Name(key.withQualifier(Nil).sql, InOrder.typesOf(key)))
           val input = node.children.head
           val order =
             InOrder(

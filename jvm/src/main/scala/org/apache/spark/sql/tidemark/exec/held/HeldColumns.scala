@@ -23,14 +23,16 @@ import org.apache.spark.unsafe.Platform
   * @param time the name of the event-time column
   * @param by what the rows are grouped by
   * @param zone the time zone of what they are grouped by, if it depends on one
-  * @param columns the rows' types, without what a restart may change: metadata and whether a value may be null
+  * @param columns the rows' types, without metadata
+  * @param mayBeNull whether a value may be null in held rows though it cannot be any more
   * @param isCaseSensitive whether names that differ in upper and lower case are different names
   */
 private[tidemark] final case class HeldColumns(
     time: String,
-    by: Seq[String],
+    by: Seq[InOrder.Name],
     zone: Option[String],
     columns: StructType,
+    mayBeNull: Boolean,
     isCaseSensitive: Boolean) {
   import HeldColumns._
 
@@ -39,7 +41,7 @@ private[tidemark] final case class HeldColumns(
   lazy val text: String = {
     val node = mapper.createObjectNode().put("time", time).put("columns", columns.json)
     val groups = node.putArray("by")
-    by.foreach(groups.add(_: String))
+    by.foreach(key => groups.addObject().put("text", key.text).put("types", key.types))
     zone.foreach(node.put("zone", _))
     node.toString
   }
@@ -51,31 +53,42 @@ private[tidemark] final case class HeldColumns(
   def from(held: String): (Array[Byte], Int, Int) => UnsafeRow = {
     val node = mapper.readTree(held)
     val before = DataType.fromJson(node.get("columns").asText).asInstanceOf[StructType]
-    val groupedBy = node.get("by").elements().asScala.map(_.asText).toSeq
+    val groupedBy = node.get("by").elements().asScala.toSeq.map { key =>
+      InOrder.Name(key.get("text").asText, key.get("types").asText)
+    }
     val orderedBy = node.get("time").asText
     if (!isSame(orderedBy, time)) throw changed(s"they were ordered by '$orderedBy', not by '$time'")
-    if (groupedBy.map(folded) != by.map(folded))
+    if (groupedBy.map(key => folded(key.text)) != by.map(key => folded(key.text)))
       throw changed(s"they were grouped by ${named(groupedBy)}, not by ${named(by)}")
     val hasMoved = for (before <- Option(node.get("zone")).map(_.asText); now <- zone) yield !isSameZone(before, now)
     if (hasMoved.contains(true))
       throw changed(
         s"they were grouped by ${named(by)} in the time zone ${node.get("zone").asText}, not in ${zone.get}")
-    val values = columns.map { column =>
-      placeOf(column.name, before) match {
-        case -1 => Literal(null, column.dataType)
-        case at if before(at).dataType != column.dataType =>
-          throw changed(
-            s"the column '${column.name}' was of type ${before(at).dataType.simpleString}, and is now of type " +
-              column.dataType.simpleString)
-        case at => BoundReference(at, column.dataType, nullable = true)
-      }
-    }
+    val values = columns.map(column => valueOf(column, placeOf(column.name, before).map(at => before(at) -> at)))
+    // Below the columns, whose types say more.
+    if (groupedBy.map(_.types) != by.map(_.types))
+      throw changed(s"what they were grouped by, ${named(by)}, is of other types, or reads its text by another schema")
     val project = UnsafeProjection.create(values)
     val row = new UnsafeRow(before.size)
     (bytes, offset, length) => {
       row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + offset.toLong, length)
       project(row)
     }
+  }
+
+  /** @param before what the column was in held rows, and its place; `None` if it is new */
+  private def valueOf(column: StructField, before: Option[(StructField, Int)]): Expression = before match {
+    case None if column.nullable || mayBeNull => Literal(null, column.dataType)
+    case None => throw changed(s"the column '${column.name}' is new and cannot be null")
+    case Some((held, at)) =>
+      if (held.dataType.asNullable != column.dataType.asNullable)
+        throw changed(
+          s"the column '${column.name}' was of type ${held.dataType.simpleString}, and is now of type " +
+            column.dataType.simpleString)
+      val isNullAgain = held.nullable && !column.nullable && !mayBeNull
+      if (isNullAgain || !DataType.equalsIgnoreCompatibleNullability(held.dataType, column.dataType))
+        throw changed(s"the column '${column.name}', or a value in it, could be null, and cannot be any more")
+      BoundReference(at, column.dataType, nullable = true)
   }
 
   private def isSame(a: String, b: String): Boolean = if (isCaseSensitive) a == b else a.equalsIgnoreCase(b)
@@ -85,9 +98,9 @@ private[tidemark] final case class HeldColumns(
     if (isCaseSensitive) expression
     else Parts.replaceAllIn(expression, part => Matcher.quoteReplacement(foldedPart(part.matched)))
 
-  private def placeOf(name: String, held: StructType): Int = {
+  private def placeOf(name: String, held: StructType): Option[Int] = {
     val exact = held.fieldNames.indexOf(name)
-    if (exact >= 0) exact else held.fieldNames.indexWhere(isSame(_, name))
+    Some(if (exact >= 0) exact else held.fieldNames.indexWhere(isSame(_, name))).filter(_ >= 0)
   }
 }
 
@@ -99,32 +112,25 @@ private[tidemark] object HeldColumns {
 
   private def foldedPart(part: String): String = if (part.startsWith("'")) part else part.toLowerCase(Locale.ROOT)
 
-  /** @param by what the rows are grouped by, in the words of the query
-    * @param zone the time zone that these depend on, if they do
-    * @param repeated the columns of the query that have a name in common, as behind a join
-    */
-  def of(
-      time: Attribute,
-      by: Seq[String],
-      zone: Option[String],
-      output: Seq[Attribute],
-      repeated: Seq[Attribute],
-      isCaseSensitive: Boolean): HeldColumns = {
-    val names = InOrder.names(output, repeated)
-    val name = output.map(_.exprId).zip(names).toMap
+  def of(order: HeldOrder, output: Seq[Attribute], isCaseSensitive: Boolean): HeldColumns = {
+    val names = InOrder.names(output, order.repeated)
     HeldColumns(
-      name(time.exprId),
-      by,
-      zone,
-      StructType(output.zip(names).map { case (column, as) => StructField(as, plain(column.dataType)) }),
+      output.map(_.exprId).zip(names).toMap.apply(order.time.exprId),
+      order.names,
+      order.zone,
+      StructType(output.zip(names).map { case (column, as) =>
+        StructField(as, plain(column.dataType), column.nullable)
+      }),
+      mayBeNull = !order.isAdded,
       isCaseSensitive)
   }
 
-  /** A type as its values are laid out: no metadata, no names of a user's types, and every value may be null. */
+  /** A type without metadata and names of a user's types. */
   private def plain(dataType: DataType): DataType = dataType match {
-    case struct: StructType => StructType(struct.map(field => StructField(field.name, plain(field.dataType))))
-    case ArrayType(element, _) => ArrayType(plain(element))
-    case MapType(key, value, _) => MapType(plain(key), plain(value))
+    case struct: StructType =>
+      StructType(struct.map(field => StructField(field.name, plain(field.dataType), field.nullable)))
+    case ArrayType(element, mayBeNull) => ArrayType(plain(element), mayBeNull)
+    case MapType(key, value, mayBeNull) => MapType(plain(key), plain(value), mayBeNull)
     case user: UserDefinedType[_] => plain(user.sqlType)
     case other => other
   }
@@ -135,6 +141,6 @@ private[tidemark] object HeldColumns {
 
   private def changed(why: String) = new TidemarkException(OrderErrors.OrderStateChanged(why))
 
-  private def named(columns: Seq[String]): String =
-    if (columns.isEmpty) "nothing" else columns.mkString("'", "', '", "'")
+  private def named(keys: Seq[InOrder.Name]): String =
+    if (keys.isEmpty) "nothing" else keys.map(_.text).mkString("'", "', '", "'")
 }
