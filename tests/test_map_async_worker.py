@@ -272,7 +272,9 @@ def test_an_error_or_an_input_without_a_text_does_not_hold_the_task() -> None:
         call_all(call, [[NoTextError()]])
 
 
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()])
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError()]
+)
 def test_a_call_that_asks_the_program_to_end_has_failed_like_any_other(
     error: BaseException,
 ) -> None:

@@ -117,12 +117,15 @@ def loop_blocked(column: str, inputs: str, seconds: float, place: str) -> Tidema
     )
 
 
-def loop_stopped(column: str) -> TidemarkError:
+def loop_stopped(column: str, error: BaseException) -> TidemarkError:
     return TidemarkError(
         "ASYNC_LOOP_STOPPED",
-        f"The event loop of column {column!r} was stopped while calls were in flight",
-        "leaving the loop alone: neither the function nor the service may stop or close it",
+        f"The event loop of column {column!r} was stopped while calls were in flight: "
+        f"{reason_of(error)}",
+        "leaving the loop alone: neither the function nor the service, nor a task that they begin, may "
+        "stop it, cancel what they have not begun, or raise SystemExit or KeyboardInterrupt in it",
         column=column,
+        error=reason_of(error),
     )
 
 

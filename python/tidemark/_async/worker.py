@@ -7,9 +7,9 @@ import functools
 import logging
 import threading
 from asyncio import Future
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -82,12 +82,12 @@ class Worker:
         self._end = asyncio.Event()
         self._threads = Threads(self._loop, "tidemark-call", rules.origin)
         self._calls: Calls | None = None
+        self._task: asyncio.Task[None] | None = None
         self._is_ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tidemark-async", daemon=True)
         self._thread.start()
         if not self._is_ready.wait(_OPENING_SECONDS):
-            # Should it open later, it is closed.
-            self._tell(self._end.set)
+            self._tell(self._give_up_opening)
             late = TimeoutError(f"not open within {_OPENING_SECONDS:g} seconds")
             raise service_failed(rules.column, "opened", late)
         self._raise_failure()
@@ -119,10 +119,14 @@ class Worker:
         failed_before = self._failure
         self._tell(self._end.set)
         # A blocked loop cannot be ended. Its thread is a daemon, and ends with the process.
-        self._thread.join(0 if self._is_blocked else 4 * _CLOSING_SECONDS)
+        seconds = 0 if self._is_blocked else 4 * _CLOSING_SECONDS
+        self._thread.join(seconds)
         self._watch.close()
         if failed_before is None:
             self._raise_failure()
+            if self._thread.is_alive() and not self._is_blocked:
+                late = TimeoutError(f"not closed within {seconds:g} seconds")
+                raise service_failed(self._rules.column, "closed", late)
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
@@ -160,13 +164,15 @@ class Worker:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        task = self._loop.create_task(self._live())
         try:
-            self._until_done(task)
-            self._until_done(self._loop.create_task(self._clean_up()))
+            for part in (self._live, self._clean_up):
+                self._task = self._loop.create_task(part())
+                self._until_done(self._task)
         except BaseException as error:  # noqa: BLE001
             self._fail(error)
         finally:
+            self._threads.close()
+            self._executor.shutdown(wait=False, cancel_futures=True)
             asyncio.set_event_loop(None)
             self._loop.close()
             self._is_ready.set()
@@ -175,11 +181,22 @@ class Worker:
         while not task.done():
             try:
                 self._loop.run_until_complete(task)
-            except RuntimeError:
-                if task.done():
-                    raise
-                self._fail(loop_stopped(self._rules.column))
-                self._end.set()
+            except BaseException as error:  # noqa: BLE001
+                # The loop was stopped, or something that the function has left running asks the program to
+                # end. The calls and the service still have to be closed.
+                self._stopped(error)
+                if self._loop.is_closed():
+                    return
+
+    def _stopped(self, error: BaseException) -> None:
+        self._fail(loop_stopped(self._rules.column, error))
+        self._end.set()
+
+    def _give_up_opening(self) -> None:
+        # One that blocks the loop may be open by now: then it is closed.
+        if self._calls is None and self._task is not None:
+            self._task.cancel()
+        self._end.set()
 
     async def _live(self) -> None:
         services = AsyncExitStack()
@@ -195,11 +212,20 @@ class Worker:
         for thread in outlived(self._rules.origin):
             self._calls.hold(self._loop.create_task(self._end_of(thread)))
         self._is_ready.set()
-        await self._end.wait()
-        flying = self._calls.close()
-        if flying:
-            await asyncio.wait(flying, timeout=_CLOSING_SECONDS)
+        try:
+            await self._end.wait()
+        except asyncio.CancelledError as error:
+            # By a function that cancels all tasks of its loop.
+            self._stopped(error)
+        await self._ended(self._calls.close())
         await self._close(services)
+
+    async def _ended(self, futures: Iterable[Future[Any]]) -> None:
+        """Waits until cancelled calls or tasks have ended, but not for long."""
+        some = list(futures)
+        with suppress(asyncio.CancelledError):
+            if some:
+                await asyncio.wait(some, timeout=_CLOSING_SECONDS)
 
     async def _end_of(self, thread: threading.Thread) -> None:
         while is_calling(thread, self._rules.origin):
@@ -248,12 +274,9 @@ class Worker:
         return row.id
 
     async def _clean_up(self) -> None:
-        self._threads.close()
         # What the function or the service has left running, such as the keeper of a pool.
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
             task.cancel()
-        if left:
-            await asyncio.wait(left, timeout=_CLOSING_SECONDS)
-        await self._loop.shutdown_asyncgens()
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        await self._ended(left)
+        await self._ended([self._loop.create_task(self._loop.shutdown_asyncgens())])

@@ -1,0 +1,304 @@
+"""Functions and services of `map_async` that do what they must not: errors have a name, and nothing goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import pytest
+from support.async_calls import IDS, RULES, STATS, call_all, rules
+
+from tidemark import TidemarkError
+from tidemark._async.queue import NO_KEY
+from tidemark._async.task import results
+from tidemark._async.worker import Worker
+
+
+class Kept:
+    """A service that notes how it is closed, and that every call which has begun has ended by then."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+        self.flying = 0
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Kept]:
+        yield self
+        assert self.flying == 0
+        self.is_closed = True
+
+
+async def ends_the_loop(service: Kept) -> None:
+    asyncio.get_running_loop().stop()
+
+
+async def asks_to_exit_in_a_task_of_its_own(service: Kept) -> None:
+    async def leave() -> None:
+        sys.exit(3)
+
+    service.task = asyncio.create_task(leave())  # type: ignore[attr-defined]
+
+
+async def interrupts_in_a_callback(service: Kept) -> None:
+    def leave() -> None:
+        raise KeyboardInterrupt
+
+    asyncio.get_running_loop().call_soon(leave)
+
+
+async def cancels_all_tasks(service: Kept) -> None:
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+
+
+@pytest.mark.parametrize(
+    ("attack", "said"),
+    [
+        (ends_the_loop, "Event loop stopped"),
+        (asks_to_exit_in_a_task_of_its_own, "SystemExit: 3"),
+        (interrupts_in_a_callback, "KeyboardInterrupt"),
+        (cancels_all_tasks, "CancelledError"),
+    ],
+)
+def test_what_ends_the_loop_is_named_and_calls_and_service_are_closed(
+    attack: Any, said: str
+) -> None:
+    service = Kept()
+
+    async def call(opened: Kept, value: int) -> int:
+        opened.flying += 1
+        try:
+            if value == 7:
+                await attack(opened)
+            await asyncio.Event().wait()
+        finally:
+            opened.flying -= 1
+        return value
+
+    with pytest.raises(TidemarkError, match=said) as raised:
+        call_all(call, [list(range(8))], service=service.opened)
+    assert raised.value.code == "ASYNC_LOOP_STOPPED"
+    assert service.is_closed
+
+
+def test_a_service_that_has_ended_the_loop_is_named() -> None:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[str]:
+        asyncio.get_running_loop().call_later(0.01, sys.exit, 4)
+        yield "client"
+
+    async def call(client: str, value: int) -> int:
+        await asyncio.Event().wait()
+        return value
+
+    with pytest.raises(TidemarkError, match="SystemExit: 4") as raised:
+        call_all(call, [[1]], service=opened)
+    assert raised.value.code == "ASYNC_LOOP_STOPPED"
+
+
+def test_closing_the_loop_or_running_another_one_in_it_is_an_error_of_the_call() -> None:
+    async def other() -> None: ...
+
+    async def closes(value: int) -> None:
+        asyncio.get_running_loop().close()
+
+    async def runs_another(value: int) -> None:
+        coroutine = other()
+        try:
+            asyncio.run(coroutine)
+        finally:
+            coroutine.close()
+
+    for call, said in (closes, "Cannot close a running"), (runs_another, "cannot be called from"):
+        with pytest.raises(TidemarkError, match=f"with user=1, and failed: .*{said}") as raised:
+            call_all(call, [[1]])
+        assert raised.value.code == "ASYNC_CALL_FAILED"
+
+
+def test_tasks_that_ignore_their_cancelling_do_not_hold_the_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tidemark._async.worker._CLOSING_SECONDS", 0.05)
+    left: list[Any] = []
+
+    async def stubborn() -> None:
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                continue
+
+    async def endless() -> AsyncIterator[int]:
+        try:
+            yield 1
+        finally:
+            await asyncio.Event().wait()
+
+    async def call(value: int) -> int:
+        left.append(asyncio.create_task(stubborn()))
+        generator = endless()
+        left.append(generator)
+        return await anext(generator)
+
+    assert call_all(call, [[1]]) == [[1]]
+
+
+def test_a_child_that_waits_for_a_lock_of_another_thread_is_a_call_that_does_not_end() -> None:
+    lock, is_held, release = threading.Lock(), threading.Event(), threading.Event()
+    children = []
+
+    def call(value: int) -> int:
+        if value == 0:
+            with lock:
+                is_held.set()
+                release.wait(60)
+            return value
+        assert is_held.wait(60)
+        child = os.fork()
+        if child == 0:
+            # The thread that would release it is not in this process.
+            lock.acquire()
+            os._exit(0)
+        children.append(child)
+        return os.waitpid(child, 0)[1]
+
+    before = set(threading.enumerate())
+    own = rules(concurrency=2, timeout=0.2, on_error=lambda error, value: -1)
+    try:
+        rows = [[(NO_KEY, (value,)) for value in range(2)]]
+        ((_, found),) = results(rows, lambda: Worker(own, call, False, None, IDS, STATS))
+        assert found == [-1, -1]
+    finally:
+        release.set()
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        for thread in set(threading.enumerate()) - before:
+            thread.join(30)
+
+
+def test_a_service_whose_opening_hangs_is_cancelled_and_leaves_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = []
+
+    @asynccontextmanager
+    async def never_open() -> AsyncIterator[str]:
+        try:
+            await asyncio.Event().wait()
+            yield "client"
+        finally:
+            ended.append("opening")
+
+    async def call(client: str, value: int) -> int:
+        return value
+
+    monkeypatch.setattr("tidemark._async.worker._OPENING_SECONDS", 0.05)
+    with pytest.raises(TidemarkError, match="not open within 0.05 seconds") as raised:
+        call_all(call, [[1]], service=never_open)
+    assert raised.value.code == "ASYNC_SERVICE_FAILED"
+    assert ended == ["opening"]
+
+
+def test_a_service_that_blocks_while_it_is_closed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidemark._async.worker._CLOSING_SECONDS", 0.02)
+    release = threading.Event()
+
+    @contextmanager
+    def blocking() -> Iterator[str]:
+        yield "client"
+        release.wait(60)
+
+    @asynccontextmanager
+    async def stubborn() -> AsyncIterator[str]:
+        yield "client"
+        while not release.is_set():
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                continue
+
+    async def call(client: str, value: int) -> int:
+        return value
+
+    for service in blocking, stubborn:
+        release.clear()
+        worker = Worker(RULES, call, True, service, IDS, STATS)
+        try:
+            with pytest.raises(TidemarkError, match="closed: TimeoutError: not closed") as raised:
+                list(results([[(NO_KEY, (1,))]], lambda: worker))  # noqa: B023
+            assert raised.value.code == "ASYNC_SERVICE_FAILED"
+        finally:
+            release.set()
+            worker._thread.join(30)
+        assert not worker._thread.is_alive()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), asyncio.CancelledError()])
+def test_a_service_that_asks_the_program_to_end_is_named(error: BaseException) -> None:
+    @asynccontextmanager
+    async def at_its_opening() -> AsyncIterator[str]:
+        raise error
+        yield "client"
+
+    @asynccontextmanager
+    async def at_its_closing() -> AsyncIterator[str]:
+        yield "client"
+        raise error
+
+    async def call(client: str, value: int) -> int:
+        return value
+
+    for service, what in (at_its_opening, "opened"), (at_its_closing, "closed"):
+        said = f"could not be {what}: {type(error).__name__}"
+        with pytest.raises(TidemarkError, match=said) as raised:
+            call_all(call, [[1]], service=service)
+        assert raised.value.code == "ASYNC_SERVICE_FAILED"
+
+
+def test_a_task_that_is_interrupted_while_it_waits_ends_its_calls_and_threads() -> None:
+    ended = []
+
+    async def call(value: int) -> int:
+        if value == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(value)
+        return value
+
+    # A process of tests that run beside others may ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call_all(call, [[1, 2]])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert sorted(ended) == [1, 2]
+
+
+def test_a_task_whose_rows_cannot_be_read_any_further_ends_its_calls_and_threads() -> None:
+    ended, begun = [], threading.Event()
+
+    async def call(value: int) -> int:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(value)
+        return value
+
+    def rows() -> Iterator[list[int]]:
+        yield [1]
+        assert begun.wait(60)
+        raise OSError("the shuffle is gone")
+
+    with pytest.raises(OSError, match="the shuffle is gone"):
+        call_all(call, rows())
+    assert ended == [1]
