@@ -7,14 +7,18 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from support.async_calls import IDS, RULES, STATS, call_all, rules
 
 from tidemark import TidemarkError
+from tidemark._async.arrow import columns
+from tidemark._async.errors import described, reason_of
 from tidemark._async.queue import NO_KEY
 from tidemark._async.task import results
 from tidemark._async.worker import Worker
@@ -180,6 +184,106 @@ def test_a_child_that_waits_for_a_lock_of_another_thread_is_a_call_that_does_not
             os.kill(child, signal.SIGKILL)
         for thread in set(threading.enumerate()) - before:
             thread.join(30)
+
+
+def column_of(function: Any, kind: pa.DataType, *values: Any, **changed: Any) -> list[Any]:
+    own = rules(**changed)
+    is_async = asyncio.iscoroutinefunction(function)
+    start = lambda: Worker(own, function, is_async, None, IDS, STATS)  # noqa: E731
+    (column,) = columns([[pa.array(values)]], own, kind, False, start)
+    return list(column.to_pylist())
+
+
+class NoTextError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+    __repr__ = __str__
+
+
+class NoText:
+    def __repr__(self) -> str:
+        raise NoTextError
+
+
+def test_a_result_that_is_still_to_be_read_is_named() -> None:
+    async def later() -> int:
+        return 1
+
+    async def a_coroutine(value: int) -> Any:
+        coroutines.append(later())
+        return coroutines[-1]
+
+    async def an_async_generator(value: int) -> AsyncIterator[int]:
+        yield value
+
+    def a_generator(value: int) -> Iterator[Any]:
+        yield "no number"
+
+    coroutines: list[Any] = []
+    for call, kind, said in [
+        (a_coroutine, pa.string(), "still to be awaited"),
+        (an_async_generator, pa.list_(pa.int64()), "async_generator is no list"),
+        (an_async_generator, pa.list_(pa.bool_()), "async_generator is no list"),
+        (a_generator, pa.list_(pa.int64()), "generator is no list"),
+        (lambda value: map(str, [value]), pa.list_(pa.string()), "map is no list"),
+        (lambda value: NoText(), pa.bool_(), r"with user=1, and its result is no bool"),
+        (lambda value: NoText(), pa.struct({"a": pa.bool_()}), "NoText is no dictionary"),
+        (lambda value: {"a": NoText()}, pa.struct({"a": pa.bool_()}), "its result is no struct"),
+    ]:
+        with pytest.raises(TidemarkError, match=said) as raised:
+            column_of(call, kind, 1)
+        assert raised.value.code == "ASYNC_RESULT_TYPE"
+    for coroutine in coroutines:
+        coroutine.close()
+
+
+@pytest.mark.more
+def test_results_that_are_too_large_for_one_batch_are_named() -> None:
+    text = "x" * 2**28
+    with pytest.raises(TidemarkError, match="more than 2 GiB.*maxRecordsPerBatch") as raised:
+        column_of(lambda value: text, pa.string(), *range(8))
+    assert raised.value.code == "ASYNC_RESULT_TYPE"
+
+
+def test_a_message_is_short_however_long_an_input_or_an_error_is() -> None:
+    def call(value: str) -> None:
+        raise ValueError(value)
+
+    with pytest.raises(TidemarkError) as raised:
+        column_of(call, pa.int64(), "x" * 10**6)
+    assert raised.value.code == "ASYNC_CALL_FAILED"
+    assert len(str(raised.value)) < 3000
+
+    class Huge(str):
+        __slots__ = ()
+
+        def __repr__(self) -> str:
+            raise AssertionError("a text of such a length is not made")
+
+    assert described(["a", "b"], [Huge("y" * 10**6), 1]).startswith("a='yyy")
+    assert described(["a"], [b"z" * 10**6]).startswith("a=b'zzz")
+    assert len(reason_of(ValueError("x" * 10**6))) < 1100
+
+
+def test_an_error_that_cannot_be_pickled_or_formatted_is_named() -> None:
+    class UnpicklableError(Exception):
+        def __init__(self, lock: Any) -> None:
+            super().__init__(lock)
+            self.lock = lock
+
+        def __reduce__(self) -> Any:
+            raise TypeError("never")
+
+    def call(value: int) -> None:
+        raise UnpicklableError(threading.Lock()) if value == 1 else NoTextError
+
+    for value, said in (1, "UnpicklableError: <unlocked"), (2, "NoTextError: its text cannot"):
+        with pytest.raises(TidemarkError, match=said) as raised:
+            column_of(call, pa.int64(), value)
+        assert raised.value.code == "ASYNC_CALL_FAILED"
+        # As Spark's worker tells the driver of it.
+        assert said.split(":")[0] in "".join(traceback.format_exception(raised.value))
 
 
 def test_a_service_whose_opening_hangs_is_cancelled_and_leaves_no_thread(

@@ -44,7 +44,7 @@ def test_a_result_of_a_wrong_type_names_its_row() -> None:
         (
             lambda a: doubled(a),
             pa.int64(),
-            "something to be awaited, but is itself no async function",
+            "still to be awaited",
         ),
         (lambda a: 2**40, pa.int32(), "with a=1"),
     ]:

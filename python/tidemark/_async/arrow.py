@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tidemark._async.calls import Rules
-from tidemark._async.errors import described, unreadable_input, wrong_result
+from tidemark._async.errors import described, reason_of, unreadable_input, wrong_result
 from tidemark._async.queue import NO_KEY
 from tidemark._async.stats import Stats
 from tidemark._async.task import KeyedInputs, results
@@ -93,15 +93,18 @@ def _array(
     convert = writer(kind)
     try:
         return _written(convert, values, kind)
-    except Exception:
+    except Exception as error:
         # Which of them was it? Each is tried by itself.
         for (_, given), value in zip(inputs, values, strict=True):
             try:
                 _written(convert, [value], kind)
-            except Exception as error:
+            except Exception as its_own:
                 named = described(rules.names, given)
-                raise wrong_result(rules.column, named, str(kind), _reason(value, error)) from error
-        raise
+                reason = _reason(value, its_own)
+                raise wrong_result(rules.column, named, str(kind), reason) from its_own
+        raise wrong_result(
+            rules.column, f"the inputs of {len(values)} rows", str(kind), reason_of(error)
+        ) from error
 
 
 def _written(
@@ -109,10 +112,16 @@ def _written(
 ) -> pa.Array:
     import pyarrow as pa
 
-    return pa.array(converted(convert, values), kind)
+    array = pa.array(converted(convert, values), kind)
+    if isinstance(array, pa.ChunkedArray):
+        raise ValueError(
+            "the results of one batch are more than 2 GiB; fewer rows are in a batch with a smaller "
+            "spark.sql.execution.arrow.maxRecordsPerBatch"
+        )
+    return array
 
 
 def _reason(value: object, error: Exception) -> str:
     if inspect.isawaitable(value):
-        return "the function returned something to be awaited, but is itself no async function"
-    return " ".join(str(error).split())
+        return "it is still to be awaited, which an async function has to do itself"
+    return reason_of(error).removeprefix(f"{type(error).__name__}: ")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from tidemark._errors import TidemarkError
 
 _LONGEST = 200
+_LONGEST_REASON = 1000
 
 
 def described(names: Sequence[str], inputs: Sequence[object]) -> str:
@@ -17,15 +18,25 @@ def described(names: Sequence[str], inputs: Sequence[object]) -> str:
         'user_id=7, day=None'
     """
     pairs = zip(names, inputs, strict=True)
-    text = ", ".join(f"{name}={_text(repr, value)}" for name, value in pairs)
+    text = ", ".join(f"{name}={_text(_shown, value)}" for name, value in pairs)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
 def reason_of(error: BaseException) -> str:
     """An error in one line, with its type."""
-    text = " ".join(_text(str, error).split())
+    text = " ".join(_text(str, error)[: 2 * _LONGEST_REASON].split())
+    if len(text) > _LONGEST_REASON:
+        # An error may hold the whole answer of a service.
+        text = text[:_LONGEST_REASON] + "..."
     kind = type(error).__name__
     return f"{kind}: {text}" if text else kind
+
+
+def _shown(value: object) -> str:
+    # No text of a megabyte is made to be cut.
+    if isinstance(value, (str, bytes)) and len(value) > _LONGEST:
+        value = value[: _LONGEST + 1]
+    return repr(value)
 
 
 def _text(make: Callable[[object], str], value: object) -> str:

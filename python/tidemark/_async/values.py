@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ def _only(*kinds: type) -> Convert:
 
 
 def _elements(value: Any) -> Any:
-    # A text is made of texts, and a dictionary of its keys.
-    if isinstance(value, (str, bytes, Mapping)):
+    # A text is made of texts, and a dictionary of its keys. A generator can be read only once.
+    if isinstance(value, (str, bytes, Mapping, Iterator, AsyncIterator)):
         raise TypeError(f"{type(value).__name__} is no list")
     return value
 
