@@ -238,6 +238,28 @@ def test_a_result_that_is_still_to_be_read_is_named() -> None:
         coroutine.close()
 
 
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_call_that_changes_its_inputs_changes_no_other_call_and_no_message(
+    is_async: bool,
+) -> None:
+    def call(order: dict[str, Any]) -> int:
+        items = order.pop("items")
+        items.append(items[0])
+        if len(items) != 2 or order:
+            raise AssertionError(f"changed before: {items}, {order}")
+        raise OSError("away")
+
+    async def in_the_loop(order: dict[str, Any]) -> int:
+        return call(order)
+
+    values = pa.array([{"items": [7]}])
+    own = rules(retries=3)
+    start = lambda: Worker(own, in_the_loop if is_async else call, is_async, None, IDS, STATS)  # noqa: E731
+    said = r"called 4 times with user=\{'items': \[7\]\}, and failed: OSError: away"
+    with pytest.raises(TidemarkError, match=said):
+        list(columns([[values]], own, pa.int64(), False, start))
+
+
 @pytest.mark.more
 def test_results_that_are_too_large_for_one_batch_are_named() -> None:
     text = "x" * 2**28

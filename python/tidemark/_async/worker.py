@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 import logging
 import threading
@@ -258,12 +259,12 @@ class Worker:
 
     def _in_thread(self, opened: tuple[object, ...], row: Row) -> object:
         self._id.set(functools.partial(self._id_of, row))
-        return self._function(*opened, *row.inputs)
+        return self._function(*opened, *_own(row.inputs))
 
     async def _awaited(self, opened: tuple[object, ...], row: Row) -> object:
         self._id.set(functools.partial(self._id_of, row))
         try:
-            return await self._function(*opened, *row.inputs)
+            return await self._function(*opened, *_own(row.inputs))
         except (SystemExit, KeyboardInterrupt) as error:
             # These two would end the loop, and with it all other calls.
             raise RuntimeError(f"the function raised {reason_of(error)}") from error
@@ -280,3 +281,8 @@ class Worker:
             task.cancel()
         await self._ended(left)
         await self._ended([self._loop.create_task(self._loop.shutdown_asyncgens())])
+
+
+def _own(inputs: Sequence[object]) -> Sequence[object]:
+    """The inputs for one call: what it does to a list or a dictionary, the next one must not see."""
+    return [copy.deepcopy(one) if isinstance(one, (dict, list)) else one for one in inputs]
