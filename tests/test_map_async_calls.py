@@ -372,6 +372,38 @@ def test_a_row_that_waits_for_its_retry_holds_no_slot_but_holds_its_key() -> Non
     assert service.begun == ["a1", "b1", "a1", "a2"]
 
 
+@pytest.mark.parametrize("retries", [5, 6])
+def test_a_service_that_is_away_for_a_minute_is_called_until_it_is_back_or_no_retry_is_left(
+    retries: int,
+) -> None:
+    service = Service(concurrency=4, retries=retries, backoff=1.0)
+    at = []
+
+    def call(row: Row) -> Future[Any]:
+        at.append(service.clock.now)
+        future: Future[Any] = Future()
+        if service.clock.now < 60:
+            future.set_exception(OSError("no route to host"))
+        else:
+            future.set_result(row.inputs[0])
+        return future
+
+    service._calls._call = call  # type: ignore[assignment]
+    batch = service.add(*range(100))
+    service.clock.advance(61)
+    waited = [0, 1, 3, 7, 15, 31, 61]
+    if retries == 6:
+        assert at == [second for second in waited for _ in range(100)]
+        assert batch.done.is_set()
+        assert batch.results == list(range(100))
+        assert service.failures == []
+    else:
+        # The row that is given up ends the task, and no other row is called after it.
+        assert at == [second for second in waited[:5] for _ in range(100)] + [31]
+        (failure,) = service.failures
+        assert "called 6 times with user=0, and failed: OSError: no route to host" in str(failure)
+
+
 def test_a_time_out_is_retried_too() -> None:
     service = Service(timeout=2.0, retries=1, backoff=1.0)
     batch = service.add("a")
