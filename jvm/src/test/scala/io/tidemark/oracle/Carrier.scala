@@ -50,6 +50,17 @@ object Carrier {
   /** `map` of rows, whose columns get the metadata of that schema. */
   case object RowMap extends Carrier(false)
 
+  /** A column with results of asynchronous calls. Each row is kept by its own result, and the column is dropped again. */
+  sealed abstract class Calls(val keepsOrder: Boolean) extends Carrier(true)
+
+  case object Called extends Calls(keepsOrder = true)
+  case object CalledUnordered extends Calls(keepsOrder = false)
+
+  /** One call at a time for each id, the rows of which are put together for it. */
+  case object CalledByKey extends Calls(keepsOrder = false)
+
+  val calls: Vector[Calls] = Vector(Called, CalledUnordered, CalledByKey)
+
   val all: Vector[Carrier] =
     Vector(
       Renamed,

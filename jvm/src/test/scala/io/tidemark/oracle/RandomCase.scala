@@ -30,6 +30,14 @@ object RandomCase {
     Case(query, steps(random, query))
   }
 
+  /** The like with asynchronous calls between its operators, and in every other case orders too. */
+  def called(seed: Long): Case = {
+    val random = new Random(seed)
+    val drawn = new Queries(random, oneWatermark = false).draw()
+    val query = new RandomCalls(random).in(if (random.nextBoolean()) new RandomOrders(random).in(drawn) else drawn)
+    Case(query, steps(random, query))
+  }
+
   private def carried(random: Random, oneWatermark: Boolean): Case = {
     val query = new RandomCarriers(random).in(new Queries(random, oneWatermark).draw(), oneWatermark)
     Case(query, steps(random, query))

@@ -13,10 +13,10 @@ class FuzzSuite extends OracleComparison {
   // `make fuzz` sets the number of cases.
   private val fuzzing = sys.props.contains("tidemark.fuzz.n")
 
-  compared(seed, told("n", 2), told("carried", 1), told("ordered", 2))
-  if (!fuzzing) moreTests(compared(seed + 1000, 8, 4, 4))
+  compared(seed, told("n", 2), told("carried", 1), told("ordered", 2), told("called", 2))
+  if (!fuzzing) moreTests(compared(seed + 1000, 8, 4, 4, 8))
 
-  private def compared(seed: Int, cases: Int, carried: Int, ordered: Int): Unit = {
+  private def compared(seed: Int, cases: Int, carried: Int, ordered: Int, called: Int): Unit = {
     each(seed, cases, "random queries", "rows, batches and late rows match the oracle") { (from, many) =>
       val seen = check(from, many, RandomCase(_))(engine, Oracle.run)
       assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
@@ -36,6 +36,11 @@ class FuzzSuite extends OracleComparison {
     each(seed, ordered, "random queries with orders", "rows, batches and late rows match the oracle") { (from, many) =>
       val seen = check(from, many, RandomCase.ordered)(engine, Oracle.run)
       assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
+    }
+    each(seed, called, "random queries with asynchronous calls", "rows, batches and late rows match the oracle") {
+      (from, many) =>
+        val seen = check(from, many, RandomCase.called)(engine, Oracle.run)
+        assert(seen.exists(_.rows.nonEmpty) && seen.exists(_.late > 0))
     }
     moreTestsIf(!fuzzing) {
       each(
@@ -135,7 +140,7 @@ class FuzzSuite extends OracleComparison {
   private def outer(left: Query, right: Query) =
     Case(Join("left_outer", left, right, 0, 0, least = 0, most = 10), oneWithoutMatch)
 
-  for (carrier <- Carrier.all)
+  for (carrier <- Carrier.all ++ Carrier.calls)
     test(s"regression: an outer join evicts, emits and drops the same rows if its columns pass through $carrier") {
       val (left, right) = (Input(0, 0), Input(1, 0))
       val wanted = Oracle.run(outer(left, right))

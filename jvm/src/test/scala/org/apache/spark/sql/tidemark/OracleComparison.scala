@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark
 
 import java.io.File
 
-import io.tidemark.oracle.{Case, Oracle, Query, RandomCase, Row, Step}
+import io.tidemark.oracle.{Carrier, Case, Oracle, Query, RandomCase, Row, Step}
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.classic
@@ -86,6 +86,8 @@ trait OracleComparison extends WatermarkTest {
     /** What comes out of an order itself is in that order. */
     private def requireOrder(rows: Seq[String]): Unit = query match {
       case ordered: Query.Ordered => assert(ordered.isOf(rows.map(Row.of)), s"not in order: $rows")
+      case Query.Through(ordered: Query.Ordered, Carrier.Called) =>
+        assert(ordered.isOf(rows.map(Row.of)), s"not in order after calls: $rows")
       case _ =>
     }
 

@@ -1,12 +1,14 @@
 package org.apache.spark.sql.tidemark
 
+import io.tidemark.AsyncOptions
+import io.tidemark.functions.mapAsync
 import io.tidemark.oracle.Carrier
 import io.tidemark.oracle.Carrier._
 
 import org.apache.spark.sql.{classic, Column, DataFrame, Row}
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StringType, StructType}
 
 /** The ways in which columns get from one operator to the next, each as people write it.
   *
@@ -38,6 +40,18 @@ private[tidemark] final class SparkCarriers(session: classic.SparkSession, name:
     case RowMap =>
       val mapped = df.map((row: Row) => row)(ExpressionEncoder(df.schema))
       df.schema.foldLeft(mapped)((all, field) => all.withMetadata(field.name, field.metadata))
+    case Called => called(df, AsyncOptions(concurrency = 3))
+    case CalledUnordered => called(df, AsyncOptions(concurrency = 3, ordered = false))
+    case CalledByKey => called(df, AsyncOptions(concurrency = 3, key = Some(col(df.columns.head))))
+  }
+
+  /** A row stays only if its result is its own. */
+  private def called(df: DataFrame, options: AsyncOptions): DataFrame = {
+    val texts = all(df).map(column => coalesce(column.cast("string"), lit("-")))
+    val text = concat_ws(" ", texts: _*)
+    mapAsync(df, s"${name}_call", Seq(text), StringType, options)(row => AsyncCalls.later(row.getString(0)))
+      .where(col(s"${name}_call") === text)
+      .drop(s"${name}_call")
   }
 
   private def all(df: DataFrame): Seq[Column] = df.columns.toSeq.map(col)

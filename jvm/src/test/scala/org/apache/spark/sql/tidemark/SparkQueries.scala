@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import io.tidemark.{Idle, OrderOptions, SplitBy, WatermarkOptions}
 import io.tidemark.functions.{inOrder, withWatermark}
-import io.tidemark.oracle.Query
+import io.tidemark.oracle.{Carrier, Query}
 import io.tidemark.oracle.Query._
 
 import org.apache.spark.sql.{classic, Column, DataFrame, Dataset}
@@ -90,7 +90,8 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
     case Through(input, carrier) =>
       val in = of(input)
       val (id, n, times) = (s"id${in.name}", s"n${in.name}", in.timeNames)
-      val carried = new SparkCarriers(session, s"carried${fresh.next()}")(carrier, in.df)
+      val rows = if (carrier == Carrier.CalledByKey && !isById(input)) in.df.repartition(in.id) else in.df
+      val carried = new SparkCarriers(session, s"carried${fresh.next()}")(carrier, rows)
       built(carried, col(id), col(n), times.map(col))
     case self: SelfJoin => readTwice(self, of(self.input))
     case input: Input =>
@@ -167,6 +168,12 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
           coalesce(l.id, r.id),
           coalesce(l.n, lit(0L)) + coalesce(r.n, lit(0L)),
           l.times ++ r.times)
+  }
+
+  /** Whether the rows of an id are in one task. */
+  private def isById(query: Query): Boolean = query match {
+    case Ordered(_, _, by, _) => by.forall(_ == Value.Id)
+    case _ => false
   }
 
   private def timed(in: Built, column: Int): Dataset[(Int, Timestamp, Long)] =
