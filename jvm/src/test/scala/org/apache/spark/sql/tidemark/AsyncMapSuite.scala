@@ -56,6 +56,11 @@ object SeenIds {
   def clear(): Unit = all.clear()
 }
 
+/** As the error of a client whose answer is missing. */
+final class NoTextException extends Exception {
+  override def getMessage: String = throw new IllegalStateException("no answer")
+}
+
 /** A client that counts how often one is opened, closed, and called while it is closed. */
 final class CountedClient extends AutoCloseable {
   AsyncCalls.count.incrementAndGet()
@@ -173,6 +178,26 @@ class AsyncMapSuite extends OrderTest {
     assert(message.contains("was called 3 times with n=1, and failed: IllegalStateException: down"))
     AsyncCalls.reset(together = 1)
     assert(call(failures = 3, fails = false)(1) === ((1L, None)))
+  }
+
+  test("an error is named in short, also one whose text cannot be made, and one of a class that is not there") {
+    for ((error, said) <- Seq[(() => Throwable, String)](
+        (() => new NoTextException, "and failed: NoTextException: its text cannot be made (IllegalStateException)"),
+        (() => new Exception("outer", new NoTextException), "and failed: Exception: outer"),
+        (() => new NoClassDefFoundError("io/client/Client"), "and failed: NoClassDefFoundError: io/client/Client"),
+        (() => new Exception("x" * 100000), "x" * 900 + "..."))) {
+      for (thrown <- Seq(true, false)) {
+        val failing =
+          mapAsync(numbers(1), "same", n, LongType)(_ => if (thrown) throw error() else Future.failed(error()))
+        val (code, message) = codeOf(failing.collect())
+        assert(code === "ASYNC_CALL_FAILED")
+        assert(message.contains("was called once with n=0") && message.contains(said.takeRight(80)))
+        assert(message.length < 3000)
+      }
+      val unopened = mapAsyncWith[AnyRef](numbers(1), "same", n, LongType, () => throw new NoTextException)((_, _) =>
+        Future.successful(1L))
+      assert(codeOf(unopened.collect())._1 === "ASYNC_SERVICE_FAILED")
+    }
   }
 
   test("each task opens a client at its first row and closes it, also when a call fails") {

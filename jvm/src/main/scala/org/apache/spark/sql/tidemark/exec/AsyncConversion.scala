@@ -1,5 +1,8 @@
 package org.apache.spark.sql.tidemark.exec
 
+import java.util.concurrent.{CompletionException, ExecutionException}
+
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import io.tidemark.{AsyncErrors, TidemarkException}
@@ -20,6 +23,8 @@ private[exec] final class AsyncConversion(
     below: Seq[Attribute],
     result: Attribute,
     names: Seq[String]) {
+  import AsyncConversion._
+
   private val column = result.name
   private val project = UnsafeProjection.create(inputs, below)
   private val read = {
@@ -48,8 +53,12 @@ private[exec] final class AsyncConversion(
           error)
     }
 
-  def failed(called: Row, attempts: Int, error: Throwable): TidemarkException =
-    new TidemarkException(AsyncErrors.AsyncCallFailed(column, described(called), attempts, oneLine(error)), error)
+  def failed(called: Row, attempts: Int, ended: Throwable): TidemarkException = {
+    val error = unwrapped(ended)
+    new TidemarkException(
+      AsyncErrors.AsyncCallFailed(column, described(called), attempts, oneLine(error)),
+      printable(error))
+  }
 
   /** @param slots what calls hold that should have ended, of which this row's is the oldest */
   def stuck(called: Row, slots: String, timeoutMillis: Long): TidemarkException =
@@ -58,15 +67,35 @@ private[exec] final class AsyncConversion(
   /** The inputs of a row in words, cut to what a message can hold. */
   def described(called: Row): String = {
     val text = names.zip(called.toSeq).map { case (name, value) => s"$name=$value" }.mkString(", ")
-    if (text.length <= AsyncConversion.Longest) text else text.take(AsyncConversion.Longest) + "..."
-  }
-
-  private def oneLine(error: Throwable): String = {
-    val text = Option(error.getMessage).fold("")(message => s": ${message.linesIterator.nextOption().getOrElse("")}")
-    error.getClass.getSimpleName + text.stripSuffix(".")
+    if (text.length <= Longest) text else text.take(Longest) + "..."
   }
 }
 
 private object AsyncConversion {
   val Longest = 200
+  private val LongestReason = 1000
+
+  /** What a `Future` has wrapped: Scala's does it with an `Error`, and one made of Java's with all. */
+  @scala.annotation.tailrec
+  def unwrapped(error: Throwable): Throwable = error match {
+    case _: ExecutionException | _: CompletionException if error.getCause != null => unwrapped(error.getCause)
+    case other => other
+  }
+
+  /** An error with the first line of its text, which may be the whole answer of a service. */
+  def oneLine(error: Throwable): String = {
+    val text =
+      try Option(error.getMessage).fold("")(message => s": ${message.linesIterator.nextOption().getOrElse("")}")
+      catch { case NonFatal(another) => s": its text cannot be made (${another.getClass.getSimpleName})" }
+    error.getClass.getSimpleName +
+      (if (text.length <= LongestReason) text.stripSuffix(".") else text.take(LongestReason) + "...")
+  }
+
+  /** The error, or nothing if its text cannot be made. Spark's executor makes the texts of all causes before it tells the
+    * driver that a task has failed (`ExceptionFailure`), and would not come to that.
+    */
+  def printable(error: Throwable): Throwable =
+    if (Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(100).forall(one => Try(one.toString).isSuccess))
+      error
+    else null
 }

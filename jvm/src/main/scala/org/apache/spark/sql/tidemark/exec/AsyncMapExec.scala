@@ -78,7 +78,10 @@ private object AsyncMapExec {
   private def named[A](column: String)(body: => A): A =
     try body
     catch {
-      case NonFatal(error) => throw new TidemarkException(AsyncErrors.AsyncServiceFailed(column, error.toString), error)
+      case NonFatal(error) =>
+        throw new TidemarkException(
+          AsyncErrors.AsyncServiceFailed(column, AsyncConversion.oneLine(error)),
+          AsyncConversion.printable(error))
     }
 }
 

@@ -103,7 +103,10 @@ private[exec] final class AsyncRows(
     val calling = call
     try CallIds.within(() => idOf(row))(Option(calling(row.inputs))).getOrElse(Future.failed(
         new NullPointerException("it returned null, and no Future")))
-    catch { case NonFatal(error) => Future.failed(error) }
+    catch {
+      // A class that this executor lacks is an error of the call as well.
+      case error @ (NonFatal(_) | _: LinkageError) => Future.failed(error)
+    }
   }
 
   private def idOf(row: Called): UUID = row.id.getOrElse {
