@@ -25,6 +25,7 @@ private[exec] final class AsyncConversion(
     names: Seq[String]) {
   import AsyncConversion._
 
+  private val width = inputs.size
   private val column = result.name
   private val project = UnsafeProjection.create(inputs, below)
   private val read = {
@@ -37,6 +38,14 @@ private[exec] final class AsyncConversion(
   val none: InternalRow = InternalRow(null)
 
   def inputsOf(row: InternalRow): Row = read(project(row))
+
+  /** Whether all inputs of a row are null. */
+  def hasNoInputs(row: InternalRow): Boolean = {
+    val found = project(row)
+    var place = 0
+    while (place < width && found.isNullAt(place)) place += 1
+    place == width
+  }
 
   /** The inputs of a row as bytes, which are equal for equal inputs. */
   def bytesOf(row: InternalRow): Array[Byte] = project(row).getBytes

@@ -80,12 +80,14 @@ private[exec] final class AsyncRows(
     }
   }
 
-  private def add(row: InternalRow): Unit = {
-    val called = new Called(row.copy(), conversion.inputsOf(row))
-    if (rules.skipsNulls && (0 until called.inputs.size).forall(called.inputs.isNullAt))
-      queue.addDone(called, conversion.none)
-    else queue.add(called, keyOf.map(_(row).copy()))
-  }
+  private def add(row: InternalRow): Unit =
+    if (rules.skipsNulls && conversion.hasNoInputs(row)) skip(row)
+    else queue.add(new Called(row.copy(), conversion.inputsOf(row)), keyOf.map(_(row).copy()))
+
+  /** A row that waits for none before it needs no place in the queue, and so no copy. */
+  private def skip(row: InternalRow): Unit =
+    if (queue.isEmpty || !rules.ordered) next_ = Some(joined(row, conversion.none))
+    else queue.addDone(new Called(row.copy(), Row.empty), conversion.none)
 
   private def begin(): Unit = {
     var next = queue.begin()
