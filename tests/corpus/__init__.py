@@ -8,6 +8,7 @@ from corpus import (  # noqa: F401 - each adds its cases
     deduplication,
     joins,
     maps,
+    orders,
     reports,
     rest,
     running,

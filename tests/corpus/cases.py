@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ SOURCES = {
     "neil": "neilramaswamy/structured-streaming: guides of the operators",
     "playground": "bartosz25/spark-playground: what each Spark has brought, in small queries",
     "phylosoft": "AndrewKuzmin/spark-structured-streaming-examples: joins and states",
-    "variant": "ours: one of the above in SQL, with a Python map, a struct or another sink, or on other rows",
+    "variant": "ours: one of the above in SQL, with a Python map, a struct or another sink, in order, or on other rows",
     "report": "public reports: the page names each",
 }
 
@@ -57,6 +57,8 @@ class Case:
     stock: str = ""
     # What runs on Tidemark in place of `build`: the same query with an option of Tidemark.
     with_option: Build | None = None
+    # All rows that Tidemark emits, batch by batch; empty if it is enough that they differ.
+    emits: Sequence[tuple[Any, ...]] = ()
 
     @property
     def here(self) -> Build:
@@ -96,6 +98,7 @@ def case(
     report: str = "",
     stock: str = "",
     with_option: Build | None = None,
+    emits: Sequence[tuple[Any, ...]] = (),
 ) -> Callable[[Build], Build]:
     """The function makes the query of one or more inputs; its docstring is the line in the page."""
     assert source in SOURCES
@@ -120,6 +123,7 @@ def case(
             report=report,
             stock=stock,
             with_option=with_option,
+            emits=emits,
         )
         CASES.append(one)
         return build

@@ -22,6 +22,7 @@ KINDS = {
     "several": "Unions and several watermarks",
     "maps": "Functions in Python, structs and arrays",
     "state": "Stateful functions",
+    "orders": "Rows in order",
     "sql": "SQL",
     "rest": "Sinks and triggers",
     "reports": "Public reports, one by one",

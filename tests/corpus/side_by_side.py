@@ -72,6 +72,8 @@ def compare(case: Case, spark: SparkSession, folder: Path) -> None:
         return
     assert not found.refused
     assert found.batches, "nothing has come out"
+    if case.emits:
+        assert [row for batch in found.batches for row in batch] == case.emits
     assert (found.rows == expected.rows) == case.same_rows
     assert found.batches != expected.batches, "it no longer differs"
 
