@@ -28,24 +28,33 @@ HOURS = ("2024-01-01T10", "2024-01-03T10", "2024-01-03T13")
 
 
 def inputs(feed: Feeds) -> dict[str, DataFrame]:
-    """The three streams that the cookbook uses, each with rows from three hours."""
-    orders = feed("orders", f"order_id STRING, order_time TIMESTAMP, amount DOUBLE, {SOURCE}")
+    """The streams that the cookbook uses, each with rows from three hours."""
+    orders = feed(
+        "orders", f"order_id STRING, customer STRING, order_time TIMESTAMP, amount DOUBLE, {SOURCE}"
+    )
     payments = feed("payments", f"paid_id STRING, payment_time TIMESTAMP, {SOURCE}")
     readings = feed("readings", "device STRING, at TIMESTAMP, value DOUBLE")
+    changes = feed(
+        "changes", "customer STRING, changed_at TIMESTAMP, number LONG, what STRING, name STRING"
+    )
     for hour in HOURS:
         for place, device in enumerate(("boiler", "mill", "pump")):
             order = f"{hour} {device}"
             where = {"partition": place % 2}
             orders.add(
                 {"order_id": order, "order_time": f"{hour}:05:00Z", "amount": 20.0}
-                | {"topic": "orders"}
+                | {"topic": "orders", "customer": device}
                 | where
             )
             payments.add(
                 {"paid_id": order, "payment_time": f"{hour}:25:00Z", "topic": "payments"} | where
             )
             readings.add({"device": device, "at": f"{hour}:05:00Z", "value": 1.0})
-    streams = {"orders": orders, "payments": payments, "readings": readings}
+            changes.add(
+                {"customer": device, "changed_at": f"{hour}:05:00Z", "number": place}
+                | {"what": "update", "name": order}
+            )
+    streams = {"orders": orders, "payments": payments, "readings": readings, "changes": changes}
     return {name: one.stream() for name, one in streams.items()}
 
 

@@ -26,11 +26,20 @@ class Block(NamedTuple):
 
 def blocks(page: Path, *kinds: str) -> list[Block]:
     """The blocks of a page in these languages, or all of its blocks, from the first to the last."""
-    found = (
-        Block(kind, dedent(text), not skipped)
-        for skipped, _, kind, text in _BLOCK.findall(page.read_text(encoding="utf-8"))
-    )
+    found = _blocks(page.read_text(encoding="utf-8"))
     return [block for block in found if not kinds or block.kind in kinds]
+
+
+def section(page: Path, title: str) -> list[Block]:
+    """The blocks below a heading of the second level."""
+    text = page.read_text(encoding="utf-8")
+    return _blocks(text.split(f"\n## {title}\n")[1].split("\n## ")[0])
+
+
+def _blocks(text: str) -> list[Block]:
+    return [
+        Block(kind, dedent(code), not skipped) for skipped, _, kind, code in _BLOCK.findall(text)
+    ]
 
 
 def name_of(page: Path) -> str:
