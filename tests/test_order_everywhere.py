@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 from support.inversions import INPUTS, PLACES, count
+from support.processes import run_script
 
 from common.settings import with_settings
 
@@ -19,7 +22,15 @@ def test_no_row_comes_behind_a_later_one_of_its_device(spark: SparkSession, plac
     with with_settings(spark, settings):
         stock = 0
         for one in (INPUTS[3], INPUTS[6]):
-            stock += count(spark, one, place, ROWS, ordered=False)[0]
-            behind, rows = count(spark, one, place, ROWS, ordered=True)
+            stock += count(spark, one, PLACES[place], ROWS, ordered=False)[0]
+            behind, rows = count(spark, one, PLACES[place], ROWS, ordered=True)
             assert (behind, rows > 0) == (0, True), one.name
     assert stock > 0
+
+
+@pytest.mark.kafka
+def test_no_row_is_written_to_kafka_behind_a_later_one_of_its_device(tmp_path: Path) -> None:
+    found = run_script("order_kafka.py", str(tmp_path), str(ROWS))
+    assert found["stock"][0] > 0
+    assert found["in order"] == [0, ROWS]
+    assert found["recipe"] == [[device, n] for device in "ab" for n in (1, 3, 4, 5, 8, 30)]

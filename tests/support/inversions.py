@@ -25,6 +25,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 import tidemark
+from kafka_broker.topic import make_topic
 
 DAY = datetime(2024, 1, 1, tzinfo=timezone.utc)
 SCHEMA = "device STRING, time TIMESTAMP, n LONG"
@@ -37,6 +38,9 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 Numbered = tuple[str, float, float]
 """A device, the time of one of its rows in seconds, and where the row came among those of the device."""
+
+Place = Callable[[DataFrame, Path], tuple[int, int]]
+"""Who looks at the rows: given them and the folder of a checkpoint, what `inversions` returns."""
 
 
 def inversions(rows: Iterable[Numbered]) -> tuple[int, int]:
@@ -164,9 +168,7 @@ def _transform(rows: DataFrame) -> DataFrame:
     return rows.groupBy("device").transformWithStateInPandas(Counter(), _PLACED, "Append", "None")
 
 
-def _seen_by_state(
-    function: Callable[[DataFrame], DataFrame],
-) -> Callable[[DataFrame, Path], tuple[int, int]]:
+def _seen_by_state(function: Callable[[DataFrame], DataFrame]) -> Place:
     def seen(rows: DataFrame, folder: Path) -> tuple[int, int]:
         found: list[Numbered] = []
         _run(function(rows), folder, lambda out, _: found.extend(map(tuple, out.collect())))
@@ -175,9 +177,7 @@ def _seen_by_state(
     return seen
 
 
-def _seen_behind(
-    look: Callable[[DataFrame], DataFrame],
-) -> Callable[[DataFrame, Path], tuple[int, int]]:
+def _seen_behind(look: Callable[[DataFrame], DataFrame]) -> Place:
     """For what sees one batch after the other: within a batch, `place` numbers the rows of a task."""
 
     def seen(rows: DataFrame, folder: Path) -> tuple[int, int]:
@@ -248,7 +248,34 @@ def _first_of_key(rows: DataFrame, folder: Path) -> tuple[int, int]:
     return sum(row["time"] != first[row["device"], row["span"]] for row in found), len(found)
 
 
-PLACES = {
+def kafka_sink(servers: str) -> Place:
+    """Each device's rows by partition and offset, in a topic with rows of many devices."""
+
+    def seen(rows: DataFrame, folder: Path) -> tuple[int, int]:
+        topic = folder.parent.name
+        make_topic(servers, topic, 4)
+        seconds = F.unix_micros("time") / 1e6
+        query = (
+            rows.select(F.col("device").alias("key"), seconds.cast("STRING").alias("value"))
+            .writeStream.format("kafka")
+            .option("kafka.bootstrap.servers", servers)
+            .option("topic", topic)
+            .option("checkpointLocation", str(folder))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        written = rows.sparkSession.read.format("kafka").option("subscribe", topic)
+        found = written.option("kafka.bootstrap.servers", servers).load().collect()
+        return inversions(
+            (one["key"].decode(), float(one["value"]), one["partition"] * 1e9 + one["offset"])
+            for one in found
+        )
+
+    return seen
+
+
+PLACES: dict[str, Place] = {
     "`applyInPandasWithState`": _seen_by_state(_pandas_state),
     "`transformWithStateInPandas`": _seen_by_state(_transform),
     "`dropDuplicates` keeps the first": _first_of_key,
@@ -269,14 +296,14 @@ def _run(rows: DataFrame, folder: Path, add: Callable[[DataFrame, int], None]) -
 
 
 def count(
-    spark: SparkSession, one: Input, place: str, rows: int, *, ordered: bool
+    spark: SparkSession, one: Input, place: Place, rows: int, *, ordered: bool
 ) -> tuple[int, int]:
     """Runs one query.
 
     Args:
         spark: A session with the extension.
         one: The input.
-        place: Who looks at the rows: a key of `PLACES`.
+        place: Who looks at the rows.
         rows: How many rows the input has.
         ordered: Whether `in_order` is above the input.
 
@@ -290,7 +317,7 @@ def count(
         changed = one.then(read)
         if ordered:
             changed = tidemark.in_order(changed, "time", by="device", then="n")
-        return PLACES[place](changed, Path(folder) / "checkpoint")
+        return place(changed, Path(folder) / "checkpoint")
 
 
 def main() -> None:
@@ -304,14 +331,14 @@ def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 60000
     print(f"| rows of | {' | '.join(one.name for one in INPUTS)} | by `in_order` |")
     print("|---" * (len(INPUTS) + 2) + "|")
-    for place in PLACES:
+    for name, place in PLACES.items():
         shares, behind, all_rows = [], 0, 0
         for one in INPUTS:
             late, some = count(spark, one, place, rows, ordered=False)
             shares.append(f"{late / max(some, 1):.0%}")
             more, some = count(spark, one, place, rows, ordered=True)
             behind, all_rows = behind + more, all_rows + some
-        print(f"| {place} | {' | '.join(shares)} | {behind} of {all_rows:,} |", flush=True)
+        print(f"| {name} | {' | '.join(shares)} | {behind} of {all_rows:,} |", flush=True)
 
 
 if __name__ == "__main__":
