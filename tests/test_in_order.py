@@ -358,5 +358,5 @@ def test_mistakes_are_named(spark: SparkSession, tmp_path: Path) -> None:
         (F.col("n").desc(), "rising values"),
     ]:
         with pytest.raises(Exception, match=why) as refused:
-            tidemark.in_order(rows, "time", then=then).schema
+            _ = tidemark.in_order(rows, "time", then=then).schema
         assert error_code(refused.value) == "INVALID_ORDER"

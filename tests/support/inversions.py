@@ -8,6 +8,7 @@ prints the table of docs/operators/order.md.
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 import tempfile
@@ -321,6 +322,7 @@ def count(
 
 
 def main() -> None:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = tidemark.configure(SparkSession.builder.master("local[2]")).getOrCreate()
     spark.conf.set("spark.sql.shuffle.partitions", 3)
     spark.conf.set(
@@ -329,16 +331,19 @@ def main() -> None:
     )
     spark.sparkContext.setLogLevel("ERROR")
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 60000
-    print(f"| rows of | {' | '.join(one.name for one in INPUTS)} | by `in_order` |")
-    print("|---" * (len(INPUTS) + 2) + "|")
-    for name, place in PLACES.items():
-        shares, behind, all_rows = [], 0, 0
-        for one in INPUTS:
-            late, some = count(spark, one, place, rows, ordered=False)
-            shares.append(f"{late / max(some, 1):.0%}")
-            more, some = count(spark, one, place, rows, ordered=True)
-            behind, all_rows = behind + more, all_rows + some
-        print(f"| {name} | {' | '.join(shares)} | {behind} of {all_rows:,} |", flush=True)
+    print(f"| | {' | '.join(PLACES)} |")
+    print("|---" * (len(PLACES) + 1) + "|")
+    ordered = dict.fromkeys(PLACES, (0, 0))
+    for one in INPUTS:
+        shares = []
+        for name, place in PLACES.items():
+            behind, of = count(spark, one, place, rows, ordered=False)
+            shares.append(f"{behind / max(of, 1):.0%}")
+            sums = zip(ordered[name], count(spark, one, place, rows, ordered=True), strict=True)
+            ordered[name] = tuple(map(sum, sums))
+        print(f"| {one.name} | {' | '.join(shares)} |", flush=True)
+    cells = [f"{behind} of {of:,}" for behind, of in ordered.values()]
+    print(f"| all of them, by `in_order` | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":
