@@ -22,6 +22,8 @@ WAITING = f"a UDF that waits: {STEADY}"
 THREADS = f"{IN_FLIGHT} threads of Spark: {TAIL}"
 ASYNC_STEADY = f"map_async: {STEADY}"
 ASYNC_TAIL = f"map_async: {TAIL}"
+# Not a constant, which Spark would compute once.
+_NULL = "IF(id < 0, id, NULL) AS n"
 
 
 def calls(spark: SparkSession, rounds: int, rows: int) -> None:
@@ -48,6 +50,26 @@ def calls(spark: SparkSession, rounds: int, rows: int) -> None:
         ratios = [a / b for a, b in zip(rates[ours], rates[other], strict=True)]
         spread = f"({min(ratios):.2f} to {max(ratios):.2f})"
         print(f"{ours} / {other}: {statistics.median(ratios):.2f}x {spread}")
+    _rows_without_a_call(spark, rounds, 20 * rows)
+
+
+def _rows_without_a_call(spark: SparkSession, rounds: int, rows: int) -> None:
+    """What rows cost whose inputs are null."""
+    ways: dict[str, Callable[[DataFrame], DataFrame]] = {
+        "without": lambda df: df.withColumn("call", F.col("n")),
+        "with": _skipping,
+    }
+
+    def micros(way: str) -> dict[str, float]:
+        return {"micros": 1e6 / _rate(spark, rows, lambda df: ways[way](df.selectExpr(_NULL)))}
+
+    found = repeated(rounds, micros, list(ways))
+    more = [
+        one["micros"] - other["micros"]
+        for one, other in zip(found["with"], found["without"], strict=True)
+    ]
+    spread = f"({min(more):.2f} to {max(more):.2f})"
+    print(f"A row without a call: {statistics.median(more):.2f} us more than without {spread}")
 
 
 # The functions below are inside others, because Spark's workers do not have this module.
@@ -67,6 +89,13 @@ def _async(spark: SparkSession, rows: int, slow_every: int) -> float:
         )
 
     return _rate(spark, rows, called)
+
+
+def _skipping(df: DataFrame) -> DataFrame:
+    async def call(n: int) -> int:
+        return n
+
+    return tidemark.map_async(df, "call", call, inputs="n", returns="LONG", on_null="skip")
 
 
 def _waiting(spark: SparkSession, rows: int) -> float:
