@@ -175,6 +175,10 @@ silence: $(INSTALLED) ## Two inputs, one of which becomes silent and later retur
 sequences: $(INSTALLED) ## What each airport did next: rows as they come, and rows in event-time order
 	cd examples && $(CURDIR)/$(BIN)/python -m sequences
 
+.PHONY: enrich
+enrich: $(INSTALLED) ## A slow service asked about each flight: by a UDF, in threads, by asyncio.gather, by map_async
+	cd examples && $(CURDIR)/$(BIN)/python -m enrich
+
 .PHONY: big-state
 big-state: $(INSTALLED) $(FLIGHTS) ## Much state of which little is due: what each input costs as state grows
 	cd examples && $(CURDIR)/$(BIN)/python -m big_state

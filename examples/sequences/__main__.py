@@ -18,7 +18,7 @@ from common.folder import fast_folder
 from common.session import session
 from common.table import render
 
-from . import enrich, query, service
+from . import query
 from .flights import FILES, Departure, Transition, departures, files, truth
 
 SETTINGS = {
@@ -90,7 +90,7 @@ def main() -> None:
     """Replays the flights and prints what came of them.
 
     Raises:
-        SystemExit: Tidemark has a transition that is wrong, or the answers of a service differ.
+        SystemExit: Tidemark has a transition that is wrong.
     """
     all_ = departures()
     steps = list(files(all_))
@@ -103,25 +103,9 @@ def main() -> None:
     expected = truth(all_)
     print(render(HEADINGS, [_line(engine, found[engine], expected) for engine in ENGINES]))
     print(CAPTION)
-    _enrich(all_)
     wrong = _wrong(found["tidemark"], expected)
     if wrong or len(set(found["tidemark"])) != len(found["tidemark"]):
         raise SystemExit(f"\nThe query on Tidemark is wrong: {wrong[:5]}")
-
-
-def _enrich(all_: Sequence[Departure]) -> None:
-    print(
-        f"\nA service answers after {service.WAIT_SECONDS * 1000:g} ms. It is asked about each departure.\n",
-        flush=True,
-    )
-    with fast_folder("enrich-") as folder:
-        spark = session("tidemark", folder / "spark", "enrich", SETTINGS)
-        ways = enrich.enriched(spark, folder, all_)
-        spark.stop()
-    lines = [[name, f"{len(one.answers):,}", f"{one.seconds:.1f} s"] for name, one in ways.items()]
-    print(render(("enriched by", "flights", "time"), lines))
-    if len({tuple(sorted(one.answers.items())) for one in ways.values()}) != 1:
-        raise SystemExit("\nThe two ways have other answers.")
 
 
 def _line(engine: Engine, found: Sequence[Transition], expected: set[Transition]) -> list[str]:
