@@ -5,7 +5,8 @@ A DataFrame that a block names `result` is run as a query and must emit rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from support.feeds import Feed
 from support.pages import GUIDES, ROOT, blocks
 from support.streams import run_once
+from support.web import Reply, Request, serving
 
 import tidemark
 
@@ -56,6 +58,20 @@ def inputs(feed: Feeds) -> dict[str, DataFrame]:
             )
     streams = {"orders": orders, "payments": payments, "readings": readings, "changes": changes}
     return {name: one.stream() for name, one in streams.items()}
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[str]:
+    """The address of the service that the cookbook calls. It refuses a third one for an owner at one time."""
+
+    def answer(request: Request) -> Reply:
+        if request.in_flight > 2 and request.path.startswith("/owners/"):
+            return Reply("", 429, {"Retry-After": "0.01"})
+        time.sleep(0.005)
+        return Reply(request.path.rpartition("/")[2])
+
+    with serving(answer) as web:
+        yield f"http://{web.address}"
 
 
 def for_the_cookbook(spark: SparkSession, feed: Feeds, folder: Path) -> dict[str, Any]:
@@ -118,10 +134,12 @@ def test_guide_code_runs_and_prints_the_output_shown(
     spark: SparkSession,
     feed: Feeds,
     guide: str,
+    service: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    names: dict[str, Any] = {"spark": spark, **PREPARED[guide](spark, feed, tmp_path / "prepared")}
+    prepared = PREPARED[guide](spark, feed, tmp_path / "prepared")
+    names: dict[str, Any] = {"spark": spark, "service": service, **prepared}
     try:
         printed, ran = "", None
         for number, block in enumerate(blocks(ROOT / "docs" / "guides" / f"{guide}.md")):
