@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark
 
 import java.nio.file.{Files, Path, Paths}
+import java.sql.Timestamp
 
 import io.tidemark.OrderOptions
 import io.tidemark.functions.inOrder
@@ -9,6 +10,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.{GroupStateTimeout, OutputMode}
 
 /** Plans as Tidemark's rule changes them, kept as text in `jvm/src/test/resources/golden`.
   *
@@ -64,11 +66,44 @@ class GoldenPlanSuite extends WatermarkTest {
 
   test("the plan of a union of aggregations differs from stock Spark's only in Tidemark's additions") {
     def counts(df: DataFrame, time: String) = df.groupBy(window(col(time), "10 minutes")).count()
-    def text = normalized(plan((a, b) => counts(a, "ta").union(counts(b, "tb"))))
-    // The differences are the nodes that count late rows, and the watermarks: each aggregation has that of its own input.
-    // The plan also has the time of the next due window, and the operator of the watermark does not split generated code.
+    val ours = checkAdditions(plan((a, b) => counts(a, "ta").union(counts(b, "tb"))), additions = 3)
+    assert(ours.contains(millis("10:30").toString) && ours.contains(millis("10:40").toString))
+  }
+
+  /** What depends on the order of its rows, and how many nodes count late rows there. */
+  private val orderSensitive = Seq[(String, Int, DataFrame => DataFrame)](
+    (
+      "a function with state",
+      2,
+      _.as[(Int, Timestamp)].groupByKey(_._1)
+        .flatMapGroupsWithState[Int, Int](OutputMode.Append, GroupStateTimeout.EventTimeTimeout) {
+          case (id, rows, _) => rows.map(_ => id)
+        }.toDF("id")),
+    ("deduplication", 2, _.dropDuplicates("id")),
+    ("deduplication within the watermark", 2, _.dropDuplicatesWithinWatermark("id")),
+    ("a limit", 0, _.limit(3)))
+
+  for ((name, additions, query) <- orderSensitive)
+    test(s"without an order, the plan of $name differs from stock Spark's only in Tidemark's additions") {
+      def last = {
+        val (stream, df) = timed("t", "10 minutes")
+        // With `keep`, the round robin would be a coalesce.
+        lastPlan(query(df.repartition(8)))(AddData(stream, 1 -> at("10:30")), ProcessAllAvailable())
+      }
+      withSQLConf("spark.tidemark.order" -> "spark")(checkAdditions(last, additions))
+    }
+
+  /** Compares the text of a plan with that of stock Spark.
+    *
+    * @param additions How many nodes count late rows. All others are stock Spark's, in its order.
+    * @return The text without these nodes.
+    */
+  private def checkAdditions(plan: => SparkPlan, additions: Int): String = {
+    def text = normalized(plan)
+    // The watermarks differ too: each operator has that of its own input. An aggregation's node also has the time of the
+    // next due window, and the operator of the watermark does not split generated code.
     val (counting, others) = text.linesIterator.toSeq.partition(_.matches(".*(OperatorInput|LateRowsMetrics) .*"))
-    assert(counting.size === 3)
+    assert(counting.size === additions)
     val ours = others.mkString("\n")
     def nodes(plan: String) = plan
       .replaceAll("(Some\\()?\\d{13}\\)?", "MILLIS")
@@ -79,7 +114,7 @@ class GoldenPlanSuite extends WatermarkTest {
       .replaceAll("(?m)^[ :+-]+", "")
       .trim
     assert(nodes(ours) === nodes(stock(text)))
-    assert(ours.contains(millis("10:30").toString) && ours.contains(millis("10:40").toString))
+    ours
   }
 
   private def check(name: String, plan: SparkPlan): Unit = {
