@@ -26,7 +26,7 @@ final class LateRowsMetricsExec(
     metricExpressions: Seq[NamedExpression],
     child: SparkPlan,
     promised: Map[Input, Seq[OriginName]],
-    more: ObservedFields)
+    @transient more: ObservedFields)
     extends CollectMetricsExec(name, metricExpressions, child) {
 
   override def collectedMetrics: Row = {
