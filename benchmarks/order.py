@@ -10,6 +10,7 @@ import shutil
 import statistics
 import sys
 import tempfile
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
@@ -166,11 +167,14 @@ def _counted(rows: DataFrame) -> DataFrame:
 
 
 def _sorted(rows: DataFrame) -> DataFrame:
-    """Rows wait in an array, and are taken out of it when the watermark has passed them."""
+    """Rows wait in an array, and are taken out of it when the watermark has passed them.
+
+    It is kept as bytes: Spark 4.3 cannot read state with an ARRAY in it.
+    """
 
     def in_order(key: Any, batches: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
-        count, times, numbers = state.get if state.exists else (0, [], [])
-        waiting = [*zip(times, numbers, strict=True)]
+        count, times, numbers = state.get if state.exists else (0, b"", b"")
+        waiting = [*zip(array("q", times), array("q", numbers), strict=True)]
         if not state.hasTimedOut:
             for batch in batches:
                 millis = batch["t"].astype("datetime64[ms]").astype("int64")
@@ -179,9 +183,9 @@ def _sorted(rows: DataFrame) -> DataFrame:
         passed = state.getCurrentWatermarkMs()
         due = [number for time, number in waiting if time <= passed]
         waiting = waiting[len(due) :]
-        state.update(
-            (count + len(due), [time for time, _ in waiting], [number for _, number in waiting])
-        )
+        times = array("q", [time for time, _ in waiting]).tobytes()
+        numbers = array("q", [number for _, number in waiting]).tobytes()
+        state.update((count + len(due), times, numbers))
         if waiting:
             state.setTimeoutTimestamp(max(waiting[0][0], passed + 1))
         if due:
@@ -190,7 +194,7 @@ def _sorted(rows: DataFrame) -> DataFrame:
     return rows.groupBy("device").applyInPandasWithState(
         in_order,
         COUNTED,
-        "n LONG, times ARRAY<LONG>, numbers ARRAY<LONG>",
+        "n LONG, times BINARY, numbers BINARY",
         "append",
         "EventTimeTimeout",
     )
