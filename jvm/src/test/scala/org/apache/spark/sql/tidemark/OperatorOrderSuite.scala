@@ -50,6 +50,11 @@ class OperatorOrderSuite extends OrderTest {
     assert(said(df => inOrder(df, "t", byId).dropDuplicates("id")).plan === Seq("each group by t"))
     val limited = said(df => inOrder(df, "t", byId.copy(waits = false)).limit(5))
     assert(limited.plan.head === "all rows by t, within each batch")
+    val computed = said { df =>
+      df.createOrReplaceTempView("computed")
+      sql("""SELECT * FROM computed WHERE tidemark_in_order(unix_seconds(t), '{"wait": false}', id) LIMIT 5""")
+    }
+    assert(computed.plan.head.contains("'unix_seconds(t)' is not passed on"))
     assert(!limited.order.get("over_batches").asBoolean && !limited.order.get("of_groups").asBoolean)
   }
 

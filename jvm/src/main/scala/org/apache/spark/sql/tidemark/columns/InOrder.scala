@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   * be older than the column, or than the expression that makes it.
   *
   * @param time event time if rows wait for the watermark, else any column that can be ordered
+  * @param timeName what the time is, in the words of the query
   * @param by rows with the same values here lie together, each group in order. Without any, all rows are one group
   * @param names what `by` is, in the words of the query, with what the words leave out
   * @param zone the time zone that the values of `by` depend on, if they do
@@ -21,6 +22,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   */
 private[tidemark] case class InOrder(
     time: Attribute,
+    timeName: String,
     by: Seq[Attribute],
     names: Seq[InOrder.Name],
     zone: Option[String],

@@ -15,10 +15,12 @@ import org.apache.spark.sql.types.StructType
   * The order over batches comes from [[HoldExec]] below: what it releases in a batch is later than all that it has
   * released before.
   *
+  * @param timeName what the time is, in the words of the query
   * @param isGathered whether the child has already put each group into one partition
   */
 case class InOrderExec(
     time: Attribute,
+    timeName: String,
     by: Seq[Attribute],
     thenBy: Seq[Expression],
     isGathered: Boolean,
@@ -29,7 +31,7 @@ case class InOrderExec(
   private[tidemark] def namedWithinGroups: Seq[(String, SortOrder)] = {
     // A window goes by its end, as everywhere.
     val times = if (time.dataType.isInstanceOf[StructType]) Seq(EventTimeColumns.micros(time), time) else Seq(time)
-    (times.map(time.name -> _) ++ thenBy.map(by => InOrderExec.inWords(by) -> by)).map { case (name, value) =>
+    (times.map(timeName -> _) ++ thenBy.map(by => InOrderExec.inWords(by) -> by)).map { case (name, value) =>
       name -> SortOrder(value, Ascending)
     }
   }
@@ -63,11 +65,11 @@ private[tidemark] object InOrderExec {
 /** Plans [[InOrder]]. */
 object InOrderStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case InOrder(time, by, names, zone, repeated, thenBy, waits, dropsLate, isAdded, child) =>
+    case InOrder(time, timeName, by, names, zone, repeated, thenBy, waits, dropsLate, isAdded, child) =>
       val rows =
         if (waits) HoldExec(HeldOrder(time, by, names, zone, repeated, dropsLate, isAdded), planLater(child))
         else planLater(child)
-      InOrderExec(time, by, thenBy, isGathered = waits, rows) :: Nil
+      InOrderExec(time, timeName, by, thenBy, isGathered = waits, rows) :: Nil
     case _ => Nil
   }
 }

@@ -44,18 +44,28 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
 
   private def streaming(order: InOrderExpression, time: Attribute, by: Seq[Attribute], child: LogicalPlan) = {
     val request = order.request
-    if (request.waits && !EventTimeColumns.isMarked(time)) {
-      val name = order.time match {
-        case column: Attribute => column.name
-        case computed => computed.sql
-      }
-      throw new TidemarkException(
-        OrderErrors.OrderNotEventTime(name, child.output.filter(EventTimeColumns.isMarked).map(_.name)))
+    val timeName = order.time match {
+      case column: Attribute => column.name
+      case computed => inWords(computed, child)
     }
+    if (request.waits && !EventTimeColumns.isMarked(time))
+      throw new TidemarkException(
+        OrderErrors.OrderNotEventTime(timeName, child.output.filter(EventTimeColumns.isMarked).map(_.name)))
     val names = order.by.map(key => InOrder.Name(inWords(key, child), InOrder.typesOf(key)))
     val zone = order.by.flatMap(zoneOf).headOption
     val repeated = InOrder.repeated(child.output)
-    InOrder(time, by, names, zone, repeated, order.thenBy, request.waits, request.dropsLate, isAdded = false, child)
+    InOrder(
+      time,
+      timeName,
+      by,
+      names,
+      zone,
+      repeated,
+      order.thenBy,
+      request.waits,
+      request.dropsLate,
+      isAdded = false,
+      child)
   }
 
   /** The session's time zone, if the value of an expression depends on it. */

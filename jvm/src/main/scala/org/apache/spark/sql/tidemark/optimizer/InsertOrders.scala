@@ -92,6 +92,7 @@ private[tidemark] object InsertOrders {
           val order =
             InOrder(
               time,
+              time.name,
               keys.get,
               names,
               zone = None,
