@@ -44,11 +44,11 @@ object OrderErrors {
           s"${TidemarkConf.Order.key}=event_time, by ${TidemarkConf.Order.key}=keep if each group comes from one partition or " +
           s"file of a source, or by ${TidemarkConf.RequireOrder.key}=false")
 
-  final case class OrderNotAdded(setting: String, operators: Int, planned: Int) extends TidemarkError(
+  final case class OrderNotAdded(setting: String, reason: String) extends TidemarkError(
         "ORDER_NOT_ADDED",
-        s"With ${TidemarkConf.Order.key}=$setting rows cannot be put into event-time order here: of $operators functions of groups " +
-          s"and deduplications Spark has made $planned, as where it moves a semi join below a union.",
-        s"calling tidemark.in_order right below each of them, and by ${TidemarkConf.Order.key}=spark")
+        s"With ${TidemarkConf.Order.key}=$setting rows cannot be put into event-time order here: $reason.",
+        s"calling tidemark.in_order right below each function of groups and deduplication, and by ${TidemarkConf.Order.key}=spark; " +
+          "or, if columns share a name, by renaming one")
 
   final case class OrderSettingChanged(setting: String, orders: Int, inCheckpoint: Int) extends TidemarkError(
         "ORDER_SETTING_CHANGED",

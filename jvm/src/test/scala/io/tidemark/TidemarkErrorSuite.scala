@@ -67,7 +67,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     OrderStateEncoding("p1", "p2"),
     OrderStateChanged("p1"),
     OrderLost("p1", "p2", "p3"),
-    OrderNotAdded("p1", 1, 2),
+    OrderNotAdded("p1", "p2"),
     AsyncCallFailed("p1", "p2", 3, "p4"),
     AsyncResultType("p1", "p2", "p3", "p4"),
     AsyncServiceFailed("p1", "p2"),

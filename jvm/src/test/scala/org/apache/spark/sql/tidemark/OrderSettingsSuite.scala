@@ -104,6 +104,17 @@ class OrderSettingsSuite extends OrderTest {
     }
   }
 
+  test("with event_time, an input with two columns of one name is refused") {
+    val (stream, df) = timed("t", "10 minutes")
+    val static = Seq(1 -> "a").toDF("id", "name")
+    val joined = df.join(broadcast(static), df("id") === static("id")).dropDuplicates("name").select("name")
+    withOrder("event_time") {
+      testStream(joined)(
+        AddData(stream, 1 -> at("10:00")),
+        ExpectFailure[TidemarkException](error => assert(error.getMessage.contains("several columns named 'id'"))))
+    }
+  }
+
   test("with event_time, operators in common table expressions get an order, once for each place that names one") {
     withOrder("event_time") {
       for ((query, orders) <- Seq(

@@ -55,8 +55,9 @@ private[tidemark] object InOrder {
 
   /** Those of some columns that share their names, as after a join. */
   def repeated(columns: Seq[Attribute]): Seq[Attribute] = {
-    val counts = columns.groupMapReduce(folded)(_ => 1)(_ + _)
-    columns.filter(column => counts(folded(column)) > 1)
+    val different = columns.distinctBy(_.exprId)
+    val counts = different.groupMapReduce(folded)(_ => 1)(_ + _)
+    different.filter(column => counts(folded(column)) > 1)
   }
 
   /** The names of some columns, each once: one of the repeated columns has its place among those in its name. */

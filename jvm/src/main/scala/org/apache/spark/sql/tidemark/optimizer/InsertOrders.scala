@@ -18,7 +18,8 @@ import org.apache.spark.sql.tidemark.columns.TrackedColumns.times
   * the user asked for. Idempotent.
   *
   * Spark leaves out inputs without rows from the plan of a batch, and an operator with state must be in all of them. So the
-  * analyzed plan decides which operators get an order. A query is refused if Spark has made two of such an operator.
+  * analyzed plan decides which operators get an order. A query is refused if Spark has made two of such an operator, or if
+  * two columns of its input have one name.
   *
   * @param origins `None`: the query is left to Spark
   * @param check is told how many orders the user asked for, and how many the setting adds
@@ -43,11 +44,14 @@ private[tidemark] final class InsertOrders(
           needed
         }
         decided = Some(needed)
-        val found = sensitive(plan).size
         if (setting != OrderKept.EventTime || needed.forall(_.isEmpty)) plan
-        else if (found != needed.size)
-          throw new TidemarkException(OrderErrors.OrderNotAdded(setting.name, needed.size, found))
-        else new Inserting(needed.iterator, TrackedColumns.in(plan, known.computed, known.takesTimesOut)).visit(plan)
+        else {
+          problem(needed, sensitive(plan).size).foreach { reason =>
+            throw new TidemarkException(OrderErrors.OrderNotAdded(setting.name, reason))
+          }
+          val tracked = TrackedColumns.in(plan, known.computed, known.takesTimesOut)
+          new Inserting(needed.iterator.map(_.nonEmpty), tracked).visit(plan)
+        }
       }
 }
 
@@ -57,6 +61,20 @@ private[tidemark] object InsertOrders {
     * if it gets no order.
     */
   private type Needed = Seq[Option[Seq[Attribute]]]
+
+  /** Why the setting cannot put the rows of a query into order.
+    * @param found how many of the operators a batch has
+    */
+  private def problem(needed: Needed, found: Int): Option[String] = {
+    // Spark gives columns other ids here than the analyzed plan has, so names are all that tells them apart.
+    val repeated = needed.flatten.flatten.headOption.map { column =>
+      s"the input of an operator has several columns named '${column.name}', which a restart could not tell apart"
+    }
+    val changed = Option.when(found != needed.size)(
+      s"of ${needed.size} functions of groups and deduplications Spark has made $found, as where it moves a semi join below a " +
+        "union")
+    changed.orElse(repeated)
+  }
 
   private def asked(plan: LogicalPlan): Int =
     plan.collect { case order: InOrder if order.waits && !order.isAdded => order }.size
@@ -78,13 +96,13 @@ private[tidemark] object InsertOrders {
     }
   }
 
-  private final class Inserting(needed: Iterator[Option[Seq[Attribute]]], tracked: TrackedColumns) {
+  private final class Inserting(needed: Iterator[Boolean], tracked: TrackedColumns) {
 
     def visit(plan: LogicalPlan): LogicalPlan = {
       val node = plan.mapChildren(visit)
       val keys = keysOf(node).filter(_ => node.isStreaming)
-      val repeated = if (keys.isEmpty) None else needed.next()
-      if (repeated.isEmpty || isAdded(node.children.head)) node
+      val isNeeded = keys.nonEmpty && needed.next()
+      if (!isNeeded || isAdded(node.children.head)) node
       else
         active(node, tracked).fold(node) { time =>
           val names = keys.get.map(key => InOrder.Name(key.withQualifier(Nil).sql, InOrder.typesOf(key)))
@@ -96,7 +114,7 @@ private[tidemark] object InsertOrders {
               keys.get,
               names,
               zone = None,
-              repeated.get,
+              repeated = Nil,
               thenBy = Nil,
               waits = true,
               dropsLate = true,
