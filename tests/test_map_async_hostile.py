@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.async_calls import IDS, RULES, STATS, call_all, rules
+from support.async_calls import IDS, RULES, STATS, call_all, rules, set_seconds
 
 from tidemark import TidemarkError
 from tidemark._async.arrow import columns
@@ -128,7 +128,7 @@ def test_closing_the_loop_or_running_another_one_in_it_is_an_error_of_the_call()
 def test_tasks_that_ignore_their_cancelling_do_not_hold_the_task(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tidemark._async.worker._CLOSING_SECONDS", 0.05)
+    set_seconds(monkeypatch, "_CLOSING_SECONDS", 0.05)
     left: list[Any] = []
 
     async def stubborn() -> None:
@@ -324,7 +324,7 @@ def test_a_service_whose_opening_hangs_is_cancelled_and_leaves_no_thread(
     async def call(client: str, value: int) -> int:
         return value
 
-    monkeypatch.setattr("tidemark._async.worker._OPENING_SECONDS", 0.05)
+    set_seconds(monkeypatch, "_OPENING_SECONDS", 0.05)
     with pytest.raises(TidemarkError, match="not open within 0.05 seconds") as raised:
         call_all(call, [[1]], service=never_open)
     assert raised.value.code == "ASYNC_SERVICE_FAILED"
@@ -332,7 +332,7 @@ def test_a_service_whose_opening_hangs_is_cancelled_and_leaves_no_thread(
 
 
 def test_a_service_that_blocks_while_it_is_closed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidemark._async.worker._CLOSING_SECONDS", 0.02)
+    set_seconds(monkeypatch, "_CLOSING_SECONDS", 0.02)
     release = threading.Event()
 
     @contextmanager

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
-from support.async_calls import IDS, RULES, STATS, call_all
+from support.async_calls import IDS, RULES, STATS, call_all, set_seconds
 
 from tidemark import TidemarkError
 from tidemark._async.worker import Worker
@@ -92,7 +92,7 @@ def test_a_service_that_is_never_closed_does_not_hold_the_task(
         yield "client"
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("tidemark._async.worker._CLOSING_SECONDS", 0.3)
+    set_seconds(monkeypatch, "_CLOSING_SECONDS", 0.3)
     with pytest.raises(TidemarkError, match="could not be closed: CancelledError"):
         call_all(through, [[1]], service=for_ever)
 
@@ -108,7 +108,7 @@ def test_a_service_that_is_never_open_does_not_hold_the_task(
         yield "client"
         closed.set()
 
-    monkeypatch.setattr("tidemark._async.worker._OPENING_SECONDS", 0.05)
+    set_seconds(monkeypatch, "_OPENING_SECONDS", 0.05)
     with pytest.raises(TidemarkError, match="not open within 0.05 seconds") as raised:
         Worker(RULES, through, True, for_ever, IDS, STATS)
     assert raised.value.code == "ASYNC_SERVICE_FAILED"

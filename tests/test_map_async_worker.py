@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.async_calls import IDS, RULES, STATS, call_all, doubled, rules
+from support.async_calls import IDS, RULES, STATS, call_all, doubled, rules, set_seconds
 
 from tidemark import TidemarkError
 from tidemark._async.queue import NO_KEY
@@ -138,7 +138,7 @@ def lost(error: BaseException, value: int) -> int:
 
 
 def test_a_call_that_ignores_its_cancelling_keeps_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidemark._async.worker._CLOSING_SECONDS", 0.05)
+    set_seconds(monkeypatch, "_CLOSING_SECONDS", 0.05)
     begun = []
 
     async def call(value: int) -> int:
@@ -321,7 +321,7 @@ def test_a_function_that_blocks_the_loop_is_named() -> None:
 def test_a_function_that_blocks_the_loop_for_a_while_is_named_once_and_has_its_result(
     timeout: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidemark._async.worker._STILL_SECONDS", 0.3)
+    set_seconds(monkeypatch, "_STILL_SECONDS", 0.3)
     named = threading.Event()
     seen = []
 

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
 from tidemark._async.call_id import CallIds
 from tidemark._async.calls import Rules
 from tidemark._async.queue import NO_KEY
@@ -67,3 +69,11 @@ def call_all(
 async def doubled(value: int) -> int:
     await asyncio.sleep(0)
     return 2 * value
+
+
+def set_seconds(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float) -> None:
+    """Sets a length of time that the code of `Worker` uses.
+
+    A test in the same process that loads what is sent to workers gives the class other globals than its module's.
+    """
+    monkeypatch.setitem(Worker.__init__.__globals__, name, seconds)
