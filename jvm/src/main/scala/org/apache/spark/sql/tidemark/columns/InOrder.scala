@@ -63,9 +63,9 @@ private[tidemark] object InOrder {
   /** The names of some columns, each once: one of the repeated columns has its place among those in its name. */
   def names(columns: Seq[Attribute], repeated: Seq[Attribute]): Seq[String] = {
     val known = AttributeSet(repeated)
-    val all = repeated ++ columns.filterNot(known.contains)
+    val byName = (repeated ++ columns.filterNot(known.contains)).groupBy(folded)
     columns.map { column =>
-      all.filter(folded(_) == folded(column)).indexWhere(_.exprId == column.exprId) match {
+      byName(folded(column)).indexWhere(_.exprId == column.exprId) match {
         case 0 => column.name
         case before => s"${column.name} ${before + 1}"
       }
