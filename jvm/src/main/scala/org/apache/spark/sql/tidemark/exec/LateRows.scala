@@ -7,7 +7,6 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.tidemark.columns.SplitText
 import org.apache.spark.sql.types.DataType
-import org.apache.spark.util.AccumulatorV2
 
 /** Late rows of one operator's input, counted where they arrive, before any aggregation.
   *
@@ -64,11 +63,8 @@ private[tidemark] object LateRows {
       }
   }
 
-  /** Brings the counts to the driver by partition, so that a task or a stage that runs twice counts once. */
-  final class Accumulator extends AccumulatorV2[(Int, LateRows), LateRows] {
-    // Replaced rather than changed: heartbeats read it while the task runs.
-    @volatile private var parts = Map.empty[Int, LateRows]
-
+  /** The late rows of an operator's input in one batch. */
+  final class Accumulator extends PartitionSums(none) {
     def begin(types: Array[DataType]): OfTask = {
       val seen = new OfTask(this, types)
       Option(TaskContext.get()).foreach(task =>
@@ -76,24 +72,9 @@ private[tidemark] object LateRows {
       seen
     }
 
-    /** Adds the count of one partition; a task may have several partitions of its input. */
-    override def add(seen: (Int, LateRows)): Unit =
-      parts = parts.updated(seen._1, parts.getOrElse(seen._1, none) + seen._2)
-
-    override def merge(other: AccumulatorV2[(Int, LateRows), LateRows]): Unit = other match {
-      case that: Accumulator =>
-        parts ++= that.parts.filter { case (partition, late) => late.rows > parts.getOrElse(partition, none).rows }
-      case _ => throw new UnsupportedOperationException(s"cannot merge with ${other.getClass.getName}")
-    }
-
-    override def value: LateRows = parts.values.foldLeft(none)(_ + _)
-    override def isZero: Boolean = parts.isEmpty
-    override def reset(): Unit = parts = Map.empty
-    override def copy(): Accumulator = {
-      val same = new Accumulator
-      same.parts = parts
-      same
-    }
+    override protected def sum(one: LateRows, other: LateRows): LateRows = one + other
+    override protected def sizeOf(late: LateRows): Long = late.rows
+    override protected def empty: Accumulator = new Accumulator
   }
 
   /** The late rows of one batch, by the input of the operator to which they came.
