@@ -1,6 +1,5 @@
 """Rows in event-time order, from Python."""
 
-# ruff: noqa: N802, N803 - Spark requires these names.
 from __future__ import annotations
 
 import json
@@ -14,13 +13,12 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from pyspark import cloudpickle
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from support.inversions import numbered, transformed
 
 import tidemark
 from common.settings import with_settings
@@ -94,24 +92,6 @@ def run(rows: DataFrame, folder: Path) -> None:
         .start(str(folder / "out"))
     )
     query.awaitTermination()
-
-
-def numbered(rows: DataFrame) -> DataFrame:
-    """Numbers a device's rows as they come: how a function with state sees them."""
-
-    # Inside, so that it is sent to the workers as it is.
-    def counted(key: Any, batches: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
-        n = state.get[0] if state.exists else 0
-        for batch in batches:
-            numbers = list(range(n, n + len(batch)))
-            n += len(batch)
-            seconds = batch["time"].map(lambda time: time.timestamp())
-            yield pd.DataFrame({"device": key[0], "seconds": seconds, "number": numbers})
-        state.update((n,))
-
-    return rows.groupBy("device").applyInPandasWithState(
-        counted, "device STRING, seconds DOUBLE, number LONG", "n LONG", "append", "NoTimeout"
-    )
 
 
 @pytest.fixture
@@ -249,25 +229,6 @@ def test_the_report_says_in_what_order_rows_are_read_and_which_wait(
         query.stop()
 
 
-class Counter(StatefulProcessor):
-    """Numbers a device's rows as they come, for `transformWithStateInPandas`."""
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._n = handle.getValueState("n", "n LONG")
-
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
-        n = self._n.get()[0] if self._n.exists() else 0
-        for batch in rows:
-            numbers = list(range(n, n + len(batch)))
-            n += len(batch)
-            seconds = batch["time"].map(lambda time: time.timestamp())
-            yield pd.DataFrame({"device": key[0], "seconds": seconds, "number": numbers})
-        self._n.update((n,))
-
-    def close(self) -> None:
-        pass
-
-
 @pytest.mark.more
 @pytest.mark.parametrize("order", ["spark", "event_time"])
 def test_transform_with_state_gets_each_devices_rows_by_time(
@@ -281,9 +242,7 @@ def test_transform_with_state_gets_each_devices_rows_by_time(
     ordered = (
         rows if order == "event_time" else tidemark.in_order(rows, "time", by=F.minute("time"))
     )
-    query = ordered.groupBy("device").transformWithStateInPandas(
-        Counter(), "device STRING, seconds DOUBLE, number LONG", "Append", "None"
-    )
+    query = transformed(ordered)
     for batch in range(2):
         readings.draw(batch, seed=5)
         run(query, tmp_path)

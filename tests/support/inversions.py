@@ -146,13 +146,15 @@ class Counter(StatefulProcessor):
 
 def _numbered(key: Any, batch: pd.DataFrame, n: int) -> pd.DataFrame:
     seconds = batch["time"].map(lambda time: time.timestamp())
-    return pd.DataFrame({"device": key[0], "seconds": seconds, "place": range(n, n + len(batch))})
+    return pd.DataFrame({"device": key[0], "seconds": seconds, "number": range(n, n + len(batch))})
 
 
-_PLACED = "device STRING, seconds DOUBLE, place LONG"
+_NUMBERED = "device STRING, seconds DOUBLE, number LONG"
 
 
-def _pandas_state(rows: DataFrame) -> DataFrame:
+def numbered(rows: DataFrame) -> DataFrame:
+    """Numbers a device's rows as they come: how a function with state sees them."""
+
     def counted(key: Any, batches: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
         n = state.get[0] if state.exists else 0
         for batch in batches:
@@ -161,12 +163,13 @@ def _pandas_state(rows: DataFrame) -> DataFrame:
         state.update((n,))
 
     return rows.groupBy("device").applyInPandasWithState(
-        counted, _PLACED, "n LONG", "append", "NoTimeout"
+        counted, _NUMBERED, "n LONG", "append", "NoTimeout"
     )
 
 
-def _transform(rows: DataFrame) -> DataFrame:
-    return rows.groupBy("device").transformWithStateInPandas(Counter(), _PLACED, "Append", "None")
+def transformed(rows: DataFrame) -> DataFrame:
+    """The same by `transformWithStateInPandas`."""
+    return rows.groupBy("device").transformWithStateInPandas(Counter(), _NUMBERED, "Append", "None")
 
 
 def _seen_by_state(function: Callable[[DataFrame], DataFrame]) -> Place:
@@ -277,8 +280,8 @@ def kafka_sink(servers: str) -> Place:
 
 
 PLACES: dict[str, Place] = {
-    "`applyInPandasWithState`": _seen_by_state(_pandas_state),
-    "`transformWithStateInPandas`": _seen_by_state(_transform),
+    "`applyInPandasWithState`": _seen_by_state(numbered),
+    "`transformWithStateInPandas`": _seen_by_state(transformed),
     "`dropDuplicates` keeps the first": _first_of_key,
     "a Python UDF": _seen_behind(_python_udf),
     "`mapInPandas`": _seen_behind(_map_in_pandas),
