@@ -5,10 +5,10 @@ import java.util.zip.CRC32
 
 import scala.concurrent.{Future, Promise}
 
-import io.tidemark.{AsyncOptions, TidemarkExtension}
+import io.tidemark.AsyncOptions
 import io.tidemark.functions.mapAsync
 
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.types.LongType
 
@@ -21,15 +21,8 @@ object CallsTable {
   private val Nulls = 4000000L
   private val Rounds = 5
 
-  def main(arguments: Array[String]): Unit = {
-    val spark = SparkSession
-      .builder()
-      .master("local[1]")
-      .config("spark.sql.extensions", classOf[TidemarkExtension].getName)
-      .config("spark.ui.enabled", "false")
-      .getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    try {
+  def main(arguments: Array[String]): Unit =
+    BenchSession.run() { spark =>
       println("Calls a second of one task, 64 in flight: 5 ms each, and 1 s at p99.9")
       compare(
         Calls,
@@ -44,8 +37,7 @@ object CallsTable {
           "without mapAsync" -> nulls.withColumn("same", col("n")),
           "unordered" -> called(nulls, ordered = false),
           "ordered" -> called(nulls, ordered = true)))
-    } finally spark.stop()
-  }
+    }
 
   private def called(rows: DataFrame, ordered: Boolean): DataFrame =
     mapAsync(rows, "same", Seq(col("n")), LongType, AsyncOptions(ordered = ordered, skipsNulls = true)) { row =>

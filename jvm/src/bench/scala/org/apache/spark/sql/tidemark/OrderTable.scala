@@ -4,7 +4,7 @@ import java.nio.file.Files
 import java.sql.Timestamp
 import java.util.concurrent.atomic.AtomicLong
 
-import io.tidemark.{OrderOptions, TidemarkExtension}
+import io.tidemark.OrderOptions
 import io.tidemark.functions.inOrder
 
 import org.apache.commons.io.FileUtils
@@ -34,19 +34,13 @@ object OrderTable {
   private implicit val long: Encoder[Long] = Encoders.scalaLong
 
   def main(arguments: Array[String]): Unit = {
-    val spark = SparkSession
-      .builder()
-      .master("local[1]")
-      .config("spark.sql.extensions", classOf[TidemarkExtension].getName)
-      .config("spark.ui.enabled", "false")
-      .config(SQLConf.SHUFFLE_PARTITIONS.key, "1")
-      .config(SQLConf.STATE_STORE_PROVIDER_CLASS.key, classOf[RocksDBStateStoreProvider].getName)
-      .getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
     val rows = arguments.headOption.fold(20000)(_.toInt)
     val perKey = if (arguments.length > 1) arguments.toSeq.drop(1).map(_.toInt) else Seq(1, 10, 1000)
-    try perKey.foreach(compare(spark, rows, _))
-    finally spark.stop()
+    BenchSession.run(
+      SQLConf.SHUFFLE_PARTITIONS.key -> "1",
+      SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName) { spark =>
+      perKey.foreach(compare(spark, rows, _))
+    }
   }
 
   private def compare(spark: SparkSession, size: Int, perKey: Int): Unit = {
