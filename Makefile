@@ -268,11 +268,12 @@ docs-site: $(DOCS_READY) ## The documentation as a site with search, in target/s
 ##@ Quality
 
 .PHONY: lint
-lint: docs-site ## Check formatting, compiler warnings, ruff and mypy, and the links of the documentation
+lint: docs-site ## Check formatting, compiler warnings, ruff and mypy, phrases, and the links of the documentation
 	$(SBT) lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --config-file python/pyproject.toml python/tidemark
+	$(BIN)/python build/phrases.py
 
 .PHONY: format
 format: $(VENV_READY) ## Format Scala and Python code
