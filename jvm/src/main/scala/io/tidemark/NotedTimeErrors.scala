@@ -22,7 +22,7 @@ object NotedTimeErrors {
 
   final case class MarksDamaged(writer: String, location: String) extends TidemarkError(
         "MARKS_DAMAGED",
-        s"The newest lines of writer '$writer' in '$location' cannot be read, so nobody knows what it has said there. The " +
+        s"The newest lines of writer '$writer' in '$location' cannot be read, so what they say is unknown. The " +
           "writer holds the watermark.",
         "noting a time as this writer again, by putting back its files from a copy, or by removing them if the writer is gone " +
           "and nothing of it is left to read")

@@ -56,7 +56,7 @@ object TidemarkConf {
     since = "0.1.0",
     Unbounded.all.map(_.name))(text => Unbounded.all.find(_.name == text))
 
-  /** Where a length of time may be given: that there is to be none. */
+  /** The value that switches off a setting that takes a length of time. */
   val NoLength: String = "none"
 
   private[tidemark] val OneLength = Seq(NoLength, "a length of time above zero, such as 1 minute")

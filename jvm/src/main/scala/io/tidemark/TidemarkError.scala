@@ -66,8 +66,8 @@ object TidemarkError {
   final case class InputsChangedPlaces(key: String, names: Seq[String]) extends TidemarkError(
         "INPUTS_CHANGED_PLACES",
         s"Inputs with watermarks on '$key' have changed places since the last run, and nothing else tells these " +
-          s"watermarks apart: ${quoted(names)}. All of them continue from the least that they had reached, and their " +
-          "splits begin anew.",
+          s"watermarks apart: ${quoted(names)}. All of them continue from the earliest of their watermarks, without " +
+          "the splits of the last run.",
         "giving each watermark a key before the next change (from Spark 4.2 on, a name for each source is enough)")
 
   final case class InvalidSetting(setting: String, value: String, allowed: Seq[String]) extends TidemarkError(

@@ -107,7 +107,7 @@ object NoteTimeOptions {
   * @param thenBy expressions that decide between rows of the same time, ascending
   * @param waits whether rows are held until the watermark has passed them. If not, each batch is ordered by itself, and
   *   no row is held or late
-  * @param dropsLate whether late rows are dropped. If not, they are emitted at once, before the other rows of their group
+  * @param dropsLate whether late rows are dropped. If not, they are emitted immediately, before their group's other rows
   */
 final case class OrderOptions(
     by: Seq[Column] = Nil,

@@ -20,7 +20,7 @@ object VerdictTable {
   private val pastEnd = NotedTimeErrors.MarkPastEnd(
     "eu",
     "/lake/orders/_tidemark",
-    "file 7.parquet, which is not there",
+    "file 7.parquet, which does not exist",
     "number 7 of life 1")
 
   val examples: Seq[Verdict] = Seq(

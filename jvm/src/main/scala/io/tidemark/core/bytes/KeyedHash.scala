@@ -5,7 +5,7 @@ import java.security.SecureRandom
 
 /** SipHash-1-3 (Aumasson and Bernstein, 2012) of a few words, under a key that only this process knows.
   *
-  * The names of splits come from the rows, so whoever sends rows chooses them. With a public hash, names that collide
+  * The names of splits come from the rows, so the sender of the rows chooses them. With a public hash, names that collide
   * would make every look-up a scan. No hash leaves the process: neither the checkpoint nor a task result contains one.
   */
 object KeyedHash {
@@ -15,8 +15,8 @@ object KeyedHash {
   private val Multiplier0 = random.nextLong() | 1
   private val Multiplier1 = random.nextLong() | 1
 
-  /** The hash of one number, whose upper bits are the better ones. Two multiplications by secret numbers are enough
-    * here, at a fraction of the cost.
+  /** Hashes a number. Callers should use the upper bits, which are mixed better. Two multiplications by secret numbers
+    * are enough here, at a fraction of the cost.
     */
   def of(number: Long): Long = multiplied(multiplied(number ^ Key0, Multiplier0) ^ Key1, Multiplier1)
 

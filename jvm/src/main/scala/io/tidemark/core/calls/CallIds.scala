@@ -14,7 +14,7 @@ final class CallIds(task: String) {
   // By what is the same in rows with equal inputs, which may be long.
   private val before = mutable.HashMap.empty[UUID, Int]
 
-  /** The id of a row that has none yet. It does not go by the row's place: rows may come in another order when a batch runs
+  /** The id of a row that has none yet. The row's place does not matter: rows may come in another order when a batch runs
     * again.
     */
   def next(inputs: Array[Byte]): UUID = {

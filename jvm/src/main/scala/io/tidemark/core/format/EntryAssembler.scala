@@ -6,8 +6,8 @@ import io.tidemark.core.OriginName
 import io.tidemark.core.bytes.Damaged
 import io.tidemark.core.memory.WatermarkEntry
 
-/** Reads an entry: one that is whole, or a snapshot of the splits and then the entries of all batches after it, in
-  * order.
+/** Reads an entry. Its input is a whole entry, or a snapshot of the splits and then the entries of all batches after it,
+  * in order.
   */
 final class EntryAssembler {
   private val splits = mutable.HashMap.empty[OriginName, SplitsBuilder]

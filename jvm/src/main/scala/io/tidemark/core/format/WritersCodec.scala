@@ -5,7 +5,7 @@ import io.tidemark.core.noted.{Place, WriterState}
 
 /** How far the marks of each writer have been passed, in an entry. The marks themselves stay in their log.
   *
-  * {{{ writer = name  flags  [epoch number]  active  [next] }}} The flags say which of the optional parts are there.
+  * {{{ writer = name  flags  [epoch number]  active  [next] }}} The flags say which optional parts follow.
   */
 private[core] object WritersCodec {
   private val HasPassed = 1L

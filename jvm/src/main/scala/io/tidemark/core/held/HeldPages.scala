@@ -29,7 +29,7 @@ final case class HeldPages(nextId: Long, pages: Vector[PageInfo]) {
   /** How large a page should be (bytes). Pages grow with what is held, so that the list stays small. */
   def pageBytes: Int = math.min(math.max(bytes / FewPages, SmallestFull), LargestFull).toInt
 
-  /** Pages to write anew as fewer and larger ones; none as long as there are few small ones. */
+  /** Small pages to merge into larger ones; none as long as there are few small ones. */
   def toMerge: Vector[PageInfo] = {
     val least = pageBytes / 4
     val small = pages.filter(_.bytes < least)

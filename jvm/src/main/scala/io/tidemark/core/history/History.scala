@@ -6,7 +6,7 @@ import io.tidemark.core.OriginName
   * long the run is.
   *
   * It keeps one moment of each `stride` batches: the one with the most late rows, or else with the most rows in state, or else
-  * the latest. When it is full, one of each two neighbours goes by the same rule, and the stride doubles. So at most
+  * the latest. When it is full, the same rule keeps one of each two neighbours, and the stride doubles. So at most
   * [[History.MostMoments]] moments span a run of any length, equally far apart.
   *
   * @param names the inputs that it has numbers of, at most [[History.MostInputs]]

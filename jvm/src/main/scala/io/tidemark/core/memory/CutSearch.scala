@@ -2,7 +2,7 @@ package io.tidemark.core.memory
 
 import io.tidemark.core.EventTimeUnits
 
-/** Finds the batch of a query at whose end a time divides the query's input, from the entries that are still there.
+/** Finds the batch of a query at whose end a time divides the query's input, from the entries that still exist.
   *
   * Neither the watermark of an input nor its largest event time ever goes back, unless a person has corrected it. So a few
   * entries are enough: the search halves the batches each time.
@@ -39,8 +39,8 @@ final class CutSearch(
     else Right(first(known)(isPast).fold(known.last)(at => known(at - 1)))
   }
 
-  /** The batches among which to search. From a corrected one on, times advance anew: if it is before the time, so is
-    * what counts of all batches before it.
+  /** The batches to search. A correction sets times back, and they only advance from one correction to the next. If a
+    * corrected batch is before the time, earlier batches do not matter.
     */
   private def advancing(isPast: Long => Boolean): IndexedSeq[Long] = {
     val (later, earlier) = corrected.span(isPast)

@@ -23,7 +23,7 @@ object Observation {
     * @param times the largest event time of each split that had rows; an input that is not split is one split
     * @param delayMillis how far the clocks are behind these times, ms
     * @param known splits that the source has, with rows or without (encoded names)
-    * @param waiting whether an admission limit held rows back that were there when the batch began
+    * @param waiting whether an admission limit held rows back that had arrived before the batch began
     * @param farAheadRows rows whose event time moved no clock, because it was too far ahead
     * @param latestMillis the largest event time of all rows
     * @param marks what writers have noted, if the clocks are theirs

@@ -20,7 +20,7 @@ import io.tidemark.core.splits.{SplitNameTable, Splits}
   * @param splitBy what the input is split by
   * @param maxEventTimeMillis the largest event time seen so far (floor, ms since the epoch)
   * @param sinceMillis the end of the query's first batch, ms; silence counts from there while no split is known
-  * @param waiting whether an admission limit held rows back that were there when the batch began
+  * @param waiting whether an admission limit held rows back that had arrived before the batch began
   * @param farAheadRows rows whose event time was too far ahead of the wall clock to count
   * @param silent whether it is idle as a whole, though some of its splits are not; it is until it has rows
   * @param uncounted the times by which the last active times of its splits were made later
@@ -67,7 +67,7 @@ final case class OriginState(
     else Iterator.range(0, splits.size).filter(splits.lastActive(_) == counted).flatMap(lastRows).maxOption
   }
 
-  /** Without some splits; the others are numbered anew. Its watermark is no earlier. */
+  /** Without some splits; the others get new numbers. Its watermark is no earlier. */
   def without(forgotten: Int => Boolean): OriginState = {
     val kept = (0 until splits.size).filterNot(forgotten).toArray
     copy(splits = splits.keeping(kept), uncounted = uncounted.keeping(kept))
@@ -105,7 +105,7 @@ final case class OriginState(
       yield Judged(awake(time, rules), Silence.of(splits, until, after, rules.whenIdle))
 
   /** Step 1. A filter may drop the rows that a batch is about to read, so they prove nothing. The batch before has read
-    * everything that was there when it began, unless an admission limit held rows back.
+    * all rows that had arrived when it began, unless an admission limit held rows back.
     */
   private def listenedUntil(time: OriginState.Time): Option[Long] = time.unread match {
     case Some(Unread.Somewhere) if waiting => None
@@ -159,6 +159,6 @@ object OriginState {
     case _ => false
   }
 
-  /** One that has got as far as this, nobody knows by which splits. */
+  /** An origin at this watermark whose splits are unknown. */
   def reached(watermark: Watermark): OriginState = OriginState(Splits.none.atLeast(watermark))
 }

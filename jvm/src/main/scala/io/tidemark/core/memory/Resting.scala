@@ -10,8 +10,8 @@ import io.tidemark.core.noted.WriterState
   *   1. A writer is left out if it has stalled by the log's own time: another writer has said something `idle_after` or
   *      more later, and this one has nothing ahead. So a replay leaves out the same writers as the live query did, however
   *      fast it reads. The log's time is that of its store, and no later than that of the batch. Where a log has the clocks of
-  *      hosts, nobody has stalled by it.
-  *   1. If nobody else is left, those that are idle or have stalled hold the watermark, and the origin is idle as a whole.
+  *      hosts, no writer counts as stalled.
+  *   1. If all writers are idle or have stalled, they hold the watermark, and the origin is idle as a whole.
   */
 private[core] object Resting {
 

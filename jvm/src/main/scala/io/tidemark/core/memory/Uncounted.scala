@@ -10,12 +10,12 @@ import io.tidemark.core.splits.{MaxEventTimes, Splits}
   * can be told when a split really had its last rows. Nothing is decided by it.
   *
   * @param spans the oldest first
-  * @param forgottenMillis the end of the last span that is not remembered any more
+  * @param forgottenMillis the end of the last span that is no longer remembered
   */
 final case class Uncounted(spans: Vector[Uncounted.Span], forgottenMillis: Option[Long]) {
   import Uncounted._
 
-  /** When a split really was last active, if its counted time is this one; `None` if that is not known any more. */
+  /** When a split really was last active, if its counted time is this one; `None` if that is no longer known. */
   def lastActive(split: Int, countedMillis: Long): Option[Long] = {
     val at = spans.foldRight(Option(countedMillis)) { (span, later) =>
       later.flatMap { time =>
@@ -39,7 +39,7 @@ final case class Uncounted(spans: Vector[Uncounted.Span], forgottenMillis: Optio
       Uncounted(all.takeRight(MostSpans), gone.lastOption.map(_.untilMillis).orElse(forgottenMillis))
     }
 
-  /** For these splits (in order) alone, numbered anew. */
+  /** For these splits (in order) alone, with new numbers. */
   def keeping(kept: Array[Int]): Uncounted = {
     def numbered(splits: Set[Int]) = splits.map(Arrays.binarySearch(kept, _)).filter(_ >= 0)
     copy(spans = spans.map { span =>

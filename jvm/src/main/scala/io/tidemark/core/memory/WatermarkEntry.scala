@@ -57,7 +57,7 @@ final case class WatermarkEntry(
     ledgers = ledgers,
     correction = correction)
 
-  /** This entry as the memory of a query that did not run until now: that time is no silence. */
+  /** This entry for a query that was stopped until `nowMillis`. The time in between does not count as silence. */
   def listeningFrom(nowMillis: Long): WatermarkEntry =
     if (nowMillis <= endMillis) this else copy(endMillis = nowMillis).notListening(nowMillis - endMillis)
 
@@ -87,8 +87,8 @@ final case class WatermarkEntry(
     }
   })
 
-  /** With one watermark for these origins, the least of theirs: nobody can say which of them had reached more. Their splits
-    * begin anew.
+  /** With one watermark for these origins, the least of theirs, because it is unknown which of them had reached more.
+    * Their splits are forgotten.
     */
   def leveled(alike: Set[OriginName]): WatermarkEntry = {
     def least(watermark: OriginName => Watermark) = alike.toSeq.map(watermark(_).active).reduce(_ coalesce _)

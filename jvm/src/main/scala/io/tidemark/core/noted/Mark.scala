@@ -49,7 +49,7 @@ object Mark {
   /** The writer notes a time. */
   case object Note extends Kind("note")
 
-  /** The writer is there, and may still send rows. */
+  /** The writer is running, and may still send rows. */
   case object Alive extends Kind("alive")
 
   /** Readers may leave the writer out until its next mark. */

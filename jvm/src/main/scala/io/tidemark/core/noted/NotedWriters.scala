@@ -63,14 +63,14 @@ final case class NotedWriters(writers: Map[String, WriterProgress]) {
 
 object NotedWriters {
 
-  /** What is known while a log cannot be read: that writers have marks ahead is not forgotten. */
+  /** The writers while their log cannot be read. Those with marks ahead keep them. */
   def unchanged(before: Map[String, WriterState]): NotedWriters = NotedWriters(before.map { case (writer, state) =>
     writer -> WriterProgress(None, isActive = false, None, state)
   })
 
   /** @param before how far each writer's marks were passed earlier. A writer whose marks are all gone stays as it was
     * @param latestMillis the latest noted time to believe now; `None` for any
-    * @param latestBeforeMillis the same when `before` was found. Marks that were passed by then are looked at again if
+    * @param latestBeforeMillis the same when `before` was found. Marks that were passed before are looked at again if
     *   their time has come since
     * @throws PositionMismatch if marks have another kind of position
     */
@@ -105,7 +105,7 @@ object NotedWriters {
     val time = history.lastNote(passed).collect {
       case (at, millis) if at >= known || latestBeforeMillis.exists(_ < millis) => millis
     }
-    // What an `idle` or `end` says is news, but not that the writer is there.
+    // `idle` and `end` are news, but do not make the writer active.
     val news = Iterator.range(known, passed).filter(history.isNews).toSeq
     val last = if (passed > known) Some(marks(passed - 1)) else None
     // Without news it is as it was, unless its marks were passed long before this reader kept anything of it.

@@ -5,7 +5,7 @@ package io.tidemark.core.noted
   * @param what a partition (`orders-2`), `the table's version`, or a file (`file a/1.json`), as a message says it
   * @param at where the mark is: the offset of the next record, or the number that has to be reached; `None` for a file
   * @param read how far has been read, in the same unit; `None` if nothing has
-  * @param why why a file may never be read, if that was seen: `which is not there`
+  * @param why why a file may never be read, if that was seen: `which does not exist`
   */
 final case class WaitsFor(what: String, at: Option[Long], read: Option[Long], why: Option[String] = None) {
   override def toString: String =
@@ -14,8 +14,8 @@ final case class WaitsFor(what: String, at: Option[Long], read: Option[Long], wh
 
 object WaitsFor {
 
-  /** What was there before the first mark of a writer that was not purged. */
-  val Purged: WaitsFor = WaitsFor("all files that were there before its first kept mark", None, None)
+  /** Every file from before the first mark of a writer that was not purged. */
+  val Purged: WaitsFor = WaitsFor("all files from before its first kept mark", None, None)
 
   /** @param ahead the first mark of a writer that has not been passed
     * @return `None` if the mark has no position, or what it waits for cannot be told

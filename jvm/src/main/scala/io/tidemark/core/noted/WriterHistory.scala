@@ -5,7 +5,7 @@ import scala.collection.immutable.ArraySeq
 
 /** The marks of one writer that count, and which of them are passed at a position. The only place for both rules.
   *
-  *   1. Marks are put in order by epoch and number. One that is there twice counts once.
+  *   1. Marks are put in order by epoch and number. A mark that is found twice counts once.
   *   1. A later life fences off an earlier one: its first mark says in `after` which mark it follows, and marks of
   *      earlier lives behind that one do not count. If that first mark is missing, or no mark that counts is of the life
   *      that it names, no mark of an earlier life counts.
@@ -18,17 +18,17 @@ import scala.collection.immutable.ArraySeq
   *   1. If marks before the first one were purged, nothing says which files they had. They count as passed when all
   *      files that the source has listed have been read. What cannot be read, or does not count by the second rule, is
   *      never passed.
-  *   1. A writer whose newest mark cannot be read is there, and does not rest. If no mark of it can be read, none is
+  *   1. A writer whose newest mark cannot be read still counts, and does not rest. If no mark of it can be read, none is
   *      passed.
   *
-  * A reader that has passed a mark before asks from there on. What is missing before that mark does not matter then.
+  * A reader that has passed a mark before continues from that mark. Earlier marks that are missing do not matter then.
   *
   * @param marks the marks that count, by epoch and number
-  * @param isDamaged whether marks before the first one are there, and cannot be read or do not count
+  * @param isDamaged whether marks before the first one exist that cannot be read or do not count
   * @param breaks the indexes of marks that do not follow the one before
   * @param notes the indexes of marks that note a time above all before
   * @param unread the writer's newest mark, if it is behind all these and cannot be read
-  * @param isUnreadable whether no mark can be read, and the only one here says no more than that the writer is there
+  * @param isUnreadable whether no mark can be read, and the only one here stands for the writer and says nothing else
   */
 final class WriterHistory private (
     val writer: String,
@@ -168,7 +168,7 @@ final class WriterHistory private (
 
 object WriterHistory {
 
-  /** @param all the writer's marks in any order, at least one; one may be there twice
+  /** @param all the writer's marks in any order, at least one; a mark may be in it twice
     * @param promised the places of first marks that the names of its files promise
     * @param unread the newest mark that was written and cannot be read; it does not matter if a later one can
     */
@@ -191,7 +191,7 @@ object WriterHistory {
       unread.filter(_ > ordered.last.place))
   }
 
-  /** A writer that is there, and no mark of it can be read.
+  /** A writer that exists, and of which no mark can be read.
     * @param newest its newest mark; @param writtenMillis when that was written; @param isDated whether by the store's clock
     */
   def unreadable(writer: String, newest: Place, writtenMillis: Long, isDated: Boolean = true): WriterHistory = {

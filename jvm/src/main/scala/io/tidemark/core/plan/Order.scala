@@ -43,7 +43,7 @@ object Order {
   final case class Lost(at: String, why: String) extends Order
 
   /** Rows that agree on some columns belong together.
-    * @param columns `None` if one of them is not a column of the rows, or is not any more
+    * @param columns `None` if one of them is not, or is no longer, a column of the rows
     * @param otherwise what becomes of rows that do not agree
     */
   final case class Agreement(columns: Option[Set[ColumnId]], otherwise: Lost) {

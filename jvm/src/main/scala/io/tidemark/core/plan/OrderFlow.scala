@@ -30,7 +30,7 @@ object OrderFlow {
 
   /** What an operator gets whose result depends on the order of each group's rows.
     *
-    * @param sortBy what its input must be sorted by within each group, for the order to be there; empty if it is there
+    * @param sortBy what its input must be sorted by within each group to get the order; empty if it has the order already
     */
   final case class Found(order: Order, sortBy: Seq[OrderTerm])
 
@@ -71,7 +71,7 @@ object OrderFlow {
     case other => reSorted(time, Lost(other.label, "rows of several tasks come together"))
   }
 
-  /** A batch's rows are in no order any more. What is left of the order is what they can be sorted by. */
+  /** A batch's rows are no longer in order. What is left of the order is what they can be sorted by. */
   private def reSorted(time: Time, at: Lost): Order =
     if (time.terms.isEmpty) time.gone.getOrElse(at)
     else time.copy(names = time.names.take(time.terms.size), groups = None)

@@ -71,7 +71,7 @@ object Waits {
     known.flatMap(_.watermark.millis).exists(all => now.flatMap(_.watermark.millis).forall(_ < all))
 
   /** The watermarks of all inputs when nothing is left in state that is older. Carried columns leave an operator with the
-    * watermark of the batch before, so there are as many batches as operators.
+    * watermark of the batch before, so this takes a batch for each operator.
     */
   private def reached(shape: PlanShape, origins: Map[OriginName, Watermark]): Map[Input, InputWatermarks] = {
     def levels(carried: Map[CarriedSlot, Watermark]) =

@@ -15,7 +15,9 @@ private[splits] final class BlockMinima(inputs: Int) {
   /** [[BlockMinima.Absent]] if no input is active. */
   def least: Long = tree.least
 
-  /** A clock counts now, or did before; [[BlockMinima.Absent]] if it does not count. The arrays have what is so now. */
+  /** Replaces a clock's old value by its new one ([[BlockMinima.Absent]]: not counted). `clocks` and `states` already
+    * hold the new one.
+    */
   def replay(input: Int, before: Long, after: Long, clocks: Array[Long], states: Array[Byte]): Unit = {
     val block = input >>> BlockLog2
     val smallest = tree(block)
@@ -23,7 +25,7 @@ private[splits] final class BlockMinima(inputs: Int) {
     else if (before <= smallest) tree.update(block, leastOf(block, clocks, states))
   }
 
-  /** Finds every minimum anew. */
+  /** Finds every minimum again. */
   def replayAll(clocks: Array[Long], states: Array[Byte]): Unit = {
     val all = tree.numbers
     var block = 0

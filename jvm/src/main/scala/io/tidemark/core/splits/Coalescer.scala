@@ -5,7 +5,7 @@ import java.util.Arrays
 /** Clocks of many inputs, coalesced to one watermark: the minimum over the inputs that are not idle.
   *
   * An input is ''active'' from when it is added, and holds the watermark until its first rows. ''Idle'' inputs are left
-  * out until they have rows again. When no input is active any more, the watermark advances to the largest clock of all,
+  * out until they have rows again. When all inputs are idle, the watermark advances to the largest clock of all,
   * so that the order in which inputs became idle does not matter. The watermark never goes back.
   *
   * Inputs are numbered from 0 in the order in which they are added. Everything about them is in arrays of primitives, so
@@ -30,7 +30,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
   private var reached = NoClock
   private var earliest = Long.MaxValue
 
-  // Where inputs are noted before they change; null if nobody needs to undo the changes.
+  // Where inputs are noted before they change; null if the changes need not be undone.
   private var journal: SplitJournal = _
 
   def size: Int = count
@@ -199,7 +199,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     var input = to.size
     while (input < count) {
       back.note(input, clocks(input), activeAt(input), states(input))
-      put(input, Nobody, NoClock, 0L)
+      put(input, Unused, NoClock, 0L)
       input += 1
     }
     restore(to)
@@ -246,7 +246,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
       clocks = Arrays.copyOf(clocks, BlockMinima.rounded(math.max(size.toLong, before * 2L)))
       activeAt = Arrays.copyOf(activeAt, clocks.length)
       states = Arrays.copyOf(states, clocks.length)
-      Arrays.fill(states, before, states.length, Nobody)
+      Arrays.fill(states, before, states.length, Unused)
       minima.grow(clocks.length)
     }
 }
@@ -286,14 +286,14 @@ object Coalescer {
   final val Idle: Byte = SplitState.Idle.code
   final val CatchingUp: Byte = SplitState.CatchingUp.code
 
-  // A place in the arrays that no input has.
-  private final val Nobody: Byte = -1
+  // The state of a place in the arrays that no input has.
+  private final val Unused: Byte = -1
 
   private def isActive(state: Byte): Boolean = state == Active || state == CatchingUp
 
   private def noStates(length: Int): Array[Byte] = {
     val states = new Array[Byte](length)
-    Arrays.fill(states, Nobody)
+    Arrays.fill(states, Unused)
     states
   }
 }

@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
   *
   * Up to [[HeavyHitters.Most]] keys are counted exactly. Beyond that, the keys with fewest rows are left out, and each number
   * is a lower bound. A key with more than `floor` rows is never left out. This is the Space-Saving summary of Metwally,
-  * Agrawal and El Abbadi (2005), which leaves out many keys at once, so that a row costs one look into a map.
+  * Agrawal and El Abbadi (2005), which leaves out many keys together, so that a row costs one look into a map.
   *
   * @param floor how many rows a key may have had that is not here
   */

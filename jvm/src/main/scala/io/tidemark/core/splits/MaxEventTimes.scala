@@ -22,7 +22,7 @@ final class MaxEventTimes private (val names: SplitNameTable, private var larges
   def note(name: Array[Byte], length: Int, eventTimeMillis: Long): Unit =
     raise(names.add(name, 0, length), eventTimeMillis)
 
-  /** The same of a split that is known not to be there yet. */
+  /** The same of a split that is known to be new. */
   def noteNew(name: Array[Byte], length: Int, eventTimeMillis: Long): Unit = {
     names.addNew(name, 0, length)
     raise(size - 1, eventTimeMillis)

@@ -26,12 +26,12 @@ final class SplitNameTable private (
 
   def this(most: Int = SplitNameTable.MostBytes) = this(new Array[Byte](64), new Array[Int](8), 0, most, null)
 
-  // As many of the first names are in arrays that another table has as well, and stay there.
+  // The first `shared` names lie in arrays that another table also uses, so they must not be moved.
   @transient private var shared = 0
 
   def size: Int = count
 
-  /** The number of a name; -1 if it is not there. */
+  /** The number of a name; -1 if the table does not have it. */
   def find(name: Array[Byte], from: Int, until: Int): Int = {
     val places = hashed
     places(place(places, name, from, until, SplitNameTable.hash(name, from, until))) - 1
@@ -39,7 +39,7 @@ final class SplitNameTable private (
 
   def find(name: Array[Byte]): Int = find(name, 0, name.length)
 
-  /** The number of a name, which is added if it is not there yet.
+  /** The number of a name, which is added if the table does not have it.
     * @throws SplitNameTable.TooLong when there is no room for it
     */
   def add(name: Array[Byte], from: Int, until: Int): Int =
@@ -59,8 +59,8 @@ final class SplitNameTable private (
 
   def add(name: Array[Byte]): Int = add(name, 0, name.length)
 
-  /** Adds some names of another table, which are not copied in between. It goes over them several times, so that the
-    * processor fetches the memory of many names at once.
+  /** Adds some names of another table, which are not copied in between. It passes over them several times, so that the
+    * processor fetches the memory of many names at the same time.
     *
     * @param from the first of them; @param many how many, at most [[SplitNameTable.Together]]
     * @param numbers is filled with their numbers here; @param places is overwritten
@@ -86,12 +86,12 @@ final class SplitNameTable private (
     }
     i = 0
     while (i < many) {
-      // Any name will do if there is none.
+      // An empty place has no name; name 0 serves, because only the memory access counts.
       val probable = math.max(numbers(i) - 1, 0)
       numbers(i) = start(probable)
       i += 1
     }
-    // What is read is only stored so that it is not left out.
+    // This read only warms the cache; the result is stored so that the JIT keeps it.
     val last = bytes.length - 1
     i = 0
     while (i < many && last >= 0) {
@@ -145,7 +145,7 @@ final class SplitNameTable private (
     name
   }
 
-  /** Adds a name that is known not to be there: many of them are faster so. */
+  /** Adds a name that is known to be new, without a look-up: that is faster for many names. */
   def addNew(name: Array[Byte], from: Int, until: Int): Unit = {
     table = null
     append(name, from, until)
@@ -240,10 +240,10 @@ final class SplitNameTable private (
 
 object SplitNameTable {
 
-  /** As many bytes as all names together may take: what arrays can hold twice over. */
+  /** The most bytes that all names may take together. An array that doubles can still hold them. */
   val MostBytes: Int = 1 << 30
 
-  /** As many names are looked up at once. */
+  /** How many names one pass looks up. */
   private[splits] val Together: Int = 256
 
   /** All names together would take more bytes than they may. */

@@ -15,7 +15,7 @@ object SplitState {
   /** The split is left out until it has rows again. */
   case object Idle extends SplitState(1)
 
-  /** The split is active again, but still behind the watermark, and left out until it is there. */
+  /** The split is active again, but still behind the watermark, and left out until it has caught up. */
   case object CatchingUp extends SplitState(3)
 
   def isCode(code: Long): Boolean = code == Active.code || code == Idle.code || code == CatchingUp.code

@@ -2,7 +2,7 @@ package io.tidemark.core.splits
 
 /** The names and clocks of splits, which versions of [[Splits]] share.
   *
-  * @param isFrozen whether nothing changes any more, so that any thread may read it
+  * @param isFrozen whether nothing in it changes from now on, so that any thread may read it
   */
 private[splits] final class SplitStore(val names: SplitNameTable, val clocks: Coalescer, val isFrozen: Boolean) {
 

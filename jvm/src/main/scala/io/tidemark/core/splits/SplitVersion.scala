@@ -15,7 +15,7 @@ import scala.annotation.tailrec
 private[splits] final class SplitVersion private (
     private val store: SplitStore,
     @volatile private var known: CoalescerTotals,
-    // The way to this version from the one that it leads to; null if the store is as this version has it.
+    // The changes that turn the next version back into this one; null if the store has this version.
     private var way: SplitVersion.Way) {
   import SplitVersion._
 
@@ -27,7 +27,7 @@ private[splits] final class SplitVersion private (
   /** A scan has found that no active split was last observed before this time. */
   def noteEarliest(millis: Long): Unit = known = known.copy(earliest = millis)
 
-  /** Whether nothing changes any more, so that any thread may read it. */
+  /** Whether nothing in it changes from now on, so that any thread may read it. */
   def isFrozen: Boolean = store.isFrozen
 
   /** The store, changed to this version. Only on the thread that these versions belong to. */

@@ -171,7 +171,8 @@ final class Splits private (private val version: SplitVersion) {
 
   /** Which splits may be forgotten: idle ones that were last active at `limitMillis` or before. Without them, the watermark is
     * the same at any later time, unless one of them returns. So a split stays that is ahead of the watermark, or was active
-    * last. Splits are numbered anew then, and many take long: so there are none until an eighth of them can be forgotten.
+    * last. The splits that stay get new numbers, which takes long if they are many: so none is forgotten until an eighth
+    * of them can be.
     *
     * @param kept splits (encoded names) that stay
     */
@@ -190,10 +191,10 @@ final class Splits private (private val version: SplitVersion) {
     }
   }
 
-  /** These splits (in order) alone, numbered anew, and with a watermark that is no earlier. */
+  /** These splits (in order) alone, with new numbers and a watermark that is no earlier. */
   def keeping(kept: Array[Int]): Splits = rebuilt(kept, clockOrNone, state).atLeast(watermark)
 
-  /** These splits alone, numbered anew, with the watermark that their clocks give. */
+  /** These splits alone, with new numbers and the watermark that their clocks give. */
   private def rebuilt(kept: Array[Int], clock: Int => Long, state: Int => SplitState): Splits = {
     val names = new SplitNameTable
     kept.foreach { split =>

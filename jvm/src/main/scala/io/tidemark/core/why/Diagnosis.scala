@@ -65,7 +65,7 @@ final class Diagnosis private (of: Situation) {
     found.headOption
   }
 
-  /** A writer whose marks do not count any more will hold, even if it is not behind the others yet. */
+  /** A writer whose marks no longer count will hold the watermark, even if it is not behind the others yet. */
   private def byMark(one: Waiting): Option[Verdict] = {
     val found = for (origin <- below(one.shape); split <- origin.last; fault <- split.fault)
       yield Verdict.HeldByMark(one.operator, origin.name, split.name, fault)

@@ -3,7 +3,7 @@ package io.tidemark.core.why
 import io.tidemark.core.{Input, OperatorId, OriginName, Watermark}
 import io.tidemark.core.plan.{OperatorWatermarks, PlanShape}
 
-/** What is known of a query when somebody asks why nothing comes out. Times are ms since the epoch.
+/** What is known of a query when a user asks why nothing comes out. Times are ms since the epoch.
   *
   * @param shape the query's plan
   * @param watermarks every operator's watermarks, as the next batch uses them

@@ -96,7 +96,7 @@ object Trap {
   final case class OuterJoinNoBound(of: String) extends Trap("OUTER_JOIN_NO_BOUND", Error) {
     override def operator: Option[String] = Some(of)
     def sentence: String =
-      s"The $of has no watermark with a time range that says when a row has no match any more, so Spark refuses it."
+      s"The $of has no watermark with a time range that says when a row can no longer match, so Spark refuses it."
     def fix: String = "putting watermarks on both inputs, and a time range between them into the condition"
   }
 
@@ -235,7 +235,7 @@ object Trap {
     def fix: String = "subtracting a microsecond, as window_time does, if windows of it are formed"
   }
 
-  /** Windows that are written with no time in them, by a query whose output others go by. */
+  /** A query that notes the time of its output writes windows, and no event time but their end. */
   final case class NotedOutputEnd(output: String, window: String) extends Trap("NOTED_OUTPUT_END", Warning) {
     override def column: Option[String] = Some(output)
     def sentence: String =
@@ -247,7 +247,7 @@ object Trap {
 
   final case class WatermarkUnused(input: String) extends Trap("WATERMARK_UNUSED", Info) {
     override def column: Option[String] = Some(input)
-    def sentence: String = s"No operator goes by the watermark of ${name(input)}: it drops and closes nothing."
+    def sentence: String = s"No operator uses the watermark of ${name(input)}: it drops no row and evicts no state."
     def fix: String = "removing it, or by using its column in an operator with state"
   }
 }

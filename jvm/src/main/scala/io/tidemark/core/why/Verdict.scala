@@ -111,7 +111,7 @@ object Verdict {
           s"${words.name(origin.toString)}")
   }
 
-  /** An input that goes by marks, of which there are none. */
+  /** An input whose clocks are marks, in a log without any. */
   final case class NoMarks(operator: Operator, origin: OriginName, log: String)
       extends Verdict("NO_MARKS", isTrouble = true) {
     override def heldBy: Option[OriginName] = Some(origin)

@@ -169,7 +169,7 @@ class HeldRowsSuite extends AnyFunSuite {
     val (free, strict) = (of(mayBeNull = true, inside = true), of(mayBeNull = false, inside = false))
     for (isAdded <- Seq(false, true)) {
       assert(change(strict, Some(free), isAdded).isEmpty)
-      assert(change(free, Some(of(mayBeNull = true, inside = false)), isAdded).exists(_.contains("cannot be any more")))
+      assert(change(free, Some(of(mayBeNull = true, inside = false)), isAdded).exists(_.contains("and no longer can")))
       assert(change(free, Some(of(mayBeNull = false, inside = true)), isAdded).nonEmpty === isAdded)
       val another = strict.withName("another")
       assert(change(free, Some(another), isAdded).exists(_.contains("is new and cannot be null")) === isAdded)
@@ -180,7 +180,7 @@ class HeldRowsSuite extends AnyFunSuite {
     val marked = time.withMetadata(new MetadataBuilder().putLong("spark.watermarkDelayMs", 5L).build())
     val again = AttributeReference("text", StringType, nullable = false)()
     val twice = columnsOf(marked, Nil, Seq(marked, text, again))
-    // The first one is not read any more.
+    // The first column is no longer read.
     val second = columnsOf(marked, Nil, Seq(marked, again), Seq(text, again))
     assert(second.columns.fieldNames === Array("time", "text 2"))
     assert(twice.columns.fieldNames === Array("time", "text", "text 2"))

@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.tidemark.query.NotedInputs
 
-/** What a report says of an input that goes by the marks of its writers. */
+/** What a report says of an input whose clocks are the marks of its writers. */
 class NotedReportSuite extends RefusalsTest with ManualClockTest {
   import testImplicits._
 
@@ -86,7 +86,7 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
           assert(parameters.map(_.get("position").asText).toSet ===
             Set("the source's number at 1 (read: 0)", "the source's number at 7 (read: 0)"))
         },
-        // What one of them waits for is there.
+        // The rows that one of them waits for arrive.
         AddData(stream, ("b", at("10:06"))),
         triggers(14),
         report { all =>
@@ -184,7 +184,7 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
         triggers(3),
         AddData(two, ("false", at("10:01"))),
         triggers(2),
-        // Nobody knows whose row it was.
+        // Whose row it was is unknown.
         report { all =>
           for (origin <- all.get("inputs").elements.asScala)
             assert(origin.get("noted").get("promises_broken").get("rows").asLong === 1)
@@ -240,7 +240,7 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
             one.get("writer").asText -> one.get("position").asText).toMap === Map(
             "us" -> "file _2.json, whose name the source passes over",
             "folder" -> "file 3, which is a folder",
-            "gone" -> "file 4.json, which is not there",
+            "gone" -> "file 4.json, which does not exist",
             "outside" -> "file ../5.json, which is outside the path that is read"))
         },
         triggers(15)))
@@ -250,11 +250,11 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
       assert(warnings.forall(_.contains("input 'time'")))
       assert(warnings.count(text =>
         text.contains("'gone'") && text.contains("number 1 of life 1") &&
-          text.contains("file 4.json, which is not there")) === 1)
+          text.contains("file 4.json, which does not exist")) === 1)
     }
   }
 
-  test("a file that is not there is told in a run that is never at its end, and in one that ends by itself") {
+  test("a missing file is reported in a run that is never at its end, and in a run that ends by itself") {
     for (endsByItself <- Seq(false, true)) withLog { log =>
       val folder = log.folder.getParentFile
       def write(number: Int): Unit = {
@@ -271,7 +271,7 @@ class NotedReportSuite extends RefusalsTest with ManualClockTest {
         else run(counts)(triggers(15))
       }
       val warnings = appender.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("MARK_PAST_END"))
-      assert(warnings.count(_.contains("file gone.json, which is not there")) === 1, s"$endsByItself: $warnings")
+      assert(warnings.count(_.contains("file gone.json, which does not exist")) === 1, s"$endsByItself: $warnings")
     }
   }
 

@@ -37,7 +37,7 @@ class RemovedMarksSuite extends WatermarkTest {
     def note(time: Long): Unit = writer.note(Some(time), idle = false, at(time))
   }
 
-  test("a writer whose log was removed begins anew with its next mark, and says so once") {
+  test("a writer whose log was removed begins a new life with its next mark, and says so once") {
     withTempDir { folder =>
       val log = new File(folder, "log")
       val noting = new Noting(log)
@@ -137,7 +137,7 @@ class RemovedMarksSuite extends WatermarkTest {
           query.processAllAvailable()
         }
         assert(times(log) === Seq(millis("11:59")))
-        val said = appender.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("begins anew"))
+        val said = appender.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("begins a new life"))
         assert(said.size === 1 && said.head.contains(query.id.toString) && said.head.contains(log.getPath))
       } finally query.stop()
     }
@@ -170,7 +170,7 @@ class RemovedMarksSuite extends WatermarkTest {
     // Another file has what the one has lost.
     assert(sealedAfter("w.5.0.marks" -> (damaged + line(1)), "w.5.1.marks" -> line(0)) ===
       Seq("w.5.0-1.marks", "after 5.1"))
-    // A file without any mark that can be read had as many as it has lines, behind those that are sealed.
+    // A file without a readable mark had one mark for each of its lines, behind those that are sealed.
     assert(sealedAfter("w.5.0.marks" -> (damaged + damaged)) === Seq("w.5.0-1.marks", "after 5.1"))
     assert(sealedAfter("w.5.0-1.marks" -> (line(0) + line(1)), "w.5.0.marks" -> (damaged + damaged)) ===
       Seq("w.5.0-1.marks", "w.5.2-3.marks", "after 5.3"))

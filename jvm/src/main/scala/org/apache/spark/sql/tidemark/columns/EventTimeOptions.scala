@@ -69,7 +69,7 @@ private[tidemark] final case class EventTimeOptions(
     forgetAfterMillis
   }
 
-  /** The names of the writers, if no others count. Another list of them begins anew, as another log does. */
+  /** The names of the writers, if no others count. With another list, as with another log, the input loses its splits. */
   private def counted: Seq[String] =
     if (noted.exists(_.onlyExpected)) expected.flatten.flatten.sorted else Nil
 

@@ -48,7 +48,7 @@ private[tidemark] object LateRowFilter {
   /** Rows that wait for the watermark, in order. */
   case object Order extends LateRowFilter(Dropper.Input, Dropper.Nothing)
 
-  /** The same if late rows do not wait, and are emitted at once. They are counted as passed. */
+  /** The same if late rows do not wait, and are emitted immediately. They are counted as passed. */
   case object PassingOrder extends LateRowFilter(Dropper.Nothing, Dropper.Nothing)
 
   /** A limit, or a user's function with state that does not use event time. */

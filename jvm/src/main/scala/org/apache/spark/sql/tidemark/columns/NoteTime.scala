@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
 /** Marks the event-time column by which a query notes how far its output is. Rows pass unchanged.
   *
-  * The node stays in the plan, because the optimizer gives columns other ids, and leaves out those that nobody uses.
+  * The node stays in the plan, because the optimizer gives columns other ids, and leaves out those that are not used.
   *
   * @param id the same in every copy of the plan
   */

@@ -62,10 +62,10 @@ private[tidemark] object PlanNotes {
   def requireApart(notes: Seq[PlanNote])(place: PlanNote => Any): Unit =
     notes.groupBy(place).values.find(_.size > 1).foreach { same =>
       throw new TidemarkException(NotedTimeErrors.InvalidNoteTime(
-        s"is there for the columns ${same.map(n => s"'${n.column}'").mkString(" and ")}, with one log and one writer"))
+        s"notes the columns ${same.map(n => s"'${n.column}'").mkString(" and ")} as one writer of one log"))
     }
 
-  /** Whether a node only passes on, repeats or leaves out rows, at once. */
+  /** Whether a node only passes on, repeats or leaves out rows, without delay. */
   private def keepsTimes(node: LogicalPlan): Boolean = node match {
     case _: Project | _: Filter | _: SubqueryAlias | _: View | _: Generate | _: RepartitionOperation | _: Sort |
         _: Sample | _: CollectMetrics | _: ResolvedHint | _: CTERelationDef | _: SplitBy | _: EventTimeWatermark => true

@@ -156,7 +156,7 @@ private[exec] final class AsyncRows(
     if (entry.attempts <= rules.retries) {
       val longest = math.max(rules.backoffMillis, LongestWaitMillis)
       val millis = math.min(rules.backoffMillis << math.min(entry.attempts - 1, MostDoublings), longest)
-      // Half of it is left to chance, so that not all rows call again at once.
+      // Half of the wait is random, so that not all rows call again at the same time.
       val nanos = (TimeUnit.MILLISECONDS.toNanos(millis) * (1 + ThreadLocalRandom.current.nextDouble()) / 2).toLong
       retries += Retry(System.nanoTime() + nanos, entry)
     } else if (rules.failsQuery) throw conversion.failed(entry.row.inputs, entry.attempts, error)

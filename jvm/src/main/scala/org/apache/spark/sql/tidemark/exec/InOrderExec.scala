@@ -29,7 +29,7 @@ case class InOrderExec(
 
   /** What each group is sorted by, in the words of the query. */
   private[tidemark] def namedWithinGroups: Seq[(String, SortOrder)] = {
-    // A window goes by its end, as everywhere.
+    // A window is sorted by its end, which is its event time everywhere.
     val times = if (time.dataType.isInstanceOf[StructType]) Seq(EventTimeColumns.micros(time), time) else Seq(time)
     (times.map(timeName -> _) ++ thenBy.map(by => InOrderExec.inWords(by) -> by)).map { case (name, value) =>
       name -> SortOrder(value, Ascending)
@@ -46,7 +46,7 @@ case class InOrderExec(
   override def requiredChildDistribution: Seq[Distribution] = Seq(
     if (isGathered) UnspecifiedDistribution
     else if (by.isEmpty) AllTuples
-    // As many partitions as operators with state have, so that one above needs no shuffle of its own.
+    // The partitions of operators with state, so that such an operator above needs no shuffle of its own.
     else ClusteredDistribution(by, requiredNumPartitions = Some(conf.numShufflePartitions)))
 
   override protected def doExecute(): RDD[InternalRow] = child.execute()

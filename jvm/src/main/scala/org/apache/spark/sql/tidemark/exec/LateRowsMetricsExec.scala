@@ -54,7 +54,7 @@ object LateRowsMetricsExec {
   private val Name = "tidemark"
   private val OtherName = "tidemark_late_rows"
 
-  /** The plan of a query with this node on top, if an operator in it goes by a watermark. */
+  /** The plan of a query with this node on top, if an operator in it uses a watermark. */
   private[tidemark] def over(
       plan: SparkPlan,
       promised: Map[Input, Seq[OriginName]],

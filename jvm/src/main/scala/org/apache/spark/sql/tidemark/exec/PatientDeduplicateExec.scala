@@ -8,8 +8,8 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 
 /** Spark's deduplication by keys with their event time, in a batch that leaves expired keys in state.
   *
-  * Nobody can tell: a row with an expired key is late. A later batch evicts them. Code that looks for Spark's node finds
-  * this one.
+  * The output does not change, because a row with an expired key is late anyway. A later batch evicts the keys. Code that
+  * looks for Spark's node finds this one.
   */
 final class PatientDeduplicateExec private[tidemark] (
     keyExpressions: Seq[Attribute],

@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 
 /** Spark's inner stream-stream join, in a batch that leaves expired rows of a side in state.
   *
-  * Nobody can tell: such a row matches no row that is on time. A later batch evicts it. Code that looks for Spark's node
-  * finds this one.
+  * The output does not change, because an expired row matches no row that is on time. A later batch evicts it. Code that
+  * looks for Spark's node finds this one.
   */
 private[exec] trait PatientJoin extends StreamingSymmetricHashJoinExec with SkipsScans {
 

@@ -20,7 +20,7 @@ object InOrderFunction {
     "(time, options, by..., then...) - as a condition of WHERE: the rows in the order of an event time, each group of " +
       "equal 'by' values together. The options are JSON") { arguments =>
     val order = InOrderExpression(arguments)
-    // Bad options fail at once, and before Spark takes a generator for a step of its own.
+    // Bad options fail here, before Spark takes a generator for a step of its own.
     order.request
     arguments.find(_.exists {
       case _: Generator => true

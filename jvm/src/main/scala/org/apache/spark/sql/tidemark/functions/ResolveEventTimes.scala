@@ -85,7 +85,7 @@ private[tidemark] object ResolveEventTimes {
     }
   }
 
-  /** The name of an expected split. One that no row can belong to is refused: the watermark would wait for it forever. */
+  /** The name of an expected split. A split that can have no row is refused: the watermark would wait for it forever. */
   private def names(split: Seq[Option[String]], by: Seq[Expression]): Seq[Option[String]] = {
     if (split.size != by.size)
       throw new TidemarkException(TidemarkError.ExpectedSplitWidth(split.size, by.size))

@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.{
 /** The files in the `tidemark` folder of a query's checkpoint: a few for each batch, of different kinds.
   *
   * It goes through Spark's [[CheckpointFileManager]], and so works on every file system that Spark can checkpoint to. It
-  * does not know which files are there, apart from [[list]]. [[begin]] and [[delete]] are called on the query's own thread,
+  * does not know which files exist, apart from [[list]]. [[begin]] and [[delete]] are called on the query's own thread,
   * all other methods from any thread.
   */
 private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) {
@@ -94,7 +94,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     bytes
   }
 
-  /** What changes when somebody writes a file again; `None` if there is none. */
+  /** What changes when a file is written again; `None` if there is none. */
   def stamp(batch: Long, kind: Kind): Option[Stamp] =
     try manager.list(path(batch, kind)).headOption.map(file => Stamp(file.getModificationTime, file.getLen))
     catch { case _: FileNotFoundException => None }
@@ -154,8 +154,8 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     }
   }
 
-  /** Hadoop keeps a checksum file beside a local file. While a file is replaced, the old checksum is there for a
-    * moment, and the new file would seem damaged. An entry has its own checksum.
+  /** Hadoop keeps a checksum file beside a local file. While a file is replaced, the old checksum stays beside it for
+    * a moment, and the new file would seem damaged. An entry has its own checksum.
     */
   def forgetChecksum(batch: Long, kind: Kind): Unit = {
     val file = path(batch, kind)

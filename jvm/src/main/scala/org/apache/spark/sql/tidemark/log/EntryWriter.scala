@@ -92,7 +92,7 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
     val (kind, other) = if (encoded.isWhole) (Whole, Changes) else (Changes, Whole)
     if (!hasWritten) forgetFrom(entry.batch)
     delete(entry.batch, other)
-    // An entry counts once Spark's own commit entry is there, which is written after it. If a crash cuts the entry short, it
+    // An entry counts once Spark has written its own commit entry, which comes later. If a crash cuts the entry short, it
     // is written again when its batch runs again.
     files.write(entry.batch, kind, encoded.data, inPlace = true)
     note(entry.batch, kind)
@@ -120,7 +120,7 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
       throw new TidemarkException(CheckpointErrors.EntryChanged(file(batch), batch + 1))
   }
 
-  /** Replaces the entry of a committed batch by a rename, so that half of it is there at no time. */
+  /** Replaces the entry of a committed batch by a rename, so that a reader never sees half of it. */
   def rewrite(entry: WatermarkEntry): Unit = {
     val encoded = encode(entry, None)
     files.forgetChecksum(entry.batch, Whole)

@@ -28,7 +28,7 @@ private[tidemark] final class PrecreatedFile(manager: CheckpointFileManager
     begun.set(Some(Begun(ownership, CompletableFuture.supplyAsync(() => create(ownership), threads))))
   }
 
-  // A file that is there may be another driver's, and count.
+  // A file that exists may be another driver's entry, and must stay.
   private def create(ownership: Ownership): FSDataOutputStream =
     ownership.whileHeld(Option.unless(manager.exists(ownership.file))(manager.createTempFile(ownership.file)))
       .flatten.getOrElse(throw new FileAlreadyExistsException(ownership.file.toString))
@@ -45,10 +45,10 @@ private[tidemark] final class PrecreatedFile(manager: CheckpointFileManager
     }
   }
 
-  /** The file is not wanted. It is there, if it could be created. */
+  /** The file is not wanted. It exists, if it could be created. */
   def giveUp(file: Path): Unit = take(file).foreach(out => Try(out.close()))
 
-  /** Deletes a file that has not been filled, unless somebody else has written it. */
+  /** Deletes a file that has not been filled, unless another run has written it. */
   def abandon(): Unit = begun.getAndSet(None).foreach(abandon)
 
   private def abandon(one: Begun): Unit = {
@@ -84,7 +84,7 @@ private[tidemark] object PrecreatedFile {
   // A thread for each query that is creating its file: no query waits for the disk of another.
   private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-entries")
 
-  /** Called before anybody writes a file: whoever has begun it does not touch it any more. */
+  /** Called before a file is written. The run that created it empty gives it up. */
   def claim(file: Path): Unit = Ownership.end(file)
 
   /** Writes all that is to be in a file. */
@@ -96,11 +96,11 @@ private[tidemark] object PrecreatedFile {
     def file: Path = ownership.file
   }
 
-  /** Allows one run to create and delete a file that nobody has written yet. It is held until somebody claims the file, or
-    * begins it again. Then it has ended, for good.
+  /** Allows one run to create and delete a file that has not been written yet. It ends for good when a run claims the
+    * file, or begins it again.
     *
     * A run that has stopped deletes its file on another thread, perhaps after the next run has claimed the same path. Each
-    * ownership has a lock of its own, so a slow file system delays nobody but those who want the same file.
+    * ownership has a lock of its own, so a slow file system delays only the runs that want the same file.
     */
   private final class Ownership(val file: Path) {
     private var isHeld = true
@@ -108,7 +108,7 @@ private[tidemark] object PrecreatedFile {
     /** Works on the file, unless the ownership has ended. It does not end in the meantime. */
     def whileHeld[A](work: => A): Option[A] = synchronized(Option.when(isHeld)(work))
 
-    /** When this returns, nobody works on the file by this ownership. */
+    /** When this returns, no work on the file by this ownership goes on. */
     def end(): Unit = {
       synchronized { isHeld = false }
       val _ = Ownership.held.remove(file, this)

@@ -30,7 +30,7 @@ private[tidemark] final class BackgroundLog(
   private var last = Option.empty[MarkLogContents]
   private var begunMillis = Long.MinValue / 2
   private var isFailing = false
-  // Whether a batch has waited for the reading in vain.
+  // Whether a batch has waited for the reading without a result.
   private var isOverdue = false
   @volatile private var isMissing = false
 
@@ -49,7 +49,7 @@ private[tidemark] final class BackgroundLog(
     if (!isClosed) reading = Some(afterReading.thenApplyAsync((_: Unit) => readNow(passed), threads))
   }
 
-  /** When no reading goes on any more, failed or not. */
+  /** Completes when the current reading has ended, failed or not. */
   private def afterReading: CompletableFuture[Unit] = reading match {
     case Some(now) => now.handle[Unit]((_, _) => ())
     case None => CompletableFuture.completedFuture(())
@@ -59,8 +59,8 @@ private[tidemark] final class BackgroundLog(
     val log = opened.getOrElse(open)
     opened = Some(log)
     if (!log.exists) {
-      // A log that was there is not empty now: a file system may be away.
-      if (passed.nonEmpty) throw new FileNotFoundException(s"$location is not there any more")
+      // A log whose marks were passed existed. That it is missing does not make it empty: a file system may be away.
+      if (passed.nonEmpty) throw new FileNotFoundException(s"$location no longer exists")
       if (!isMissing)
         logWarning(s"$label There is no mark log in $location yet. The watermark waits for the first mark.")
       isMissing = true
@@ -78,8 +78,8 @@ private[tidemark] final class BackgroundLog(
     last
   }
 
-  /** The same after waiting for the reading that has begun last. One that takes too long is waited for once, and is taken
-    * when it ends.
+  /** The same after waiting for the last reading. A reading that takes too long is waited for once, and its result is
+    * taken when it ends.
     */
   def awaited: Option[MarkLogContents] = {
     if (reading.nonEmpty) take()

@@ -11,12 +11,12 @@ import io.tidemark.core.noted.{Mark, Place, WriterHistory}
   * Live files are read before the folder is listed for sealed ones. A writer seals its marks durably before it takes them
   * out of its live files, so none falls between the two.
   *
-  * What is read is one moment of the log: no mark is taken without the writers that were there when it was written. So the
+  * What is read is one moment of the log: no mark is taken without the writers that existed when it was written. So the
   * folder is listed again, until it has no new live files. Lives that are found after the last look count by their names
   * only, as alive.
   *
   * Hosts of writers may have wrong clocks, so marks are dated by the file system, which all writers share: the last mark of a
-  * file was written when the file was, and the others as much earlier as the writer says. A mark that is in several files
+  * file was written when the file was, and the others earlier by the times that the writer gives. A mark that is in several files
   * has the date from the one that ends first, of those the oldest: that is nearest to when the mark was written.
   *
   * About `mostMarks` marks are kept. Of a longer log, later sealed files are left out until earlier marks are passed, which
@@ -122,12 +122,12 @@ private[tidemark] final class MarkLogReader(
         lostBehind)
   }
 
-  /** A writer's history is made anew only if its files have changed. */
+  /** A writer's history is made again only if its files have changed. */
   private def history(writer: String, files: Seq[Known], sealedUpTo: Map[(String, Long), Long]): Writer = writers.get(
     writer) match {
     case Some(same) if same.files == files => same
     case _ =>
-      // Of a mark that is there twice, the first one counts.
+      // If a mark is found twice, the first one counts.
       val marks = files.sortBy(one => (one.marks.lastOption.map(_.place), one.file.modifiedMillis)).flatMap(_.marks)
       val promised = files.flatMap(_.file.name.first) ++ lost(files)
       val unread = files.flatMap { one =>

@@ -47,7 +47,7 @@ private[noted] object MarkPast {
     val counted = countedOf(folder, writer, sealedFiles, unsealed)
     val places = sealedFiles.flatMap(name => name.range.map(range => Place(name.epoch, range.last))) ++
       leftovers.map(left => Place(left.epoch, left.last)) ++ counted.lastOption.map(_.place) ++
-      // It goes on from marks that were purged, and does not begin anew: nothing says which files they had.
+      // The new life continues from purged marks, and does not count as a first one: nothing says which files they had.
       folder.lastPurged(writer)
     MarkPast(
       places.maxOption,
@@ -91,7 +91,7 @@ private[noted] object MarkPast {
     val left = unsealed(folder, sealedFiles.filter(_.epoch == epoch), live)
     val behind = sealedFiles.filter(_.epoch == epoch).flatMap(_.range).map(_.last + 1).maxOption.getOrElse(0L)
     val isBeginningLost = beginningIsLost(files, live.keys) && live.keys.forall(_ > behind)
-    // Another file may have the line that was cut, but nobody knows how many were behind it.
+    // Another file may have the line that was cut, but how many were behind it is unknown.
     val cut = Option.when(live.nonEmpty && files.exists(_.isCut))(live.keys.max + 1)
     val written = (files.flatMap(lastWritten(_, behind)) ++ cut).maxOption.filter(last => live.keys.forall(_ < last))
     Option.when(left.nonEmpty || isBeginningLost || written.nonEmpty) {

@@ -28,7 +28,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.{
 /** The folder of a mark log, as a writer needs it. All methods may throw a `java.io.IOException`. */
 private[noted] trait MarkStore {
 
-  /** Makes the folder if it is not there. */
+  /** Creates the folder if it does not exist. */
   def make(): Unit
 
   /** None if there is no folder. */
@@ -36,7 +36,7 @@ private[noted] trait MarkStore {
 
   def has(name: String): Boolean
 
-  /** Makes an empty file; false if it was there before. */
+  /** Creates an empty file; false if it exists already. */
   def claim(name: String): Boolean
 
   /** Makes or replaces a file. Readers see it whole or not at all.
@@ -71,7 +71,7 @@ private[noted] object MarkStore {
         case e: DirectoryIteratorException => throw e.getCause
       }
 
-    // `Files.exists` would take a file that cannot be asked for, such as on a disk that is away, for one that is not there.
+    // `Files.exists` is also false for a file whose attributes cannot be read, such as on a disk that is away.
     override def has(name: String): Boolean =
       try { Files.readAttributes(folder.resolve(name), classOf[BasicFileAttributes]); true }
       catch { case _: NoSuchFileException => false }

@@ -25,7 +25,7 @@ private[tidemark] final class MarkTopic private (
   private var isCut = false
   private val start = stream.getBytes(StandardCharsets.UTF_8)
 
-  /** A topic that is not there is found out by reading. */
+  /** Whether the topic exists is only found out by reading. */
   override def exists: Boolean = true
 
   override def read(
@@ -58,7 +58,7 @@ private[tidemark] final class MarkTopic private (
 
   private def thinOut(): Int = {
     writers.valuesIterator.foreach(_.thinOut())
-    // Chains of files may leave no room. Then it is tried again after as many marks.
+    // Chains of files may leave no room. The next try then comes after half of `mostMarks` new marks.
     math.max(mostMarks - writers.valuesIterator.map(_.size).sum, mostMarks / 2)
   }
 }

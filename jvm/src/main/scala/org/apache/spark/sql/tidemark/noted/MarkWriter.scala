@@ -32,7 +32,7 @@ private[tidemark] final class MarkWriter private (
   private var isIdle = false
   private var hasPosition = false
   private var lastMillis = Long.MinValue / 2
-  // The files that are in marks already, of those that were there last.
+  // The files of the last position that marks have listed already.
   private var listed = Set.empty[String]
 
   /** The largest time that is noted (ms), by this life or one before. */
@@ -56,7 +56,7 @@ private[tidemark] final class MarkWriter private (
     *
     * @param noted the time, ms; `None` if there is none yet
     * @param idle whether readers may leave the writer out until its next mark
-    * @param position asked only if a mark is written. One of files has all that are there: the mark lists the new ones, and
+    * @param position asked only if a mark is written. A position of files has all files: the mark lists the new ones, and
     *   marks before it those that it has no room for
     * @throws java.io.IOException if the log cannot be written. The next mark carries this one along
     * @throws MarkWriter.Fenced if a later writer of the name has begun
@@ -103,8 +103,8 @@ private[tidemark] final class MarkWriter private (
     case WriterLife.Fenced => throw new Fenced(writer, location)
     case WriterLife.Removed =>
       warn(
-        s"The marks of writer '$writer' in $location were removed while it was noting. It begins anew there. " +
-          "Readers that have used these marks go on with the new ones.")
+        s"The marks of writer '$writer' in $location were removed while it was noting. It begins a new life there. " +
+          "Readers that have used these marks continue with the new ones.")
       life.close()
       begun = None
       leastEpoch = life.epoch + 1

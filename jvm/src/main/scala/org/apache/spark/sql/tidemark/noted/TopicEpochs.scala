@@ -22,7 +22,7 @@ private[noted] final class TopicEpochs(key: Array[Byte]) {
   /** Whether a claim has the largest epoch, and no other claim has the same. */
   def isLatest(epoch: Long, claim: String): Boolean = largest == epoch && claims.get(epoch).contains(Set(claim))
 
-  /** The topic was made anew. */
+  /** The topic was deleted and created again. */
   def forget(): Unit = {
     claims = Map.empty
     largest = -1L

@@ -34,7 +34,7 @@ private[noted] final class TopicRecords(topic: String, open: => KafkaSource.Stre
   def beginsLater: Boolean = isCut
 
   /** Gives the records up to the ends that the topic has now.
-    * @param begins called first if all records come again, because the topic was made anew
+    * @param begins called first if all records come again, because the topic was deleted and created again
     * @throws java.io.IOException if they cannot be read. Records that were given may come again then
     */
   def news(begins: () => Unit)(record: Record => Unit): Unit =

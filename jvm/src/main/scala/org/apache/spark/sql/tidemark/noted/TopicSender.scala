@@ -16,7 +16,7 @@ import org.apache.spark.util.Utils
 private[tidemark] trait TopicSender {
 
   /** Writes values in order. The brokers have acknowledged them when the call returns.
-    * @throws java.io.IOException if one of them may not be there
+    * @throws java.io.IOException if one of them may not have been written
     */
   def send(key: Array[Byte], values: Seq[Array[Byte]]): Unit
 }

@@ -16,7 +16,7 @@ private[noted] trait WriterLife {
   /** The largest time that earlier lives have noted (ms). */
   def timeMillis: Option[Long]
 
-  /** The files that earlier lives have listed, as far as their marks are there. */
+  /** The files that earlier lives have listed, as far as their marks still exist. */
   def files: Set[String]
 
   /** The first position of each other writer of the log, as they are found. */
@@ -28,7 +28,7 @@ private[noted] trait WriterLife {
   /** Makes a mark durable. If that fails, the next call writes it as well. */
   def add(mark: Mark): Unit
 
-  /** No mark is added any more. */
+  /** No more marks are added. */
   def close(): Unit = ()
 }
 

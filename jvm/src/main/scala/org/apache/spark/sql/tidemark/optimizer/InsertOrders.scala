@@ -86,7 +86,7 @@ private[tidemark] object InsertOrders {
   /** How many orders the setting `event_time` adds to a query. */
   def added(analyzed: LogicalPlan, origins: PlanOrigins): Int = needing(analyzed, origins).count(_.nonEmpty)
 
-  /** A common table expression becomes as many plans as there are places that name it. */
+  /** A common table expression becomes one plan for each place that names it. */
   private def needing(analyzed: LogicalPlan, origins: PlanOrigins): Needed = {
     val inlined = InlineCTE(alwaysInline = true)(analyzed)
     val tracked = TrackedColumns.in(inlined, origins.computed, origins.takesTimesOut)

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.{FullOuter, LeftOuter, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical.{ConstraintHelper, Join, LogicalPlan}
 import org.apache.spark.sql.tidemark.columns.TrackedColumns.Columns
 
-/** Lets an outer join emit a row at once if its event time is null: such a row has no match.
+/** Lets an outer join emit a row immediately if its event time is null: such a row has no match.
   *
   * The join evicts state by that time, so a row without it would stay forever and never be emitted. Stock Spark accepts
   * that for an input with one event-time column, and so does Tidemark. With several, such rows are common: an outer

@@ -24,7 +24,7 @@ import org.apache.spark.sql.tidemark.functions.WatermarkExpression
   * @param windows when the windows end that this run may have in state, for aggregations that have run in it; `None` for
   *   one that may also have others
   * @param slack whether expired state may wait for a later batch
-  * @param latestMillis event times after it move no clock (ms), by the id of the clocks; any does where there is none
+  * @param latestMillis event times after it move no clock (ms), by the id of the clocks. Clocks without one have no limit
   * @param promised the inputs of operators to which no late rows should come, as writers have noted their times, each
   *   with the origins of its watermark
   * @param observed what the batch's progress says beside its late rows
@@ -88,7 +88,7 @@ private[tidemark] final case class BatchWatermarks(
     if (named eq exec) filled else ProjectExec(exec.output, filled)
   }
 
-  /** Of a batch query in the midst of the streaming one, as in `foreachBatch`, nothing is known. */
+  /** A batch query inside `foreachBatch` has no value here, and its expression stays as it is. */
   def read(reading: WatermarkExpression): WatermarkExpression =
     readings.get(reading.id).fold(reading)(reading.withState)
 

@@ -15,7 +15,7 @@ import org.apache.spark.sql.tidemark.exec.HoldExec
   *
   * The wall clock never stops. Without this rule a query with silent inputs would run a batch at each of its steps, and a
   * query with `Trigger.AvailableNow` would not end. A watermark that advances because of rows, or because an
-  * input fell idle, runs its batch at once, as in Spark.
+  * input fell idle, runs its batch immediately, as in Spark.
   */
 private[tidemark] object ClockSteps {
 
@@ -63,7 +63,8 @@ private[tidemark] object ClockSteps {
     }
   }
 
-  /** Whether the operator's state is empty. One that does not report it, or did not run in this batch, may have state.
+  /** Whether the operator's state is empty. An operator that does not report it, or did not run in this batch, may have
+    * state.
     */
   private def isEmpty(writer: StateStoreWriter): Boolean = {
     val tells = writer match {

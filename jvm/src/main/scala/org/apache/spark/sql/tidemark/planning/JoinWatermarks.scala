@@ -92,8 +92,8 @@ private[tidemark] object JoinWatermarks {
 
   /** In a left semi join Spark processes the right side first, and discards right rows that this batch's watermark
     * already evicts. Left rows of the same batch come next and would miss them. So the right side uses the bound of the
-    * batch before, which closes no row that is still needed. That side is evicted a batch later, or at once if the left one
-    * has no rows.
+    * batch before, which closes no row that is still needed. That side is evicted a batch later, or in this one if the left
+    * side has no rows.
     */
   private def isAhead(join: StreamingSymmetricHashJoinExec, side: Side): Boolean =
     isWorkedOffFirst(join, side) && mayHaveRows(join.left)

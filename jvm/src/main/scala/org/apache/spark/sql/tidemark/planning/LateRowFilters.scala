@@ -89,7 +89,7 @@ private[tidemark] object LateRowFilters {
       case None => node(plan, column)
     }
 
-  /** The last step of another aggregation may be right below: it wants its rows gathered, as all steps but a first one do. */
+  /** The last step of another aggregation may be right below: it needs its rows grouped by key, as every later step does. */
   private def firstStep(plan: SparkPlan, operator: StateStoreWriter): Option[BaseAggregateExec] = operator match {
     case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec =>
       val steps = path(plan).collect { case step: BaseAggregateExec => step }

@@ -18,7 +18,7 @@ private[tidemark] final class FilesIn(folder: Path, conf: Configuration) {
     try files.getFileStatus(folder).isFile
     catch { case _: IOException => false }
 
-  /** @throws java.io.IOException if the folder is not there, or cannot be listed */
+  /** @throws java.io.IOException if the folder does not exist, or cannot be listed */
   def all: Position.Files = {
     val found = Set.newBuilder[String]
     def list(in: Path, prefix: String): Unit = files.listStatus(in).foreach { one =>
@@ -27,7 +27,7 @@ private[tidemark] final class FilesIn(folder: Path, conf: Configuration) {
         if (one.isFile) found += prefix + name
         else
           try list(one.getPath, s"$prefix$name/")
-          // Somebody has removed it meanwhile, unless the whole file system is away.
+          // The folder was removed meanwhile, unless the whole file system is away.
           catch { case e: FileNotFoundException => if (!files.exists(folder)) throw e }
       }
     }

@@ -54,6 +54,6 @@ private object KafkaEnds {
   // The source refuses or does not know them.
   private val ofProducers = Set("kafka.interceptor.classes", "kafka.transactional.id", "kafka.acks")
 
-  // Rows that somebody else's open transaction still hides from committed readers are not behind the ends.
+  // Rows that another producer's open transaction still hides from committed readers are not behind the ends.
   private val AllRows = Map("kafka.isolation.level" -> "read_uncommitted")
 }

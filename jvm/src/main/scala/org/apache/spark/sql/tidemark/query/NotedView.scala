@@ -33,7 +33,7 @@ private[tidemark] final case class NotedView(
     }
 
   /** Whether a writer's next mark is at a position that the input does not seem to have. Rows and their mark arrive one after
-    * the other, so this is not said at once.
+    * the other, so this is only true after a while.
     */
   def isPastTheEnd(writer: String): Boolean =
     stuckSince.get(writer).exists(_._2 <= atMillis - NotedView.SettledMillis) && waitsFor(writer).nonEmpty
@@ -55,7 +55,7 @@ private[tidemark] final case class NotedView(
   /** The same at a later time.
     * @param before what was shown before; `None` for the first view of a run
     * @param isAtEnd whether nothing is left to read of the input
-    * @param isLast whether the run may have ended before a mark and its file are both there
+    * @param isLast whether the run may have ended before both a mark and its file have arrived
     */
   def at(nowMillis: Long, before: Option[NotedView], isAtEnd: Boolean, isLast: Boolean): NotedView = copy(
     stuckSince = for {

@@ -46,7 +46,7 @@ private[tidemark] final class OutputMarks private (
   // After a failure, the query's thread leaves the log alone for a while.
   @volatile private var retryNanos = System.nanoTime()
 
-  /** What a report says of each column. */
+  /** The report's entry for each column. */
   def said: Seq[Said] = outputs.map(_.said)
 
   /** What a batch notes, by the name of each output.

@@ -15,7 +15,7 @@ import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.planning.{OperatorOrder, PlanShapeBuilder}
 
-/** What can be said of a query, as immutable data. A report is made from it only when somebody asks for one.
+/** An immutable snapshot of a query, from which reports are rendered on request.
   * @param zone the session's time zone, in which people read times
   */
 private[tidemark] final case class QueryView(

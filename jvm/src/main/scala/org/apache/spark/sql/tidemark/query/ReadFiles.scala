@@ -24,7 +24,7 @@ private[tidemark] final class ReadFiles(
   private val base = SparkInternals.basePath(source)
   private val sinkFolder = new Path(base, FileStreamSink.metadataDir)
   private lazy val fs = base.getFileSystem(session.sessionState.newHadoopConf())
-  // It creates its folder, so it must only be made for one that is there.
+  // It creates its folder, so it must only be made if the folder exists.
   private lazy val sinkLog = new FileStreamSinkLog(FileStreamSinkLog.VERSION, session, sinkFolder.toString)
 
   // All batches of the sink up to this one have been read.
@@ -44,7 +44,7 @@ private[tidemark] final class ReadFiles(
     why.isEmpty
   }
 
-  /** `None` if a file has been read, or will not be because it is too old. A file that is not there has not: the name may be
+  /** `None` if a file has been read, or will not be because it is too old. A missing file has not: the name may be
     * wrong, and then nothing says which rows are meant.
     * @param name relative to the path that the source reads
     */
@@ -64,7 +64,7 @@ private[tidemark] final class ReadFiles(
         else if (status.isDirectory) Some("which is a folder")
         else if (parts.exists(HadoopFSUtils.shouldFilterOutPathName(_))) Some("whose name the source passes over")
         else Some("")
-      } catch { case _: FileNotFoundException => Some("which is not there") }
+      } catch { case _: FileNotFoundException => Some("which does not exist") }
   }
 
   private def isNew(file: Path, modifiedMillis: Long): Boolean =
@@ -77,7 +77,7 @@ private[tidemark] final class ReadFiles(
   }
 
   private def readOn(batch: Long): Unit = {
-    // The sink deletes the files of old batches. The next one that is there has what they had.
+    // The sink deletes the files of old batches. The next file that it has kept lists what they listed.
     val there = fs.listStatus(sinkFolder).toSeq.flatMap(_.getPath.getName.stripSuffix(".compact").toLongOption).sorted
     val next = there.iterator.filter(_ > lastRead)
     while (lastRead < batch && next.hasNext) {

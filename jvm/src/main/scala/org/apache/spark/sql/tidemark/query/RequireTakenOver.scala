@@ -9,7 +9,7 @@ import io.tidemark.{TidemarkError, TidemarkException}
 import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamExecution}
 
-/** A query with watermarks that nobody has taken over must not run on unnoticed. */
+/** Stops a query with watermarks to which Tidemark is not attached. */
 private[tidemark] object RequireTakenOver {
 
   /** The query of that run, if there is one. */

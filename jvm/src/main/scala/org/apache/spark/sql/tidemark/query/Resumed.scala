@@ -12,7 +12,7 @@ import org.apache.spark.sql.tidemark.log.EntryWriter
   *   from an older entry or from Spark's watermark
   * @param runSinceMillis when the run began
   * @param downtime the time in which the query was not running; none if that time counts as silence
-  * @param readsOnlyWhatWasThere whether the run reads the rows that were there when it began, and leaves later ones
+  * @param readsOnlyWhatWasThere whether the run reads the rows that had arrived when it began, and leaves later ones
   */
 private[tidemark] final case class Resumed(
     firstBatch: Long,

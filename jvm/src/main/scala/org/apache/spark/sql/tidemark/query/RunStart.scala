@@ -28,7 +28,7 @@ private[tidemark] final class RunStart private (
   /** Whether the last batch of the earlier run has ended, and has an entry. */
   lazy val hasEntry: Boolean = lastEntry.nonEmpty
 
-  /** Whether an earlier run has begun a batch. Such a batch is decided as it was then. */
+  /** Whether an earlier run had planned this batch. Its decision is then taken from the entry. */
   def isRunAgain(batch: Long): Boolean = lastBegun.exists(_ >= batch)
 
   /** When a batch was begun (ms), by Spark's own log. */
@@ -86,7 +86,7 @@ private[tidemark] final class RunStart private (
     val known = origins.get
     val last = execution.commitLog.getLatestBatchId()
     val entry = last.flatMap(entries.read).filter(isCurrent)
-    // On a checkpoint that stock Spark alone has written so far, Spark's own log is all there is.
+    // A checkpoint that only stock Spark has written so far has only Spark's own log.
     def floor = {
       val millis = last.flatMap(execution.offsetLog.offsetSeqMetadataForBatchId(_)).fold(0L)(_.batchWatermarkMs)
       WatermarkEntry.initial(known.names, last.getOrElse(-1L), millis, millis)
@@ -123,7 +123,7 @@ private[tidemark] object RunStart {
   private def isCurrent(execution: MicroBatchExecution, entry: WatermarkEntry): Boolean =
     begunAt(execution, entry.batch).forall(_ == entry.timestampMillis)
 
-  /** What the origins of the last entry read. One that cannot be read is refused when the query is planned. */
+  /** What the origins of the last entry read. An entry that cannot be read is refused when the query is planned. */
   private def sources(execution: MicroBatchExecution, entries: EntryWriter): OriginSources.Known = Try {
     for {
       batch <- execution.commitLog.getLatestBatchId()

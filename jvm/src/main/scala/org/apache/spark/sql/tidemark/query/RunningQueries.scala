@@ -29,7 +29,7 @@ private[tidemark] object RunningQueries {
 
   def finished(runId: UUID, render: Render): Unit =
     Option(running.get(runId)).foreach { takeover =>
-      // Its last report is there before it is taken away: whoever asks in between finds one.
+      // The last report is kept before the query is removed, so that a caller in between finds one.
       takeover.view.foreach { view =>
         val last = RunReport(view.id, view.runId, hasEnded = true, render(view))
         ended.synchronized(ended.put(runId, last))

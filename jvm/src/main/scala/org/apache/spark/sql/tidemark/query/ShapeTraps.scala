@@ -63,7 +63,7 @@ private[query] final class ShapeTraps(
     if origins.all.exists(origin => evicted.contains(origin.name) && origin.rules.whenIdle != WhenIdle.Advance)
   } yield Trap.LastWindowStays(PlanInput.nameOf(one, input))
 
-  /** Expressions and marks may use a watermark that no operator goes by. */
+  /** A watermark that no operator uses. Expressions and marks may still use it. */
   private def unused: Seq[Trap] =
     // A note says it of complete mode.
     if (plan.readings.nonEmpty || plan.outputs.nonEmpty || plan.notes.exists(_.code == CompleteMode)) Nil

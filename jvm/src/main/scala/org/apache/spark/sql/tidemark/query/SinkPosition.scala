@@ -69,7 +69,7 @@ private[tidemark] object SinkPosition {
       throw new IOException(s"the files of batch $batch were not listed"))._2
   }
 
-  /** @throws TidemarkException if nobody says where the rows are */
+  /** @throws TidemarkException if neither the sink nor an option says where the rows are */
   def of(execution: MicroBatchExecution, note: PlanNote): SinkPosition = {
     val session = SparkInternals.session(execution)
     val options = writeOptions(execution)

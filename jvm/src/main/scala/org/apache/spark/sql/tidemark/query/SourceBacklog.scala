@@ -37,7 +37,7 @@ private[tidemark] final class SourceBacklog(
 
   private val positions = new ReadPositions(execution, !isHeldBack(_))
 
-  // The last batch that read as many files of a source as its limit allows.
+  // The last batch that read all files of a source that its limit allows.
   private val lastFull = mutable.Map.empty[SparkDataStream, Long]
 
   private lazy val below: Map[OriginName, Below] = {
@@ -145,7 +145,7 @@ private[tidemark] final class SourceBacklog(
     case _ => false
   }
 
-  /** The next batch reads the remaining files of a listing, and no others, however many there are by then. */
+  /** The next batch reads the remaining files of a listing, and no others, even if many have arrived since. */
   private def isHeldBack(files: SparkDataStream, limit: ReadMaxFiles): Boolean = {
     val isFull = filesRead(files) >= limit.maxFiles
     if (isFull) lastFull.update(files, batch)

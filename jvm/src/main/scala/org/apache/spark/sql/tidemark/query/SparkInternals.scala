@@ -49,7 +49,7 @@ private[tidemark] object SparkInternals {
       case (source, limit) if source eq stream => limit
     }
 
-  /** Whether the run reads the rows that were there when it began, and then ends. */
+  /** Whether the run reads the rows that had arrived when it began, and then ends. */
   def isForWhatIsAvailable(execution: MicroBatchExecution): Boolean = execution.trigger == Trigger.AvailableNow()
 
   /** Whether the run ends by itself, so that nothing can be left to its later triggers. */

@@ -31,7 +31,7 @@ private[tidemark] final class SplitsBehind(one: PlanOrigin, splits: Splits, now:
   def idleAtMillis(split: Int): Option[Long] =
     one.rules.idleAfterMillis.filterNot(_ => now.isIdle).map(splits.lastActive(split) + _)
 
-  /** The writer that a split is, if the input goes by marks. */
+  /** The writer that a split is, if the input's clocks are marks. */
   def writer(split: Int): Option[String] = if (one.rules.noted.isEmpty) None else splits.name(split).head
 }
 

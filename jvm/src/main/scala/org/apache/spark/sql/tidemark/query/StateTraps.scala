@@ -104,7 +104,7 @@ private[query] final class StateTraps(
       } yield Trap.MarkLost(labelOf(one), nameOf(key, one), OriginTraps.textOf(by), time.name, isAppend)
     }.headOption
 
-  /** A key by a time that a map has made anew: its columns are others than those below it. */
+  /** A key by a time that comes out of a map. The map's columns are others than those below it. */
   private def lostInMap(one: Aggregate, time: String, isAppend: Boolean): Option[Trap] =
     for {
       key <- one.groupingExpressions.find { key =>
@@ -162,7 +162,7 @@ private[query] final class StateTraps(
 private[query] object StateTraps {
   private val Outer = Set[JoinType](LeftOuter, RightOuter, FullOuter)
 
-  /** Nodes that make all their columns anew. */
+  /** Nodes all of whose columns are new. */
   private val Maps = Map(
     "SerializeFromObject" -> "a typed map",
     "MapInPandas" -> "mapInPandas",

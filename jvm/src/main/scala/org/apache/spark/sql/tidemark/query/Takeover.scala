@@ -30,8 +30,8 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
 
   @volatile private var current = initial
 
-  // The plan with the sink is made after the listener has been called. So whoever asks first makes these, once: the query when
-  // it is decided, or the first event of a run that finds no rows.
+  // Spark makes the plan with the sink after it has called the listener. So the first caller makes these, once: the query
+  // when it is decided, or the first event of a run that finds no rows.
   private lazy val outputs = {
     hasOutputs = true
     Try(OutputMarks.of(execution, label))

@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampTy
 /** `tidemark_correct(checkpoint, key[, split[, to]])` takes the clocks and the watermark of an input back to a time, and
   * `tidemark_forget(checkpoint, key, split)` retires a split. The query must be stopped.
   *
-  * The checkpoint is changed when the rows of the table are asked for. Whoever only explains the plan changes nothing.
+  * The checkpoint is changed when the rows of the table are read. Explaining the plan changes nothing.
   */
 object CorrectionTable {
 

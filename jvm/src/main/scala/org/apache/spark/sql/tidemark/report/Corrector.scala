@@ -48,7 +48,7 @@ private[report] final class Corrector(session: SparkSession, location: String, a
     val kept = Option.when(changed ne entry) {
       val copy = entries.keep(entry)
       entries.rewrite(changed)
-      // A query of another process is seen by the batch that it has begun meanwhile. One that begins a batch later sees the
+      // A batch begun meanwhile shows that another process runs the query. A query that begins a batch later sees the
       // changed entry, and stops.
       begun(entry.batch).foreach { batch =>
         entries.rewrite(entry)
@@ -133,6 +133,6 @@ private[report] object Corrector {
   final case class Forget(key: String, split: String) extends Asked {
     def follows: String =
       "The split no longer holds the watermark, which does not go back. A split that returns is new, and its rows up to the " +
-        "watermark are late. One that is expected, or that the source still has, is known again after the next batch."
+        "watermark are late. A split that is expected, or that the source still has, is known again after the next batch."
   }
 }

@@ -104,7 +104,7 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
     }.toMap)
     val newest = batches("offsets").lastOption.fold(Map.empty[String, String])(of)
     val at = of(batch)
-    if (at.isEmpty) refuse(s"Spark's log has no offsets of batch $batch any more")
+    if (at.isEmpty) refuse(s"Spark's log no longer has the offsets of batch $batch")
     at.toSeq.sortBy { case (source, _) => (source.toIntOption, source) }.map { case (source, json) =>
       val cut = SourceCut.of(json, newest.getOrElse(source, json))
       val files = cut.logOffset.map(filesOf(source, _))

@@ -66,7 +66,7 @@ object LogTable {
     try new EntryFiles(new Path(location), conf).list()
     catch {
       case e: TidemarkException => throw e
-      // No path, or on no file system that is there.
+      // Not a path, or its file system is not available.
       case e @ (_: IllegalArgumentException | _: IOException | _: SparkException) =>
         throw new TidemarkException(CheckpointErrors.NoLog(location, e.getMessage), e)
     }
@@ -117,7 +117,7 @@ object LogTable {
     entries.lastOption.contains(batch) && !counts(batch, location, conf) ||
       files(location, conf).list().entries.headOption != entries.headOption
 
-  /** Whether Spark has committed a batch: then nobody writes its entry any more. */
+  /** Whether Spark has committed a batch. Its entry is final then. */
   private def counts(batch: Long, location: String, conf: SerializableConfiguration): Boolean = {
     val commit = new Path(location, s"commits/$batch")
     commit.getFileSystem(conf.value).exists(commit)

@@ -89,7 +89,7 @@ object MarksTable {
       there.list().map(lifeOf).distinct.sorted
     } catch {
       case e: TidemarkException => throw e
-      // No path, or on no file system that is there.
+      // Not a path, or its file system is not available.
       case e @ (_: IllegalArgumentException | _: IOException) =>
         throw new TidemarkException(NotedTimeErrors.NoMarkLog(location, e.getMessage), e)
     }

@@ -8,8 +8,8 @@ import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.query.{NotedAhead, NotedView}
 
-/** What a report shows of an input that goes by the marks of its writers: its time window, what the next mark of each writer
-  * waits for, and the rows that broke a promise.
+/** What a report shows of an input whose clocks are the marks of its writers: its time window, what the next mark of each
+  * writer waits for, and the rows that broke a promise.
   *
   * @param view what was found last in the mark log; `None` if this run has not read it yet
   * @param broken the rows of this run that were late by the marks; `None` if that is not known
@@ -17,7 +17,7 @@ import org.apache.spark.sql.tidemark.query.{NotedAhead, NotedView}
 private[tidemark] final class NotedReport(one: PlanOrigin, view: Option[NotedView], broken: Option[LateRows]) {
   import Json.obj
 
-  /** Empty for an input that does not go by marks. */
+  /** Empty for an input whose clocks are not marks. */
   def fields(state: OriginState, now: Watermark): Seq[(String, Any)] = one.rules.noted.toSeq.map { log =>
     "noted" -> obj(
       "location" -> log.location,

@@ -40,7 +40,7 @@ private[tidemark] object SourceCut {
     topic.elements.asScala.forall(_.isIntegralNumber)
   }
 
-  // Kafka's reader wants every partition named. One that came later was empty: all of it comes after, and nothing before.
+  // Kafka's reader wants every partition named. A later partition was empty: all of it comes after, and nothing before.
   private def kafka(node: JsonNode, newest: JsonNode): SourceCut =
     SourceCut("kafka", Some(withPartitionsOf(node, newest, -2L)), Some(withPartitionsOf(node, newest, 0L)))
 

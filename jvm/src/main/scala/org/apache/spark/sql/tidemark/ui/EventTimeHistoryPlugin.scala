@@ -30,7 +30,7 @@ final class EventTimeHistoryPlugin extends AppHistoryServerPlugin with Logging {
   }
 }
 
-/** Keeps the last report of each run, and of as many runs as Spark's own page of streaming queries. */
+/** Keeps the last report of each run. The number of runs is that of Spark's own page of streaming queries. */
 private[ui] final class KeepLastReports(conf: SparkConf, store: ElementTrackingStore) extends SparkListener {
   private val most = conf.getInt("spark.sql.streaming.ui.retainedQueries", 100)
   store.addTrigger(classOf[LoggedReport], most.toLong)(forget)

@@ -77,7 +77,7 @@ private[tidemark] object EventTimeTab {
   private val Prefix = "event-time"
   private val Unknown = "There is no report of that run. The tab has running queries, and those that have ended last."
 
-  /** The reports of the tab, which is added if it is not there. */
+  /** The reports of the tab, which is added if it does not exist. */
   def attach(ui: SparkUI, reports: => Reports): Reports = ui.synchronized {
     ui.getTabs.collectFirst { case tab: EventTimeTab => tab }.getOrElse {
       val tab = new EventTimeTab(ui, reports)

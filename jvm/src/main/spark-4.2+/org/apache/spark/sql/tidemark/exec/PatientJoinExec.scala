@@ -39,7 +39,7 @@ final class PatientJoinExec private[tidemark] (
 
 private[tidemark] object PatientJoinExec {
 
-  /** Replaces Spark's operator. Each new one costs a broadcast, so all that changes is given at once.
+  /** Replaces Spark's operator. Each new operator costs a broadcast, so one call makes all changes.
     *
     * @param due without the predicates of sides that are not evicted
     */

@@ -28,7 +28,7 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
   private[tidemark] var fetched = 0L
 
   private var keys = new Array[Long](128)
-  // Place 0 is nobody's, so that no pair in use is `Free`.
+  // No key begins at place 0, so that no pair in use is `Free`.
   private var keysLength = 1
   private var pairs = new Array[Long](2 * FewestPlaces)
   private var count = 0

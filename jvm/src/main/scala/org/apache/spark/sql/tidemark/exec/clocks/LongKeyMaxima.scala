@@ -7,7 +7,7 @@ import io.tidemark.core.bytes.KeyedHash
 /** The largest event time of each split whose key is a number.
   *
   * A hash table with open addressing, at most half full, in which a number and its time lie side by side. A small table
-  * is in the processor's cache, so each row is looked up at once. With many splits, rows wait in a short queue and are
+  * is in the processor's cache, so each row is looked up directly. With many splits, rows wait in a short queue and are
   * looked up together. The rows of one split that follow one another are one look-up.
   */
 private[tidemark] final class LongKeyMaxima(limits: ClockLimits, column: String) {

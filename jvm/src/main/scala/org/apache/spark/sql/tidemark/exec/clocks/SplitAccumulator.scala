@@ -9,8 +9,8 @@ import org.apache.spark.util.AccumulatorV2
   *
   * Times are maxima, and rows too far ahead are counted by partition. So a task that runs twice, speculatively or
   * because its stage does, changes nothing. A task replaces the value rather than changing it, because the executor sends
-  * it with its heartbeats while the task still runs. The driver merges what the tasks bring into one copy, which is not
-  * changed any more once it has been read.
+  * it with its heartbeats while the task still runs. The driver merges what the tasks bring into one copy, which no
+  * longer changes once it has been read.
   *
   * @param maxSplits how many splits are allowed; one more is kept, and the query is then refused
   */
@@ -19,7 +19,7 @@ private[tidemark] final class SplitAccumulator(maxSplits: Int) extends Accumulat
   @volatile private var farAhead = Map.empty[Long, Long]
   // Spark swallows exceptions thrown by `merge`, so the failure is kept and raised by `whole`.
   @volatile private var tooLong = false
-  // Whether nobody else has `times`. Only the driver merges.
+  // Whether `times` belongs to this accumulator alone. Only the driver merges.
   @transient private var isOwn = false
 
   /** Adds the event times of one partition of the input; a task may have several. */

@@ -24,7 +24,7 @@ import org.apache.spark.unsafe.Platform
   * @param by what the rows are grouped by
   * @param zone the time zone of what they are grouped by, if it depends on one
   * @param columns the rows' types, without metadata
-  * @param mayBeNull whether a value may be null in held rows though it cannot be any more
+  * @param mayBeNull whether a value may be null in held rows that can no longer be null in new ones
   * @param isCaseSensitive whether names that differ in upper and lower case are different names
   */
 private[tidemark] final case class HeldColumns(
@@ -87,7 +87,7 @@ private[tidemark] final case class HeldColumns(
             column.dataType.simpleString)
       val isNullAgain = held.nullable && !column.nullable && !mayBeNull
       if (isNullAgain || !DataType.equalsIgnoreCompatibleNullability(held.dataType, column.dataType))
-        throw changed(s"the column '${column.name}', or a value in it, could be null, and cannot be any more")
+        throw changed(s"the column '${column.name}', or a value in it, could be null, and no longer can")
       BoundReference(at, column.dataType, nullable = true)
   }
 
