@@ -100,11 +100,11 @@ def read_between(
         schema: The schema of files, as for `spark.read.schema`.
 
     Returns:
-        The rows with the source's columns. Kafka's rows are read when the DataFrame is used, and
-        what retention has taken by then is Spark's own error.
+        The rows with the source's columns. Kafka's rows are read when the DataFrame is used. If
+        retention has deleted some of them before, Spark raises its own error.
 
     Raises:
-        TidemarkError: `CUT_EXPIRED` if rows of the range are no longer there; `NO_CUT` if a writer
+        TidemarkError: `CUT_EXPIRED` if rows of the range no longer exist; `NO_CUT` if a writer
             has not noted `end`; `CUT_NOT_READABLE`; `MARK_POSITION_MISMATCH` if the cut is not of
             the source; `MARK_LOG_NOT_READ`; `INVALID_OPTION`; `UNKNOWN_COLUMN`, `NESTED_COLUMN` and
             `COLUMN_NOT_TIMESTAMP` for `time`.
@@ -144,7 +144,7 @@ def read_between(
 def _between_cuts(start: object, end: object, topics: tuple[str, ...]) -> Range:
     for option, cut in (("start", start), ("end", end)):
         if not isinstance(cut, Cut) and not (cut is None and option == "start"):
-            # A time would be looked up anew for the next range, and may have another cut by then.
+            # A time would be looked up again for the next range, and might then have another cut.
             raise TidemarkError(
                 "INVALID_OPTION",
                 f'{option} is {cut!r}, but it must be a Cut where by is "position"',

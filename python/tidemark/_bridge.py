@@ -385,7 +385,7 @@ def _jvm() -> Any:
 def expecting_an_error() -> Iterator[None]:
     """Keeps what pyspark logs of an error that is an answer here off the user's screen.
 
-    pyspark logs an error with its whole stack before anybody can catch it. What other threads log
+    pyspark logs an error with its whole stack before a caller can catch it. What other threads log
     is not touched.
     """
     from pyspark.logger import PySparkLogger

@@ -1,4 +1,4 @@
-"""Finding the columns a user named, and saying in words why one is not there, or no event time."""
+"""Finds the columns that a user named, and says in words why one is missing, or no event time."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     explains.add_argument("--json", action="store_true", help="print the findings as JSON")
     explains.set_defaults(command=_explain)
     complete = commands.add_parser(
-        "complete", help="say whether every row up to a time is there: exit code 0, or 1 if not"
+        "complete", help="say whether every row up to a time has arrived: exit code 0, or 1 if not"
     )
     _add_log(complete)
     complete.add_argument("time", help="with an offset, as in 2026-11-23T13:00:00Z")

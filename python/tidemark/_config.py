@@ -1,4 +1,4 @@
-"""Adds the jar and the extension to a session's settings, and keeps what is there already."""
+"""Adds the jar and the extension to a session's settings, and keeps what is set already."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def log(checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None
 
     It answers "why did last night's job write nothing": the watermark of each input after each
     batch, and the split that held it. The query is not started, and nothing is written. The table
-    has as many batches as Spark keeps (`spark.sql.streaming.minBatchesToRetain`, 100). In SQL:
+    has the batches that Spark keeps (`spark.sql.streaming.minBatchesToRetain`, 100). In SQL:
     `SELECT * FROM tidemark_log('checkpoint')`. Works on classic and Spark Connect alike.
 
     Args:

@@ -82,7 +82,7 @@ def map_async(
         returns: The type of the results: a `DataType`, or its text such as `"STRING"` or
             `"name STRING, tier INT"`, which is a struct. A struct may be returned as a dictionary,
             tuple, `Row` or dataclass. `"ARRAY<...>"` and `F.explode` make several rows, or none.
-        concurrency: How many calls one task has in flight, so a query has as many times that as
+        concurrency: How many calls one task has in flight. A query has this number for each of its
             tasks that run at one time.
         timeout: How long one call may take. Its row is given up then, and the call is cancelled. It
             keeps its slot until it ends: a plain function goes on in its thread until it returns.
@@ -97,7 +97,7 @@ def map_async(
             other. `"skip"`: its result is null without a call, and it waits for no slot and no key.
         key: Of rows with an equal key, at most one call is in flight, in the order of the rows. Their
             rows must be in one task, as they are above `in_order(by=key)` or `repartition(key)`.
-            Without Tidemark's extension, nobody sees to that.
+            Without Tidemark's extension, this is not checked.
         ordered: Whether the rows keep their order. In Python they do so anyway.
         service: A function without arguments that returns a context manager, async or not. It is
             opened once in each task, on the worker, and what it returns is the first argument.

@@ -53,15 +53,15 @@ def offsets_at(
     """How far a query had read its sources at an event time: the place to begin a backfill.
 
     The answer comes from the query's own log, whether the query is running or not. The query is not
-    started, and nothing is written. The log has as many batches as Spark keeps
+    started, and nothing is written. The log has the batches that Spark keeps
     (`spark.sql.streaming.minBatchesToRetain`, 100). In SQL: `SELECT * FROM
     tidemark_offsets('checkpoint', TIMESTAMP '2024-01-01 12:00', 'before')`. Works on classic and
     Spark Connect alike.
 
     Two edges can be asked for:
 
-    - `"complete"`: the first batch after which the watermark is at `time` or later. All rows up to
-      `time` had been read by then, apart from late ones.
+    - `"complete"`: the first batch after which the watermark is at `time` or later. This batch and
+      those before it have read all rows up to `time`, apart from late ones.
     - `"before"`: the last batch by which no row later than `time` had been read. A reader that
       begins there gets every row after `time`, late ones too, and some earlier rows. Times in the
       log are rounded down to the ms, so a row within the same ms counts as later.
@@ -81,7 +81,7 @@ def offsets_at(
         spark: The session to read with. By default it is the active one.
 
     Returns:
-        An element for each source that the query had read by then, in order.
+        An element for each source that the query had read at that edge, in order.
 
     Raises:
         TidemarkError: `NO_LOG` if `checkpoint` is not a location, or if the extension is not active

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NO_LENGTH: Final = "none"
-"""Where a length of time may be given: that there is to be none, whatever the session's setting."""
+"""The value that switches off an option that takes a length of time, whatever the session's setting."""
 
 
 class Options(TypedDict, total=False):

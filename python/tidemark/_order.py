@@ -48,7 +48,7 @@ def in_order(
         then: What decides between rows of the same time, ascending. Without it, such rows come in
             any order.
         late: `"drop"` drops rows that are late when they arrive, and counts them. `"pass"` emits
-            them at once, before the other rows of their group.
+            them immediately, before the other rows of their group.
         wait: Whether rows are held until the watermark has passed them.
 
     Returns:

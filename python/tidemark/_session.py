@@ -62,7 +62,7 @@ def mismatch(session: SparkSession, version: str) -> TidemarkError | None:
 def other_release(version: str) -> TidemarkError | None:
     """The error for a jar of another Tidemark release than this package.
 
-    The two talk in SQL and JSON only, so this is worth a word but stops nobody.
+    The two exchange only SQL and JSON, so this is worth a warning and does not stop the session.
     """
     jar = version.partition(" ")[0]
     if jar == __version__:
@@ -93,7 +93,7 @@ def why_inactive(session: SparkSession) -> TidemarkError:
 
 
 def how_to_start_with_jar() -> str:
-    """What helps if the JVM of this process runs without the jar: it cannot load it any more."""
+    """What helps if the JVM of this process runs without the jar, and can no longer load it."""
     if _bridge.is_submitted():
         return (
             "passing the path that tidemark.jar_path() returns to `spark-submit --jars`, and "
@@ -112,7 +112,7 @@ def _how_to_set_the_extension(session: SparkSession) -> str:
             f"`--conf spark.sql.extensions={EXTENSION}`"
         )
     if _bridge.jvm_can_load(EXTENSION):
-        # The class is there, so a new session of this JVM can have the extension.
+        # The JVM has the class, so a new session of it can have the extension.
         return (
             "calling `spark.stop()`, and building the session again with "
             "tidemark.configure(SparkSession.builder).getOrCreate()"

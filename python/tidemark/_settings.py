@@ -1,6 +1,6 @@
 """What Spark is going to be started with, from everywhere a user can say it.
 
-A comma-separated setting is replaced as a whole by the last place that sets it, so whoever appends
+A comma-separated setting is replaced as a whole by the last place that sets it, so code that appends
 to one must know its earlier value. Spark's own precedence, checked on 4.3: `--jars` in
 `PYSPARK_SUBMIT_ARGS` beats every `--conf`, a later `--conf` beats an earlier one (the builder's come
 first), and both beat `spark-defaults.conf`.

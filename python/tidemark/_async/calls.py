@@ -31,7 +31,7 @@ class Rules:
         timeout: How long one call may take; None for as long as it does.
         retries: How often a call is made again.
         backoff: How long a row waits at most before its first retry. Each further wait is twice as
-            long. Half of it is left to chance, so that not all rows call again at once.
+            long. Half of it is random, so that not all rows call again together.
         on_error: What a row gets whose last call failed, by the error and the inputs. None: an error.
         origin: Which `map_async` it is, the same in all of its tasks and in no other's.
         skips_nulls: Whether rows whose inputs are all null get a null without a call.
@@ -93,7 +93,7 @@ class Calls:
             failed: Is told of the error that ends the task.
             stats: Counts the calls.
             can_cancel: Whether cancelling a future makes its call end. A thread cannot be cancelled.
-            chance: A number from 0 to 1, anew at each call.
+            chance: Returns a random number from 0 to 1.
         """
         self._rules = rules
         self._stats = stats
@@ -148,7 +148,7 @@ class Calls:
         return functools.partial(self._described, row)
 
     def _start(self) -> None:
-        # A call that fails at once comes back here, which must not become a recursion.
+        # A call that fails immediately comes back here, which must not become a recursion.
         if self._is_starting:
             return
         self._is_starting = True

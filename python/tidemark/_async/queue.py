@@ -13,7 +13,7 @@ NO_KEY: Final = None
 
 
 class Batch:
-    """The results of the rows that came together, and whether all are there."""
+    """The results of the rows that came together, and whether all have arrived."""
 
     __slots__ = ("_left", "done", "results")
 

@@ -22,12 +22,12 @@ def results(
     window: int = WINDOW_ROWS,
     skips_nulls: bool = False,
 ) -> Iterator[tuple[Sequence[KeyedInputs], list[object]]]:
-    """Calls all rows, and returns each batch with its results as soon as those before it are there.
+    """Calls all rows, and returns each batch with its results as soon as those before it are done.
 
     Args:
         batches: The rows, which are read ahead.
         start: Starts the worker, at the first row.
-        window: How many rows are read before a result has to be there.
+        window: How many rows are read before a result must have arrived.
         skips_nulls: Whether rows whose inputs are all null get a null without a call.
     """
     worker: Worker | None = None

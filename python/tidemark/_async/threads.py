@@ -28,7 +28,7 @@ def is_calling(thread: threading.Thread, origin: str) -> bool:
 
 
 class Threads:
-    """As many threads as there are calls at one time.
+    """A thread for each call in flight.
 
     A call that has timed out keeps its thread until it returns, also when its task has ended. The
     next task in the same process is told of it by `outlived`. Threads of the standard library's
@@ -58,7 +58,7 @@ class Threads:
         return future
 
     def close(self) -> None:
-        """Ends the threads: at once those that are idle, the others when their calls return."""
+        """Ends the threads: idle ones immediately, the others when their calls return."""
         for _ in self._threads:
             self._jobs.put(None)
 
@@ -77,7 +77,7 @@ class Threads:
             try:
                 self._loop.call_soon_threadsafe(self._ended, future, result, error)
             except RuntimeError:
-                # The loop was closed while this call went on: nobody waits for it.
+                # The loop was closed while this call went on, so its result is not needed.
                 return
             del job, function, inputs, future, result, error
 

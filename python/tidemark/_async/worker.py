@@ -100,7 +100,7 @@ class Worker:
             self._tell(self._calls.add, rows)
 
     def wait_for(self, batch: Batch) -> None:
-        """Waits until all results of a batch are there.
+        """Waits until all results of a batch have arrived.
 
         Raises:
             TidemarkError: `ASYNC_CALL_FAILED`, `ASYNC_LOOP_BLOCKED`, `ASYNC_LOOP_STOPPED`.
@@ -194,7 +194,7 @@ class Worker:
         self._end.set()
 
     def _give_up_opening(self) -> None:
-        # One that blocks the loop may be open by now: then it is closed.
+        # A service that blocks the loop may have opened meanwhile: then it is closed.
         if self._calls is None and self._task is not None:
             self._task.cancel()
         self._end.set()

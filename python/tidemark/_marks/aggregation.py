@@ -71,7 +71,7 @@ class Aggregation:
                     self._stream.shutdown(writer)
             elif writer not in left_out and not history.is_done:
                 silent = True
-        # A writer that is there and has noted nothing yet may still send rows of any time.
+        # A writer that has noted no time yet may still send rows of any time.
         while not silent and self._stream.run(now_millis) is not None:
             continue
 
@@ -79,7 +79,7 @@ class Aggregation:
         """Forgets writers whose marks were all purged: no reader that begins now would wait for them."""
         for writer in self._stream.writers - histories.keys():
             self._stream.drop(writer)
-        # One that comes back is fed anew.
+        # A writer that comes back is fed from its first mark.
         for writer in self._fed.keys() - histories.keys():
             del self._fed[writer]
 
@@ -104,7 +104,7 @@ class Aggregation:
         self._require_kind(history.writer, position)
         if time is not None:
             self._stream.note(history.writer, time, position)
-            # Whatever it has said, it was not silent: its time begins to run out anew.
+            # Any mark shows that the writer was not silent, so its timeout starts again.
             self._stream.renew(history.writer)
         if history.is_done:
             self._stream.shutdown(history.writer)

@@ -39,7 +39,7 @@ def awaited(
     left_out: Collection[str],
     millis: int,
 ) -> tuple[AwaitedWriter, ...]:
-    """The writers that have to note a time before all rows up to it are there.
+    """The writers that have to note a time before all rows up to it have arrived.
 
     Args:
         histories: The writers and their marks.
@@ -48,9 +48,9 @@ def awaited(
         millis: The time, in ms since the epoch.
 
     Returns:
-        The writers, the furthest behind first. If nobody is waited for, because all have ended, are
-        idle or were left out, it is all of them: one would have to note again. If there is none, it
-        is one without a name: nothing at all would look like a time that is complete.
+        The writers, the furthest behind first. If no writer is waited for, because all have ended,
+        are idle or were left out, it is all of them: one would have to note again. If there is no
+        writer, it is one without a name, because an empty result would mean that the time is complete.
     """
     if not histories and not expected:
         return (AwaitedWriter(None, None, None),)

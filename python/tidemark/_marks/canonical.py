@@ -86,7 +86,7 @@ def _mark(
     after: str,
     follows: str,
 ) -> Mark:
-    # A group that is not there is empty.
+    # A missing group is empty.
     if (kind == "note" and not (time and position)) or (kind == "alive" and time):
         raise _OtherFormError
     # Half the time of a call of the class.

@@ -34,10 +34,10 @@ def not_written(writer: str, location: str, problem: OSError) -> TidemarkError:
 
 
 def not_read(location: str, problem: OSError) -> TidemarkError:
-    """The error for a mark log that is there and cannot be read, or cannot be purged."""
+    """The error for a mark log that exists and cannot be read, or cannot be purged."""
     reason = problem.strerror or str(problem)
     fix = (
-        "checking that the topic is there and its brokers can be reached"
+        "checking that the topic exists and its brokers can be reached"
         if location.startswith("kafka:")
         else "checking that it is a folder and granting permission to it"
     )

@@ -54,7 +54,7 @@ def joined_cut(
     gone = {
         writer: one
         for writer, one in (purged or {}).items()
-        # Where such marks are still there, they say all themselves.
+        # Marks that still exist say more than the note about them.
         if writer not in histories or one.last < histories[writer].marks[0].place
     }
     chains: dict[str, Chain] = {}

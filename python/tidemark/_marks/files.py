@@ -1,7 +1,7 @@
 """All that a mark log does with the disk, through functions of `os` only: local folders.
 
 A file is written under a temporary name, synced, renamed into place, and the folder is synced. So
-a file is there whole or not at all, after a kill and after a power failure.
+a file is whole or missing, also after a kill or a power failure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from tidemark._errors import TidemarkError
 
 _CHUNK = 1 << 20
-# In a shared folder, somebody may have put a link at the temporary name.
+# In a shared folder, another user may have put a link at the temporary name.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 # Or a named pipe, which would wait for another process. Windows has neither.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
@@ -28,7 +28,7 @@ class Folder:
         self.path = path
 
     def exists(self) -> bool:
-        """Whether the folder is there."""
+        """Whether the folder exists."""
         return os.path.isdir(self.path)
 
     def make(self) -> None:
@@ -92,7 +92,7 @@ class Folder:
         self.sync()
 
     def claim(self, name: str) -> bool:
-        """Makes an empty file; False if it was there before."""
+        """Creates an empty file; False if it exists already."""
         try:
             file = os.open(self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         except FileExistsError:
@@ -109,7 +109,7 @@ class Folder:
         return True
 
     def remove(self, name: str) -> None:
-        """Removes a file, if it is there."""
+        """Removes a file, if it exists."""
         try:
             os.unlink(self._at(name))
         except FileNotFoundError:

@@ -171,7 +171,7 @@ class KafkaMarkWriter:
         return self._rows.accept_failures()
 
     def alive(self) -> None:
-        """States that the writer is there and may still send rows: it is not to be left out.
+        """States that the writer is running and may still send rows: it is not to be left out.
 
         Raises:
             TidemarkError: As `MarkWriter.alive`.

@@ -77,7 +77,7 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
         raise self._outside_transactions()
 
     def alive(self) -> None:
-        """States that the writer is there and may still send rows: it is not to be left out.
+        """States that the writer is running and may still send rows: it is not to be left out.
 
         Raises:
             TidemarkError: As `MarkWriter.alive`.

@@ -119,7 +119,7 @@ class Deliveries:
         """Waits until all rows that were handed over before have arrived or failed.
 
         Args:
-            is_over: Whether there is no need to wait any more.
+            is_over: Whether to stop waiting.
 
         Raises:
             TidemarkError: `MARK_POSITION_UNKNOWN` if the producer does not report them.

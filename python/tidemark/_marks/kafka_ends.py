@@ -12,7 +12,7 @@ _SECONDS = 30.0
 
 
 def end_offsets(admin: Any, topics: Iterable[str], writer: str) -> dict[str, dict[int, int]]:
-    """The offset of the next record of each partition; nothing of a topic that is not there yet.
+    """The offset of the next record of each partition; nothing of a topic that does not exist yet.
 
     Args:
         admin: A `confluent_kafka.admin.AdminClient`.

@@ -117,8 +117,8 @@ class Life:
     def purge(self, before_millis: int) -> None:
         """Removes sealed files whose marks were all written before a time, oldest first.
 
-        Before that, what fenced lives have written too late: without the mark that fences them off,
-        nobody would know that it does not count.
+        Before that, it removes what fenced lives have written too late. Such marks would count again
+        once the mark that fences them off is gone.
         """
         for name in own_files(self.folder, self.writer):
             if name.slot is not None and name.epoch < self.epoch:
@@ -126,7 +126,7 @@ class Life:
         purge(self.folder, self.writer, before_millis, with_live=False)
 
     def is_at_seal(self) -> bool:
-        """Whether the live files have just begun anew: the moment to purge."""
+        """Whether the live files have just been started again: the moment to purge."""
         return len(self._lines) == 1
 
     def close(self) -> None:
@@ -184,7 +184,7 @@ def purge(folder: Folder, writer: str, before_millis: int, *, with_live: bool) -
     files = [(name, read_lines(folder, name)) for name in names]
     old = list(takewhile(lambda one: _is_older(*one, before_millis), files))
     if with_live and len(old) == len(files):
-        # Before any is gone: nothing but this says what was there.
+        # Before any file is removed: only this note says which files there were.
         purged.note(folder, writer, files)
     for name, _ in old:
         folder.remove(name.text)

@@ -3,7 +3,7 @@
 Nothing is locked. Live files are read before the folder is listed for sealed ones. A writer seals
 its marks durably before it takes them out of its live files, so none falls between the two.
 
-What is read is one moment of the log: no mark is taken without the writers that were there when it
+What is read is one moment of the log: no mark is taken without the writers that existed when it
 was written. So the folder is listed again, until it has no new live files.
 """
 
@@ -64,8 +64,8 @@ class Contents:
 
     Attributes:
         marks: The marks, in no promised order; one may be in two files.
-        promised: What must have been there by the names of files: the sealed ones, and one from
-            the first mark of a life on whose first lines cannot be read.
+        promised: The marks that must have existed by the names of files: the sealed ones, and one
+            from the first mark of a life on whose first lines cannot be read.
         skipped: The first lines that were left out.
         skipped_count: How many there are.
         corrections: By how much writers' clocks were wrong.
@@ -127,7 +127,7 @@ def read(folder: Folder, wanted: Filter = lambda _: True) -> Contents:
 
 
 def _only_named(names: Iterable[FileName], files: Iterable[_File]) -> list[_File]:
-    """Lives whose files have come too late to be read, as if a file said that they are there.
+    """Lives whose files came too late to be read, each as if a file said that its writer is alive.
 
     Their other marks may be newer than writers that this reading does not know.
     """
@@ -278,8 +278,8 @@ def _lost(files: Iterable[_File]) -> Iterator[FileName]:
 def _unread(folder: Folder, files: Iterable[_File], marks: Iterable[Mark]) -> Iterator[Unread]:
     """The newest mark of each writer of which no file has it.
 
-    Leaving it out would be wrong: an earlier one may say that the writer has ended, or there may be
-    no other, and then nobody would wait for the writer.
+    Leaving it out would be wrong. An earlier mark may say that the writer has ended, or there may be
+    no other mark, and then readers would not wait for the writer.
     """
     files = list(files)
     sealed: dict[tuple[str, int], int] = {}
@@ -297,7 +297,7 @@ def _unread(folder: Folder, files: Iterable[_File], marks: Iterable[Mark]) -> It
         known[mark.writer] = max(known.get(mark.writer, mark.place), mark.place)
     for writer, (epoch, number, name) in newest.items():
         modified = folder.modified_millis(name)
-        # One that is not there any more was purged a moment ago.
+        # A file that no longer exists was purged a moment ago.
         if modified is not None and (epoch, number) > known.get(writer, (-1, -1)):
             yield Unread(writer, epoch, number, modified)
 

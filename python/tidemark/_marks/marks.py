@@ -67,15 +67,15 @@ class MarkLog:
 class Marks:
     """A mark log in a folder or in Kafka. It needs neither Spark nor a JVM.
 
-    Nothing is read before it is asked. A folder that is not there has no marks, and the logger
-    `tidemark` warns of it once. Whoever may write the log can hold or push the watermarks of
-    its readers: give it the permissions of the data.
+    Nothing is read before it is asked. A folder that does not exist has no marks, and the logger
+    `tidemark` warns of it once. A user who may write the log can hold or push the watermarks of
+    its readers: give the log the permissions of the data.
 
     Args:
         location: The folder, such as `/lake/orders/_tidemark`. Only local file systems, and what is
             mounted there; it is made by the first writer. Or `kafka:<topic>/<stream>`, such as
             `kafka:tidemark-marks/orders`: a topic has the marks of many streams. Without a stream,
-            it has those of one. Nobody makes the topic.
+            it has those of one. The topic must exist.
         options: For Kafka only: settings of confluent-kafka for reading and writing marks, with
             `bootstrap.servers`. It needs `pip install tidemark[kafka]`.
         expected: Writers that hold every answer before their first mark.
@@ -291,8 +291,8 @@ class Marks:
         """All marks of the log, also those that do not count, and the lines that were left out.
 
         Raises:
-            TidemarkError: `MARK_LOG_NOT_READ` if the log cannot be read. A folder that is not there
-                has no marks; a topic that is not there cannot be read.
+            TidemarkError: `MARK_LOG_NOT_READ` if the log cannot be read. A missing folder has no
+                marks; a missing topic cannot be read.
         """
         with self._reading(), log.many_objects():
             found = self._store.read()
@@ -316,7 +316,7 @@ class Marks:
         return self._aggregated(self._histories(now), now)
 
     def is_complete(self, time: Time) -> bool:
-        """Whether every row up to a time is there, as far as the writers have kept their word.
+        """Whether every row up to a time has arrived, as far as the writers have kept their word.
 
         What a scheduler asks before it starts the job of an hour.
 
@@ -331,14 +331,14 @@ class Marks:
         return watermark is not None and watermark.lower_millis >= millis
 
     def waiting_for(self, time: Time) -> tuple[AwaitedWriter, ...]:
-        """The writers that `is_complete(time)` waits for. Expected ones that are not there yet are among them.
+        """The writers that `is_complete(time)` waits for. Expected writers without a mark are among them.
 
         Args:
             time: The time.
 
         Returns:
-            The writers, the furthest behind first; none if all rows up to the time are there. If all
-            writers have ended before the time, it is all of them: nobody is there who could note it.
+            The writers, the furthest behind first; none if all rows up to the time have arrived. If
+            all writers have ended before the time, it is all of them: one would have to note again.
             As long as there is no writer at all, it is one whose name is None.
 
         Raises:
@@ -398,8 +398,8 @@ class Marks:
     def purge(self, before: Time) -> int:
         """Removes files whose marks were all written before a time: what dead writers leave.
 
-        A writer that is there, but has said nothing since, is fenced off. Of a writer of files that
-        leaves nothing else, a small file stays. By it, `read_between` sees what a cut had of it.
+        A writer that is running, but has noted nothing since, is fenced off. Of a writer of files that
+        leaves nothing else, a small file stays. From it, `read_between` learns what a cut had of it.
 
         Args:
             before: The time.
@@ -483,7 +483,7 @@ class Marks:
         if len(found) > MANY_WRITERS:
             self._warn_once("The mark log %s has %d writers", self.location, len(found))
         if not found and not self._store.exists():
-            # The path of a log that writers have not made yet may be mistyped, and nobody would ever answer.
+            # The path of a log that no writer has made yet may be mistyped, and would stay empty forever.
             self._warn_once(
                 "There is no mark log at %s: either no writer has begun yet, or the path is wrong",
                 os.path.abspath(self.location),

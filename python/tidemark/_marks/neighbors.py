@@ -29,7 +29,7 @@ def require_same_kind(
         except MismatchError as problem:
             refused = refused or _refused(writer, location, name, problem)
         else:
-            # Whoever else has another kind is the stray one.
+            # Any other writer with another kind is the stray one.
             return
     if refused is not None:
         raise refused

@@ -74,7 +74,7 @@ def past_of(folder: Folder, writer: str, claim: FileName) -> FilesOfPast:
         places.append(counted[-1].place)
     gone = purged.notes(folder, [writer]).get(writer)
     if gone is not None:
-        # It goes on from marks that were purged, and does not begin anew: nothing says which files they had.
+        # The new life continues from purged marks: nothing says which files they had, so it is not a first one.
         places.append(gone.last)
     return FilesOfPast(
         counted[-1] if counted else None,
@@ -135,7 +135,7 @@ def _leftover(
         first, is_lost = min(first, behind), True
     written = max((_last_written(file, behind) for file in files), default=-1)
     if live and any(file.is_cut for file in files):
-        # Another file may have the line that was cut, but nobody knows how many were behind it.
+        # Another file may have the line that was cut, but how many were behind it is unknown.
         written = max(written, max(live) + 1)
     if written > max(live, default=-1):
         last, is_lost = max(last, written), True

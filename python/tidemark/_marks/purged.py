@@ -2,9 +2,9 @@
 
     <writer>.<epoch>.purged
 
-No reader of marks takes such a file for one of its own, so a writer that was purged holds nobody. A
-cut takes it, because it says that no file of the writer is behind some mark. So a batch job that has
-read up to there goes on, and one that has not is refused.
+Readers of marks ignore such a file, so a purged writer holds no watermark. A cut includes it, because
+it says that no file of the writer is behind some mark. So a batch job that has read up to that mark
+continues, and any other job is refused.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _name(name: FileName) -> str:
 
 
 def _read(folder: Folder, name: FileName) -> Chain:
-    """What a note says; a chain of which nobody can have read the end if it cannot be used."""
+    """What a note says. If it cannot be used, it is a chain with an end that no job can have read."""
     data = b"".join(folder.chunks(_name(name)))
     try:
         fields = json.loads(checked(data.removesuffix(b"\n")))

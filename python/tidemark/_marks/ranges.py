@@ -77,7 +77,7 @@ def between(start: Cut | None, end: Cut, topics: Collection[str]) -> Range:
     Raises:
         TidemarkError: `MARK_POSITION_MISMATCH` for cuts of two kinds; `INVALID_OPTION` if the second
             is before the first; `CUT_EXPIRED` if marks in between were purged; `CUT_NOT_READABLE`, also
-            if marks that were purged before the first cut are there again.
+            if marks that were purged before the first cut have come back.
     """
     if start is not None:
         end.compare(start.position)
@@ -157,7 +157,7 @@ def expired(reason: str) -> TidemarkError:
     """The error for a range that can no longer be read as a whole."""
     return TidemarkError(
         "CUT_EXPIRED",
-        f"The rows of the range are no longer all there: {reason}",
+        f"Some rows of the range no longer exist: {reason}",
         "reading from a later start, and by keeping rows and marks for longer than readers need them",
         reason=reason,
     )
@@ -274,7 +274,7 @@ def _require_no_gap(start: Cut | None, end: Cut) -> None:
         if end.chains[writer].after < chain.after:
             # The end lists files that the start had, and did not list.
             raise not_readable(
-                f"marks of writer '{writer}' that were purged before the start are there again",
+                f"marks of writer '{writer}' that were purged before the start have come back",
                 "taking a new start from Marks.cut_at, behind these marks",
             )
     for writer, chain in end.chains.items():

@@ -1,6 +1,6 @@
 """Which marks of a log count, and which of them are passed at a position. The only place for both.
 
-1. Marks of one writer are put in order by epoch and number. One that is there twice counts once.
+1. Marks of one writer are put in order by epoch and number. A mark that is found twice counts once.
 2. A later life fences off an earlier one: its first mark says in `after` which mark it follows, and
    marks of earlier lives behind that one do not count. If that first mark is missing, no mark of an
    earlier life counts.
@@ -13,8 +13,8 @@
 7. If marks before the first one were purged, nothing says which files they had. They count as
    passed when nothing is left to read. What cannot be read, or does not count by rule 2, is never
    passed.
-8. A writer whose newest mark cannot be read is there, and has not ended. If no mark of it can be
-   read, it holds, as one that has noted no time. A file that is empty says nothing, because a life
+8. A writer whose newest mark cannot be read still counts, and has not ended. If no mark of it can be
+   read, it holds, like a writer that has noted no time. An empty file says nothing, because a life
    begins by making one.
 
 Leaving out any other mark is sound: a watermark is then lower or later, never wrong.
@@ -103,7 +103,7 @@ class History:
             raise position_mismatch(self.writer, problem) from problem
 
     def position(self, at: int) -> Position | None:
-        """Where the writer was at a mark; for files, all that it had finished by then.
+        """Where the writer was at a mark; for files, all that it had finished before the mark.
 
         Raises:
             TidemarkError: `MARK_POSITION_MISMATCH` if the marks have several kinds of position.
@@ -238,7 +238,7 @@ def histories(contents: Contents, latest_millis: int | None) -> dict[str, Histor
 
 
 def _unreadable(one: Unread) -> History:
-    """A writer that is there, and no mark of it can be read."""
+    """A writer that exists, and of which no mark can be read."""
     mark = Mark(one.writer, one.epoch, one.number, "alive", None, one.written_millis)
     return History(one.writer, [mark], 0, is_relative=False, notes=(), is_cut_off=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MOST_KEPT = 1000
-"""How many are kept: whoever may write the log could write millions of them."""
+"""How many are kept: a user who may write the log could write millions of them."""
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ class MarkStore(Protocol):
         """The location as text, by which queries find it too."""
 
     def exists(self) -> bool:
-        """Whether it is there; True if `read` itself raises for a log that is not."""
+        """Whether it exists; True if `read` itself raises for a log that does not."""
 
     def read(self, only: Collection[str] | None = None) -> Contents:
         """Reads the log as it is now.

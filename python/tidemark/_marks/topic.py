@@ -59,7 +59,7 @@ class TopicSender(Protocol):
         """Writes values in order. They are acknowledged by all replicas when the call returns.
 
         Raises:
-            OSError: If one of them may not be there.
+            OSError: If one of them may not have been written.
             UnusableError: If the last one is longer than the topic allows.
         """
 

@@ -18,7 +18,7 @@ _BATCH = 2000
 
 
 class KafkaTopic:
-    """A topic. No broker is asked before somebody reads or writes.
+    """A topic. No broker is asked before the first read or write.
 
     Args:
         name: The topic's name.
@@ -170,7 +170,7 @@ class KafkaTopicReader:
                         partition, message.offset(), message.key(), message.value(), by_broker
                     )
                 elif error.code() == self._kafka.KafkaError._PARTITION_EOF:
-                    # Behind records of transactions, which nobody is given.
+                    # The offset is behind control records of transactions, which no consumer is given.
                     self.reached[partition] = max(
                         self.reached.get(partition, 0), message.offset() or 0
                     )

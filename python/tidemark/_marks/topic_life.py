@@ -143,7 +143,7 @@ class TopicLife:
         self._epochs.add(self._reader.until(self._reader.ends()))
 
     def _wait_until_seen(self) -> None:
-        """Returns when readers see what the life has written, or when no transaction may be open any more.
+        """Returns when readers see what the life has written, or when no transaction can still be open.
 
         They do not see what is behind an open transaction of another writer. So a mark that is written
         after this life has begun is never read without this writer.
@@ -217,7 +217,7 @@ def _past(topic: Topic, stream: str, writer: str, epochs: Epochs) -> Past:
 
 
 def _decided(reader: TopicReader, epochs: Epochs) -> dict[int, int]:
-    """The ends, once no record of the writer is in an open transaction any more."""
+    """The ends, once no open transaction has a record of the writer."""
     until = time.monotonic() + TRANSACTION_SECONDS
     while True:
         ends = reader.ends()

@@ -32,7 +32,7 @@ class TopicLog:
         self._starts: dict[int, int] = {}
 
     def exists(self) -> bool:
-        """As `MarkStore.exists`: nobody can read a topic that is not there."""
+        """As `MarkStore.exists`: `read` itself raises for a topic that does not exist."""
         return True
 
     def read(self, only: Collection[str] | None = None) -> Contents:
@@ -46,7 +46,7 @@ class TopicLog:
             try:
                 ends = reader.ends()
                 if any(ends.get(at, 0) < start for at, start in self._starts.items()):
-                    # The topic was made anew.
+                    # The topic was deleted and created again.
                     self._marks, self._starts = TopicMarks(self._topic.name, self._stream), {}
                     reader.close()
                     reader = self._topic.reader(self._starts, committed=True)

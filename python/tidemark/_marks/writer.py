@@ -129,7 +129,7 @@ class MarkWriter:
     def note_through(
         self, publish: Callable[[Mark], None], time: Time, max_time: Time | None = None
     ) -> None:
-        """As `note_time` with the writer's `flush`, by a mark that somebody else writes.
+        """As `note_time` with the writer's `flush`, by a mark that the caller writes.
 
         If that raises, the writer has said nothing. No other mark has its number, because it may
         come to light.
@@ -171,7 +171,7 @@ class MarkWriter:
                 self._add("note", millis, position)
 
     def alive(self) -> None:
-        """States that the writer is there and may still send rows: it is not to be left out.
+        """States that the writer is running and may still send rows: it is not to be left out.
 
         Raises:
             TidemarkError: As `note_time`.

@@ -18,7 +18,7 @@ _DELTA = frozenset(
     + [f"{end}{what}" for end in ("starting", "ending") for what in ("version", "timestamp")]
 )
 
-# Parts of Delta's errors for a version that is not there, or has no change data.
+# Parts of Delta's errors for a version that does not exist, or has no change data.
 _NOT_IN_DELTA = re.compile(
     r"DELTA_(VERSION_NOT_FOUND|VERSIONS_NOT_CONTIGUOUS|MISSING_CHANGE_DATA|LOG_FILE_NOT_FOUND"
     r"|TRUNCATED_TRANSACTION_LOG|NO_RECREATABLE_HISTORY_FOUND"
@@ -56,7 +56,7 @@ def read(source: Source, rows: DeltaRange) -> DataFrame:
     latest = _bridge.delta_version(source.spark, folder)
     if latest < rows.last:
         # The reader would end at the latest version and say nothing.
-        raise expired(f"version {rows.last} is not there: the latest is {latest}")
+        raise expired(f"the table has no version {rows.last}: the latest is {latest}")
     feed = (
         reader.option("readChangeFeed", "true")
         .option("startingVersion", rows.first)

@@ -46,8 +46,8 @@ def read(source: Source, rows: FilesRange) -> DataFrame:
 def path_of(folder: str, name: str) -> str:
     """The path of a file that a mark names, which must be one that Spark's file source would read.
 
-    Whoever may write to the log chooses the names, so none may lead out of the folder. And Spark
-    leaves out hidden files in silence, also those that are given by their paths.
+    Any user who may write to the log chooses the names, so none may lead out of the folder. And Spark
+    silently leaves out hidden files, also those that are given by their paths.
     """
     for part in name.split("/"):
         if not part or is_hidden(part) or "\0" in part:

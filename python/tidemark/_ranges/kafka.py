@@ -22,7 +22,7 @@ _KAFKA = frozenset(
     + [f"{end}offsetsbytimestamp" for end in ("starting", "ending")]
 )
 
-# Parts of the errors of Spark's Kafka reader for an offset, a partition or a topic that is not there.
+# Parts of the errors of Spark's Kafka reader for an offset, a partition or a topic that does not exist.
 _NOT_IN_KAFKA = (
     "Some data may have been lost",
     "don't match what are assigned",

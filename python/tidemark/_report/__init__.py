@@ -47,12 +47,12 @@ class Report(InWords):
     at most fifty `furthest` for drawings, and at most five `idle_ones`. Each has a `name` and
     `last_active_ms`, the end of the last batch with rows of it: None if it never had any, or if
     that is not known. `silent_ms` is what counts as silence since then, and `silent_of_ms` all of
-    that time, both lengths in ms. `is_expected` is there, and true, if it is expected and never had
+    that time, both lengths in ms. `is_expected` is present, and true, if it is expected and never had
     a row. Those that are not idle have a `state` (`"active"`, `"without_rows"` or `"catching_up"`)
     and `behind_ms`, how many ms they are behind the furthest. The worst and the idle ones have their
     `clock_ms`, and the worst `idle_at_ms`, when they fall idle if they stay silent.
 
-    An input that goes by the marks of its writers has `noted`, with the `location` of the log and
+    An input whose clocks are the marks of its writers has `noted`, with the log's `location` and
     the time window, `lower_ms` and `upper_ms`, each None if there is none. It counts the writers
     that have `ended`, and for each reason the lines of the log that cannot be used
     (`skipped_lines`). `promises_broken` has the `rows` of this run that were late by what writers

@@ -1,4 +1,4 @@
-"""What a report says of an input that goes by the marks of its writers. Every field may be absent."""
+"""What a report says of an input whose clocks are its writers' marks. Every field may be absent."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _silence(origin: _Node) -> Iterator[str]:
 
 
 def _holders(origin: _Node, splits: _Node) -> Iterator[str]:
-    # With one split nobody else waits for it, and those that are not behind hold nothing.
+    # A single split holds no other one, and neither does a split that is not behind.
     several = (splits.get("total") or 0) > 1
     for place, one in enumerate(_waited_for(origin, splits)):
         holds = several and one.get("behind_ms") != 0
@@ -170,7 +170,7 @@ def _silence_of(origin: _Node, one: _Node, silence: str | None = None) -> Iterat
 
 
 def _silent_for(one: _Node) -> Iterator[str]:
-    """How much of its silence counts: the time in which nobody could hear it does not."""
+    """How much of its silence counts: downtime and pauses of the query do not."""
     silent, real = one.get("silent_ms") or 0, one.get("silent_of_ms")
     if real is not None and real > silent:
         counted = f"silent for {duration(silent)} of {duration(real)}"
