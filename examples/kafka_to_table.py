@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--table", required=True)
     parser.add_argument("--checkpoint", required=True, help="a folder that all executors reach")
     parser.add_argument("--format", default="parquet", help="parquet, delta or iceberg")
-    parser.add_argument("--once", action="store_true", help="process what is there, then stop")
+    parser.add_argument("--once", action="store_true", help="process what has arrived, then stop")
     arguments = parser.parse_args()
 
     spark = session()

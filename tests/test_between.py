@@ -103,7 +103,7 @@ def test_a_range_of_times_has_exactly_its_rows(lake: Lake) -> None:
     assert lake.times("11:00", "12:00") == ["2.json 11:30", "3.json 11:01", "5.json 11:02"]
     assert lake.times(None, "10:00") == ["1.json 09:00", "1.json 10:00"]
     assert lake.times("11:00", "11:00") == []
-    # The first file has no row later than 10:30, so nobody opens it.
+    # The first file has no row later than 10:30, so it is not opened.
     (lake.folder / "1.json").unlink()
     assert lake.times("10:30", "11:00") == ["3.json 11:00"]
     assert refused(lambda: lake.times("09:00", "11:00")).code == "CUT_EXPIRED"
@@ -153,7 +153,7 @@ def test_a_name_in_a_mark_cannot_lead_out_of_the_folder(lake: Lake) -> None:
         put(lake.folder / "_tidemark", [{"t": millis("10:00"), "p": {"files": ["1.json", name]}}])
         error = refused(lambda: lake.between(None, lake.marks.cut_at(millis("10:00"))))
         assert error.code == "CUT_NOT_READABLE" and repr(name) in error.message
-    # A pattern is the name of a file that is not there.
+    # A pattern is the name of a file that does not exist.
     put(lake.folder / "_tidemark", [{"t": millis("10:00"), "p": {"files": ["*.json"]}}])
     error = refused(lambda: lake.between(None, lake.marks.cut_at(millis("10:00"))))
     assert error.code == "CUT_EXPIRED"

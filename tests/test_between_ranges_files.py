@@ -177,7 +177,7 @@ def test_a_writer_whose_marks_were_all_purged_is_named(tmp_path: Path) -> None:
     with pytest.raises(TidemarkError, match="all marks of writer 'w' were purged") as error:
         between(start, cut_at(kept, 2), ())
     assert error.value.code == "CUT_EXPIRED"
-    # Whoever knows that the writer had ended leaves it out.
+    # A caller who knows that the writer had ended leaves it out.
     start = Cut(start.position, {name: one for name, one in start.chains.items() if name != "w"})
     assert between(start, cut_at(kept, 2), ()) == FilesRange(("c",))
 

@@ -94,7 +94,7 @@ def test_a_range_of_times_has_every_record_of_these_times(tmp_path: Path, seed: 
 
 
 def without_some(marks: Sequence[Mark], chance: random.Random) -> list[Mark]:
-    """Some of the marks. Whoever fences off another life must be known."""
+    """Some of the marks. A life that fences off another one must stay known."""
     share = chance.choice([0.3, 0.8, 1])
     return [mark for mark in marks if mark.after or mark.number == 0 or chance.random() < share]
 

@@ -1,4 +1,4 @@
-"""`docs/inside.md` names what is there: folders, packages, threads, and the classes of the engine."""
+"""`docs/inside.md` names what exists: folders, packages, threads, and the classes of the engine."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def sql_functions() -> set[str]:
 
 
 def unknown(pattern: str, known: set[str]) -> list[str]:
-    """What the pages name, but is not there, with the page."""
+    """What the pages name and does not exist, with the page."""
     return [
         f"{page}: {name}"
         for page, text in TEXTS.items()

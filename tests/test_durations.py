@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tidemark._durations import DurationError, interval_text, positive_millis
 
 # Stands for a session; any use of it is an error.
-NOBODY = cast(SparkSession, object())
+NO_SESSION = cast(SparkSession, object())
 
 
 @pytest.mark.parametrize("text", ["1 minute", " Interval  1 DAY\t2 Hours\n", "soon", "-1 minute"])
@@ -46,7 +46,7 @@ def test_invalid_durations_are_rejected_before_spark_parses_them(
     value: object, problem: str
 ) -> None:
     with pytest.raises(DurationError, match=problem):
-        positive_millis(value, NOBODY)
+        positive_millis(value, NO_SESSION)
 
 
 def test_a_plain_text_is_read_without_spark_in_the_function_of_a_pipelines_flow(
@@ -60,8 +60,8 @@ def test_a_plain_text_is_read_without_spark_in_the_function_of_a_pipelines_flow(
         "1 second 1 second": 2000,
         "200 milliseconds 999 microseconds": 200,
     }
-    assert {text: positive_millis(text, NOBODY) for text in lengths} == lengths
-    assert positive_millis(timedelta(minutes=1), NOBODY) == 60_000
+    assert {text: positive_millis(text, NO_SESSION) for text in lengths} == lengths
+    assert positive_millis(timedelta(minutes=1), NO_SESSION) == 60_000
     for other in (
         "1 month",
         "INTERVAL 1 minute",
@@ -71,4 +71,4 @@ def test_a_plain_text_is_read_without_spark_in_the_function_of_a_pipelines_flow(
         "1minute",
     ):
         with pytest.raises(DurationError, match="is not plain"):
-            positive_millis(other, NOBODY)
+            positive_millis(other, NO_SESSION)

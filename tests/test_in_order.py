@@ -152,7 +152,7 @@ def test_the_columns_may_change_while_rows_are_held(spark: SparkSession, tmp_pat
     readings.end()
     run(ordered.select("device", "n"), tmp_path)
     out = spark.read.option("mergeSchema", True).parquet(str(tmp_path / "out"))
-    # The held rows were kept without the column that nobody read.
+    # The held rows were kept without the column that the query did not read.
     assert sorted((row["device"], row["n"]) for row in out.collect()) == [
         ("d0", None),
         ("d1", None),

@@ -394,7 +394,7 @@ def test_a_worker_that_is_used_again_has_no_thread_of_it_left(spark: SparkSessio
     workers = {row["pid"] for row in called.collect()}
 
     def threads_left() -> list[str]:
-        # As many tasks as it takes to have each idle worker of Spark's once.
+        # Enough tasks to use each of Spark's idle workers once.
         looks = spark.range(0, 32, 1, 32).select(look("id").alias("look")).select("look.*")
         found = {row["pid"]: row["threads"] for row in looks.collect()}
         assert workers & found.keys()

@@ -25,7 +25,7 @@ from tidemark._async.worker import Worker
 
 
 class Kept:
-    """A service that notes how it is closed, and that every call which has begun has ended by then."""
+    """A service that notes how it is closed, and that every call which has begun has ended before."""
 
     def __init__(self) -> None:
         self.is_closed = False

@@ -36,7 +36,7 @@ ROWS_OF_STEP = 40
 USERS = [f"u{n}" for n in range(7)]
 Order = dict[str, Any]
 # It moves the watermark past all others.
-CLOSING: Order = {"id": -1, "time": "12:00", "user": "nobody", "amount": 0}
+CLOSING: Order = {"id": -1, "time": "12:00", "user": "closing", "amount": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -430,7 +430,7 @@ async def tier_of(session: Session, user: str) -> int:
 def test_windows_by_the_result_of_a_call_are_those_of_a_join_with_a_table(
     spark: SparkSession, compared: Compared, run: Callable[..., Stepper]
 ) -> None:
-    tiers = {user: n % 3 for n, user in enumerate([*USERS, "nobody"])}
+    tiers = {user: n % 3 for n, user in enumerate([*USERS, "closing"])}
 
     def by_tier(rows: DataFrame) -> DataFrame:
         return rows.groupBy(F.window("time", "10 minutes", "5 minutes"), "tier").agg(

@@ -36,7 +36,7 @@ def test_calls_are_in_flight_together_but_never_more_than_allowed() -> None:
         nonlocal flying, most
         flying += 1
         most = max(most, flying)
-        # The first ones wait until there are as many as may be.
+        # The first calls wait until the most allowed are in flight.
         if flying == 8:
             all_there.set()
         await all_there.wait()

@@ -97,7 +97,7 @@ def test_a_lock_that_another_thread_had_at_the_fork_is_not_waited_for(tmp_path: 
     holder = threading.Thread(target=hold)
     holder.start()
     is_held.wait()
-    # In the fork, nobody will ever release it.
+    # In the fork, no thread will ever release it.
     assert code_in_fork(writer.alive) == FORKED
     is_over.set()
     holder.join()

@@ -68,7 +68,7 @@ class Asked:
     """A `Marks` that is asked again and again.
 
     Attributes:
-        complete: The times up to which it has said that all rows are there.
+        complete: The times up to which it has said that all rows have arrived.
     """
 
     def __init__(self, marks: Marks, has_idle: bool, only: tuple[str, ...] | None) -> None:
@@ -124,7 +124,7 @@ class Job:
         if found is not None:
             assert isinstance(found, FilesRange)
             assert set(found.files) == wanted
-        # A job that is refused begins anew behind what it has missed.
+        # A job that is refused starts again behind what it has missed.
         self.read |= wanted
         self.stored = end.text
 

@@ -60,7 +60,7 @@ def test_leaving_the_block_closes_and_states_nothing(tmp_path: Path, fails: bool
         if fails:
             raise KeyError
     assert noted(log) == [("alive", None, None)]
-    # The row is the producer's, which nobody has flushed.
+    # The row is still the producer's, which has not been flushed.
     assert len(producer.queue) == 1
     with pytest.raises(TidemarkError) as error:
         writer.produce("b")

@@ -141,7 +141,7 @@ def test_rows_of_many_threads_are_all_before_the_mark_that_follows_them(
     tmp_path: Path, explicit: bool
 ) -> None:
     class Racing(FakeProducer):
-        """Several threads may serve at once, as with the real one."""
+        """Several threads may serve at the same time, as with the real one."""
 
         guard = threading.RLock()
 

@@ -100,7 +100,7 @@ def two_lives(log: Marks, told: list[str]) -> None:
 
 
 def require_whole(folder: Path, told: list[str]) -> None:
-    """Every mark told of is there once, and the chain has no gap."""
+    """The log has every mark told of once, and the chain has no gap."""
     log = log_at(folder)
     if told:
         time = max(int(name[1:]) + 10 * (name[0] == "b") for name in told)
@@ -188,7 +188,7 @@ def kill_in_a_loop(folder: Path, kills: int, seed: int) -> None:
     marks = log.read().marks
     assert all(follows(after, before) for before, after in pairwise(marks))
     noted = [mark.time_millis for mark in marks if mark.kind == "note"]
-    # The mark that was on its way when its writer was killed is there or not, and comes again.
+    # The mark that was being written when its writer was killed may be in the log, and comes again.
     assert sorted({time for time in noted if time is not None}) == list(range(max(told) + 1)) or (
         sorted({time for time in noted if time is not None})[:-1] == list(range(max(told) + 1))
     )

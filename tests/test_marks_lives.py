@@ -205,7 +205,7 @@ def test_marks_that_only_a_damaged_file_had_hold_the_chain(tmp_path: Path) -> No
     lines = sealed.read_bytes().splitlines(keepends=True)
     sealed.write_bytes(b"".join(lines[:100]))
     log.writer("w").note_time(900, files=["new"])
-    # What is lost was finished before the new mark, and nobody knows its files.
+    # What is lost was finished before the new mark, and its files are unknown.
     assert log.read().marks[-2].after == (7, 255)
     assert log.window(FilesPosition(frozenset({"new", *map(str, range(300))}))).lower_millis == 98
 

@@ -74,7 +74,7 @@ def test_any_loss_of_marks_is_sound_and_never_raises_the_window(tmp_path: Path, 
 def without_some(marks: list[Mark], chance: random.Random) -> list[Mark]:
     """Some of the marks, but one at least of every life that fences off another.
 
-    Nobody can know of a life of which nothing is left.
+    A reader cannot know of a life without any marks left.
     """
     share = chance.random()
     kept = [mark for mark in marks if chance.random() < share]

@@ -1,4 +1,4 @@
-"""One reading is one moment of a log: no mark is taken without the writers that were there before it."""
+"""One reading is one moment of a log: no mark is taken without the writers that existed before it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_writers_that_never_stop_opening_count_by_their_names(
         log_at(tmp_path).writer(f"w{next(names)}").note_time(900, NumberPosition(9))
 
     log, folder = busy(tmp_path, *[opens] * 50)
-    # It says no more of the last one than that it is there, so that one holds.
+    # Of the last writer it knows only the name, so that writer holds.
     assert log.watermark() is None
     assert folder.listings == 4
     assert lower(log_at(tmp_path)) == 100

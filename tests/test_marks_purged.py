@@ -131,7 +131,7 @@ def test_a_writer_that_came_and_went_between_two_cuts_is_missed(
     lake.writer("short").note_time(20, files=["s"])
     after_a_purge(lake, live)
     assert refused(lambda: lake.new_files(20)) == "CUT_EXPIRED"
-    # Whoever begins behind that goes on.
+    # A job that begins behind that continues.
     lake.stored = lake.log.cut_at(20).text
     assert lake.new_files(20) == ()
 
@@ -193,7 +193,7 @@ def test_a_new_reader_waits_for_what_was_purged_before_a_writer_came_back(
     lake.writer("w").note_time(10, files=["w1"])
     after_a_purge(lake, live)
     lake.writer("w").note_time(20, files=["w2"])
-    # Nothing says any more that the file of the first life is among those with rows up to the time.
+    # No mark is left that lists the file of the first life among those with rows up to the time.
     read = FilesPosition(frozenset(["l1", "l2", "w2"]))
     assert lake.log.window(read).lower_millis is None
     assert lake.log.window(read, is_at_end=True).lower_millis == 20
@@ -238,7 +238,7 @@ class History:
         self.files.setdefault(writer.name, {}).update(dict.fromkeys(files, place))
 
     def before(self, cut: Cut) -> set[str]:
-        """The files that a reader at a cut has read; of a writer that is not there any more, all."""
+        """The files that a reader at a cut has read; all files of a writer that the cut does not have."""
         return {
             file
             for writer, files in self.files.items()
@@ -279,7 +279,7 @@ def test_each_file_is_in_one_range_or_purged_marks_may_have_listed_more(
 
 
 def job(lake: Lake, history: History, read: set[str], step: int) -> str:
-    """A run of the job, whose files must be all that are behind its last cut; one that is refused begins anew."""
+    """A run of the job, whose files must be all behind its last cut. A job that is refused starts again."""
     end = unless(lambda: lake.log.cut_at(max(step - 10, 0)), "NO_CUT")
     if end is None:
         return "no cut"
@@ -289,7 +289,7 @@ def job(lake: Lake, history: History, read: set[str], step: int) -> str:
     found = unless(lambda: between(Cut.from_text(lake.stored), end, ()), "CUT_EXPIRED")
     if found is None:
         there = {mark.writer for mark in marks}
-        # Of a writer that is there, nothing says which of its purged marks have listed files.
+        # For a writer in the log, nothing says which of its purged marks have listed files.
         assert wanted - kept or any(
             end.chains[one].after[1] >= 0 for one in there & set(end.chains)
         )

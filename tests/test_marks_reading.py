@@ -1,4 +1,4 @@
-"""Readers of a mark log: the watermark of all writers, windows, and logs that mean ill."""
+"""Readers of a mark log: the watermark of all writers, windows, and malicious logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_log_that_is_not_there_is_named_once(
     (record,) = caplog.records
     assert str(tmp_path / "mistyped") in record.message
     caplog.clear()
-    # A folder that is there may wait for its first mark.
+    # A folder that exists may wait for its first mark.
     (tmp_path / "empty").mkdir()
     assert not log_at(tmp_path / "empty").is_complete(0)
     assert not caplog.records

@@ -76,7 +76,7 @@ def test_a_writer_is_not_refused_because_of_a_stray_one(tmp_path: Path) -> None:
         ],
     )
     log_at(tmp_path).writer("us").note_time(1, KAFKA)
-    # Whoever leaves the stray one out may be the first of the right ones.
+    # A writer whose log leaves the stray one out may be the first of the right ones.
     (tmp_path / "eu.1.0.marks").unlink()
     (tmp_path / "us.0.1.marks").unlink()
     log_at(tmp_path, expected="asia", only_expected=True).writer("asia").note_time(1, KAFKA)

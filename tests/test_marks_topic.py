@@ -264,7 +264,7 @@ def test_a_writer_is_open_when_readers_see_it(topic: FakeTopic) -> None:
     def transaction() -> None:
         nonlocal asked
         asked += 1
-        if asked == 3:  # the claim is there, and the first mark is not
+        if asked == 3:  # the claim has been written, and the first mark has not
             others.append(topic.put(key("other", "returns"), mark("other"), OPEN))
         elif asked == 8:
             others[0].state = ABORTED

@@ -128,7 +128,7 @@ def test_a_mark_that_is_too_large_for_the_topic_is_named(
     too_large = kafka.KafkaError(kafka.KafkaError.MSG_SIZE_TOO_LARGE)
 
     class Limited(TransactionalProducer):
-        """The real one refuses a record at once if it is over `message.max.bytes`; brokers report it."""
+        """Refuses records above `message.max.bytes`: the producer in the call, brokers by a report."""
 
         def produce(self, topic: str, **fields: Any) -> None:
             if topic != self.marks.name:

@@ -44,7 +44,7 @@ class Jobs:
         self._gateway = Marks(self._readings / "_tidemark").writer("gateway")
 
     def arrive(self, day: int) -> None:
-        """The rows of a day are there, and the gateway has noted the time until its last hour."""
+        """The rows of a day arrive, and the gateway notes the time until its last hour."""
         rows = [{"time": at(day, hour, 20).isoformat()} for hour in HOURS]
         (self._readings / f"{day}.json").write_text("\n".join(map(json.dumps, rows)))
         self._gateway.note_time(at(day, 23), files=[f"{day}.json"])

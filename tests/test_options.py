@@ -16,7 +16,7 @@ from tidemark._durations import DurationError
 from tidemark._options import Options, as_json, read_options
 from tidemark._split_by import as_split_by, split_columns
 
-NOBODY = cast(SparkSession, object())
+NO_SESSION = cast(SparkSession, object())
 MILLIS = {"1 minute": 60_000, "1 day": 86_400_000}
 
 
@@ -33,7 +33,7 @@ def lengths_without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(**given: Any) -> Options:
-    return read_options(NOBODY, **given)
+    return read_options(NO_SESSION, **given)
 
 
 def refusal(**given: Any) -> str:

@@ -34,7 +34,7 @@ def test_invalid_split_and_idle_options_are_refused(feed: Feeds) -> None:
     df = feed("events", SCHEMA).stream()
     assert code_of(df, split_by="devise") == "UNKNOWN_COLUMN"
     assert code_of(df, split_by="*") == "UNKNOWN_COLUMN"
-    assert code_of(df, split_by=["device", "nobody.device"]) == "UNKNOWN_COLUMN"
+    assert code_of(df, split_by=["device", "other.device"]) == "UNKNOWN_COLUMN"
     assert code_of(df, split_by=[]) == "INVALID_SPLITS"
     assert code_of(df, split_by=SplitBy("devise", expected=["a"])) == "UNKNOWN_COLUMN"
     assert code_of(df, idle_after="soon") == "INVALID_IDLE_AFTER"

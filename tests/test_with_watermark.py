@@ -123,7 +123,7 @@ def test_an_unknown_column_is_refused(events: DataFrame) -> None:
     with pytest.raises(TidemarkError, match="'tmie'.*such as 'time'") as caught:
         with_watermark(events, "tmie", "1 minute")
     assert caught.value.code == "UNKNOWN_COLUMN"
-    assert code_of(events, "nobody.time") == "UNKNOWN_COLUMN"
+    assert code_of(events, "other.time") == "UNKNOWN_COLUMN"
 
 
 def test_a_column_of_another_data_frame_is_refused(spark: SparkSession, events: DataFrame) -> None:

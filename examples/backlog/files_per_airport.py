@@ -1,8 +1,8 @@
 """A backlog of files: the twenty busiest airports, each with the same share of every batch.
 
 Every airport writes its flights into files of 500 rows. A batch reads one file of each,
-so a small airport is weeks ahead of a large one after a few batches. One that has no
-more flights goes on writing files, with nothing in them.
+so a small airport is weeks ahead of a large one after a few batches. An airport without
+more flights keeps writing files, with nothing in them.
 
     python -m backlog.files_per_airport
 """
@@ -34,7 +34,7 @@ Files = dict[str, list[list[Flight]]]
 
 
 def read(spark: SparkSession, folder: str) -> DataFrame:
-    """A batch reads as many files as there are airports, the oldest first."""
+    """A batch reads one file for each airport, the oldest first."""
     stream = spark.readStream.schema("time TIMESTAMP, origin STRING")
     return stream.option("maxFilesPerTrigger", str(AIRPORTS)).json(folder)
 
@@ -43,7 +43,7 @@ CASE = Case("files_per_airport", split="origin", split_by="origin", read=read)
 
 
 def files_of(flights: list[Flight], airports: int = AIRPORTS, rows: int = ROWS) -> Files:
-    """Cuts the flights of the busiest airports into files, as many for each."""
+    """Cuts the flights of the busiest airports into files, the same number for each."""
     origins = busiest(flights, airports)
     by_origin: dict[str, list[Flight]] = {origin: [] for origin in origins}
     for flight in flights:
@@ -81,7 +81,7 @@ def write(files: Files, folder: Path) -> None:
 
 
 def prepare(files: Files, folder: Path) -> Path:
-    """Makes the folder of files, unless it is there; returns it."""
+    """Makes the folder of files, unless it exists; returns it."""
     if not folder.is_dir():
         unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
         write(files, unfinished)

@@ -86,7 +86,7 @@ def partitions_of(flights: Sequence[Flight]) -> Partitions:
 
 
 def in_batches(partitions: Partitions) -> list[Batch]:
-    """What each batch reads: the next rows of every partition, as many as its share has."""
+    """What each batch reads: the next rows of every partition, up to the partition's share."""
     ahead = [iter(flights) for flights in partitions]
     return [
         {

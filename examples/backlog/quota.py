@@ -10,7 +10,7 @@ def shares(waiting: Sequence[int], limit: int) -> list[int]:
     """How many rows of each partition the next batch reads.
 
     A partition's share of the limit is its share of the rows that wait, without the fraction;
-    one that would get nothing at all gets a row.
+    a partition that would get nothing gets a row.
 
     >>> shares([600, 300, 1, 0], 90)
     [59, 29, 1, 0]

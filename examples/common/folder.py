@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def out_folder(name: str) -> Path:
-    """Makes the folder, unless it is there; returns it."""
+    """Makes the folder, unless it exists; returns it."""
     folder = ROOT / "out" / name
     folder.mkdir(parents=True, exist_ok=True)
     # Nothing in here is for git, and git need not be told anywhere else.

@@ -17,7 +17,7 @@ Keep = Callable[[int, list[tuple[Any, ...]]], None]
 
 
 def start(result: DataFrame, checkpoint: Path, keep: Keep) -> StreamingQuery:
-    """Starts the query anew, in append mode; what was in the folder is deleted."""
+    """Starts the query from the beginning, in append mode; what was in the folder is deleted."""
 
     def each(batch: DataFrame, number: int) -> None:
         keep(number, [tuple(row) for row in batch.collect()])
@@ -32,10 +32,10 @@ def start(result: DataFrame, checkpoint: Path, keep: Keep) -> StreamingQuery:
 
 
 def read_all(query: StreamingQuery) -> None:
-    """Returns when all is read that waits, and no batch without rows is due any more.
+    """Returns when all waiting rows are read, and no batch without rows is due.
 
-    Spark's own ``processAllAvailable``, called in another thread: one that is in a call of Spark's
-    cannot make a second one, such as to stop the query when the program is told to end.
+    Spark's own ``processAllAvailable``, called in another thread. A thread that is in a call of
+    Spark's cannot make a second one, such as to stop the query when the program is told to end.
     """
     done: Future[None] = Future()
 

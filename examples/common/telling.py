@@ -15,7 +15,7 @@ STEPS = '{"steps"'
 
 def say_steps(steps: int) -> None:
     """Moves the progress bar on by so many steps."""
-    # In one piece: several runs may be told of at once.
+    # One write for the whole line, because several runs may report at the same time.
     sys.stdout.write(json.dumps({"steps": steps}) + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Starts a worker per engine, both at once, and watches how far they are."""
+"""Starts a worker per engine, both at the same time, and watches how far they are."""
 
 from __future__ import annotations
 

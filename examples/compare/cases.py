@@ -57,7 +57,7 @@ def _stragglers() -> Case:
 def _behind_and_silent() -> list[Case]:
     behind = partial(_of_flights, inputs.link_down)
     silent = partial(_of_flights, inputs.link_dead)
-    # One query for both: nobody knows in the morning what the link is going to do.
+    # One query for both, because what the link is going to do is unknown in the morning.
     ways = (
         together.one_clock(SHORT),
         _smallest(together.one_clock, behind(TODAY)),

@@ -73,7 +73,7 @@ def stragglers(day: Day) -> Steps:
 
 
 def departures(day: Day) -> Steps:
-    """Departures, reported at once."""
+    """Departures, reported when they happen."""
     return _steps((one.departure, one.departure, one.origin) for one in flights(day))
 
 

@@ -21,7 +21,7 @@ class Plan(NamedTuple):
 
     seed: int = 1
     limit: int = 40
-    """Requests in flight. The service refuses those above it at once, with status 429."""
+    """Requests in flight. The service refuses those above it immediately, with status 429."""
     seconds: float = 0.005
     slow_seconds: float = 1.0
     one_slow_of: int = 1000

@@ -4,7 +4,7 @@ All times are **New York wall-clock times without a zone**, as the data's own co
 ``year, month, day, hour, minute`` say them; Spark reads them as if they were UTC, so
 that a window's hour is the hour on the airport's clock. One oddity follows: daylight
 saving ended at 02:00 on 2013-11-03, so that night's 01:00 weather comes twice, both
-records in the one step 01:00. Nobody departed in that hour.
+records in the one step 01:00. No flight departed in that hour.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ STREAMS = ("departures", "weather")
 
 
 def prepare(folder: Path) -> Path:
-    """Makes the folder of prepared files, unless it is there; returns it."""
+    """Makes the folder of prepared files, unless it exists; returns it."""
     if folder.is_dir():
         return folder
     unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
@@ -45,7 +45,7 @@ def lay_out(prepared: Path, run: Path) -> None:
 
 
 def arrive(run: Path, stream: str, step: int) -> None:
-    """Moves a step's file, if there is one, to where the query is reading: at once."""
+    """Moves a step's file, if there is one, to where the query is reading, in one rename."""
     waiting = run / "waiting" / stream / _name(step)
     if waiting.exists():
         waiting.rename(run / "live" / stream / waiting.name)

@@ -37,14 +37,14 @@ PARTS = (
             ("flights_with_weather_or_silence", True, "silent, with idle_after"),
         ),
         (
-            "Here the flights must wait: a departure without weather may come out only when no",
-            "weather for it can come any more, that is when the weather's watermark has passed",
+            "Here the flights must wait: a departure without weather may come out only when",
+            "weather for it can no longer come, that is when the weather's watermark has passed",
             "it. What changes: stock takes an hour off for the other side's condition, as it",
             "knows one watermark; with one per column the departures are bounded by the weather",
             "alone, and are out an hour sooner. What still waits: the night's hole, and a silent",
-            "weather, for as long as nobody says that it is to be left out. That is a word more on",
-            "the weather's watermark, Idle(after=..., at_join='follow'): once it has been silent for",
-            "three seconds, by the wall clock, the flights go on without it.",
+            "weather, unless it may be left out. The option for that on the weather's watermark is",
+            "Idle(after=..., at_join='follow'): once the weather has been silent for three",
+            "seconds, by the wall clock, the flights go on without it.",
         ),
     ),
     PartText(
@@ -59,7 +59,7 @@ PARTS = (
         "4. A second watermark after the join",
         (("second_watermark", False, "weather live"),),
         (
-            "The job states anew how late rows may be, by what comes out of the join: an hour is",
+            "The job states again how late rows may be, for what comes out of the join: an hour is",
             "closed once later departures have met their weather. Stock notices only when the",
             "first watermark moves, with the query running.",
         ),

@@ -32,7 +32,7 @@ class Replay:
         self.outcome = Outcome(part=run.part, silent=run.silent)
 
     def play(self, stepped: Callable[[], None], watch: Watch) -> Outcome:
-        """Runs all steps, or as many as the engine gets through without an error.
+        """Runs all steps, or those that the engine gets through without an error.
 
         Args:
             stepped: called after every step, for a progress bar.
@@ -69,14 +69,14 @@ class Replay:
         )
 
     def _step(self, query: StreamingQuery, step: int) -> None:
-        # An idle query looks for files in turn, stream by stream. Returning, this call
-        # says that it has just looked: both files are there before it looks again, and
-        # so they are always read in one batch.
+        # An idle query looks for files in turn, stream by stream. When this call returns,
+        # the query has just looked: both files arrive before it looks again, and so they
+        # are always read in one batch.
         query.processAllAvailable()
         arrive(self.work, "departures", step)
         if not (self.run.silent and step >= SILENT_FROM):
             arrive(self.work, "weather", step)
-        # Returns when the files are read and no batch without data is due any more.
+        # Returns when the files are read and no batch without data is due.
         query.processAllAvailable()
         self._read_output(step)
 

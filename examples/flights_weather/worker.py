@@ -23,7 +23,7 @@ from .runs import Run, runs_of
 from .watching import watching
 
 SETTINGS = {
-    # For a few rows a batch it costs more to generate code, anew with every watermark, than to interpret.
+    # With few rows in a batch, generating code for every new watermark costs more than interpreting.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }

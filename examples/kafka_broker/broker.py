@@ -31,7 +31,7 @@ def broker(folder: Path) -> Iterator[str]:
         SystemExit: it did not start; says so with what its log has on it.
     """
     one = Broker(folder)
-    # Whoever ends this program means the broker as well.
+    # Ending this program ends the broker as well.
     with clean_end():
         try:
             one.start()
@@ -41,7 +41,7 @@ def broker(folder: Path) -> Iterator[str]:
 
 
 class Broker:
-    """A broker that can be stopped, and started again with its data. Whoever starts it has to stop it.
+    """A broker that can be stopped, and started again with its data. Its caller has to stop it.
 
     Args:
         folder: as for `broker`.
@@ -125,7 +125,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _free_ports(many: int) -> list[int]:
-    """Ports that nobody listens on; all are held until all are found, so none comes twice."""
+    """Free ports; all are held until all are found, so none comes twice."""
     sockets = [socket.socket() for _ in range(many)]
     try:
         for one in sockets:

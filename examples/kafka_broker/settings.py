@@ -19,7 +19,7 @@ def settings(port: int, controller: int, data: Path) -> str:
         "advertised.listeners": f"PLAINTEXT://{here}:{port}",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": data,
-        # Records dated years back would be old enough to be deleted, and nobody would say so.
+        # Records dated years back would be old enough to be deleted, without any message.
         "log.retention.ms": -1,
         "auto.create.topics.enable": "false",
         # One node cannot hold more than one copy of the broker's own topics either.

@@ -10,8 +10,8 @@ The last piece comes afterwards because Spark, when it is started again, runs no
 something to read. A query that was killed between a batch and the one without data behind it puts
 out what that one would have with the next rows.
 
-The plan `noted` is another one: two queries of which the second goes by the time that the first notes,
-and the writers before them (`chain`).
+The plan `noted` is another one: two queries, of which the second takes its watermark from the time
+that the first notes, and the writers before them (`chain`).
 
 Run it with ``make kill N=200``, or with ``examples`` on the path::
 

@@ -25,7 +25,7 @@ from .plans import PLANS
 from .worker import SIDES
 
 NOTED = "noted"
-"""Two queries, the second of which goes by the time that the first notes."""
+"""Two queries. The second takes its watermark from the time that the first notes."""
 MOST_AT_ONE_CASE = 8
 """Kills of one query, unless told; then it is let through, and the next one begins."""
 
@@ -119,7 +119,7 @@ def run(case: Case, draw: random.Random, most: int) -> tuple[Counter[str], int]:
     Raises:
         SystemExit: rows are lost, doubled or changed.
     """
-    # Each batch reads a share of what is there: it has to be the same for both at any time.
+    # Each batch reads a share of the files: these have to be the same for both at any time.
     case.let_through("straight")
     places: Counter[str] = Counter()
     while places.total() < most and (place := kill_once(case, draw)) is not None:
@@ -134,7 +134,7 @@ def run(case: Case, draw: random.Random, most: int) -> tuple[Counter[str], int]:
 
 
 def main() -> None:
-    """As many cases as it takes."""
+    """Runs cases until there were enough kills."""
     parser = argparse.ArgumentParser(prog="python -m kills", description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--at-once", type=int, default=MOST_AT_ONE_CASE, help="kills of one query")

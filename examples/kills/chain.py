@@ -1,9 +1,10 @@
 """Two queries by noted time, and the writers before them, each killed again and again.
 
-The writers note their times. The first query goes by these, and notes its own; the second goes by
-that. What comes out at the end is what a rule in plain Python makes of all that was sent, and no row
-was late by a mark. A killed program is not always the only one of its kind: sometimes it was only
-held (SIGSTOP), goes on beside the one that has taken its place, and must do no harm.
+The writers note their times. The first query takes its watermark from these, and notes its own time,
+from which the second takes its watermark. The output must be what a rule in plain Python makes of all
+rows that were sent, and no row may be late by a mark. A killed program is not always the only one of
+its kind: sometimes it was only held (SIGSTOP). It then continues beside its successor, and must do no
+harm.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ IDS = 4
 FIRST = 60
 """Seconds of a window of the first query."""
 SECOND = 240
-"""Seconds of a window of the second one, which goes by the ends of the first one's windows."""
+"""Seconds of a window of the second one, whose event times are the ends of the first one's windows."""
 
 
 class Sent(NamedTuple):

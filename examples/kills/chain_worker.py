@@ -137,7 +137,7 @@ def _run(
 
 
 def _tell(spark: SparkSession, folder: Path, out: Path) -> None:
-    """Leaves what has come out, once nobody sends any more."""
+    """Leaves what has come out, once all writers have stopped."""
     if not (folder / PIECES).exists() or not (out / "_spark_metadata").exists():
         return
     found = [tuple(row) for row in spark.read.schema(OUT).parquet(str(out)).collect()]

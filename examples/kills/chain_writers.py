@@ -29,7 +29,7 @@ IN_TRANSACTIONS = "us"
 
 
 def logs(folder: Path, servers: str | None) -> tuple[str, str]:
-    """Where the marks are that the first and the second query go by: beside files, or in Kafka."""
+    """Where the mark logs of the first and the second query are: beside files, or in Kafka."""
     if servers:
         return f"kafka:{MARKS}/{folder.name}-in", f"kafka:{MARKS}/{folder.name}-mid"
     return str(folder / "in" / "_tidemark"), str(folder / "mid" / "_tidemark")

@@ -61,7 +61,7 @@ def history(seed: int, plan: str) -> tuple[list[list[Row]], list[list[Row]]]:
         back = 600 if plan == "hours" else KEPT_HOURS * 3600
         return _much(draw, back), _much(draw, back)
     if plan == "silence":
-        # Nobody is behind, so that no row is late, whoever is waited for and whoever is not.
+        # No input is behind, so no row is late, whichever inputs are waited for.
         left, right = _pieces(draw, BEGIN, _none), _pieces(draw, BEGIN, _none)
         return left, [[] if SPEAKS <= at < PIECES else rows for at, rows in enumerate(right)]
     if plan == "many":

@@ -33,4 +33,4 @@ class Lines(StreamingQueryListener):
         """No batch has run."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802  Spark calls it so
-        """No batch runs any more."""
+        """No further batch runs."""

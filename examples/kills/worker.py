@@ -24,7 +24,7 @@ SIDES = ("left", "right")
 
 
 def main() -> None:
-    """Makes the files, if they are not there yet; starts the query, or goes on with it."""
+    """Makes the files, if they do not exist yet; starts the query, or continues it."""
     folder, plan, seed, run = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
     servers = sys.argv[5] if len(sys.argv) > 5 else None
     settings = {}

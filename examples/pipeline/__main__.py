@@ -47,7 +47,7 @@ wait          from the end of an hour to the event time that the airports had re
 
 
 class Pipeline:
-    """The first query, and the second one with each of its watermarks; each run reads what is there."""
+    """The first query, and the second one with each of its watermarks; each run reads all new rows."""
 
     def __init__(self, spark: SparkSession, folder: Path, between: Between) -> None:
         self.spark, self.folder, self.between = spark, folder, between

@@ -6,7 +6,7 @@ silent; two steps after the last one it comes back, with the 600 rows of the thi
 that it kept. The same replay three times:
 
 - stock, ``multipleWatermarkPolicy=min``: the count waits for the silent input for ever;
-- stock, ``multipleWatermarkPolicy=max``: nobody is waited for, neither silent nor slow;
+- stock, ``multipleWatermarkPolicy=max``: no input is waited for, neither silent nor slow;
 - Tidemark with ``idle_after``: an input is waited for until it has been silent for that long.
 
 Run it with ``make silence``, or with ``examples`` on the path::

@@ -1,4 +1,4 @@
-"""What the replay promises: each rule's figures, exactly; and nobody waits longer than said."""
+"""What the replay promises: each rule's figures, exactly; and no window waits longer than said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries of books, guides and examples that nobody here wrote, in our words, with inputs.
+"""Queries of other people's books, guides and examples, in our words, with inputs.
 
 One file for each kind of query. `cases.py` says what a case is, `inputs.py` has what the cases read,
 `side_by_side.py` runs one, and `page.py` writes the table of docs/corpus.md.

@@ -1,4 +1,4 @@
-"""The part of docs/corpus.md that is made from the cases; `python -m corpus.page` writes it anew."""
+"""The part of docs/corpus.md that is made from the cases; `python -m corpus.page` writes it."""
 
 from __future__ import annotations
 

@@ -303,7 +303,7 @@ def time_among_other_columns(doors: DataFrame) -> DataFrame:
 
 
 def twice(batch: DataFrame) -> DataFrame:
-    """Two jobs on one batch, each of which computes the batch anew."""
+    """Two jobs on one batch, each of which computes the batch itself."""
     batch.count()
     return batch.union(batch)
 
@@ -568,7 +568,7 @@ TWO_OF_THREE = inputs(
     "report",
     TWO_OF_THREE,
     report=f"{SPARK}48570",
-    stock="begins anew with each run, and waits for a run with rows of all three",
+    stock="forgets the watermarks after each run, and waits for a run with rows of all three",
     differs="a restart remembers the watermark of each input",
     same_rows=True,
     available_now=True,

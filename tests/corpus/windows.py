@@ -159,7 +159,7 @@ def sums_of_counts(values: DataFrame) -> DataFrame:
 
 @case("variant", READINGS)
 def many_aggregates(readings: DataFrame) -> DataFrame:
-    """Several aggregates of a window at once, then a filter on one of them."""
+    """Several aggregates of one window, then a filter on one of them."""
     kept = readings.withWatermark("time", "10 minutes")
     found = kept.groupBy(F.window("time", "10 minutes"), "type").agg(
         F.max("signal").alias("most"), F.min("time"), F.approx_count_distinct("device")

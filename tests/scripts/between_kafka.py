@@ -125,7 +125,7 @@ def main(servers: str) -> None:
 
     held = between(first, second)
     admin = AdminClient({"bootstrap.servers": servers})
-    # The first record of the second range, so that only the rest of it is there.
+    # The first record of the second range, so that only the rest of the range is left.
     gone = TopicPartition("orders", 1, 4)
     for future in admin.delete_records([gone]).values():
         future.result(timeout=60)

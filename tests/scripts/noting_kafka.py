@@ -57,7 +57,7 @@ def first(spark: SparkSession, servers: str, *, ends: bool) -> None:
 
 
 def second(spark: SparkSession, servers: str) -> tuple[DataFrame, int]:
-    """Goes by these marks: the rows of each hour, and how many of them were late."""
+    """Reads with these marks as clocks: the rows of each hour, and how many of them were late."""
     rows = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", servers)

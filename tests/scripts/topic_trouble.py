@@ -142,23 +142,23 @@ class Trouble:
         return skipped, sorted(reasons), table.where("kind = 'note'").count()
 
     def a_topic_that_is_made_anew(self) -> object:
-        make_topic(self.servers, "anew", 1)
-        first = self.noting("anew", "kafka:anew/orders")
-        self.feed("anew", 0)
-        self.until(lambda: self.noted("kafka:anew/orders") == 59, first)
-        self.remove("anew")
-        self.feed("anew", 1)
+        make_topic(self.servers, "again", 1)
+        first = self.noting("again", "kafka:again/orders")
+        self.feed("again", 0)
+        self.until(lambda: self.noted("kafka:again/orders") == 59, first)
+        self.remove("again")
+        self.feed("again", 1)
         self.until(lambda: failures(first) > 0, first)
-        make_topic(self.servers, "anew", 1)
-        self.feed("anew", 2)
-        self.until(lambda: self.noted("kafka:anew/orders") == 179, first)
+        make_topic(self.servers, "again", 1)
+        self.feed("again", 2)
+        self.until(lambda: self.noted("kafka:again/orders") == 179, first)
         first.stop()
         # The next run begins a life where no other one is known.
-        second = self.noting("anew", "kafka:anew/orders")
-        self.feed("anew", 3)
-        self.until(lambda: self.noted("kafka:anew/orders") == 239, second)
+        second = self.noting("again", "kafka:again/orders")
+        self.feed("again", 3)
+        self.until(lambda: self.noted("kafka:again/orders") == 239, second)
         second.stop()
-        return len({mark.epoch for mark in self.marks("kafka:anew/orders").read().marks})
+        return len({mark.epoch for mark in self.marks("kafka:again/orders").read().marks})
 
     def noted(self, location: str) -> int | None:
         try:

@@ -1,4 +1,4 @@
-"""A local service that counts the calls of `map_async`, and answers only as many as it is told to."""
+"""A local service that counts the calls of `map_async`, and holds them until it is told to answer."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class CountingService:
             writer.close()
 
     async def _holds(self, reader: asyncio.StreamReader) -> bool:
-        """Whether the call is to be answered in the end: nobody may be there any more."""
+        """Whether the call is to be answered in the end: its caller may have gone."""
         self.held += 1
         self.most_held = max(self.most_held, self.held)
         if tell := self._told.pop(self.held, None):

@@ -41,7 +41,7 @@ class Site:
     Attributes:
         name: Its name.
         wrong_by: How much the clock of its host is ahead, in ms.
-        marks: The life that is there.
+        marks: The life that is running.
         dead: Lives that were killed, or that another life has replaced.
         floor: The largest time that it has noted.
         pending: Files that it has published, and not listed yet.
@@ -160,7 +160,7 @@ class World:
         return site.is_damaged or self.now - site.spoke >= IDLE_AFTER // timedelta(milliseconds=1)
 
     def before(self, cut: Cut) -> set[str]:
-        """The files that a reader at a cut has read; of a writer that is not there any more, all."""
+        """The files that a reader at a cut has read; all files of a writer that the cut does not have."""
         return {
             file
             for writer, files in self.noted.items()
@@ -185,7 +185,7 @@ class World:
 
     def _open(self, site: Site) -> None:
         if not site.spoke and site.name not in EXPECTED:
-            # Nobody knows it yet, so it has no older rows than what may be complete.
+            # Readers do not know it yet, so its rows are no older than what may be complete.
             site.floor = max(one.floor for one in self.sites.values())
         self.has_changed |= site.is_done and site.name in EXPECTED
         host = Marks(self.log, clock=lambda: self.now + site.wrong_by)
@@ -265,7 +265,7 @@ class World:
             return
         old = self.chance.choice(site.dead)
         own = [mark for mark in self.marks().read().marks if mark.writer == site.name]
-        # Without the mark that fences it off, nobody could know, and a mark that was lost could be its own.
+        # Without the mark that fences it off, a reader could not tell, and a lost mark could be its own.
         if not any(mark.after is not None and mark.after[0] == old.epoch for mark in own):
             return
         newest = max(own)
@@ -288,7 +288,7 @@ class World:
     def _damage(self, site: Site) -> None:
         """Cuts a file inside a line."""
         files = sorted(self.log.glob(f"{site.name}.*.marks"))
-        # A known gap: one that has fenced off a late mark.
+        # A known gap: a life that has fenced off a late mark.
         if not files or site.had_late_mark:
             return
         file = self.chance.choice(files)
@@ -301,7 +301,7 @@ class World:
                 self.has_changed |= site.name in EXPECTED
 
     def _look(self) -> None:
-        """What is in the log after a step, and what is not any more."""
+        """What is in the log after a step, and what no longer is."""
         marks = self.marks().read().marks
         positions = [mark.position for mark in marks]
         listed = {
@@ -338,7 +338,7 @@ class Answer:
         read: What it has read.
         is_at_end: Whether that is all there is.
         window: What it was told.
-        excused: The writers that nobody waits for: what they publish may be late from now on.
+        excused: The writers that are not waited for: what they publish may be late from now on.
         done: Those that are idle or have ended by their word. What they publish later may be late.
     """
 
@@ -386,7 +386,7 @@ class Query:
         return Answer(position, is_at_end, window, excused, done)
 
     def may_be_late(self, world: World, writer: str) -> bool:
-        """Whether nobody waits for a writer now."""
+        """Whether no reader waits for a writer now."""
         is_known = writer in world.there and (self.only is None or writer in self.only)
         return not is_known or (self.has_idle and world.is_silent(writer))
 

@@ -16,7 +16,7 @@ COMMITTED, OPEN, ABORTED, CONTROL = "committed", "open", "aborted", "control"
 
 @dataclass
 class Entry:
-    """A record, or the end of a transaction, which nobody is given."""
+    """A record, or the end of a transaction, which no consumer is given."""
 
     key: bytes | None
     value: bytes | None

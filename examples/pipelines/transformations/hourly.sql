@@ -1,4 +1,4 @@
--- The second table: orders by the hour. An hour waits for the slowest shop; one that is silent for a day is left out.
+-- The second table: orders by the hour. An hour waits for the slowest shop. A shop that is silent for a day is left out.
 CREATE STREAMING TABLE hourly AS
 SELECT window.start AS hour, count(*) AS orders, sum(amount) AS amount
 FROM (
