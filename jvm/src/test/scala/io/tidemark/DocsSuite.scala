@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.sql.tidemark.ReportSample
 
-/** Documents that say something else than the code are worse than none. */
+/** The documentation states what the code does. */
 class DocsSuite extends AnyFunSuite {
 
   private val root: Path = Paths.get(sys.props.getOrElse("tidemark.root", fail("tidemark.root is not set")))

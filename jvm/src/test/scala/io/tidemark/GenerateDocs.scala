@@ -66,20 +66,20 @@ object GenerateDocs {
       .map(_.split("\\s+\\|\\s+").toSeq)
       .toSeq
 
-  /** The page on Spark's own tests with its table made anew. */
+  /** The page on Spark's own tests with its table as of now. */
   def withDifferences(page: String, differences: Seq[Seq[String]]): String =
     withTable(page, "differences", Seq("suite", "test", "why") +: differences)
 
-  /** The page on late data with its table of operators made anew. */
+  /** The page on late data with its table of operators as of now. */
   def withLateRows(page: String): String = withTable(page, "late rows", LateRowTable.rows)
 
-  /** The page on why nothing comes out with its table of cases made anew. */
+  /** The page on why nothing comes out with its table of cases as of now. */
   def withVerdicts(page: String): String = withTable(page, "verdicts", VerdictTable.rows)
 
-  /** The page on explaining a query with its table of findings made anew. */
+  /** The page on explaining a query with its table of findings as of now. */
   def withTraps(page: String): String = withTable(page, "traps", TrapTable.rows)
 
-  /** A page with the table between two comments made anew; all else stays. */
+  /** Replaces the table between two comments of a page; all else stays. */
   private def withTable(page: String, name: String, rows: Seq[Seq[String]]): String = {
     val table = rows.head +: rows.head.map(_ => "---") +: rows.tail
     val begin = page.indexOf('\n', page.indexOf(s"<!-- $name:"))

@@ -66,7 +66,7 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(back(alone, 1000, Some(0)) === alone)
   }
 
-  test("a split that was behind and is not any more holds the watermark again") {
+  test("a split that was behind and has caught up holds the watermark again") {
     val behind =
       entry(a -> of(at(year2100), None, split("x", Some(2000), SplitState.CatchingUp), split("y", Some(year2100))))
     assert(back(behind, 1000).origins(a).splits.state(0) === SplitState.Active)
@@ -86,7 +86,7 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(after.decision.origins === Map(a -> at(1000), b -> at(8000)))
   }
 
-  test("a carried value whose row no watermark will reach does not hold its column any more") {
+  test("a carried value whose row no watermark will reach no longer holds its column") {
     val ledger = CarriedMinima(1000, TreeMap(2000L -> Vector(Some(5L)), year2100 -> Vector(Some(3L))))
     def corrected(watermark: Long) =
       back(

@@ -77,7 +77,7 @@ class CutSearchSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     val all = new CutSearch(batches, batch => Some(Reached(Some(batch), Some(batch))))
     assert(all.before(millis(100)) === Right(4))
     assert(all.before(millis(4)) === Right(3))
-    // Batch 5 may have advanced the watermark as far as that of batch 6, and by then all is in anyhow.
+    // Batch 5 may have advanced the watermark as far as batch 6 did. At batch 6 all rows have been read in any case.
     assert(all.complete(millis(6)) === Right(6))
   }
 

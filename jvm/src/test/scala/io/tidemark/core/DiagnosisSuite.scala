@@ -8,7 +8,7 @@ import io.tidemark.core.why.{Diagnosis, Situation, Verdict, Words}
 import Plans._
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Which of the reasons is given, of the several that may be true at once. */
+/** Which reason is given if several are true at the same time. */
 class DiagnosisSuite extends AnyFunSuite with JoinPlans {
   private val words = new Words(ZoneOffset.UTC)
   private val now = time("20:00")
@@ -118,7 +118,7 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     assert(sentence(situation(counted, splits)).contains("whose split \"pl-7\" has had no row yet."))
   }
 
-  test("an input that goes by marks waits for a writer, or for a mark that will not be passed") {
+  test("an input with marks as clocks waits for a writer, or for a mark that will not be passed") {
     val noted = input("orders", Watermark.Unknown).copy(isSplit = true, notedIn = Some("/orders/_tidemark"))
     assert(sentence(situation(aggregation(0, origin("orders", 1), 1), noted)) ===
       "Nothing comes out: aggregation #0 waits for \"orders\", and no writer has noted a time in \"/orders/_tidemark\" yet.")
@@ -209,7 +209,7 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     val found = Diagnosis.of(situation(both, input("orders", at(year2100)), today))
     assert(found === Verdict.ClockFarAhead(Verdict.Operator("aggregation #1"), named("orders"), false, year2100, now))
     assert(found.fix(words).exists(_.contains("key=\"orders\"")))
-    // If all are there, the query is about the future.
+    // If all clocks are that far ahead, the query is about the future.
     val future = situation(both, input("orders", at(year2100)), input("payments", at(year2100)))
     assert(Diagnosis.of(future).code === "FLOWING")
   }
@@ -239,7 +239,7 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
     assert(found === Verdict.NeverEvicts(Verdict.Operator("join #0"), "right"))
   }
 
-  test("an operator that emits at once is said to keep its state") {
+  test("an operator that emits immediately is said to keep its state") {
     val deduplication = counted.copy(label = "deduplication", emitsAtOnce = true)
     assert(sentence(situation(deduplication, input("payments", Watermark.Unknown))) ===
       "State is not evicted: deduplication #0 waits for \"payments\", which has had no row with an event time yet.")

@@ -46,7 +46,7 @@ class EntryAssemblerSuite extends AnyFunSuite {
     test(s"an entry is rebuilt from a whole entry and the changes after it$what") {
       for (seed <- 1 to 10) {
         val all = written(seed.toLong, 20, idleAfter)
-        // Splits are all written when most of them become idle at once.
+        // Splits are all written when most of them become idle in one batch.
         assert(all.head._2.isWhole && all.count(_._2.isWhole) < 5)
         for (upTo <- all.indices) assert(read(all.take(upTo + 1).map(_._2.data): _*) === all(upTo)._1)
         if (idleAfter.nonEmpty) assert(all.exists(_._1.origins.values.exists(_.splits.idle > 0)))
@@ -63,7 +63,7 @@ class EntryAssemblerSuite extends AnyFunSuite {
     }
   }
 
-  test("an entry is written whole if it has few splits or if an input has been split anew") {
+  test("an entry is written whole if it has few splits or if all splits of an input are new") {
     val few = new ManySplits(1)
     val first = few.next(0 until EntryCodec.MostWhole)
     assert(EntryCodec.encode(few.next(Seq(1)), Some(Written(first, 1))).isWhole)

@@ -34,7 +34,7 @@ class ForgettingSuite extends AnyFunSuite {
     (0 until splits.size).map(splits.name(_).head.get)
   }
 
-  /** Devices that come and go. One that has had no rows for some time never has rows again. */
+  /** Devices that come and go. A device without rows for some time never has rows again. */
   private final class Devices(random: Random) {
     private var lastRows = Map.empty[String, Long]
     private var count = 0
@@ -149,7 +149,7 @@ class ForgettingSuite extends AnyFunSuite {
     splits.keeping((0 until splits.size).filterNot(isGone).toArray)
   }
 
-  test("of many splits, an eighth is forgotten at once, because all of them are written again then") {
+  test("of many splits, some are forgotten once an eighth can be, because all are written again then") {
     assert(forgetting(idle(Many / 8 - 1)).size === Many)
     val left = forgetting(idle(Many / 8))
     assert(left.size === Many - Many / 8)

@@ -114,13 +114,13 @@ class JoinPropagationSuite extends AnyFunSuite with JoinPlans {
   //   ON clickTime BETWEEN impressionTime AND impressionTime + 2 minutes, then counted by hours of impressionTime.
   //
   // After batch 1 (clicks 10:10, 10:20, 10:30, impression 10:00): impressions 10:00 - 20 min = 9:40, clicks 10:30 - 10 min
-  //   = 10:20. No click up to 10:20 can come any more. So an impression that waits for clicks up to 2 minutes later is
+  //   = 10:20. No further click up to 10:20 can come. So an impression that waits for clicks up to 2 minutes later is
   //   done if it is before 10:20 - 2 min, that is up to 10:17:59.999. A click waits for impressions up to its own time:
   //   those before 9:40 are done, that is up to 9:39:59.999. The impressions' column leaves with
-  //   min(9:40, 10:17:59.999) = 9:40 and the clicks' with min(10:20, 9:39:59.999). The hours go by 9:40.
+  //   min(9:40, 10:17:59.999) = 9:40 and the clicks' with min(10:20, 9:39:59.999). The hours use 9:40.
   //   (Stock Spark has one watermark, 9:40, for all; it leaves the join as 9:37:59.999.)
   // After batch 2 (clicks 11:01, 11:03, 11:04, impression 11:00): impressions 10:40, clicks 10:54; impressions done up to
-  //   10:51:59.999, clicks up to 10:39:59.999; the hours go by 10:40. (Stock: 10:40, and 10:37:59.999 behind the join.)
+  //   10:51:59.999, clicks up to 10:39:59.999; the hours use 10:40. (Stock: 10:40, and 10:37:59.999 behind the join.)
   test("the walk-through of impressions and clicks gives the watermarks that were computed by hand") {
     val impressions = side(origin("impressions", 1), 1, Some(Bound(Side.Right, col(2), -minutes(2) - 1)), Bounded)
     val clicks = side(origin("clicks", 2), 2, Some(Bound(Side.Left, col(1), -1)), Bounded)

@@ -113,6 +113,6 @@ object MarkModel {
   def histories(marks: Iterable[Mark]): Map[String, WriterHistory] =
     marks.groupBy(_.writer).map { case (writer, all) => writer -> WriterHistory(writer, all) }
 
-  /** Whether nobody can know of a life without this mark. */
+  /** Whether a reader cannot know of a life without this mark. */
   def isFirst(mark: Mark): Boolean = mark.number == 0
 }

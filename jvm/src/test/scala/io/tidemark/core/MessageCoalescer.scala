@@ -35,7 +35,7 @@ final class MessageCoalescer(clocks: Coalescer) {
   /** An input is active, and its clock is not known. */
   def observe(input: Int, nowMillis: Long): Unit = observe(input, Coalescer.NoClock, nowMillis)
 
-  /** The clocks of all inputs at once; [[Coalescer.NoClock]] for those without a message. */
+  /** The clocks of all inputs together; [[Coalescer.NoClock]] for those without a message. */
   def observeAll(all: Seq[Long], nowMillis: Long): Unit = {
     for ((clock, input) <- all.zipWithIndex if clock != Coalescer.NoClock) clocks.observe(input, clock, nowMillis)
     clocks.settle()

@@ -38,7 +38,7 @@ final class NaiveCoalescer(onReturn: OnReturn) {
     settle()
   }
 
-  /** These are active, all at once, without a clock. */
+  /** Makes these inputs active together, without a clock. */
   def wake(woken: Seq[Int], now: Long): Unit = {
     woken.foreach(observeOnly(_, None, now))
     settle()

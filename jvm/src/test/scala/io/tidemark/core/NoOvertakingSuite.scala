@@ -79,7 +79,7 @@ class NoOvertakingSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
     def overtaken(shape: PlanShape) = (1L to 200L).exists { seed =>
       val promised = shape match {
-        // The plan is run as if the bound were there: the model then holds the plan to that bound.
+        // The plan is run as if it had the bound: the model then holds the plan to that bound.
         case join: Join if join.left.activeOut == ActiveOut.Unbounded =>
           join.copy(left = join.left.copy(activeOut = bounded))
         case other => other

@@ -44,7 +44,7 @@ class ObservationSuite extends AnyFunSuite {
     assert(reached(after) == ((at(70), Some(110))))
   }
 
-  test("a smaller delay advances a clock at once") {
+  test("a smaller delay advances a clock in the same batch") {
     assert(start.next(saw(100, 30)).next(saw(100, 10)).entry.standing.origin(orders) == at(90))
   }
 

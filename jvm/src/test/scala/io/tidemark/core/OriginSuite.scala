@@ -42,7 +42,7 @@ class OriginSuite extends AnyFunSuite {
     assert(at.watermark(150) == Plans.at(590))
   }
 
-  test("an idle split with new rows is active at once and holds the watermark until it has caught up") {
+  test("an idle split with new rows is active immediately and holds the watermark until it has caught up") {
     val silent = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
     assert(silent.standing == Plans.at(590))
     val back = silent.batch(110, 110, Seq("b" -> 300, "a" -> 700))

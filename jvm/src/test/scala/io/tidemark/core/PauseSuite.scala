@@ -137,7 +137,7 @@ class PauseSuite extends AnyFunSuite {
 
   test("the first batch of a run that starts during a pause counts the pause from the last rows of the input") {
     def started(listening: Long) = lagging.copy(entry = lagging.entry.listeningFrom(listening)).restarted
-    // Spark asks nothing before the first batch of a run; rows that were there would have caused one.
+    // Spark asks nothing before the first batch of a run; rows that had arrived would have caused one.
     val back = started(5000).trigger(5200).batch(5200, 5200, Seq("a" -> 900), unread = reading)
     assert(back.watermark(5201) == Plans.at(190))
     val soon = started(5000).trigger(5050).batch(5050, 5050, Seq("a" -> 900), unread = reading)

@@ -11,7 +11,7 @@ import org.scalacheck.{Gen, Shrink}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-/** The rules that are never broken, on plans and histories that nobody thought of. A failure names its seed. */
+/** The rules that are never broken, on random plans and histories. A failure names its seed. */
 class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(minSuccessful = 500)

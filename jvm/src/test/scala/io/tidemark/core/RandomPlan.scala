@@ -96,7 +96,7 @@ private[core] final class RandomPlan(random: Random) {
     Part(Declared("event time of state", id, stateful(Groups, part, Some(one(part.columns)), Nil, Nil)), Vector(id))
   }
 
-  /** As by a Python map, which keeps one of the columns in a way that nobody sees. */
+  /** As by a Python map, which keeps one of the columns without the plan showing it. */
   private def mapped(part: Part): Part = {
     val (from, id) = (one(part.columns), column())
     unions += 1

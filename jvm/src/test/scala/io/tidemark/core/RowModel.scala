@@ -107,7 +107,7 @@ private[core] final class RowModel(shape: PlanShape, delay: OriginName => Long, 
     rest
   }
 
-  /** Takes rows into a state; gives what was there and came in, and what goes because it is closed. */
+  /** Takes rows into a state; gives the rows that it held or took in, and those that it evicts. */
   private def keep(
       input: Input,
       active: ColumnId,

@@ -54,7 +54,7 @@ private[core] object SplitsModel {
       isIdle: Boolean,
       lastRows: Option[Long]) {
 
-    /** The numbers of splits that differ from those of an earlier version; `None` if other splits were there. */
+    /** The numbers of splits that differ from those of an earlier version; `None` if that one had other splits. */
     def changedSince(before: Said): Option[Seq[Int]] =
       Option.when(splits.map(_.name).startsWith(before.splits.map(_.name))) {
         splits.indices.filter(i => !before.splits.lift(i).contains(splits(i)))

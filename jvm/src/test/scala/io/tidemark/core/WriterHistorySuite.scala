@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class WriterHistorySuite extends AnyFunSuite {
   import WriterHistorySuite._
 
-  test("marks are ordered by epoch and number, and a mark that is there twice counts once") {
+  test("marks are ordered by epoch and number, and a mark that is found twice counts once") {
     val marks = Seq(number(0, 100, 10), number(1, 200, 20), number(2, 300, 30))
     for (order <- marks.permutations)
       assert(WriterHistory("w", order ++ order).marks === marks)
@@ -172,7 +172,7 @@ object WriterHistorySuite {
 
   def read(names: String*): ReadPosition = new ReadPosition.Files(names.toSet, _ => false)
 
-  /** These files have been read, and no others are there. */
+  /** These files have been read, and no others exist. */
   def drained(names: String*): ReadPosition = drained(names.toSet(_))
 
   /** All files have been read. */

@@ -26,7 +26,7 @@ object Carrier {
   /** A common table expression that is read once. */
   case object Table extends Carrier(true)
 
-  /** A struct of all columns, opened again at once. */
+  /** A struct of all columns, opened again directly above. */
   case object Struct extends Carrier(true)
 
   /** The same with something between that keeps the optimizer from taking it away. */

@@ -23,7 +23,7 @@ private[oracle] final class Marks(
   def progress: Map[Int, Long] = own.groupMapReduce(_._1.node)(_._2.spark)(_ + _)
 
   private def origin(node: Int, rules: Input): Mark = {
-    // Nobody can tell which split the rows are of that have come since the last batch began.
+    // Rows have come since the last batch began, and their splits are unknown.
     val known = if (waiting(rules.number)) math.min(memory.last, now) else now
     val told = if (byTheClock || !rules.advances) rules else rules.copy(advances = false, rises = true)
     val (source, mark) = memory.sources.getOrElse(node, Source()).idleAt(known, told, memory.begun)
@@ -80,7 +80,7 @@ private[oracle] final class Marks(
     held
   }
 
-  /** An operator that goes by one of its columns and carries none. */
+  /** An operator that uses one of its columns as event time and carries none. */
   private def keeping(at: Int, in: Edge, column: Int): Edge = {
     goes(Place(at, 0), in.columns(column), in.columns(column), Vector.empty)
     in.copy(least = in.columns(column))

@@ -69,7 +69,7 @@ final case class Memory(
       ended = now)
   }
 
-  /** Somebody has looked, and nothing was there. */
+  /** The query has looked at its sources, and found no rows. */
   def lookedAt(now: Long): Memory = copy(sources = sources.view.mapValues(_.lookedAt(now)).toMap)
 
   /** What watermarks depend on. */

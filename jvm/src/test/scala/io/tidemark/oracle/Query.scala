@@ -37,7 +37,7 @@ object Query {
 
   /** @param idleAfter after which silence it is left out, if ever, or a split of it
     * @param splits the ids that are splits of it from the beginning on, if each id is a split
-    * @param catchesUp whether a split that comes back behind the watermark is left out until it is there
+    * @param catchesUp whether a split that comes back behind the watermark is left out until it has caught up
     * @param rises whether its splits fall idle also when none of them has rows, and the watermark rises to the largest clock
     * @param advances whether the watermark then follows the clock
     * @param follows whether a side of a join with nothing but such inputs goes as far as the other one while it is idle
@@ -71,7 +71,7 @@ object Query {
     def nullable: Vector[Boolean] = input.nullable
   }
 
-  /** With a limit that is never reached: an operator that goes by no event time. */
+  /** With a limit that is never reached: an operator that uses no event time. */
   final case class Limited(input: Query) extends Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = input.nullable
@@ -145,7 +145,7 @@ object Query {
     def gapOf(id: Int): Int = if (longer) gap + id else gap
   }
 
-  /** Each row once, by all that is in it; `column` is the event time that it goes by. */
+  /** Each row once, by all that is in it; `column` is its event time. */
   final case class Distinct(input: Query, column: Int) extends Query {
     def inputs: Seq[Query] = Seq(input)
     def nullable: Vector[Boolean] = input.nullable

@@ -15,7 +15,7 @@ private[oracle] final class RandomCalls(random: Random) {
     case _ => false
   }
 
-  /** @param keepsOrder whether something above goes by the order in which rows come */
+  /** @param keepsOrder whether something above depends on the order in which rows come */
   private def visit(query: Query, keepsOrder: Boolean): Query = {
     val inner = onInputs(query, query.inputs.map(visit(_, keepsOrder || query.isInstanceOf[Once])))
     val fitting = Carrier.calls.filter(_.keepsOrder || !keepsOrder)

@@ -138,13 +138,13 @@ object RandomCase {
         case _: Union | _: Windows | _: Sessions => false
         case _ => true
       }
-      // It keeps fewer rows than could still be asked for, and so goes by the clock less often.
-      val goesByTheClock = (left.nodes ++ right.nodes).exists {
+      // It keeps fewer rows than could still match, and so advances by the clock less often.
+      val advancesByClock = (left.nodes ++ right.nodes).exists {
         case input: Input => input.advances
         case _ => false
       }
       val kinds =
-        Seq("inner", "inner", "left_outer", "right_outer") ++ Option.when(staysPut && !goesByTheClock)("left_semi")
+        Seq("inner", "inner", "left_outer", "right_outer") ++ Option.when(staysPut && !advancesByClock)("left_semi")
       val kind = one(kinds: _*)
       val least = one(-10, -5, 0, 4)
       val most = if (least == 0 && random.nextBoolean()) 0 else least + one(5, 10, 20)

@@ -2,10 +2,10 @@ package io.tidemark.oracle
 
 import Source._
 
-/** An origin: its splits, and the watermark that it has reached (ms). One that is not split has a single split.
+/** An origin: its splits, and the watermark that it has reached (ms). An origin that is not split has a single split.
   *
   * @param isSilent whether it is idle though its splits are not, and had no rows since
-  * @param found up to when somebody has looked, and nothing was there (ms)
+  * @param found when the query last looked and found no rows (ms)
   */
 final case class Source(
     splits: Map[Int, Split] = Map.empty,
@@ -51,7 +51,7 @@ final case class Source(
   def withSplits(names: Set[Int], now: Long): Source =
     copy(splits = names.map(_ -> Split(None, now, Active)).toMap ++ splits)
 
-  /** After a time in which nothing was there, and that was as long as an idle time, all were active so much later. */
+  /** After a time without rows that was as long as an idle time or longer, all were active so much later. */
   def afterPause(now: Long, rules: Query.Input): Source = {
     val last = lastRows.orElse(splits.values.map(_.lastActive).maxOption)
     val missed =

@@ -28,7 +28,7 @@ object Suites {
     "hz.preserveOrder" -> OrderUnit.run,
     "flink.valve" -> FlinkUnit.run)
 
-  /** Vectors that say something else than the design does, and why the design is right. */
+  /** Vectors that contradict the design, and why the design is right. */
   val Exceptions: Map[String, String] = Map(
     "hz-d-02" ->
       ("lets a column's watermark pass as soon as nothing older is buffered, though a row of the other input may still " +

@@ -6,8 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode
 
 /** One vector of the conformance file: what is done to a unit, and what it gives out.
   *
-  * Fields are taken by name, and those that nobody has asked for are an error in the end: a vector that says more than
-  * its runner understands must not pass.
+  * Fields are taken by name, and fields that no runner has asked for are an error in the end: a vector that says more
+  * than its runner understands must not pass.
   */
 final class Vector(json: JsonNode) {
   private val fields = new Fields(json)

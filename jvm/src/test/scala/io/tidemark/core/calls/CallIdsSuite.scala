@@ -23,7 +23,7 @@ class CallIdsSuite extends AnyFunSuite {
     assert(all.distinct.size === all.size)
   }
 
-  test("an id is there while its call is begun, and only then") {
+  test("an id is known while its call is begun, and only then") {
     assert(CallIds.now() === None)
     val id = UUID.randomUUID()
     CallIds.within(() => id)(assert(CallIds.now() === Some(id)))

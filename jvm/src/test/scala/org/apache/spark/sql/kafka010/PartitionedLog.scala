@@ -22,10 +22,10 @@ import org.apache.spark.unsafe.types.UTF8String
 object PartitionedLog {
   private var rows = TreeMap.empty[Int, Vector[Long]]
 
-  /** Begins anew with so many empty partitions of the one topic `t`. */
+  /** Starts again with so many empty partitions of the one topic `t`. */
   def begin(partitions: Int): Unit = synchronized { rows = TreeMap.from((0 until partitions).map(_ -> Vector.empty)) }
 
-  /** Puts rows with these event times (ms) at the end of a partition, which is there from now on. */
+  /** Puts rows with these event times (ms) at the end of a partition, which exists from now on. */
   def add(partition: Int, times: Long*): Unit =
     synchronized { rows = rows.updated(partition, rows.getOrElse(partition, Vector.empty) ++ times) }
 

@@ -37,10 +37,10 @@ object AsyncCalls {
     latch = new CountDownLatch(1)
   }
 
-  /** Some calls end at once, and the others in another thread, in any order. */
+  /** Some calls end immediately, and the others in another thread, in any order. */
   def later(result: Any): Future[Any] = if (result.hashCode % 2 == 0) Future.successful(result) else Future(result)
 
-  /** A call that waits until as many as possible are in flight. */
+  /** A call that waits until the most calls allowed are in flight. */
   def together(n: Long): Future[Any] = Future {
     most.accumulateAndGet(inFlight.incrementAndGet(), (a, b) => math.max(a, b))
     barrier.await(60, TimeUnit.SECONDS)
@@ -123,7 +123,7 @@ class AsyncMapSuite extends OrderTest {
       assert((if (ordered) found else found.sorted) === expected)
     }
 
-  test("as many calls are in flight as may be, and no more") {
+  test("the most calls allowed are in flight, and no more") {
     AsyncCalls.reset(together = 8)
     val found = mapAsync(numbers(64), "same", n, LongType, AsyncOptions(concurrency = 8))(row =>
       AsyncCalls.together(row.getLong(0)))
@@ -180,7 +180,7 @@ class AsyncMapSuite extends OrderTest {
     assert(call(failures = 3, fails = false)(1) === ((1L, None)))
   }
 
-  test("an error is named in short, also one whose text cannot be made, and one of a class that is not there") {
+  test("an error is named in short, also one whose text cannot be made, and one of a missing class") {
     for ((error, said) <- Seq[(() => Throwable, String)](
         (() => new NoTextException, "and failed: NoTextException: its text cannot be made (IllegalStateException)"),
         (() => new Exception("outer", new NoTextException), "and failed: Exception: outer"),
@@ -422,7 +422,7 @@ class AsyncMapSuite extends OrderTest {
     assert(AsyncCalls.count.get === 10)
   }
 
-  test("the calls of a column that nobody reads are made") {
+  test("the calls of a column that is not read are made") {
     AsyncCalls.reset(together = 1)
     val called = mapAsync(numbers(10), "same", n, LongType)(row => {
       AsyncCalls.count.incrementAndGet()

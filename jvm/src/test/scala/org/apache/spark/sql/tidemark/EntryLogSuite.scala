@@ -62,14 +62,14 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
       val query = new ManySplits(2)
       val log = open(checkpoint, retain = 20)
       var entries = Seq.empty[WatermarkEntry]
-      // Another thread writes the snapshots, so this runs as many batches as it takes.
+      // Another thread writes the snapshots, so this runs batches until enough are written.
       eventually(timeout(60.seconds)) {
         entries ++= batches(log, query, 20)
         val kinds = files(checkpoint).groupBy(_.dropWhile(_.isDigit)).view.mapValues(_.size).toMap.withDefaultValue(0)
         assert(!files(checkpoint).contains("0") && kinds(".splits") >= 1 && kinds(".names") === 1)
         assert(files(checkpoint).size < 200)
       }
-      // Every batch in the folder can be read, also that of the oldest snapshot if it is there.
+      // Every batch in the folder can be read, also that of the oldest snapshot if the folder has it.
       for (batch <- reader(checkpoint).parts.flatten) assert(open(checkpoint).read(batch).map(_.batch) === Some(batch))
       // Every batch that Spark may rerun can be read. Older ones need not be readable.
       for (entry <- entries.takeRight(20)) assert(open(checkpoint).read(entry.batch) === Some(entry))

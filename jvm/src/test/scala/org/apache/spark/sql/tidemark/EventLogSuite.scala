@@ -48,7 +48,7 @@ class EventLogSuite extends AnyFunSuite {
     assert(reports.of(UUID.randomUUID()) === None)
   }
 
-  test("the runs that ended first are forgotten, beyond as many as Spark keeps") {
+  test("the runs that ended first are forgotten, beyond the number that Spark keeps") {
     val conf = new SparkConf(false).set("spark.sql.streaming.ui.retainedQueries", "2")
     val runs = Seq.fill(5)(UUID.randomUUID())
     val events = event(runs.head, 0) +: runs.tail.zipWithIndex.map { case (run, at) =>

@@ -166,7 +166,7 @@ class ExplainSuite extends WatermarkTest {
   traps("NOTED_OUTPUT_END", "warning")(hourly($"window.start", $"window.end"))(
     hourly(window_time($"window").as("time"), $"window.end"))
 
-  test("a window that is written whole has its times, and an end that nobody goes by is nobody's trap") {
+  test("a window that is written whole has its times, and its end is no trap") {
     for (df <- Seq(hourly($"window", $"window.end"), windows(orders).select($"window.end", $"count")))
       assert(!found(df, Append).exists(_.code == "NOTED_OUTPUT_END"))
     val renamed = found(hourly($"window.end".as("hour")), Append).find(_.code == "NOTED_OUTPUT_END").get
@@ -183,7 +183,7 @@ class ExplainSuite extends WatermarkTest {
   private def unusual(said: Explanation): Seq[String] = said.findings.map(_.code).filterNot(usual)
 
   tested += "NO_DATA_BATCHES_OFF"
-  test("NO_DATA_BATCHES_OFF is found where windows wait for the next row, and not where rows come out at once") {
+  test("NO_DATA_BATCHES_OFF is found where windows wait for the next row, and not where rows come out immediately") {
     under(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key, "false")(windows(orders)) { said =>
       assert(unusual(said) === Seq("NO_DATA_BATCHES_OFF"))
     }

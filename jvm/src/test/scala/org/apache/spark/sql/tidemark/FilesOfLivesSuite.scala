@@ -70,7 +70,7 @@ class FilesOfLivesSuite extends AnyFunSuite {
       inTheWay.foreach(Files.delete)
       note(writer(log, 200), 2, "a", "b", "c")
       assert(notes(log) === Seq(Some(1L) -> Set("a"), Some(2L) -> Set("b", "c")))
-      // What is fenced off lists nothing any more.
+      // A life that is fenced off lists no more files.
       intercept[MarkWriter.Fenced](note(first, 3, "a", "b", "c", "d"))
       assert(notes(log).size === 2)
     }

@@ -200,7 +200,7 @@ class FuzzSuite extends OracleComparison {
       expected: Case => Seq[Option[Oracle.Batch]]): Option[Seq[Oracle.Batch]] = {
     val first = difference(drawn)(actual, expected)
     first.foreach { found =>
-      // Printed at once, and not after the last case.
+      // Printed here, and not after the last case.
       println(s"seed $from: $found")
       val smallest = Shrink(drawn, shrinks)(difference(_)(actual, expected).nonEmpty)
       println(s"the smallest like it: ${difference(smallest)(actual, expected).getOrElse("comes and goes")}")

@@ -83,7 +83,7 @@ class InOrderSuite extends OrderTest {
     assert(isSorted(SeenRows.all.map(_._2)))
   }
 
-  test("late rows are dropped and counted, or emitted at once") {
+  test("late rows are dropped and counted, or emitted immediately") {
     def history(dropsLate: Boolean)(late: Seq[(Int, Timestamp)], count: Long) = {
       val (stream, df) = timed("t", "0 seconds")
       testStream(inOrder(df, "t", byId.copy(dropsLate = dropsLate)))(
@@ -104,7 +104,7 @@ class InOrderSuite extends OrderTest {
     history(dropsLate = false)(Seq(1 -> at("10:00")), 1)
   }
 
-  test("a row without a time is emitted at once") {
+  test("a row without a time is emitted immediately") {
     val (stream, df) = timed("t", "0 seconds")
     testStream(inOrder(df, "t", byId))(
       AddData(stream, 1 -> null, 1 -> at("10:30")),
@@ -237,7 +237,7 @@ class InOrderSuite extends OrderTest {
     }
   }
 
-  test("a column that was null when rows came is null in them, though its expression cannot be null any more") {
+  test("a column that was null when rows came is null in them, though its expression can no longer be null") {
     val stream = MemoryStream[(Int, Timestamp)]
     def ordered(made: Column) = {
       val df = stream.toDF().toDF("id", "t").withWatermark("t", "10 minutes").withColumn("made", made)

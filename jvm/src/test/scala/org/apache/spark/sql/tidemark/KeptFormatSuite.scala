@@ -44,7 +44,7 @@ class KeptFormatSuite extends SparkFunSuite {
   private val splits: Seq[WatermarkEntry] = {
     val query = new ManySplits(seed = 1, idleAfter = Some(6500L))
     val many = EntryCodec.MostWhole + 1
-    // Splits have rows, are silent, return, and are new; after the first batch never more than half of them at once.
+    // Splits have rows, are silent, return, and are new; after the first batch never more than half of them together.
     Seq[Seq[Int]](0 until many, 0 until many by 3, 1 until many by 3, Seq(5, many, many + 1)).map(query.next(_))
   }
 

@@ -13,7 +13,7 @@ import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 
-/** The report says whose rows were late, and blames nobody where that is not known. */
+/** The report says whose rows were late, and names no split where that is not known. */
 class LateSplitsSuite extends RefusalsTest {
   import testImplicits._
 
@@ -101,7 +101,7 @@ class LateSplitsSuite extends RefusalsTest {
       })
   }
 
-  test("a join side names nobody as the holder of its watermark before there is one") {
+  test("a join side names no holder of its watermark before there is one") {
     val (left, a) = timed("ta", "0 seconds", "a")
     val (right, b) = timed("tb", "0 seconds", "b")
     testStream(a.join(b, expr("a = b AND tb BETWEEN ta AND ta + INTERVAL 15 MINUTES")))(

@@ -185,7 +185,7 @@ class MarkLogReaderSuite extends AnyFunSuite {
         val read = reader(folder).read()
         val history = read.histories.get("w")
         assert(history.filterNot(_.isUnreadable).fold(0)(_.marks.size) === length / size)
-        // The writer is there as soon as it has written anything.
+        // The writer is known as soon as it has written anything.
         assert(history.isDefined === length > 0)
         assert(read.skipped === (if (length % size == 0) Map.empty else Map("torn" -> 1)))
       }
@@ -228,7 +228,7 @@ class MarkLogReaderSuite extends AnyFunSuite {
   private def opens(folder: Path, writer: String): Unit =
     write(folder, s"$writer.1.0.marks", lines(Seq(mark(0, writer).copy(kind = Mark.Alive, timeMillis = None))))
 
-  test("no mark is read without the writers that were there before it") {
+  test("no mark is read without the writers that existed before it") {
     withFolder { folder =>
       write(folder, "eu.1.0.marks", lines(Seq(mark(0, "eu"))))
       val read = busy(folder) { () =>

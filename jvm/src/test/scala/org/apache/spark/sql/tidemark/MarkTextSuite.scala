@@ -51,7 +51,7 @@ class MarkTextSuite extends AnyFunSuite {
       assert(readBody(changed(one.get("changes"))) === Left(one.get("reason").asText), one)
   }
 
-  test("more than 10,000 partitions or files are refused, and as many are read") {
+  test("10,000 partitions or files are read, and more are refused") {
     def partitions(count: Int) = Position.Partitions(Map("t" -> Map.from((0 until count).map(_ -> 1L))))
     def files(count: Int) = Position.Files((0 until count).map(at => s"f$at").toSet)
     for (position <- Seq[Int => Position](partitions, files)) {

@@ -114,7 +114,7 @@ class MarkTopicSuite extends AnyFunSuite {
     assert(log(topic).read().histories("w").marks.map(_.writtenMillis) === Seq(12345))
   }
 
-  test("a topic that is made anew is read from its beginning") {
+  test("a topic that is deleted and created again is read from its beginning") {
     val topic = new MemoryTopic(1)
     val marks = log(topic)
     (1L to 3).foreach(number => topic.put(0, "orders", "w", mark(number)))

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 /** Ways in which a column comes to bear Spark's mark that are not a watermark. */
 trait MarkedColumns extends WatermarkTest {
 
-  /** What a map in Python makes of a data frame whose schema it declares anew: other columns, of the same names and marks. */
+  /** A data frame as a Python map makes it, which declares the schema again: other columns, of the same names and marks. */
   protected def mapped(df: DataFrame): DataFrame = {
     val other = df.mapPartitions((rows: Iterator[Row]) => rows)(ExpressionEncoder(df.schema))
     df.schema.foldLeft(other)((all, field) => all.withMetadata(field.name, field.metadata))

@@ -112,7 +112,7 @@ class MarkedColumnsSuite extends RecordedRuns with MarkedColumns {
     }
   }
 
-  test("a union of a table that a stream has written and a live input matches stock Spark, whatever marks are there") {
+  test("a union of a table that a stream has written and a live input matches stock Spark, whatever marks it has") {
     sameAsStock {
       val (old, table) = keyedRows("k", "at")
       val (live, df) = keyedRows("k", "at")

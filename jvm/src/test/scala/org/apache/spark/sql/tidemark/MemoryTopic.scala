@@ -30,7 +30,7 @@ final class MemoryTopic(partitions: Int) {
   def put(partition: Int, stream: String, writer: String, value: String): Unit =
     put(partition, s"$stream\u0000$writer".getBytes, value.getBytes)
 
-  /** The topic is made anew. */
+  /** The topic is deleted and created again. */
   def empty(): Unit = {
     records = Vector.fill(partitions)(ArrayBuffer.empty[Record])
     begins = Map.empty

@@ -28,7 +28,7 @@ class NotedDrawnSuite extends AnyFunSuite {
     json.readTree(Files.readAllBytes(file)).get("suites").get(0).get("vectors").elements.asScala.toSeq
   }
 
-  test("all histories are there, of files and of records") {
+  test("all histories are in the file, those of files and those of records") {
     assert(vectors.size === 50)
     assert(vectors.count(_.findValue("read").has("kafka")) === 16)
   }

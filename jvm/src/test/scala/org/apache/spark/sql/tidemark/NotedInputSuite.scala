@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExe
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode, Trigger}
 
-/** A watermark that goes by what writers note. */
+/** A watermark that follows the times that writers note. */
 class NotedInputSuite extends ManualClockTest {
   import testImplicits._
 
@@ -141,7 +141,7 @@ class NotedInputSuite extends ManualClockTest {
     }
   }
 
-  test("a writer whose host has a slow clock has not stalled, and one whose host has a fast clock leaves out nobody") {
+  test("a writer whose host has a slow clock has not stalled, and a writer with a fast clock leaves out no other") {
     withLog { log =>
       val (slow, fast) = (new MarkLog(log.folder), new MarkLog(log.folder))
       slow.aheadMillis = 600000
@@ -346,7 +346,7 @@ class NotedInputSuite extends ManualClockTest {
         runOnce()
         def watermark = entry(checkpoint, list(checkpoint).max).origins.values.head.watermark.millis
         assert(watermark.contains(millis("10:16")))
-        // The next file is not there yet: its mark holds, and the file after it does not help.
+        // The next file has not arrived yet: its mark holds, and the file after it does not help.
         log.note("eu", millis("10:30"), """{"files":["2.json"]}""")
         log.note("eu", millis("10:40"), """{"files":["3.json"]}""")
         write("3.json", "10:39")

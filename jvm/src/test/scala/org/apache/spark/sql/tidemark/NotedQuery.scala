@@ -31,7 +31,7 @@ final class NotedQuery(folder: Path, reader: TimeWindows.Reader, nowMillis: () =
 
   /** A batch that reads up to a position.
     * @param hasRows whether it has rows
-    * @return the watermark of a batch that follows at once
+    * @return the watermark of a batch that follows immediately
     */
   def batch(read: ReadPosition, hasRows: Boolean): Option[Long] = {
     val now = nowMillis()

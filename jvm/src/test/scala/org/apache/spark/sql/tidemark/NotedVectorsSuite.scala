@@ -20,7 +20,7 @@ class NotedVectorsSuite extends AnyFunSuite {
     json.readTree(Files.readAllBytes(file)).get("suites").get(0).get("vectors").elements.asScala.toSeq
   }
 
-  test("all vectors are there, and each has something to read or a cut, which only Python makes") {
+  test("the file has all vectors, and each has something to read or a cut, which only Python makes") {
     assert(vectors.size === 35)
     for (vector <- vectors; step <- vector.get("steps").elements.asScala)
       assert(Seq("read", "skipped", "cut_at").count(step.has) === 1)

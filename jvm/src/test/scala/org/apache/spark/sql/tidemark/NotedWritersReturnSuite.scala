@@ -143,7 +143,7 @@ class NotedWritersReturnSuite extends ManualClockTest {
     }
   }
 
-  test("a self-join by marks goes by what both of its copies have read") {
+  test("a self-join by marks waits for what both of its copies have read") {
     withLog { (log, stream, df) =>
       val left = df.select($"id", $"time")
       val right = df.select($"id".as("same"), $"time".as("then"))

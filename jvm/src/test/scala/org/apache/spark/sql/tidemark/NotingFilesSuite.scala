@@ -72,7 +72,7 @@ class NotingFilesSuite extends WatermarkTest {
     def hasNoted(clock: String): Unit = eventually(timeout(streamingTimeout))(assert(times.lastOption ===
       Some(millis(clock))))
 
-    /** The files that are there. */
+    /** The files in the output folder. */
     def files: Set[String] = filesIn(out.toPath)
   }
 
@@ -101,7 +101,7 @@ class NotingFilesSuite extends WatermarkTest {
   }
 
   test(
-    "a second query goes by the files that foreachBatch has written, also if a batch runs again") {
+    "a second query follows the marks of files that foreachBatch has written, also if a batch runs again") {
     withTempDir { folder =>
       val counting = new Counting(folder)
       counting.stream.addData(at("11:05"), at("11:50"), at("12:20"))

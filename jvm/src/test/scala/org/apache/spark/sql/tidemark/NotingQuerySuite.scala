@@ -16,7 +16,7 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.apache.spark.sql.tidemark.columns.NoteTime
 import org.apache.spark.sql.tidemark.noted.{MarkFolder, MarkLogReader}
 
-/** A query that notes how far its output is, and one that goes by it. */
+/** A query that notes how far its output is, and a query whose watermark follows it. */
 class NotingQuerySuite extends WatermarkTest {
   import testImplicits._
 
@@ -30,7 +30,7 @@ class NotingQuerySuite extends WatermarkTest {
     df.writeStream.format("parquet").option("checkpointLocation", new File(folder, "a").getPath)
       .start(new File(folder, "out").getPath)
 
-  test("a query that writes files notes its watermark, and another query goes by it") {
+  test("a query that writes files notes its watermark, and another query uses it") {
     withTempDir { folder =>
       val log = new File(folder, "out/_tidemark")
       val stream = MemoryStream[Timestamp]
@@ -69,7 +69,7 @@ class NotingQuerySuite extends WatermarkTest {
     }
   }
 
-  test("a query without state notes what it has seen at once") {
+  test("a query without state notes what it has seen in the same batch") {
     withTempDir { folder =>
       val log = new File(folder, "log")
       val stream = MemoryStream[Timestamp]

@@ -212,7 +212,7 @@ class NotingTopicSuite extends AnyFunSuite {
     assert(topic.time === Some(7L))
   }
 
-  test("in a topic that is made anew the same life goes on") {
+  test("in a topic that is deleted and created again the same life continues") {
     val topic = new PretendedTopic
     val writer = topic.writer()
     writer.note(Some(7L), idle = false, at(1))

@@ -148,7 +148,7 @@ class OffsetsTableSuite extends RecordedRuns {
     }
   }
 
-  test("offsets of Kafka name every partition: one that came later comes after as a whole") {
+  test("offsets of Kafka name every partition: a later partition comes after as a whole") {
     val cut = SourceCut.of("""{"t":{"0":5}}""", """{"t":{"0":9,"1":3},"u":{"0":2}}""")
     assert(cut === SourceCut(
       "kafka",

@@ -77,7 +77,7 @@ class OperatorOrderSuite extends OrderTest {
     assert((spread.kind, spread.lostAt) === (("none", "repartition")))
   }
 
-  test("calls that are made asynchronously keep an order unless their results come as they are there") {
+  test("calls that are made asynchronously keep an order unless their results come as they finish") {
     def called(ordered: Boolean)(df: DataFrame): DataFrame =
       mapAsync(df, "twice", Seq($"id"), IntegerType, AsyncOptions(ordered = ordered)) { row =>
         Future.successful(row.getInt(0) * 2)

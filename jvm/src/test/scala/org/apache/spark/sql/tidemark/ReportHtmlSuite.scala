@@ -101,7 +101,7 @@ class ReportHtmlSuite extends AnyFunSuite {
     assert(said.contains("400 operators more are left out."))
   }
 
-  test("the lines of as many inputs as are drawn at all stay below 1 MB, with 512 batches") {
+  test("the lines of the most inputs that are drawn stay below 1 MB, with 512 batches") {
     assert(ReportHtml.svg(ReportSample(keys = 32, points = Some(512)).json).length < 300000)
   }
 

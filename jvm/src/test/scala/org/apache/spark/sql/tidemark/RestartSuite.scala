@@ -10,7 +10,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{StreamingQueryException, Trigger}
 import org.apache.spark.sql.tidemark.Histories.Event
 
-/** A query that is stopped and started again, or killed, goes on as if nothing had been. */
+/** A query that is stopped and started again, or killed, continues as if it had not stopped. */
 class RestartSuite extends TwoStreams {
   import testImplicits._
 

@@ -116,7 +116,7 @@ class RunStartSuite extends SilenceTest {
     }
   }
 
-  test("rows that are there at the start are read at once, together with what is due") {
+  test("rows that have arrived before the start are read in the first batch, together with what is due") {
     withTempDir { checkpoint =>
       val (stream, df) = readings
       val start = StartStream(checkpointLocation = checkpoint.getCanonicalPath)

@@ -99,7 +99,7 @@ class SameEventTimeSuite extends OracleComparison {
     assert(seen.size === goesBy.size)
     seen.zip(goesBy).map { case ((name, side, input), columns) =>
       val marked = input.output.filter(EventTimeColumns.isMarked).distinctBy(_.exprId).map(_.name).toSet
-      assert(name == "globalLimit" || marked === columns, s"marks of $name $side, and what it goes by")
+      assert(name == "globalLimit" || marked === columns, s"marks of $name $side, and its event time")
       Taken(name, side, marked)
     }
   }
@@ -146,7 +146,7 @@ private object SameEventTimeSuite {
     Difference(
       "a watermark on one of several columns makes the others plain ones in stock Spark; here they stay event time",
       (query, there, here) =>
-        // A limit goes by no time, so all of them reach it.
+        // A limit uses no event time, so all of them reach it.
         (here.columns.size == 1 || here.operator == "globalLimit" && there.columns.subsetOf(here.columns)) &&
           query.nodes.exists(Carrier.isLastOfSeveral)))
 }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 
 /** Idle settings that are others after a restart: they count from then on, as `docs/changes.md` says. And times in which
-  * nobody listened.
+  * the query did not listen.
   */
 class SilenceChangesSuite extends SilenceTest {
   import testImplicits._

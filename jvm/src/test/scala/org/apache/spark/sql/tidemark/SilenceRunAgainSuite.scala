@@ -12,8 +12,8 @@ import io.tidemark.functions.withWatermark
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 
-/** Whoever the clock has made silent in a batch is so when that batch is run again, an hour later by the clock, and
-  * nobody else is.
+/** A split that was idle in a batch is idle again when the batch is rerun an hour later by the clock, and no other split
+  * is.
   */
 class SilenceRunAgainSuite extends SilenceTest {
   import testImplicits._

@@ -224,7 +224,7 @@ class SilentSplitsSuite extends SilenceTest {
           triggered()
           addFile(files, 3, "b" -> "10:05")
         },
-        // Spark reads one file, though two are allowed and two are there.
+        // Spark reads one file, though two are allowed and two have arrived.
         AdvanceManualClock(60000),
         AdvanceManualClock(60000),
         originsAre("time" -> Some(millis("10:05"))),

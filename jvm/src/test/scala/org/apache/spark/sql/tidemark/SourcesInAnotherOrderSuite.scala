@@ -83,7 +83,7 @@ class SourcesInAnotherOrderSuite extends TwoStreams {
     }
     restarted(isNamed = false, tidemark = true)("fast", "slow")("slow", "fast")(folders =>
       Seq(() => folders("slow").put("10:30"))) { run =>
-      // Stock Spark finds offsets by their places, so both sources are read anew.
+      // Stock Spark finds offsets by their places, so both sources are read from the beginning.
       assert(rows(run.batches) === Nil)
       assert(late(run) === 0)
       assert(hours(run) === Map("t" -> "10:30", "t#1" -> "12:00"))

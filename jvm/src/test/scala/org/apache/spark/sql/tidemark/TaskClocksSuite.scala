@@ -48,7 +48,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  /** A text in the midst of other bytes, so that whoever reads beyond its ends finds them. */
+  /** A text in the midst of other bytes, so that code that reads beyond its ends finds them. */
   private def inside(text: String): (Array[Byte], Long, Int) = {
     val bytes = text.getBytes(UTF_8)
     (

@@ -51,10 +51,10 @@ object TroubledFileSystem {
   case object Full extends Trouble
   case object ReadOnly extends Trouble
 
-  /** A file that is replaced is gone for a moment, and then a half of the new one is there, in which the driver ends. */
+  /** A file that is replaced is missing for a moment. Then half of the new one is written, and the driver ends. */
   final case class EndsInRename(half: Boolean) extends Trouble
 
-  /** As HDFS and object stores: nothing is renamed onto a file that is there. */
+  /** As HDFS and object stores: nothing is renamed onto a file that exists. */
   case object NeverReplaces extends Trouble
 
   final class Killed extends RuntimeException("the driver is killed")

@@ -19,7 +19,7 @@ import org.apache.spark.sql.tidemark.Histories._
 trait TwoStreams extends RecordedRuns {
   import testImplicits._
 
-  /** Two streams; every data frame of them is made anew, as after a restart. */
+  /** Two streams; every data frame of them is a new one, as after a restart. */
   protected final class Inputs {
     private val left = MemoryStream[Event]
     private val right = MemoryStream[Event]
