@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-# What the benchmarks share with the examples is there.
+# The folder of what the benchmarks share with the examples.
 sys.path.append(str(Path(__file__).resolve().parents[1] / "examples"))
 
 from calls import calls

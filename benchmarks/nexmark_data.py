@@ -40,8 +40,8 @@ _WROTE_ALL = "READY"
 _TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 
 # `event` is a row's number among all events as they come, and `moment` that of the one whose time `at` it has. Half of
-# the rows go by one person of the half second, `hot`; a `second` has so many events. What is before the first event is
-# referred to as well, and not there.
+# the rows refer to one person of the half second, `hot`; a `second` has so many events. Rows also refer to events from
+# before the first one, which do not exist.
 _COLUMNS = {
     "persons": (
         "event div 50 AS person",
@@ -84,7 +84,7 @@ class Sizes:
 
 
 def written(spark: SparkSession, sizes: Sizes, under: Path) -> Path:
-    """A folder with a folder for each stream, a Parquet file for each of its batches; made if it is not there."""
+    """A folder with a folder for each stream, a Parquet file for each of its batches; made if it does not exist."""
     made_by = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
     folder = under / f"{sizes.batches}x{sizes.events}-{made_by}"
     if not (folder / _WROTE_ALL).exists():

@@ -155,7 +155,7 @@ def _batches(spark: SparkSession, rounds: int, folder: Path) -> None:
     runs = repeated(rounds, measure, list(cases))
     took = {case: [run["ms"] for run in of] for case, of in runs.items()}
     _head(f"A batch of {ROWS} rows and a count: the whole trigger", "without", "with")
-    _compared("a query that goes by marks", "ms", took["guessed"], took["noted"])
+    _compared("a query that reads marks", "ms", took["guessed"], took["noted"])
     _compared("a query that notes its time", "ms", took["to files"], took["noting"])
 
 
@@ -192,7 +192,7 @@ def _start(spark: SparkSession, rounds: int, count: int, folder: Path) -> None:
     runs = repeated(rounds, measure, ["guessed", "noted"])
     took_s = {case: [run["s"] for run in of] for case, of in runs.items()}
     _head(f"From the start to the end of the first batch ({count:,} marks)", "without", "with")
-    _compared("a query that goes by marks", "s", took_s["guessed"], took_s["noted"])
+    _compared("a query that reads marks", "s", took_s["guessed"], took_s["noted"])
 
 
 def _number(n: int) -> str:

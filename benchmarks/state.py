@@ -76,7 +76,7 @@ def _inputs(spark: SparkSession, rows: int, minutes: int) -> Iterator[Path]:
         for number in range(INPUTS + 1):
             many = spark.range(rows if number == 0 else ROWS)
             minute = F.lit(BEGIN + timedelta(minutes=number))
-            # As many rows a minute as later inputs have, or all of them in one.
+            # The rows a minute of later inputs, or all rows in one minute.
             back = F.expr(f"make_dt_interval(0, 0, -(id % {minutes}), id % 60)")
             later = F.expr("make_dt_interval(0, 0, 0, id % 60)")
             ids = many.id if number == 0 else (many.id * 7919 + number) % rows

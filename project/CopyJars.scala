@@ -1,7 +1,7 @@
 import Fail.fail
 import sbt._
 
-/** Copies the resolved jars of a configuration into a folder, which is made anew. */
+/** Copies the resolved jars of a configuration into a folder, after emptying it. */
 object CopyJars {
   def apply(resolved: UpdateReport, from: Configuration, to: File): Unit = {
     val jars = resolved.select(configurationFilter(from.name), moduleFilter(), artifactFilter(extension = "jar"))

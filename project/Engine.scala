@@ -107,7 +107,7 @@ object Engine {
         |  val sparkMinor: String = "${sparkMinor.value}"
         |}
         |""".stripMargin
-    // Written only when it changes, so that nothing is compiled anew.
+    // Written only when it changes, so that nothing is compiled again.
     if (!target.exists || IO.read(target) != text) IO.write(target, text)
     Seq(target)
   }

@@ -40,8 +40,8 @@ object ForkedTests {
     s"-Djava.io.tmpdir=${temporary(target)}",
     s"-Dtidemark.root=$root") ++ told
 
-  /** What is told to sbt is told to the tests: `-Dtidemark.golden=write` writes golden files anew, `-Dtidemark.fuzz.n=100`
-    * draws more cases.
+  /** System properties given to sbt are passed on to the tests: `-Dtidemark.golden=write` overwrites golden files,
+    * `-Dtidemark.fuzz.n=100` draws more cases.
     */
   private def told: Seq[String] =
     sys.props.collect { case (key, value) if key.startsWith("tidemark.") => s"-D$key=$value" }.toSeq

@@ -25,7 +25,7 @@ object Publishing {
     scmInfo := Some(ScmInfo(url(metadata("Repository").value), "scm:git:" + metadata("Repository").value + ".git")),
     developers := List(Developer("tidemark", metadata("authors").value, "", url(metadata("Homepage").value))),
     publishTo := localStaging.value,
-    // The repository in target/ is made anew as often as somebody likes.
+    // The repository in target/ may be overwritten.
     publishConfiguration := publishConfiguration.value.withOverwrite(true),
     versionScheme := Some("early-semver"),
     pomIncludeRepository := { _ => false },

@@ -5,13 +5,13 @@ import sbt.complete.DefaultParsers.spaceDelimited
 
 /** Runs Spark's own suites, out of Spark's tests jar, with Tidemark switched on.
   *
-  * What stock Spark promises is written down in those suites better than anywhere else; with the engine on they have to
-  * go on saying the same. The few tests that assert what Tidemark changes on purpose are named in `differences.txt`.
+  * Those suites describe stock Spark's behavior better than anything else, so they must also pass with Tidemark on. The
+  * few tests that assert what Tidemark changes on purpose are named in `differences.txt`.
   */
 object SparkSuites {
 
-  /** Those of `make test` and `make test-more-scala`, with the number of tests that each runs: one that loses some would
-    * pass all the same.
+  /** The suites of `make test` and `make test-more-scala`, with the number of tests that each runs: a suite that loses
+    * some would pass all the same.
     */
   val core: Map[String, Int] = Map(
     "EventTimeWatermarkSuite" -> 35,

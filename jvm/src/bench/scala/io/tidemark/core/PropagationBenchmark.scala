@@ -11,7 +11,7 @@ import org.openjdk.jmh.annotations._
 /** What the pure part of a batch costs the thread that plans it.
   *
   * Per batch it is `levels` (Spark asks for two batches' worth, and the first is remembered), `observe` and `encode`
-  * once each; `batch` is the three together. A plan is looked at once per batch, so this is paid per batch and not per
+  * once each; `batch` is the three together. A batch looks at its plan one time, so this is paid per batch and not per
   * row.
   */
 @State(Scope.Benchmark)

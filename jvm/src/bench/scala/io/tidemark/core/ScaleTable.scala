@@ -49,7 +49,7 @@ object ScaleTable {
     }
   }
 
-  /** A batch each day, in which the devices that are there have rows. */
+  /** A batch each day, in which the devices of that day have rows. */
   private def yearOfChurn(forgetAfterDays: Option[Int]): (Int, Double, Double, Double) = {
     val day = 24 * 3600 * 1000L
     val name = OriginName("readings", 0)
@@ -135,7 +135,7 @@ object ScaleTable {
 
   private def encoded(entry: WatermarkEntry): Array[Byte] = EntryCodec.encode(entry, None).data
 
-  /** ms of CPU time of one call, the median of so many after as many that do not count. */
+  /** ms of CPU time of one call, the median of so many after the same number of calls to warm up. */
   private def millis(calls: Int)(call: => Any): Double = {
     for (_ <- 0 until calls) call
     val took = Seq.fill(calls) {
