@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
 import tidemark
-from tidemark import Marks
+from tidemark.marks import Marks
 
 TRIGGER = "2 seconds"
 WINDOW = "5 seconds"

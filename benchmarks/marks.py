@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 from statistics import quantiles
 
-from tidemark import KafkaPosition, Mark, Marks
 from tidemark._marks.names import FileName
 from tidemark._marks.position import encode_position
 from tidemark._marks.text import encode
+from tidemark.marks import KafkaPosition, Mark, Marks
 
 WRITERS = 10
 EPOCH = 1_795_404_000_000

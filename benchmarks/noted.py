@@ -16,8 +16,8 @@ from pyspark.sql.streaming import DataStreamWriter
 from runs import WARM_UP, progress, repeated, task_cpu
 
 import tidemark
-from tidemark import FilesPosition, Mark, NumberPosition
 from tidemark._marks.position import encode_position
+from tidemark.marks import FilesPosition, Mark, NumberPosition
 
 BATCHES = 30
 ROWS = 10
@@ -170,7 +170,7 @@ def _start(spark: SparkSession, rounds: int, count: int, folder: Path) -> None:
         write_marks(log, each)
     for _ in range(2):
         begun = time.perf_counter()
-        table = tidemark.marks(str(log), spark=spark)
+        table = tidemark.mark_table(str(log), spark=spark)
         found = table.agg(F.count("*"), F.max("time_millis"), F.max("position")).first()
         took = time.perf_counter() - begun
     if found is None or found[0] != count:

@@ -1,6 +1,6 @@
 """Orders and payments from Kafka, revenue by the hour into a table.
 
-    spark-submit --jars "$(python -c 'import tidemark; print(tidemark.jar_path())')" \
+    spark-submit --jars "$(python -c 'import tidemark; print(tidemark.jars.jar_path())')" \
       --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0 \
       examples/kafka_to_table.py --servers broker:9092 --table revenue --checkpoint /checkpoints/revenue
 

@@ -17,7 +17,8 @@ from support.marks import log_at, no_sync, put
 
 import tidemark
 from common.settings import with_settings
-from tidemark import Cut, KafkaPosition, Marks, MarkWriter, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import Cut, KafkaPosition, Marks, MarkWriter
 
 SCHEMA = "id STRING, time TIMESTAMP"
 

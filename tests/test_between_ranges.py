@@ -8,8 +8,8 @@ import pytest
 from support.between import refused, rows_between
 from support.marks import log_at, no_sync
 
-from tidemark import Cut, DeltaPosition, KafkaPosition, NumberPosition, SinkPosition
 from tidemark._marks.ranges import DeltaRange, between
+from tidemark.marks import Cut, DeltaPosition, KafkaPosition, NumberPosition, SinkBatchPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
@@ -45,5 +45,5 @@ def test_cuts_of_two_kinds_or_of_a_kind_without_a_reader_are_refused() -> None:
     assert refused(lambda: between(kafka, number, ())) == "MARK_POSITION_MISMATCH"
     delta = Cut(DeltaPosition("x", 1)), Cut(DeltaPosition("y", 2))
     assert refused(lambda: between(*delta, ())) == "MARK_POSITION_MISMATCH"
-    for cut in (number, Cut(SinkPosition(3))):
+    for cut in (number, Cut(SinkBatchPosition(3))):
         assert refused(lambda cut=cut: between(None, cut, ())) == "CUT_NOT_READABLE"

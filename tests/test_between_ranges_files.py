@@ -12,9 +12,10 @@ import pytest
 from support.between import SEEDS, by_writer, complete_up_to, cut_at, refused, rows_between, unless
 from support.marks import log_at, no_sync
 
-from tidemark import Cut, FilesPosition, Mark, Marks, TidemarkError
+from tidemark import TidemarkError
 from tidemark._marks.ranges import FilesRange, between
 from tidemark._ranges.files import path_of
+from tidemark.marks import Cut, FilesPosition, Mark, Marks
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

@@ -14,9 +14,10 @@ from support.between import SEEDS, complete_up_to, cut_at, growing, refused, row
 from support.marks import log_at, no_sync
 from support.marks_model import PARTITIONS, TOPIC
 
-from tidemark import Cut, KafkaPosition, Mark, TidemarkError
+from tidemark import TidemarkError
 from tidemark._marks.ranges import KafkaRange, Range, between
 from tidemark._ranges.kafka import subscribed
+from tidemark.marks import Cut, KafkaPosition, Mark
 
 TOPICS = (TOPIC,)
 

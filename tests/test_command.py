@@ -14,8 +14,8 @@ from support.feeds import Feed
 from support.streams import Stepper
 
 import tidemark
-from tidemark import Marks
 from tidemark._command import run
+from tidemark.marks import Marks
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -27,7 +27,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_jar_prints_the_path_for_spark_submit(capsys: pytest.CaptureFixture[str]) -> None:
     try:
-        expected = tidemark.jar_path("4.2.1")
+        expected = tidemark.jars.jar_path("4.2.1")
     except tidemark.TidemarkError:
         pytest.skip("no jar has been built")
     assert run(["jar", "--spark", "4.2.1"]) == 0

@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import tidemark
-from tidemark import EXTENSION, TidemarkError, _bridge, _jars
+from tidemark import TidemarkError, _bridge, _jars
+from tidemark.jars import EXTENSION
 
 OURS = "/wheel/tidemark-spark-4.3_2.13-0.1.0.jar"
 
@@ -144,7 +145,7 @@ def test_configure_refuses_an_old_java_before_the_jvm_starts(
 def test_configure_refuses_a_package_without_jars(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidemark._config.jar_path", tidemark.jar_path)
+    monkeypatch.setattr("tidemark._config.jar_path", tidemark.jars.jar_path)
     monkeypatch.setattr(_jars, "jar_directory", lambda: tmp_path)
     with pytest.raises(TidemarkError) as caught:
         configured()

@@ -33,11 +33,13 @@ def test_a_query_goes_on_after_a_row_of_the_far_future(tmp_path: Path, spark: Sp
     done = tidemark.correct(checkpoint, key="orders", to=datetime(2024, 1, 1, 10, 30))
     assert (done.before, done.watermark) == ("2099-12-31 23:50:00", "2024-01-01 10:30:00")
     assert done.kept is not None and "come again" in done.follows
-    last = tidemark.log(checkpoint).where("corrected").collect()
+    last = tidemark.watermark_log(checkpoint).where("corrected").collect()
     assert [(row["batch"], row["split"]) for row in last] == [(done.batch, "a")]
     events.add({"device": "a", "time": "10:35"}, {"device": "a", "time": "10:55"})
     run_once(hourly(events, max_ahead="1 hour"), checkpoint)
-    watermark = tidemark.log(checkpoint).orderBy(F.desc("batch")).collect()[0]["watermark"]
+    watermark = (
+        tidemark.watermark_log(checkpoint).orderBy(F.desc("batch")).collect()[0]["watermark"]
+    )
     assert watermark == datetime(2024, 1, 1, 10, 45)
     assert tidemark.correct(checkpoint, "orders", to="2024-01-01 11:00").kept is None
 
@@ -48,7 +50,7 @@ def test_a_split_that_is_forgotten_is_not_in_the_log(tmp_path: Path, spark: Spar
     run_once(hourly(events), checkpoint)
     done = tidemark.forget(checkpoint, "orders", "dead")
     assert (done.before, done.watermark) == ("2024-01-01 09:55:00", "2024-01-01 10:25:00")
-    kept = tidemark.log(checkpoint).where(f"batch = {done.batch}").collect()
+    kept = tidemark.watermark_log(checkpoint).where(f"batch = {done.batch}").collect()
     assert [row["split"] for row in kept] == ["a"]
     code, text = refusal(lambda: tidemark.forget(checkpoint, "orders", "dead"))
     assert code == "UNKNOWN_SPLIT" and "there are 'a'" in text

@@ -62,7 +62,9 @@ def test_the_doctor_prints_each_problem_with_its_code_and_fix(
         "  PROBLEM  extension  The jar was built for Spark 9.9, but this is Spark "
         f"{minor} [TIDEMARK.SPARK_VERSION_MISMATCH]"
     )
-    assert text[-2].strip() == "Fix this by giving Spark the jar that tidemark.jar_path() names."
+    assert (
+        text[-2].strip() == "Fix this by giving Spark the jar that tidemark.jars.jar_path() names."
+    )
 
 
 def test_the_doctor_reports_a_jar_from_another_release(

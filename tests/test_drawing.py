@@ -16,8 +16,9 @@ from support.stalled import stalled as stalled
 from support.streams import Stepper
 
 import tidemark
-from tidemark import Report, TidemarkError
+from tidemark import TidemarkError
 from tidemark._report import drawing
+from tidemark.results import Report
 
 GOLDEN = Path(__file__).parent / "golden"
 HOSTILE = '<script>alert(1)</script>"\x00\u202e'
@@ -84,7 +85,7 @@ def test_a_text_that_is_no_report_is_refused_with_a_code(spark: SparkSession) ->
     for text in ("{", "[]"):
         with pytest.raises(Exception, match="NOT_A_REPORT") as caught:
             spark.sql(f"SELECT tidemark_html('{text}')").collect()
-        assert tidemark.error_code(caught.value) == "NOT_A_REPORT"
+        assert tidemark.errors.error_code(caught.value) == "NOT_A_REPORT"
     assert spark.sql("SELECT tidemark_svg(CAST(NULL AS STRING))").collect()[0][0] is None
 
 

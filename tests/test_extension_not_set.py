@@ -7,12 +7,13 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
-from tidemark import EXTENSION, TidemarkError, _bridge
+from tidemark import TidemarkError, _bridge
 from tidemark._session import require_extension
+from tidemark.jars import EXTENSION
 
 STOP = "calling `spark.stop()`, and building the session again with tidemark.configure("
 PROCESS = "calling tidemark.configure before the first session of another Python process"
-SUBMIT = "passing the path that tidemark.jar_path() returns to `spark-submit --jars`"
+SUBMIT = "passing the path that tidemark.jars.jar_path() returns to `spark-submit --jars`"
 SERVER = "starting the Spark Connect server with `--jars`"
 
 

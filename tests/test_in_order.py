@@ -22,7 +22,8 @@ from support.inversions import numbered, transformed
 
 import tidemark
 from common.settings import with_settings
-from tidemark import TidemarkError, error_code
+from tidemark import TidemarkError
+from tidemark.errors import error_code
 
 DAY = datetime(2024, 1, 1, tzinfo=timezone.utc)
 SCHEMA = "device STRING, time TIMESTAMP, n LONG"

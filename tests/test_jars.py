@@ -26,7 +26,7 @@ def name(minor: str, version: str = OURS) -> str:
 def test_jar_path_selects_the_jar_for_the_spark_minor_version(folder: Path, spark: str) -> None:
     for minor in ("4.2", "4.3"):
         (folder / name(minor)).touch()
-    assert tidemark.jar_path(spark) == str(folder / name("4.3"))
+    assert tidemark.jars.jar_path(spark) == str(folder / name("4.3"))
 
 
 def test_jar_path_uses_the_pyspark_version_by_default(
@@ -34,19 +34,19 @@ def test_jar_path_uses_the_pyspark_version_by_default(
 ) -> None:
     (folder / name("4.2")).touch()
     monkeypatch.setattr("pyspark.__version__", "4.2.1")
-    assert tidemark.jar_path() == str(folder / name("4.2"))
+    assert tidemark.jars.jar_path() == str(folder / name("4.2"))
 
 
 def test_jar_path_raises_jar_missing_without_any_jar(folder: Path) -> None:
     with pytest.raises(TidemarkError, match="there: none") as caught:
-        tidemark.jar_path("4.3")
+        tidemark.jars.jar_path("4.3")
     assert caught.value.code == "JAR_MISSING"
 
 
 def test_jar_path_raises_jar_missing_for_a_jar_from_another_release(folder: Path) -> None:
     (folder / name("4.3", "0.0.9")).touch()
     with pytest.raises(TidemarkError, match="0.0.9") as caught:
-        tidemark.jar_path("4.3")
+        tidemark.jars.jar_path("4.3")
     assert caught.value.code == "JAR_MISSING"
 
 
@@ -56,7 +56,7 @@ def test_jar_path_raises_a_version_mismatch_with_jars_for_other_spark_versions_o
     (folder / name("4.2")).touch()
     (folder / name("4.3")).touch()
     with pytest.raises(TidemarkError, match="no jar for Spark 5.0, only for 4.2, 4.3") as caught:
-        tidemark.jar_path("5.0.0")
+        tidemark.jars.jar_path("5.0.0")
     assert caught.value.code == "SPARK_VERSION_MISMATCH"
 
 
@@ -76,4 +76,4 @@ def test_a_tidemark_jar_is_recognized_by_its_file_name(path: str, minor: str | N
 
 @pytest.mark.engine
 def test_the_installed_package_contains_a_jar_for_the_installed_spark() -> None:
-    assert Path(tidemark.jar_path()).stat().st_size > 0
+    assert Path(tidemark.jars.jar_path()).stat().st_size > 0

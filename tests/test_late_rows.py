@@ -41,7 +41,7 @@ def test_each_late_row_of_a_window_is_counted_and_the_maximum_lateness_reported(
     events.add({"id": 5, "time": "11:58"})
     stepper.step()
     assert tidemark.late_rows(stepper.query) == [
-        tidemark.LateRows(
+        tidemark.results.LateRows(
             key="events",
             operator="aggregation",
             operator_id=0,

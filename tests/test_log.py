@@ -31,7 +31,7 @@ def test_the_log_shows_which_split_held_the_watermark_after_the_query_ends(
     events.add({"device": "a", "time": "12:00"}, {"device": "b", "time": "10:00"})
     assert run_once(marked.groupBy(F.window("time", "10 minutes")).count(), checkpoint) == []
 
-    log = tidemark.log(checkpoint)
+    log = tidemark.watermark_log(checkpoint)
     assert log.columns == [
         "batch", "time", "key", "split", "clock", "watermark", "idle", "held_by",
         "corrected",
@@ -42,11 +42,11 @@ def test_the_log_shows_which_split_held_the_watermark_after_the_query_ends(
         ("readings", "a", datetime(2024, 1, 1, 11, 59), nine, False, "b"),
         ("readings", "b", nine, nine, False, "b"),
     ]
-    assert tidemark.log(str(checkpoint), spark=spark).count() == log.count()
+    assert tidemark.watermark_log(str(checkpoint), spark=spark).count() == log.count()
 
 
 def test_a_folder_without_a_log_is_refused(tmp_path: Path, spark: SparkSession) -> None:
-    code, text = refusal(lambda: tidemark.log(tmp_path))
+    code, text = refusal(lambda: tidemark.watermark_log(tmp_path))
     assert code == "NO_LOG"
     assert str(tmp_path) in text
 
@@ -55,7 +55,7 @@ def test_a_folder_without_a_log_is_refused(tmp_path: Path, spark: SparkSession) 
 def test_the_log_accepts_a_location_with_a_quote_or_a_space(
     name: str, tmp_path: Path, spark: SparkSession
 ) -> None:
-    assert f"{tmp_path}/{name}" in refusal(lambda: tidemark.log(tmp_path / name))[1]
+    assert f"{tmp_path}/{name}" in refusal(lambda: tidemark.watermark_log(tmp_path / name))[1]
 
 
 def test_the_log_query_does_not_depend_on_sql_parameters(

@@ -21,8 +21,9 @@ from support.streams import Stepper
 
 import tidemark
 from common.settings import with_settings
-from tidemark import TidemarkError, error_code
+from tidemark import TidemarkError
 from tidemark._map_async import _require_new
+from tidemark.errors import error_code
 
 SCHEMA = "id LONG, time TIMESTAMP, sent TIMESTAMP"
 

@@ -26,7 +26,7 @@ from support.streams import Stepper
 from support.web import Reply, Request, Session, serving
 
 import tidemark
-from tidemark import error_code
+from tidemark.errors import error_code
 
 pytestmark = pytest.mark.more
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from support.marks import log_at, no_sync, put
 
-from tidemark import AwaitedWriter, Marks, NumberPosition, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import AwaitedWriter, Marks, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

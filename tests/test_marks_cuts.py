@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from support.marks import no_sync
 
-from tidemark import (
+from tidemark import TidemarkError
+from tidemark.marks import (
     Cut,
     DeltaPosition,
     FilesPosition,
     KafkaPosition,
     Marks,
     NumberPosition,
-    SinkPosition,
-    TidemarkError,
+    SinkBatchPosition,
 )
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
@@ -26,12 +26,12 @@ def test_a_cut_has_what_each_reader_takes(tmp_path: Path) -> None:
     assert kafka.kafka_offsets == '{"a":{},"b":{"0":1,"1":2}}'
     assert Cut(DeltaPosition("x", 7)).delta_version == 7
     assert Cut(FilesPosition(frozenset("ab"))).files == {"a", "b"}
-    for cut in (kafka, Cut(SinkPosition(1)), Cut(FilesPosition(frozenset("ab")))):
+    for cut in (kafka, Cut(SinkBatchPosition(1)), Cut(FilesPosition(frozenset("ab")))):
         assert Cut.from_text(cut.text) == cut
     for ask in (
         lambda: kafka.delta_version,
         lambda: kafka.files,
-        lambda: Cut(SinkPosition(1)).kafka_offsets,
+        lambda: Cut(SinkBatchPosition(1)).kafka_offsets,
     ):
         with pytest.raises(TidemarkError, match="MARK_POSITION_MISMATCH"):
             ask()
@@ -53,9 +53,9 @@ def test_a_cut_is_compared_as_in_pravega() -> None:
     for read, order in [("ab", 1), ("abc", 1), ("a", -1), ("ac", 0)]:
         assert files.compare(FilesPosition(frozenset(read))) == order
     assert Cut(DeltaPosition("x", 5)).compare(DeltaPosition("x", 5)) == 1
-    assert Cut(SinkPosition(5)).compare(SinkPosition(4)) == -1
+    assert Cut(SinkBatchPosition(5)).compare(SinkBatchPosition(4)) == -1
     assert Cut(NumberPosition(5)).compare(NumberPosition(6)) == 1
-    for other in (DeltaPosition("y", 5), SinkPosition(5)):
+    for other in (DeltaPosition("y", 5), SinkBatchPosition(5)):
         with pytest.raises(TidemarkError, match="MARK_POSITION_MISMATCH"):
             Cut(DeltaPosition("x", 5)).compare(other)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from support.marks import line, log_at, lower, no_sync, refused
 
-from tidemark import FilesPosition, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import FilesPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

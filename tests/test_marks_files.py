@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from support.marks import code_of, kinds, line, log_at, lower, no_sync, put, refused
 
-from tidemark import FilesPosition, Marks, NumberPosition, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import FilesPosition, Marks, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from support.marks import code_of, kinds, log_at, no_sync
 
-from tidemark import Marks, NumberPosition, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import Marks, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

@@ -14,7 +14,7 @@ from support.forks import code_in_fork
 from support.marks import kinds, log_at, no_sync
 from support.producers import FakeProducer
 
-from tidemark import NumberPosition
+from tidemark.marks import NumberPosition
 
 pytestmark = [
     pytest.mark.usefixtures(no_sync.__name__),

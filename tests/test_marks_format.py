@@ -11,18 +11,18 @@ import pytest
 from support.marks import line, log_at, put
 from support.marks_vectors import FOLDER
 
-from tidemark import (
+from tidemark import TidemarkError
+from tidemark._marks import canonical, names
+from tidemark._marks.position import MOST, Position, decode_position, encode_position
+from tidemark._marks.text import UnusableError, checked, decode, encode
+from tidemark.marks import (
     DeltaPosition,
     FilesPosition,
     KafkaPosition,
     Mark,
     NumberPosition,
-    SinkPosition,
-    TidemarkError,
+    SinkBatchPosition,
 )
-from tidemark._marks import canonical, names
-from tidemark._marks.position import MOST, Position, decode_position, encode_position
-from tidemark._marks.text import UnusableError, checked, decode, encode
 
 PAGE = Path(__file__).parent.parent / "docs" / "noted-time" / "writers.md"
 REFUSED = FOLDER / "refused-marks.json"
@@ -51,7 +51,7 @@ def test_a_mark_has_the_bytes_of_the_example_on_the_page() -> None:
     [
         (KafkaPosition({"b": {10: 1, 2: 0}, "a": {}}), '{"kafka":{"a":{},"b":{"2":0,"10":1}}}'),
         (DeltaPosition("x-1", 12), '{"delta":{"id":"x-1","version":12}}'),
-        (SinkPosition(7), '{"sink":{"batch":7}}'),
+        (SinkBatchPosition(7), '{"sink":{"batch":7}}'),
         (FilesPosition(frozenset({"b/ü.json", "a"})), '{"files":["a","b/ü.json"]}'),
         (NumberPosition(-7), '{"number":-7}'),
     ],
@@ -96,7 +96,7 @@ def random_mark(chance: random.Random) -> Mark:
     positions: list[Position] = [
         KafkaPosition({chance.choice(["orders", "a.b-c_1", "ü"]): {number() % 2**31: number()}}),
         DeltaPosition(chance.choice(["t", 'a"b']), number()),
-        SinkPosition(number()),
+        SinkBatchPosition(number()),
         FilesPosition(frozenset(chance.sample(["a b.json", "x/y", "ü", 'q"', "back\\slash"], 2))),
         NumberPosition(number(-MOST)),
     ]

@@ -11,8 +11,9 @@ import pytest
 from support.marks import code_of, line, log_at, lower, no_sync, put
 from support.topics import FakeTopic
 
-from tidemark import Marks, NumberPosition, TidemarkError
+from tidemark import TidemarkError
 from tidemark._marks import past
+from tidemark.marks import Marks, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

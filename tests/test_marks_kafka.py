@@ -10,7 +10,8 @@ import pytest
 from support.marks import code_of, log_at, no_sync, noted
 from support.producers import FakeProducer
 
-from tidemark import KafkaPosition, NumberPosition, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import KafkaPosition, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

@@ -12,7 +12,8 @@ import pytest
 from support.marks import code_of, log_at, no_sync, noted
 from support.producers import FakeProducer
 
-from tidemark import Marks, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import Marks
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

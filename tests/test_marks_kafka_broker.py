@@ -16,7 +16,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_broker.broker import broker
-from tidemark import KafkaPosition, Marks, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import KafkaPosition, Marks
 
 pytestmark = pytest.mark.kafka
 

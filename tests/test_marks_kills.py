@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 from support.marks import log_at
 
-from tidemark import FilesPosition, Marks, TidemarkError
+from tidemark import TidemarkError
 from tidemark._marks import files, life
 from tidemark._marks.rules import follows
+from tidemark.marks import FilesPosition, Marks
 
 
 class KilledError(BaseException):
@@ -163,7 +164,7 @@ def test_a_kill_between_any_two_system_calls_loses_and_doubles_nothing(
 
 LOOP = """
 import sys, tidemark
-log = tidemark.Marks(sys.argv[1])
+log = tidemark.marks.Marks(sys.argv[1])
 with log.writer("w") as writer:
     for number in range(int(sys.argv[2]), 10**9):
         writer.note_time(number, files=[str(number)])

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from support.marks import code_of, kinds, log_at, lower, no_sync
 
-from tidemark import FilesPosition, Marks, MarkWriter, NumberPosition, TidemarkError
+from tidemark import TidemarkError
 from tidemark._marks.files import Folder
 from tidemark._marks.life import Life
+from tidemark.marks import FilesPosition, Marks, MarkWriter, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

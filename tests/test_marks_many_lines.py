@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from support.marks import complete, line, log_at, put
 
-from tidemark import Mark
 from tidemark._marks import log
 from tidemark._marks.files import Folder
 from tidemark._marks.log import _mark, read_lines
 from tidemark._marks.names import FileName
 from tidemark._marks.text import UnusableError
+from tidemark.marks import Mark
 
 
 def test_millions_of_empty_lines_are_counted_and_not_looked_at_one_by_one(

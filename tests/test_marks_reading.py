@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from support.marks import log_at, lower, no_sync, put, refused
 
-from tidemark import Cut, FilesPosition, KafkaPosition, Marks, NumberPosition, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import Cut, FilesPosition, KafkaPosition, Marks, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

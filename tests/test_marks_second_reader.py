@@ -18,7 +18,7 @@ import pytest
 from support import marks_model
 from support.marks import log_at, no_sync
 
-from tidemark import FilesPosition, KafkaPosition
+from tidemark.marks import FilesPosition, KafkaPosition
 
 
 def lower_bound(folder: Path, read: dict[str, Any]) -> int | None:

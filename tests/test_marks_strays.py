@@ -13,14 +13,8 @@ from support.marks import kinds, log_at, no_sync, put, refused
 from support.producers import FakeProducer
 from support.topics import FakeTopic
 
-from tidemark import (
-    DeltaPosition,
-    KafkaPosition,
-    Marks,
-    NumberPosition,
-    SinkPosition,
-    TidemarkError,
-)
+from tidemark import TidemarkError
+from tidemark.marks import DeltaPosition, KafkaPosition, Marks, NumberPosition, SinkBatchPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
@@ -36,7 +30,7 @@ def test_a_stray_writer_is_told_by_its_first_note(tmp_path: Path) -> None:
     for call in (
         lambda: stray.note_time(2, NumberPosition(1)),
         lambda: stray.commit(2, ["a"]),
-        lambda: stray.end(SinkPosition(1)),
+        lambda: stray.end(SinkBatchPosition(1)),
     ):
         with pytest.raises(TidemarkError, match="writer 'eu' of the mark log") as error:
             call()

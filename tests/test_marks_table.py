@@ -12,7 +12,7 @@ from support.marks import log_at
 from support.streams import refusal
 
 import tidemark
-from tidemark import FilesPosition, KafkaPosition, Mark
+from tidemark.marks import FilesPosition, KafkaPosition, Mark
 
 COLUMNS = [
     "writer", "epoch", "number", "kind", "time", "time_millis", "written", "position_kind",
@@ -38,7 +38,7 @@ def test_the_table_has_the_marks_that_a_program_without_spark_reads(
     for file in (tmp_path / "stray").iterdir():
         file.rename(tmp_path / "it's a log" / file.name)
 
-    rows = tidemark.marks(tmp_path / "it's a log", spark=spark)
+    rows = tidemark.mark_table(tmp_path / "it's a log", spark=spark)
     assert rows.columns == COLUMNS
     written = log.read()
     assert written.skipped == ()
@@ -69,7 +69,7 @@ def test_a_line_that_cannot_be_used_has_a_row_that_says_why(
     log_at(tmp_path).writer("eu").note_time(7, FilesPosition(frozenset()))
     for file in tmp_path.glob("*.marks"):
         file.write_bytes(file.read_bytes() + b"damaged\nand torn")
-    reasons = tidemark.marks(tmp_path, spark=spark).where("kind = 'skipped'").collect()
+    reasons = tidemark.mark_table(tmp_path, spark=spark).where("kind = 'skipped'").collect()
     said = {f"{one.file}: {one.reason}" for one in log_at(tmp_path).read().skipped}
     assert {f"{row.skipped.split(' of ')[1]}" for row in reasons} == said
     assert len(reasons) == 4
@@ -80,6 +80,6 @@ def test_a_line_that_cannot_be_used_has_a_row_that_says_why(
     ["", " ", "/nowhere/at/all", "no:such:place", "kafka:marks/orders", "kafka:no topic", None, 7],
 )
 def test_a_location_without_a_folder_is_refused(spark: SparkSession, place: Any) -> None:
-    code, text = refusal(lambda: tidemark.marks(place, spark=spark))
+    code, text = refusal(lambda: tidemark.mark_table(place, spark=spark))
     assert code == "NO_MARK_LOG", text
     assert text.startswith("[TIDEMARK.NO_MARK_LOG] ")

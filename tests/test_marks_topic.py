@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from support.topics import ABORTED, COMMITTED, OPEN, FakeTopic
 
-from tidemark import FilesPosition, KafkaPosition, Marks, NumberPosition, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import FilesPosition, KafkaPosition, Marks, NumberPosition
 
 OPTIONS = {"bootstrap.servers": "nowhere:1", "sasl.password": "hidden"}
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from support.topics import FakeTopic, TransactionalProducer
 
-from tidemark import KafkaPosition, Marks, TidemarkError
+from tidemark import TidemarkError
 from tidemark._marks.kafka import KafkaMarkWriter
+from tidemark.marks import KafkaPosition, Marks
 
 
 @pytest.fixture

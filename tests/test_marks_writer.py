@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from support.marks import code_of, kinds, log_at, no_sync
 
-from tidemark import (
+from tidemark import TidemarkError
+from tidemark._marks.times import Time
+from tidemark.marks import (
     DeltaPosition,
     FilesPosition,
     KafkaPosition,
     Marks,
     NumberPosition,
-    SinkPosition,
-    TidemarkError,
+    SinkBatchPosition,
 )
-from tidemark._marks.times import Time
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
@@ -157,7 +157,7 @@ def test_a_file_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) 
 
 @pytest.mark.parametrize(
     "position",
-    [None, {"orders": {0: 1}}, NumberPosition(2**63), KafkaPosition({"t": {-1: 1}}), SinkPosition(-1),
+    [None, {"orders": {0: 1}}, NumberPosition(2**63), KafkaPosition({"t": {-1: 1}}), SinkBatchPosition(-1),
      KafkaPosition({"t": {0: 1.5}}), KafkaPosition([]), KafkaPosition({"t": {"0": 1}}), FilesPosition(frozenset([1]))],
 )  # fmt: skip
 def test_what_is_no_position_is_refused(tmp_path: Path, position: object) -> None:
@@ -186,7 +186,7 @@ def test_a_lower_time_is_refused_and_an_equal_one_is_written(tmp_path: Path) -> 
     [
         (KafkaPosition({"t": {0: 5, 1: 5}}), KafkaPosition({"t": {0: 6, 1: 4}}), "t-1"),
         (NumberPosition(5), NumberPosition(4), "number"),
-        (SinkPosition(5), SinkPosition(4), "sink"),
+        (SinkBatchPosition(5), SinkBatchPosition(4), "sink"),
         (DeltaPosition("x", 5), DeltaPosition("x", 4), "delta"),
     ],
 )
@@ -202,9 +202,9 @@ def test_a_position_behind_the_last_one_is_refused(
     assert (error.value.parameters["position"], error.value.parameters["noted"]) == (where, "5")
 
 
-@pytest.mark.parametrize("other", [SinkPosition(9), DeltaPosition("y", 9)])
+@pytest.mark.parametrize("other", [SinkBatchPosition(9), DeltaPosition("y", 9)])
 def test_a_position_of_another_kind_or_table_is_refused(
-    tmp_path: Path, other: SinkPosition
+    tmp_path: Path, other: SinkBatchPosition
 ) -> None:
     writer = log_at(tmp_path).writer("w")
     writer.note_time(1, DeltaPosition("x", 1))
@@ -236,7 +236,7 @@ def test_marks_need_no_spark(tmp_path: Path) -> None:
 
     code = (
         "import sys, tidemark\n"
-        f"log = tidemark.Marks({str(tmp_path)!r})\n"
+        f"log = tidemark.marks.Marks({str(tmp_path)!r})\n"
         "with log.writer('w') as writer:\n    writer.note_time(1, files=['a'])\n"
         "assert log.is_complete(1)\n"
         "assert not [m for m in sys.modules if m.startswith(('py4j', 'pyspark'))]"

@@ -93,7 +93,7 @@ def test_report_and_late_rows_refuse_an_object_that_is_not_a_query(spark: SparkS
 
 @pytest.mark.parametrize("place", ["", " ", "no:such:place", "nosuchscheme://x/y", None, 7])
 def test_the_log_refuses_an_unreadable_location(spark: SparkSession, place: Any) -> None:
-    code, text = refusal(lambda: tidemark.log(place))
+    code, text = refusal(lambda: tidemark.watermark_log(place))
     assert code == "NO_LOG", text
     assert text.startswith("[TIDEMARK.NO_LOG] ")
 
@@ -103,7 +103,8 @@ def test_the_log_accepts_a_location_with_special_characters(
 ) -> None:
     for name in ("it's", 'a "b"', "back\\slash", "\N{SNOWMAN}"):
         with with_settings(spark, {"spark.sql.parser.escapedStringLiterals": "true"}):
-            assert f"{tmp_path}/{name}" in refusal(lambda: tidemark.log(tmp_path / name))[1]  # noqa: B023
+            _, text = refusal(lambda: tidemark.watermark_log(tmp_path / name))  # noqa: B023
+            assert f"{tmp_path}/{name}" in text
 
 
 def test_engine_refusals_are_pyspark_errors_that_start_with_the_reason(
@@ -111,7 +112,7 @@ def test_engine_refusals_are_pyspark_errors_that_start_with_the_reason(
 ) -> None:
     refusals: list[Callable[[], object]] = [
         lambda: events.select(tidemark.is_late("time")).columns,
-        lambda: tidemark.log(tmp_path).columns,
+        lambda: tidemark.watermark_log(tmp_path).columns,
         lambda: spark.sql("SELECT tidemark_event_time(now(), '{\"colour\": 1}')").columns,
     ]
     for action in refusals:
@@ -131,8 +132,8 @@ def test_engine_refusals_have_readable_error_parameters(
     def parameters(action: Callable[[], object]) -> dict[str, str]:
         with pytest.raises(PySparkException) as caught:
             action()
-        assert tidemark.error_code(caught.value) is not None
-        return tidemark.error_parameters(caught.value)
+        assert tidemark.errors.error_code(caught.value) is not None
+        return tidemark.errors.error_parameters(caught.value)
 
     missing = parameters(lambda: events.select(tidemark.is_late("time")).columns)
     assert missing == {"expression": "is_late(time)", "columns": ""}
@@ -153,7 +154,7 @@ def test_a_python_refusal_has_error_parameters(events: DataFrame) -> None:
     with pytest.raises(TidemarkError) as caught:
         with_watermark(events, "tme", "1 minute")
     assert caught.value.parameters == {"column": "tme"}
-    assert tidemark.error_parameters(caught.value) == {"column": "tme"}
+    assert tidemark.errors.error_parameters(caught.value) == {"column": "tme"}
 
 
 @pytest.mark.classic

@@ -16,7 +16,9 @@ from support.pages import ROOT, blocks
 from support.processes import PATIENCE_SECONDS
 
 import tidemark
-from tidemark import Marks, TidemarkError, error_code
+from tidemark import TidemarkError
+from tidemark.errors import error_code
+from tidemark.marks import Marks
 
 DAY = datetime(2024, 1, 1, tzinfo=timezone.utc)
 

@@ -14,7 +14,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from support.streams import Row, run_once
 
 import tidemark
-from tidemark import Marks
+from tidemark.marks import Marks
 
 FIRST = datetime(2024, 1, 1, tzinfo=timezone.utc)
 HOURS = (0, 12, 23)

@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 from support.streams import Stepper, run_once
 
 import tidemark
-from tidemark import Marks, Noted, TidemarkError
+from tidemark import Noted, TidemarkError
+from tidemark.marks import Marks
 
 SCHEMA = "time TIMESTAMP, site STRING"
 DAY = datetime(2024, 1, 1, tzinfo=timezone.utc)
@@ -122,11 +123,11 @@ def test_an_input_whose_marks_are_of_something_else_is_refused_by_name(
 ) -> None:
     site = Site(tmp_path / "lake", "eu")
     site.write(5)
-    site.writer.note_time(at(5), tidemark.KafkaPosition({"orders": {0: 5}}))
+    site.writer.note_time(at(5), tidemark.marks.KafkaPosition({"orders": {0: 5}}))
     rows = tidemark.with_watermark(lake(spark, tmp_path / "lake"), "time", noted=True)
     with pytest.raises(Exception, match="MARK_POSITION_MISMATCH") as raised:
         run(hourly(rows)).step()
-    assert tidemark.error_code(raised.value) == "MARK_POSITION_MISMATCH"
+    assert tidemark.errors.error_code(raised.value) == "MARK_POSITION_MISMATCH"
 
 
 @pytest.mark.parametrize(

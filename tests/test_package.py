@@ -13,7 +13,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 import tidemark
-from tidemark import TidemarkError, error_code, error_parameters
+from tidemark import TidemarkError
+from tidemark.errors import error_code, error_parameters
 
 PACKAGE = Path(tidemark.__file__).parent
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from support.pages import GUIDES, ROOT, blocks, name_of
 
-from tidemark import EXTENSION, __version__
+from tidemark import __version__
+from tidemark.jars import EXTENSION
 
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"

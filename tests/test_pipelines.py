@@ -52,8 +52,8 @@ class Pipeline(NamedTuple):
     def run(self) -> None:
         """Runs it as the guide does, and waits for its end."""
         settings = {
-            "spark.jars": tidemark.jar_path(),
-            "spark.sql.extensions": tidemark.EXTENSION,
+            "spark.jars": tidemark.jars.jar_path(),
+            "spark.sql.extensions": tidemark.jars.EXTENSION,
             "spark.sql.catalogImplementation": "hive",
             "spark.sql.warehouse.dir": str(self.folder / "warehouse"),
             "spark.ui.enabled": "false",
@@ -109,7 +109,7 @@ def test_a_pipeline_waits_for_its_slowest_shop_and_its_flow_has_a_log(
     pipeline.run()
     assert pipeline.hourly(spark) == [(clock("09:00"), 2, 4.0), (clock("10:00"), 1, 2.0)]
 
-    log = tidemark.log(str(pipeline.checkpoint), spark=spark)
+    log = tidemark.watermark_log(str(pipeline.checkpoint), spark=spark)
     rows = log.orderBy("batch", "split").select("key", "split", "clock", "watermark").collect()
     assert [tuple(row) for row in rows][-2:] == [
         ("orders", "a", clock("12:10"), clock("12:10")),

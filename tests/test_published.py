@@ -73,7 +73,7 @@ def test_spark_submit_resolves_the_jar_with_the_packages_option(tmp_path: Path) 
         *("--packages", f"io.tidemark:{ARTIFACT}:{VERSION}"),
         *("--repositories", REPOSITORY.as_uri()),
         *("--conf", f"spark.jars.ivy={tmp_path / 'ivy'}"),
-        *("--conf", f"spark.sql.extensions={tidemark.EXTENSION}"),
+        *("--conf", f"spark.sql.extensions={tidemark.jars.EXTENSION}"),
     ]
     found = run_script(
         "with_jar.py",

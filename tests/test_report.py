@@ -86,7 +86,7 @@ def test_the_report_shows_no_finished_batch_during_the_first_batch(
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")
     events.add({"id": 1, "time": "10:00"})
-    seen: list[tidemark.Report] = []
+    seen: list[tidemark.results.Report] = []
 
     def look(_: DataFrame, batch: int) -> None:
         (query,) = spark.streams.active

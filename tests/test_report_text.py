@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from tidemark import Report, _late
+from tidemark import _late
 from tidemark._report.splits import details, shown
 from tidemark._report.times import duration, instant
+from tidemark.results import Report
 
 GOLDEN = Path(__file__).parent / "golden"
 

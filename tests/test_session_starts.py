@@ -22,7 +22,7 @@ def submit() -> list[str]:
     return [
         str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
         "--jars",
-        tidemark.jar_path(),
+        tidemark.jars.jar_path(),
     ]
 
 
@@ -90,10 +90,10 @@ def test_configure_keeps_settings_from_the_environment(tmp_path: Path, other_jar
     )
     assert (found["version"], found["problems"], found["again"]) == (ACTIVE, "", True)
     assert Path(other_jar).name in found["jars"]
-    assert Path(tidemark.jar_path()).name in found["jars"]
+    assert Path(tidemark.jars.jar_path()).name in found["jars"]
     assert found["extensions"].split(",") == [
         "org.apache.spark.sql.NoSuchExtension",
-        tidemark.EXTENSION,
+        tidemark.jars.EXTENSION,
     ]
 
 
@@ -106,15 +106,15 @@ def test_spark_submit_with_jars_works_with_configure() -> None:
 
 @pytest.mark.more
 def test_spark_submit_with_the_jar_and_the_extension_needs_no_configure() -> None:
-    setting = f"spark.sql.extensions={tidemark.EXTENSION}"
+    setting = f"spark.sql.extensions={tidemark.jars.EXTENSION}"
     found = run_script("with_jar.py", "as it is", launcher=[*submit(), "--conf", setting])
     assert (found["version"], found["problems"], found["again"]) == (ACTIVE, "", True)
-    assert found["extensions"] == tidemark.EXTENSION
+    assert found["extensions"] == tidemark.jars.EXTENSION
 
 
 @pytest.mark.more
 def test_configure_refuses_a_session_that_runs_without_the_extension() -> None:
-    found = run_script("with_jar.py", "jar only", tidemark.jar_path())
+    found = run_script("with_jar.py", "jar only", tidemark.jars.jar_path())
     assert found["configure"] == "EXTENSION_NOT_SET"
     assert "calling `spark.stop()`" in found["fix"]
     # The fix from the error message works: after that session is stopped, the jar can be used.
@@ -123,7 +123,7 @@ def test_configure_refuses_a_session_that_runs_without_the_extension() -> None:
 
 @pytest.mark.more
 def test_a_jar_for_another_spark_version_stops_the_session() -> None:
-    jars = Path(tidemark.jar_path()).parent.glob("tidemark-spark-*.jar")
+    jars = Path(tidemark.jars.jar_path()).parent.glob("tidemark-spark-*.jar")
     others = [str(jar) for jar in jars if f"spark-{MINOR}_" not in jar.name]
     assert others, "this build of the package carries a jar for one Spark minor only"
     found = run_script("with_jar.py", "other minor", others[0])

@@ -110,7 +110,7 @@ def pages(server: str, application: str) -> str:
 def test_the_history_server_has_the_tab_if_it_has_the_jar(
     seen: dict[str, Any], folder: Path
 ) -> None:
-    jar = {"SPARK_DAEMON_CLASSPATH": tidemark.jar_path()}
+    jar = {"SPARK_DAEMON_CLASSPATH": tidemark.jars.jar_path()}
     with history_server(folder / "events", folder / "with", **jar) as server:
         application = pages(server, seen["application"])
         page = fetch(f"{application}/event-time/")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import tidemark
-from tidemark import Report, TidemarkError, _watch
+from tidemark import TidemarkError, _watch
+from tidemark.results import Report
 
 
 def data(batch: int | None, watermark: int | None, sentence: str) -> dict[str, Any]:

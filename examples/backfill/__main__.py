@@ -100,7 +100,7 @@ def main() -> None:
         make_topic(servers, TOPIC, 2)
         for _ in fill(servers, TOPIC, records()):
             pass
-        jars = {"spark.jars": ",".join([tidemark.jar_path(), *connector_jars()])}
+        jars = {"spark.jars": ",".join([tidemark.jars.jar_path(), *connector_jars()])}
         spark = session("tidemark", folder / "spark", "backfill", jars)
         streamed = stream(spark, servers, folder)
         again, read = backfill(spark, servers, folder)

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from common.folder import ROOT
-from tidemark import Marks
+from tidemark.marks import Marks
 
 from . import chain_rows, chain_writers
 from .chain_worker import LATE

@@ -35,10 +35,10 @@ def logs(folder: Path, servers: str | None) -> tuple[str, str]:
     return str(folder / "in" / "_tidemark"), str(folder / "mid" / "_tidemark")
 
 
-def log(folder: Path, servers: str | None) -> tidemark.Marks:
+def log(folder: Path, servers: str | None) -> tidemark.marks.Marks:
     """The marks of the writers."""
     options = {"bootstrap.servers": servers} if servers else None
-    return tidemark.Marks(logs(folder, servers)[0], options=options, max_ahead=None)
+    return tidemark.marks.Marks(logs(folder, servers)[0], options=options, max_ahead=None)
 
 
 class _Sender(Protocol):
@@ -50,7 +50,7 @@ class _Sender(Protocol):
 
 
 class _Files:
-    def __init__(self, folder: Path, writer: tidemark.MarkWriter) -> None:
+    def __init__(self, folder: Path, writer: tidemark.marks.MarkWriter) -> None:
         self._folder, self._writer = folder, writer
 
     def send(self, piece: int, rows: list[Sent], millis: int) -> None:
@@ -68,7 +68,7 @@ class _Files:
 
 
 class _Records:
-    def __init__(self, writer: tidemark.KafkaMarkWriter, transactions: Any) -> None:
+    def __init__(self, writer: tidemark.marks.KafkaMarkWriter, transactions: Any) -> None:
         self._writer, self._transactions = writer, transactions
 
     def send(self, piece: int, rows: list[Sent], millis: int) -> None:
@@ -109,7 +109,7 @@ def write(folder: Path, seed: int, servers: str | None) -> None:
     (folder / PIECES).write_text(json.dumps(pieces), encoding="utf-8")
 
 
-def _next_piece(marks: tidemark.Marks, name: str) -> int:
+def _next_piece(marks: tidemark.marks.Marks, name: str) -> int:
     noted = [
         mark.time_millis
         for mark in marks.read().marks
@@ -119,7 +119,7 @@ def _next_piece(marks: tidemark.Marks, name: str) -> int:
 
 
 def _records(
-    stack: ExitStack, marks: tidemark.Marks, folder: Path, name: str, servers: str
+    stack: ExitStack, marks: tidemark.marks.Marks, folder: Path, name: str, servers: str
 ) -> _Records:
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient

@@ -3,6 +3,12 @@
 A jar for Spark's engine and this small facade over it. Importing the package does no work: it
 starts no JVM and does not even import pyspark.
 
+    tidemark          what a job calls
+    tidemark.marks    mark logs: `Marks`, its writers, positions and cuts
+    tidemark.results  what the functions return
+    tidemark.errors   which error a caught exception is
+    tidemark.jars     the engine's jar, to start Spark without `configure`
+
 Example:
     >>> import tidemark
     >>> from pyspark.sql import SparkSession
@@ -12,100 +18,53 @@ Example:
 
 from __future__ import annotations
 
+from tidemark import errors as errors
+from tidemark import jars as jars
+from tidemark import marks as marks
+from tidemark import results as results
 from tidemark._async.call_id import call_id
 from tidemark._between import read_between
 from tidemark._config import configure
-from tidemark._correct import Correction, correct, forget
-from tidemark._doctor import Diagnosis, Finding, doctor
-from tidemark._errors import TidemarkError, error_code, error_parameters
-from tidemark._explain import Explanation, PlanFinding, PlanInput, explain
+from tidemark._correct import correct, forget
+from tidemark._doctor import doctor
+from tidemark._errors import TidemarkError
+from tidemark._explain import explain
 from tidemark._idle import Idle
-from tidemark._jars import EXTENSION, jar_path
-from tidemark._late import LateRows, late_rows
-from tidemark._log import log
+from tidemark._late import late_rows
+from tidemark._log import watermark_log
 from tidemark._map_async import Default, map_async
-from tidemark._marks.aggregation import StreamWatermark
-from tidemark._marks.automatic import AutomaticMarkWriter
-from tidemark._marks.awaited import AwaitedWriter
-from tidemark._marks.cut import Cut
-from tidemark._marks.kafka import KafkaMarkWriter
-from tidemark._marks.kafka_automatic import AutomaticKafkaMarkWriter
-from tidemark._marks.mark import Mark
-from tidemark._marks.marks import MarkLog, Marks
-from tidemark._marks.position import (
-    DeltaPosition,
-    FilesPosition,
-    KafkaPosition,
-    NumberPosition,
-    SinkPosition,
-)
-from tidemark._marks.skipped import SkippedLine
-from tidemark._marks.window import TimeWindow
-from tidemark._marks.writer import MarkWriter
-from tidemark._marks_table import marks
+from tidemark._marks_table import mark_table
 from tidemark._note_time import note_time
 from tidemark._noted import Noted
-from tidemark._offsets import SourceOffsets, offsets_at
+from tidemark._offsets import offsets_at
 from tidemark._order import in_order
-from tidemark._plot import Plot, plot
+from tidemark._plot import plot
 from tidemark._reading import current_watermark, is_late, time_window
-from tidemark._report import Report, report
+from tidemark._report import report
 from tidemark._split_by import SplitBy
 from tidemark._version import __version__
 from tidemark._watch import watch
 from tidemark._watermark import with_watermark
 
 __all__ = [
-    "EXTENSION",
-    "AutomaticKafkaMarkWriter",
-    "AutomaticMarkWriter",
-    "AwaitedWriter",
-    "Correction",
-    "Cut",
     "Default",
-    "DeltaPosition",
-    "Diagnosis",
-    "Explanation",
-    "FilesPosition",
-    "Finding",
     "Idle",
-    "KafkaMarkWriter",
-    "KafkaPosition",
-    "LateRows",
-    "Mark",
-    "MarkLog",
-    "MarkWriter",
-    "Marks",
     "Noted",
-    "NumberPosition",
-    "PlanFinding",
-    "PlanInput",
-    "Plot",
-    "Report",
-    "SinkPosition",
-    "SkippedLine",
-    "SourceOffsets",
     "SplitBy",
-    "StreamWatermark",
     "TidemarkError",
-    "TimeWindow",
     "__version__",
     "call_id",
     "configure",
     "correct",
     "current_watermark",
     "doctor",
-    "error_code",
-    "error_parameters",
     "explain",
     "forget",
     "in_order",
     "is_late",
-    "jar_path",
     "late_rows",
-    "log",
     "map_async",
-    "marks",
+    "mark_table",
     "note_time",
     "offsets_at",
     "plot",
@@ -113,5 +72,6 @@ __all__ = [
     "report",
     "time_window",
     "watch",
+    "watermark_log",
     "with_watermark",
 ]

@@ -16,7 +16,7 @@ from tidemark._config import configure
 from tidemark._errors import TidemarkError
 from tidemark._explain import explain
 from tidemark._jars import jar_path
-from tidemark._log import log
+from tidemark._log import watermark_log
 from tidemark._marks.marks import Marks
 from tidemark._marks.times import shown
 from tidemark._noted import invalid
@@ -122,7 +122,7 @@ def _check(told: argparse.Namespace) -> int:
 
 def _log(told: argparse.Namespace) -> int:
     with _session() as spark:
-        rows = log(told.checkpoint, spark=spark)
+        rows = watermark_log(told.checkpoint, spark=spark)
         newest = rows.agg({"batch": "max"}).first()
         first = (newest[0] or 0) - told.batches + 1 if newest else 0
         shown = rows.where(f"batch >= {first}").orderBy("batch", "key", "split")

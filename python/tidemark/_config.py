@@ -88,7 +88,7 @@ def _refuse_remote_server(options: dict[str, str]) -> None:
                 "UNSUPPORTED_ON_CONNECT",
                 f"A client cannot add a jar to a Spark Connect server that is running, as {url} is",
                 "starting the server with `--jars` and the path of the jar that "
-                f"tidemark.jar_path() names there, and `--conf {_EXTENSIONS}={EXTENSION}`, and by "
+                f"tidemark.jars.jar_path() names there, and `--conf {_EXTENSIONS}={EXTENSION}`, and by "
                 "leaving tidemark.configure out on the client",
                 server=url,
             )

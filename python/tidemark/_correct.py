@@ -59,21 +59,21 @@ def correct(
     - Windows between the new watermark and the old one that were emitted come again, with the rows
       that are read from now on. State that was evicted and rows that were late are not restored.
       `offsets_at(checkpoint, time, edge="before")` names where to count them again, where `time` is
-      the watermark before the row: `log` has it.
+      the watermark before the row: `watermark_log` has it.
     - Operators that advanced with this input, such as a union, go back with it. An entry does not say
       which input they follow. So all of them go back that are between both times.
     - A mark that the query has noted for other queries stays in its mark log.
     - Stock Spark has the corrected watermark from the second batch on.
 
     The old entry is kept beside the new one, in the file `kept`. To put it back before the query is
-    started, rename that file to the number of its batch. `log` has `corrected` for the new one.
+    started, rename that file to the number of its batch. `watermark_log` has `corrected` for the new one.
 
     Args:
         checkpoint: The `checkpointLocation` of a query that is stopped, in this and in every other
             application. A query of another application that waits for rows is not noticed. It stops
             with `ENTRY_CHANGED` at its next batch.
-        key: The key of the watermark, as `log` shows it.
-        split: The name of one split, as `log` shows it, whose clock alone goes back. The watermark
+        key: The key of the watermark, as `watermark_log` shows it.
+        split: The name of one split, as `watermark_log` shows it, whose clock alone goes back. The watermark
             then goes back as far as the clocks of all splits allow. By default all of them go back.
         to: The latest time for the clocks: a clock is an event time less the delay. A text, or a
             `datetime` without a time zone, is in the session's or in Python's time zone. By default
@@ -127,8 +127,8 @@ def forget(
 
     Args:
         checkpoint: As for `correct`.
-        key: The key of the watermark, as `log` shows it.
-        split: The name of the split, as `log` shows it.
+        key: The key of the watermark, as `watermark_log` shows it.
+        split: The name of the split, as `watermark_log` shows it.
         spark: The session to work with. By default it is the active one.
 
     Returns:
@@ -144,7 +144,7 @@ def forget(
         '2026-11-23 11:50:00'
     """
     if not isinstance(split, str):
-        raise _invalid("split", split, "the name of a split, as tidemark.log shows it")
+        raise _invalid("split", split, "the name of a split, as tidemark.watermark_log shows it")
     return _change("tidemark_forget", checkpoint, key, [split], spark)
 
 
@@ -158,7 +158,7 @@ def _change(
     from pyspark.sql import SparkSession
 
     if not isinstance(key, str):
-        raise _invalid("key", key, "the key of a watermark, as tidemark.log shows it")
+        raise _invalid("key", key, "the key of a watermark, as tidemark.watermark_log shows it")
     session = spark if spark is not None else SparkSession.active()
     require_extension(session)
     row = _bridge.corrected(session, function, _location(checkpoint), key, more)

@@ -1,4 +1,4 @@
-"""`log`: the watermarks in a query's checkpoint, batch by batch, without the query."""
+"""`watermark_log`: the watermarks in a query's checkpoint, batch by batch, without the query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def log(checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None) -> DataFrame:
+def watermark_log(
+    checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None
+) -> DataFrame:
     """The watermark log of a query as a DataFrame, whether the query is running or not.
 
     It answers "why did last night's job write nothing": the watermark of each input after each
@@ -41,7 +43,7 @@ def log(checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None
             `CHECKPOINT_ENTRY_DAMAGED`.
 
     Example:
-        >>> rows = tidemark.log("/checkpoints/orders")  # doctest: +SKIP
+        >>> rows = tidemark.watermark_log("/checkpoints/orders")  # doctest: +SKIP
         >>> rows.where("batch = 41").orderBy("clock").show()  # doctest: +SKIP
     """
     from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""`marks`: the marks of a mark log as a DataFrame."""
+"""`mark_table`: the marks of a mark log as a DataFrame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidemark._marks.marks import Marks
 
 
-def marks(
+def mark_table(
     location: str | os.PathLike[str] | Marks,
     *,
     options: Mapping[str, str] | None = None,
@@ -32,9 +32,9 @@ def marks(
 
     Args:
         location: The folder of the log, as Spark (on Connect: the server) finds it, or
-            `kafka:<topic>/<stream>`, or a `tidemark.Marks`.
+            `kafka:<topic>/<stream>`, or a `tidemark.marks.Marks`.
         options: For a log in Kafka: options of Spark's Kafka source, such as
-            `kafka.bootstrap.servers`. Of a `tidemark.Marks`, Spark takes the brokers.
+            `kafka.bootstrap.servers`. Of a `tidemark.marks.Marks`, Spark takes the brokers.
         spark: The session to read with. By default it is the active one.
 
     Returns:
@@ -56,7 +56,7 @@ def marks(
             Kafka.
 
     Example:
-        >>> rows = tidemark.marks("/lake/orders/_tidemark")  # doctest: +SKIP
+        >>> rows = tidemark.mark_table("/lake/orders/_tidemark")  # doctest: +SKIP
         >>> rows.where("writer = 'eu'").orderBy("epoch", "number").show()  # doctest: +SKIP
     """
     from pyspark.sql import SparkSession

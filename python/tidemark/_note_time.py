@@ -47,11 +47,11 @@ def note_time(
         column: The event-time column, or the window, by whose watermark the time is noted. For a
             window the time is its end. It may be dropped after this call.
         to: The location of the mark log, which is a folder or `kafka:<topic>/<stream>`, or a
-            `tidemark.Marks`. True: the folder `_tidemark` in the path that is written, or in the
+            `tidemark.marks.Marks`. True: the folder `_tidemark` in the path that is written, or in the
             folder of `position`.
         to_options: For a log in Kafka: options of Spark's Kafka source and sink, such as
             `kafka.bootstrap.servers`. What is left out is as for the sink, and as in `options`. Of a
-            `tidemark.Marks`, Spark takes the brokers.
+            `tidemark.marks.Marks`, Spark takes the brokers.
         writer: The query's name among the writers of the log. Left out, its `queryName`,
             and without one its id. A query that starts over with a new checkpoint and the same name
             takes its own place.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _BROKERS: Final = "kafka.bootstrap.servers"
 
 _DAY: Final = 86_400_000
-"""What `max_ahead` is in ms unless it is given, for a `tidemark.Marks` and for a query alike."""
+"""What `max_ahead` is in ms unless it is given, for a `tidemark.marks.Marks` and for a query alike."""
 
 NO_DELAY: Final = "0 seconds"
 """Nothing is guessed, so there is nothing to wait for."""
@@ -28,19 +28,19 @@ class Noted:
     The long form of `with_watermark(..., noted="/lake/orders/_tidemark")`.
 
     Attributes:
-        log: The log's folder, on any file system that Spark can read, or a `tidemark.Marks`, or
+        log: The log's folder, on any file system that Spark can read, or a `tidemark.marks.Marks`, or
             `kafka:<topic>/<stream>`. True: the folder `_tidemark` in the path that the input reads.
         expected: Writers that hold the watermark back until they have noted a time or are idle.
-            Left out, those of a `tidemark.Marks`; without any, a writer counts from its first mark on.
-        only_expected: Whether marks of all other writers are ignored. A `tidemark.Marks` with
+            Left out, those of a `tidemark.marks.Marks`; without any, a writer counts from its first mark on.
+        only_expected: Whether marks of all other writers are ignored. A `tidemark.marks.Marks` with
             `only_expected=True` says so too.
         options: For a log in Kafka: options of Spark's Kafka source, such as
             `kafka.bootstrap.servers`. What is left out is as for the input, if that reads Kafka. Of a
-            `tidemark.Marks`, Spark takes the brokers.
+            `tidemark.marks.Marks`, Spark takes the brokers.
 
     Raises:
         TidemarkError: `INVALID_OPTION` when it is made: `log` is no location, `expected` is not
-            a list of names, or it differs from what the `tidemark.Marks` expects.
+            a list of names, or it differs from what the `tidemark.marks.Marks` expects.
 
     Example:
         >>> Noted("/lake/orders/_tidemark", expected=["eu", "us"])
@@ -74,7 +74,7 @@ def as_noted(noted: object) -> Noted | None:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths of time that a `tidemark.Marks` was given, in ms.
+    """Lengths of time that a `tidemark.marks.Marks` was given, in ms.
 
     Attributes:
         idle_after: When a silent writer is left out; None if it was not given.
@@ -110,7 +110,7 @@ def location(log: object, option: str = "noted") -> str | Literal[True]:
         path = os.fspath(text)
         if isinstance(path, str) and path.strip():
             return path
-    raise invalid(option, log, "the location of a mark log, a tidemark.Marks, or True")
+    raise invalid(option, log, "the location of a mark log, a tidemark.marks.Marks, or True")
 
 
 def log_options(log: object, given: object, name: str = "options") -> dict[str, str]:
@@ -123,7 +123,7 @@ def log_options(log: object, given: object, name: str = "options") -> dict[str, 
 
 
 def _brokers(log: object) -> dict[str, str]:
-    """The brokers of a `tidemark.Marks`, as an option of Spark; empty for everything else."""
+    """The brokers of a `tidemark.marks.Marks`, as an option of Spark; empty for everything else."""
     own = _of_marks(log)
     options = None if own is None else own.options
     return {} if options is None else {_BROKERS: str(options[_BROKERS.removeprefix("kafka.")])}

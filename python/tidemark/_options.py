@@ -58,7 +58,7 @@ def read_options(
 
     Raises:
         TidemarkError: `INVALID_IDLE_AFTER`, `INVALID_MAX_AHEAD`; `INVALID_OPTION`, also if a
-            `tidemark.Marks` in `noted` has another `idle_after` or `max_ahead`.
+            `tidemark.marks.Marks` in `noted` has another `idle_after` or `max_ahead`.
     """
     given = _one_idle(idle_after, idle)
     options = Options()
@@ -107,7 +107,7 @@ def read_options(
 
 
 def _agreed(name: str, given: int | str | None, own: int | str | None) -> int | str | None:
-    """A length of time in ms that the call gives, or the `tidemark.Marks` in it, or both alike.
+    """A length of time in ms that the call gives, or the `tidemark.marks.Marks` in it, or both alike.
 
     Raises:
         TidemarkError: `INVALID_OPTION` if they differ.

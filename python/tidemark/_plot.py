@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidemark import _bridge
-from tidemark._log import log
+from tidemark._log import watermark_log
 from tidemark._noted import invalid
 from tidemark._report import report
 from tidemark._report.drawing import HISTORY, drawn
@@ -100,7 +100,7 @@ def plot(
         The plot, with no batches if the query has run none, or `spark.tidemark.history` is off.
 
     Raises:
-        TidemarkError: `INVALID_OPTION`; what `report` or `log` raise.
+        TidemarkError: `INVALID_OPTION`; what `report` or `watermark_log` raise.
 
     Example:
         >>> tidemark.plot("/checkpoints/orders").save("orders.svg")  # doctest: +SKIP
@@ -125,7 +125,7 @@ def _of_checkpoint(checkpoint: str | os.PathLike[str], session: SparkSession) ->
     from pyspark.sql import functions as F
 
     rows = (
-        log(checkpoint, spark=session)
+        watermark_log(checkpoint, spark=session)
         .groupBy("batch", "key")
         .agg(
             F.unix_millis(F.max("time")),

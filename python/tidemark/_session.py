@@ -53,7 +53,7 @@ def mismatch(session: SparkSession, version: str) -> TidemarkError | None:
     return TidemarkError(
         "SPARK_VERSION_MISMATCH",
         f"The jar was built for Spark {built_for}, but this is Spark {minor}",
-        "giving Spark the jar that tidemark.jar_path() names",
+        "giving Spark the jar that tidemark.jars.jar_path() names",
         builtFor=built_for,
         running=minor,
     )
@@ -70,7 +70,7 @@ def other_release(version: str) -> TidemarkError | None:
     return TidemarkError(
         "JAR_MISSING",
         f"The session runs the jar of Tidemark {jar}, but this package is {__version__}",
-        "giving Spark the jar that tidemark.jar_path() names",
+        "giving Spark the jar that tidemark.jars.jar_path() names",
         jarVersion=jar,
         packageVersion=__version__,
     )
@@ -96,7 +96,7 @@ def how_to_start_with_jar() -> str:
     """What helps if the JVM of this process runs without the jar, and can no longer load it."""
     if _bridge.is_submitted():
         return (
-            "passing the path that tidemark.jar_path() returns to `spark-submit --jars`, and "
+            "passing the path that tidemark.jars.jar_path() returns to `spark-submit --jars`, and "
             "building the session with tidemark.configure"
         )
     return (
@@ -143,7 +143,7 @@ def _jar_missing(reason: str) -> TidemarkError:
     return TidemarkError(
         "JAR_MISSING",
         f"Spark cannot load the class {EXTENSION} and only logs a warning about it: {reason}",
-        "adding the jar that tidemark.jar_path() names to spark.jars, or by using "
+        "adding the jar that tidemark.jars.jar_path() names to spark.jars, or by using "
         "tidemark.configure, which does both",
         extension=EXTENSION,
         reason=reason,

@@ -22,8 +22,8 @@ OTHERS = "io.delta.sql.DeltaSparkSessionExtension," + (
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 )
 ORDERS = {
-    "tidemark first": f"{tidemark.EXTENSION},{OTHERS}",
-    "tidemark last": f"{OTHERS},{tidemark.EXTENSION}",
+    "tidemark first": f"{tidemark.jars.EXTENSION},{OTHERS}",
+    "tidemark last": f"{OTHERS},{tidemark.jars.EXTENSION}",
 }
 
 
@@ -34,7 +34,7 @@ def spark(
     folder = tmp_path_factory.mktemp("others")
     session = (
         SparkSession.builder.master("local[1]")
-        .config("spark.jars", ",".join([*map(str, JARS), str(tidemark.jar_path())]))
+        .config("spark.jars", ",".join([*map(str, JARS), str(tidemark.jars.jar_path())]))
         .config("spark.sql.extensions", ORDERS[request.param])
         .config(
             "spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"

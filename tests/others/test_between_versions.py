@@ -14,7 +14,8 @@ from support.marks import log_at
 
 import tidemark
 from common.settings import with_settings
-from tidemark import Cut, DeltaPosition, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import Cut, DeltaPosition
 
 FEED = "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
 

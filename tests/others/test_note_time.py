@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from support.feeds import Feed
 
 import tidemark
-from tidemark import Marks
+from tidemark.marks import Marks
 
 
 def finished(rows: DataFrame, sink: Path, checkpoint: Path) -> None:

@@ -10,7 +10,7 @@ from support.feeds import clock
 from support.streams import run_once
 
 import tidemark
-from tidemark import DeltaPosition, Marks
+from tidemark.marks import DeltaPosition, Marks
 
 
 def hours(rows: DataFrame) -> DataFrame:

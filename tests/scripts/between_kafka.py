@@ -23,7 +23,8 @@ from common.ending import clean_end
 from kafka_broker.broker import broker
 from kafka_broker.jars import connector_jars
 from kafka_broker.topic import Record, fill, make_topic
-from tidemark import Cut, KafkaPosition, TidemarkError
+from tidemark import TidemarkError
+from tidemark.marks import Cut, KafkaPosition
 
 folder, mode = Path(sys.argv[1]), sys.argv[2]
 HOURS = [datetime(2024, 1, 1, hour) for hour in (10, 11, 12)]
@@ -71,7 +72,7 @@ def main(servers: str) -> None:
     make_topic(servers, "secrets", 1)
     for _ in fill(servers, "secrets", [Record(0, "", "secret")] * 5):
         pass
-    marks = tidemark.Marks(folder / "_tidemark")
+    marks = tidemark.marks.Marks(folder / "_tidemark")
     ends: dict[int, int] = {}
     with marks.writer("eu") as writer:
         for number, hour in enumerate(HOURS):

@@ -116,7 +116,7 @@ def run_to_files(df: DataFrame, name: str) -> None:
 log = str(folder / "log")
 fast_time = fast.stream().withWatermark("time", "1 minute")
 run_to_files(tidemark.note_time(fast_time, "time", to=log), "noting")
-stated = tidemark.Marks(log).watermark()
+stated = tidemark.marks.Marks(log).watermark()
 found["noted"] = stated and stated.lower_millis
 by_marks = tidemark.with_watermark(
     spark.readStream.schema(SCHEMA).parquet(str(folder / "noting")), "time", noted=log
@@ -129,8 +129,8 @@ run_to_files(window, "windows")
 windows = spark.read.parquet(str(folder / "windows")).where("id = 9").selectExpr("window.*")
 found["window"] = [[one and str(one) for one in row] for row in windows.collect()]
 
-tidemark.Marks(folder / "marks").writer("eu").note_time(7, tidemark.NumberPosition(1))
-marks = tidemark.marks(folder / "marks").orderBy("number").select("kind", "position")
+tidemark.marks.Marks(folder / "marks").writer("eu").note_time(7, tidemark.marks.NumberPosition(1))
+marks = tidemark.mark_table(folder / "marks").orderBy("number").select("kind", "position")
 found["marks"] = [list(row) for row in marks.collect()]
 
 

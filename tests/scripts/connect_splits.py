@@ -62,7 +62,11 @@ for device, time in (("a", "12:00"), ("b", "10:00")):
     query.processAllAvailable()
     inputs += tidemark.report(query).to_dict()["inputs"]
 query.stop()
-log = tidemark.log(folder / "checkpoint").where("batch = 0").select("key", "split", "held_by")
+log = (
+    tidemark.watermark_log(folder / "checkpoint")
+    .where("batch = 0")
+    .select("key", "split", "held_by")
+)
 logged = sorted(tuple(row) for row in log.collect())
 result(codes=codes, inputs=inputs, dtypes=[events.dtypes, marked.dtypes], log=logged)
 spark.stop()

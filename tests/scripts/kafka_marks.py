@@ -19,7 +19,7 @@ import tidemark
 servers, topic, location, *rest = sys.argv[1:]
 settings = {"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 2}
 producer, admin = Producer(settings), AdminClient({"bootstrap.servers": servers})
-marks = tidemark.Marks(location, max_ahead=None)
+marks = tidemark.marks.Marks(location, max_ahead=None)
 writer: Any
 if rest:
     period = timedelta(milliseconds=20)

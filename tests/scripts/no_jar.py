@@ -43,17 +43,17 @@ found["configure with a session"] = code_of_configure()
 spark.stop()
 found["configure after stop"] = code_of_configure()
 
-named = builder().config("spark.sql.extensions", tidemark.EXTENSION)
+named = builder().config("spark.sql.extensions", tidemark.jars.EXTENSION)
 spark = named.getOrCreate()
 look("extension only", spark)
 spark.stop()
 
-absent = tidemark.jar_path().replace("/jars/", "/gone/")
+absent = tidemark.jars.jar_path().replace("/jars/", "/gone/")
 spark = named.config("spark.jars", absent).getOrCreate()
 look("absent jar", spark)
 spark.stop()
 
-spark = named.config("spark.jars", tidemark.jar_path()).getOrCreate()
+spark = named.config("spark.jars", tidemark.jars.jar_path()).getOrCreate()
 look("jar too late", spark)
 spark.stop()
 

@@ -32,12 +32,14 @@ in_topic = sys.argv[2:] == ["topic"]
 rng = random.Random(17)
 
 
-def log(servers: str) -> tidemark.Marks:
+def log(servers: str) -> tidemark.marks.Marks:
     """The mark log: a folder, or a topic of two partitions."""
     if not in_topic:
-        return tidemark.Marks(folder / "_tidemark")
+        return tidemark.marks.Marks(folder / "_tidemark")
     make_topic(servers, "tidemark-marks", 2)
-    return tidemark.Marks("kafka:tidemark-marks/orders", options={"bootstrap.servers": servers})
+    return tidemark.marks.Marks(
+        "kafka:tidemark-marks/orders", options={"bootstrap.servers": servers}
+    )
 
 
 def main(servers: str) -> None:

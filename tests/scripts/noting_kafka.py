@@ -108,7 +108,7 @@ def killed(servers: str, after_commits: int) -> None:
     )
 
 
-def promises_broken(marks: tidemark.Marks, rows: list[tuple[int, int, int]]) -> int:
+def promises_broken(marks: tidemark.marks.Marks, rows: list[tuple[int, int, int]]) -> int:
     """How many rows are behind the position of a mark, and not later than its time."""
     broken = 0
     for mark in marks.read().marks:
@@ -140,7 +140,7 @@ def main(servers: str) -> None:
     )
     rows = [(row.partition, row.offset, json.loads(row.value)["end"]) for row in written.collect()]
     out, late = second(spark, servers)
-    marks = tidemark.Marks(log, options={"bootstrap.servers": servers} if in_topic else None)
+    marks = tidemark.marks.Marks(log, options={"bootstrap.servers": servers} if in_topic else None)
     result(
         written=len(rows),
         distinct=len({end for _, _, end in rows}),

@@ -45,8 +45,8 @@ class Trouble:
         draft.rename(self.folder / name / f"{hour}.json")
         return f"{hour}.json"
 
-    def marks(self, location: str) -> tidemark.Marks:
-        return tidemark.Marks(location, options={"bootstrap.servers": self.servers})
+    def marks(self, location: str) -> tidemark.marks.Marks:
+        return tidemark.marks.Marks(location, options={"bootstrap.servers": self.servers})
 
     def rows(self, name: str) -> DataFrame:
         (self.folder / name).mkdir(exist_ok=True)
@@ -136,7 +136,7 @@ class Trouble:
             writer.note_time(START + HOUR, files=[self.feed("odd", 0)])
             self.until(lambda: self.hours(query), query)
         skipped = tidemark.report(query).to_dict()["inputs"][0]["noted"]["skipped_lines"]
-        table = tidemark.marks(marks, spark=self.spark)
+        table = tidemark.mark_table(marks, spark=self.spark)
         query.stop()
         reasons = [row.skipped.split(": ")[1] for row in table.where("kind = 'skipped'").collect()]
         return skipped, sorted(reasons), table.where("kind = 'note'").count()
@@ -186,7 +186,7 @@ class Trouble:
         self.until(lambda: self.noted("kafka:twice/orders") == 179, patient, fourth)
         for query in (patient, second, fourth):
             query.stop()
-        return tidemark.error_code(third.exception()), said(patient) == START + 59 * 60_000
+        return tidemark.errors.error_code(third.exception()), said(patient) == START + 59 * 60_000
 
     def a_compacted_topic(self) -> object:
         admin = self.admin()
@@ -208,8 +208,8 @@ class Trouble:
         self.feed("refused", 0)
         codes = []
         for attempt in (
-            lambda: tidemark.marks("kafka:nowhere/x", options=self.options, spark=self.spark),
-            lambda: tidemark.marks("kafka:refused/x", spark=self.spark),
+            lambda: tidemark.mark_table("kafka:nowhere/x", options=self.options, spark=self.spark),
+            lambda: tidemark.mark_table("kafka:refused/x", spark=self.spark),
             lambda: ended(self.noting("refused", "kafka:refused/")),
             lambda: ended(self.noting("refused", "kafka:refused/x", position="kafka:refused", options=self.options)),
             lambda: ended(self.noting("refused", "kafka:refused/x", to_options={})),
@@ -219,7 +219,7 @@ class Trouble:
                 attempt()
                 codes.append(None)
             except Exception as error:  # noqa: BLE001 - the code is what is compared
-                codes.append(tidemark.error_code(error) or str(error))
+                codes.append(tidemark.errors.error_code(error) or str(error))
         return codes
 
     def two_columns(self) -> StreamingQuery:

@@ -118,10 +118,10 @@ class Connect(Sql):
         return tidemark.with_watermark(quarters, "time", noted=self._log)
 
     def table(self) -> DataFrame:
-        return tidemark.marks(self._log, spark=self.spark)
+        return tidemark.mark_table(self._log, spark=self.spark)
 
     @property
-    def _log(self) -> tidemark.Marks:
+    def _log(self) -> tidemark.marks.Marks:
         # Spark takes its brokers.
         return marks_at(self.options["kafka.bootstrap.servers"])
 
@@ -129,8 +129,8 @@ class Connect(Sql):
 WAYS = {"sql": Sql, "scala": Scala, "connect": Connect}
 
 
-def marks_at(servers: str) -> tidemark.Marks:
-    return tidemark.Marks(LOG, options={"bootstrap.servers": servers})
+def marks_at(servers: str) -> tidemark.marks.Marks:
+    return tidemark.marks.Marks(LOG, options={"bootstrap.servers": servers})
 
 
 def run(df: DataFrame, name: str) -> None:

@@ -13,7 +13,9 @@ import tidemark
 servers = sys.argv[1]
 producer = Producer({"bootstrap.servers": servers, "transactional.id": "us"})
 producer.init_transactions(60)
-marks = tidemark.Marks("kafka:marks/orders", options={"bootstrap.servers": servers}, max_ahead=None)
+marks = tidemark.marks.Marks(
+    "kafka:marks/orders", options={"bootstrap.servers": servers}, max_ahead=None
+)
 admin = AdminClient({"bootstrap.servers": servers})
 writer = marks.kafka_writer(producer, "orders", "us", admin=admin)
 producer.begin_transaction()

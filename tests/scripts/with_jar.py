@@ -19,13 +19,13 @@ elif how == "jar only":
     builder.config("spark.jars", sys.argv[2])
 elif how == "other minor":
     builder.config("spark.jars", sys.argv[2])
-    builder.config("spark.sql.extensions", tidemark.EXTENSION)
+    builder.config("spark.sql.extensions", tidemark.jars.EXTENSION)
 
 try:
     spark = builder.getOrCreate()
 except Exception as error:  # noqa: BLE001
     kind = f"{type(error).__module__}.{type(error).__name__}"
-    result(code=tidemark.error_code(error), kind=kind, text=str(error)[:2000])
+    result(code=tidemark.errors.error_code(error), kind=kind, text=str(error)[:2000])
     sys.exit(0)
 
 if how == "jar only":

@@ -26,8 +26,8 @@ def on_a_cluster(
     return (
         SparkSession.builder.master(master)
         .config(map=more)
-        .config("spark.jars", tidemark.jar_path())
-        .config("spark.sql.extensions", tidemark.EXTENSION)
+        .config("spark.jars", tidemark.jars.jar_path())
+        .config("spark.sql.extensions", tidemark.jars.EXTENSION)
         .config("spark.ui.enabled", "false")
         .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.sql.shuffle.partitions", "2")

@@ -22,5 +22,5 @@ def kafka_session(connect: str | None = None) -> SparkSession:
     builder = builder.config("spark.sql.shuffle.partitions", "2")
     builder = builder.config("spark.sql.streaming.checkpointFileManagerClass", file_manager())
     tidemark.configure(builder)
-    jars = ",".join([*connector_jars(), str(tidemark.jar_path())])
+    jars = ",".join([*connector_jars(), str(tidemark.jars.jar_path())])
     return builder.config("spark.jars", jars).getOrCreate()

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from tidemark import KafkaPosition, Mark, Marks, TidemarkError, error_code
+from tidemark import TidemarkError
+from tidemark.errors import error_code
+from tidemark.marks import KafkaPosition, Mark, Marks
 
 HOUR = 3_600_000
 

@@ -20,9 +20,9 @@ from support.marks_histories import READERS, Answer, File, Query, World, in_time
 from support.marks_partitions import PartitionsWorld, place_of
 from support.marks_replay import Json
 from support.marks_vectors import DRAWN
-from tidemark import FilesPosition
 from tidemark._marks.position import encode_position
 from tidemark._marks.times import length_millis
+from tidemark.marks import FilesPosition
 
 SEEDS = (*range(43), 150, 197, 239, 475, 982, 1018, 1395)
 """The last ones were told something else by the engine once, and so were some of the first."""

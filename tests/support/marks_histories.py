@@ -19,8 +19,9 @@ from typing import Any
 
 import pytest
 
-from tidemark import Cut, FilesPosition, Marks, MarkWriter, TidemarkError, TimeWindow
+from tidemark import TidemarkError
 from tidemark._marks.position import MOST, Position
+from tidemark.marks import Cut, FilesPosition, Marks, MarkWriter, TimeWindow
 
 MINUTE = 60_000
 IDLE_AFTER = timedelta(minutes=5)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from support.marks import log_at
-from tidemark import KafkaPosition, Mark, MarkWriter
+from tidemark.marks import KafkaPosition, Mark, MarkWriter
 
 PARTITIONS = 3
 TOPIC = "t"

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from support.marks_histories import File, Site, Where, World
-from tidemark import KafkaPosition
 from tidemark._marks.position import Position
+from tidemark.marks import KafkaPosition
 
 TOPIC = "t"
 PARTITIONS = 3

@@ -11,8 +11,8 @@ from typing import Any
 from unittest.mock import patch
 
 from support.marks import line
-from tidemark import FilesPosition, KafkaPosition, Marks
 from tidemark._marks.position import Position, read_position
+from tidemark.marks import FilesPosition, KafkaPosition, Marks
 
 Json = dict[str, Any]
 

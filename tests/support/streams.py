@@ -148,7 +148,7 @@ def refusal(action: Callable[[], object]) -> tuple[str | None, str]:
     try:
         action()
     except Exception as error:  # noqa: BLE001
-        return tidemark.error_code(error), str(error)
+        return tidemark.errors.error_code(error), str(error)
     raise AssertionError("no error was raised")
 
 

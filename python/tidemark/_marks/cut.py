@@ -17,7 +17,7 @@ from tidemark._marks.position import (
     MismatchError,
     NumberPosition,
     Position,
-    SinkPosition,
+    SinkBatchPosition,
     encode_position,
     kind_of,
     mismatch,
@@ -217,7 +217,7 @@ def _signs(read: Position, cut: Position) -> list[int]:
     if isinstance(read, DeltaPosition) and isinstance(cut, DeltaPosition):
         if read.table_id == cut.table_id:
             return [read.version - cut.version]
-    elif isinstance(read, SinkPosition) and isinstance(cut, SinkPosition):
+    elif isinstance(read, SinkBatchPosition) and isinstance(cut, SinkBatchPosition):
         return [read.batch - cut.batch]
     elif isinstance(read, NumberPosition) and isinstance(cut, NumberPosition):
         return [read.number - cut.number]

@@ -10,7 +10,7 @@ from tidemark._marks.position import (
     MismatchError,
     NumberPosition,
     Position,
-    SinkPosition,
+    SinkBatchPosition,
     joined,
     kind_of,
 )
@@ -79,6 +79,6 @@ def _gone_back(before: Position, now: Position) -> tuple[str, int, int] | None:
 def _number(position: Position) -> int:
     if isinstance(position, DeltaPosition):
         return position.version
-    if isinstance(position, SinkPosition):
+    if isinstance(position, SinkBatchPosition):
         return position.batch
     return position.number if isinstance(position, NumberPosition) else 0

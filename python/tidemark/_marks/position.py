@@ -54,7 +54,7 @@ class DeltaPosition:
 
 
 @dataclass(frozen=True)
-class SinkPosition:
+class SinkBatchPosition:
     """All files that Spark's file sink lists in `_spark_metadata` up to a batch, included.
 
     Attributes:
@@ -86,12 +86,14 @@ class NumberPosition:
     number: int
 
 
-Position: TypeAlias = KafkaPosition | DeltaPosition | SinkPosition | FilesPosition | NumberPosition
+Position: TypeAlias = (
+    KafkaPosition | DeltaPosition | SinkBatchPosition | FilesPosition | NumberPosition
+)
 
 _KINDS = {
     KafkaPosition: "kafka",
     DeltaPosition: "delta",
-    SinkPosition: "sink",
+    SinkBatchPosition: "sink",
     FilesPosition: "files",
     NumberPosition: "number",
 }
@@ -116,7 +118,7 @@ def encode_position(position: Position) -> str:
         }
     elif isinstance(position, DeltaPosition):
         inner = {"id": position.table_id, "version": position.version}
-    elif isinstance(position, SinkPosition):
+    elif isinstance(position, SinkBatchPosition):
         inner = {"batch": position.batch}
     elif isinstance(position, FilesPosition):
         inner = sorted(position.files)
@@ -148,7 +150,7 @@ def read_position(value: object) -> Position:
     if kind == "number":
         return NumberPosition(_whole(inner, "number", -MOST - 1))
     if kind == "sink" and type(inner) is dict:
-        return SinkPosition(_whole(inner.get("batch"), "batch"))
+        return SinkBatchPosition(_whole(inner.get("batch"), "batch"))
     if kind == "delta" and type(inner) is dict:
         table_id = _text(inner.get("id"), "table ID")
         return DeltaPosition(table_id, _whole(inner.get("version"), "version"))
@@ -232,7 +234,7 @@ def is_passed(position: Position, read: Position) -> bool:
         return position.files <= read.files
     if isinstance(position, DeltaPosition) and isinstance(read, DeltaPosition):
         return position.table_id == read.table_id and position.version <= read.version
-    if isinstance(position, SinkPosition) and isinstance(read, SinkPosition):
+    if isinstance(position, SinkBatchPosition) and isinstance(read, SinkBatchPosition):
         return position.batch <= read.batch
     if isinstance(position, NumberPosition) and isinstance(read, NumberPosition):
         return position.number <= read.number
@@ -257,8 +259,8 @@ def joined(first: Position, second: Position) -> Position:
     if isinstance(first, DeltaPosition) and isinstance(second, DeltaPosition):
         if first.table_id == second.table_id:
             return DeltaPosition(first.table_id, max(first.version, second.version))
-    elif isinstance(first, SinkPosition) and isinstance(second, SinkPosition):
-        return SinkPosition(max(first.batch, second.batch))
+    elif isinstance(first, SinkBatchPosition) and isinstance(second, SinkBatchPosition):
+        return SinkBatchPosition(max(first.batch, second.batch))
     elif isinstance(first, NumberPosition) and isinstance(second, NumberPosition):
         return NumberPosition(max(first.number, second.number))
     raise mismatch(first, second)

@@ -24,7 +24,7 @@ object TidemarkError {
   final case class SparkVersionMismatch(builtFor: String, running: String) extends TidemarkError(
         "SPARK_VERSION_MISMATCH",
         s"This Tidemark jar is for Spark $builtFor, but the session runs Spark $running.",
-        s"using the jar whose name begins with tidemark-spark-${minor(running)} (tidemark.jar_path() returns its path)")
+        s"using the jar whose name begins with tidemark-spark-${minor(running)} (tidemark.jars.jar_path() returns its path)")
 
   final case class JavaTooOld(javaVersion: Int) extends TidemarkError(
         "JAVA_TOO_OLD",

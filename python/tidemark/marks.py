@@ -1,0 +1,50 @@
+"""Mark logs: writers state how far they are, and readers ask what is complete. No Spark, no JVM.
+
+`Marks` is the entry. Everything else here is what its methods take or return, so that a program can
+name it: writers, marks, the positions of marks, cuts, time windows, and lines that were left out.
+
+Example:
+    >>> from tidemark.marks import FilesPosition, Marks
+    >>> marks = Marks("/lake/orders/_tidemark")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from tidemark._marks.aggregation import StreamWatermark
+from tidemark._marks.automatic import AutomaticMarkWriter
+from tidemark._marks.awaited import AwaitedWriter
+from tidemark._marks.cut import Cut
+from tidemark._marks.kafka import KafkaMarkWriter
+from tidemark._marks.kafka_automatic import AutomaticKafkaMarkWriter
+from tidemark._marks.mark import Mark
+from tidemark._marks.marks import MarkLog, Marks
+from tidemark._marks.position import (
+    DeltaPosition,
+    FilesPosition,
+    KafkaPosition,
+    NumberPosition,
+    SinkBatchPosition,
+)
+from tidemark._marks.skipped import SkippedLine
+from tidemark._marks.window import TimeWindow
+from tidemark._marks.writer import MarkWriter
+
+__all__ = [
+    "AutomaticKafkaMarkWriter",
+    "AutomaticMarkWriter",
+    "AwaitedWriter",
+    "Cut",
+    "DeltaPosition",
+    "FilesPosition",
+    "KafkaMarkWriter",
+    "KafkaPosition",
+    "Mark",
+    "MarkLog",
+    "MarkWriter",
+    "Marks",
+    "NumberPosition",
+    "SinkBatchPosition",
+    "SkippedLine",
+    "StreamWatermark",
+    "TimeWindow",
+]
