@@ -290,7 +290,7 @@ bench: $(INSTALLED) $(KAFKA_READY) ## Measure speed: JMH, then whole queries on 
 
 .PHONY: clean
 clean: ## Remove everything that was built, except .venv
-	rm -rf target dist out project/target project/project python/tidemark/jars python/LICENSE $(INSTALLED)
+	rm -rf target dist out project/target project/project python/tidemark/_jars python/LICENSE $(INSTALLED)
 
 .PHONY: clean-all
 clean-all: clean ## Remove .venv and sbt's launcher, too
@@ -306,9 +306,9 @@ help: ## Show this list
 
 # Copies the jars that sbt has just built into the package.
 define TAKE_JARS
-rm -rf python/tidemark/jars; \
-mkdir -p python/tidemark/jars $(dir $(JARS_READY)); \
-cp target/spark-*/scala-2.13/tidemark-spark-*_2.13-$(VERSION).jar python/tidemark/jars; \
+rm -rf python/tidemark/_jars; \
+mkdir -p python/tidemark/_jars $(dir $(JARS_READY)); \
+cp target/spark-*/scala-2.13/tidemark-spark-*_2.13-$(VERSION).jar python/tidemark/_jars; \
 touch $(JARS_READY)
 endef
 

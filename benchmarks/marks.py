@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from statistics import quantiles
 
-from tidemark._marks.names import FileName
-from tidemark._marks.position import encode_position
-from tidemark._marks.text import encode
+from tidemark._marks.protocol.names import FileName
+from tidemark._marks.protocol.position import encode_position
+from tidemark._marks.protocol.text import encode
 from tidemark.marks import KafkaPosition, Mark, Marks
 
 WRITERS = 10

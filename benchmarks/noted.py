@@ -16,7 +16,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from runs import WARM_UP, progress, repeated, task_cpu
 
 import tidemark
-from tidemark._marks.position import encode_position
+from tidemark._marks.protocol.position import encode_position
 from tidemark.marks import FilesPosition, Mark, NumberPosition
 
 BATCHES = 30

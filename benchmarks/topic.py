@@ -10,7 +10,7 @@ from marks import EPOCH, WRITERS, position, position_text, timed
 
 from kafka_broker.broker import broker
 from kafka_broker.topic import make_topic
-from tidemark._marks.topic_text import encode_value, key_of
+from tidemark._marks.kafka.topic_text import encode_value, key_of
 from tidemark.marks import Mark, Marks
 
 STREAM = "orders"

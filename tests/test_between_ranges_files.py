@@ -13,8 +13,8 @@ from support.between import SEEDS, by_writer, complete_up_to, cut_at, refused, r
 from support.marks import log_at, no_sync
 
 from tidemark import TidemarkError
-from tidemark._marks.ranges import FilesRange, between
-from tidemark._ranges.files import path_of
+from tidemark._between.files import path_of
+from tidemark._marks.reading.ranges import FilesRange, between
 from tidemark.marks import Cut, FilesPosition, Mark, Marks
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)

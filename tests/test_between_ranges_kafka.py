@@ -15,8 +15,8 @@ from support.marks import log_at, no_sync
 from support.marks_model import PARTITIONS, TOPIC
 
 from tidemark import TidemarkError
-from tidemark._marks.ranges import KafkaRange, Range, between
-from tidemark._ranges.kafka import subscribed
+from tidemark._between.kafka import subscribed
+from tidemark._marks.reading.ranges import KafkaRange, Range, between
 from tidemark.marks import Cut, KafkaPosition, Mark
 
 TOPICS = (TOPIC,)

@@ -14,7 +14,7 @@ from support.feeds import Feed
 from support.streams import Stepper
 
 import tidemark
-from tidemark._command import run
+from tidemark._command.command import run
 from tidemark.marks import Marks
 
 

@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import tidemark
-from tidemark import TidemarkError, _bridge, _jars
+from tidemark import TidemarkError, _bridge
+from tidemark._session import jars
 from tidemark.jars import EXTENSION
 
 OURS = "/wheel/tidemark-spark-4.3_2.13-0.1.0.jar"
@@ -20,7 +21,7 @@ def nothing_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A fresh Python process with PySpark 4.3: no JVM, and no Spark settings in the environment."""
     monkeypatch.setattr(_bridge, "jvm_is_running", lambda: False)
     monkeypatch.setattr(_bridge, "pyspark_version", lambda: "4.3.0")
-    monkeypatch.setattr("tidemark._config.jar_path", lambda: OURS)
+    monkeypatch.setattr("tidemark._session.configure.jar_path", lambda: OURS)
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     return tmp_path
@@ -136,7 +137,7 @@ def test_configure_adds_the_jar_to_a_local_spark_connect_server() -> None:
 def test_configure_refuses_an_old_java_before_the_jvm_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tidemark._java.java_major", lambda: 11)
+    monkeypatch.setattr("tidemark._session.java.java_major", lambda: 11)
     with pytest.raises(TidemarkError) as caught:
         configured()
     assert caught.value.code == "JAVA_TOO_OLD"
@@ -145,8 +146,8 @@ def test_configure_refuses_an_old_java_before_the_jvm_starts(
 def test_configure_refuses_a_package_without_jars(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidemark._config.jar_path", tidemark.jars.jar_path)
-    monkeypatch.setattr(_jars, "jar_directory", lambda: tmp_path)
+    monkeypatch.setattr("tidemark._session.configure.jar_path", tidemark.jars.jar_path)
+    monkeypatch.setattr(jars, "jar_directory", lambda: tmp_path)
     with pytest.raises(TidemarkError) as caught:
         configured()
     assert caught.value.code == "JAR_MISSING"

@@ -17,7 +17,7 @@ from support.streams import Stepper
 
 import tidemark
 from tidemark import TidemarkError
-from tidemark._report import drawing
+from tidemark._queries.report import drawing
 from tidemark.results import Report
 
 GOLDEN = Path(__file__).parent / "golden"

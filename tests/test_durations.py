@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
-from tidemark._durations import DurationError, interval_text, positive_millis
+from tidemark._watermark.durations import DurationError, interval_text, positive_millis
 
 # Stands for a session; any use of it is an error.
 NO_SESSION = cast(SparkSession, object())

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tidemark import TidemarkError, _bridge
-from tidemark._session import require_extension
+from tidemark._session.active import require_extension
 from tidemark.jars import EXTENSION
 
 STOP = "calling `spark.stop()`, and building the session again with tidemark.configure("

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 import tidemark
-from tidemark import TidemarkError, _jars
+from tidemark import TidemarkError
+from tidemark._session import jars
 
 OURS = tidemark.__version__
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(_jars, "jar_directory", lambda: tmp_path)
+    monkeypatch.setattr(jars, "jar_directory", lambda: tmp_path)
     return tmp_path
 
 
@@ -71,7 +72,7 @@ def test_jar_path_raises_a_version_mismatch_with_jars_for_other_spark_versions_o
     ],
 )
 def test_a_tidemark_jar_is_recognized_by_its_file_name(path: str, minor: str | None) -> None:
-    assert _jars.jar_minor(path) == minor
+    assert jars.jar_minor(path) == minor
 
 
 @pytest.mark.engine

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import tidemark
-from tidemark import TidemarkError, _java
+from tidemark import TidemarkError
+from tidemark._session import java
 
 
 @pytest.fixture
@@ -22,17 +23,17 @@ def java_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_java_version_comes_from_the_java_command(java_home: Path) -> None:
-    assert _java.java_major() == 11
+    assert java.java_major() == 11
 
 
 def test_the_java_version_comes_from_the_release_file_if_present(java_home: Path) -> None:
     (java_home / "release").write_text('IMPLEMENTOR="x"\nJAVA_VERSION="21.0.4"\n')
-    assert _java.java_major() == 21
+    assert java.java_major() == 21
 
 
 def test_an_old_java_is_refused_with_a_clear_error(java_home: Path) -> None:
     with pytest.raises(TidemarkError, match="Java 11 was found") as caught:
-        _java.require_java()
+        java.require_java()
     assert caught.value.code == "JAVA_TOO_OLD"
 
 
@@ -46,12 +47,12 @@ def test_a_missing_java_is_left_for_spark_to_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert _java.java_major() is None
-    _java.require_java()
+    assert java.java_major() is None
+    java.require_java()
 
 
 @pytest.mark.parametrize(
     ("text", "major"), [("17.0.15", 17), ("21", 21), ("1.8.0_392", 8), ("25-ea", 25), ("?", None)]
 )
 def test_old_and_new_java_version_formats_are_parsed(text: str, major: int | None) -> None:
-    assert _java.parse_major(text) == major
+    assert java.parse_major(text) == major

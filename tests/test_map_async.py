@@ -22,7 +22,7 @@ from support.streams import Stepper
 import tidemark
 from common.settings import with_settings
 from tidemark import TidemarkError
-from tidemark._map_async import _require_new
+from tidemark._calls.map_async import _require_new
 from tidemark.errors import error_code
 
 SCHEMA = "id LONG, time TIMESTAMP, sent TIMESTAMP"

@@ -13,7 +13,7 @@ from support.async_calls import call_all
 
 import tidemark
 from tidemark import TidemarkError
-from tidemark._async.call_id import CallIds, task_name
+from tidemark._calls.call_id import CallIds, task_name
 
 
 async def in_the_loop(value: Any) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tidemark import TidemarkError
-from tidemark._async.calls import Calls, Rules
-from tidemark._async.queue import NO_KEY, Batch, Row
-from tidemark._async.stats import Stats
+from tidemark._calls.calls import Calls, Rules
+from tidemark._calls.queue import NO_KEY, Batch, Row
+from tidemark._calls.stats import Stats
 
 
 class Timer:

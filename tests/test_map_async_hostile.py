@@ -17,11 +17,11 @@ import pytest
 from support.async_calls import IDS, RULES, STATS, call_all, rules, set_seconds
 
 from tidemark import TidemarkError
-from tidemark._async.arrow import columns
-from tidemark._async.errors import described, reason_of
-from tidemark._async.queue import NO_KEY
-from tidemark._async.task import results
-from tidemark._async.worker import Worker
+from tidemark._calls.arrow import columns
+from tidemark._calls.errors import described, reason_of
+from tidemark._calls.queue import NO_KEY
+from tidemark._calls.task import results
+from tidemark._calls.worker import Worker
 
 
 class Kept:

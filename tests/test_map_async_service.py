@@ -13,7 +13,7 @@ import pytest
 from support.async_calls import IDS, RULES, STATS, call_all, set_seconds
 
 from tidemark import TidemarkError
-from tidemark._async.worker import Worker
+from tidemark._calls.worker import Worker
 
 
 class Opened:

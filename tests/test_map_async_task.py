@@ -18,10 +18,10 @@ from pyspark.sql.types import LongType
 from support.async_calls import IDS, RULES, STATS, doubled, rules
 
 from tidemark import TidemarkError
-from tidemark._async.arrow import STATS as STATS_FIELD
-from tidemark._async.arrow import columns, with_stats_type
-from tidemark._async.shipping import Given, shipped
-from tidemark._async.worker import Worker
+from tidemark._calls.arrow import STATS as STATS_FIELD
+from tidemark._calls.arrow import columns, with_stats_type
+from tidemark._calls.shipping import Given, shipped
+from tidemark._calls.worker import Worker
 
 
 def arrays(function: Callable[..., Any], kind: pa.DataType, *values: pa.Array) -> list[Any]:

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row
 
-from tidemark._async.older import arrays, in_lists
-from tidemark._async.values import converted, reader, writer
+from tidemark._calls.older import arrays, in_lists
+from tidemark._calls.values import converted, reader, writer
 
 USER = pa.struct({"name": pa.string(), "tier": pa.int32()})
 SINCE = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)

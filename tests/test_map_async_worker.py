@@ -15,9 +15,9 @@ import pytest
 from support.async_calls import IDS, RULES, STATS, call_all, doubled, rules, set_seconds
 
 from tidemark import TidemarkError
-from tidemark._async.queue import NO_KEY
-from tidemark._async.task import results
-from tidemark._async.worker import Worker
+from tidemark._calls.queue import NO_KEY
+from tidemark._calls.task import results
+from tidemark._calls.worker import Worker
 
 
 def test_each_batch_has_its_results_in_the_order_of_its_rows() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from support.marks import no_sync
 
-from tidemark._marks.rules import histories, stalled
-from tidemark._marks.topic import Record
-from tidemark._marks.topic_marks import TopicMarks
+from tidemark._marks.kafka.topic import Record
+from tidemark._marks.kafka.topic_marks import TopicMarks
+from tidemark._marks.reading.rules import histories, stalled
 from tidemark.marks import Marks, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)

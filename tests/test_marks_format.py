@@ -12,9 +12,9 @@ from support.marks import line, log_at, put
 from support.marks_vectors import FOLDER
 
 from tidemark import TidemarkError
-from tidemark._marks import canonical, names
-from tidemark._marks.position import MOST, Position, decode_position, encode_position
-from tidemark._marks.text import UnusableError, checked, decode, encode
+from tidemark._marks.protocol import canonical, names
+from tidemark._marks.protocol.position import MOST, Position, decode_position, encode_position
+from tidemark._marks.protocol.text import UnusableError, checked, decode, encode
 from tidemark.marks import (
     DeltaPosition,
     FilesPosition,

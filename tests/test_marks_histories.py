@@ -13,7 +13,7 @@ from support.between import unless
 from support.marks import no_sync
 from support.marks_histories import STEPS, Query, World, in_time_of, readers
 
-from tidemark._marks.ranges import FilesRange, between
+from tidemark._marks.reading.ranges import FilesRange, between
 from tidemark.marks import Cut, Marks
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)

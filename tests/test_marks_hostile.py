@@ -12,7 +12,7 @@ from support.marks import code_of, line, log_at, lower, no_sync, put
 from support.topics import FakeTopic
 
 from tidemark import TidemarkError
-from tidemark._marks import past
+from tidemark._marks.writing import past
 from tidemark.marks import Marks, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)

@@ -12,8 +12,8 @@ from support.marks import code_of, log_at, no_sync, noted
 from support.producers import FakeProducer
 
 from tidemark import TidemarkError
-from tidemark._marks import kafka_deliveries
-from tidemark._marks.kafka_rows import Rows
+from tidemark._marks.kafka import deliveries as kafka_deliveries
+from tidemark._marks.kafka.rows import Rows
 from tidemark.marks import Marks
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)

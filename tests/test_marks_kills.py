@@ -17,8 +17,9 @@ import pytest
 from support.marks import log_at
 
 from tidemark import TidemarkError
-from tidemark._marks import files, life
-from tidemark._marks.rules import follows
+from tidemark._marks.protocol import files
+from tidemark._marks.reading.rules import follows
+from tidemark._marks.writing import life
 from tidemark.marks import FilesPosition, Marks
 
 

@@ -11,11 +11,11 @@ from support.marks import log_at, no_sync
 from support.marks_model import PARTITIONS, TOPIC, History, position
 from support.pravega import PravegaWindows, Segments
 
-from tidemark._marks.log import Contents
-from tidemark._marks.position import Position
-from tidemark._marks.rules import histories
-from tidemark._marks.stream import Aggregate, StreamMarks
-from tidemark._marks.window import window_at
+from tidemark._marks.protocol.position import Position
+from tidemark._marks.reading.log import Contents
+from tidemark._marks.reading.rules import histories
+from tidemark._marks.reading.stream import Aggregate, StreamMarks
+from tidemark._marks.reading.window import window_at
 from tidemark.marks import FilesPosition, KafkaPosition, Mark, TimeWindow
 
 SEEDS = range(25)

@@ -11,9 +11,9 @@ import pytest
 from support.marks import log_at, lower, no_sync
 from support.topics import FakeTopic
 
-from tidemark._marks import log as folder_log
-from tidemark._marks.files import Folder
-from tidemark._marks.rules import histories
+from tidemark._marks.protocol.files import Folder
+from tidemark._marks.reading import log as folder_log
+from tidemark._marks.reading.rules import histories
 from tidemark.marks import Marks, MarkWriter, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)

@@ -9,7 +9,7 @@ import pytest
 from support.marks import code_of, kinds, log_at, no_sync, put
 
 from tidemark import TidemarkError
-from tidemark._ranges.files import path_of
+from tidemark._between.files import path_of
 from tidemark.marks import FilesPosition, Marks, MarkWriter
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)

@@ -10,7 +10,7 @@ from support.between import refused, unless
 from support.marks import no_sync
 
 from tidemark import TidemarkError
-from tidemark._marks.ranges import FilesRange, between
+from tidemark._marks.reading.ranges import FilesRange, between
 from tidemark.marks import Cut, FilesPosition, Marks, MarkWriter, NumberPosition
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)

@@ -177,7 +177,7 @@ def test_brokers_that_are_away_are_named(servers: str) -> None:
     options = {"bootstrap.servers": "127.0.0.1:1", "socket.timeout.ms": 500, "log_level": 0}
     marks = Marks("kafka:marks", options=options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tidemark._marks.topic_client._SECONDS", 1.0)
+        patch.setattr("tidemark._marks.kafka.topic_client._SECONDS", 1.0)
         with pytest.raises(TidemarkError) as error:
             marks.watermark()
     assert error.value.code == "MARK_LOG_NOT_READ"

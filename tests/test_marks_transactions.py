@@ -10,7 +10,7 @@ import pytest
 from support.topics import FakeTopic, TransactionalProducer
 
 from tidemark import TidemarkError
-from tidemark._marks.kafka import KafkaMarkWriter
+from tidemark._marks.kafka.writer import KafkaMarkWriter
 from tidemark.marks import KafkaPosition, Marks
 
 
@@ -205,7 +205,7 @@ def test_a_mark_waits_for_room_in_the_queue_of_the_producer(topic: FakeTopic) ->
 def test_a_queue_that_stays_full_is_named(
     topic: FakeTopic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidemark._marks.kafka_transaction._SECONDS", 0.0)
+    monkeypatch.setattr("tidemark._marks.kafka.transaction._SECONDS", 0.0)
     writer = log().kafka_writer(Full(marks=topic), "orders", "w", admin=None)
     writer.produce(b"x", 0)
     with pytest.raises(TidemarkError, match="queue is full") as raised:

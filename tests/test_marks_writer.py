@@ -12,7 +12,7 @@ import pytest
 from support.marks import code_of, kinds, log_at, no_sync
 
 from tidemark import TidemarkError
-from tidemark._marks.times import Time
+from tidemark._marks.protocol.times import Time
 from tidemark.marks import (
     DeltaPosition,
     FilesPosition,

@@ -27,8 +27,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     leave_out = shutil.ignore_patterns("__pycache__", "jars")
     shutil.copytree(ROOT / "python", source, ignore=leave_out, dirs_exist_ok=True)
     shutil.copy(ROOT / "LICENSE", source)
-    (source / "tidemark" / "jars").mkdir()
-    (source / "tidemark" / "jars" / "some.jar").touch()
+    (source / "tidemark" / "_jars").mkdir()
+    (source / "tidemark" / "_jars" / "some.jar").touch()
     subprocess.run([sys.executable, "-m", "hatchling", "build"], cwd=source, check=True)
     return source / "dist"
 
@@ -88,7 +88,7 @@ def test_the_package_readme_has_only_absolute_links() -> None:
 
 def test_the_wheel_and_the_sdist_contain_the_jars(built: Path) -> None:
     with zipfile.ZipFile(built / f"{NAME}-py3-none-any.whl") as wheel:
-        assert "tidemark/jars/some.jar" in wheel.namelist()
+        assert "tidemark/_jars/some.jar" in wheel.namelist()
     with tarfile.open(built / f"{NAME}.tar.gz") as sdist:
         names = set(sdist.getnames())
-    assert {f"{NAME}/{one}" for one in ("README.md", "LICENSE", "tidemark/jars/some.jar")} <= names
+    assert {f"{NAME}/{one}" for one in ("README.md", "LICENSE", "tidemark/_jars/some.jar")} <= names

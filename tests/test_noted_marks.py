@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tidemark import Idle, Noted, TidemarkError
-from tidemark import _options as options_module
-from tidemark._noted import as_noted
-from tidemark._options import read_options
+from tidemark._watermark import options as options_module
+from tidemark._watermark.noted import as_noted
+from tidemark._watermark.options import read_options
 from tidemark.marks import Marks
 
 MINUTE = timedelta(minutes=1)

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tidemark import Idle, Noted, SplitBy, TidemarkError, with_watermark
-from tidemark._durations import DurationError
-from tidemark._options import Options, as_json, read_options
-from tidemark._split_by import as_split_by, split_columns
+from tidemark._watermark.durations import DurationError
+from tidemark._watermark.options import Options, as_json, read_options
+from tidemark._watermark.split_by import as_split_by, split_columns
 
 NO_SESSION = cast(SparkSession, object())
 MILLIS = {"1 minute": 60_000, "1 day": 86_400_000}
@@ -29,7 +29,7 @@ def lengths_without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
             return MILLIS[str(value)]
         raise DurationError("is none of these two")
 
-    monkeypatch.setattr("tidemark._options.positive_millis", read)
+    monkeypatch.setattr("tidemark._watermark.options.positive_millis", read)
 
 
 def read(**given: Any) -> Options:

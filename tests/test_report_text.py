@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tidemark import _late
-from tidemark._report.splits import details, shown
-from tidemark._report.times import duration, instant
+from tidemark._queries.late import _of_plan
+from tidemark._queries.report.splits import details, shown
+from tidemark._queries.report.times import duration, instant
 from tidemark.results import Report
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -302,10 +302,10 @@ def test_the_report_names_the_splits_whose_rows_were_late() -> None:
     node = {"operator": "aggregation", "id": 0, "late_rows": 9, "late_ms": 0, "late": late}
     lines = str(Report({"engine": "tidemark", "plan": node})).splitlines()
     assert any(r'late rows by split: "pump" 5, "mill\n" 1, others 3' in line for line in lines)
-    (found,) = _late._of_plan(node)
+    (found,) = _of_plan(node)
     assert found.splits == {"pump": 5, "mill\n": 1}
     assert found.other_splits == 3
-    (unknown,) = _late._of_plan({**node, "late": {**late, "splits": None}})
+    (unknown,) = _of_plan({**node, "late": {**late, "splits": None}})
     assert unknown.splits is None
     assert unknown.other_splits == 0
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tidemark import TidemarkError
-from tidemark._split_names import expected_names
+from tidemark._watermark.split_names import expected_names
 
 CET = timezone(timedelta(hours=1))
 

@@ -15,8 +15,8 @@ from support.splits import SCHEMA, reading
 from support.streams import Stepper
 
 from tidemark import Idle, SplitBy, TidemarkError, with_watermark
-from tidemark._durations import DurationError, positive_millis
-from tidemark._split_names import expected_names
+from tidemark._watermark.durations import DurationError, positive_millis
+from tidemark._watermark.split_names import expected_names
 
 Feeds = Callable[..., Feed]
 Run = Callable[..., Stepper]

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import tidemark
-from tidemark import TidemarkError, _watch
+from tidemark import TidemarkError
+from tidemark._queries import watch
 from tidemark.results import Report
 
 
@@ -54,8 +55,8 @@ NIGHT = (
 @pytest.fixture
 def query(monkeypatch: pytest.MonkeyPatch) -> Query:
     made = Query(*NIGHT)
-    monkeypatch.setattr(_watch, "report", made.report)
-    monkeypatch.setattr(_watch, "_pause", made.pauses.append)
+    monkeypatch.setattr(watch, "report", made.report)
+    monkeypatch.setattr(watch, "_pause", made.pauses.append)
     return made
 
 
@@ -109,7 +110,7 @@ def test_a_name_cannot_write_lines_of_its_own(
     hostile = data(1, 0, "All is well.")
     hostile["inputs"][0]["key"] = "orders\x1b[2J\nbatch 2"
     made = Query(hostile)
-    monkeypatch.setattr(_watch, "report", made.report)
+    monkeypatch.setattr(watch, "report", made.report)
     tidemark.watch(made)  # type: ignore[arg-type]
     said = capsys.readouterr().out
     assert said == "batch 1, orders\\x1b[2J\\nbatch 2 1970-01-01T00:00:00Z, All is well.\n"
@@ -151,7 +152,7 @@ def test_ctrl_c_ends_watching_and_returns_the_last_report(
         if query.asked == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(_watch, "_pause", interrupted)
+    monkeypatch.setattr(watch, "_pause", interrupted)
     assert tidemark.watch(query) is query.reports[1]  # type: ignore[arg-type]
 
 

@@ -22,29 +22,29 @@ from tidemark import errors as errors
 from tidemark import jars as jars
 from tidemark import marks as marks
 from tidemark import results as results
-from tidemark._async.call_id import call_id
-from tidemark._between import read_between
-from tidemark._config import configure
-from tidemark._correct import correct, forget
-from tidemark._doctor import doctor
+from tidemark._between.read_between import read_between
+from tidemark._calls.call_id import call_id
+from tidemark._calls.map_async import Default, map_async
 from tidemark._errors import TidemarkError
-from tidemark._explain import explain
-from tidemark._idle import Idle
-from tidemark._late import late_rows
-from tidemark._log import watermark_log
-from tidemark._map_async import Default, map_async
-from tidemark._marks_table import mark_table
-from tidemark._note_time import note_time
-from tidemark._noted import Noted
-from tidemark._offsets import offsets_at
-from tidemark._order import in_order
-from tidemark._plot import plot
-from tidemark._reading import current_watermark, is_late, time_window
-from tidemark._report import report
-from tidemark._split_by import SplitBy
+from tidemark._marks.reading.table import mark_table
+from tidemark._queries.correct import correct, forget
+from tidemark._queries.explain import explain
+from tidemark._queries.late import late_rows
+from tidemark._queries.log import watermark_log
+from tidemark._queries.offsets import offsets_at
+from tidemark._queries.plot import plot
+from tidemark._queries.report import report
+from tidemark._queries.watch import watch
+from tidemark._session.configure import configure
+from tidemark._session.doctor import doctor
 from tidemark._version import __version__
-from tidemark._watch import watch
-from tidemark._watermark import with_watermark
+from tidemark._watermark.expressions import current_watermark, is_late, time_window
+from tidemark._watermark.idle import Idle
+from tidemark._watermark.in_order import in_order
+from tidemark._watermark.note_time import note_time
+from tidemark._watermark.noted import Noted
+from tidemark._watermark.split_by import SplitBy
+from tidemark._watermark.with_watermark import with_watermark
 
 __all__ = [
     "Default",

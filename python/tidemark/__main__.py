@@ -2,7 +2,7 @@
 
 import sys
 
-from tidemark._command import run
+from tidemark._command.command import run
 
 if __name__ == "__main__":
     sys.exit(run(sys.argv[1:]))

@@ -327,7 +327,7 @@ def _pickled_by_user(what: object) -> bytes:
     from pyspark import cloudpickle
 
     import tidemark
-    from tidemark._async.call_id import call_id
+    from tidemark._calls.call_id import call_id
 
     spark: Any = cloudpickle.CloudPickler
 

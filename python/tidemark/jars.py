@@ -5,6 +5,6 @@
 
 from __future__ import annotations
 
-from tidemark._jars import EXTENSION, jar_path
+from tidemark._session.jars import EXTENSION, jar_path
 
 __all__ = ["EXTENSION", "jar_path"]

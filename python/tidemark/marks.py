@@ -10,24 +10,24 @@ Example:
 
 from __future__ import annotations
 
-from tidemark._marks.aggregation import StreamWatermark
-from tidemark._marks.automatic import AutomaticMarkWriter
-from tidemark._marks.awaited import AwaitedWriter
-from tidemark._marks.cut import Cut
-from tidemark._marks.kafka import KafkaMarkWriter
-from tidemark._marks.kafka_automatic import AutomaticKafkaMarkWriter
-from tidemark._marks.mark import Mark
+from tidemark._marks.kafka.automatic import AutomaticKafkaMarkWriter
+from tidemark._marks.kafka.writer import KafkaMarkWriter
 from tidemark._marks.marks import MarkLog, Marks
-from tidemark._marks.position import (
+from tidemark._marks.protocol.mark import Mark
+from tidemark._marks.protocol.position import (
     DeltaPosition,
     FilesPosition,
     KafkaPosition,
     NumberPosition,
     SinkBatchPosition,
 )
-from tidemark._marks.skipped import SkippedLine
-from tidemark._marks.window import TimeWindow
-from tidemark._marks.writer import MarkWriter
+from tidemark._marks.protocol.skipped import SkippedLine
+from tidemark._marks.reading.aggregation import StreamWatermark
+from tidemark._marks.reading.awaited import AwaitedWriter
+from tidemark._marks.reading.cut import Cut
+from tidemark._marks.reading.window import TimeWindow
+from tidemark._marks.writing.automatic import AutomaticMarkWriter
+from tidemark._marks.writing.writer import MarkWriter
 
 __all__ = [
     "AutomaticKafkaMarkWriter",

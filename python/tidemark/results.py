@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tidemark._correct import Correction
-from tidemark._doctor import Diagnosis, Finding
-from tidemark._explain import Explanation, PlanFinding, PlanInput
-from tidemark._late import LateRows
-from tidemark._offsets import SourceOffsets
-from tidemark._plot import Plot
-from tidemark._report import Report
+from tidemark._queries.correct import Correction
+from tidemark._queries.explain import Explanation, PlanFinding, PlanInput
+from tidemark._queries.late import LateRows
+from tidemark._queries.offsets import SourceOffsets
+from tidemark._queries.plot import Plot
+from tidemark._queries.report import Report
+from tidemark._session.doctor import Diagnosis, Finding
 
 __all__ = [
     "Correction",

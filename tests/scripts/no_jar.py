@@ -48,7 +48,7 @@ spark = named.getOrCreate()
 look("extension only", spark)
 spark.stop()
 
-absent = tidemark.jars.jar_path().replace("/jars/", "/gone/")
+absent = tidemark.jars.jar_path().replace("/_jars/", "/gone/")
 spark = named.config("spark.jars", absent).getOrCreate()
 look("absent jar", spark)
 spark.stop()

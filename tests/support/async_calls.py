@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tidemark._async.call_id import CallIds
-from tidemark._async.calls import Rules
-from tidemark._async.queue import NO_KEY
-from tidemark._async.stats import Stats
-from tidemark._async.task import results
-from tidemark._async.worker import Worker
+from tidemark._calls.call_id import CallIds
+from tidemark._calls.calls import Rules
+from tidemark._calls.queue import NO_KEY
+from tidemark._calls.stats import Stats
+from tidemark._calls.task import results
+from tidemark._calls.worker import Worker
 
 RULES = Rules(
     column="profile",

@@ -10,10 +10,10 @@ from typing import TypeVar
 import pytest
 
 from tidemark import TidemarkError
-from tidemark._marks.cutting import ends_at, joined_cut
-from tidemark._marks.log import Contents
-from tidemark._marks.ranges import Range, between_times
-from tidemark._marks.rules import History, histories
+from tidemark._marks.reading.cutting import ends_at, joined_cut
+from tidemark._marks.reading.log import Contents
+from tidemark._marks.reading.ranges import Range, between_times
+from tidemark._marks.reading.rules import History, histories
 from tidemark.marks import Cut, Mark
 
 SEEDS = range(12)

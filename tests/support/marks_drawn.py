@@ -20,8 +20,8 @@ from support.marks_histories import READERS, Answer, File, Query, World, in_time
 from support.marks_partitions import PartitionsWorld, place_of
 from support.marks_replay import Json
 from support.marks_vectors import DRAWN
-from tidemark._marks.position import encode_position
-from tidemark._marks.times import length_millis
+from tidemark._marks.protocol.position import encode_position
+from tidemark._marks.protocol.times import length_millis
 from tidemark.marks import FilesPosition
 
 SEEDS = (*range(43), 150, 197, 239, 475, 982, 1018, 1395)

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tidemark import TidemarkError
-from tidemark._marks.position import MOST, Position
+from tidemark._marks.protocol.position import MOST, Position
 from tidemark.marks import Cut, FilesPosition, Marks, MarkWriter, TimeWindow
 
 MINUTE = 60_000
@@ -431,5 +431,5 @@ def in_time_of(world: World) -> Iterator[None]:
         # Readers date marks by their store only if their clock is that of the machine.
         patch.setattr("tidemark._marks.marks.wall_clock", world.clock)
         # A few marks are sealed.
-        patch.setattr("tidemark._marks.life.MOST_LIVE", 4)
+        patch.setattr("tidemark._marks.writing.life.MOST_LIVE", 4)
         yield

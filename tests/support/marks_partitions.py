@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from support.marks_histories import File, Site, Where, World
-from tidemark._marks.position import Position
+from tidemark._marks.protocol.position import Position
 from tidemark.marks import KafkaPosition
 
 TOPIC = "t"

@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 from support.marks import line
-from tidemark._marks.position import Position, read_position
+from tidemark._marks.protocol.position import Position, read_position
 from tidemark.marks import FilesPosition, KafkaPosition, Marks
 
 Json = dict[str, Any]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tidemark._marks.cut import compared
-from tidemark._marks.stream import Aggregate
+from tidemark._marks.reading.cut import compared
+from tidemark._marks.reading.stream import Aggregate
 
 Position = dict[int, int]
 """Segment to offset."""

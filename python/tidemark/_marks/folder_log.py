@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tidemark._marks import log, purged
-from tidemark._marks.cut import Chain
-from tidemark._marks.files import Folder
-from tidemark._marks.life import Life, purge
-from tidemark._marks.log import Contents
-from tidemark._marks.names import parse
-from tidemark._marks.position import Position
+from tidemark._marks.protocol.files import Folder
+from tidemark._marks.protocol.names import parse
+from tidemark._marks.protocol.position import Position
+from tidemark._marks.reading import log, purged
+from tidemark._marks.reading.cut import Chain
+from tidemark._marks.reading.log import Contents
+from tidemark._marks.writing.life import Life, purge
 
 
 class FolderLog:

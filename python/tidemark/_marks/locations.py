@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidemark._errors import TidemarkError
-from tidemark._marks.files import local_path
 from tidemark._marks.folder_log import FolderLog
+from tidemark._marks.kafka.topic_client import KafkaTopic
+from tidemark._marks.kafka.topic_log import TopicLog
+from tidemark._marks.protocol.files import local_path
 from tidemark._marks.store import MarkStore
-from tidemark._marks.topic_client import KafkaTopic
-from tidemark._marks.topic_log import TopicLog
 
 KAFKA = "kafka:"
 

@@ -13,32 +13,43 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, overload
 
 from tidemark._errors import TidemarkError
-from tidemark._marks import log
-from tidemark._marks.aggregation import Aggregation, StreamWatermark
-from tidemark._marks.automatic import AutomaticMarkWriter
-from tidemark._marks.awaited import AwaitedWriter, awaited
-from tidemark._marks.checks import not_read, not_written, require_partition_numbers, topic_names
-from tidemark._marks.cut import Cut
-from tidemark._marks.cutting import ends_at, joined_cut
-from tidemark._marks.kafka import KafkaMarkWriter
-from tidemark._marks.kafka_automatic import AutomaticKafkaMarkWriter
-from tidemark._marks.kafka_deliveries import Producer
-from tidemark._marks.kafka_ends import end_offsets
-from tidemark._marks.kafka_rows import Rows
-from tidemark._marks.kafka_transaction import Transaction
+from tidemark._marks.kafka.automatic import AutomaticKafkaMarkWriter
+from tidemark._marks.kafka.deliveries import Producer
+from tidemark._marks.kafka.ends import end_offsets
+from tidemark._marks.kafka.rows import Rows
+from tidemark._marks.kafka.topic_life import TopicLife
+from tidemark._marks.kafka.transaction import Transaction
+from tidemark._marks.kafka.writer import KafkaMarkWriter
 from tidemark._marks.locations import open_store
-from tidemark._marks.mark import Mark
-from tidemark._marks.names import require_writer
-from tidemark._marks.position import Position
-from tidemark._marks.ranges import Range, between_times
-from tidemark._marks.rules import BY_PLACE, History, histories, stalled
-from tidemark._marks.skipped import SkippedLine
-from tidemark._marks.stamps import Stamps
+from tidemark._marks.protocol.mark import Mark
+from tidemark._marks.protocol.names import require_writer
+from tidemark._marks.protocol.position import Position
+from tidemark._marks.protocol.skipped import SkippedLine
+from tidemark._marks.protocol.times import (
+    Time,
+    length_millis,
+    millis_from,
+    millis_up_to,
+    wall_clock,
+)
+from tidemark._marks.reading import log
+from tidemark._marks.reading.aggregation import Aggregation, StreamWatermark
+from tidemark._marks.reading.awaited import AwaitedWriter, awaited
+from tidemark._marks.reading.cut import Cut
+from tidemark._marks.reading.cutting import ends_at, joined_cut
+from tidemark._marks.reading.ranges import Range, between_times
+from tidemark._marks.reading.rules import BY_PLACE, History, histories, stalled
+from tidemark._marks.reading.window import TimeWindow, window_at
 from tidemark._marks.store import WriterLife
-from tidemark._marks.times import Time, length_millis, millis_from, millis_up_to, wall_clock
-from tidemark._marks.topic_life import TopicLife
-from tidemark._marks.window import TimeWindow, window_at
-from tidemark._marks.writer import Flush, MarkWriter
+from tidemark._marks.writing.automatic import AutomaticMarkWriter
+from tidemark._marks.writing.errors import (
+    not_read,
+    not_written,
+    require_partition_numbers,
+    topic_names,
+)
+from tidemark._marks.writing.stamps import Stamps
+from tidemark._marks.writing.writer import Flush, MarkWriter
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from tidemark._marks.cut import Chain
-from tidemark._marks.log import Contents
-from tidemark._marks.mark import Mark
-from tidemark._marks.position import Position
+from tidemark._marks.protocol.mark import Mark
+from tidemark._marks.protocol.position import Position
+from tidemark._marks.reading.cut import Chain
+from tidemark._marks.reading.log import Contents
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,22 @@
+"""`map_async`: the function, and what its tasks run on a worker.
+
+All but the function is sent to the workers by value, because they need not have Tidemark: it uses the
+standard library and pyarrow only.
+
+    map_async   the function
+    shipping    what is sent, and what runs first on a worker
+    arrow       batches of Arrow to rows of Python values, and results back
+    older       the same for Spark 4.0, over pandas
+    values      one value from and to Arrow
+    task        batches of rows to batches of results: the window, in the order of the rows
+    worker      the thread with the event loop and the service
+    calls       calls in flight: slots, time-outs, retries
+    queue       which row comes next, and one call at a time for a key
+    watch       whether the event loop runs
+    threads     where plain functions run
+    call_id     what tells a repeated call from a new one
+    stats       what the calls of a task were, for the progress of its batch
+    errors      what a call, a result or a service may end with
+"""
+
+from __future__ import annotations

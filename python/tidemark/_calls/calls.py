@@ -1,0 +1,306 @@
+"""Calls in flight: at most so many at one time, each until its result, its error or its time-out."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import random
+from asyncio import AbstractEventLoop, Future, TimerHandle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidemark._calls.errors import call_failed, described, slots_stuck
+from tidemark._calls.queue import NO_KEY, Queue, Row
+from tidemark._calls.stats import Stats
+
+_LATE_SECONDS = 0.1
+"""A loop that is so much later than it was to be has stood still."""
+_LONGEST_WAIT_SECONDS = 30.0
+"""Waiting twice as long each time must not become waiting for ever."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How calls are made. Lengths of time are seconds.
+
+    Attributes:
+        column: The name of the new column, for messages.
+        names: Those of the inputs, for messages.
+        concurrency: How many calls may be in flight at one time.
+        timeout: How long one call may take; None for as long as it does.
+        retries: How often a call is made again.
+        backoff: How long a row waits at most before its first retry. Each further wait is twice as
+            long. Half of it is random, so that not all rows call again together.
+        on_error: What a row gets whose last call failed, by the error and the inputs. None: an error.
+        origin: Which `map_async` it is, the same in all of its tasks and in no other's.
+        skips_nulls: Whether rows whose inputs are all null get a null without a call.
+    """
+
+    column: str
+    names: Sequence[str]
+    concurrency: int
+    timeout: float | None
+    retries: int
+    backoff: float
+    on_error: Callable[..., object] | None
+    origin: str
+    skips_nulls: bool
+
+
+class _Stuck:
+    """A call that has passed its time-out and has not ended.
+
+    Attributes:
+        row: The row that was called; None for a call of an earlier task.
+        is_overdue: Whether it has not ended for as long as its time-out again.
+        then: What is done with the row when the call has ended, as its key waits for that.
+        timer: What will make it overdue; None without a time-out.
+    """
+
+    __slots__ = ("is_overdue", "row", "then", "timer")
+
+    def __init__(self, row: Row | None) -> None:
+        self.row = row
+        self.is_overdue = False
+        self.then: Callable[[Row], None] | None = None
+        self.timer: TimerHandle | None = None
+
+
+class Calls:
+    """Makes the calls of rows in an event loop. Every method runs in the loop's thread.
+
+    A call has its slot until it has ended. A time-out gives up the row and not the slot: else more
+    calls than allowed would be in flight, as a thread goes on.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        loop: AbstractEventLoop,
+        call: Callable[[Row], Future[Any]],
+        failed: Callable[[BaseException], None],
+        stats: Stats,
+        can_cancel: bool = True,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """Makes no call yet.
+
+        Args:
+            rules: How calls are made.
+            loop: The loop, which is also the clock.
+            call: Begins one call, and returns its future.
+            failed: Is told of the error that ends the task.
+            stats: Counts the calls.
+            can_cancel: Whether cancelling a future makes its call end. A thread cannot be cancelled.
+            chance: Returns a random number from 0 to 1.
+        """
+        self._rules = rules
+        self._stats = stats
+        self._can_cancel = can_cancel
+        self._chance = chance
+        self._loop = loop
+        self._call = call
+        self._failed = failed
+        self._queue = Queue()
+        # By when they began. All have the same time-out, so the first one is the first to expire, and
+        # one timer is enough for all.
+        self._flying: dict[Future[Any], tuple[Row, float]] = {}
+        self._stuck: dict[Future[Any], _Stuck] = {}
+        self._timer: TimerHandle | None = None
+        self._is_starting = False
+        self._is_closed = False
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Takes rows that come after all rows added before."""
+        for row in rows:
+            self._queue.add(row)
+        self._start()
+        self._look_at_stuck()
+
+    def hold(self, call: Future[Any]) -> None:
+        """Keeps a slot for a call of an earlier task until it has ended."""
+        self._keep_slot(call, None)
+        call.add_done_callback(self._returned)
+
+    def close(self) -> list[Future[Any]]:
+        """Starts no further call, and cancels those in flight, which it returns."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        flying = [*self._flying, *self._stuck]
+        self._flying, self._stuck = {}, {}
+        for future in flying:
+            future.cancel()
+        return flying
+
+    def inputs_of(self, future: object) -> str | None:
+        """The inputs of a call that has not ended, for messages."""
+        row, _ = self._flying.get(future, (None, 0.0))  # type: ignore[call-overload]
+        if row is None and future in self._stuck:
+            row = self._stuck[future].row
+        return None if row is None else self._described(row)
+
+    def _described(self, row: Row) -> str:
+        return described(self._rules.names, row.inputs)
+
+    def _describing(self, row: Row) -> Callable[[], str]:
+        return functools.partial(self._described, row)
+
+    def _start(self) -> None:
+        # A call that fails immediately comes back here, which must not become a recursion.
+        if self._is_starting:
+            return
+        self._is_starting = True
+        try:
+            while self._in_flight() < self._rules.concurrency and not self._is_closed:
+                row = self._queue.next()
+                if row is None:
+                    return
+                self._begin(row)
+        finally:
+            self._is_starting = False
+
+    def _in_flight(self) -> int:
+        return len(self._flying) + len(self._stuck)
+
+    def _begin(self, row: Row) -> None:
+        row.attempts += 1
+        try:
+            future = self._call(row)
+        except Exception as error:  # noqa: BLE001
+            self._went_wrong(row, error)
+            return
+        self._flying[future] = (row, self._loop.time())
+        self._stats.began(is_retry=row.attempts > 1, in_flight=self._in_flight())
+        if self._timer is None and self._rules.timeout is not None:
+            self._expire_in(self._rules.timeout, self._rules.timeout)
+        future.add_done_callback(self._returned)
+
+    def _returned(self, future: Future[Any]) -> None:
+        found = self._flying.pop(future, None)
+        error = asyncio.CancelledError() if future.cancelled() else future.exception()
+        if found is None:
+            # Given up before, by its time-out or because the task has ended.
+            self._free_slot(future)
+            return
+        row, began = found
+        seconds = self._loop.time() - began
+        self._stats.ended(seconds, self._describing(row), has_failed=error is not None)
+        if error is None:
+            self._done(row, future.result())
+        else:
+            self._went_wrong(row, error)
+
+    def _expire_in(self, seconds: float, timeout: float) -> None:
+        due = self._loop.time() + seconds
+        self._timer = self._loop.call_later(seconds, self._expire, timeout, due)
+
+    def _expire(self, timeout: float, due: float | None) -> None:
+        if due is not None and self._loop.time() - due > _LATE_SECONDS:
+            # A call has let no other run. The answers that have come meanwhile are taken first.
+            self._timer = self._loop.call_later(_LATE_SECONDS, self._expire, timeout, None)
+            return
+        until = self._loop.time() - timeout
+        while self._flying and not self._is_closed:
+            future, (row, began) = next(iter(self._flying.items()))
+            if began > until:
+                self._expire_in(began - until, timeout)
+                return
+            del self._flying[future]
+            self._stats.gave_up(self._loop.time() - began, self._describing(row))
+            self._keep_slot(future, row)
+            if self._can_cancel:
+                future.cancel()
+            self._went_wrong(row, TimeoutError(f"no result within {timeout:g} seconds"))
+        self._timer = None
+
+    def _keep_slot(self, call: Future[Any], row: Row | None) -> None:
+        self._stuck[call] = stuck = _Stuck(row)
+        if row is not None:
+            row.given_up = call
+        if self._rules.timeout is not None:
+            stuck.timer = self._loop.call_later(self._rules.timeout, self._overdue, stuck)
+
+    def _free_slot(self, call: Future[Any]) -> None:
+        stuck = self._stuck.pop(call, None)
+        if stuck is None:
+            return
+        if stuck.timer is not None:
+            stuck.timer.cancel()
+        if stuck.row is not None and stuck.then is not None:
+            stuck.then(stuck.row)
+        self._start()
+
+    def _overdue(self, stuck: _Stuck) -> None:
+        stuck.is_overdue = True
+        self._look_at_stuck()
+
+    def _look_at_stuck(self) -> None:
+        """Ends the task if rows wait for nothing but calls that should have ended long ago."""
+        if self._is_closed or not self._stuck:
+            return
+        overdue = [stuck for stuck in self._stuck.values() if stuck.is_overdue]
+        for stuck in overdue:
+            if self._holds_its_key(stuck):
+                self._failed_by(stuck, "the slot of a key")
+                return
+        is_full = not self._flying and self._in_flight() >= self._rules.concurrency
+        if is_full and len(overdue) == len(self._stuck) and self._queue.is_waiting:
+            slots = self._rules.concurrency
+            self._failed_by(overdue[0], "the only slot" if slots == 1 else f"all {slots} slots")
+
+    def _holds_its_key(self, stuck: _Stuck) -> bool:
+        if stuck.row is None or stuck.then is None:
+            return False
+        return stuck.then == self._queue.again or self._queue.has_next(stuck.row)
+
+    def _failed_by(self, stuck: _Stuck, slots: str) -> None:
+        inputs = None if stuck.row is None else self._described(stuck.row)
+        self._end(slots_stuck(self._rules.column, slots, inputs, self._rules.timeout or 0))
+
+    def _went_wrong(self, row: Row, error: BaseException) -> None:
+        rules = self._rules
+        if row.attempts <= rules.retries:
+            longest = max(_LONGEST_WAIT_SECONDS, rules.backoff)
+            seconds = min(rules.backoff * 2 ** min(row.attempts - 1, 32), longest)
+            self._loop.call_later(seconds * (1 + self._chance()) / 2, self._again, row)
+            self._start()
+            return
+        if rules.on_error is None:
+            self._failed_for(row, error)
+            return
+        try:
+            result = rules.on_error(error, *row.inputs)
+        # Also what asks a program to end: it would end the loop, and the row would wait for ever.
+        except BaseException as another:  # noqa: BLE001
+            self._failed_for(row, another)
+            return
+        self._stats.took_default()
+        self._done(row, result)
+
+    def _failed_for(self, row: Row, error: BaseException) -> None:
+        failure = call_failed(self._rules.column, self._described(row), row.attempts, error)
+        failure.__cause__ = error
+        self._end(failure)
+
+    def _end(self, failure: BaseException) -> None:
+        self._is_closed = True
+        self._failed(failure)
+
+    def _again(self, row: Row) -> None:
+        self._when_its_key_is_free(row, self._queue.again)
+
+    def _done(self, row: Row, result: object) -> None:
+        row.batch.put(row.place, result)
+        self._when_its_key_is_free(row, self._queue.done)
+
+    def _when_its_key_is_free(self, row: Row, then: Callable[[Row], None]) -> None:
+        # One call at a time for each key: a call that was given up counts as long as it goes on.
+        stuck = self._stuck.get(row.given_up) if row.given_up and row.chain is not NO_KEY else None
+        if stuck is None:
+            then(row)
+        else:
+            stuck.then = then
+            self._look_at_stuck()
+        self._start()

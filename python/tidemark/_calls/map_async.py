@@ -1,0 +1,294 @@
+"""`map_async`: a column that is the result of calls to something slow, many of them at one time."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from tidemark import _bridge
+from tidemark._calls.older import as_text
+from tidemark._calls.values import converted, writer
+from tidemark._errors import TidemarkError
+from tidemark._watermark.columns import find_expressions, has_column
+from tidemark._watermark.durations import DurationError, positive_millis
+from tidemark._watermark.noted import invalid
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+_FAIL: Final = "fail"
+_NULL: Final = "null"
+_CALL: Final = "call"
+_SKIP: Final = "skip"
+
+
+@dataclass(frozen=True)
+class Default:
+    """The result of a row whose last call failed, for `on_error` of `map_async`.
+
+    Attributes:
+        value: A value of the type in `returns`, or None.
+
+    Example:
+        >>> tidemark.map_async(
+        ...     orders, "country", country_of, inputs="address", returns="STRING",
+        ...     on_error=tidemark.Default("unknown"),
+        ... )  # doctest: +SKIP
+    """
+
+    value: object
+
+
+def map_async(
+    df: DataFrame,
+    column: str,
+    function: Callable[..., Any],
+    *,
+    inputs: str | Column | Sequence[str | Column],
+    returns: str | DataType,
+    concurrency: int = 64,
+    timeout: str | timedelta | None = "1 minute",
+    retries: int = 0,
+    backoff: str | timedelta = "200 milliseconds",
+    on_error: str | Default | Callable[..., object] = "fail",
+    on_null: str = "call",
+    key: str | Column | None = None,
+    ordered: bool = True,
+    service: Callable[[], Any] | None = None,
+) -> DataFrame:
+    """Adds a column with the results of calls that wait for something else, such as a web service.
+
+    A task has many calls in flight at one time. The rows stay as they are: their number, their
+    order, their other columns, and the watermarks of all event-time columns. A batch ends when all
+    of its calls have ended, so no watermark overtakes a row.
+
+    Calls are made at least once: a task that Spark runs again calls again. Spark evaluates the
+    column once for each row, however often it is read above.
+
+    Args:
+        df: The DataFrame, streaming or not, classic or Spark Connect.
+        column: The name of the new column.
+        function: An `async def` function, or a plain one, which runs in threads. It is given the
+            service, if there is one, and then the inputs as Python values: None for null, a
+            dictionary for a struct or a map, a list for an array, times with their zone.
+        inputs: What the function is given: a column's name, an expression, or a list of these.
+        returns: The type of the results: a `DataType`, or its text such as `"STRING"` or
+            `"name STRING, tier INT"`, which is a struct. A struct may be returned as a dictionary,
+            tuple, `Row` or dataclass. `"ARRAY<...>"` and `F.explode` make several rows, or none.
+        concurrency: How many calls one task has in flight. A query has this number for each of its
+            tasks that run at one time.
+        timeout: How long one call may take. Its row is given up then, and the call is cancelled. It
+            keeps its slot until it ends: a plain function goes on in its thread until it returns.
+            None: there is no limit.
+        retries: How often a call is made again after an error or a time-out.
+        backoff: How long a row waits before its first retry; twice as long before each further one.
+            Its slot is free meanwhile.
+        on_error: What happens to a row whose last call failed. `"fail"`: the query fails. `"null"`:
+            its result is null. `tidemark.Default(value)`: its result is that value. A function is
+            called with the error and the inputs, and returns the result.
+        on_null: What happens to a row whose inputs are all null. `"call"`: it is called like any
+            other. `"skip"`: its result is null without a call, and it waits for no slot and no key.
+        key: Of rows with an equal key, at most one call is in flight, in the order of the rows. Their
+            rows must be in one task, as they are above `in_order(by=key)` or `repartition(key)`.
+            Without Tidemark's extension, this is not checked.
+        ordered: Whether the rows keep their order. In Python they do so anyway.
+        service: A function without arguments that returns a context manager, async or not. It is
+            opened once in each task, on the worker, and what it returns is the first argument.
+
+    Returns:
+        The same rows in the same order, with one column more.
+
+    Raises:
+        TidemarkError: `UNKNOWN_COLUMN`, `INVALID_OPTION`, `ASYNC_NOT_SENDABLE`. The engine raises
+            `ASYNC_KEY_SPREAD`, on Spark Connect at the first use. When the query runs, `error_code`
+            finds in its error `ASYNC_CALL_FAILED`, `ASYNC_RESULT_TYPE`,
+            `ASYNC_SERVICE_FAILED`, `ASYNC_SLOTS_STUCK`, `ASYNC_LOOP_BLOCKED`, `ASYNC_LOOP_STOPPED`,
+            `ASYNC_INPUT_VALUE` or `ASYNC_NOT_IMPORTABLE`.
+
+    Example:
+        >>> async def profile_of(client, user_id):
+        ...     return await client.get_json(f"/users/{user_id}")
+        >>> tidemark.map_async(
+        ...     orders, "profile", profile_of, inputs="user_id", returns="name STRING, tier INT",
+        ...     timeout="2 seconds", retries=2, service=open_client,
+        ... )  # doctest: +SKIP
+    """
+    # Here, so that importing the package does not load asyncio.
+    from tidemark._calls.arrow import with_stats_type
+    from tidemark._calls.calls import Rules
+    from tidemark._calls.shipping import Given, shipped
+
+    _require_new(df, column)
+    if not callable(function):
+        raise invalid("function", function, "a function")
+    if service is not None and not callable(service):
+        raise invalid("service", service, "a function that returns a context manager")
+    if not isinstance(ordered, bool):
+        raise invalid("ordered", ordered, "True or False")
+    if on_null not in (_CALL, _SKIP):
+        raise invalid("on_null", on_null, "'call' or 'skip'")
+    given = _expressions(df, inputs)
+    result, kind = _result_type(df, returns)
+    rules = Rules(
+        column=column,
+        names=tuple(name for name, _ in given),
+        concurrency=_number("concurrency", concurrency, at_least=1),
+        timeout=None if timeout is None else _seconds(df, "timeout", timeout),
+        retries=_number("retries", retries, at_least=0),
+        backoff=_seconds(df, "backoff", backoff),
+        on_error=None,
+        origin=uuid.uuid4().hex,
+        skips_nulls=on_null == _SKIP,
+    )
+    columns = [one for _, one in given]
+    if key is not None:
+        columns += [one for _, one in _expressions(df, key, "key")]
+    parts = Given(function, _is_async(function), service, _on_error(on_error, kind))
+    if _bridge.has_arrow_functions():
+        task = shipped(rules, kind, key is not None, parts)
+        results = _over_arrow(task, with_stats_type(result))(*columns).getField("value")
+        if _bridge.forbids_analysis(df.sparkSession):
+            # Not in place of another column: Spark refuses a table with two of one name.
+            return df.select("*", results.alias(column))
+        return df.withColumn(column, results)
+    texts, kinds = _as_texts(df, columns)
+    task = shipped(rules, kind, key is not None, parts, kinds)
+    return df.withColumn(column, _over_pandas(task, result)(*texts)[0])
+
+
+def _require_new(df: DataFrame, column: object) -> None:
+    if not isinstance(column, str) or not column:
+        raise invalid("column", column, "the name of the new column")
+    if has_column(df, column):
+        raise invalid("column", column, "a name that no column of the DataFrame has yet")
+
+
+def _expressions(df: DataFrame, given: Any, option: str = "inputs") -> list[tuple[str, Column]]:
+    """What has been named or computed, each with a name for messages."""
+    from pyspark.sql import Column
+
+    is_list = option == "inputs" and isinstance(given, (list, tuple))
+    several: Sequence[str | Column] = given if is_list else [given]
+    if not several or not all(isinstance(one, (str, Column)) for one in several):
+        what = "a column's name or a Column"
+        raise invalid(option, given, f"{what}, or a list of these" if option == "inputs" else what)
+    names = [
+        one if isinstance(one, str) else _bridge.plain_name(one) or str(one) for one in several
+    ]
+    return list(zip(names, find_expressions(df, several), strict=True))
+
+
+def _number(option: str, value: object, *, at_least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+        raise invalid(option, value, f"a whole number, {at_least} or more")
+    return value
+
+
+def _seconds(df: DataFrame, option: str, value: object) -> float:
+    try:
+        return positive_millis(value, df.sparkSession) / 1000
+    except DurationError as problem:
+        raise TidemarkError(
+            "INVALID_OPTION",
+            f"{option} {str(value)!r} {problem}",
+            'giving a length of time, such as "2 seconds" or timedelta(milliseconds=200)',
+            option=option,
+            value=value,
+        ) from problem
+
+
+def _result_type(df: DataFrame, returns: object) -> tuple[DataType, pa.DataType]:
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import DataType
+
+    allowed = 'a type that Python functions may return, such as "name STRING, tier INT"'
+    if isinstance(returns, str) and _bridge.forbids_analysis(df.sparkSession):
+        raise invalid(
+            "returns", returns, "a DataType such as StringType(): no text can be read in a pipeline"
+        )
+    try:
+        kind = DataType.fromDDL(returns) if isinstance(returns, str) else returns
+        if isinstance(kind, DataType):
+            return kind, _bridge.arrow_type(kind)
+    except PySparkException as error:
+        raise invalid("returns", returns, allowed) from error
+    raise invalid("returns", returns, allowed)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    while isinstance(function, functools.partial):
+        function = function.func
+    called = type(function).__call__ if not inspect.isroutine(function) else function
+    return inspect.iscoroutinefunction(called)
+
+
+def _on_error(on_error: object, kind: pa.DataType) -> Callable[..., object] | None:
+    import pyarrow as pa
+
+    if isinstance(on_error, Default):
+        default = on_error.value
+        try:
+            pa.array(converted(writer(kind), [default]), kind)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise invalid(
+                "on_error", on_error, f"a default of the type in returns, {kind}"
+            ) from error
+        return lambda *_: default
+    if callable(on_error):
+        return on_error
+    if on_error == _FAIL:
+        return None
+    if on_error == _NULL:
+        return lambda *_: None
+    raise invalid(
+        "on_error", on_error, "'fail', 'null', tidemark.Default(value), or a function of the error"
+    )
+
+
+def _over_arrow(task: Callable[..., Any], result: DataType) -> Callable[..., Column]:
+    import pyarrow as pa
+    from pyspark.sql.pandas.functions import arrow_udf
+
+    return _declared(arrow_udf, task, pa.Array, result)
+
+
+def _over_pandas(task: Callable[..., Any], result: DataType) -> Callable[..., Column]:
+    import pandas as pd
+    from pyspark.sql.pandas.functions import pandas_udf
+    from pyspark.sql.types import ArrayType
+
+    return _declared(pandas_udf, task, pd.Series, ArrayType(result))
+
+
+def _declared(
+    declare: Any, task: Callable[..., Any], column: type, result: DataType
+) -> Callable[..., Column]:
+    # Spark reads from these that it is a function over all batches of a task.
+    task.__annotations__ = {
+        "batches": Iterator[tuple[column, ...]],  # type: ignore[valid-type]
+        "return": Iterator[column],  # type: ignore[valid-type]
+    }
+    # Nondeterministic: the optimizer must not evaluate it twice, which would call twice.
+    udf: Callable[..., Column] = declare(task, returnType=result).asNondeterministic()
+    return udf
+
+
+def _as_texts(df: DataFrame, columns: list[Column]) -> tuple[list[Column], list[pa.DataType]]:
+    """For Spark 4.0: the columns as text, and what they are."""
+    texts, kinds = [], []
+    for column, field in zip(columns, df.select(*columns).schema, strict=True):
+        text = as_text(column, field.dataType)
+        if text is None:
+            raise invalid(
+                "inputs", field.name, "no struct, array or map before Spark 4.1: give its parts"
+            )
+        texts.append(text)
+        kinds.append(_bridge.arrow_type(field.dataType))
+    return texts, kinds

@@ -1,0 +1,288 @@
+"""The thread of a task in which its calls run: an event loop, and the service that is opened once."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import logging
+import threading
+from asyncio import Future
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, suppress
+from contextvars import ContextVar
+from typing import Any
+
+from tidemark._calls.call_id import CONTEXT_VARIABLE, CallIds
+from tidemark._calls.calls import Calls, Rules
+from tidemark._calls.errors import loop_blocked, loop_stopped, reason_of, service_failed
+from tidemark._calls.queue import Batch, Row
+from tidemark._calls.stats import Stats
+from tidemark._calls.threads import Threads, is_calling, outlived
+from tidemark._calls.watch import Watch, place_of
+from tidemark._errors import TidemarkError
+
+_CLOSING_SECONDS = 5.0
+"""How long cancelled calls, and then the service, may take when a task ends."""
+_OPENING_SECONDS = 300.0
+"""How long a task waits for its service."""
+_LOOK_SECONDS = 0.25
+"""How often a task that waits for results looks whether the loop still runs."""
+_OUTLIVED_SECONDS = 0.1
+"""How often a task looks whether a call of an earlier task has ended."""
+_STILL_SECONDS = 1.0
+"""A loop that stands still so long is named once."""
+_PATIENCE_SECONDS = 10.0
+"""A loop that stands still longer than a call's time-out and this is blocked."""
+
+
+class Worker:
+    """Runs the calls of a task while the task's own thread reads rows and waits for results."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        function: Callable[..., Any],
+        is_async: bool,
+        service: Callable[[], Any] | None,
+        ids: CallIds,
+        stats: Stats,
+        patience: float = _PATIENCE_SECONDS,
+    ) -> None:
+        """Starts the thread, and waits until the service is open.
+
+        Args:
+            rules: How calls are made.
+            function: What is called, with the service first, if there is one.
+            is_async: Whether it is called in the loop, or else in threads.
+            service: What returns the context manager to be opened, async or not.
+            ids: Makes the ids of the calls that ask for one.
+            stats: Counts the calls.
+            patience: How many seconds the loop may stand still beyond the time-out of a call.
+
+        Raises:
+            TidemarkError: `ASYNC_SERVICE_FAILED`.
+        """
+        self._rules = rules
+        self._function = function
+        self._is_async = is_async
+        self._service = service
+        self._ids = ids
+        self._stats = stats
+        # Not a global one, which would not be sent to the workers.
+        self._id: ContextVar[Callable[[], str]] = ContextVar(CONTEXT_VARIABLE)
+        self._patience = patience
+        self._failure: BaseException | None = None
+        self._is_blocked = False
+        self._waits_for: Batch | None = None
+        self._loop = asyncio.new_event_loop()
+        # Our own, because the loop would wait for a thread of its own one that never ends.
+        self._executor = ThreadPoolExecutor(thread_name_prefix="tidemark-executor")
+        self._loop.set_default_executor(self._executor)
+        self._end = asyncio.Event()
+        self._threads = Threads(self._loop, "tidemark-call", rules.origin)
+        self._calls: Calls | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._is_ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tidemark-async", daemon=True)
+        self._thread.start()
+        if not self._is_ready.wait(_OPENING_SECONDS):
+            self._tell(self._give_up_opening)
+            late = TimeoutError(f"not open within {_OPENING_SECONDS:g} seconds")
+            raise service_failed(rules.column, "opened", late)
+        self._raise_failure()
+        self._watch = Watch(self._loop, self._thread, _STILL_SECONDS, self._warn)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Gives rows to be called, after all that were given before."""
+        if self._calls is not None:
+            self._tell(self._calls.add, rows)
+
+    def wait_for(self, batch: Batch) -> None:
+        """Waits until all results of a batch have arrived.
+
+        Raises:
+            TidemarkError: `ASYNC_CALL_FAILED`, `ASYNC_LOOP_BLOCKED`, `ASYNC_LOOP_STOPPED`.
+        """
+        # Before the failure is looked at: who fails sets it first, and then wakes who waits.
+        self._waits_for = batch
+        while self._failure is None and not batch.done.wait(_LOOK_SECONDS):
+            self._look_at_loop()
+        self._raise_failure()
+
+    def close(self) -> None:
+        """Cancels calls in flight, closes the service and the loop, and ends the threads.
+
+        Raises:
+            TidemarkError: `ASYNC_SERVICE_FAILED` if nothing failed before the service was closed.
+        """
+        failed_before = self._failure
+        self._tell(self._end.set)
+        # A blocked loop cannot be ended. Its thread is a daemon, and ends with the process.
+        seconds = 0 if self._is_blocked else 4 * _CLOSING_SECONDS
+        self._thread.join(seconds)
+        self._watch.close()
+        if failed_before is None:
+            self._raise_failure()
+            if self._thread.is_alive() and not self._is_blocked:
+                late = TimeoutError(f"not closed within {seconds:g} seconds")
+                raise service_failed(self._rules.column, "closed", late)
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _tell(self, what: Callable[..., object], *arguments: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(what, *arguments)
+        except RuntimeError:
+            # The loop is closed. If it was not closed by us, there is a failure, which will be raised.
+            return
+
+    def _look_at_loop(self) -> None:
+        seconds = self._watch.seconds_without_answer()
+        if self._rules.timeout is not None and seconds > self._rules.timeout + self._patience:
+            self._is_blocked = True
+            raise self._blocked(seconds, place_of(self._thread))
+
+    def _warn(self, seconds: float, place: str) -> None:
+        # It is slow, and no error: the calls end in the end. Spark has this in the executor's log.
+        logging.getLogger("tidemark").warning("%s", self._blocked(seconds, place))
+
+    def _blocked(self, seconds: float, place: str) -> TidemarkError:
+        task = asyncio.current_task(self._loop)
+        inputs = self._calls.inputs_of(task) if self._calls is not None else None
+        return loop_blocked(self._rules.column, inputs or "other inputs", round(seconds, 1), place)
+
+    # What follows runs in the worker's thread.
+
+    def _fail(self, failure: BaseException) -> None:
+        if self._failure is None:
+            self._failure = failure
+        if self._waits_for is not None:
+            self._waits_for.done.set()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            for part in (self._live, self._clean_up):
+                self._task = self._loop.create_task(part())
+                self._until_done(self._task)
+        except BaseException as error:  # noqa: BLE001
+            self._fail(error)
+        finally:
+            self._threads.close()
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            asyncio.set_event_loop(None)
+            self._loop.close()
+            self._is_ready.set()
+
+    def _until_done(self, task: asyncio.Task[None]) -> None:
+        while not task.done():
+            try:
+                self._loop.run_until_complete(task)
+            except BaseException as error:  # noqa: BLE001
+                # The loop was stopped, or something that the function has left running asks the program to
+                # end. The calls and the service still have to be closed.
+                self._stopped(error)
+                if self._loop.is_closed():
+                    return
+
+    def _stopped(self, error: BaseException) -> None:
+        self._fail(loop_stopped(self._rules.column, error))
+        self._end.set()
+
+    def _give_up_opening(self) -> None:
+        # A service that blocks the loop may have opened meanwhile: then it is closed.
+        if self._calls is None and self._task is not None:
+            self._task.cancel()
+        self._end.set()
+
+    async def _live(self) -> None:
+        services = AsyncExitStack()
+        try:
+            opened = await self._open(services)
+        except BaseException as error:  # noqa: BLE001
+            self._fail(service_failed(self._rules.column, "opened", error))
+            return
+        call = self._calling(opened)
+        self._calls = Calls(
+            self._rules, self._loop, call, self._fail, self._stats, can_cancel=self._is_async
+        )
+        for thread in outlived(self._rules.origin):
+            self._calls.hold(self._loop.create_task(self._end_of(thread)))
+        self._is_ready.set()
+        try:
+            await self._end.wait()
+        except asyncio.CancelledError as error:
+            # By a function that cancels all tasks of its loop.
+            self._stopped(error)
+        await self._ended(self._calls.close())
+        await self._close(services)
+
+    async def _ended(self, futures: Iterable[Future[Any]]) -> None:
+        """Waits until cancelled calls or tasks have ended, but not for long."""
+        some = list(futures)
+        with suppress(asyncio.CancelledError):
+            if some:
+                await asyncio.wait(some, timeout=_CLOSING_SECONDS)
+
+    async def _end_of(self, thread: threading.Thread) -> None:
+        while is_calling(thread, self._rules.origin):
+            await asyncio.sleep(_OUTLIVED_SECONDS)
+
+    async def _open(self, services: AsyncExitStack) -> tuple[object, ...]:
+        if self._service is None:
+            return ()
+        manager = self._service()
+        if hasattr(manager, "__aenter__"):
+            return (await services.enter_async_context(manager),)
+        return (services.enter_context(manager),)
+
+    async def _close(self, services: AsyncExitStack) -> None:
+        # In the task that has opened them, as some clients require: `wait_for` would make another one.
+        this = asyncio.current_task()
+        timer = self._loop.call_later(_CLOSING_SECONDS, lambda: this and this.cancel())
+        try:
+            await services.aclose()
+        except BaseException as error:  # noqa: BLE001
+            self._fail(service_failed(self._rules.column, "closed", error))
+        finally:
+            timer.cancel()
+
+    def _calling(self, opened: tuple[object, ...]) -> Callable[[Row], Future[Any]]:
+        loop, threads, in_thread = self._loop, self._threads, self._in_thread
+        if self._is_async:
+            return lambda row: loop.create_task(self._awaited(opened, row))
+        return lambda row: threads.call(in_thread, (opened, row))
+
+    def _in_thread(self, opened: tuple[object, ...], row: Row) -> object:
+        self._id.set(functools.partial(self._id_of, row))
+        return self._function(*opened, *_own(row.inputs))
+
+    async def _awaited(self, opened: tuple[object, ...], row: Row) -> object:
+        self._id.set(functools.partial(self._id_of, row))
+        try:
+            return await self._function(*opened, *_own(row.inputs))
+        except (SystemExit, KeyboardInterrupt) as error:
+            # These two would end the loop, and with it all other calls.
+            raise RuntimeError(f"the function raised {reason_of(error)}") from error
+
+    def _id_of(self, row: Row) -> str:
+        if row.id is None:
+            row.id = self._ids.new(row.inputs)
+        return row.id
+
+    async def _clean_up(self) -> None:
+        # What the function or the service has left running, such as the keeper of a pool.
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await self._ended(left)
+        await self._ended([self._loop.create_task(self._loop.shutdown_asyncgens())])
+
+
+def _own(inputs: Sequence[object]) -> Sequence[object]:
+    """The inputs for one call: what it does to a list or a dictionary, the next one must not see."""
+    return [copy.deepcopy(one) if isinstance(one, (dict, list)) else one for one in inputs]

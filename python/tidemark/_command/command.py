@@ -1,0 +1,238 @@
+"""The command line: what is wanted before there is a notebook, and when something is wrong at night."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tidemark._command.check import check
+from tidemark._errors import TidemarkError
+from tidemark._marks.marks import Marks
+from tidemark._marks.protocol.times import shown
+from tidemark._queries.explain import explain
+from tidemark._queries.log import watermark_log
+from tidemark._session.configure import configure
+from tidemark._session.jars import jar_path
+from tidemark._version import __version__
+from tidemark._watermark.noted import invalid
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs a command.
+
+    Args:
+        arguments: Those behind `python -m tidemark`.
+
+    Returns:
+        0; 1 if `check` has found a problem, `explain` an error or a warning, if rows up to the time
+        of `complete` are missing, or if a command has failed. 2 if `complete` has failed, or the
+        arguments are wrong.
+    """
+    told = _parser().parse_args(arguments)
+    try:
+        return int(told.command(told))
+    except TidemarkError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2 if told.command is _complete else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m tidemark", description=f"Tidemark {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    jar = commands.add_parser("jar", help="print the path of the jar for spark-submit --jars")
+    jar.add_argument("--spark", metavar="VERSION", help="for this Spark; pyspark's by default")
+    jar.set_defaults(command=_jar)
+    checks = commands.add_parser(
+        "check",
+        aliases=["doctor"],
+        help="check versions, jar and extension, and run one streaming query",
+    )
+    checks.add_argument("--json", action="store_true", help="print the findings as JSON")
+    checks.set_defaults(command=_check)
+    logs = commands.add_parser("log", help="print the watermarks in a query's checkpoint")
+    logs.add_argument("checkpoint", help="the query's checkpointLocation")
+    logs.add_argument("--batches", type=int, default=10, help="how many of the last (10)")
+    logs.add_argument("--json", action="store_true", help="print one JSON object a line")
+    logs.set_defaults(command=_log)
+    explains = commands.add_parser(
+        "explain", help="print what a DataFrame would wait for, and what is wrong with it"
+    )
+    explains.add_argument(
+        "function", metavar="MODULE:FUNCTION", help="it takes the session and returns the DataFrame"
+    )
+    explains.add_argument("--mode", default="append", choices=["append", "update", "complete"])
+    explains.add_argument("--trigger", choices=["availableNow"], help="if it has that one")
+    explains.add_argument("--json", action="store_true", help="print the findings as JSON")
+    explains.set_defaults(command=_explain)
+    complete = commands.add_parser(
+        "complete", help="say whether every row up to a time has arrived: exit code 0, or 1 if not"
+    )
+    _add_log(complete)
+    complete.add_argument("time", help="with an offset, as in 2026-11-23T13:00:00Z")
+    complete.add_argument(
+        "--expected", action="append", default=[], metavar="WRITER", help="holds until it has noted"
+    )
+    complete.add_argument("--only-expected", action="store_true", help="ignore other writers")
+    complete.add_argument(
+        "--idle-after", type=float, metavar="SECONDS", help="leave out writers that are silent"
+    )
+    complete.set_defaults(command=_complete)
+    marks = commands.add_parser("marks", help="print the marks of a log")
+    _add_log(marks)
+    marks.set_defaults(command=_marks)
+    return parser
+
+
+def _add_log(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("log", help="the folder of a mark log, or kafka:TOPIC/STREAM")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of confluent-kafka, such as bootstrap.servers",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _jar(told: argparse.Namespace) -> int:
+    _say(jar_path(told.spark))
+    return 0
+
+
+def _check(told: argparse.Namespace) -> int:
+    with _session() as spark:
+        diagnosis = check(spark)
+    if told.json:
+        findings = [vars(finding) for finding in diagnosis.findings]
+        _say(json.dumps({"ok": diagnosis.ok, "version": __version__, "findings": findings}))
+    else:
+        _say(str(diagnosis))
+    return 0 if diagnosis.ok else 1
+
+
+def _log(told: argparse.Namespace) -> int:
+    with _session() as spark:
+        rows = watermark_log(told.checkpoint, spark=spark)
+        newest = rows.agg({"batch": "max"}).first()
+        first = (newest[0] or 0) - told.batches + 1 if newest else 0
+        shown = rows.where(f"batch >= {first}").orderBy("batch", "key", "split")
+        if told.json:
+            # Spark writes times with the offset of the session's time zone.
+            for line in shown.toJSON().collect():
+                _say(str(line))
+        else:
+            shown.show(n=1000, truncate=False)
+    return 0
+
+
+def _explain(told: argparse.Namespace) -> int:
+    make = _function(told.function)
+    with _session() as spark:
+        explained = explain(make(spark), output_mode=told.mode, trigger=told.trigger)
+    if told.json:
+        shown = {name: [vars(one) for one in getattr(explained, name)] for name in _EXPLAINED}
+        _say(json.dumps(shown))
+    else:
+        _say(str(explained))
+    return int(any(finding.severity != "info" for finding in explained.findings))
+
+
+def _complete(told: argparse.Namespace) -> int:
+    idle_after = None if told.idle_after is None else timedelta(seconds=told.idle_after)
+    log = _open(
+        told, expected=told.expected, only_expected=told.only_expected, idle_after=idle_after
+    )
+    time = int(told.time) if told.time.lstrip("-").isdigit() else told.time
+    is_complete = log.is_complete(time)
+    waiting = () if is_complete else log.waiting_for(time)
+    if told.json:
+        found = {"complete": is_complete, "waiting_for": [vars(one) for one in waiting]}
+        _say(json.dumps(found))
+    else:
+        _say("complete" if is_complete else "not complete")
+        for one in waiting:
+            _say(f"waits for {one}")
+    return 0 if is_complete else 1
+
+
+def _marks(told: argparse.Namespace) -> int:
+    found = _open(told).read()
+    for mark in found.marks:
+        if told.json:
+            _say(json.dumps(mark._asdict()))
+        else:
+            time = "" if mark.time_millis is None else shown(mark.time_millis)
+            written = shown(mark.written_millis)
+            _say(f"{mark.writer}\t{mark.epoch}\t{mark.number}\t{mark.kind}\t{time}\t{written}")
+    for line in found.skipped:
+        sys.stderr.write(f"{line.file}, line {line.line}: cannot be used ({line.reason})\n")
+    return 0
+
+
+def _open(told: argparse.Namespace, **options: Any) -> Marks:
+    settings: dict[str, str] = {}
+    for option in told.option:
+        name, equals, value = option.partition("=")
+        if not (name and equals):
+            raise invalid("--option", option, "NAME=VALUE")
+        settings[name] = value
+    return Marks(told.log, options=settings or None, **options)
+
+
+def _function(name: str) -> Callable[[SparkSession], DataFrame]:
+    """A function of a module, which may be a file in the working directory."""
+    module, _, function = name.partition(":")
+    sys.path.insert(0, "")
+    allowed = "a module and a function in it, as in jobs.hourly:revenue"
+    try:
+        imported = import_module(module)
+    except (ModuleNotFoundError, ValueError) as error:
+        # What the module itself imports is not what was named.
+        other = error.name if isinstance(error, ModuleNotFoundError) else None
+        if other and not f"{module}.".startswith(f"{other}."):
+            raise
+        raise invalid("MODULE:FUNCTION", name, allowed) from error
+    found: Callable[[SparkSession], DataFrame] | None = getattr(imported, function, None)
+    if not callable(found):
+        raise invalid("MODULE:FUNCTION", name, allowed)
+    return found
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+@contextmanager
+def _session() -> Iterator[SparkSession]:
+    """A small session on this machine, which says nothing of its own."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[1]").appName("tidemark")
+    for key, value in _QUIET.items():
+        builder = builder.config(key, value)
+    spark = configure(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+_EXPLAINED = ("operators", "findings")
+_QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}

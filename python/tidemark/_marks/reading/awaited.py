@@ -1,0 +1,72 @@
+"""Whom an answer waits for: the writers that have not come up to a time yet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from tidemark._marks.protocol.times import shown
+from tidemark._marks.reading.rules import History
+
+
+@dataclass(frozen=True)
+class AwaitedWriter:
+    """A writer that holds an answer. `Marks.waiting_for` returns them; `str()` says it in words.
+
+    Attributes:
+        writer: The writer's name. None stands for the first writer that begins: there is none yet,
+            and none is expected by name.
+        noted_millis: The last time it has noted that can be used, in ms since the epoch; None if
+            there is none.
+        written_millis: When it wrote its last mark, in ms since the epoch, by its own clock; None
+            if it has written none.
+    """
+
+    writer: str | None
+    noted_millis: int | None
+    written_millis: int | None
+
+    def __str__(self) -> str:
+        if self.writer is None:
+            return "a first writer: there is none yet"
+        noted = "nothing" if self.noted_millis is None else shown(self.noted_millis)
+        return f"{self.writer}, which has noted {noted}"
+
+
+def awaited(
+    histories: Mapping[str, History],
+    expected: Collection[str],
+    left_out: Collection[str],
+    millis: int,
+) -> tuple[AwaitedWriter, ...]:
+    """The writers that have to note a time before all rows up to it have arrived.
+
+    Args:
+        histories: The writers and their marks.
+        expected: Writers that are waited for before their first mark.
+        left_out: Writers that are not waited for.
+        millis: The time, in ms since the epoch.
+
+    Returns:
+        The writers, the furthest behind first. If no writer is waited for, because all have ended,
+        are idle or were left out, it is all of them: one would have to note again. If there is no
+        writer, it is one without a name, because an empty result would mean that the time is complete.
+    """
+    if not histories and not expected:
+        return (AwaitedWriter(None, None, None),)
+    behind = {
+        name: one
+        for name, one in histories.items()
+        if one.noted_millis is None or one.noted_millis < millis
+    }
+    holding = {name: one for name, one in behind.items() if not (one.is_done or name in left_out)}
+    unseen = [AwaitedWriter(name, None, None) for name in set(expected) - histories.keys()]
+    found = [
+        AwaitedWriter(name, one.noted_millis, one.marks[-1].written_millis)
+        for name, one in (holding if holding or unseen else behind).items()
+    ]
+    return tuple(sorted([*unseen, *found], key=_furthest_behind_first))
+
+
+def _furthest_behind_first(one: AwaitedWriter) -> tuple[bool, int, str]:
+    return one.noted_millis is not None, one.noted_millis or 0, one.writer or ""

@@ -1,0 +1,65 @@
+"""`watermark_log`: the watermarks in a query's checkpoint, batch by batch, without the query."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tidemark import _bridge
+from tidemark._errors import TidemarkError
+from tidemark._session.active import require_extension
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def watermark_log(
+    checkpoint: str | os.PathLike[str], *, spark: SparkSession | None = None
+) -> DataFrame:
+    """The watermark log of a query as a DataFrame, whether the query is running or not.
+
+    It answers "why did last night's job write nothing": the watermark of each input after each
+    batch, and the split that held it. The query is not started, and nothing is written. The table
+    has the batches that Spark keeps (`spark.sql.streaming.minBatchesToRetain`, 100). In SQL:
+    `SELECT * FROM tidemark_log('checkpoint')`. Works on classic and Spark Connect alike.
+
+    Args:
+        checkpoint: The query's `checkpointLocation`, as Spark (on Connect: the server) finds it.
+        spark: The session to read with. By default it is the active one.
+
+    Returns:
+        A row for each batch, input and split, with these columns: `batch` (LONG); `time`
+        (TIMESTAMP, when the batch began); `key` (the watermark's); `split` (null if the input has
+        no splits); `clock` (TIMESTAMP, the split's clock, null before its first row); `watermark`
+        (TIMESTAMP, the input's after the batch); `idle` (whether the split, or the whole input, is
+        idle); `held_by` (the split that the watermark waits for); and `corrected` (whether `correct`
+        or `forget` has changed the input after the batch).
+
+    Raises:
+        TidemarkError: `NO_LOG` if `checkpoint` is not a location, or if the extension is not active
+            in the session, as for `with_watermark`.
+        IllegalArgumentException: From Spark, with the code `NO_LOG` in it (`error_code` reads it),
+            if there is no log. If a log cannot be read, the job that reads it fails with the code
+            `CHECKPOINT_ENTRY_DAMAGED`.
+
+    Example:
+        >>> rows = tidemark.watermark_log("/checkpoints/orders")  # doctest: +SKIP
+        >>> rows.where("batch = 41").orderBy("clock").show()  # doctest: +SKIP
+    """
+    from pyspark.sql import SparkSession
+
+    session = spark if spark is not None else SparkSession.active()
+    require_extension(session)
+    return _bridge.log_table(session, _location(checkpoint))
+
+
+def _location(checkpoint: object) -> str:
+    path = os.fspath(checkpoint) if isinstance(checkpoint, os.PathLike) else checkpoint
+    if isinstance(path, str) and path.strip():
+        return path
+    raise TidemarkError(
+        "NO_LOG",
+        f"There is no watermark log in {checkpoint!r}, which is not a location",
+        "passing the checkpoint location of a query that has completed a batch with Tidemark",
+        checkpoint=checkpoint,
+    )
