@@ -34,10 +34,10 @@ JAVA_21 := $(VENV)/java-21
 OTHERS_PYSPARK := 4.1.4
 OTHERS_READY := target/stamps/others
 # Three JVMs: a session made by configure, one with the jar of another Spark, and one for all other tests.
-STARTS := tests/test_session_starts.py
+STARTS := tests/session/test_session_starts.py
 SMOKE := $(STARTS)::test_configure_keeps_settings_from_the_environment \
-  $(STARTS)::test_a_jar_for_another_spark_version_stops_the_session tests/test_union.py tests/test_join.py tests/test_restart.py \
-  tests/test_skipped_scans.py
+  $(STARTS)::test_a_jar_for_another_spark_version_stops_the_session \
+  $(patsubst %,tests/operators/test_%.py,union join restart skipped_scans)
 PYTEST_ALONE := $(BIN)/python -m pytest
 # Three processes, each with its own Spark, because one keeps hardly more than one processor busy.
 PYTEST_3 := $(PYTEST_ALONE) -n 3 --dist loadfile
@@ -257,7 +257,7 @@ docs: $(VENV_READY) ## Regenerate the generated pages of docs/
 
 .PHONY: screenshots
 screenshots: $(INSTALLED) ## Pictures of the tab in Spark's web UI, by Chromium, for the docs
-	TIDEMARK_SCREENSHOTS=docs/pictures $(BIN)/python -m pytest tests/test_screenshots.py
+	TIDEMARK_SCREENSHOTS=docs/pictures $(BIN)/python -m pytest tests/queries/test_screenshots.py
 
 .PHONY: docs-site
 # Not --quiet: that would leave out the warnings that --strict counts.

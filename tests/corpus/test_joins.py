@@ -1,18 +1,19 @@
-"""Windows, sessions, and deduplication give the same rows in the same batches as stock Spark."""
+"""Joins, and queries of several inputs, give the same rows in the same batches as stock Spark."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from corpus.cases import Case
-from corpus.side_by_side import WINDOWS, cases, compare
 from pyspark.sql import SparkSession
+
+from corpus.cases import Case
+from corpus.side_by_side import JOINS, cases, compare
 
 pytestmark = [pytest.mark.classic, pytest.mark.usefixtures("one_partition")]
 
 
-@cases(WINDOWS)
+@cases(JOINS)
 def test_a_query_matches_stock_spark_or_differs_as_documented(
     case: Case, spark: SparkSession, tmp_path: Path
 ) -> None:

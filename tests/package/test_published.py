@@ -12,7 +12,7 @@ from support.processes import run_script
 
 import tidemark
 
-REPOSITORY = Path(__file__).parent.parent / "target" / "sona-staging"
+REPOSITORY = Path(__file__).parents[2] / "target" / "sona-staging"
 MINOR = ".".join(pyspark.__version__.split(".")[:2])
 ARTIFACT = f"tidemark-spark-{MINOR}_2.13"
 VERSION = tidemark.__version__

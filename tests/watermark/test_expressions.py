@@ -49,7 +49,7 @@ def test_is_late_marks_the_rows_that_the_aggregation_drops(feed: Feeds, run: Run
 def test_the_docs_example_collects_the_rows_that_the_aggregation_drops(
     feed: Feeds, run: Run
 ) -> None:
-    page = Path(__file__).parent.parent / "docs" / "late.md"
+    page = Path(__file__).parents[2] / "docs" / "late.md"
     (example,) = re.findall(r"<!-- tested -->\n```python\n(.*?)```", page.read_text(), re.DOTALL)
     events = feed("events", SCHEMA)
     readings = with_watermark(events.stream(), "time", "0 seconds")

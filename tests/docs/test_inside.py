@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "inside.md").read_text(encoding="utf-8")
 MAIN = ROOT / "jvm" / "src" / "main"
 ENGINE = MAIN / "scala" / "org" / "apache" / "spark" / "sql" / "tidemark"

@@ -1,18 +1,19 @@
-"""What people have reported gives the same rows in the same batches as stock Spark, or better ones."""
+"""SQL, Python maps, code with state and the rest give the same rows in the same batches as stock Spark."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from corpus.cases import Case
-from corpus.side_by_side import REPORTS, cases, compare
 from pyspark.sql import SparkSession
+
+from corpus.cases import Case
+from corpus.side_by_side import OTHERS, cases, compare
 
 pytestmark = [pytest.mark.classic, pytest.mark.usefixtures("one_partition")]
 
 
-@cases(REPORTS)
+@cases(OTHERS)
 def test_a_query_matches_stock_spark_or_differs_as_documented(
     case: Case, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ from tidemark import TidemarkError
 from tidemark._queries.report import drawing
 from tidemark.results import Report
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 HOSTILE = '<script>alert(1)</script>"\x00\u202e'
 
 

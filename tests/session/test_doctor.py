@@ -1,4 +1,4 @@
-"""`doctor` on a healthy session; `test_session_starts.py` covers broken sessions."""
+"""`doctor` on a healthy session; `session/test_session_starts.py` covers broken sessions."""
 
 from __future__ import annotations
 

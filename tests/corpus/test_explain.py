@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import pyspark
 import pytest
-from corpus.cases import CASES, Case
-from corpus.side_by_side import JOINS, OTHERS, REPORTS, WINDOWS, version
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.feeds import Feed
 
 import tidemark
 from common.settings import with_settings
+from corpus.cases import CASES, Case
+from corpus.side_by_side import JOINS, OTHERS, REPORTS, WINDOWS, version
 
 pytestmark = [pytest.mark.more, pytest.mark.classic]
 

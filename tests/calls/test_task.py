@@ -163,7 +163,7 @@ TEXT = '"(.*?)"'
 
 
 def read_in_the_engine(pattern: str) -> str:
-    (file,) = (Path(__file__).parents[1] / "jvm" / "src" / "main").rglob("PythonCalls.scala")
+    (file,) = (Path(__file__).parents[2] / "jvm" / "src" / "main").rglob("PythonCalls.scala")
     (text,) = re.findall(pattern, file.read_text(encoding="utf-8"))
     return str(text)
 

@@ -24,7 +24,7 @@ from tidemark.marks import (
     SinkBatchPosition,
 )
 
-PAGE = Path(__file__).parent.parent / "docs" / "noted-time" / "writers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "noted-time" / "writers.md"
 REFUSED = FOLDER / "refused-marks.json"
 """Fields that make a mark unusable, and the reason; the engine's tests read the same file."""
 EXAMPLE = (

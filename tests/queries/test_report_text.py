@@ -14,7 +14,7 @@ from tidemark._queries.report.splits import details, shown
 from tidemark._queries.report.times import duration, instant
 from tidemark.results import Report
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def data(name: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from tidemark.marks import KafkaPosition, Marks
 
 pytestmark = pytest.mark.kafka
 
-SCRIPT = Path(__file__).parent / "scripts" / "kafka_marks.py"
+SCRIPT = Path(__file__).parents[1] / "scripts" / "kafka_marks.py"
 PARTITIONS = 3
 Row = tuple[int, int, int]  # its partition, its offset, its timestamp
 

@@ -16,7 +16,7 @@ import pytest
 
 import tidemark
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 NAME = f"tidemark-{tidemark.__version__}"
 
 

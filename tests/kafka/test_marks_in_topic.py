@@ -19,7 +19,7 @@ from tidemark.marks import KafkaPosition, Marks, NumberPosition
 
 pytestmark = pytest.mark.kafka
 
-SCRIPT = Path(__file__).parent / "scripts" / "transaction.py"
+SCRIPT = Path(__file__).parents[1] / "scripts" / "transaction.py"
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 
 from tidemark import __version__
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 # Errors are created as TidemarkError("CODE", ...); the doctor can name a code in a finding as well.

@@ -1,4 +1,4 @@
-"""The page about queries from other sources; `test_corpus_*.py` run the queries themselves."""
+"""The page about queries from other sources; `test_*.py` beside it run the queries themselves."""
 
 from __future__ import annotations
 
