@@ -8,7 +8,7 @@ read both kinds, so a caller can treat them alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from tidemark import _bridge
@@ -44,6 +44,32 @@ class TidemarkError(Exception):
 
     def __str__(self) -> str:
         return f"[TIDEMARK.{self.code}] {self.message}. Fix this by {self.fix}."
+
+
+def invalid_option(
+    option: str,
+    value: object,
+    allowed: str | Sequence[str],
+    fix: str = "giving that, or by leaving it out",
+) -> TidemarkError:
+    """The error for an argument, or an option, that is not what it must be: `INVALID_OPTION`.
+
+    Args:
+        option: Its name, as the user gives it.
+        value: What was given.
+        allowed: What it must be, as it continues after "it must be", or all values that it may have.
+        fix: What to do, as it continues after "Fix this by".
+    """
+    values = [allowed] if isinstance(allowed, str) else [f"'{one}'" for one in allowed]
+    one_of = " or ".join(filter(None, (", ".join(values[:-1]), values[-1])))
+    return TidemarkError(
+        "INVALID_OPTION",
+        f"{option} is {value!r}, but it must be {one_of}",
+        fix,
+        option=option,
+        value=value,
+        allowed=allowed if isinstance(allowed, str) else ", ".join(allowed),
+    )
 
 
 def error_code(error: BaseException) -> str | None:

@@ -235,7 +235,7 @@ def test_transactions_need_a_mark_log_in_kafka(tmp_path: Path) -> None:
             call()
         assert error.value.code == "INVALID_OPTION"
         assert error.value.parameters["option"] == "location"
-        assert error.value.parameters["value"] == repr(str(tmp_path))
+        assert error.value.parameters["value"] == str(tmp_path)
         assert instead in error.value.fix
 
 

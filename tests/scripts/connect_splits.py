@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from support.feeds import Feed
@@ -27,8 +28,8 @@ events = feed.stream().select(
 def code_of(**options: Any) -> str | None:
     try:
         tidemark.with_watermark(events, "event.time", "1 minute", **options)
-    except tidemark.TidemarkError as error:
-        return error.code
+    except (tidemark.TidemarkError, IllegalArgumentException) as error:
+        return tidemark.errors.error_code(error)
     return None
 
 
@@ -36,7 +37,7 @@ codes = [
     code_of(**options)
     for options in (
         {"split_by": "devise"}, {"split_by": []}, {"idle_after": "soon"},
-        {"idle": tidemark.Idle("-1 minute")}, {"max_ahead": timedelta(0)}, {"when_idle": "go"},
+        {"idle": tidemark.Idle("-1 minute")}, {"max_ahead": timedelta(0)}, {"idle": "go"},
         {"split_by": "device.id"},
     )
 ]  # fmt: skip

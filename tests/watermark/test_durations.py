@@ -1,17 +1,21 @@
-"""Durations as users give them, before Spark parses them."""
+"""Lengths of time as users give them: what the engine is sent, and what Python reads itself."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import cast
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tidemark._watermark.durations import DurationError, interval_text, positive_millis
+from tidemark import TidemarkError
+from tidemark._watermark.durations import (
+    interval_text,
+    length_millis,
+    length_text,
+    plain_millis,
+)
 
-# Stands for a session; any use of it is an error.
-NO_SESSION = cast(SparkSession, object())
+DAY = 86_400_000
 
 
 @pytest.mark.parametrize("text", ["1 minute", " Interval  1 DAY\t2 Hours\n", "soon", "-1 minute"])
@@ -32,43 +36,55 @@ def test_a_timedelta_becomes_an_interval(value: timedelta, text: str) -> None:
     assert interval_text(value) == text
 
 
+@pytest.mark.parametrize("value", ["", " ", timedelta(microseconds=-1), 60, None])
+def test_what_is_no_length_is_refused_before_the_engine_reads_it(value: object) -> None:
+    with pytest.raises(TidemarkError) as caught:
+        length_text("idle_after", value)
+    assert caught.value.code == "INVALID_OPTION"
+    assert caught.value.parameters["option"] == "idle_after"
+    assert caught.value.parameters["value"] == str(value)
+
+
 @pytest.mark.parametrize(
-    ("value", "problem"),
+    ("value", "found"),
     [
-        ("", "is empty"),
-        (" ", "is empty"),
-        (timedelta(microseconds=-1), "is negative"),
-        (60, "is of type int, neither text nor a timedelta"),
-        (None, "is of type NoneType, neither text nor a timedelta"),
+        ("1 minute 30 seconds", 90_000),
+        (" 2 Hours  30 seconds", 7_230_000),
+        ("2 weeks", 14 * DAY),
+        ("1 month", 31 * DAY),
+        ("1 year 1 day", 373 * DAY),
+        ("  Interval  1 DAY\t2 Hours\n", DAY + 7_200_000),
+        ("1.5 seconds", 1_500),
+        ("-1.5 seconds 3 seconds", 1_500),
+        ("2 hours -1 minute", 7_140_000),
+        ("+1 second 1 second", 2_000),
+        ("200 milliseconds 999 microseconds", 200),
+        ("1999 microseconds", 1),
+        (timedelta(days=1, seconds=2, milliseconds=3), DAY + 2_003),
+        (timedelta(weeks=5000), 5000 * 7 * DAY),
+        (timedelta(milliseconds=1, microseconds=999), 1),
     ],
 )
-def test_invalid_durations_are_rejected_before_spark_parses_them(
-    value: object, problem: str
+def test_a_length_that_python_needs_is_read_without_spark(
+    value: str | timedelta, found: int
 ) -> None:
-    with pytest.raises(DurationError, match=problem):
-        positive_millis(value, NO_SESSION)
+    assert length_millis("timeout", value) == found
 
 
-def test_a_plain_text_is_read_without_spark_in_the_function_of_a_pipelines_flow(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("tidemark._bridge.forbids_analysis", lambda _: True)
-    lengths = {
-        "1 minute": 60_000,
-        " 2 Hours  30 seconds": 7_230_000,
-        "1 week 1 day": 8 * 86_400_000,
-        "1 second 1 second": 2000,
-        "200 milliseconds 999 microseconds": 200,
-    }
-    assert {text: positive_millis(text, NO_SESSION) for text in lengths} == lengths
-    assert positive_millis(timedelta(minutes=1), NO_SESSION) == 60_000
-    for other in (
-        "1 month",
-        "INTERVAL 1 minute",
-        "1.5 seconds",
-        "soon",
-        "1 minute soon",
-        "1minute",
-    ):
-        with pytest.raises(DurationError, match="is not plain"):
-            positive_millis(other, NO_SESSION)
+@pytest.mark.parametrize(
+    "value",
+    ["soon", "10", "5 min", "1minute", "1 minute soon", "1.5 minutes", "interval", "-1 minute",
+     "0 seconds", "999 microseconds", "99999999999 days", timedelta(0), timedelta.max],
+)  # fmt: skip
+def test_what_python_cannot_read_as_a_length_is_refused(value: str | timedelta) -> None:
+    with pytest.raises(TidemarkError) as caught:
+        length_millis("timeout", value)
+    assert caught.value.code == "INVALID_OPTION"
+
+
+def test_python_reads_a_length_as_spark_reads_a_delay(spark: SparkSession) -> None:
+    texts = ["1 month", "1 year 1 day", "  Interval 1 DAY\t2 Hours\n", "1.5 seconds"]
+    for text in (*texts, "-1.5 seconds 3 seconds", "1999 microseconds", "2 hours -1 minute"):
+        times = spark.readStream.format("rate").load().withWatermark("timestamp", text)
+        delay = times.schema["timestamp"].metadata["spark.watermarkDelayMs"]
+        assert plain_millis(text) == delay, text

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tidemark import Idle, Noted, TidemarkError
-from tidemark._watermark import options as options_module
 from tidemark._watermark.noted import as_noted
 from tidemark._watermark.options import read_options
 from tidemark.marks import Marks
@@ -18,17 +16,9 @@ from tidemark.marks import Marks
 MINUTE = timedelta(minutes=1)
 
 
-@pytest.fixture(autouse=True)
-def lengths(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lengths of time are read without Spark here."""
-    monkeypatch.setattr(
-        options_module, "positive_millis", lambda value, _: value // timedelta(milliseconds=1)
-    )
-
-
 def told(noted: object, **options: Any) -> dict[str, Any]:
     """What the engine is told, without the location."""
-    found = dict(read_options(cast(SparkSession, None), noted=as_noted(noted), **options))
+    found = dict(read_options(noted=as_noted(noted), **options))
     found.pop("noted")
     return found
 
@@ -44,8 +34,8 @@ def test_the_settings_of_a_marks_reach_the_engine(tmp_path: Path) -> None:
     assert told(log) == {
         "expectedSplits": [["eu"], ["us"]],
         "onlyExpected": True,
-        "idleAfterMs": 300_000,
-        "maxAheadMs": 120_000,
+        "idleAfter": "300000 milliseconds",
+        "maxAhead": "120000 milliseconds",
     }
     assert told(Noted(log)) == told(log)
     assert Noted(log).expected == ("eu", "us")
@@ -54,36 +44,39 @@ def test_the_settings_of_a_marks_reach_the_engine(tmp_path: Path) -> None:
 def test_a_marks_without_settings_tells_the_engine_nothing(tmp_path: Path) -> None:
     # A day is the limit of a query, too, and the session's setting may be another.
     assert told(Marks(tmp_path)) == {}
-    assert told(Marks(tmp_path), max_ahead=2 * MINUTE) == {"maxAheadMs": 120_000}
+    assert told(Marks(tmp_path), max_ahead=2 * MINUTE) == {
+        "maxAhead": "0 days 120 seconds 0 microseconds"
+    }
     assert told(Marks(tmp_path, max_ahead=None)) == {"maxAhead": "none"}
 
 
 def test_what_both_say_alike_is_taken(tmp_path: Path) -> None:
     log = Marks(tmp_path, expected=["us", "eu"], idle_after=MINUTE, max_ahead=None)
     long = Noted(log, expected=["eu", "us"], only_expected=True)
-    assert told(long, idle_after=MINUTE, max_ahead="none") == {
+    assert told(long, idle_after="1 minute", max_ahead="none") == {
         "expectedSplits": [["eu"], ["us"]],
         "onlyExpected": True,
-        "idleAfterMs": 60_000,
+        "idleAfter": "1 minute",
         "maxAhead": "none",
     }
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "option"),
     [
-        ({"idle_after": 2 * MINUTE}, "idle_after is 120000 ms, but the Marks .* has 60000 ms"),
-        ({"idle": Idle("none")}, "idle_after is none, but"),
-        ({"max_ahead": "none"}, "max_ahead is none, but the Marks .* has 180000 ms"),
+        ({"idle_after": 2 * MINUTE}, "idle_after"),
+        ({"idle_after": "2 minutes"}, "idle_after"),
+        ({"idle": Idle("none")}, "idle_after"),
+        ({"max_ahead": "none"}, "max_ahead"),
     ],
 )
 def test_what_they_say_differently_is_refused(
-    tmp_path: Path, options: dict[str, Any], message: str
+    tmp_path: Path, options: dict[str, Any], option: str
 ) -> None:
     log = Marks(tmp_path, idle_after=MINUTE, max_ahead=3 * MINUTE)
-    with pytest.raises(TidemarkError, match=message) as error:
+    with pytest.raises(TidemarkError) as error:
         told(log, **options)
-    assert error.value.code == "INVALID_OPTION"
+    assert (error.value.code, error.value.parameters["option"]) == ("INVALID_OPTION", option)
 
 
 def test_other_expected_writers_than_those_of_the_marks_are_refused(tmp_path: Path) -> None:

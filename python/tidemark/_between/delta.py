@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from tidemark import _bridge
-from tidemark._between.source import IGNORE, Source, refused
-from tidemark._errors import TidemarkError
+from tidemark._between.source import IGNORE, Source
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._marks.reading.ranges import DeltaRange, expired, not_readable
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def read(source: Source, rows: DeltaRange) -> DataFrame:
     folder, reader = source.folder(), source.reader(_DELTA)
     for name in IGNORE:
         if str(source.spark.conf.get(f"spark.sql.files.{name}")).lower() == "true":
-            raise refused(f"spark.sql.files.{name}", "true", "false, so that no row is missing")
+            raise invalid_option(
+                f"spark.sql.files.{name}", "true", "false, so that no row is missing"
+            )
     table_id, properties = _bridge.delta_detail(source.spark, folder)
     if table_id != rows.table_id:
         raise TidemarkError(

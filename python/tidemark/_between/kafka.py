@@ -8,7 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tidemark._between.source import Source, lower, refused
+from tidemark._between.source import Source, lower
+from tidemark._errors import invalid_option
 from tidemark._marks.reading.ranges import KafkaRange, Offsets, expired, not_readable
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def subscribed(options: Mapping[str, object]) -> tuple[str, ...]:
     given = str(lower(options).get("subscribe") or "")
     topics = tuple(topic.strip() for topic in given.split(",") if topic.strip())
     if not topics:
-        raise refused("subscribe", given, "the topics to read, such as 'orders'")
+        raise invalid_option(
+            "subscribe", given, "the topics to read, such as 'orders'", "giving that"
+        )
     return topics
 
 

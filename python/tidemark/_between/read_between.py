@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 from tidemark._between.kafka import subscribed
 from tidemark._between.readers import read
 from tidemark._between.source import Source
-from tidemark._errors import TidemarkError
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._marks.marks import Marks
 from tidemark._marks.protocol.position import MOST
 from tidemark._marks.protocol.times import Time, micros
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _log = logging.getLogger("tidemark")
+_GIVE = "giving that"
 
 Options: TypeAlias = Mapping[str, str | bool | int | float]
 
@@ -123,15 +124,15 @@ def read_between(
     if by == "position":
         return read(source, _between_cuts(start, end, topics))
     if by != "event_time":
-        raise _invalid("by", by, '"position" or "event_time"')
+        raise invalid_option("by", by, '"position" or "event_time"')
     if not isinstance(marks, Marks):
-        raise _invalid("marks", marks, 'the stream\'s Marks where by is "event_time"')
+        raise invalid_option("marks", marks, 'the stream\'s Marks where by is "event_time"', _GIVE)
     if time is None:
-        raise _invalid("time", time, 'the event-time column where by is "event_time"')
+        raise invalid_option("time", time, 'the event-time column where by is "event_time"', _GIVE)
     first = None if start is None else micros(start, "start")
     last = micros(end, "end")
     if first is not None and last < first:
-        raise _invalid("end", end, "start or later")
+        raise invalid_option("end", end, "start or later", _GIVE)
     found, unknown = marks._between(first, last, topics)
     if first is not None and unknown:
         _log.warning(
@@ -144,14 +145,12 @@ def read_between(
 def _between_cuts(start: object, end: object, topics: tuple[str, ...]) -> Range:
     for option, cut in (("start", start), ("end", end)):
         if not isinstance(cut, Cut) and not (cut is None and option == "start"):
-            # A time would be looked up again for the next range, and might then have another cut.
-            raise TidemarkError(
-                "INVALID_OPTION",
-                f'{option} is {cut!r}, but it must be a Cut where by is "position"',
+            # A time would be looked up anew for the next range, and may have another cut by then.
+            raise invalid_option(
+                option,
+                cut,
+                'a Cut where by is "position"',
                 "giving marks.cut_at(time), and by keeping its text as the start of the next range",
-                option=option,
-                value=repr(cut),
-                allowed="a Cut",
             )
     assert isinstance(end, Cut)
     return between(start if isinstance(start, Cut) else None, end, topics)
@@ -185,14 +184,3 @@ def _within(
 
 def _of_64_bits(value: int) -> int:
     return max(-MOST - 1, min(value, MOST))
-
-
-def _invalid(option: str, value: object, allowed: str) -> TidemarkError:
-    return TidemarkError(
-        "INVALID_OPTION",
-        f"{option} is {value!r}, but it must be {allowed}",
-        f"giving {option} as {allowed}",
-        option=option,
-        value=repr(value),
-        allowed=allowed,
-    )

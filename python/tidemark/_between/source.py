@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrameReader, SparkSession
@@ -39,14 +39,14 @@ class Source:
         """A reader with the user's options, of which those that decide what is read are refused."""
         for name, value in self.options.items():
             if name.lower() in reserved:
-                raise refused(
+                raise invalid_option(
                     name, value, "left out: read_between sets it, or the argument path does"
                 )
         for name in ("failOnDataLoss", *IGNORE):
             safe = "true" if name == "failOnDataLoss" else "false"
             given = lower(self.options).get(name.lower())
             if given is not None and str(given).lower() != safe:
-                raise refused(
+                raise invalid_option(
                     name, given, f"{safe}, or left out, so that no row is missing in silence"
                 )
         reader = self.spark.read.format(self.format)
@@ -54,20 +54,11 @@ class Source:
 
     def folder(self) -> str:
         if self.path is None or not os.fspath(self.path):
-            raise refused("path", self.path, "the folder of the files, or of the Delta table")
+            raise invalid_option(
+                "path", self.path, "the folder of the files, or of the Delta table", "giving that"
+            )
         return os.fspath(self.path)
 
 
 def lower(options: Mapping[str, object]) -> dict[str, object]:
     return {name.lower(): value for name, value in options.items()}
-
-
-def refused(option: str, value: object, allowed: str) -> TidemarkError:
-    return TidemarkError(
-        "INVALID_OPTION",
-        f"{option} is {value!r}, but it must be {allowed}",
-        f"giving {option} as described",
-        option=option,
-        value=repr(value),
-        allowed=allowed,
-    )

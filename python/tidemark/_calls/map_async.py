@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tidemark import _bridge
 from tidemark._calls.older import as_text
 from tidemark._calls.values import converted, writer
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
 from tidemark._watermark.columns import find_expressions, has_column
-from tidemark._watermark.durations import DurationError, positive_millis
-from tidemark._watermark.noted import invalid
+from tidemark._watermark.durations import length_millis
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,22 +126,22 @@ def map_async(
 
     _require_new(df, column)
     if not callable(function):
-        raise invalid("function", function, "a function")
+        raise invalid_option("function", function, "a function")
     if service is not None and not callable(service):
-        raise invalid("service", service, "a function that returns a context manager")
+        raise invalid_option("service", service, "a function that returns a context manager")
     if not isinstance(ordered, bool):
-        raise invalid("ordered", ordered, "True or False")
+        raise invalid_option("ordered", ordered, "True or False")
     if on_null not in (_CALL, _SKIP):
-        raise invalid("on_null", on_null, "'call' or 'skip'")
+        raise invalid_option("on_null", on_null, (_CALL, _SKIP))
     given = _expressions(df, inputs)
     result, kind = _result_type(df, returns)
     rules = Rules(
         column=column,
         names=tuple(name for name, _ in given),
         concurrency=_number("concurrency", concurrency, at_least=1),
-        timeout=None if timeout is None else _seconds(df, "timeout", timeout),
+        timeout=None if timeout is None else _seconds("timeout", timeout),
         retries=_number("retries", retries, at_least=0),
-        backoff=_seconds(df, "backoff", backoff),
+        backoff=_seconds("backoff", backoff),
         on_error=None,
         origin=uuid.uuid4().hex,
         skips_nulls=on_null == _SKIP,
@@ -165,9 +164,9 @@ def map_async(
 
 def _require_new(df: DataFrame, column: object) -> None:
     if not isinstance(column, str) or not column:
-        raise invalid("column", column, "the name of the new column")
+        raise invalid_option("column", column, "the name of the new column")
     if has_column(df, column):
-        raise invalid("column", column, "a name that no column of the DataFrame has yet")
+        raise invalid_option("column", column, "a name that no column of the DataFrame has yet")
 
 
 def _expressions(df: DataFrame, given: Any, option: str = "inputs") -> list[tuple[str, Column]]:
@@ -178,7 +177,9 @@ def _expressions(df: DataFrame, given: Any, option: str = "inputs") -> list[tupl
     several: Sequence[str | Column] = given if is_list else [given]
     if not several or not all(isinstance(one, (str, Column)) for one in several):
         what = "a column's name or a Column"
-        raise invalid(option, given, f"{what}, or a list of these" if option == "inputs" else what)
+        raise invalid_option(
+            option, given, f"{what}, or a list of these" if option == "inputs" else what
+        )
     names = [
         one if isinstance(one, str) else _bridge.plain_name(one) or str(one) for one in several
     ]
@@ -187,21 +188,12 @@ def _expressions(df: DataFrame, given: Any, option: str = "inputs") -> list[tupl
 
 def _number(option: str, value: object, *, at_least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise invalid(option, value, f"a whole number, {at_least} or more")
+        raise invalid_option(option, value, f"a whole number, {at_least} or more")
     return value
 
 
-def _seconds(df: DataFrame, option: str, value: object) -> float:
-    try:
-        return positive_millis(value, df.sparkSession) / 1000
-    except DurationError as problem:
-        raise TidemarkError(
-            "INVALID_OPTION",
-            f"{option} {str(value)!r} {problem}",
-            'giving a length of time, such as "2 seconds" or timedelta(milliseconds=200)',
-            option=option,
-            value=value,
-        ) from problem
+def _seconds(option: str, value: object) -> float:
+    return length_millis(option, value) / 1000
 
 
 def _result_type(df: DataFrame, returns: object) -> tuple[DataType, pa.DataType]:
@@ -210,7 +202,7 @@ def _result_type(df: DataFrame, returns: object) -> tuple[DataType, pa.DataType]
 
     allowed = 'a type that Python functions may return, such as "name STRING, tier INT"'
     if isinstance(returns, str) and _bridge.forbids_analysis(df.sparkSession):
-        raise invalid(
+        raise invalid_option(
             "returns", returns, "a DataType such as StringType(): no text can be read in a pipeline"
         )
     try:
@@ -218,8 +210,8 @@ def _result_type(df: DataFrame, returns: object) -> tuple[DataType, pa.DataType]
         if isinstance(kind, DataType):
             return kind, _bridge.arrow_type(kind)
     except PySparkException as error:
-        raise invalid("returns", returns, allowed) from error
-    raise invalid("returns", returns, allowed)
+        raise invalid_option("returns", returns, allowed) from error
+    raise invalid_option("returns", returns, allowed)
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
@@ -237,7 +229,7 @@ def _on_error(on_error: object, kind: pa.DataType) -> Callable[..., object] | No
         try:
             pa.array(converted(writer(kind), [default]), kind)
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise invalid(
+            raise invalid_option(
                 "on_error", on_error, f"a default of the type in returns, {kind}"
             ) from error
         return lambda *_: default
@@ -247,7 +239,7 @@ def _on_error(on_error: object, kind: pa.DataType) -> Callable[..., object] | No
         return None
     if on_error == _NULL:
         return lambda *_: None
-    raise invalid(
+    raise invalid_option(
         "on_error", on_error, "'fail', 'null', tidemark.Default(value), or a function of the error"
     )
 
@@ -286,7 +278,7 @@ def _as_texts(df: DataFrame, columns: list[Column]) -> tuple[list[Column], list[
     for column, field in zip(columns, df.select(*columns).schema, strict=True):
         text = as_text(column, field.dataType)
         if text is None:
-            raise invalid(
+            raise invalid_option(
                 "inputs", field.name, "no struct, array or map before Spark 4.1: give its parts"
             )
         texts.append(text)

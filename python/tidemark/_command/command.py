@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tidemark._command.check import check
-from tidemark._errors import TidemarkError
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._marks.marks import Marks
 from tidemark._marks.protocol.times import shown
 from tidemark._queries.explain import explain
@@ -20,7 +20,6 @@ from tidemark._queries.log import watermark_log
 from tidemark._session.configure import configure
 from tidemark._session.jars import jar_path
 from tidemark._version import __version__
-from tidemark._watermark.noted import invalid
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -184,7 +183,7 @@ def _open(told: argparse.Namespace, **options: Any) -> Marks:
     for option in told.option:
         name, equals, value = option.partition("=")
         if not (name and equals):
-            raise invalid("--option", option, "NAME=VALUE")
+            raise invalid_option("--option", option, "NAME=VALUE")
         settings[name] = value
     return Marks(told.log, options=settings or None, **options)
 
@@ -201,10 +200,10 @@ def _function(name: str) -> Callable[[SparkSession], DataFrame]:
         other = error.name if isinstance(error, ModuleNotFoundError) else None
         if other and not f"{module}.".startswith(f"{other}."):
             raise
-        raise invalid("MODULE:FUNCTION", name, allowed) from error
+        raise invalid_option("MODULE:FUNCTION", name, allowed) from error
     found: Callable[[SparkSession], DataFrame] | None = getattr(imported, function, None)
     if not callable(found):
-        raise invalid("MODULE:FUNCTION", name, allowed)
+        raise invalid_option("MODULE:FUNCTION", name, allowed)
     return found
 
 

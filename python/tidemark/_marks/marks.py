@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, overload
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
 from tidemark._marks.kafka.automatic import AutomaticKafkaMarkWriter
 from tidemark._marks.kafka.deliveries import Producer
 from tidemark._marks.kafka.ends import end_offsets
@@ -184,11 +184,11 @@ class Marks:
         retain_millis = length_millis("retain", retain)
         period = None if automatic is None else length_millis("automatic", automatic)
         if period is not None and flush is None:
-            raise TidemarkError(
-                "INVALID_OPTION",
-                "automatic is given without flush, so no position would be known",
+            raise invalid_option(
+                "automatic",
+                automatic,
+                "given together with flush, so that a position is known",
                 "giving flush, a function that sends all rows and returns the position behind them",
-                option="automatic",
             )
         life = self._begin(name)
         others = partial(self._others, name)

@@ -8,13 +8,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tidemark import _bridge
-from tidemark._errors import TidemarkError
-from tidemark._queries.log import _location
+from tidemark._errors import invalid_option
+from tidemark._queries.log import checkpoint_path
 from tidemark._queries.offsets import event_time
 from tidemark._session.active import require_extension
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_SHOWN = "as tidemark.watermark_log shows it"
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def forget(
         '2026-11-23 11:50:00'
     """
     if not isinstance(split, str):
-        raise _invalid("split", split, "the name of a split, as tidemark.watermark_log shows it")
+        raise invalid_option("split", split, f"the name of a split, {_SHOWN}", "giving it as text")
     return _change("tidemark_forget", checkpoint, key, [split], spark)
 
 
@@ -158,10 +160,10 @@ def _change(
     from pyspark.sql import SparkSession
 
     if not isinstance(key, str):
-        raise _invalid("key", key, "the key of a watermark, as tidemark.watermark_log shows it")
+        raise invalid_option("key", key, f"the key of a watermark, {_SHOWN}", "giving it as text")
     session = spark if spark is not None else SparkSession.active()
     require_extension(session)
-    row = _bridge.corrected(session, function, _location(checkpoint), key, more)
+    row = _bridge.corrected(session, function, checkpoint_path(checkpoint), key, more)
     return Correction(
         batch=row["batch"],
         key=row["key"],
@@ -169,15 +171,4 @@ def _change(
         watermark=row["watermark"],
         kept=row["kept"],
         follows=row["follows"],
-    )
-
-
-def _invalid(option: str, value: object, allowed: str) -> TidemarkError:
-    return TidemarkError(
-        "INVALID_OPTION",
-        f"{option} is {value!r}, but it must be {allowed}",
-        "giving it as text",
-        option=option,
-        value=value,
-        allowed=allowed,
     )

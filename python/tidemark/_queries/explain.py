@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tidemark import _bridge
-from tidemark._errors import TidemarkError
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._queries.report.drawing import InWords
 from tidemark._session.active import require_extension
-from tidemark._watermark.noted import invalid
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -123,9 +122,9 @@ def explain(
             view=df,
         )
     if output_mode not in _MODES:
-        raise invalid("output_mode", output_mode, "append, update or complete")
+        raise invalid_option("output_mode", output_mode, "append, update or complete")
     if trigger not in (None, "availableNow"):
-        raise invalid("trigger", trigger, "availableNow, or None")
+        raise invalid_option("trigger", trigger, "availableNow, or None")
     require_extension(df.sparkSession)
     return _of(json.loads(_bridge.explain_json(df, output_mode, trigger)))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
+from tidemark._given import path_text
 from tidemark._session.active import require_extension
 
 if TYPE_CHECKING:
@@ -50,12 +51,17 @@ def watermark_log(
 
     session = spark if spark is not None else SparkSession.active()
     require_extension(session)
-    return _bridge.log_table(session, _location(checkpoint))
+    return _bridge.log_table(session, checkpoint_path(checkpoint))
 
 
-def _location(checkpoint: object) -> str:
-    path = os.fspath(checkpoint) if isinstance(checkpoint, os.PathLike) else checkpoint
-    if isinstance(path, str) and path.strip():
+def checkpoint_path(checkpoint: object) -> str:
+    """Where a checkpoint is, as the engine takes it.
+
+    Raises:
+        TidemarkError: `NO_LOG` for what is no location.
+    """
+    path = path_text(checkpoint)
+    if path is not None:
         return path
     raise TidemarkError(
         "NO_LOG",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from tidemark import _bridge
-from tidemark._queries.log import _location
+from tidemark._given import micros_of
+from tidemark._queries.log import checkpoint_path
 from tidemark._session.active import require_extension
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def offsets_at(
 
     session = spark if spark is not None else SparkSession.active()
     require_extension(session)
-    table = _bridge.offsets_table(session, _location(checkpoint), event_time(time), edge, key)
+    table = _bridge.offsets_table(session, checkpoint_path(checkpoint), event_time(time), edge, key)
     return [
         SourceOffsets(
             batch=row["batch"],
@@ -120,8 +121,4 @@ def event_time(time: datetime | str) -> int | str:
 
     A `datetime` without a zone is in Python's own.
     """
-    if not isinstance(time, datetime):
-        return str(time)
-    return (time.astimezone() - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(
-        microseconds=1
-    )
+    return micros_of(time) if isinstance(time, datetime) else str(time)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidemark import _bridge
+from tidemark._errors import invalid_option
 from tidemark._queries.log import watermark_log
 from tidemark._queries.report import report
 from tidemark._queries.report.drawing import HISTORY, drawn
 from tidemark._queries.report.printing import printable
 from tidemark._queries.report.times import instant, shown_in
-from tidemark._watermark.noted import invalid
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,7 +106,7 @@ def plot(
         >>> tidemark.plot("/checkpoints/orders").save("orders.svg")  # doctest: +SKIP
     """
     if since is not None and not isinstance(since, datetime):
-        raise invalid("since", since, "a datetime, or None")
+        raise invalid_option("since", since, "a datetime, or None")
     wanted = [keys] if isinstance(keys, str) else keys
     if isinstance(query_or_checkpoint, (str, os.PathLike)):
         session = spark if spark is not None else _bridge.active_session()
@@ -160,7 +160,7 @@ def _only(history: _Node, keys: Sequence[str] | None) -> _Node:
     inputs = {one["key"]: one for one in history["inputs"]}
     for key in keys:
         if key not in inputs:
-            raise invalid("keys", key, f"keys of the query: {', '.join(inputs)}")
+            raise invalid_option("keys", key, f"keys of the query: {', '.join(inputs)}")
     return {**history, "inputs": [inputs[key] for key in keys], "inputs_left_out": 0}
 
 

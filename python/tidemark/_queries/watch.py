@@ -8,10 +8,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tidemark._errors import invalid_option
 from tidemark._queries.report import Report, report
 from tidemark._queries.report.printing import printable
 from tidemark._queries.report.times import instant, shown_in
-from tidemark._watermark.noted import invalid
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,9 +49,9 @@ def watch(
         >>> tidemark.watch(query, until=lambda now: "Nothing" in now.why)  # doctest: +SKIP
     """
     if not _is_length(every):
-        raise invalid("every", every, "a number of seconds above zero")
+        raise invalid_option("every", every, "a number of seconds above zero")
     if until is not None and not callable(until):
-        raise invalid("until", until, "a function of a report, or None")
+        raise invalid_option("until", until, "a function of a report, or None")
     # Asked before the report: a batch that ends in between is in it.
     is_active = query.isActive
     now = report(query, spark=spark)

@@ -1,24 +1,37 @@
-"""A length of time as users give it: Spark's interval text, which Spark reads, or a `timedelta`.
+"""Lengths of time as users give them: an interval of Spark as text, or a `timedelta`.
 
-Spark is asked by giving the text as a watermark's delay. So an idle time means what the same text
-means as a delay: a month has 31 days, and what is below a millisecond is dropped.
+The engine reads the text, as Spark reads a watermark's delay: a month has 31 days, and what is below
+a millisecond is dropped. Python reads it only where a length is used in Python.
 """
 
 from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tidemark import _bridge
+from tidemark._errors import TidemarkError, invalid_option
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+NO_LENGTH: Final = "none"
+"""Where a length of time may be given: that there is to be none, whatever the session's setting."""
 
-_UNITS: Final = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
-_PARTS: Final = re.compile(rf"(\d+)\s+({'|'.join(_UNITS)})s?(?:\s+|$)", re.IGNORECASE)
-DELAY_METADATA = "spark.watermarkDelayMs"
-"""Column metadata in which Spark keeps the delay of a watermark."""
+_DAY: Final = 86_400_000_000
+_MICROS: Final = {
+    "year": 12 * 31 * _DAY,
+    "month": 31 * _DAY,
+    "week": 7 * _DAY,
+    "day": _DAY,
+    "hour": 3_600_000_000,
+    "minute": 60_000_000,
+    "second": 1_000_000,
+    "millisecond": 1000,
+    "microsecond": 1,
+}
+_PART: Final = re.compile(
+    rf"([+-]?\d+)(?:\.(\d{{1,9}})(?=\s+second))?\s+({'|'.join(_MICROS)})s?(?:\s+|$)",
+    re.IGNORECASE,
+)
+_PREFIX: Final = re.compile(r"\s*(?:interval\s+)?", re.IGNORECASE)
 
 
 class DurationError(ValueError):
@@ -49,66 +62,66 @@ def interval_text(value: object) -> str:
     return value
 
 
-def positive_millis(value: object, session: SparkSession) -> int:
-    """A length of time in whole milliseconds, one or more.
+def length_text(option: str, value: object) -> str:
+    """A length of time as the text that the engine reads, which refuses what it cannot read.
 
     Args:
-        value: Spark's interval text, or a `timedelta`.
-        session: The session that reads the text. Where it refuses to, the text is read here, and
-            has to be plain.
+        option: The option, for the error.
+        value: Spark's interval text, a `timedelta`, or `"none"`.
 
     Raises:
-        DurationError: For what is no length of time, or less than a millisecond.
+        TidemarkError: `INVALID_OPTION` for another type, blank text, or a negative `timedelta`.
     """
-    text = interval_text(value)
-    millis = _plain(text) if _bridge.forbids_analysis(session) else _read_by_spark(text, session)
-    if millis < 1:
-        raise DurationError("is less than a millisecond")
+    try:
+        return interval_text(value)
+    except DurationError as problem:
+        raise _no_length(option, value) from problem
+
+
+def length_millis(option: str, value: object) -> int:
+    """A length of time in whole milliseconds, one or more, read without Spark.
+
+    Args:
+        option: The option, for the error.
+        value: Spark's interval text in its usual form, such as `"1 minute 30 seconds"`, or a
+            `timedelta`.
+
+    Raises:
+        TidemarkError: `INVALID_OPTION` for what is no length of time, or less than a millisecond.
+    """
+    millis = plain_millis(length_text(option, value))
+    if millis is None or millis < 1:
+        raise _no_length(option, value)
     return millis
 
 
-def _plain(text: str) -> int:
-    length = timedelta()
-    rest = text.strip()
-    while found := _PARTS.match(rest):
-        number, unit = found.groups()
-        try:
-            length += timedelta(**{f"{unit.lower()}s": int(number)})
-        except OverflowError as error:
-            raise DurationError("is too long") from error
-        rest = rest[found.end() :]
-    if rest or not text.strip():
-        raise DurationError(
-            'is not plain, such as "1 minute 30 seconds": no other text can be read in a pipeline'
-        )
-    return length // timedelta(milliseconds=1)
+def plain_millis(text: str) -> int | None:
+    """The milliseconds of an interval in its usual form; None for any other text.
+
+    Example:
+        >>> plain_millis("1 minute 30.5 seconds")
+        90500
+    """
+    at = _PREFIX.match(text).end()  # type: ignore[union-attr]
+    micros = 0
+    if at == len(text):
+        return None
+    while at < len(text):
+        found = _PART.match(text, at)
+        if found is None:
+            return None
+        number, fraction, unit = found.groups()
+        part = int(number) * _MICROS[unit.lower()]
+        below = int((fraction or "").ljust(9, "0")) // 1000
+        micros += part - below if number.startswith("-") else part + below
+        at = found.end()
+    # Spark counts in 64 bits.
+    return micros // 1000 if abs(micros) < 1 << 63 else None
 
 
-def problem_with(error: Exception) -> str | None:
-    """What Spark found wrong with a delay; None for an error about something else."""
-    condition = getattr(error, "getCondition", lambda: None)() or ""
-    text = str(error)
-    if "delay threshold" in text:
-        return "is negative"
-    # Spark 4.0 says it in Java's words alone.
-    if condition.startswith("INTERVAL_ARITHMETIC_OVERFLOW") or "long overflow" in text:
-        return "is too long for Spark to count"
-    if "CANNOT_PARSE_INTERVAL" in (condition or text):
-        return "is not an interval Spark can parse"
-    return None
-
-
-def _read_by_spark(text: str, session: SparkSession) -> int:
-    from pyspark.errors import PySparkException
-
-    # A watermark on any stream with a timestamp: on a batch DataFrame Spark leaves it out. Nothing
-    # is run for it.
-    times = session.readStream.format("rate").load()
-    try:
-        marked = times.withWatermark("timestamp", text).schema["timestamp"]
-    except PySparkException as error:
-        problem = problem_with(error)
-        if problem is None:
-            raise
-        raise DurationError(problem) from error
-    return int(marked.metadata[DELAY_METADATA])
+def _no_length(option: str, value: object) -> TidemarkError:
+    return invalid_option(
+        option,
+        str(value) if isinstance(value, timedelta) else value,
+        "a length of time above zero, such as '1 minute' or timedelta(minutes=1)",
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, get_args
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
 
 OnReturn = Literal["hold", "catch_up"]
 WhenAll = Literal["hold", "rise", "advance"]
@@ -39,7 +39,7 @@ class Idle:
 
     Raises:
         TidemarkError: `INVALID_OPTION` when it is made, for a choice that is none of the above.
-            `with_watermark` reads `after`, and raises `INVALID_IDLE_AFTER`.
+            Spark reads `after` in `with_watermark`.
 
     Example:
         >>> Idle(after="1 minute", when_all="rise")
@@ -52,18 +52,11 @@ class Idle:
     at_join: AtJoin | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        _require_one_of("on_return", self.on_return, get_args(OnReturn))
-        _require_one_of("when_all", self.when_all, get_args(WhenAll))
-        _require_one_of("at_join", self.at_join, get_args(AtJoin))
-
-
-def _require_one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value is not None and value not in choices:
-        raise TidemarkError(
-            "INVALID_OPTION",
-            f"{name} is {value!r}, which is none of {', '.join(map(repr, choices))}",
-            "giving one of them, or by leaving it out",
-            option=name,
-            value=value,
-            allowed=", ".join(choices),
-        )
+        for option, choices in (
+            ("on_return", OnReturn),
+            ("when_all", WhenAll),
+            ("at_join", AtJoin),
+        ):
+            value, allowed = getattr(self, option), get_args(choices)
+            if value is not None and value not in allowed:
+                raise invalid_option(option, value, allowed)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from tidemark._bridge import forbids_analysis
-from tidemark._errors import TidemarkError
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._session.active import require_extension
 from tidemark._watermark.columns import (
     find_column,
@@ -16,7 +16,6 @@ from tidemark._watermark.columns import (
     name_of,
     require_own,
 )
-from tidemark._watermark.noted import invalid
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -75,9 +74,9 @@ def in_order(
 
     require_extension(df.sparkSession)
     if not isinstance(wait, bool):
-        raise invalid("wait", wait, "True or False")
+        raise invalid_option("wait", wait, "True or False")
     if late not in ("drop", "pass"):
-        raise invalid("late", late, "'drop' or 'pass'")
+        raise invalid_option("late", late, "'drop' or 'pass'")
     first, *others = _several("time", time)
     if wait and others:
         raise TidemarkError(
@@ -97,7 +96,7 @@ def in_order(
     # On Connect a filter answers with the columns of its input, and a selection asks the server.
     if len(ordered.select("*").columns) != len(df.columns):
         # Spark has added it as a column, and has left out rows that are in no window.
-        raise invalid("by", by, "no window that is computed there: add it as a column first")
+        raise invalid_option("by", by, "no window that is computed there: add it as a column first")
     return ordered
 
 
@@ -123,5 +122,5 @@ def _several(
     several = given if isinstance(given, (list, tuple)) else (given,)
     names = [one for one in several if isinstance(one, (str, Column))]
     if not names or len(names) < len(several):
-        raise invalid(option, given, "a column's name, a Column, or a list of these")
+        raise invalid_option(option, given, "a column's name, a Column, or a list of these")
     return names

@@ -8,15 +8,14 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
-from tidemark._bridge import forbids_analysis
-from tidemark._errors import TidemarkError
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._session.active import require_extension
 from tidemark._watermark.columns import find_named, is_name_of_several, quoted
-from tidemark._watermark.durations import DurationError, interval_text, positive_millis
-from tidemark._watermark.noted import invalid, location, log_options, texts
+from tidemark._watermark.durations import length_text
+from tidemark._watermark.noted import location, log_options, texts
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
     from tidemark._marks.marks import Marks
 
@@ -71,8 +70,9 @@ def note_time(
     Raises:
         TidemarkError: `UNKNOWN_COLUMN`, `NESTED_COLUMN`, `INVALID_OPTION`; for a session without
             the extension as for `with_watermark`.
-        AnalysisException: From Spark, with the code `NOTE_TIME_NOT_EVENT_TIME` in it (`error_code`
-            reads it). When the query starts: `NOTE_TIME_DROPPED`, `NOTE_TIME_COMPLETE_MODE`,
+        IllegalArgumentException: From Spark, with a code in it (`error_code` reads it):
+            `NOTE_TIME_NOT_EVENT_TIME`, and `INVALID_OPTION` if `less` is no length of time. When the
+            query starts: `NOTE_TIME_DROPPED`, `NOTE_TIME_COMPLETE_MODE`,
             `NOTE_TIME_SINK_UNKNOWN`, `INVALID_NOTE_TIME`, `NO_KAFKA_CONNECTOR`.
 
     Example:
@@ -81,8 +81,7 @@ def note_time(
     """
     from pyspark.sql import functions as F
 
-    session = df.sparkSession
-    require_extension(session)
+    require_extension(df.sparkSession)
     name = find_named(df, column).name
     if is_name_of_several(df, name):
         raise TidemarkError(
@@ -95,7 +94,7 @@ def note_time(
         "to": location(to, "to"),
         "toOptions": log_options(to, to_options, "to_options") or None,
         "writer": _text("writer", writer),
-        **_less(less, session),
+        "less": None if less is None else length_text("less", less),
         "position": _text("position", position),
         "options": None if options is None else texts(options),
         "failure": _failure(on_failure),
@@ -105,26 +104,13 @@ def note_time(
     return df.withColumn(name, noted)
 
 
-def _less(value: object, session: SparkSession) -> dict[str, object]:
-    if value is None:
-        return {}
-    try:
-        if forbids_analysis(session):
-            return {"less": interval_text(value)}
-        return {"lessMs": positive_millis(value, session)}
-    except DurationError as problem:
-        raise invalid(
-            "less", value, f"the length of the windows, such as '1 hour' ({problem})"
-        ) from problem
-
-
 def _text(name: str, value: object) -> str | None:
     if value is None or (isinstance(value, str) and value.strip()):
         return value
-    raise invalid(name, value, "text that is not empty")
+    raise invalid_option(name, value, "text that is not empty")
 
 
 def _failure(value: object) -> str:
     if value in ("warn", "fail"):
         return str(value)
-    raise invalid("on_failure", value, "'warn' or 'fail'")
+    raise invalid_option("on_failure", value, ("warn", "fail"))

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
+from tidemark._given import path_text
 
 if TYPE_CHECKING:
     from tidemark._marks.marks import Marks
@@ -105,12 +106,10 @@ def location(log: object, option: str = "noted") -> str | Literal[True]:
     if log is True:
         return True
     own = _of_marks(log)
-    text = log if own is None else own.location
-    if isinstance(text, (str, os.PathLike)):
-        path = os.fspath(text)
-        if isinstance(path, str) and path.strip():
-            return path
-    raise invalid(option, log, "the location of a mark log, a tidemark.marks.Marks, or True")
+    path = path_text(log if own is None else own.location)
+    if path is not None:
+        return path
+    raise invalid_option(option, log, "the location of a mark log, a tidemark.marks.Marks, or True")
 
 
 def log_options(log: object, given: object, name: str = "options") -> dict[str, str]:
@@ -139,7 +138,7 @@ def texts(options: object, name: str = "options") -> dict[str, str]:
         isinstance(name, str) and isinstance(value, str) for name, value in options.items()
     ):
         return dict(options)
-    raise invalid(name, options, "names and values as text")
+    raise invalid_option(name, options, "names and values as text")
 
 
 def _of_marks(log: object) -> Marks | None:
@@ -152,7 +151,7 @@ def _expected(given: tuple[str, ...], own: Marks | None) -> tuple[str, ...]:
     """The writers that are expected: those of the long form, or of the `Marks` in it."""
     names = () if own is None else tuple(sorted(own._expected))
     if given and names and set(given) != set(names):
-        raise invalid("expected", list(given), f"{list(names)}, which the Marks expects")
+        raise invalid_option("expected", list(given), f"{list(names)}, which the Marks expects")
     return given or names
 
 
@@ -161,16 +160,4 @@ def _names(expected: object) -> tuple[str, ...]:
         names = tuple(expected)
         if all(isinstance(name, str) and name for name in names):
             return names
-    raise invalid("expected", expected, "a list of writers' names")
-
-
-def invalid(name: str, value: object, allowed: str) -> TidemarkError:
-    """The error for an option that is not what it must be."""
-    return TidemarkError(
-        "INVALID_OPTION",
-        f"{name} is {value!r}, but it must be {allowed}",
-        "giving that, or by leaving it out",
-        option=name,
-        value=value,
-        allowed=allowed,
-    )
+    raise invalid_option("expected", expected, "a list of writers' names")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal
 
 from tidemark._bridge import forbids_analysis
-from tidemark._errors import TidemarkError
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._session.active import require_extension
 from tidemark._watermark.columns import find_named, is_name_of_several, quoted, require_timestamp
-from tidemark._watermark.durations import DELAY_METADATA, DurationError, interval_text, problem_with
+from tidemark._watermark.durations import DurationError, interval_text
 from tidemark._watermark.idle import Idle
 from tidemark._watermark.noted import NO_DELAY, Noted, as_noted
 from tidemark._watermark.options import Options, as_json, read_options
@@ -26,23 +26,8 @@ if TYPE_CHECKING:
 _EVENT_TIME = "tidemark_event_time"
 _OUR_METADATA = "tidemark."
 
-_ELSEWHERE: Final = {
-    "by": "split_by=tidemark.SplitBy(...)",
-    "expected": "split_by=tidemark.SplitBy(..., expected=[...]), or for the names of writers "
-    "noted=tidemark.Noted(..., expected=[...])",
-    "expected_splits": "split_by=tidemark.SplitBy(..., expected=[...])",
-    "forget_after": "split_by=tidemark.SplitBy(..., forget_after=...)",
-    "after": "idle=tidemark.Idle(after=...) or idle_after=...",
-    "on_return": "idle=tidemark.Idle(..., on_return=...)",
-    "when_all": "idle=tidemark.Idle(..., when_all=...)",
-    "when_idle": "idle=tidemark.Idle(..., when_all=...)",
-    "at_join": "idle=tidemark.Idle(..., at_join=...)",
-    "join_idle": "idle=tidemark.Idle(..., at_join=...)",
-    "log": "noted=tidemark.Noted(...)",
-    "only_expected": "noted=tidemark.Noted(..., only_expected=True)",
-    "options": "noted=tidemark.Noted(..., options={...})",
-}
-"""Keywords that are fields of an option, or were keywords once, and how to give them."""
+_DELAY_METADATA = "spark.watermarkDelayMs"
+"""Column metadata in which Spark keeps the delay of a watermark."""
 
 
 def with_watermark(
@@ -56,7 +41,6 @@ def with_watermark(
     idle: Idle | None = None,
     max_ahead: str | timedelta | None = None,
     noted: str | os.PathLike[str] | Marks | Noted | Literal[True] | None = None,
-    **unknown: NoReturn,
 ) -> DataFrame:
     """Declares a column as event time, with a watermark of its own.
 
@@ -98,18 +82,17 @@ def with_watermark(
             `Marks`, whose settings count; or a `Noted`. The watermark is then the smallest time that
             all of them have noted for what has been read, and no row is late whose writer kept its
             word. Not together with `split_by`: the writers are the splits.
-        **unknown: Nothing; a field of `SplitBy`, `Idle` or `Noted` is refused with the way to give it.
 
     Returns:
         The DataFrame with the watermark; its columns, their types and values are as before.
 
     Raises:
         TidemarkError: `UNKNOWN_COLUMN`, `NESTED_COLUMN`, `COLUMN_NOT_TIMESTAMP`, `INVALID_DELAY`,
-            `INVALID_SPLITS`, `INVALID_IDLE_AFTER`, `INVALID_MAX_AHEAD`, `INVALID_OPTION`; for a
-            session without the extension `EXTENSION_NOT_SET`, `JAR_MISSING`, `SESSION_BEFORE_JAR`
-            or `SPARK_VERSION_MISMATCH`. A key used for two inputs is found when the query starts:
-            `DUPLICATE_KEY`. The same call twice on one column is taken once.
-        TypeError: For a keyword that never was one.
+            `INVALID_SPLITS`, `INVALID_OPTION`; for a session without the extension
+            `EXTENSION_NOT_SET`, `JAR_MISSING`, `SESSION_BEFORE_JAR` or `SPARK_VERSION_MISMATCH`.
+        IllegalArgumentException: From Spark, with the code `INVALID_OPTION` in it (`error_code` reads it),
+            for a text that is no length of time. A key used for two inputs is found when the query
+            starts: `DUPLICATE_KEY`. The same call twice on one column is taken once.
 
     Example:
         >>> tidemark.with_watermark(
@@ -122,21 +105,23 @@ def with_watermark(
         ...     idle=tidemark.Idle(after="1 minute", when_all="rise"),
         ... )  # doctest: +SKIP
     """
-    _refuse_unknown(unknown)
     log = as_noted(noted)
     if delay is None and log is None:
         raise _no_delay()
-    session = df.sparkSession
-    require_extension(session)
+    require_extension(df.sparkSession)
     found = find_named(df, column)
     require_timestamp(found.field)
     text = _delay_text(NO_DELAY if delay is None else delay)
     splits_of = as_split_by(split_by)
     if log is not None and splits_of is not None:
-        raise _splits_of_writers()
+        raise invalid_option(
+            "split_by",
+            split_by,
+            "left out where noted is given: the splits are then the writers",
+            "leaving one of them out",
+        )
     splits = split_columns(df, splits_of)
     options = read_options(
-        session,
         key=key,
         split_by=splits_of,
         idle_after=idle_after,
@@ -149,26 +134,6 @@ def with_watermark(
         df = _with_options(df, found.name, options, splits)
         reference = quoted(found.name)
     return _apply(df, reference, text)
-
-
-def _refuse_unknown(keywords: Mapping[str, object]) -> None:
-    for keyword in keywords:
-        if keyword in _ELSEWHERE:
-            raise TidemarkError(
-                "INVALID_OPTION",
-                f"with_watermark has no keyword {keyword}",
-                f"giving {_ELSEWHERE[keyword]}",
-                option=keyword,
-            )
-        raise TypeError(f"with_watermark() got an unexpected keyword argument {keyword!r}")
-
-
-def _splits_of_writers() -> TidemarkError:
-    return TidemarkError(
-        "INVALID_OPTION",
-        "split_by and noted are both given, but with noted the splits are the writers",
-        "leaving one of them out",
-    )
 
 
 def _no_delay() -> TidemarkError:
@@ -195,7 +160,7 @@ def _may_be_marked(field: StructField | None) -> bool:
     if field is None:
         return True
     ours = any(name.startswith(_OUR_METADATA) for name in field.metadata)
-    return ours and DELAY_METADATA in field.metadata
+    return ours and _DELAY_METADATA in field.metadata
 
 
 def _with_options(df: DataFrame, column: str, options: Options, splits: list[Column]) -> DataFrame:
@@ -226,7 +191,7 @@ def _apply(df: DataFrame, name: str, delay: str) -> DataFrame:
         # Connect builds its plan lazily: asking for the schema is what makes it look.
         marked.schema  # noqa: B018
     except PySparkException as error:
-        problem = problem_with(error)
+        problem = _problem_with(error)
         if problem is None:
             raise
         raise _invalid_delay(delay, problem) from error
@@ -242,3 +207,17 @@ def _invalid_delay(delay: object, problem: str) -> TidemarkError:
         value=delay,
         reason=problem,
     )
+
+
+def _problem_with(error: Exception) -> str | None:
+    """What Spark found wrong with a delay; None for an error about something else."""
+    condition = getattr(error, "getCondition", lambda: None)() or ""
+    text = str(error)
+    if "delay threshold" in text:
+        return "is negative"
+    # Spark 4.0 says it in Java's words alone.
+    if condition.startswith("INTERVAL_ARITHMETIC_OVERFLOW") or "long overflow" in text:
+        return "is too long for Spark to count"
+    if "CANNOT_PARSE_INTERVAL" in (condition or text):
+        return "is not an interval Spark can parse"
+    return None

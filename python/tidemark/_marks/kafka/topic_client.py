@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
 from tidemark._marks.kafka.topic import Record
 from tidemark._marks.kafka.topic_refusal import not_taken
 
@@ -35,13 +35,11 @@ class KafkaTopic:
         try:
             self._kafka: Any = import_module("confluent_kafka")
         except ModuleNotFoundError as problem:
-            raise TidemarkError(
-                "INVALID_OPTION",
-                f"location is a Kafka topic, '{name}', but confluent-kafka is not installed",
+            raise invalid_option(
+                "location",
+                name,
+                "a folder, because confluent-kafka is not installed",
                 "running pip install 'tidemark[kafka]'",
-                option="location",
-                value=repr(name),
-                allowed="a folder",
             ) from problem
 
     def reader(self, starts: Mapping[int, int], *, committed: bool) -> KafkaTopicReader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterator
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
 from tidemark._marks.kafka.topic import Topic
 from tidemark._marks.kafka.topic_life import TopicLife
 from tidemark._marks.kafka.topic_marks import TopicMarks
@@ -82,11 +82,9 @@ class TopicLog:
         Raises:
             TidemarkError: `INVALID_OPTION`.
         """
-        raise TidemarkError(
-            "INVALID_OPTION",
-            f"location is {self.location!r}, but purge needs a folder: Kafka removes old marks itself",
+        raise invalid_option(
+            "location",
+            self.location,
+            "a folder for purge, because Kafka removes old marks itself",
             "setting retention.ms for the topic",
-            option="location",
-            value=repr(self.location),
-            allowed="a folder",
         )

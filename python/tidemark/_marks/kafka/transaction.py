@@ -9,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._marks.kafka.topic_life import TopicLife
 from tidemark._marks.kafka.topic_refusal import is_fencing, is_too_long, not_taken
 from tidemark._marks.kafka.topic_text import encode_value
@@ -123,19 +123,16 @@ def fenced_by_kafka(writer: str, epoch: int) -> Iterator[None]:
         raise
 
 
-def no_transactions(writer: str, location: str, instead: str) -> TidemarkError:
+def no_transactions(location: str, instead: str) -> TidemarkError:
     """The error for a mark log that is not in Kafka.
 
     Args:
-        writer: The writer's name.
         location: The log's location.
         instead: What to do without such a log.
     """
-    return TidemarkError(
-        "INVALID_OPTION",
-        f"The mark log of writer '{writer}' is a folder, {location}, but a transaction of Kafka includes topics only",
+    return invalid_option(
+        "location",
+        location,
+        "kafka:<topic>, or kafka:<topic>/<stream>, because a transaction of Kafka includes topics only",
         f"using a mark log such as 'kafka:tidemark-marks/orders', or by {instead}",
-        option="location",
-        value=repr(location),
-        allowed="kafka:<topic>, or kafka:<topic>/<stream>",
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
 from tidemark._marks.kafka.deliveries import Deliveries, OnDelivery, Producer
 from tidemark._marks.kafka.rows import Rows
 from tidemark._marks.kafka.topic_refusal import is_fencing
@@ -129,7 +129,7 @@ class KafkaMarkWriter:
         """
         if self._transaction is None:
             instead = "committing first and noting a time then"
-            raise no_transactions(self.name, self._marks.location, instead)
+            raise no_transactions(self._marks.location, instead)
         with fenced_by_kafka(self.name, self.epoch):
             self._settle()
             self._marks.note_through(self._transaction.commit, time, max_time)
@@ -147,7 +147,7 @@ class KafkaMarkWriter:
         """
         if self._transaction is None:
             instead = "aborting with the producer itself, and calling accept_failures()"
-            raise no_transactions(self.name, self._marks.location, instead)
+            raise no_transactions(self._marks.location, instead)
         self._deliveries.require_outside()
         self._require_open()
         self._transaction.abort()
@@ -226,14 +226,11 @@ class KafkaMarkWriter:
             (topic,) = self._topics
         if topic is not None and topic in self._topics:
             return topic
-        allowed = f"one of {', '.join(sorted(self._topics))}"
-        raise TidemarkError(
-            "INVALID_OPTION",
-            f"topic is {topic!r}, but it must be {allowed}",
+        raise invalid_option(
+            "topic",
+            topic,
+            f"one of {', '.join(sorted(self._topics))}",
             "naming all topics of the writer when it is opened, and one of them for each row",
-            option="topic",
-            value=repr(topic),
-            allowed=allowed,
         )
 
     def _produce(self, topic: str, fields: dict[str, Any], on_delivery: OnDelivery | None) -> None:

@@ -12,7 +12,8 @@ import stat
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
+from tidemark._given import path_text
 
 _CHUNK = 1 << 20
 # In a shared folder, another user may have put a link at the temporary name.
@@ -143,19 +144,16 @@ def local_path(location: object) -> str:
     Raises:
         TidemarkError: `INVALID_OPTION` for everything else.
     """
-    path = os.fspath(location) if isinstance(location, os.PathLike) else location
-    if isinstance(path, str) and path.strip() and "\0" not in path:
+    path = path_text(location)
+    if path is not None and "\0" not in path:
         if "://" not in path and not path.startswith("file:"):
             return path
         uri = urlsplit(path)
         if uri.scheme == "file" and uri.netloc in ("", "localhost") and uri.path:
             return unquote(uri.path)
-    allowed = "a path of a local file system"
-    raise TidemarkError(
-        "INVALID_OPTION",
-        f"location is {location!r}, but it must be {allowed}",
+    raise invalid_option(
+        "location",
+        location,
+        "a path of a local file system",
         "giving a folder such as '/lake/orders/_tidemark', or a folder that another file system is mounted in",
-        option="location",
-        value=repr(location),
-        allowed=allowed,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
 
 MOST_NAME = 160
 """The longest encoded writer: file systems allow 255 bytes, and the rest of a name takes up to 91."""
@@ -97,17 +97,14 @@ def require_writer(writer: object) -> str:
     Raises:
         TidemarkError: `INVALID_OPTION` for what is not text, is empty, or is too long.
     """
-    allowed = f"text of 1 to {MOST_NAME} characters, where each other than A-Z a-z 0-9 _ - counts as 3 for each byte"
     try:
         if isinstance(writer, str) and 0 < len(encode_writer(writer)) <= MOST_NAME:
             return writer
     except UnicodeEncodeError:
         pass
-    raise TidemarkError(
-        "INVALID_OPTION",
-        f"writer is {writer!r}, but it must be {allowed}",
+    raise invalid_option(
+        "writer",
+        writer,
+        f"text of 1 to {MOST_NAME} characters, where each other than A-Z a-z 0-9 _ - counts as 3 for each byte",
         "naming a process or a region, such as 'gateway-7', and not a device or a request",
-        option="writer",
-        value=repr(writer),
-        allowed=allowed,
     )

@@ -6,14 +6,14 @@ import time as clocks
 from datetime import datetime, timedelta, timezone
 from typing import TypeAlias
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import invalid_option
+from tidemark._given import micros_of
 from tidemark._marks.protocol.position import MOST
 
 Time: TypeAlias = int | datetime | str
 """Milliseconds since the epoch, a `datetime` with a time zone, or ISO text with an offset."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MICROSECOND = timedelta(microseconds=1)
 
 _MOST_HELD = MOST // 1000
 """A timestamp of Spark has microseconds in 64 bits: so many ms before and after the epoch."""
@@ -46,9 +46,9 @@ def held_millis_up_to(time: object, option: str = "time") -> int:
     millis = millis_up_to(time, option)
     if -_MOST_HELD <= millis <= _MOST_HELD:
         return millis
-    raise _refused(
-        time,
+    raise invalid_option(
         option,
+        time,
         f"a time that a timestamp can hold, within {_MOST_HELD} ms of the epoch",
         "giving milliseconds, or by opening the log with max_ahead=None if its times are no clock times",
     )
@@ -71,14 +71,11 @@ def length_millis(name: str, length: object) -> int:
     """
     if isinstance(length, timedelta) and length >= timedelta(milliseconds=1):
         return length // timedelta(milliseconds=1)
-    allowed = "a timedelta of a millisecond or more"
-    raise TidemarkError(
-        "INVALID_OPTION",
-        f"{name} is {length!r}, but it must be {allowed}",
+    raise invalid_option(
+        name,
+        length,
+        "a timedelta of a millisecond or more",
         f"giving one, such as {name}=timedelta(minutes=1)",
-        option=name,
-        value=repr(length),
-        allowed=allowed,
     )
 
 
@@ -110,21 +107,10 @@ def micros(time: object, option: str = "time") -> int:
         except ValueError:
             given = None
     if isinstance(given, datetime) and given.utcoffset() is not None:
-        return (given - _EPOCH) // _MICROSECOND
-    raise _refused(
-        time,
+        return micros_of(given)
+    raise invalid_option(
         option,
+        time,
         "whole milliseconds since the epoch, or a date and time with a time zone",
         "giving a datetime with tzinfo, or text such as '2026-11-23T12:00:00Z'",
-    )
-
-
-def _refused(time: object, option: str, allowed: str, fix: str) -> TidemarkError:
-    return TidemarkError(
-        "INVALID_OPTION",
-        f"{option} is {time!r}, but it must be {allowed}",
-        fix,
-        option=option,
-        value=repr(time),
-        allowed=allowed,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, overload
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._marks.protocol.position import (
     MOST,
     DeltaPosition,
@@ -129,13 +129,8 @@ class Cut:
             chains = fields.pop("chains", {}) if type(fields) is dict else {}
             return Cut(read_position(fields), _chains(chains))
         except (InvalidPositionError, ValueError, TypeError, KeyError) as problem:
-            raise TidemarkError(
-                "INVALID_OPTION",
-                f"text is {text!r}, but it must be the text of a cut",
-                "giving what Cut.text returned",
-                option="text",
-                value=repr(text),
-                allowed="the text of a cut",
+            raise invalid_option(
+                "text", text, "the text of a cut", "giving what Cut.text returned"
             ) from problem
 
     def compare(self, read: Position) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._marks.protocol.position import (
     DeltaPosition,
     FilesPosition,
@@ -289,13 +289,11 @@ def _require_no_gap(start: Cut | None, end: Cut) -> None:
 
 
 def _goes_back(what: str, start: object, end: object) -> TidemarkError:
-    return TidemarkError(
-        "INVALID_OPTION",
-        f"end is before start: {what} goes back from {start} to {end}",
+    return invalid_option(
+        "end",
+        end,
+        f"{start} or later for {what}, where the range starts",
         "giving an end that is nowhere before the start",
-        option="end",
-        value=end,
-        allowed=f"{what} at {start} or later",
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
+from tidemark._given import path_text
 from tidemark._session.active import require_extension
 from tidemark._watermark.noted import log_options
 
@@ -72,8 +73,8 @@ def _location(location: object) -> str:
 
     if isinstance(location, Marks):
         return location.location
-    path = os.fspath(location) if isinstance(location, os.PathLike) else location
-    if isinstance(path, str) and path.strip():
+    path = path_text(location)
+    if path is not None:
         return path
     raise TidemarkError(
         "NO_MARK_LOG",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidemark._errors import TidemarkError
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._marks.protocol.file_names import require_listed
 from tidemark._marks.protocol.position import (
     FilesPosition,
@@ -140,14 +140,11 @@ def topic_names(topics: object) -> frozenset[str]:
     names = list(given) if isinstance(given, Iterable) else []
     if names and all(isinstance(name, str) and name for name in names):
         return frozenset(names)
-    allowed = "the name of a topic, or several"
-    raise TidemarkError(
-        "INVALID_OPTION",
-        f"topics is {topics!r}, but it must be {allowed}",
+    raise invalid_option(
+        "topics",
+        topics,
+        "the name of a topic, or several",
         "giving the topics that the writer writes to, such as 'orders'",
-        option="topics",
-        value=repr(topics),
-        allowed=allowed,
     )
 
 
@@ -181,11 +178,9 @@ def valid_position(position: Position) -> Position:
 
 
 def no_position(value: object, allowed: str) -> TidemarkError:
-    return TidemarkError(
-        "INVALID_OPTION",
-        f"position is {value!r}, but it must be {allowed}",
+    return invalid_option(
+        "position",
+        value,
+        allowed,
         "giving files=[...], or a position such as KafkaPosition({'orders': {0: 23}})",
-        option="position",
-        value=repr(value),
-        allowed=allowed,
     )

@@ -94,9 +94,12 @@ class WatermarkOptionsSuite extends SilenceTest {
       val error = refusal(parsed(json))
       assert(error.code === code && error.message.contains(words), error)
     }
-    for (less <- Seq("\"soon\"", "\"none\"", "1", "\"1 hour\", \"lessMs\": 1"))
-      assert(withClue(less)(refusal(NoteOptions.parse(s"""{"to": true, "less": $less}"""))).code ===
-        "INVALID_NOTE_TIME")
+    for ((code, less) <- Seq(
+        "INVALID_OPTION" -> "\"soon\"",
+        "INVALID_OPTION" -> "\"none\"",
+        "INVALID_NOTE_TIME" -> "1",
+        "INVALID_NOTE_TIME" -> "\"1 hour\", \"lessMs\": 1"))
+      assert(withClue(less)(refusal(NoteOptions.parse(s"""{"to": true, "less": $less}"""))).code === code)
   }
 
   test("an option with an invalid value is refused by name") {

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.columns
 
-import io.tidemark.{NotedTimeErrors, TidemarkConf, TidemarkException}
+import io.tidemark.{NotedTimeErrors, TidemarkConf, TidemarkError, TidemarkException}
 
 /** How a query notes its time.
   *
@@ -45,7 +45,7 @@ private[tidemark] object NoteOptions {
     // All settings with a length of time read it alike.
     val text = options.text("less").map { value =>
       TidemarkConf.IdleAfter.read(value).flatten.getOrElse(
-        throw invalid(s"has the option 'less' with '$value', which is no length of time such as 1 hour"))
+        throw new TidemarkException(TidemarkError.InvalidOption("less", value, TidemarkConf.OneLength.tail)))
     }
     val number = options.field("lessMs").map { value =>
       if (value.isIntegralNumber && value.canConvertToLong && value.asLong >= 0) value.asLong
