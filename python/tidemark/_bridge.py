@@ -231,10 +231,7 @@ def _text(value: str | None) -> str:
 
 
 def settings_problem(session: SparkSession) -> dict[str, str] | None:
-    """What is wrong with the settings of a session: `code`, `what` and `fix`; None if nothing is.
-
-    A jar of an earlier release does not know.
-    """
+    """What is wrong with the settings of a session: `code`, `what` and `fix`; None if nothing is."""
     found = _called(session, "tidemark_settings()")
     return None if found is None else dict(json.loads(found))
 

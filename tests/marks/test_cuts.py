@@ -8,6 +8,7 @@ import pytest
 from support.marks import no_sync
 
 from tidemark import TidemarkError
+from tidemark._marks.protocol.position import Position
 from tidemark.marks import (
     Cut,
     DeltaPosition,
@@ -44,20 +45,38 @@ def test_where_no_cut_is_stored_there_is_none() -> None:
     assert Cut.from_text(None) is None
 
 
-def test_a_cut_is_compared_as_in_pravega() -> None:
+def test_a_cut_says_whether_it_is_read_and_whether_it_has_all_that_is_read() -> None:
+    def told(cut: Cut, read: Position) -> tuple[bool, bool]:
+        return cut.is_read(read), cut.contains(read)
+
     cut = Cut(KafkaPosition({"t": {0: 10, 1: 10}}))
-    for offsets, order in [((10, 10), 1), ((11, 10), 1), ((9, 10), -1), ((9, 11), 0)]:
-        assert cut.compare(KafkaPosition({"t": dict(enumerate(offsets))})) == order
-    assert cut.compare(KafkaPosition({"t": {0: 10}})) == -1
+    for offsets, said in (
+        ((10, 10), (True, True)),
+        ((11, 10), (True, False)),
+        ((9, 10), (False, True)),
+        ((9, 11), (False, False)),
+    ):
+        assert told(cut, KafkaPosition({"t": dict(enumerate(offsets))})) == said
+    assert told(cut, KafkaPosition({"t": {0: 10}})) == (False, True)
+    # A partition that the cut does not name is cut at its beginning.
+    assert told(cut, KafkaPosition({"t": {0: 10, 1: 10, 2: 0}})) == (True, True)
+    assert told(cut, KafkaPosition({"t": {0: 10, 1: 10, 2: 1}})) == (True, False)
     files = Cut(FilesPosition(frozenset("ab")))
-    for read, order in [("ab", 1), ("abc", 1), ("a", -1), ("ac", 0)]:
-        assert files.compare(FilesPosition(frozenset(read))) == order
-    assert Cut(DeltaPosition("x", 5)).compare(DeltaPosition("x", 5)) == 1
-    assert Cut(SinkBatchPosition(5)).compare(SinkBatchPosition(4)) == -1
-    assert Cut(NumberPosition(5)).compare(NumberPosition(6)) == 1
+    for read, said in (
+        ("ab", (True, True)),
+        ("abc", (True, False)),
+        ("a", (False, True)),
+        ("ac", (False, False)),
+    ):
+        assert told(files, FilesPosition(frozenset(read))) == said
+    assert told(Cut(DeltaPosition("x", 5)), DeltaPosition("x", 5)) == (True, True)
+    assert told(Cut(SinkBatchPosition(5)), SinkBatchPosition(4)) == (False, True)
+    assert told(Cut(NumberPosition(5)), NumberPosition(6)) == (True, False)
     for other in (DeltaPosition("y", 5), SinkBatchPosition(5)):
-        with pytest.raises(TidemarkError, match="MARK_POSITION_MISMATCH"):
-            Cut(DeltaPosition("x", 5)).compare(other)
+        for ask in (Cut(DeltaPosition("x", 5)).is_read, Cut(DeltaPosition("x", 5)).contains):
+            with pytest.raises(TidemarkError) as caught:
+                ask(other)
+            assert caught.value.code == "MARK_POSITION_MISMATCH"
 
 
 def test_the_cut_has_the_rows_of_a_writer_that_ended_without_a_time(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from support.marks_model import PARTITIONS, TOPIC, History, position
 from support.pravega import PravegaWindows, Segments
 
 from tidemark._marks.protocol.position import Position
+from tidemark._marks.reading.aggregation import Aggregate, StreamMarks
 from tidemark._marks.reading.log import Contents
 from tidemark._marks.reading.rules import histories
-from tidemark._marks.reading.stream import Aggregate, StreamMarks
 from tidemark._marks.reading.window import window_at
 from tidemark.marks import FilesPosition, KafkaPosition, Mark, TimeWindow
 

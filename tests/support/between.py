@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from tidemark import TidemarkError
-from tidemark._marks.reading.cutting import ends_at, joined_cut
+from tidemark._marks.reading.cut import ends_at, joined_cut
 from tidemark._marks.reading.log import Contents
 from tidemark._marks.reading.ranges import Range, between_times
 from tidemark._marks.reading.rules import History, histories

@@ -21,7 +21,7 @@ from support.marks_replay import Json, replay
 from support.pravega import PravegaWindows, Segments
 from tidemark import TidemarkError
 from tidemark._marks.protocol.position import encode_position, read_position
-from tidemark._marks.reading.stream import Aggregate, StreamMarks
+from tidemark._marks.reading.aggregation import Aggregate, StreamMarks
 
 FOLDER = Path(__file__).parent.parent.parent / "jvm" / "src" / "test" / "resources" / "vectors"
 DRAWN = FOLDER / "noted-drawn.json"
@@ -142,7 +142,8 @@ def _table(vector: Json) -> Iterator[str]:
             f"{where} (participating)", row["participating"], stream.is_participating("w")
         )
         if "tracked" in row:
-            yield from _expect(f"{where} (tracked)", row["tracked"], "w" in stream.tracked)
+            is_tracked = stream._writers["w"].behind_since is not None
+            yield from _expect(f"{where} (tracked)", row["tracked"], is_tracked)
 
 
 def _reader_segments() -> Segments:

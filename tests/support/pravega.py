@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tidemark._marks.reading.cut import compared
-from tidemark._marks.reading.stream import Aggregate
+from tidemark._marks.reading.aggregation import Aggregate
 
 Position = dict[int, int]
 """Segment to offset."""
@@ -35,7 +34,9 @@ class Segments:
             for other, other_offset in cut.items()
             if self.overlap(segment, other)
         ]
-        return compared((left > right) - (left < right) for left, right in pairs)
+        is_below = any(left < right for left, right in pairs)
+        is_above = any(left > right for left, right in pairs)
+        return (0 if is_above else -1) if is_below else 1
 
     def cut(self, positions: Sequence[Position], previous: Position | None) -> Position:
         """`addToUpperBound` and `computeStreamCut` of `PeriodicWatermarking`."""

@@ -35,8 +35,7 @@ from tidemark._marks.protocol.times import (
 from tidemark._marks.reading import log
 from tidemark._marks.reading.aggregation import Aggregation, StreamWatermark
 from tidemark._marks.reading.awaited import AwaitedWriter, awaited
-from tidemark._marks.reading.cut import Cut
-from tidemark._marks.reading.cutting import ends_at, joined_cut
+from tidemark._marks.reading.cut import Cut, ends_at, joined_cut
 from tidemark._marks.reading.ranges import Range, between_times
 from tidemark._marks.reading.rules import BY_PLACE, History, histories, stalled
 from tidemark._marks.reading.window import TimeWindow, window_at

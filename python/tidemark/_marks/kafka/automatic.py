@@ -11,6 +11,7 @@ from tidemark._marks.kafka.deliveries import OnDelivery, Producer
 from tidemark._marks.kafka.rows import Rows
 from tidemark._marks.kafka.writer import KafkaMarkWriter
 from tidemark._marks.protocol.times import Time
+from tidemark._marks.writing.errors import automatic
 from tidemark._marks.writing.repeating import Repeating
 from tidemark._marks.writing.stamps import Stamps
 from tidemark._marks.writing.writer import MarkWriter
@@ -58,7 +59,7 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
         Raises:
             TidemarkError: `MARK_AUTOMATIC`.
         """
-        raise self._noting_itself()
+        raise automatic(self.name, "no time can be given", "calling produce(...) for each row")
 
     def commit_transaction(self, time: Time, *, max_time: Time | None = None) -> None:
         """Refused: the writer notes its times outside of transactions.
@@ -106,12 +107,7 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
 
     def _produce(self, topic: str, fields: dict[str, Any], on_delivery: OnDelivery | None) -> None:
         if fields["timestamp"] is not None:
-            raise TidemarkError(
-                "MARK_AUTOMATIC",
-                f"Writer '{self.name}' stamps its rows itself, so no timestamp can be given",
-                "leaving out the timestamp, or by opening the writer without automatic",
-                writer=self.name,
-            )
+            raise automatic(self.name, "no timestamp can be given", "leaving it out")
         self._owner.require_here()
         self._stamps.require_outside()
         self._deliveries.serve()
@@ -154,19 +150,8 @@ class AutomaticKafkaMarkWriter(KafkaMarkWriter):
             self._noted = time
 
     def _outside_transactions(self) -> TidemarkError:
-        return TidemarkError(
-            "MARK_AUTOMATIC",
-            f"Writer '{self.name}' notes its times automatically, outside of transactions",
-            "opening the writer without automatic",
-            writer=self.name,
-        )
-
-    def _noting_itself(self) -> TidemarkError:
-        return TidemarkError(
-            "MARK_AUTOMATIC",
-            f"Writer '{self.name}' notes its times automatically, so no time can be given",
-            "calling produce(...) for each row, or by opening the writer without automatic",
-            writer=self.name,
+        return automatic(
+            self.name, "it does so outside of transactions", "calling produce(...) alone"
         )
 
     def _stop(self) -> None:

@@ -16,7 +16,6 @@ import time
 import uuid
 from collections.abc import Iterable
 
-from tidemark._errors import TidemarkError
 from tidemark._marks.kafka.topic import Record, Topic, TopicReader, TopicSender
 from tidemark._marks.kafka.topic_marks import TopicMarks
 from tidemark._marks.kafka.topic_text import encode_claim, encode_value, key_of, read_claim
@@ -25,6 +24,7 @@ from tidemark._marks.protocol.position import MOST
 from tidemark._marks.protocol.text import UnusableError
 from tidemark._marks.reading.rules import BY_PLACE, unfenced
 from tidemark._marks.store import Past
+from tidemark._marks.writing.errors import no_epoch_left
 
 TRANSACTION_SECONDS = 90.0
 """How long a new life waits for an open transaction of an earlier one: longer than brokers let one be open."""
@@ -185,14 +185,7 @@ def _claim(
             return epoch
         # Two lives that have met must not meet again.
         epoch += random.randrange(1, 1000)
-    raise TidemarkError(
-        "MARK_NOT_WRITTEN",
-        f"Writer '{writer}' can begin no new life: a record of it in {location} has the largest epoch",
-        "using another name for the writer",
-        writer=writer,
-        location=location,
-        reason="the largest epoch is taken",
-    )
+    raise no_epoch_left(writer, location, "using another name for the writer")
 
 
 def _past(topic: Topic, stream: str, writer: str, epochs: Epochs) -> Past:

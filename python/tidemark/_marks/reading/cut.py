@@ -1,9 +1,12 @@
-"""A cut: a position that divides a stream, so that every row up to a time is before it."""
+"""A cut: a position that divides a stream, so that every row up to a time is before it.
+
+The cut at a time has the first position of each writer at which it had noted the time, joined.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, overload
 
@@ -19,10 +22,13 @@ from tidemark._marks.protocol.position import (
     Position,
     SinkBatchPosition,
     encode_position,
+    joined,
     kind_of,
     mismatch,
     read_position,
 )
+from tidemark._marks.protocol.times import shown
+from tidemark._marks.reading.rules import History, position_mismatch
 
 
 class Chain(NamedTuple):
@@ -133,21 +139,31 @@ class Cut:
                 "text", text, "the text of a cut", "giving what Cut.text returned"
             ) from problem
 
-    def compare(self, read: Position) -> int:
-        """Where a reader is, as in Pravega's `WatermarkReaderImpl.compare`.
+    def is_read(self, read: Position) -> bool:
+        """Whether everything before the cut has been read.
 
         Args:
             read: What has been read.
 
-        Returns:
-            1 if all before the cut has been read, and -1 if the reader is before the cut. It is 0
-            if the reader is behind it in one part and before it in another.
+        Raises:
+            TidemarkError: `MARK_POSITION_MISMATCH` if the position is of another kind.
+        """
+        return all(one >= 0 for one in self._signs(read))
+
+    def contains(self, read: Position) -> bool:
+        """Whether everything that has been read is before the cut.
+
+        Args:
+            read: What has been read.
 
         Raises:
             TidemarkError: `MARK_POSITION_MISMATCH` if the position is of another kind.
         """
+        return all(one <= 0 for one in self._signs(read))
+
+    def _signs(self, read: Position) -> list[int]:
         try:
-            return compared(_signs(read, self.position))
+            return _signs(read, self.position)
         except MismatchError as problem:
             raise self._is_no(kind_of(read)) from problem
 
@@ -189,22 +205,20 @@ def read_place(value: object) -> tuple[int, int]:
     raise InvalidPositionError("has a mark that is not an epoch and a number")
 
 
-def compared(signs: Iterable[int]) -> int:
-    """The order of two positions by the order of their parts: 1 also if all parts are equal."""
-    every = set(signs)
-    is_below, is_above = any(one < 0 for one in every), any(one > 0 for one in every)
-    if is_below:
-        return 0 if is_above else -1
-    return 1
-
-
 def _signs(read: Position, cut: Position) -> list[int]:
+    """Where a reader is in each part of a cut: below zero before it, above zero behind it."""
     if isinstance(read, KafkaPosition) and isinstance(cut, KafkaPosition):
         return [
             read.offsets[topic].get(partition, -1) - offset
             for topic, offsets in cut.offsets.items()
             if topic in read.offsets
             for partition, offset in offsets.items()
+        ] + [
+            offset
+            for topic, offsets in read.offsets.items()
+            if topic in cut.offsets
+            for partition, offset in offsets.items()
+            if partition not in cut.offsets[topic]
         ]
     if isinstance(read, FilesPosition) and isinstance(cut, FilesPosition):
         is_missing, is_more = bool(cut.files - read.files), bool(read.files - cut.files)
@@ -217,3 +231,101 @@ def _signs(read: Position, cut: Position) -> list[int]:
     elif isinstance(read, NumberPosition) and isinstance(cut, NumberPosition):
         return [read.number - cut.number]
     raise mismatch(read, cut)
+
+
+def ends_at(
+    histories: Mapping[str, History],
+    expected: Collection[str],
+    left_out: Collection[str],
+    millis: int,
+) -> dict[str, int]:
+    """The place of the first mark of each writer at which it had noted a time; -1 for none.
+
+    Args:
+        histories: The writers and their marks.
+        expected: Writers that must have come so far.
+        left_out: Writers whose last mark is taken, though they have not come so far.
+        millis: The time, in ms since the epoch.
+
+    Raises:
+        TidemarkError: `NO_CUT`.
+    """
+    for writer in sorted(set(expected) - histories.keys()):
+        raise _no_cut(millis, f"writer '{writer}' has noted no time yet", writer)
+    return {writer: _end(one, millis, writer in left_out) for writer, one in histories.items()}
+
+
+def joined_cut(
+    histories: Mapping[str, History],
+    ends: Mapping[str, int],
+    millis: int,
+    purged: Mapping[str, Chain] | None = None,
+) -> Cut:
+    """The joined positions of all writers.
+
+    Args:
+        histories: The writers and their marks.
+        ends: The place of a mark of each writer.
+        millis: The time that is asked for, in ms since the epoch.
+        purged: What was purged of writers of files.
+
+    Raises:
+        TidemarkError: `NO_CUT` if there is no position; `MARK_POSITION_MISMATCH`.
+    """
+    cut: Position | None = None
+    gone = {
+        writer: one
+        for writer, one in (purged or {}).items()
+        # Where such marks are still there, they say all themselves.
+        if writer not in histories or one.last < histories[writer].marks[0].place
+    }
+    chains: dict[str, Chain] = {}
+    for writer, history in histories.items():
+        position = history.position(ends[writer])
+        try:
+            if position is not None:
+                cut = position if cut is None else joined(cut, position)
+        except MismatchError as problem:
+            raise position_mismatch(writer, problem) from problem
+        if history.is_relative and ends[writer] >= 0:
+            chains[writer] = _chain(history, ends[writer], gone.get(writer))
+    if cut is None:
+        raise _no_cut(millis, "no writer has noted a position yet", "")
+    if isinstance(cut, FilesPosition):
+        chains = {**gone, **chains}
+    return Cut(cut, chains)
+
+
+def _chain(history: History, end: int, purged: Chain | None) -> Chain:
+    after = history.after
+    if purged is not None and (history.is_whole or after == purged.last):
+        # None of the marks in between has listed a file.
+        after = purged.after
+    return Chain(after, history.marks[end].place)
+
+
+def _end(history: History, millis: int, is_left_out: bool) -> int:
+    marks = history.marks[: history.usable]
+    for at in history.notes:
+        noted = history.marks[at].time_millis
+        if at < len(marks) and noted is not None and noted >= millis:
+            return at
+    if is_left_out or history.is_done:
+        return len(marks) - 1
+    last = history.noted_millis
+    noted_so_far = "no time yet" if last is None else f"times up to {shown(last)}"
+    why = f"writer '{history.writer}' has noted {noted_so_far}"
+    if len(marks) < len(history.marks):
+        why += ", and a mark behind that is missing"
+    raise _no_cut(millis, why, history.writer)
+
+
+def _no_cut(millis: int, why: str, writer: str) -> TidemarkError:
+    return TidemarkError(
+        "NO_CUT",
+        f"There is no cut at {shown(millis)}: {why}",
+        "asking for an earlier time, or by waiting until is_complete(time) is true",
+        time=shown(millis),
+        writer=writer,
+        reason=why,
+    )

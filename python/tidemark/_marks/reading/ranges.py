@@ -80,7 +80,8 @@ def between(start: Cut | None, end: Cut, topics: Collection[str]) -> Range:
             if marks that were purged before the first cut have come back.
     """
     if start is not None:
-        end.compare(start.position)
+        # Two kinds of position have nothing between them.
+        end.is_read(start.position)
     first, last = None if start is None else start.position, end.position
     if isinstance(last, KafkaPosition):
         before = _of_topics(first if isinstance(first, KafkaPosition) else _NO_KAFKA, topics)

@@ -23,10 +23,19 @@ def not_written(writer: str, location: str, problem: OSError) -> TidemarkError:
         if location.startswith("kafka:")
         else "freeing space there or granting permission to write"
     )
+    return _not_written(writer, location, reason, f"{fix}, and noting a time again")
+
+
+def no_epoch_left(writer: str, location: str, fix: str) -> TidemarkError:
+    """The error for a writer that can begin no new life, because one before has the largest epoch."""
+    return _not_written(writer, location, "the largest epoch is taken", fix)
+
+
+def _not_written(writer: str, location: str, reason: str, fix: str) -> TidemarkError:
     return TidemarkError(
         "MARK_NOT_WRITTEN",
         f"Writer '{writer}' cannot write to the mark log {location}: {reason}",
-        f"{fix}, and noting a time again",
+        fix,
         writer=writer,
         location=location,
         reason=reason,
@@ -71,12 +80,18 @@ def closed(writer: str) -> TidemarkError:
     )
 
 
-def automatic(writer: str) -> TidemarkError:
-    """The error for a time that is given to a writer that notes its times itself."""
+def automatic(writer: str, what: str, instead: str) -> TidemarkError:
+    """The error for what a writer that notes its times itself refuses.
+
+    Args:
+        writer: The writer's name.
+        what: What it refuses, as in "no time can be given".
+        instead: What to do and keep the writer as it is, if there is anything.
+    """
     return TidemarkError(
         "MARK_AUTOMATIC",
-        f"Writer '{writer}' notes its times automatically, so no time can be given",
-        "calling stamp() for each row, or by opening the writer without automatic",
+        f"Writer '{writer}' notes its times automatically, so {what}",
+        f"{instead}, or by opening the writer without automatic",
         writer=writer,
     )
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from tidemark._errors import TidemarkError
 from tidemark._marks.protocol.files import Folder
 from tidemark._marks.protocol.mark import Mark
 from tidemark._marks.protocol.names import FileName, own_prefix, temporary_epoch
@@ -23,6 +22,7 @@ from tidemark._marks.protocol.text import encode
 from tidemark._marks.reading import purged
 from tidemark._marks.reading.log import Lines, read_lines, read_marks
 from tidemark._marks.reading.rules import BY_PLACE, unfenced
+from tidemark._marks.writing.errors import no_epoch_left
 from tidemark._marks.writing.past import (
     FilesOfPast,
     Leftover,
@@ -80,13 +80,10 @@ class Life:
             if latest_epoch(folder, writer) == epoch:
                 return Life(folder, writer, epoch, past)
             folder.remove(claim.text)
-        raise TidemarkError(
-            "MARK_NOT_WRITTEN",
-            f"Writer '{writer}' can begin no new life: a file of it in {folder.path} has the largest epoch",
-            "removing that file, or by using another name for the writer",
-            writer=writer,
-            location=folder.path,
-            reason="the largest epoch is taken",
+        raise no_epoch_left(
+            writer,
+            folder.path,
+            "removing the writer's newest file there, or by using another name for the writer",
         )
 
     @property

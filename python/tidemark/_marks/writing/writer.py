@@ -244,7 +244,7 @@ class MarkWriter:
 
     def _require_explicit(self) -> None:
         if not self._explicit:
-            raise automatic(self.name)
+            raise automatic(self.name, "no time can be given", "calling stamp() for each row")
 
     def _millis(self, time: Time, option: str = "time") -> int:
         """A time as it is noted. What is no clock time need not be one that a timestamp can hold."""

@@ -75,7 +75,8 @@ object CheckpointErrors {
         "UNKNOWN_SPLIT",
         s"The input '$key' in '$checkpoint' has no split '$split'; " +
           (if (splits.isEmpty) "it is not split." else s"there are ${quoted(splits)}."),
-        if (splits.isEmpty) "correcting the whole input" else "giving the name of a split as tidemark.watermark_log shows it")
+        if (splits.isEmpty) "correcting the whole input"
+        else "giving the name of a split as tidemark.watermark_log shows it")
 
   final case class SplitIsWriter(checkpoint: String, key: String, split: String) extends TidemarkError(
         "SPLIT_IS_WRITER",
