@@ -19,6 +19,7 @@ class FolderLog:
     def __init__(self, path: str) -> None:
         self.location = path
         self._folder = Folder(path)
+        self._sealed = log.Sealed()
 
     def exists(self) -> bool:
         """As `MarkStore.exists`."""
@@ -26,7 +27,9 @@ class FolderLog:
 
     def read(self, only: Collection[str] | None = None) -> Contents:
         """As `MarkStore.read`."""
-        return log.read(self._folder, lambda name: only is None or name.writer in only)
+        return log.read(
+            self._folder, lambda name: only is None or name.writer in only, self._sealed
+        )
 
     def purged(self, only: Collection[str] | None = None) -> dict[str, Chain]:
         """As `MarkStore.purged`."""

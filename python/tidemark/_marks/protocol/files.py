@@ -76,6 +76,14 @@ class Folder:
             return None
         return found.st_mtime_ns // 1_000_000 if stat.S_ISREG(found.st_mode) else None
 
+    def stamp(self, name: str) -> tuple[int, int] | None:
+        """The length of a file in bytes and when it was written, in ns; None if there is no such file."""
+        try:
+            found = os.stat(self._at(name))
+        except FileNotFoundError:
+            return None
+        return found.st_size, found.st_mtime_ns
+
     def write(self, name: str, data: bytes, epoch: int) -> None:
         """Makes or replaces a file, durably. No two lives of a writer have one temporary file."""
         temporary = self._at(f".{name}.{epoch}.tmp")

@@ -44,8 +44,9 @@ private[tidemark] object NoteOptions {
   private def lessMillis(options: JsonOptions): Long = {
     // All settings with a length of time read it alike.
     val text = options.text("less").map { value =>
+      val allowed = TidemarkConf.IdleAfter.values.filterNot(_ == TidemarkConf.NoLength)
       TidemarkConf.IdleAfter.read(value).flatten.getOrElse(
-        throw new TidemarkException(TidemarkError.InvalidOption("less", value, TidemarkConf.OneLength.tail)))
+        throw new TidemarkException(TidemarkError.InvalidOption("less", value, allowed)))
     }
     val number = options.field("lessMs").map { value =>
       if (value.isIntegralNumber && value.canConvertToLong && value.asLong >= 0) value.asLong
