@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -11,9 +12,10 @@ from typing import Any
 
 import pytest
 from support.async_calls import IDS, RULES, STATS, call_all, set_seconds
+from support.raising import raising
 
-from tidemark import TidemarkError
 from tidemark._calls.worker import Worker
+from tidemark.errors import error_parameters
 
 
 class Opened:
@@ -57,7 +59,7 @@ def test_the_service_is_closed_when_a_call_fails() -> None:
     async def call(client: str, value: int) -> str:
         raise ValueError(client)
 
-    with pytest.raises(TidemarkError, match="ASYNC_CALL_FAILED"):
+    with raising("ASYNC_CALL_FAILED"):
         call_all(call, [[1]], service=service.in_the_loop)
     assert (service.opened, service.closed) == (1, 1)
 
@@ -74,14 +76,14 @@ def test_a_service_that_cannot_be_opened_or_closed_is_named() -> None:
         raise OSError("no key")
 
     for service, text in [
-        (no_door, "could not be opened: OSError: no door"),
-        (no_key, "could not be closed: OSError: no key"),
-        (lambda: "client", "could not be opened: (AttributeError|TypeError)"),
-        (lambda: sys.exit(3), "could not be opened: SystemExit: 3"),
+        (no_door, "OSError: no door"),
+        (no_key, "OSError: no key"),
+        (lambda: "client", "(AttributeError|TypeError): .*"),
+        (lambda: sys.exit(3), "SystemExit: 3"),
     ]:
-        with pytest.raises(TidemarkError, match=text) as raised:
+        with raising("ASYNC_SERVICE_FAILED") as raised:
             call_all(through, [[1]], service=service)
-        assert raised.value.code == "ASYNC_SERVICE_FAILED"
+        assert re.fullmatch(text, error_parameters(raised.value)["error"])
 
 
 def test_a_service_that_is_never_closed_does_not_hold_the_task(
@@ -93,7 +95,7 @@ def test_a_service_that_is_never_closed_does_not_hold_the_task(
         await asyncio.Event().wait()
 
     set_seconds(monkeypatch, "_CLOSING_SECONDS", 0.3)
-    with pytest.raises(TidemarkError, match="could not be closed: CancelledError"):
+    with raising("ASYNC_SERVICE_FAILED", error="CancelledError"):
         call_all(through, [[1]], service=for_ever)
 
 
@@ -109,8 +111,7 @@ def test_a_service_that_is_never_open_does_not_hold_the_task(
         closed.set()
 
     set_seconds(monkeypatch, "_OPENING_SECONDS", 0.05)
-    with pytest.raises(TidemarkError, match="not open within 0.05 seconds") as raised:
+    with raising("ASYNC_SERVICE_FAILED"):
         Worker(RULES, through, True, for_ever, IDS, STATS)
-    assert raised.value.code == "ASYNC_SERVICE_FAILED"
     door.set()
     assert closed.wait(30)

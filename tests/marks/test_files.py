@@ -79,7 +79,7 @@ def test_a_mark_that_could_not_be_written_comes_with_the_next_one(
         with pytest.raises(TidemarkError) as error:
             writer.note_time(100, files=["a"])
     assert code_of(error) == "MARK_NOT_WRITTEN"
-    assert "No space left on device" in str(error.value)
+    assert error.value.parameters["reason"] == "No space left on device"
     writer.note_time(200, files=["b"])
     assert kinds(log) == [("alive", None), ("note", 100), ("note", 200)]
     assert log.cut_at(200).files == {"a", "b"}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from support.marks import line, log_at, put
 from support.marks_vectors import FOLDER
+from support.raising import raising
 
-from tidemark import TidemarkError
 from tidemark._marks.protocol import canonical, names
 from tidemark._marks.protocol.position import MOST, Position, decode_position, encode_position
 from tidemark._marks.protocol.text import UnusableError, checked, decode, encode
@@ -203,6 +203,6 @@ def test_files_of_other_names_are_passed_over(name: str) -> None:
 
 @pytest.mark.parametrize("writer", ["", "a" * 161, "ü" * 30, "\ud800", None, 7])
 def test_a_writer_whose_name_cannot_be_a_file_is_refused(writer: object, tmp_path: Path) -> None:
-    with pytest.raises(TidemarkError, match="INVALID_OPTION"):
+    with raising("INVALID_OPTION", option="writer", value=writer):
         log_at(tmp_path).writer(writer)  # type: ignore[call-overload]
     assert list(tmp_path.iterdir()) == []

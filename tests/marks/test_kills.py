@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from support.marks import log_at
+from support.raising import raising
 
-from tidemark import TidemarkError
 from tidemark._marks.protocol import files
 from tidemark._marks.reading.rules import follows
 from tidemark._marks.writing import life
@@ -93,7 +93,7 @@ def two_lives(log: Marks, told: list[str]) -> None:
     second = log.writer("w")
     second.note_time(10, files=["b0"])
     told.append("b0")
-    with pytest.raises(TidemarkError, match="MARK_WRITER_FENCED"):
+    with raising("MARK_WRITER_FENCED"):
         first.note_time(99, files=["zombie"])
     for number in range(1, 4):
         second.note_time(10 + number, files=[f"b{number}"])

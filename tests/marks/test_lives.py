@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.marks import code_of, kinds, log_at, lower, no_sync
+from support.raising import raising
 
 from tidemark import TidemarkError
 from tidemark._marks.protocol.files import Folder
@@ -166,7 +167,7 @@ def test_of_lives_that_begin_at_once_the_last_one_writes_and_the_others_are_told
     last, *others = sorted(begun, key=lambda writer: -writer.epoch)
     last.note_time(1, NumberPosition(1))
     for other in others:
-        with pytest.raises(TidemarkError, match="MARK_WRITER_FENCED"):
+        with raising("MARK_WRITER_FENCED"):
             other.note_time(2, NumberPosition(1))
     assert log.window(NumberPosition(1)).lower_millis == 1
 
@@ -217,5 +218,5 @@ def test_a_mark_written_after_a_later_life_began_is_refused(tmp_path: Path) -> N
     before.note_time(1, NumberPosition(1))
     # It has claimed its epoch and read the past, and has written nothing yet.
     Life.begin(Folder(str(tmp_path)), "eu", before.epoch + 1)
-    with pytest.raises(TidemarkError, match="MARK_WRITER_FENCED"):
+    with raising("MARK_WRITER_FENCED"):
         before.note_time(2, NumberPosition(2))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.marks import code_of, kinds, log_at, no_sync, put
+from support.raising import raising
 
 from tidemark import TidemarkError
 from tidemark._between.files import path_of
@@ -42,7 +43,7 @@ def test_a_name_that_no_source_lists_is_refused_and_nothing_is_written(
         with pytest.raises(TidemarkError) as error:
             note(writer, name)
         assert code_of(error) == "INVALID_OPTION"
-        assert repr(name) in str(error.value)
+        assert error.value.parameters["value"] == name
         assert error.value.parameters["option"] == "files"
     flushed = log.writer("v", flush=lambda: FilesPosition(frozenset([name])))
     with pytest.raises(TidemarkError) as error:
@@ -60,15 +61,12 @@ def test_other_names_are_noted_and_can_be_read(tmp_path: Path) -> None:
 
 def test_what_to_do_is_said_for_each_kind_of_name(tmp_path: Path) -> None:
     writer = log_at(tmp_path).writer("w")
-    for name, fix in [
-        ("_SUCCESS", "leaving it out if it has no rows"),
-        ("*.json", "naming the files that it matches"),
-        ("day=1/", "naming the files in it"),
-        ("/lake/orders/a", "giving its name below the path"),
-    ]:
-        with pytest.raises(TidemarkError) as error:
+    fixes = set()
+    for name in ("_SUCCESS", "*.json", "day=1/", "/lake/orders/a"):
+        with raising("INVALID_OPTION", option="files", value=name) as error:
             writer.note_time(1, files=[name])
-        assert fix in error.value.fix
+        fixes.add(getattr(error.value, "fix", ""))
+    assert len(fixes) == 4
 
 
 def test_the_name_of_a_folder_beside_the_log_is_refused(tmp_path: Path) -> None:
@@ -76,9 +74,8 @@ def test_the_name_of_a_folder_beside_the_log_is_refused(tmp_path: Path) -> None:
     (tmp_path / "day=1" / "a.json").touch()
     log = Marks(tmp_path / "_tidemark")
     writer = log.writer("w")
-    with pytest.raises(TidemarkError, match="is a folder in") as error:
+    with raising("INVALID_OPTION", option="files", value="day=1"):
         writer.note_time(1, files=["day=1"])
-    assert code_of(error) == "INVALID_OPTION"
     writer.note_time(1, files=["day=1/a.json", "not-there-yet"])
     # A log that is elsewhere says nothing of where the data is.
     (tmp_path / "elsewhere" / "day=1").mkdir(parents=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.between import refused, unless
 from support.marks import no_sync
+from support.raising import raising
 
 from tidemark import TidemarkError
 from tidemark._marks.reading.ranges import FilesRange, between
@@ -120,9 +121,9 @@ def test_files_that_were_noted_after_the_cut_and_purged_are_missed(
     lake.new_files(10)
     dead.note_time(20, files=["d2"])
     after_a_purge(lake, live)
-    with pytest.raises(TidemarkError, match="'dead' between the cuts were purged") as error:
+    with raising("CUT_EXPIRED") as error:
         lake.new_files(20)
-    assert error.value.code == "CUT_EXPIRED"
+    assert "'dead'" in str(error.value)
 
 
 def test_a_writer_that_came_and_went_between_two_cuts_is_missed(

@@ -32,7 +32,7 @@ def test_a_stray_writer_is_told_by_its_first_note(tmp_path: Path) -> None:
         lambda: stray.commit(2, ["a"]),
         lambda: stray.end(SinkBatchPosition(1)),
     ):
-        with pytest.raises(TidemarkError, match="writer 'eu' of the mark log") as error:
+        with pytest.raises(TidemarkError) as error:
             call()
         assert refused(error) == STRAY
         assert error.value.parameters["other"] == "kafka"
@@ -94,7 +94,6 @@ def test_readers_pass_over_a_stray_writer_with_only_expected(tmp_path: Path) -> 
     with pytest.raises(TidemarkError) as error:
         log_at(tmp_path).window(KAFKA)
     assert refused(error) == STRAY
-    assert "only_expected" in error.value.fix
     # The other way out.
     (tmp_path / "stray.1.0.marks").unlink()
     assert log_at(tmp_path).is_complete(100)

@@ -7,6 +7,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from support.raising import raising
 
 import tidemark
 from tidemark import TidemarkError
@@ -165,5 +166,5 @@ def test_an_interval_that_is_no_number_of_seconds_is_refused(query: Query, every
 
 
 def test_an_end_that_is_no_function_is_refused(query: Query) -> None:
-    with pytest.raises(TidemarkError, match="INVALID_OPTION"):
+    with raising("INVALID_OPTION", option="until", value=3):
         tidemark.watch(query, until=3)  # type: ignore[arg-type]

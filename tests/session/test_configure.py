@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from support.raising import raising
 
 import tidemark
 from tidemark import TidemarkError, _bridge
@@ -61,9 +62,8 @@ def test_configure_does_not_add_a_second_tidemark_jar() -> None:
 
 def test_configure_refuses_a_jar_built_for_another_spark_version() -> None:
     theirs = "/opt/tidemark-spark-4.2_2.13-0.1.0.jar"
-    with pytest.raises(TidemarkError, match=r"built for Spark 4\.2, but this is 4\.3") as caught:
+    with raising("SPARK_VERSION_MISMATCH", builtFor="4.2", running="4.3"):
         configured(("spark.jars", theirs))
-    assert caught.value.code == "SPARK_VERSION_MISMATCH"
 
 
 def test_configure_keeps_settings_from_spark_defaults_conf(nothing_started: Path) -> None:
@@ -124,7 +124,7 @@ def test_configure_leaves_submit_arguments_without_jars_unchanged(
 
 
 def test_configure_refuses_a_remote_spark_connect_server() -> None:
-    with pytest.raises(TidemarkError, match="starting the server with `--jars`") as caught:
+    with pytest.raises(TidemarkError) as caught:
         tidemark.configure(SparkSession.builder.remote("sc://spark.example:15002"))
     assert caught.value.code == "UNSUPPORTED_ON_CONNECT"
 

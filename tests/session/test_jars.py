@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.raising import raising
 
 import tidemark
-from tidemark import TidemarkError
 from tidemark._session import jars
 
 OURS = tidemark.__version__
@@ -39,16 +39,14 @@ def test_jar_path_uses_the_pyspark_version_by_default(
 
 
 def test_jar_path_raises_jar_missing_without_any_jar(folder: Path) -> None:
-    with pytest.raises(TidemarkError, match="there: none") as caught:
+    with raising("JAR_MISSING", available="none"):
         tidemark.jars.jar_path("4.3")
-    assert caught.value.code == "JAR_MISSING"
 
 
 def test_jar_path_raises_jar_missing_for_a_jar_from_another_release(folder: Path) -> None:
     (folder / name("4.3", "0.0.9")).touch()
-    with pytest.raises(TidemarkError, match="0.0.9") as caught:
+    with raising("JAR_MISSING", available=name("4.3", "0.0.9")):
         tidemark.jars.jar_path("4.3")
-    assert caught.value.code == "JAR_MISSING"
 
 
 def test_jar_path_raises_a_version_mismatch_with_jars_for_other_spark_versions_only(
@@ -56,9 +54,8 @@ def test_jar_path_raises_a_version_mismatch_with_jars_for_other_spark_versions_o
 ) -> None:
     (folder / name("4.2")).touch()
     (folder / name("4.3")).touch()
-    with pytest.raises(TidemarkError, match="no jar for Spark 5.0, only for 4.2, 4.3") as caught:
+    with raising("SPARK_VERSION_MISMATCH", running="5.0", available="4.2, 4.3"):
         tidemark.jars.jar_path("5.0.0")
-    assert caught.value.code == "SPARK_VERSION_MISMATCH"
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.raising import raising
 
 import tidemark
-from tidemark import TidemarkError
 from tidemark._session import java
 
 
@@ -32,9 +32,8 @@ def test_the_java_version_comes_from_the_release_file_if_present(java_home: Path
 
 
 def test_an_old_java_is_refused_with_a_clear_error(java_home: Path) -> None:
-    with pytest.raises(TidemarkError, match="Java 11 was found") as caught:
+    with raising("JAVA_TOO_OLD", javaVersion=11):
         java.require_java()
-    assert caught.value.code == "JAVA_TOO_OLD"
 
 
 def test_the_doctor_reports_an_old_java(java_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

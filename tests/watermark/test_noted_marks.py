@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.raising import raising
 
 from tidemark import Idle, Noted, TidemarkError
 from tidemark._watermark.noted import as_noted
@@ -80,6 +81,5 @@ def test_what_they_say_differently_is_refused(
 
 
 def test_other_expected_writers_than_those_of_the_marks_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TidemarkError, match="which the Marks expects") as error:
+    with raising("INVALID_OPTION", option="expected", value=["eu"]):
         Noted(Marks(tmp_path, expected=["eu", "us"]), expected=["eu"])
-    assert error.value.code == "INVALID_OPTION"

@@ -79,6 +79,6 @@ def _not_listed(name: str, why: str, fix: str) -> TidemarkError:
         f"files has {name!r}, which {why}. No source of files lists such a name, so readers would wait for ever",
         fix,
         option="files",
-        value=repr(name),
+        value=name,
         allowed=_NAMES,
     )
