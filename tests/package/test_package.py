@@ -6,6 +6,8 @@ import pickle
 import re
 import subprocess
 import sys
+from collections import Counter
+from functools import partial
 from importlib.metadata import requires, version
 from pathlib import Path
 
@@ -102,3 +104,11 @@ def test_error_parameters_of_pyspark_errors_are_read_for_tidemark_conditions_onl
 def test_errors_from_other_sources_have_no_tidemark_code_or_parameters() -> None:
     assert error_code(ValueError("[SOMETHING.ELSE] not ours")) is None
     assert error_parameters(ValueError("[SOMETHING.ELSE] not ours")) == {}
+
+
+def test_each_public_name_is_in_one_module_and_what_a_job_calls_is_at_the_top() -> None:
+    modules = (tidemark, *map(partial(getattr, tidemark), ("errors", "jars", "marks", "results")))
+    names = Counter(name for module in modules for name in module.__all__)
+    assert {name for name, count in names.items() if count > 1} == {"TidemarkError"}
+    assert all(hasattr(module, name) for module in modules for name in module.__all__)
+    assert len(tidemark.__all__) <= 27
