@@ -139,9 +139,9 @@ def map_async(
         column=column,
         names=tuple(name for name, _ in given),
         concurrency=_number("concurrency", concurrency, at_least=1),
-        timeout=None if timeout is None else _seconds("timeout", timeout),
+        timeout=None if timeout is None else length_millis("timeout", timeout) / 1000,
         retries=_number("retries", retries, at_least=0),
-        backoff=_seconds("backoff", backoff),
+        backoff=length_millis("backoff", backoff) / 1000,
         on_error=None,
         origin=uuid.uuid4().hex,
         skips_nulls=on_null == _SKIP,
@@ -190,10 +190,6 @@ def _number(option: str, value: object, *, at_least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
         raise invalid_option(option, value, f"a whole number, {at_least} or more")
     return value
-
-
-def _seconds(option: str, value: object) -> float:
-    return length_millis(option, value) / 1000
 
 
 def _result_type(df: DataFrame, returns: object) -> tuple[DataType, pa.DataType]:
