@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ import tidemark
 from common.settings import with_settings
 from tidemark import TidemarkError
 from tidemark._calls.map_async import _require_new
-from tidemark.errors import error_code
+from tidemark.errors import error_code, error_parameters
 
 SCHEMA = "id LONG, time TIMESTAMP, sent TIMESTAMP"
 
@@ -120,6 +120,52 @@ def test_a_row_is_called_once_however_often_its_result_is_read(spark: SparkSessi
     read = called.where("call > 0 AND call < 1000").selectExpr("call", "call + 1 AS more")
     found = sorted((row["call"], row["more"]) for row in read.where("more > 1").collect())
     assert found == [(n, n + 1) for n in range(1, 201)]
+
+
+def test_a_filter_that_needs_no_result_works_below_the_calls_and_the_watermark(
+    spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper], tmp_path: Path
+) -> None:
+    log = str(tmp_path / "called")
+
+    async def noted(n: int) -> int:
+        with open(log, "a") as file:
+            file.write(f"{n}\n")
+        return n
+
+    rows = feed("orders", SCHEMA)
+    plain = marked(rows)
+    called = tidemark.map_async(plain, "call", noted, inputs="id", returns="LONG")
+    queries = [
+        run(windows(df.where("id < 3")), checkpoint=name)
+        for df, name in [(plain, "plain"), (called.where("call >= 0"), "called")]
+    ]
+    # What the filter leaves out is an hour ahead, and advances no watermark.
+    for minute in range(0, 30, 10):
+        rows.add(
+            *(
+                {"id": n, "time": f"{10 + n // 3}:{minute + n % 3:02}", "sent": "11:00"}
+                for n in range(6)
+            )
+        )
+        without, with_calls = (query.step() for query in queries)
+        assert without == with_calls
+    assert sum(len(batch) for batch in queries[1].batches) == 2
+    assert queries[0].watermarks() == queries[1].watermarks()
+    assert {int(n) for n in Path(log).read_text().split()} == {0, 1, 2}
+
+
+def test_an_error_that_cannot_be_sent_to_the_driver_ends_the_query_all_the_same(
+    spark: SparkSession,
+) -> None:
+    def broken(n: int) -> int:
+        raise ValueError("half a pair: \ud800")
+
+    called = tidemark.map_async(
+        spark.range(0, 1, 1, 1), "call", broken, inputs="id", returns="LONG"
+    )
+    with raising("ASYNC_CALL_FAILED") as caught:
+        called.collect()
+    assert "half a pair: \\ud800" in error_parameters(caught.value)["error"]
 
 
 def test_calls_of_a_key_follow_event_time_above_in_order(
@@ -409,20 +455,39 @@ def test_a_worker_that_is_used_again_has_no_thread_of_it_left(spark: SparkSessio
 def test_a_query_that_is_stopped_among_its_calls_leaves_no_process_and_loses_nothing(
     spark: SparkSession, feed: Callable[..., Feed], tmp_path: Path
 ) -> None:
-    started = str(tmp_path / "started")
+    started, ended = str(tmp_path / "started"), str(tmp_path / "ended")
 
-    async def for_ever(n: int) -> int:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[str]:
+        try:
+            yield "client"
+        finally:
+            with open(ended, "a") as file:
+                file.write("closed\n")
+
+    async def for_ever(client: str, n: int) -> int:
         with open(started, "a") as file:
             file.write(f"{os.getpid()}\n")
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            with open(ended, "a") as file:
+                file.write("cancelled\n")
+            raise
         return n
 
-    async def up(n: int) -> int:
+    async def up(client: str, n: int) -> int:
         return n
 
     def begin(function: Any) -> Any:
         called = tidemark.map_async(
-            rows.stream(), "call", function, inputs="id", returns="LONG", timeout=None
+            rows.stream(),
+            "call",
+            function,
+            inputs="id",
+            returns="LONG",
+            timeout=None,
+            service=opened,
         )
         writer = called.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
         return writer.start(str(tmp_path / "out"))
@@ -434,6 +499,8 @@ def test_a_query_that_is_stopped_among_its_calls_leaves_no_process_and_loses_not
     query.stop()
     (worker,) = set(Path(started).read_text().split())
     eventually(lambda: not os.path.exists(f"/proc/{worker}"))
+    # The calls are cancelled, and then the client is closed.
+    assert Path(ended).read_text().split() == ["cancelled"] * 64 + ["closed"]
     query = begin(up)
     query.processAllAvailable()
     query.stop()

@@ -17,6 +17,7 @@ from tidemark._calls.older import arrays, in_lists
 from tidemark._calls.values import converted, reader, writer
 
 USER = pa.struct({"name": pa.string(), "tier": pa.int32()})
+REQUIRED = pa.struct([pa.field("id", pa.int64(), nullable=False)])
 SINCE = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
 
 
@@ -98,6 +99,24 @@ def test_a_field_that_a_dictionary_lacks_is_null() -> None:
         (SINCE, pa.timestamp("us"), "the datetime has a zone, and the type has none"),
         (2**40, pa.int32(), "(too large|out of bounds|overflow)"),
         ([{"name": 1}], pa.list_(USER), "int is no str"),
+        ({"id": None}, REQUIRED, "field 'id' is null, and its type allows no null"),
+        ({}, REQUIRED, "field 'id' is missing, and its type allows no null"),
+        (
+            [1, None],
+            pa.list_(pa.field("element", pa.int64(), nullable=False)),
+            "an element is null",
+        ),
+        (
+            {"a": None},
+            pa.map_(pa.string(), pa.field("value", pa.int64(), nullable=False)),
+            "a value is null",
+        ),
+        ({None: 1}, pa.map_(pa.string(), pa.int64()), "a key is null"),
+        (
+            {SINCE: 1, SINCE.astimezone().replace(tzinfo=None): 2},
+            pa.map_(pa.timestamp("us", "UTC"), pa.int64()),
+            "two of its keys are equal",
+        ),
     ],
 )
 def test_a_result_of_another_type_is_refused(value: Any, kind: Any, reason: str) -> None:

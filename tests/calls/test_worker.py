@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from typing import Any
+import traceback
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any, BinaryIO
 
 import pytest
 from support.async_calls import IDS, RULES, STATS, call_all, doubled, rules, set_seconds
 from support.raising import raising
 
 from tidemark import TidemarkError
+from tidemark._calls.errors import sendable
 from tidemark._calls.queue import NO_KEY
 from tidemark._calls.task import results
 from tidemark._calls.worker import Worker
@@ -466,3 +470,47 @@ def test_a_task_that_is_abandoned_ends_its_calls_and_threads() -> None:
     running.close()
     assert sorted(ended) == [0, 1]
     assert set(threading.enumerate()) <= before
+
+
+def test_calls_are_cancelled_and_the_service_is_closed_when_spark_has_hung_up() -> None:
+    events: list[str] = []
+    here, there = socket.socketpair()
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[str]:
+        yield "client"
+        events.append("closed")
+
+    async def for_ever(client: str, value: int) -> int:
+        if value == 1:
+            there.close()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            events.append("cancelled")
+            raise
+        return value
+
+    # As `pyspark.worker.main`, with rows that are still to be read.
+    def main(infile: BinaryIO) -> None:
+        call_all(for_ever, [[1, 2, 3]], service=opened, timeout=None)
+
+    there.sendall(b"more rows")
+    with here, here.makefile("rb") as infile, pytest.raises(BrokenPipeError):
+        main(infile)
+    assert events == ["cancelled"] * 3 + ["closed"]
+
+
+@pytest.mark.parametrize("is_in_cause", [False, True])
+def test_an_error_is_sendable_whatever_its_text_and_its_causes(is_in_cause: bool) -> None:
+    broken = ValueError("half a pair: \ud800")
+    error: Exception = broken
+    if is_in_cause:
+        error = TidemarkError("CODE", "It failed", "waiting")
+        error.__cause__ = broken
+    found = sendable(error)
+    assert (found is error) == is_in_cause
+    assert "".join(traceback.format_exception(found)).encode()
+    assert is_in_cause or "half a pair" in str(found)
+    whole = KeyError("x")
+    assert sendable(whole) is whole

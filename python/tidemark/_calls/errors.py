@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 
 from tidemark._errors import TidemarkError
@@ -42,9 +43,32 @@ def _shown(value: object) -> str:
 def _text(make: Callable[[object], str], value: object) -> str:
     # Code of the user's: some errors of clients cannot say what they are.
     try:
-        return make(value)
+        # Half of a surrogate pair, as a broken answer may have, cannot be sent: Spark would wait for ever.
+        return make(value).encode("utf-8", "backslashreplace").decode()
     except BaseException as error:  # noqa: BLE001
         return f"its text cannot be made ({type(error).__name__})"
+
+
+def sendable(error: Exception) -> Exception:
+    """An error whose text Spark can send to the driver. If it could not, the task would never end.
+
+    What has led to the error is left out if its text cannot be sent.
+    """
+    if not _is_text(error):
+        error.__cause__, error.__suppress_context__ = None, True
+    if _is_text(error):
+        return error
+    alone = RuntimeError(reason_of(error))
+    alone.__suppress_context__ = True
+    return alone
+
+
+def _is_text(error: Exception) -> bool:
+    try:
+        "".join(traceback.format_exception(error)).encode()
+    except UnicodeError:
+        return False
+    return True
 
 
 def call_failed(column: str, inputs: str, attempts: int, error: BaseException) -> TidemarkError:

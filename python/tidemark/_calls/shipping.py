@@ -12,7 +12,7 @@ from tidemark import _bridge
 from tidemark._calls.arrow import columns, with_stats
 from tidemark._calls.call_id import CallIds, task_name
 from tidemark._calls.calls import Rules
-from tidemark._calls.errors import not_importable
+from tidemark._calls.errors import not_importable, sendable
 from tidemark._calls.older import arrays, in_lists
 from tidemark._calls.stats import Stats
 from tidemark._calls.worker import Worker
@@ -97,6 +97,20 @@ def run(
     Raises:
         TidemarkError: `ASYNC_NOT_IMPORTABLE`, and what `columns` raises.
     """
+    try:
+        yield from _run(batches, user, rules, kind, has_key, older)
+    except Exception as error:  # noqa: BLE001
+        raise sendable(error) from error.__cause__
+
+
+def _run(
+    batches: Iterator[Any],
+    user: bytes,
+    rules: Rules,
+    kind: pa.DataType,
+    has_key: bool,
+    older: Sequence[pa.DataType] | None,
+) -> Iterator[Any]:
     try:
         function, is_async, service, on_error = pickle.loads(user)
     except Exception as error:

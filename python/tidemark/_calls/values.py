@@ -47,11 +47,12 @@ def writer(kind: pa.DataType) -> Convert | None:
     if types.is_struct(kind):
         return _struct_writer(kind)
     if types.is_map(kind):
-        keys, values = writer(kind.key_type), writer(kind.item_type)
-        return lambda value: [(_if_any(keys, k), _if_any(values, v)) for k, v in _pairs(value)]
+        keys = _element_writer(kind.key_field, "a key")
+        values = _element_writer(kind.item_field, "a value")
+        return lambda value: _distinct([(keys(k), values(v)) for k, v in _pairs(value)])
     if types.is_list(kind) or types.is_large_list(kind):
-        elements = writer(kind.value_type)
-        return lambda value: [_if_any(elements, one) for one in _elements(value)]
+        element = _element_writer(kind.value_field, "an element")
+        return lambda value: [element(one) for one in _elements(value)]
     if types.is_timestamp(kind):
         return _without_zone if kind.tz is None else _in_utc
     if types.is_integer(kind):
@@ -88,16 +89,32 @@ def _if_any(convert: Convert | None, value: Any) -> Any:
 
 
 def _struct_writer(kind: pa.StructType) -> Convert:
-    writers = {field.name: writer(field.type) for field in kind}
+    writers = {field.name: _element_writer(field, f"field {field.name!r}") for field in kind}
+    required = [field.name for field in kind if not field.nullable]
 
     def convert(value: Any) -> dict[str, Any]:
         fields = _fields(value, list(writers))
         unknown = [name for name in fields if name not in writers]
         if unknown:
             raise TypeError(f"it has no field {unknown[0]!r}, but {', '.join(map(repr, writers))}")
-        return {name: _if_any(writers[name], one) for name, one in fields.items()}
+        missing = [name for name in required if name not in fields]
+        if missing:
+            raise TypeError(f"field {missing[0]!r} is missing, and its type allows no null")
+        return {name: writers[name](one) for name, one in fields.items()}
 
     return convert
+
+
+def _element_writer(field: pa.Field, what: str) -> Convert:
+    """A writer of a part of a value. Arrow does not check whether the part may be null."""
+    convert = writer(field.type)
+
+    def checked(value: Any) -> Any:
+        if value is None and not field.nullable:
+            raise TypeError(f"{what} is null, and its type allows no null")
+        return _if_any(convert, value)
+
+    return checked
 
 
 def _fields(value: Any, names: list[str]) -> Mapping[str, Any]:
@@ -117,6 +134,17 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
     if not isinstance(value, Mapping):
         raise TypeError(f"{type(value).__name__} is no dictionary")
     return list(value.items())
+
+
+def _distinct(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """The pairs, if no two keys are equal after their conversion: Spark has no such map."""
+    try:
+        if len({key for key, _ in pairs}) < len(pairs):
+            raise ValueError("two of its keys are equal")
+    except TypeError:
+        # A key that is a struct or an array has no hash.
+        pass
+    return pairs
 
 
 def _integer(value: Any) -> Any:

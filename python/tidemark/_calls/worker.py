@@ -7,6 +7,7 @@ import copy
 import functools
 import logging
 import threading
+import time
 from asyncio import Future
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from typing import Any
 from tidemark._calls.call_id import CONTEXT_VARIABLE, CallIds
 from tidemark._calls.calls import Calls, Rules
 from tidemark._calls.errors import loop_blocked, loop_stopped, reason_of, service_failed
+from tidemark._calls.hangup import hangup
 from tidemark._calls.queue import Batch, Row
 from tidemark._calls.stats import Stats
 from tidemark._calls.threads import Threads, is_calling, outlived
@@ -73,6 +75,7 @@ class Worker:
         # Not a global one, which would not be sent to the workers.
         self._id: ContextVar[Callable[[], str]] = ContextVar(CONTEXT_VARIABLE)
         self._patience = patience
+        self._has_hung_up = hangup()
         self._failure: BaseException | None = None
         self._is_blocked = False
         self._waits_for: Batch | None = None
@@ -87,10 +90,17 @@ class Worker:
         self._is_ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tidemark-async", daemon=True)
         self._thread.start()
-        if not self._is_ready.wait(_OPENING_SECONDS):
-            self._tell(self._give_up_opening)
-            late = TimeoutError(f"not open within {_OPENING_SECONDS:g} seconds")
-            raise service_failed(rules.column, "opened", late)
+        until = time.monotonic() + _OPENING_SECONDS
+        while not self._is_ready.wait(_LOOK_SECONDS):
+            has_hung_up = self._has_hung_up()
+            if has_hung_up or time.monotonic() > until:
+                self._tell(self._give_up_opening)
+                reason = (
+                    "the task has ended"
+                    if has_hung_up
+                    else f"not open within {_OPENING_SECONDS:g} seconds"
+                )
+                raise service_failed(rules.column, "opened", TimeoutError(reason))
         self._raise_failure()
         self._watch = Watch(self._loop, self._thread, _STILL_SECONDS, self._warn)
 
@@ -104,10 +114,13 @@ class Worker:
 
         Raises:
             TidemarkError: `ASYNC_CALL_FAILED`, `ASYNC_LOOP_BLOCKED`, `ASYNC_LOOP_STOPPED`.
+            BrokenPipeError: Spark has ended the task.
         """
         # Before the failure is looked at: who fails sets it first, and then wakes who waits.
         self._waits_for = batch
         while self._failure is None and not batch.done.wait(_LOOK_SECONDS):
+            if self._has_hung_up():
+                raise BrokenPipeError("Spark has ended the task, so its calls are cancelled")
             self._look_at_loop()
         self._raise_failure()
 

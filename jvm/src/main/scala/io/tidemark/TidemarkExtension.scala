@@ -27,6 +27,7 @@ import org.apache.spark.sql.tidemark.functions.{
   ResolveWatermarkExpressions,
   TimeWindow
 }
+import org.apache.spark.sql.tidemark.optimizer.{NormalizeKeysOfCalls, PushFiltersThroughCalls}
 import org.apache.spark.sql.tidemark.planning.SortByEventTime
 import org.apache.spark.sql.tidemark.query.{ApplyWatermarks, RequireOrder}
 import org.apache.spark.sql.tidemark.report.{
@@ -58,6 +59,7 @@ import org.apache.spark.sql.tidemark.ui.ListenForQueries
   *   a plan is analyzed  check           calls with a key refused whose rows may be in several tasks
   *   a query is started  check           the takeover listener is added to this session's query manager
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
+  *   each plan           optimizer       filters pushed below asynchronous calls, and equal keys of calls made one
   *   each batch          optimizer       orders and operator inputs inserted (rules of the query's own session)
   *   each batch          strategy        watermarks, splits, orders, asynchronous calls and operator inputs planned
   *   each plan           columnar        asynchronous calls counted
@@ -97,6 +99,8 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectCheckRule(_ => CheckEventTimePlacement)
     extensions.injectCheckRule(_ => CheckKeyedCalls)
     extensions.injectCheckRule(ListenForQueries(_))
+    extensions.injectOptimizerRule(_ => PushFiltersThroughCalls)
+    extensions.injectPreCBORule(_ => NormalizeKeysOfCalls)
     extensions.injectPlannerStrategy(_ => CorrectionStrategy)
     extensions.injectPlannerStrategy(_ => OperatorInputStrategy)
     extensions.injectPlannerStrategy(_ => SplitByStrategy)

@@ -135,4 +135,38 @@ class KeyedCallsSuite extends OrderTest {
       assert(tasks.toMap === (0L until 5L).map(_ -> 1L).toMap)
     }
   }
+
+  private val equalKeys = Seq(
+    "doubles" -> Seq("0.0D", "-0.0D"),
+    "texts of a collation" -> Seq("'a' COLLATE UTF8_LCASE", "'A' COLLATE UTF8_LCASE"),
+    "structs" -> Seq("struct(0.0D AS x, 1 AS y)", "struct(-0.0D AS x, 1 AS y)"))
+
+  for ((what, keys) <- equalKeys) {
+    test(s"at most one call is in flight of $what that are equal for Spark") {
+      AsyncCalls.reset(together = 1)
+      val all =
+        keys.map(key => spark.range(20).selectExpr("id AS n", s"$key AS k")).reduce(_.union(_)).repartition($"k")
+      val rows = mapAsync(all, "called", Seq($"n"), LongType, AsyncOptions(key = Some($"k"), ordered = false)) { row =>
+        AsyncCalls.together(row.getLong(0))
+      }
+      assert(rows.count() === 40)
+      rows.collect()
+      assert(AsyncCalls.most.get === 1)
+    }
+
+    test(s"Python gets one key of $what that are equal for Spark") {
+      val all = keys.map(key => spark.range(2).selectExpr("id AS n", s"$key AS k")).reduce(_.union(_)).repartition($"k")
+      // On Spark 4.0 a struct cannot be sent.
+      val ways = Seq(inPython(_, _)) ++ Option.when(what != "structs")(inPython40(_, _))
+      for (python <- ways) {
+        val found = python(all, $"k").queryExecution.optimizedPlan.collect { case project: Project =>
+          project.projectList.flatMap(_.collect { case call: PythonUDF => call.children.last }).map(_ -> project.child)
+        }.flatten
+        assert(found.size === 1)
+        val (key, child) = found.head
+        val keysSent = Dataset.ofRows(spark.asInstanceOf[ClassicSession], Project(Seq(Alias(key, "key")()), child))
+        assert(keysSent.collect().map(_.get(0).toString).toSet.size === 1)
+      }
+    }
+  }
 }

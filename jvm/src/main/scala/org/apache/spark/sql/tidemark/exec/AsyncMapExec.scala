@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, SQLExecution, UnaryExecNode}
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamExecution}
-import org.apache.spark.sql.tidemark.columns.{AsyncClient, AsyncMap, AsyncRules}
+import org.apache.spark.sql.tidemark.columns.{AsyncClient, AsyncMap, AsyncRules, SplitKey}
 
 /** Makes the calls of [[AsyncMap]], many at one time in each task. */
 case class AsyncMapExec(
@@ -42,7 +42,7 @@ case class AsyncMapExec(
   override protected def doExecute(): RDD[InternalRow] = {
     // Nothing of the plan goes to the tasks but these.
     val (read, by, below, all, added, made, opening, counted) =
-      (inputs, key, child.output, output, result, rules, open, seen)
+      (inputs, key.map(SplitKey.of), child.output, output, result, rules, open, seen)
     child.execute().mapPartitionsInternal { rows =>
       val conversion = new AsyncConversion(read, below, added, made.names)
       val keyOf = by.map(expression => UnsafeProjection.create(Seq(expression), below))
