@@ -200,7 +200,7 @@ def refusal(returns: str | StructType, timeout: str) -> str | None:
     return None
 
 
-found["flow refuses"] = [refusal(twice, "1 month"), refusal("n LONG", "1 minute")]
+found["flow refuses"] = [refusal(twice, "soon"), refusal("n LONG", "1 minute")]
 found["problems"] = str(tidemark.doctor(spark)) if tidemark.doctor(spark).problems else ""
 result(**found)
 spark.stop()

@@ -145,7 +145,7 @@ def read_between(
 def _between_cuts(start: object, end: object, topics: tuple[str, ...]) -> Range:
     for option, cut in (("start", start), ("end", end)):
         if not isinstance(cut, Cut) and not (cut is None and option == "start"):
-            # A time would be looked up anew for the next range, and may have another cut by then.
+            # A time would be looked up again for the next range, and might then have another cut.
             raise invalid_option(
                 option,
                 cut,

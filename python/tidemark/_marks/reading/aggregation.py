@@ -2,7 +2,7 @@
 
 The rules are those of Pravega's `PeriodicWatermarking` and of `noteWriterMark` in
 `PersistentStreamBase`, with two changes. No timeout means that no writer times out; Pravega's
-default of 0 drops a writer at once. And the position of a writer that is dropped still counts
+default of 0 drops a silent writer immediately. The position of a dropped writer still counts
 towards the cut, so that its rows are before it.
 """
 

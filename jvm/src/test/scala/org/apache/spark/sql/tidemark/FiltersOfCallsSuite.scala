@@ -87,9 +87,12 @@ class FiltersOfCallsSuite extends WatermarkTest {
   /** Whether a filter is below the calls, and whether one is left above. */
   private def filters(df: DataFrame): (Boolean, Boolean) = {
     val plan = df.queryExecution.optimizedPlan
-    val isCalls = (columns: Seq[_]) => columns.exists(_.toString.contains("tidemark.map_async"))
-    val below = plan.collectFirst { case Project(columns, child) if isCalls(columns) => child }.get
-    (below.exists(_.isInstanceOf[Filter]), plan.exists(node => node.isInstanceOf[Filter] && node.exists(_ eq below)))
+    val below = plan.collectFirst {
+      case node if node.expressions.exists(_.exists(_.isInstanceOf[PythonUDF])) => node.children.head
+    }.get
+    (
+      below.exists(_.isInstanceOf[Filter]),
+      plan.exists(node => node.isInstanceOf[Filter] && (node ne below) && node.exists(_ eq below)))
   }
 
   test("Python: a filter that needs no result is pushed below the calls") {

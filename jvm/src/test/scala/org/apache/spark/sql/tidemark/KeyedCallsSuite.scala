@@ -159,8 +159,9 @@ class KeyedCallsSuite extends OrderTest {
       // On Spark 4.0 a struct cannot be sent.
       val ways = Seq(inPython(_, _)) ++ Option.when(what != "structs")(inPython40(_, _))
       for (python <- ways) {
-        val found = python(all, $"k").queryExecution.optimizedPlan.collect { case project: Project =>
-          project.projectList.flatMap(_.collect { case call: PythonUDF => call.children.last }).map(_ -> project.child)
+        val found = python(all, $"k").queryExecution.optimizedPlan.collect { case node =>
+          node.expressions.flatMap(_.collect { case call: PythonUDF => call.children.last }).map(_ ->
+            node.children.head)
         }.flatten
         assert(found.size === 1)
         val (key, child) = found.head
