@@ -24,7 +24,7 @@ import tidemark
 from common.settings import with_settings
 from tidemark import TidemarkError
 from tidemark._calls.map_async import _require_new
-from tidemark.errors import error_code, error_parameters
+from tidemark.errors import error_code
 
 SCHEMA = "id LONG, time TIMESTAMP, sent TIMESTAMP"
 
@@ -125,7 +125,7 @@ def test_a_row_is_called_once_however_often_its_result_is_read(spark: SparkSessi
 def test_a_filter_that_needs_no_result_works_below_the_calls_and_the_watermark(
     spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper], tmp_path: Path
 ) -> None:
-    log = str(tmp_path / "called")
+    log = str(tmp_path / "numbers")
 
     async def noted(n: int) -> int:
         with open(log, "a") as file:
@@ -149,9 +149,31 @@ def test_a_filter_that_needs_no_result_works_below_the_calls_and_the_watermark(
         )
         without, with_calls = (query.step() for query in queries)
         assert without == with_calls
-    assert sum(len(batch) for batch in queries[1].batches) == 2
+    assert sum(len(batch) for batch in queries[1].batches) == 1
     assert queries[0].watermarks() == queries[1].watermarks()
     assert {int(n) for n in Path(log).read_text().split()} == {0, 1, 2}
+
+
+@pytest.mark.more
+def test_a_sort_calls_twice_unless_a_shuffle_by_a_column_is_below_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    log = str(tmp_path / "numbers")
+
+    async def noted(n: int) -> int:
+        with open(log, "a") as file:
+            file.write(f"{n}\n")
+        return -n
+
+    def calls(df: DataFrame) -> int:
+        Path(log).unlink(missing_ok=True)
+        assert [row["id"] for row in df.orderBy("call").collect()] == list(range(19, -1, -1))
+        return len(Path(log).read_text().split())
+
+    rows = spark.range(0, 20, 1, 2)
+    called = tidemark.map_async(rows, "call", noted, inputs="id", returns="LONG")
+    assert calls(called) == 40
+    assert calls(called.repartition("id")) == 20
 
 
 def test_an_error_that_cannot_be_sent_to_the_driver_ends_the_query_all_the_same(
@@ -165,7 +187,7 @@ def test_an_error_that_cannot_be_sent_to_the_driver_ends_the_query_all_the_same(
     )
     with raising("ASYNC_CALL_FAILED") as caught:
         called.collect()
-    assert "half a pair: \\ud800" in error_parameters(caught.value)["error"]
+    assert "half a pair: \\ud800" in str(caught.value)
 
 
 def test_calls_of_a_key_follow_event_time_above_in_order(

@@ -1,7 +1,8 @@
-"""Sees whether Spark has ended a task: then nothing reads the results of its calls any longer."""
+"""Sees whether Spark has ended a task whose worker waits for calls."""
 
 from __future__ import annotations
 
+import os
 import select
 import sys
 from collections.abc import Callable
@@ -9,12 +10,29 @@ from types import FrameType
 
 
 def hangup() -> Callable[[], bool]:
-    """What says whether Spark has closed its connection to the worker that runs this task.
+    """What says whether nothing reads the results of this task any longer.
 
-    Spark does so when a query is stopped, a task is killed, or the rows that it has read are enough. It
-    tells a worker nothing of it, which would see it only when it reads or writes again. Where the
-    connection is not found, the answer is always no.
+    Spark closes its connection to the worker when the rows that it has read are enough. When a task is
+    killed, as by the stop of a query, Spark waits for the worker instead. The engine then makes a
+    file, if the session has Tidemark's extension. A worker would learn neither by itself while it
+    waits for calls. Where nothing can be found out, the answer is always no.
     """
+    is_closed, mark = _closed_connection(), _mark_of_kill()
+    return lambda: is_closed() or (mark is not None and os.path.exists(mark))
+
+
+def _mark_of_kill() -> str | None:
+    """The file that the engine makes when it sees that the task was killed: `KilledTasks` in Scala."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    folders = os.environ.get("SPARK_LOCAL_DIRS")
+    if task is None or not folders:
+        return None
+    return os.path.join(folders.split(",")[0], f"tidemark-killed-{task.taskAttemptId()}")
+
+
+def _closed_connection() -> Callable[[], bool]:
     connection = _connection()
     if connection is None or not hasattr(select, "poll"):
         return lambda: False

@@ -99,8 +99,11 @@ def run(
     """
     try:
         yield from _run(batches, user, rules, kind, has_key, older)
-    except Exception as error:  # noqa: BLE001
-        raise sendable(error) from error.__cause__
+    except Exception as error:
+        can_be_sent = sendable(error)
+        if can_be_sent is error:
+            raise
+        raise can_be_sent from None
 
 
 def _run(

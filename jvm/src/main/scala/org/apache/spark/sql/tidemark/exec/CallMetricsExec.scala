@@ -2,6 +2,7 @@ package org.apache.spark.sql.tidemark.exec
 
 import io.tidemark.core.calls.CallStats
 
+import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
@@ -45,6 +46,7 @@ final class CallMetricsExec(
     rowsOfBatch.mapPartitionsInternal { rows =>
       var sum = CallStats.none
       seen.whenTaskEnds(sum)
+      KilledTasks.watch(TaskContext.get())
       rows.map { row =>
         if (!row.isNullAt(place)) {
           val result = row.getStruct(place, PythonCalls.Fields)
