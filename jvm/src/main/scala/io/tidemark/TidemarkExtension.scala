@@ -1,15 +1,9 @@
 package io.tidemark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.tidemark.exec.{
-  AsyncMapStrategy,
-  InOrderStrategy,
-  NoteTimeStrategy,
-  OperatorInputStrategy,
-  PlanWatermarks,
-  SeeCalls,
-  SplitByStrategy
-}
+import org.apache.spark.sql.tidemark.exec.{NoteTimeStrategy, OperatorInputStrategy, PlanWatermarks, SplitByStrategy}
+import org.apache.spark.sql.tidemark.exec.calls.{AsyncMapStrategy, SeeCalls}
+import org.apache.spark.sql.tidemark.exec.order.InOrderStrategy
 import org.apache.spark.sql.tidemark.functions.{
   CheckEventTimePlacement,
   CheckKeyedCalls,

@@ -56,6 +56,24 @@ class RoomsSuite extends AnyFunSuite {
     assert(!splits.flatMap(_.imports).contains("plan"))
   }
 
+  test("the root package has two ends: the engine imports its lower files, and its upper files import the engine") {
+    val files = sources.flatMap(readRoot)
+    val (upper, lower) = files.partition(file => upperEnd.contains(file.name))
+    assert(files.map(_.name).toSet === upperEnd ++ lowerEnd)
+    val downward = for {
+      file <- lower
+      name <- file.imports ++ upper.flatMap(_.declares).filter(file.words)
+    } yield s"${file.name} uses $name"
+    assert(downward.isEmpty)
+
+    val declared = files.map(file => file.declares -> lowerEnd(file.name))
+    val imported = for {
+      text <- sources if s"package ${engine.path}".r.findFirstIn(text).nonEmpty
+      name <- importsOfRoot(text) if declared.exists { case (names, isLower) => names(name) && !isLower }
+    } yield name
+    assert(imported.isEmpty)
+  }
+
   private def circle(file: String, uses: Map[String, Set[String]]): Set[String] =
     reached(file, uses).filter(reached(_, uses)(file))
 
@@ -87,10 +105,19 @@ object RoomsSuite {
       "optimizer",
       "exec.clocks",
       "exec.held",
+      "exec.order",
       "exec",
+      "exec.calls",
+      "exec.eviction",
       "planning",
       "log",
       "noted",
+      "stream",
+      "sources",
+      "batch",
+      "marks",
+      "check",
+      "status",
       "query",
       "view",
       "report",
@@ -102,6 +129,21 @@ object RoomsSuite {
       "io.tidemark.core",
       Seq("", "bytes", "calls", "held", "noted", "splits", "plan", "memory", "format", "why", "history"))
 
+  /** What users of Spark name: these files call the engine. */
+  private val upperEnd = Set("TidemarkExtension", "TidemarkExplain", "functions", "Explanation")
+
+  /** Errors, settings and options, which the engine's rooms import. */
+  private val lowerEnd = Set(
+    "WatermarkOptions",
+    "TidemarkConf",
+    "TidemarkError",
+    "TidemarkException",
+    "ErrorText",
+    "AsyncErrors",
+    "CheckpointErrors",
+    "NotedTimeErrors",
+    "OrderErrors")
+
   private final case class File(
       name: String,
       room: String,
@@ -109,17 +151,37 @@ object RoomsSuite {
       declares: Set[String],
       words: Set[String])
 
-  /** A source file of a house; comments, and what a string says, do not count. */
-  private def read(text: String, house: House): Option[File] = {
-    val code = text.replaceAll("(?s)/\\*.*?\\*/|//[^\n]*|\"(?:[^\"\\\\\n]|\\\\.)*\"", "")
-    val declared = raw"(?m)^(?:private(?:\[\w+\])? )?(?:final |sealed |abstract |case )*(?:class|object|trait) (\w+)".r
+  /** A source file without comments, and without what its strings say. */
+  private def code(text: String): String =
+    text.replaceAll("(?s)/\\*.*?\\*/|//[^\n]*|\"(?:[^\"\\\\\n]|\\\\.)*\"", "")
+
+  /** The top-level names of a file. */
+  private def declares(code: String): Seq[String] =
+    raw"(?m)^(?:private(?:\[\w+\])? )?(?:final |sealed |abstract |case )*(?:class|object|trait) (\w+)".r
       .findAllMatchIn(code).map(_.group(1)).toSeq
+
+  private def words(code: String): Set[String] = raw"(?<![\w.])[A-Z]\w*".r.findAllIn(code).toSet
+
+  /** A file of the root package, whose `imports` are those of the engine. */
+  private def readRoot(text: String): Option[File] =
+    raw"(?m)^package io\.tidemark$$".r.findFirstIn(code(text)).map { _ =>
+      val declared = declares(code(text))
+      val imports = raw"import ${engine.path}\.\S+".r.findAllIn(code(text)).toSet
+      File(declared.headOption.getOrElse(""), "", imports, declared.toSet, words(code(text)))
+    }
+
+  private def importsOfRoot(text: String): Set[String] =
+    raw"import io\.tidemark\.(\{[^}]*\}|\w+)".r.findAllMatchIn(code(text)).flatMap(_.group(1).split("[^\\w]+")).toSet
+
+  /** A source file of a house. */
+  private def read(text: String, house: House): Option[File] = {
+    val code = RoomsSuite.code(text)
+    val declared = declares(code)
     def room(after: String) = after.stripPrefix(".")
     raw"(?m)^package ${house.path}((?:\.[a-z.]+)?)$$".r.findFirstMatchIn(code).map { found =>
       val imports =
         raw"import ${house.path}((?:\.[a-z]+)*)\.[A-Z{_]".r.findAllMatchIn(code).map(at => room(at.group(1))).toSet
-      val words = raw"(?<![\w.])[A-Z]\w*".r.findAllIn(code).toSet
-      File(declared.headOption.getOrElse(""), room(found.group(1)), imports, declared.toSet, words)
+      File(declared.headOption.getOrElse(""), room(found.group(1)), imports, declared.toSet, words(code))
     }
   }
 

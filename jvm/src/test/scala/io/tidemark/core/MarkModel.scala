@@ -107,8 +107,8 @@ object MarkModel {
 
   final case class Row(writer: String, time: Long)
 
-  def position(read: Seq[Int]): ReadPosition =
-    ReadPosition.Partitions(Map(Topic -> read.indices.zip(read.map(_.toLong)).toMap))
+  def position(read: Seq[Int]): SourcePosition =
+    SourcePosition.Partitions(Map(Topic -> read.indices.zip(read.map(_.toLong)).toMap))
 
   def histories(marks: Iterable[Mark]): Map[String, WriterHistory] =
     marks.groupBy(_.writer).map { case (writer, all) => writer -> WriterHistory(writer, all) }

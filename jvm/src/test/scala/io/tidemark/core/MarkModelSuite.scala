@@ -121,8 +121,8 @@ class MarkModelSuite extends AnyFunSuite {
     }
   }
 
-  private def upTo(read: Set[String], listed: Set[String]): ReadPosition =
-    new ReadPosition.Files(read, _ => false) {
+  private def upTo(read: Set[String], listed: Set[String]): SourcePosition =
+    new SourcePosition.Files(read, _ => false) {
       override def isDrained: Boolean = read == listed
     }
 

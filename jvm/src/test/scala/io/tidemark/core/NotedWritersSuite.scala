@@ -15,7 +15,7 @@ class NotedWritersSuite extends AnyFunSuite {
       latest: Option[Long] = None,
       latestBefore: Option[Long] = None): WriterProgress = {
     val histories = if (marks.isEmpty) Map.empty[String, WriterHistory] else Map("w" -> WriterHistory("w", marks))
-    NotedWriters(histories, before.map("w" -> _).toMap, ReadPosition.Number(read), latest, latestBefore).writers("w")
+    NotedWriters(histories, before.map("w" -> _).toMap, SourcePosition.Number(read), latest, latestBefore).writers("w")
   }
 
   private val three = Seq(number(0, 100, 10), number(1, 200, 20), number(2, 300, 30))
@@ -137,7 +137,7 @@ class NotedWritersSuite extends AnyFunSuite {
       "b" -> WriterHistory("b", three.take(2)),
       "c" -> WriterHistory("c", Seq(number(0, 50, 15))))
     def upper(read: Long)(out: String*) =
-      NotedWriters(histories, Map.empty, ReadPosition.Number(read), None).upperMillis(out.contains(_))
+      NotedWriters(histories, Map.empty, SourcePosition.Number(read), None).upperMillis(out.contains(_))
     assert(upper(5)() === Some(100))
     assert(upper(12)() === Some(200))
     assert(upper(15)() === None)
@@ -148,9 +148,9 @@ class NotedWritersSuite extends AnyFunSuite {
 
   test("the states are what the next position goes on from") {
     val histories = Map("a" -> WriterHistory("a", three))
-    val first = NotedWriters(histories, Map.empty, ReadPosition.Number(10), None)
+    val first = NotedWriters(histories, Map.empty, SourcePosition.Number(10), None)
     assert(first.states.keySet === Set("a"))
-    val second = NotedWriters(histories, first.states, ReadPosition.Number(20), None)
+    val second = NotedWriters(histories, first.states, SourcePosition.Number(20), None)
     assert(second.writers("a").timeMillis === Some(200))
   }
 }

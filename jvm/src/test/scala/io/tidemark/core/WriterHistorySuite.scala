@@ -39,19 +39,19 @@ class WriterHistorySuite extends AnyFunSuite {
 
   test("an absolute mark is passed although the one before it is missing") {
     val history = WriterHistory("w", Seq(number(0, 100, 10), number(7, 200, 20)))
-    assert(Seq(9L, 10L, 19L, 20L).map(at => history.passed(ReadPosition.Number(at))) === Seq(0, 1, 1, 2))
+    assert(Seq(9L, 10L, 19L, 20L).map(at => history.passed(SourcePosition.Number(at))) === Seq(0, 1, 1, 2))
   }
 
   test("a mark without a position is passed with the one before it, unless a mark is missing between") {
     val joined = WriterHistory("w", Seq(number(0, 100, 10), alive(1)))
     val apart = WriterHistory("w", Seq(number(0, 100, 10), alive(2)))
-    assert(joined.passed(ReadPosition.Number(10)) === 2)
-    assert(apart.passed(ReadPosition.Number(10)) === 1)
-    assert(apart.passed(ReadPosition.Number(10), before = Some(Place(1, 1))) === 2)
+    assert(joined.passed(SourcePosition.Number(10)) === 2)
+    assert(apart.passed(SourcePosition.Number(10)) === 1)
+    assert(apart.passed(SourcePosition.Number(10), before = Some(Place(1, 1))) === 2)
   }
 
   test("a first mark without a position is passed only if it is number 0 of a first life") {
-    val read = ReadPosition.Number(0)
+    val read = SourcePosition.Number(0)
     assert(WriterHistory("w", Seq(alive(0))).passed(read) === 1)
     assert(WriterHistory("w", Seq(alive(1))).passed(read) === 0)
     assert(WriterHistory("w", Seq(alive(0, epoch = 2, after = Some(Place(1, 4))))).passed(read) === 0)
@@ -106,7 +106,7 @@ class WriterHistorySuite extends AnyFunSuite {
   }
 
   test("another kind of position is refused, with both kinds and the writer") {
-    val kafka = ReadPosition.Partitions(Map("orders" -> Map(0 -> 1L)))
+    val kafka = SourcePosition.Partitions(Map("orders" -> Map(0 -> 1L)))
     val refused = intercept[PositionMismatch](WriterHistory("w", Seq(number(0, 100, 10))).passed(kafka))
     assert((refused.writer, refused.position, refused.other) === (("w", "number", "kafka")))
     intercept[PositionMismatch](WriterHistory("w", Seq(files(0, 100, "a"))).passed(kafka))
@@ -117,7 +117,7 @@ class WriterHistorySuite extends AnyFunSuite {
 
   test("a topic that is not read is not compared, and an unknown partition is not passed") {
     val noted = Position.Partitions(Map("orders" -> Map(0 -> 10L), "returns" -> Map(0 -> 99L)))
-    def passed(offsets: (String, Map[Int, Long])*) = ReadPosition.Partitions(offsets.toMap).hasPassed("w", noted)
+    def passed(offsets: (String, Map[Int, Long])*) = SourcePosition.Partitions(offsets.toMap).hasPassed("w", noted)
     assert(passed("orders" -> Map(0 -> 10L)))
     assert(!passed("orders" -> Map(1 -> 10L)))
     assert(!passed("orders" -> Map(0 -> 10L), "returns" -> Map(0 -> 98L)))
@@ -126,10 +126,10 @@ class WriterHistorySuite extends AnyFunSuite {
 
   test("versions of another table, and any version before one has been read, are not passed") {
     val noted = Position.Version("t", 12)
-    assert(ReadPosition.Version("t", Some(12)).hasPassed("w", noted))
-    assert(!ReadPosition.Version("t", Some(11)).hasPassed("w", noted))
-    assert(!ReadPosition.Version("t", None).hasPassed("w", noted))
-    assert(!ReadPosition.Version("u", Some(12)).hasPassed("w", noted))
+    assert(SourcePosition.Version("t", Some(12)).hasPassed("w", noted))
+    assert(!SourcePosition.Version("t", Some(11)).hasPassed("w", noted))
+    assert(!SourcePosition.Version("t", None).hasPassed("w", noted))
+    assert(!SourcePosition.Version("u", Some(12)).hasPassed("w", noted))
   }
 
   test("a writer is done after its last mark says so, unless a file of it is missing") {
@@ -170,15 +170,15 @@ object WriterHistorySuite {
   def alive(number: Long, epoch: Long = 1, after: Option[Place] = None): Mark =
     mark(number, Mark.Alive, None, None, epoch).copy(after = after)
 
-  def read(names: String*): ReadPosition = new ReadPosition.Files(names.toSet, _ => false)
+  def read(names: String*): SourcePosition = new SourcePosition.Files(names.toSet, _ => false)
 
   /** These files have been read, and no others exist. */
-  def drained(names: String*): ReadPosition = drained(names.toSet(_))
+  def drained(names: String*): SourcePosition = drained(names.toSet(_))
 
   /** All files have been read. */
-  val everything: ReadPosition = drained(_ => true)
+  val everything: SourcePosition = drained(_ => true)
 
-  private def drained(hasRead: String => Boolean): ReadPosition = new ReadPosition.Files(hasRead, _ => false) {
+  private def drained(hasRead: String => Boolean): SourcePosition = new SourcePosition.Files(hasRead, _ => false) {
     override def isDrained: Boolean = true
   }
 }

@@ -77,7 +77,7 @@ object NotedWriters {
   def apply(
       histories: Map[String, WriterHistory],
       before: Map[String, WriterState],
-      read: ReadPosition,
+      read: SourcePosition,
       latestMillis: Option[Long],
       latestBeforeMillis: Option[Long] = None): NotedWriters = {
     val gone = before.removedAll(histories.keys).map { case (writer, state) =>
@@ -94,7 +94,7 @@ object NotedWriters {
   private def progress(
       history: WriterHistory,
       before: Option[WriterState],
-      read: ReadPosition,
+      read: SourcePosition,
       latestBeforeMillis: Option[Long]): WriterProgress = {
     val marks = history.marks
     val place = before.flatMap(_.passed)

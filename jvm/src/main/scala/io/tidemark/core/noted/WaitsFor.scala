@@ -20,20 +20,20 @@ object WaitsFor {
   /** @param ahead the first mark of a writer that has not been passed
     * @return `None` if the mark has no position, or what it waits for cannot be told
     */
-  def apply(ahead: Mark, read: ReadPosition): Option[WaitsFor] = ahead.position.flatMap { position =>
+  def apply(ahead: Mark, read: SourcePosition): Option[WaitsFor] = ahead.position.flatMap { position =>
     (position, read) match {
-      case (Position.Partitions(noted), ReadPosition.Partitions(offsets)) => partition(noted, offsets)
-      case (Position.Partitions(noted), ReadPosition.Nothing) => partition(noted, noted.map(_._1 -> Map.empty))
-      case (Position.Version(table, _), ReadPosition.Version(other, _)) if table != other =>
+      case (Position.Partitions(noted), SourcePosition.Partitions(offsets)) => partition(noted, offsets)
+      case (Position.Partitions(noted), SourcePosition.Nothing) => partition(noted, noted.map(_._1 -> Map.empty))
+      case (Position.Version(table, _), SourcePosition.Version(other, _)) if table != other =>
         Some(WaitsFor(s"table $table", None, None))
-      case (Position.Version(_, at), ReadPosition.Version(_, read)) =>
+      case (Position.Version(_, at), SourcePosition.Version(_, read)) =>
         Some(WaitsFor("the table's version", Some(at), read))
       case (Position.Version(_, at), _) => Some(WaitsFor("the table's version", Some(at), None))
-      case (Position.Number(at), ReadPosition.Number(read)) =>
+      case (Position.Number(at), SourcePosition.Number(read)) =>
         Some(WaitsFor("the source's number", Some(at), Some(read)))
       case (Position.Number(at), _) => Some(WaitsFor("the source's number", Some(at), None))
       case (Position.SinkBatch(at), _) => Some(WaitsFor("the sink's batch", Some(at), None))
-      case (Position.Files(names), files: ReadPosition.Files) =>
+      case (Position.Files(names), files: SourcePosition.Files) =>
         names.find(files.isKnownUnread).map(name => WaitsFor(s"file $name", None, None, files.whyUnread(name)))
       case (Position.Files(names), _) => names.headOption.map(name => WaitsFor(s"file $name", None, None))
       case _ => None

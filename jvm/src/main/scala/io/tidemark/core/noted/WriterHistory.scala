@@ -47,7 +47,7 @@ final class WriterHistory private (
     * @param before the last mark that was passed earlier
     * @throws PositionMismatch if the marks have another kind of position
     */
-  def passed(read: ReadPosition, before: Option[Place] = None): Int = {
+  def passed(read: SourcePosition, before: Option[Place] = None): Int = {
     val known = before.fold(0)(upTo)
     if (known == marks.size || isUnreadable) known
     else if (isRelative || positioned.isEmpty && read.kind == "files") passedInChain(read, before, known)
@@ -117,7 +117,7 @@ final class WriterHistory private (
       new WriterHistory(writer, believed, isDamaged, breaks, WriterHistory.notes(believed), unread, isUnreadable)
     }
 
-  private def passedInChain(read: ReadPosition, before: Option[Place], known: Int): Int =
+  private def passedInChain(read: SourcePosition, before: Option[Place], known: Int): Int =
     if (!isJoined(known, before)(!isDamaged && (isWhole || hasDrained(read)))) known
     else {
       val end = breaks.lift(breaks.search(known + 1).insertionPoint).getOrElse(marks.size)
@@ -127,7 +127,7 @@ final class WriterHistory private (
   /** Positions of a writer do not go back. Where they do, this finds an earlier mark, which is sound. A mark without a
     * position is passed with the one before it.
     */
-  private def passedByPosition(read: ReadPosition, before: Option[Place], known: Int): Int = {
+  private def passedByPosition(read: SourcePosition, before: Option[Place], known: Int): Int = {
     val from = positioned.search(known).insertionPoint
     val until = firstWhere(from, positioned.size)(at => !isRead(read, marks(positioned(at)).position.get))
     val start = if (until > from) positioned(until - 1) + 1 else known
@@ -143,12 +143,12 @@ final class WriterHistory private (
     before.exists(marks(known).follows) ||
       (if (known == 0) isBeginning else marks(known).follows(marks(known - 1).place))
 
-  private def hasDrained(read: ReadPosition): Boolean = read match {
-    case files: ReadPosition.Files => files.isDrained
+  private def hasDrained(read: SourcePosition): Boolean = read match {
+    case files: SourcePosition.Files => files.isDrained
     case _ => false
   }
 
-  private def isRead(read: ReadPosition, position: Position): Boolean = {
+  private def isRead(read: SourcePosition, position: Position): Boolean = {
     if (position.isInstanceOf[Position.Files] != isRelative)
       throw new PositionMismatch(writer, position.kind, if (isRelative) "files" else "another kind")
     read.hasPassed(writer, position)

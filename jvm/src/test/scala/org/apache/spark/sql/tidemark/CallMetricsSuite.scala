@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeReference, PythonUDF}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.python.ArrowEvalPythonExec
 import org.apache.spark.sql.tidemark.columns.PythonCalls
-import org.apache.spark.sql.tidemark.exec.CallMetricsExec
+import org.apache.spark.sql.tidemark.exec.calls.CallMetricsExec
 import org.apache.spark.sql.types._
 
 /** What workers of Python say of their calls, without Python. */

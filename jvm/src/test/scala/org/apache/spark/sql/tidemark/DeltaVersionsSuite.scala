@@ -9,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.scalatest.funsuite.AnyFunSuite
 
-import org.apache.spark.sql.tidemark.query.DeltaVersions
+import org.apache.spark.sql.tidemark.sources.DeltaVersions
 
 /** The newest version of a Delta table, and the table's id, by the files in its log. */
 class DeltaVersionsSuite extends AnyFunSuite {

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.Histories._
-import org.apache.spark.sql.tidemark.exec.SkipsScans
+import org.apache.spark.sql.tidemark.exec.eviction.SkipsScans
 import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
 

@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.SparkConf
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
-import org.apache.spark.sql.tidemark.query.RunReport
+import org.apache.spark.sql.tidemark.status.RunReport
 import org.apache.spark.sql.tidemark.ui.{EventTimeHistoryPlugin, LoggedReports, LogPace, ReportEvent}
 import org.apache.spark.status.ElementTrackingStore
 import org.apache.spark.util.JsonProtocol

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExe
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.Histories._
-import org.apache.spark.sql.tidemark.exec.{PatientDeduplicateExec, SkipsScans}
+import org.apache.spark.sql.tidemark.exec.eviction.{PatientDeduplicateExec, SkipsScans}
 import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import io.tidemark.oracle.{Case, Oracle, Query, RandomCase}
 import io.tidemark.oracle.Query._
 
-import org.apache.spark.sql.tidemark.query.Explanation
+import org.apache.spark.sql.tidemark.check.Explanation
 
 /** What `explain` says of random queries, beside what the oracle emits while one of their inputs has no rows. */
 class ExplainOracleSuite extends OracleComparison {

@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode}
-import org.apache.spark.sql.tidemark.query.Explanation
+import org.apache.spark.sql.tidemark.check.Explanation
 
 /** What a plan says before it runs: each finding has a query that gives it, and one beside it that does not. */
 class ExplainSuite extends WatermarkTest {

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode}
-import org.apache.spark.sql.tidemark.query.Explanation
+import org.apache.spark.sql.tidemark.check.Explanation
 
 /** What `explain` says of each kind of operator, and of what Spark refuses. */
 class ExplainedOperatorsSuite extends WatermarkTest {

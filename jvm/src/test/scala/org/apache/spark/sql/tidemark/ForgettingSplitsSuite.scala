@@ -4,7 +4,7 @@ import io.tidemark.{Idle, SplitBy, TidemarkException, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.streaming.StreamingQueryException
-import org.apache.spark.sql.tidemark.query.SplitNews
+import org.apache.spark.sql.tidemark.status.SplitNews
 
 /** Splits that were silent for long leave the query, and are new when they return. */
 class ForgettingSplitsSuite extends SilenceTest {

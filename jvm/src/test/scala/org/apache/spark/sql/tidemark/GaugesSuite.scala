@@ -14,7 +14,7 @@ import org.apache.spark.metrics.sink.PrometheusServlet
 import org.apache.spark.metrics.source.Source
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.query.Gauges
+import org.apache.spark.sql.tidemark.status.Gauges
 
 /** The metrics of a running query that Spark's sinks show. */
 class GaugesSuite extends RefusalsTest {

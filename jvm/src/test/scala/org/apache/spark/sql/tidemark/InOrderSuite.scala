@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvi
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{GroupStateTimeout, OutputMode}
-import org.apache.spark.sql.tidemark.exec.HoldExec
+import org.apache.spark.sql.tidemark.exec.order.HoldExec
 import org.apache.spark.sql.types.MetadataBuilder
 
 /** Rows wait for the watermark, and are emitted by their event time. */

@@ -5,8 +5,8 @@ import io.tidemark.core.plan._
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import org.apache.spark.sql.tidemark.batch.KnownState
 import org.apache.spark.sql.tidemark.planning.EvictionSlack
-import org.apache.spark.sql.tidemark.query.KnownState
 
 /** What a run remembers of evictions, and how long state may wait because of it. */
 class KnownStateSuite extends AnyFunSuite {

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark
 import java.io.IOException
 
 import io.tidemark.core.WriterHistorySuite.everything
-import io.tidemark.core.noted.{Place, ReadPosition, TopicLocation}
+import io.tidemark.core.noted.{Place, SourcePosition, TopicLocation}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -163,7 +163,7 @@ class MarkTopicSuite extends AnyFunSuite {
     assert(history.marks.last.place === Place(2, 500))
     assert(history.marks.forall(mark => mark.epoch == 2 || mark.number <= 400))
     for (read <- Seq(10L, 100L, 399L, 500L))
-      assert(history.lastNote(history.passed(ReadPosition.Number(read))).forall(_._2 <= read))
+      assert(history.lastNote(history.passed(SourcePosition.Number(read))).forall(_._2 <= read))
   }
 
   test("files are a chain, of which no mark is left out") {

@@ -117,8 +117,8 @@ class NotedDrawnSuite extends AnyFunSuite {
       case other => fail(s"a position of kind ${other.kind}")
     }
 
-    def position(isAtEnd: Boolean): ReadPosition =
-      if (offsets.nonEmpty) ReadPosition.Partitions(offsets) else TimeWindows.files(files, isAtEnd)
+    def position(isAtEnd: Boolean): SourcePosition =
+      if (offsets.nonEmpty) SourcePosition.Partitions(offsets) else TimeWindows.files(files, isAtEnd)
 
     private def hasRead(row: Row): Boolean = row.at match {
       case Left(file) => files(file)

@@ -4,7 +4,7 @@ import java.nio.file.Path
 
 import io.tidemark.core.{ColumnId, OriginName}
 import io.tidemark.core.memory._
-import io.tidemark.core.noted.{NotedWriters, ReadPosition, WriterState}
+import io.tidemark.core.noted.{NotedWriters, SourcePosition, WriterState}
 import io.tidemark.core.plan.{PlanShape, Propagation}
 
 import org.apache.spark.sql.tidemark.noted.MarkLogReader
@@ -33,7 +33,7 @@ final class NotedQuery(folder: Path, reader: TimeWindows.Reader, nowMillis: () =
     * @param hasRows whether it has rows
     * @return the watermark of a batch that follows immediately
     */
-  def batch(read: ReadPosition, hasRows: Boolean): Option[Long] = {
+  def batch(read: SourcePosition, hasRows: Boolean): Option[Long] = {
     val now = nowMillis()
     val begun = BatchStart(now, if (hasRows) Map(name -> Unread.Somewhere) else Map.empty)
     val decision = entry.decide(begun, rules)

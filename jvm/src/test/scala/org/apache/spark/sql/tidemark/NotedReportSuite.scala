@@ -14,7 +14,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.streaming.Trigger
-import org.apache.spark.sql.tidemark.query.NotedInputs
+import org.apache.spark.sql.tidemark.marks.NotedInputs
 
 /** What a report says of an input whose clocks are the marks of its writers. */
 class NotedReportSuite extends RefusalsTest with ManualClockTest {

@@ -19,7 +19,7 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.tidemark.noted.MarkLogReader
-import org.apache.spark.sql.tidemark.query.FilesIn
+import org.apache.spark.sql.tidemark.sources.FilesIn
 
 /** A query that writes files in `foreachBatch`, and lists them in its marks. */
 class NotingFilesSuite extends WatermarkTest {

@@ -13,7 +13,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{CoalesceExec, SparkPlan}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.exec.HoldExec
+import org.apache.spark.sql.tidemark.exec.order.HoldExec
 
 /** `spark.tidemark.order` and `spark.tidemark.requireOrder`. Sorts spill after a few rows. */
 class OrderSettingsSuite extends OrderTest {

@@ -14,8 +14,9 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.query.{RunningQueries, SplitNews}
+import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
+import org.apache.spark.sql.tidemark.status.SplitNews
 
 /** Which splits of an input are left out of its watermark because they say nothing, and which only wait to be read. */
 class SilentSplitsSuite extends SilenceTest {

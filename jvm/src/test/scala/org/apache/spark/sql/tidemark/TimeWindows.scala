@@ -23,7 +23,7 @@ object TimeWindows {
     /** The time window of a position: the rules of a reader that keeps no state. */
     def window(
         histories: Map[String, WriterHistory],
-        read: ReadPosition,
+        read: SourcePosition,
         nowMillis: Long,
         isAtEnd: Boolean): (Option[Long], Option[Long]) = {
       val noted = NotedWriters(histories, Map.empty, read, maxAheadMillis.map(nowMillis + _))
@@ -54,17 +54,17 @@ object TimeWindows {
   def millis(fields: JsonNode, name: String): Option[Long] =
     Option(fields.get(name)).filterNot(_.isNull).map(_.asLong)
 
-  def position(read: JsonNode, isAtEnd: Boolean): ReadPosition = PositionText.read(read).get match {
-    case Position.Partitions(offsets) => ReadPosition.Partitions(offsets)
-    case Position.Version(table, version) => ReadPosition.Version(table, Some(version))
+  def position(read: JsonNode, isAtEnd: Boolean): SourcePosition = PositionText.read(read).get match {
+    case Position.Partitions(offsets) => SourcePosition.Partitions(offsets)
+    case Position.Version(table, version) => SourcePosition.Version(table, Some(version))
     case Position.Files(names) => files(names, isAtEnd)
-    case Position.SinkBatch(batch) => new ReadPosition.Files(_ => false, _ <= batch)
-    case Position.Number(value) => ReadPosition.Number(value)
+    case Position.SinkBatch(batch) => new SourcePosition.Files(_ => false, _ <= batch)
+    case Position.Number(value) => SourcePosition.Number(value)
   }
 
   /** @param isAtEnd whether no file is left to read */
-  def files(read: Set[String], isAtEnd: Boolean): ReadPosition =
-    new ReadPosition.Files(read, _ => false) {
+  def files(read: Set[String], isAtEnd: Boolean): SourcePosition =
+    new SourcePosition.Files(read, _ => false) {
       override def isDrained: Boolean = isAtEnd
     }
 }

@@ -4,7 +4,7 @@ import io.tidemark.core.{Input, OperatorId, Side}
 
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.query.SparkInternals
+import org.apache.spark.sql.tidemark.stream.SparkInternals
 
 /** The walk-through of watermark propagation: impressions and clicks, an outer join, and an hourly count behind it. */
 class WalkthroughSuite extends WatermarkTest {

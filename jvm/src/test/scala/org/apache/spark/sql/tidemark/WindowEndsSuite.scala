@@ -4,7 +4,7 @@ import scala.util.Random
 
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.exec.WindowGrid
+import org.apache.spark.sql.tidemark.exec.eviction.WindowGrid
 import org.apache.spark.sql.tidemark.planning.WindowEnds
 
 /** When the windows of a plan end. */

@@ -9,8 +9,10 @@ import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.tidemark.columns.EventTimeColumns
-import org.apache.spark.sql.tidemark.exec.{HoldExec, ObservedFields, OperatorInputExec, SplitClocksExec, WindowGrid}
+import org.apache.spark.sql.tidemark.exec.{ObservedFields, OperatorInputExec, SplitClocksExec}
 import org.apache.spark.sql.tidemark.exec.clocks.ClockLimits
+import org.apache.spark.sql.tidemark.exec.eviction.WindowGrid
+import org.apache.spark.sql.tidemark.exec.order.HoldExec
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
 /** What one batch writes into its plan: late watermarks of the batch before, eviction watermarks of its own.

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvider, RocksDBStateStoreProvider}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.columns.EventTimeColumns
-import org.apache.spark.sql.tidemark.exec.HoldExec
+import org.apache.spark.sql.tidemark.exec.order.HoldExec
 
 /** Whether a watermark that advanced by the wall clock alone is worth a no-data batch: only if it may close something.
   *

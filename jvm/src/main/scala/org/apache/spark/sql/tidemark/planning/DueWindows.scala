@@ -5,7 +5,7 @@ import io.tidemark.core.{EventTimeUnits, OperatorId}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreSaveExec, StateStoreWriter}
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter}
-import org.apache.spark.sql.tidemark.exec.{DueAggregationExec, WindowsDue}
+import org.apache.spark.sql.tidemark.exec.eviction.{DueAggregationExec, WindowsDue}
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 import org.apache.spark.sql.types.StructType
 

@@ -14,7 +14,8 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
 }
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
-import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, PatientJoinExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.exec.eviction.PatientJoinExec
 
 /** Gives each side of a stream-stream join its own watermarks. */
 private[tidemark] object JoinWatermarks {

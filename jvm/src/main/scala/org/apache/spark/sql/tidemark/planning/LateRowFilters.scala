@@ -15,7 +15,8 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter}
-import org.apache.spark.sql.tidemark.exec.{HoldExec, OperatorInputExec}
+import org.apache.spark.sql.tidemark.exec.OperatorInputExec
+import org.apache.spark.sql.tidemark.exec.order.HoldExec
 
 /** [[LateRowFilter]] for the operators of a physical plan: the kind of each, and the column by which Spark's operator
   * drops late rows. It also finds where rows come in, and where Spark counts the late ones.

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.python.streaming.{
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.flatmapgroupswithstate.FlatMapGroupsWithStateExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
-import org.apache.spark.sql.tidemark.exec.HoldExec
+import org.apache.spark.sql.tidemark.exec.order.HoldExec
 
 /** Operators whose result depends on the order of their rows. */
 private[tidemark] object OrderSensitive {

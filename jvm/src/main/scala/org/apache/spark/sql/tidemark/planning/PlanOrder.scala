@@ -16,7 +16,8 @@ import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.execution.python.{EvalPythonExec, MapInBatchExec}
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
-import org.apache.spark.sql.tidemark.exec.{AsyncMapExec, HoldExec, InOrderExec, ReadOrder}
+import org.apache.spark.sql.tidemark.exec.calls.AsyncMapExec
+import org.apache.spark.sql.tidemark.exec.order.{HoldExec, InOrderExec, ReadOrder}
 
 /** In which order the rows of a physical plan are, shuffles and sorts included. It translates for [[OrderFlow]], which
   * decides. One instance is for one plan.

@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{CoalesceExec, ColumnarRule, SortExec, SparkPlan}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
-import org.apache.spark.sql.tidemark.exec.{InOrderExec, OperatorInputExec, OrderNoteExec, ReadOrder}
+import org.apache.spark.sql.tidemark.exec.OperatorInputExec
+import org.apache.spark.sql.tidemark.exec.order.{InOrderExec, OrderNoteExec, ReadOrder}
 import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** Gives operators whose result depends on the order of rows their rows by event time, if an order is below them and a

@@ -16,7 +16,8 @@ import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter, PlanOrigins}
-import org.apache.spark.sql.tidemark.exec.{HoldExec, OperatorInputExec}
+import org.apache.spark.sql.tidemark.exec.OperatorInputExec
+import org.apache.spark.sql.tidemark.exec.order.HoldExec
 
 /** Translates stateful operators, for [[PlanShapeBuilder]]. */
 private[planning] final class StatefulShapes(

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.planning
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.{ExpandExec, SparkPlan, UnionExec}
-import org.apache.spark.sql.tidemark.exec.WindowGrid
+import org.apache.spark.sql.tidemark.exec.eviction.WindowGrid
 
 /** Finds the `window(...)` that makes a column of a plan. */
 private[tidemark] object WindowEnds {

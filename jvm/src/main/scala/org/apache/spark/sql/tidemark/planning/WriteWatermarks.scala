@@ -6,13 +6,9 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreWriter, StreamingDeduplicateExec}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.tidemark.columns.EventTimeColumns
-import org.apache.spark.sql.tidemark.exec.{
-  HoldExec,
-  LateRowsMetricsExec,
-  OperatorInputExec,
-  PatientDeduplicateExec,
-  SplitClocksExec
-}
+import org.apache.spark.sql.tidemark.exec.{LateRowsMetricsExec, OperatorInputExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.exec.eviction.PatientDeduplicateExec
+import org.apache.spark.sql.tidemark.exec.order.HoldExec
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
 /** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.

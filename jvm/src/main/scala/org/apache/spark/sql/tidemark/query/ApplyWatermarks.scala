@@ -10,9 +10,11 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
-import org.apache.spark.sql.tidemark.exec.{HoldExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.exec.SplitClocksExec
+import org.apache.spark.sql.tidemark.exec.order.HoldExec
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 import org.apache.spark.sql.tidemark.planning.{OperatorOrder, WriteWatermarks}
+import org.apache.spark.sql.tidemark.stream.CurrentQuery
 
 /** Writes the late and eviction watermarks of a batch into the plan that Spark has prepared.
   *

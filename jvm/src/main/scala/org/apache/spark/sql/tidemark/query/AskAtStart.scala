@@ -11,8 +11,10 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.execution.streaming.runtime._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.check.StaticPlan
 import org.apache.spark.sql.tidemark.columns.{InOrder, PlanNotes, PlanOrigins}
-import org.apache.spark.sql.tidemark.query.SparkTypes.ErrorNotifier
+import org.apache.spark.sql.tidemark.stream.SparkInternals
+import org.apache.spark.sql.tidemark.stream.SparkTypes.ErrorNotifier
 
 /** Has Spark ask at the start of a run what it asks after each batch: may something be emitted or evicted without rows?
   *

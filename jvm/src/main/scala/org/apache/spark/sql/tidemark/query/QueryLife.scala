@@ -1,5 +1,8 @@
 package org.apache.spark.sql.tidemark.query
 
+import org.apache.spark.sql.tidemark.sources.SourceBacklog
+import org.apache.spark.sql.tidemark.status.QueryView
+
 /** Where a query stands that Tidemark has seen start. It changes once: [[Takeover.decide]] sets it when the query's first
   * batch is planned.
   */

@@ -10,9 +10,12 @@ import org.apache.spark.sql.execution.{SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.streaming.{Sink, StreamingQueryPlanTraverseHelper}
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, MinWatermark, WatermarkTracker}
+import org.apache.spark.sql.tidemark.batch.KnownState
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
-import org.apache.spark.sql.tidemark.exec.{CallMetricsExec, LateRows, OperatorInputExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.exec.{LateRows, OperatorInputExec, SplitClocksExec}
+import org.apache.spark.sql.tidemark.exec.calls.CallMetricsExec
 import org.apache.spark.sql.tidemark.planning.LateRowFilters
+import org.apache.spark.sql.tidemark.sources.SourceBacklog
 
 /** Reads what a batch has seen when it has ended, before Spark commits it.
   *

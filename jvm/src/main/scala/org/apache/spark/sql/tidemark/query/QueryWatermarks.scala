@@ -12,11 +12,14 @@ import io.tidemark.core.why.{Situation, Words}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
+import org.apache.spark.sql.tidemark.batch.{ClockOnlyBatches, KnownState, PlannedBatch, Readings, Resumed}
 import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.log.EntryWriter
+import org.apache.spark.sql.tidemark.marks.{NotedInputs, OutputMarks}
 import org.apache.spark.sql.tidemark.planning.{BatchWatermarks, EvictionSlack, OperatorOrder, PlanShapeBuilder}
 import org.apache.spark.sql.tidemark.session.QuerySettings
+import org.apache.spark.sql.tidemark.status.{ProgressFields, PublishedView, QueryView}
 
 /** The watermarks of one running query: its memory, and what each batch uses.
   *

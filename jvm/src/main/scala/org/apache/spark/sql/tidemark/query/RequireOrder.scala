@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.tidemark.planning.OperatorOrder
 import org.apache.spark.sql.tidemark.session.SessionConf
+import org.apache.spark.sql.tidemark.stream.CurrentQuery
 
 /** With `spark.tidemark.requireOrder`, refuses a query with an operator whose groups are in no known order over all batches. A
   * plan that is only explained shows where the order is lost.

@@ -11,6 +11,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.columns.PlanOrigins
 import org.apache.spark.sql.tidemark.log.{BatchOffsets, EntryWriter}
 import org.apache.spark.sql.tidemark.session.SessionConf
+import org.apache.spark.sql.tidemark.status.QueryView
+import org.apache.spark.sql.tidemark.stream.SparkInternals
 
 /** What is found when a run starts, before its first batch is planned.
   *

@@ -5,6 +5,8 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.tidemark.status.{QueryView, RunReport}
+
 /** The queries of this JVM that Tidemark has seen start, by run.
   *
   * Any thread may call any method. After a query has ended only its report is kept, as text: its splits may be a million.

@@ -17,9 +17,15 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.batch.Resumed
+import org.apache.spark.sql.tidemark.check.{CheckAtStart, FarAheadClocks, OrderSetting}
 import org.apache.spark.sql.tidemark.columns.{PlanNotes, PlanOrigins, UnionChecks}
+import org.apache.spark.sql.tidemark.marks.{MarkLogs, NotedInputs, OutputMarks}
 import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrders}
 import org.apache.spark.sql.tidemark.session.{QuerySettings, SessionConf}
+import org.apache.spark.sql.tidemark.sources.SourceBacklog
+import org.apache.spark.sql.tidemark.status.{Gauges, QueryView}
+import org.apache.spark.sql.tidemark.stream.{SessionRule, SparkInternals}
 
 /** One query with watermarks that Tidemark has seen start, and the decision whose watermarks it uses. */
 private[tidemark] final class Takeover private (execution: MicroBatchExecution, initial: QueryLife) extends Logging {

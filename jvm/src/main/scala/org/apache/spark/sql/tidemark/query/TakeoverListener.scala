@@ -9,6 +9,7 @@ import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.apache.spark.sql.streaming.StreamingQueryListener._
+import org.apache.spark.sql.tidemark.stream.SparkInternals
 
 /** Takes over a query when it has begun: Spark calls this on the query's own thread, before its first batch is planned.
   *

@@ -8,7 +8,7 @@ import io.tidemark.core.why.{Finding, PlanInput, Words}
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.sql.tidemark.query.Explanation
+import org.apache.spark.sql.tidemark.check.Explanation
 import org.apache.spark.sql.tidemark.session.{SessionConf, SqlFunctions}
 
 /** `tidemark_explain(view, mode)`: what the plan of a streaming view says before a query runs it, as JSON. */

@@ -4,9 +4,10 @@ import io.tidemark.{NotedTimeErrors, TidemarkError}
 import io.tidemark.core.{Input, OriginName, Watermark}
 import io.tidemark.core.memory.OriginState
 
+import org.apache.spark.sql.tidemark.batch.NotedAhead
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.exec.LateRows
-import org.apache.spark.sql.tidemark.query.{NotedAhead, NotedView}
+import org.apache.spark.sql.tidemark.marks.NotedView
 
 /** What a report shows of an input whose clocks are the marks of its writers: its time window, what the next mark of each
   * writer waits for, and the rows that broke a promise.

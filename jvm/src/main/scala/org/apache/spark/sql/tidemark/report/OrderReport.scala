@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.report
 import io.tidemark.core.{EventTimeUnits, OperatorId, OriginName}
 import io.tidemark.core.plan.Order
 
-import org.apache.spark.sql.tidemark.query.QueryView
+import org.apache.spark.sql.tidemark.status.QueryView
 
 /** What a report shows of the order of rows: in which an operator reads them, and which rows wait to be in it. */
 private[report] object OrderReport {

@@ -5,7 +5,8 @@ import io.tidemark.core.why.{PlanInput, Words}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
-import org.apache.spark.sql.tidemark.query.{QueryView, RunningQueries}
+import org.apache.spark.sql.tidemark.query.RunningQueries
+import org.apache.spark.sql.tidemark.status.QueryView
 
 /** The watermarks of a running query's operators, for Spark's own `explain`. */
 object PlanWatermarks {

@@ -16,9 +16,11 @@ import io.tidemark.core.splits.{SplitNameTable, Splits}
 import io.tidemark.core.why.{Verdict, Words}
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
-import org.apache.spark.sql.tidemark.exec.{CallMetricsExec, LateRows}
+import org.apache.spark.sql.tidemark.exec.LateRows
+import org.apache.spark.sql.tidemark.exec.calls.CallMetricsExec
+import org.apache.spark.sql.tidemark.marks.OutputMarks
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
-import org.apache.spark.sql.tidemark.query.{OutputMarks, QueryView, Reason}
+import org.apache.spark.sql.tidemark.status.{QueryView, Reason}
 
 /** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
   *

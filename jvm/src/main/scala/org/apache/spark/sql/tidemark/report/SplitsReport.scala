@@ -6,7 +6,7 @@ import io.tidemark.core.splits.{OnReturn, SplitNameTable, SplitState}
 
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
-import org.apache.spark.sql.tidemark.query.SplitsBehind
+import org.apache.spark.sql.tidemark.status.SplitsBehind
 import org.apache.spark.util.Utils
 
 /** What a report shows of an origin's splits: totals, and the few that matter. It scans the splits once.

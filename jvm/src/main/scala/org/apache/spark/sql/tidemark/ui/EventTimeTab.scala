@@ -13,7 +13,7 @@ import jakarta.servlet.http.HttpServletRequest
 import org.json4s.{JArray, JNothing, JValue}
 import org.json4s.jackson.JsonMethods
 
-import org.apache.spark.sql.tidemark.query.RunReport
+import org.apache.spark.sql.tidemark.status.RunReport
 import org.apache.spark.sql.tidemark.view.{ReportHtml, ReportList}
 import org.apache.spark.ui.{SparkUI, SparkUITab, UIUtils, WebUIPage}
 

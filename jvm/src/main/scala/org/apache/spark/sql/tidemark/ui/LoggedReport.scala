@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.ui
 
 import java.util.UUID
 
-import org.apache.spark.sql.tidemark.query.RunReport
+import org.apache.spark.sql.tidemark.status.RunReport
 import org.apache.spark.status.KVUtils.KVIndexParam
 
 /** The last report of a run in the store of the History Server, which may be a file: all of it is text or a number.

@@ -3,8 +3,9 @@ package org.apache.spark.sql.tidemark.ui
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
-import org.apache.spark.sql.tidemark.query.{RunningQueries, RunReport}
+import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
+import org.apache.spark.sql.tidemark.status.RunReport
 import org.apache.spark.status.KVUtils
 import org.apache.spark.util.kvstore.KVStore
 

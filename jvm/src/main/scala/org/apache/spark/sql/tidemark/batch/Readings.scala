@@ -1,0 +1,46 @@
+package org.apache.spark.sql.tidemark.batch
+
+import java.util.UUID
+
+import io.tidemark.core.OriginName
+import io.tidemark.core.memory.{BatchStart, OriginRules, WatermarkEntry}
+import io.tidemark.core.noted.WriterState
+import io.tidemark.core.plan.{Decision, OperatorWatermarks, PropagatedNode, Propagation}
+
+import org.apache.spark.sql.tidemark.functions.WatermarkExpression
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
+
+/** What the expressions of a plan read in one batch. */
+private[tidemark] object Readings {
+  private val noWriters = Map.empty[String, WriterState]
+
+  /** Expressions read the watermarks of the batch before, as late rows are judged by them. A time window is that of the
+    * rows about to be read, by the entry of the batch before: so it is the same if the batch runs again.
+    * @param entry that of the batch before; @param at when the batch is decided
+    */
+  def of(
+      plan: PlanShapeBuilder.Translated,
+      entry: WatermarkEntry,
+      at: BatchStart,
+      rules: Map[OriginName, OriginRules],
+      eviction: OperatorWatermarks,
+      decision: Decision): Map[UUID, WatermarkExpression.State] =
+    if (plan.readings.isEmpty) Map.empty
+    else {
+      val late = Propagation.levels(plan.shape, entry.decision).flow
+      def watermark(of: Reading.OfPlace, decision: Decision, flow: PropagatedNode) = of match {
+        case Reading.OfOrigin(name) => decision.origin(name)
+        case Reading.OfColumn(from, column) => flow.outOf(from).column(column).watermark
+      }
+      plan.readings.map {
+        case (id, of: Reading.OfPlace) => id -> WatermarkExpression.Read(watermark(of, entry.decision, late))
+        case (id, Reading.Window(of, origin)) =>
+          val lower = watermark(of, decision, eviction.flow).millis
+          val upper = origin.flatMap { name =>
+            NotedAhead.millis(entry.splitsAt(at, name, rules), entry.origins.get(name).fold(noWriters)(_.writers))
+          }
+          id -> WatermarkExpression.ReadWindow(lower, upper)
+      }
+    }
+}

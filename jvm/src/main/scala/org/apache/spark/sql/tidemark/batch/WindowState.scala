@@ -1,0 +1,28 @@
+package org.apache.spark.sql.tidemark.batch
+
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreSaveExec
+import org.apache.spark.sql.tidemark.exec.eviction.{DueAggregationExec, WindowGrid}
+
+/** What one run knows of the windows in an aggregation's state.
+  *
+  * @param grid when they end; `None` if that is not known of all of them, so that each batch scans the state
+  * @param nextMillis the first watermark (ms) by which one of them ends, if each is known
+  */
+private[tidemark] final case class WindowState(grid: Option[WindowGrid], nextMillis: Option[Long]) {
+
+  /** The same after another batch. */
+  def and(later: WindowState): WindowState = {
+    val both = for (one <- grid; more <- later.grid) yield one ++ more
+    WindowState(both, later.nextMillis.filter(_ => both.nonEmpty))
+  }
+}
+
+private[tidemark] object WindowState {
+
+  /** After one batch, from its plan. */
+  def of(save: StateStoreSaveExec): WindowState = save match {
+    case node: DueAggregationExec if !node.hasStrangers =>
+      WindowState(Some(node.due.grid), Some(node.due.nextMillis))
+    case _ => WindowState(None, None)
+  }
+}

@@ -1,0 +1,99 @@
+package org.apache.spark.sql.tidemark.check
+
+import java.util.Locale
+
+import io.tidemark.TidemarkError
+import io.tidemark.core.{OriginName, Side}
+import io.tidemark.core.memory.WhenIdle
+import io.tidemark.core.plan.{PlanShape, Waits}
+import io.tidemark.core.why.{PlanInput, Trap}
+
+import org.apache.spark.sql.catalyst.plans.{FullOuter, LeftOuter, RightOuter}
+import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
+
+/** What the operators show by whom they wait for. */
+private[check] final class ShapeTraps(
+    plan: PlanShapeBuilder.Translated,
+    origins: PlanOrigins,
+    isAppend: Boolean,
+    runsNoDataBatches: Boolean) {
+  import ShapeTraps._
+
+  private val operators = Waits.inputs(plan.shape)
+  private val waits = Waits.of(plan.shape)
+
+  def all: Seq[Trap] =
+    neverEvicts ++ noDataBatchesOff ++ unused ++ noIdleTime ++ joinWaitsForIdle ++ outerRowsWait ++ lastWindowStays
+
+  private def neverEvicts: Seq[Trap] = for {
+    (join: PlanShape.Join, input) <- operators
+    // The engine notes the others itself.
+    isNoted = join.side(input.side).active.nonEmpty && join.side(input.side).comesOut
+    if join.side(input.side).bound.isEmpty && !isNoted
+  } yield Trap.NeverEvicts(PlanInput.nameOf(join, input), input.side.name)
+
+  private def noDataBatchesOff: Seq[Trap] = for {
+    (operator, input) <- operators.distinctBy(_._2.operator) if !runsNoDataBatches
+    if waits.get(input).exists(_.all.nonEmpty) && !emitsAtOnce(operator)
+  } yield Trap.NoDataBatchesOff(PlanInput.nameOf(operator, input))
+
+  private def emitsAtOnce(operator: PlanShape): Boolean = operator match {
+    case one: PlanShape.Stateful => one.emitsAtOnce
+    case join: PlanShape.Join => join.emitsAtOnce
+    case _ => true
+  }
+
+  private def outerRowsWait: Seq[Trap] = for {
+    (join: PlanShape.Join, input) <- operators if keepsUnmatched(join, input.side)
+    found <- waits.get(input).toSeq
+    evicted <- found.evicted.toSeq if evicted.exists(one => found.evenIdle.contains(one) || !mayBeIdle(one))
+  } yield Trap.OuterRowsWait(PlanInput.nameOf(join, input), input.side.name, evicted.map(_.toString))
+
+  private def mayBeIdle(one: OriginName): Boolean = origins.rules.get(one).exists(_.idleAfterMillis.nonEmpty)
+
+  private def keepsUnmatched(join: PlanShape.Join, side: Side): Boolean =
+    (FullOuter +: (if (side == Side.Left) Seq(LeftOuter) else Seq(RightOuter)))
+      .exists(kind => join.label.contains(kind.sql.toLowerCase(Locale.ROOT)))
+
+  /** In append mode, where results come out by the watermark alone. */
+  private def lastWindowStays: Seq[Trap] = for {
+    (one: PlanShape.Stateful, input) <- operators if isAppend && !one.emitsAtOnce && Windowed(one.label)
+    evicted <- waits.get(input).flatMap(_.evicted).toSeq
+    if origins.all.exists(origin => evicted.contains(origin.name) && origin.rules.whenIdle != WhenIdle.Advance)
+  } yield Trap.LastWindowStays(PlanInput.nameOf(one, input))
+
+  /** A watermark that no operator uses. Expressions and marks may still use it. */
+  private def unused: Seq[Trap] =
+    // A note says it of complete mode.
+    if (plan.readings.nonEmpty || plan.outputs.nonEmpty || plan.notes.exists(_.code == CompleteMode)) Nil
+    else {
+      val used = waits.values.flatMap(one => one.all ++ one.evenIdle).toSet
+      origins.names.filterNot(used).map(one => Trap.WatermarkUnused(one.toString))
+    }
+
+  private def noIdleTime: Seq[Trap] = for {
+    one <- origins.all if one.rules.idleAfterMillis.isEmpty && one.rules.noted.isEmpty
+    hasSplits = one.rules.splitBy.nonEmpty
+    waiting = operators.filter { case (_, input) =>
+      waits.get(input).exists(at => at.all.contains(one.name) && (at.all.size > 1 || hasSplits))
+    }
+    if waiting.nonEmpty
+    // Where results are emitted as rows arrive, only state waits.
+    results = waiting.filterNot { case (at, _) => emitsAtOnce(at) }
+    names = (if (results.isEmpty) waiting else results).map { case (at, input) => PlanInput.nameOf(at, input) }
+  } yield Trap.NoIdleTime(one.name.toString, names.distinct, hasSplits, results.isEmpty)
+
+  private def joinWaitsForIdle: Seq[Trap] = for {
+    one <- origins.all if one.rules.idleAfterMillis.nonEmpty
+    (join: PlanShape.Join, input) <- operators.filter { case (at, input) =>
+      at.isInstanceOf[PlanShape.Join] &&
+      waits.get(input).exists(found => found.evenIdle.contains(one.name) && found.all.size > 1)
+    }.take(1)
+  } yield Trap.JoinWaitsForIdle(one.name.toString, PlanInput.nameOf(join, input))
+}
+
+private[check] object ShapeTraps {
+  private val CompleteMode = TidemarkError.CompleteMode("").code
+  private val Windowed = Set("aggregation", "session aggregation")
+}

@@ -1,0 +1,83 @@
+package org.apache.spark.sql.tidemark.marks
+
+import java.time.Instant
+
+import io.tidemark.{NotedTimeErrors, TidemarkError}
+import io.tidemark.core.memory.NotedBy
+import io.tidemark.core.noted.{NotedWriters, Place, SourcePosition, WaitsFor, WriterProgress}
+
+/** What was found when the marks of an input were last compared with what the query has read: for reports, from any thread.
+  *
+  * @param skipped how many lines of the log cannot be used, by the reason
+  * @param isCut whether marks of writers that are not known may have been removed
+  * @param stuckSince the marks that are ahead though nothing is left to read, or a file of which may never be read: each
+  *   writer's, and since when (ms)
+  * @param standingSince since when each writer has noted no later time that is passed (ms), as far as this run knows
+  * @param atMillis when that was, by the query's clock
+  */
+private[tidemark] final case class NotedView(
+    read: SourcePosition,
+    writers: NotedWriters,
+    skipped: Map[String, Int],
+    isCut: Boolean,
+    stuckSince: Map[String, (Place, Long)],
+    standingSince: Map[String, Long],
+    atMillis: Long) {
+
+  def progress(writer: String): Option[WriterProgress] = writers.writers.get(writer)
+
+  /** What a writer's next mark waits for. */
+  def waitsFor(writer: String): Option[WaitsFor] =
+    progress(writer).filterNot(_.isBroken).flatMap { one =>
+      if (one.waitsForPurged) Some(WaitsFor.Purged) else one.next.flatMap(WaitsFor(_, read))
+    }
+
+  /** Whether a writer's next mark is at a position that the input does not seem to have. Rows and their mark arrive one after
+    * the other, so this is only true after a while.
+    */
+  def isPastTheEnd(writer: String): Boolean =
+    stuckSince.get(writer).exists(_._2 <= atMillis - NotedView.SettledMillis) && waitsFor(writer).nonEmpty
+
+  /** What a user should know of the marks of some writers. */
+  def notes(log: NotedBy, of: Iterable[String]): Seq[TidemarkError] =
+    of.toSeq.flatMap(writer => progress(writer).toSeq.flatMap(notesOf(log.location, writer, _)))
+
+  private def notesOf(location: String, writer: String, one: WriterProgress): Seq[TidemarkError] = Seq(
+    one.next.filter(_ => one.isBroken).map(next => NotedTimeErrors.MarkChainBroken(writer, location, next.number)),
+    Option.when(one.isCutOff)(NotedTimeErrors.MarksDamaged(writer, location)),
+    for (next <- one.next if isPastTheEnd(writer); waits <- waitsFor(writer)) yield NotedTimeErrors.MarkPastEnd(
+      writer,
+      location,
+      waits.toString,
+      s"number ${next.number} of life ${next.epoch}"),
+    one.farAheadMillis.map(millis => NotedTimeErrors.MarkFarAhead(writer, location, NotedView.shown(millis)))).flatten
+
+  /** The same at a later time.
+    * @param before what was shown before; `None` for the first view of a run
+    * @param isAtEnd whether nothing is left to read of the input
+    * @param isLast whether the run may have ended before both a mark and its file have arrived
+    */
+  def at(nowMillis: Long, before: Option[NotedView], isAtEnd: Boolean, isLast: Boolean): NotedView = copy(
+    stuckSince = for {
+      (writer, one) <- writers.writers
+      place <- one.next.map(_.place)
+      isHopeless = waitsFor(writer).exists(_.why.nonEmpty) if isAtEnd || isHopeless
+      since = before.flatMap(_.stuckSince.get(writer)).filter(_._1 == place)
+    } yield writer -> since.getOrElse(
+      place -> (if (isLast && isHopeless) nowMillis - NotedView.SettledMillis else nowMillis)),
+    standingSince = writers.writers.map { case (writer, one) =>
+      val since = if (one.timeMillis.isEmpty) before.flatMap(_.standingSince.get(writer)) else None
+      writer -> since.getOrElse(nowMillis)
+    },
+    atMillis = nowMillis)
+}
+
+private[tidemark] object NotedView {
+  private val SettledMillis = 10000L
+
+  /** A noted time need not be a clock time. */
+  private def shown(millis: Long): String =
+    if (math.abs(millis) > MostMillis) s"$millis ms" else Instant.ofEpochMilli(millis).toString
+
+  private val MostMillis = 253402300799999L
+}

@@ -1,0 +1,36 @@
+package org.apache.spark.sql.tidemark.status
+
+import io.tidemark.core.OriginName
+import io.tidemark.core.why.Words
+
+import org.apache.spark.sql.tidemark.exec.ObservedFields
+import org.apache.spark.sql.types.{BooleanType, LongType, StringType}
+
+/** What the progress of each batch says of the watermarks: why nothing comes out, what holds it, and each input's watermark. */
+private[tidemark] object ProgressFields {
+
+  // Spark keeps the fields of every batch, and an event log has them all.
+  private val MostOrigins = 10
+
+  /** @param after the query when the batch has ended */
+  def of(
+      origins: Seq[OriginName],
+      words: Words)(after: => Option[QueryView.Planned]): ObservedFields = {
+    val named = origins.take(MostOrigins)
+    val columns = Seq("why" -> StringType, "held_by" -> StringType) ++
+      named.flatMap(name => Seq(s"watermark_ms_$name" -> LongType, s"idle_$name" -> BooleanType))
+    ObservedFields(
+      columns,
+      () =>
+        after.fold(columns.map(_ => null: Any)) { query =>
+          val decision = query.snapshot.decision
+          Seq(text(query.reason.map(_.sentence(words))), text(query.reason.flatMap(_.heldBy).map(_.toString))) ++
+            named.flatMap { name =>
+              val at = decision.origin(name)
+              Seq(at.millis.map(Long.box).orNull, at.isIdle)
+            }
+        })
+  }
+
+  private def text(of: Option[String]): String = of.orNull
+}

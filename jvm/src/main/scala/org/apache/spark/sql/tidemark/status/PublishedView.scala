@@ -1,0 +1,82 @@
+package org.apache.spark.sql.tidemark.status
+
+import io.tidemark.TidemarkError
+import io.tidemark.core.{OperatorId, OriginName}
+import io.tidemark.core.history.History
+import io.tidemark.core.why.Words
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.tidemark.batch.KnownState
+import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.planning.OperatorOrder
+
+/** What is known of a running query to reports, gauges and Spark's progress, and what the log is told of it.
+  *
+  * [[state]], [[latest]] and [[after]] may be called from any thread. The others belong to the query's own thread.
+  *
+  * @param label the query's name, for messages
+  * @param emission when operators emit results beside the watermark
+  * @param waiting what a report says until the first batch is planned
+  */
+private[tidemark] final class PublishedView(
+    label: String,
+    origins: PlanOrigins,
+    keepsHistory: Boolean,
+    emission: QueryView.Emission,
+    words: Words,
+    waiting: Option[QueryView.Waiting])
+    extends Logging {
+
+  private val reasons = new Reasons(label, words)
+  private val splitNews = new SplitNews(label, words)
+
+  @volatile private var orders = Map.empty[OperatorId, OperatorOrder]
+  @volatile private var now: Option[QueryView.State] = waiting
+
+  /** What a report is made from. */
+  def state: Option[QueryView.State] = now.map(_.detached).map {
+    case planned: QueryView.Planned => planned.copy(orders = orders)
+    case other => other
+  }
+
+  /** `None` until the first batch of this run is planned. The splits in it belong to the query's own thread. */
+  def latest: Option[QueryView.Planned] = now.collect { case planned: QueryView.Planned => planned }
+
+  /** The query after this batch, as long as it is the last one. */
+  def after(batch: Long): Option[QueryView.Planned] = latest.filter(_.snapshot.entry.batch == batch)
+
+  /** Takes in the orders in which a batch's operators read their rows. An order that was lost once is lost: inputs without
+    * rows are not in a batch's plan, and a part of a plan may be planned alone.
+    */
+  def ordered(found: Map[OperatorId, OperatorOrder]): Unit =
+    orders ++= found.filter { case (id, order) => order.lost.nonEmpty || orders.get(id).forall(_.lost.isEmpty) }
+
+  /** A batch is planned. What a user should know of its plan is logged once. */
+  def planned(snapshot: QueryView.Snapshot, known: KnownState): Unit = {
+    val before = latest
+    val notes = before.fold(Seq.empty[TidemarkError])(_.notes)
+    val more = snapshot.plan.notes.distinct.filterNot(notes.contains)
+    more.foreach(note => logWarning(s"$label: ${note.message}"))
+    val view = before.fold(begun(snapshot, known))(_.copy(snapshot = snapshot, known = known))
+    now = Some(view.copy(notes = notes ++ more))
+  }
+
+  /** A batch has ended. */
+  def ended(endMillis: Long)(after: QueryView.Planned => QueryView.Planned): Unit = {
+    val before = latest.fold(Map.empty[OriginName, QueryView.Totals])(_.totals)
+    val view = latest.map(after)
+    view.foreach(splitNews.after(before, _, endMillis))
+    now = view.map(one => one.copy(reason = reasons.after(one).orElse(one.reason)))
+  }
+
+  private def begun(snapshot: QueryView.Snapshot, known: KnownState): QueryView.Planned =
+    QueryView.Planned(
+      snapshot,
+      origins,
+      QueryView.noLateRows,
+      QueryView.noLateRows,
+      known,
+      Nil,
+      emission,
+      history = Option.when(keepsHistory)(History.of(origins.names)))
+}

@@ -1,0 +1,175 @@
+package org.apache.spark.sql.tidemark.status
+
+import java.time.ZoneId
+import java.util.UUID
+
+import io.tidemark.TidemarkError
+import io.tidemark.core.{Input, OperatorId, OriginName}
+import io.tidemark.core.history.{History, Moment}
+import io.tidemark.core.memory.{BatchStart, OriginRules, OriginState, WatermarkEntry}
+import io.tidemark.core.plan.Decision
+import io.tidemark.core.splits.Splits
+import io.tidemark.core.why.{Situation, Verdict}
+
+import org.apache.spark.sql.tidemark.batch.KnownState
+import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
+import org.apache.spark.sql.tidemark.exec.LateRows
+import org.apache.spark.sql.tidemark.marks.{NotedView, OutputMarks}
+import org.apache.spark.sql.tidemark.planning.{OperatorOrder, PlanShapeBuilder}
+
+/** An immutable snapshot of a query, from which reports are rendered on request.
+  * @param zone the session's time zone, in which people read times
+  */
+private[tidemark] final case class QueryView(
+    id: UUID,
+    runId: UUID,
+    name: Option[String],
+    zone: ZoneId,
+    state: QueryView.State)
+
+private[tidemark] object QueryView {
+  sealed trait State {
+
+    /** The same for any thread. The splits of an entry change with the next batch, and belong to the query's own thread, so
+      * this copies them, once for each entry.
+      */
+    def detached: State
+  }
+
+  final case class LeftToSpark(reason: String) extends State {
+    override def detached: LeftToSpark = this
+  }
+
+  /** Until the first batch of a run is planned: what the checkpoint's last entry has. */
+  final case class Waiting(recalled: Recalled) extends State {
+    override def detached: Waiting = copy(recalled.copy(entry = recalled.entry.detached))
+  }
+
+  /** @param lateRows rows of each operator's inputs that were late since this run began, and were dropped
+    * @param passedRows those that were late, and were emitted nonetheless
+    * @param known what this run knows of the state of the operators
+    * @param notes what a user should know of the query, though it runs
+    * @param emission when operators emit results beside the watermark
+    * @param lastRows of each operator's input the rows of the last batch that brought it any
+    * @param totals of each input, after the last batch
+    * @param reason why nothing comes out, after the last batch for which that was worked out
+    * @param outputs what the query has noted of its own time
+    * @param noted what was found last in the mark logs of its inputs
+    * @param orders in what order operators read their rows, for those whose result depends on it
+    * @param history what the watermarks of this run have been; `None` if that is not kept
+    */
+  final case class Planned(
+      snapshot: Snapshot,
+      origins: PlanOrigins,
+      lateRows: Map[Input, LateRows.Total],
+      passedRows: Map[Input, LateRows.Total],
+      known: KnownState,
+      notes: Seq[TidemarkError],
+      emission: Emission,
+      lastRows: Map[Input, Situation.Rows] = Map.empty,
+      totals: Map[OriginName, Totals] = Map.empty,
+      reason: Option[Verdict] = None,
+      outputs: Seq[OutputMarks.Said] = Nil,
+      noted: Map[OriginName, NotedView] = Map.empty,
+      orders: Map[OperatorId, OperatorOrder] = Map.empty,
+      history: Option[History] = None)
+      extends State {
+    override def detached: Planned = copy(snapshot = snapshot.copy(entry = snapshot.entry.detached))
+
+    /** The same after a batch has ended, with the late rows of that batch. */
+    def after(
+        batch: Long,
+        endMillis: Long,
+        entry: WatermarkEntry,
+        late: LateRows.OfBatch,
+        rows: Map[Input, Situation.Rows],
+        known: KnownState): Planned = {
+      val now = advanced(batch, entry, late, rows, known)
+      now.copy(history = history.map(past => past.after(moment(now, endMillis, late.dropped, past.names))))
+    }
+
+    private def advanced(
+        batch: Long,
+        entry: WatermarkEntry,
+        late: LateRows.OfBatch,
+        rows: Map[Input, Situation.Rows],
+        known: KnownState): Planned = copy(
+      known = known,
+      lastRows = lastRows ++ rows.filter(_._2.all > 0),
+      totals = entry.origins.map { case (name, state) => name -> Totals.of(state) },
+      snapshot = snapshot.copy(entry = entry, decision = entry.standing, decidedAt = None),
+      lateRows = totals(lateRows, late.dropped, batch),
+      passedRows = totals(passedRows, late.passed, batch))
+
+    private def totals(all: Map[Input, LateRows.Total], now: Map[Input, LateRows], batch: Long) =
+      all ++ now.collect {
+        case (input, more) if more.rows > 0 || !all.contains(input) =>
+          val before = all.get(input).fold(LateRows.none)(_.all)
+          input -> LateRows.Total(before + more, more, batch)
+      }
+  }
+
+  /** @param late the late rows of the batch that has ended */
+  private def moment(query: Planned, endMillis: Long, late: Map[Input, LateRows], names: Seq[OriginName]): Moment =
+    Moment(
+      query.snapshot.entry.batch,
+      endMillis,
+      late.values.map(_.rows).sum,
+      query.known.rows.values.sum,
+      names.map { name =>
+        val totals = query.totals.getOrElse(name, Totals.none)
+        val reached = query.snapshot.decision.origin(name).millis
+        Moment.OfInput(reached, totals.maxEventTimeMillis, totals.active, totals.idle)
+      })
+
+  val noLateRows: Map[Input, LateRows.Total] = Map.empty
+
+  /** @param plan the query's plan in the last batch
+    * @param entry the memory after the last batch that has ended
+    * @param decision what the next batch uses, as far as it is decided
+    * @param decidedAt when that was decided; `None` if no split has become idle since the last batch ended
+    */
+  final case class Snapshot(
+      plan: PlanShapeBuilder.Translated,
+      entry: WatermarkEntry,
+      decision: Decision,
+      decidedAt: Option[BatchStart],
+      rules: Map[OriginName, OriginRules]) {
+
+    /** The splits of an origin at the time of the decision, and not when the last batch ended. */
+    def splits(one: PlanOrigin): Splits = decidedAt.fold(entry.splitsOf(one.name)) { at =>
+      entry.splitsAt(at, one.name, rules)
+    }
+  }
+
+  /** An input after a batch, as plain numbers: another thread may read no splits.
+    * @param largestClockMillis the clock of the split that is furthest ahead
+    */
+  final case class Totals(
+      maxEventTimeMillis: Option[Long],
+      largestClockMillis: Option[Long],
+      active: Int,
+      idle: Int,
+      farAheadRows: Long)
+
+  object Totals {
+    val none: Totals = of(OriginState.initial)
+
+    def of(state: OriginState): Totals = Totals(
+      state.maxEventTimeMillis,
+      state.splits.largest,
+      state.splits.active,
+      state.splits.idle,
+      state.farAheadRows)
+  }
+
+  /** @param emitsAll whether every batch emits all results (output mode complete)
+    * @param runsNoDataBatches whether a batch runs when something is due and no row has arrived
+    */
+  final case class Emission(emitsAll: Boolean, runsNoDataBatches: Boolean)
+
+  /** @param entry that of the last committed batch
+    * @param isRestart whether an earlier run has begun a batch
+    */
+  final case class Recalled(entry: WatermarkEntry, origins: PlanOrigins, isRestart: Boolean)
+}

@@ -1,0 +1,84 @@
+package org.apache.spark.sql.tidemark.status
+
+import io.tidemark.core.{EventTimeUnits, Watermark}
+import io.tidemark.core.memory.{OriginState, WhenIdle}
+import io.tidemark.core.plan.Propagation
+import io.tidemark.core.splits.SplitNameTable
+import io.tidemark.core.why.{Diagnosis, Situation, Verdict}
+
+import org.apache.spark.sql.tidemark.batch.KnownState
+import org.apache.spark.sql.tidemark.columns.PlanOrigin
+import org.apache.spark.sql.tidemark.marks.NotedView
+
+/** Why nothing comes out of a query, from what is known of it. */
+private[tidemark] object Reason {
+
+  /** @param nowMillis the wall clock */
+  def of(state: QueryView.State, nowMillis: Long): Verdict = state match {
+    case QueryView.LeftToSpark(reason) => Verdict.LeftToSpark(reason)
+    case QueryView.Waiting(recalled) => Verdict.NoBatchYet(recalled.isRestart)
+    case planned: QueryView.Planned if planned.snapshot.entry.batch < 0 => Verdict.NoBatchYet(isRestart = false)
+    case planned: QueryView.Planned => Diagnosis.of(situation(planned, nowMillis))
+  }
+
+  private def situation(query: QueryView.Planned, nowMillis: Long): Situation = {
+    val snapshot = query.snapshot
+    val shape = snapshot.plan.shape
+    Situation(
+      shape,
+      Propagation.levels(shape, snapshot.decision),
+      query.origins.all.map(one => one.name -> origin(one, query)).toMap,
+      query.lastRows,
+      query.known.windows.flatMap { case (id, windows) => windows.nextMillis.map(id -> _) },
+      query.known.held.flatMap { case (id, held) => waiting(held).map(id -> _) },
+      nowMillis,
+      query.emission.emitsAll,
+      query.emission.runsNoDataBatches)
+  }
+
+  private def waiting(held: KnownState.Held): Option[Situation.Held] = held.micros.map { case (first, last) =>
+    Situation.Held(held.rows, EventTimeUnits.millisFrom(first), EventTimeUnits.millisFrom(last))
+  }
+
+  private def origin(one: PlanOrigin, query: QueryView.Planned): Situation.Origin = {
+    val snapshot = query.snapshot
+    val now = snapshot.decision.origin(one.name)
+    val state = snapshot.entry.origins.getOrElse(one.name, OriginState.initial).copy(splits = snapshot.splits(one))
+    val splits = state.splits
+    val isSplit = one.rules.splitBy.nonEmpty || one.rules.noted.nonEmpty
+    Situation.Origin(
+      one.name,
+      now,
+      one.rules.delayMillis,
+      state.maxEventTimeMillis,
+      state.lastRowsOfAll,
+      isSplit,
+      one.rules.noted.map(_.location),
+      splits.largest,
+      if (isSplit) last(one, state, now, query.noted.get(one.name)) else None,
+      one.rules.idleAfterMillis.nonEmpty,
+      one.rules.whenIdle == WhenIdle.Advance)
+  }
+
+  private def last(
+      one: PlanOrigin,
+      state: OriginState,
+      now: Watermark,
+      noted: Option[NotedView]): Option[Situation.Split] = {
+    val splits = state.splits
+    val behind = new SplitsBehind(one, splits, now)
+    behind.waitedFor.headOption.map { split =>
+      Situation.Split(
+        SplitNameTable.show(splits.name(split)),
+        splits.clock(split),
+        state.lastRows(split),
+        behind.idleAtMillis(split),
+        for (writer <- behind.writer(split); view <- noted; waits <- view.waitsFor(writer)) yield waits.toString,
+        for {
+          writer <- behind.writer(split)
+          log <- one.rules.noted
+          note <- noted.flatMap(_.notes(log, Seq(writer)).headOption)
+        } yield Situation.Fault(note.what, note.fix))
+    }
+  }
+}

@@ -1,0 +1,68 @@
+package org.apache.spark.sql.tidemark.status
+
+import scala.collection.mutable
+
+import io.tidemark.core.OriginName
+import io.tidemark.core.splits.SplitNameTable
+import io.tidemark.core.why.Words
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.tidemark.columns.PlanOrigin
+
+/** Logs when splits fall idle, and when one comes back behind the watermark: both are how rows get lost. It belongs to the
+  * query's thread.
+  *
+  * Finding a name scans all splits. So each input is logged once a minute at most, and what comes in between is counted.
+  *
+  * @param label the query's name, for messages
+  */
+private[tidemark] final class SplitNews(label: String, words: Words) extends Logging {
+  import SplitNews._
+
+  private val silentUntil = mutable.HashMap.empty[OriginName, Long]
+
+  /** @param before the inputs after the batch before
+    * @param nowMillis the batch's end
+    */
+  def after(before: Map[OriginName, QueryView.Totals], batch: QueryView.Planned, nowMillis: Long): Unit =
+    for {
+      one <- batch.origins.all if one.rules.splitBy.nonEmpty && one.rules.idleAfterMillis.nonEmpty
+      idle <- batch.totals.get(one.name).map(_.idle)
+      // Splits that are forgotten do not return.
+      if batch.snapshot.entry.splitsOf(one.name).size >=
+        before.get(one.name).fold(0)(totals => totals.active + totals.idle)
+      was = before.get(one.name).fold(0)(_.idle) if idle != was && silentUntil.get(one.name).forall(_ <= nowMillis)
+      said <- if (idle > was) fellIdle(one, batch, idle - was, idle) else cameBack(one, batch)
+    } {
+      silentUntil(one.name) = nowMillis + RestMillis
+      logWarning(s"$label: $said")
+    }
+
+  private def fellIdle(one: PlanOrigin, batch: QueryView.Planned, more: Int, all: Int): Option[String] = {
+    val splits = batch.snapshot.entry.splitsOf(one.name)
+    behind(one, batch).latestIdle.headOption.map { split =>
+      val name = words.name(SplitNameTable.show(splits.name(split)))
+      val others = if (more > 1) s" and ${Words.counted(more - 1L, "other")}" else ""
+      val stands = splits.clock(split).fold("")(clock => s" at ${words.at(clock)}")
+      s"split $name$others of input ${words.name(one.name.toString)} fell idle$stands, and the watermark goes on without it. " +
+        s"${Words.grouped(all.toLong)} of ${Words.counted(splits.size.toLong, "split")} are idle."
+    }
+  }
+
+  private def cameBack(one: PlanOrigin, batch: QueryView.Planned): Option[String] = {
+    val splits = batch.snapshot.entry.splitsOf(one.name)
+    for {
+      split <- behind(one, batch).waitedFor.headOption
+      clock <- splits.clock(split)
+      reached <- batch.snapshot.decision.origin(one.name).millis if clock < reached
+    } yield s"split ${words.name(SplitNameTable.show(splits.name(split)))} of input ${words.name(one.name.toString)} is back at " +
+      s"${words.at(clock)}, ${Words.length(reached - clock)} behind the watermark. Its rows before that are late."
+  }
+
+  private def behind(one: PlanOrigin, batch: QueryView.Planned) =
+    new SplitsBehind(one, batch.snapshot.entry.splitsOf(one.name), batch.snapshot.decision.origin(one.name))
+}
+
+private[tidemark] object SplitNews {
+  private val RestMillis = 60000L
+}

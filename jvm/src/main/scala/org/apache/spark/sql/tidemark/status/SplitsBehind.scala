@@ -1,0 +1,55 @@
+package org.apache.spark.sql.tidemark.status
+
+import scala.collection.mutable
+
+import io.tidemark.core.Watermark
+import io.tidemark.core.splits.{Splits, SplitState}
+
+import org.apache.spark.sql.tidemark.columns.PlanOrigin
+
+/** The few splits of an input that matter to its watermark. Each answer scans all splits once. */
+private[tidemark] final class SplitsBehind(one: PlanOrigin, splits: Splits, now: Watermark) {
+  import SplitsBehind._
+
+  /** Those that are furthest behind, active ones before those that catch up. */
+  def waitedFor: Seq[Int] = furthest.take(Named)
+
+  /** More of them, for a drawing. */
+  lazy val furthest: Seq[Int] = {
+    def clock(split: Int) = splits.clock(split).getOrElse(Long.MinValue)
+    val active = least(Drawn, are(SplitState.Active), clock)
+    if (active.size == Drawn) active
+    else (active ++ least(Drawn, are(SplitState.CatchingUp), clock)).take(Drawn)
+  }
+
+  /** Those that fell idle last. */
+  def latestIdle: Seq[Int] = least(Named, are(SplitState.Idle), split => -splits.lastActive(split))
+
+  def are(state: SplitState): Iterator[Int] = Iterator.range(0, splits.size).filter(splits.state(_) == state)
+
+  /** When a split falls idle if it stays silent (ms). While everything is silent, no split gets closer to that. */
+  def idleAtMillis(split: Int): Option[Long] =
+    one.rules.idleAfterMillis.filterNot(_ => now.isIdle).map(splits.lastActive(split) + _)
+
+  /** The writer that a split is, if the input's clocks are marks. */
+  def writer(split: Int): Option[String] = if (one.rules.noted.isEmpty) None else splits.name(split).head
+}
+
+private[tidemark] object SplitsBehind {
+  private val Named = 5
+  private val Drawn = 50
+
+  /** The few splits with the lowest rank, in order. */
+  private def least(few: Int, splits: Iterator[Int], rank: Int => Long): Seq[Int] = {
+    val found = mutable.PriorityQueue.empty[(Long, Int)]
+    splits.foreach { split =>
+      val ranked = (rank(split), split)
+      if (found.size < few) found.enqueue(ranked)
+      else if (ranked._1 < found.head._1) {
+        found.dequeue()
+        found.enqueue(ranked)
+      }
+    }
+    found.toSeq.sorted.map(_._2)
+  }
+}

@@ -1,0 +1,63 @@
+package org.apache.spark.sql.tidemark.exec.eviction
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.JoinType
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
+import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
+
+/** [[PatientJoin]] with the constructor of this minor: Spark 4.2 gave the operator one parameter more. */
+final class PatientJoinExec private[tidemark] (
+    leftKeys: Seq[Expression],
+    rightKeys: Seq[Expression],
+    joinType: JoinType,
+    condition: JoinConditionSplitPredicates,
+    stateInfo: Option[StatefulOperatorStateInfo],
+    eventTimeWatermarkForLateEvents: Option[Long],
+    eventTimeWatermarkForEviction: Option[Long],
+    stateWatermarkPredicates: JoinStateWatermarkPredicates,
+    stateFormatVersion: Int,
+    left: SparkPlan,
+    right: SparkPlan)
+    extends StreamingSymmetricHashJoinExec(
+      leftKeys,
+      rightKeys,
+      joinType,
+      condition,
+      stateInfo,
+      eventTimeWatermarkForLateEvents,
+      eventTimeWatermarkForEviction,
+      stateWatermarkPredicates,
+      stateFormatVersion,
+      left,
+      right)
+    with PatientJoin
+
+private[tidemark] object PatientJoinExec {
+
+  /** Replaces Spark's operator. Each new operator costs a broadcast, so one call makes all changes.
+    *
+    * @param due without the predicates of sides that are not evicted
+    */
+  def of(
+      join: StreamingSymmetricHashJoinExec,
+      condition: JoinConditionSplitPredicates,
+      late: Option[Long],
+      eviction: Option[Long],
+      due: JoinStateWatermarkPredicates,
+      left: SparkPlan,
+      right: SparkPlan): PatientJoinExec =
+    new PatientJoinExec(
+      join.leftKeys,
+      join.rightKeys,
+      join.joinType,
+      condition,
+      join.stateInfo,
+      late,
+      eviction,
+      due,
+      join.stateFormatVersion,
+      left,
+      right)
+}

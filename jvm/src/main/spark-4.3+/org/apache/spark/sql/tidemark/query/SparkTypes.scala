@@ -1,6 +1,0 @@
-package org.apache.spark.sql.tidemark.query
-
-/** Classes of Spark that have moved between its minor versions. */
-private[query] object SparkTypes {
-  type ErrorNotifier = org.apache.spark.util.ErrorNotifier
-}
