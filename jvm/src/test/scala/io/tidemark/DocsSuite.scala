@@ -3,11 +3,11 @@ package io.tidemark
 import java.nio.file.{Files, Path, Paths}
 import java.time.Instant
 
-import io.tidemark.core.WholeEntry
+import io.tidemark.core.support.WholeEntry
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import org.apache.spark.sql.tidemark.ReportSample
+import org.apache.spark.sql.tidemark.support.ReportSample
 
 /** The documentation states what the code does. */
 class DocsSuite extends AnyFunSuite {

@@ -2,7 +2,7 @@ package io.tidemark
 
 import java.nio.file.{Files, Path, Paths}
 
-import org.apache.spark.sql.tidemark.{LateRowTable, ReportSample}
+import org.apache.spark.sql.tidemark.support.{LateRowTable, ReportSample}
 
 /** Writes what docs/ has from the code: the page of settings, the picture of a report, and four tables. That of Spark's
   * tests that differ is in stock.md, that of the operators that drop late rows in late.md, that of the reasons why

@@ -2,8 +2,8 @@ package io.tidemark.vectors
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.{KeyedCoalescer, MessageCoalescer}
 import io.tidemark.core.splits.{Coalescer, OnReturn}
+import io.tidemark.core.support.{KeyedCoalescer, MessageCoalescer}
 
 import com.fasterxml.jackson.databind.JsonNode
 

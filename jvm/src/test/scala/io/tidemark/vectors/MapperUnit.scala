@@ -3,8 +3,8 @@ package io.tidemark.vectors
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.MessageCoalescer
 import io.tidemark.core.splits.Coalescer
+import io.tidemark.core.support.MessageCoalescer
 
 /** A source that gives each partition a clock, and says IDLE when no partition has had an event for a while. */
 object MapperUnit {

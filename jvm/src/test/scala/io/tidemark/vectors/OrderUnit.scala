@@ -2,9 +2,10 @@ package io.tidemark.vectors
 
 import scala.util.Random
 
-import io.tidemark.core.{ColumnId, OrderSimulation}
+import io.tidemark.core.ColumnId
 import io.tidemark.core.plan.{Order, OrderFlow, OrderStep}
 import io.tidemark.core.plan.OrderStep._
+import io.tidemark.core.support.OrderSimulation
 
 /** Pipelines that keep the order in which a source's tasks have read their rows, as `spark.tidemark.order=keep` follows it.
   *

@@ -1,0 +1,79 @@
+package org.apache.spark.sql.tidemark.check
+
+import io.tidemark.TidemarkConf
+
+import org.apache.logging.log4j.Level
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.support.RefusalsTest
+
+/** What `spark.tidemark.check` does when a query starts. */
+class CheckAtStartSuite extends RefusalsTest {
+  import testImplicits._
+
+  override protected def sparkConf: SparkConf = super.sparkConf.remove(TidemarkConf.CheckAtStart.key)
+
+  private def deduplicated(events: DataFrame): DataFrame = events.dropDuplicates("id").select($"id")
+
+  /** The lines of the log about findings. */
+  private def logged(df: DataFrame)(actions: StreamAction*): Seq[String] = {
+    val log = new LogAppender
+    withLogAppender(log)(testStream(df)(actions: _*))
+    log.loggingEvents.toSeq
+      .filter(event => event.getLoggerName.endsWith(".check.CheckAtStart"))
+      .map { event =>
+        assert(event.getLevel === Level.WARN)
+        event.getMessage.getFormattedMessage
+      }
+  }
+
+  test("a query whose plan has a warning logs it once and runs") {
+    val (stream, events) = timed("t", "10 minutes")
+    val said = logged(deduplicated(events))(
+      AddData(stream, 1 -> at("10:00")),
+      ProcessAllAvailable(),
+      AddData(stream, 1 -> at("10:10"), 2 -> at("10:10")),
+      ProcessAllAvailable(),
+      CheckAnswer(1, 2))
+    assert(said.size === 1)
+    assert(said.head.contains("[TIDEMARK.DEDUP_FOR_EVER]") && said.head.contains("Fix this by"))
+  }
+
+  test("a sound query logs nothing, and neither does what is for information") {
+    val ((left, a), (_, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
+    val said =
+      logged(counted(a.union(b), "ta").select($"count"))(AddData(left, 1 -> at("10:00")), ProcessAllAvailable())
+    assert(said === Nil)
+  }
+
+  test("refuse stops a query before its first batch, with all findings, and lets a sound one run") {
+    withSQLConf(TidemarkConf.CheckAtStart.key -> "refuse") {
+      val (stream, events) = timed("t", "10 minutes")
+      testStream(deduplicated(events))(
+        AddData(stream, 1 -> at("10:00")),
+        refusal("PLAN_REFUSED", "DEDUP_FOR_EVER", s"${TidemarkConf.CheckAtStart.key} to warn"))
+      testStream(counted(events, "t").select($"count"))(
+        AddData(stream, 2 -> at("10:00"), 3 -> at("11:00")),
+        ProcessAllAvailable(),
+        CheckAnswer(2L))
+    }
+  }
+
+  test("refuse also stops a query for what the engine only notes otherwise") {
+    withSQLConf(TidemarkConf.CheckAtStart.key -> "refuse") {
+      val ((stream, a), (_, b)) = (timed("ta", "0 seconds", "a"), timed("tb", "0 seconds", "b"))
+      testStream(a.join(b, expr("a = b AND tb >= ta")))(
+        AddData(stream, 1 -> at("10:00")),
+        refusal("PLAN_REFUSED", "UNBOUNDED_JOIN_SIDE"))
+    }
+  }
+
+  test("off says nothing") {
+    withSQLConf(TidemarkConf.CheckAtStart.key -> "off") {
+      val (stream, events) = timed("t", "10 minutes")
+      assert(logged(deduplicated(events))(AddData(stream, 1 -> at("10:00")), ProcessAllAvailable()) === Nil)
+    }
+  }
+}

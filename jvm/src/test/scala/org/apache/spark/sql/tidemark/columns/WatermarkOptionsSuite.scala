@@ -1,0 +1,124 @@
+package org.apache.spark.sql.tidemark.columns
+
+import io.tidemark.{Idle, SplitBy, TidemarkConf, TidemarkError, TidemarkException, WatermarkOptions}
+import io.tidemark.core.memory.{OriginRules, WhenIdle}
+import io.tidemark.core.splits.{OnReturn, SplitNameTable}
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.tidemark.query.{QueryLife, RunningQueries}
+import org.apache.spark.sql.tidemark.support.SilenceTest
+
+/** What a watermark is told, by options of its own or by the session's settings. */
+class WatermarkOptionsSuite extends SilenceTest {
+  import testImplicits._
+
+  private val allOptions = WatermarkOptions(
+    splitBy = SplitBy(Seq($"device"), expected = Seq(Seq(Some("c")), Seq(None)), forgetAfter = Some("30 days")),
+    idle = Idle(
+      after = Some("10 seconds"),
+      onReturn = Some("catch_up"),
+      whenAll = Some("advance"),
+      atJoin = Some("follow")),
+    maxAhead = Some("1 day"))
+
+  private val allSettings = Seq(
+    "spark.tidemark.idle.after" -> "10 seconds",
+    "spark.tidemark.idle.onReturn" -> "catch_up",
+    "spark.tidemark.idle.whenAll" -> "advance",
+    "spark.tidemark.maxAhead" -> "1 day",
+    "spark.tidemark.idle.atJoin" -> "follow")
+
+  private val allRules = OriginRules(
+    0L,
+    idleAfterMillis = Some(10000L),
+    onReturn = OnReturn.CatchUp,
+    whenIdle = WhenIdle.Advance,
+    maxAheadMillis = Some(86400000L),
+    followsInJoins = true)
+
+  test("every option applies to its watermark, and every setting applies to watermarks without options") {
+    def has(df: DataFrame)(check: OriginRules => Unit): Unit =
+      run(counted(df))(
+        second,
+        Execute { query =>
+          RunningQueries.get(query.runId).map(_.life) match {
+            // The query has no rows, and so no batch.
+            case Some(QueryLife.Started(start, _)) => check(start.origins.get.all.head.rules)
+            case other => fail(s"the query has not just started: $other")
+          }
+        })
+    has(withWatermark(readings._2, "time", "0 seconds", allOptions)) { rules =>
+      assert(rules.copy(splitBy = Nil, expected = Nil, forgetAfterMillis = None) === allRules)
+      assert(rules.forgetAfterMillis === Some(30 * 86400000L))
+      assert(rules.expected.map(SplitNameTable.decode(_)) === allOptions.splitBy.expected)
+      assert(rules.splitBy.size === 1)
+    }
+    withSQLConf(allSettings: _*) {
+      has(readings._2.withWatermark("time", "0 seconds"))(rules => assert(rules === allRules))
+    }
+  }
+
+  test("options and settings accept Spark's intervals as lengths of time, and a month has 31 days") {
+    def idleAfter(text: String): Option[Option[Long]] = {
+      val marked = withWatermark(readings._2, "time", "0 seconds", WatermarkOptions(idle = Idle(text)))
+      marked.queryExecution.analyzed.collectFirst { case origin: EventTimeWatermark =>
+        EventTimeOptions.of(origin).idleAfterMillis
+      }.flatten
+    }
+    val oneMonth = Seq("1 month", "INTERVAL '31' DAY", " 4 weeks  72 Hours ", "32 days -1 day", "2678400.0004 seconds")
+    for (text <- oneMonth) withClue(text) {
+      assert(idleAfter(text) === Some(Some(2678400000L)))
+      assert(TidemarkConf.IdleAfter.read(text) === Some(Some(2678400000L)))
+    }
+    for (text <- Seq("5 min", "1m", "1minute", "10", "soon", "", "0 days", "-1 day", "9999999999 days"))
+      assert(withClue(text)(TidemarkConf.IdleAfter.read(text)) === None)
+  }
+
+  test("options of the SQL function are lengths of time as text, too") {
+    def parsed(json: String): EventTimeOptions = EventTimeOptions.parse(json)
+    assert(parsed("""{"idleAfter": "1 day", "maxAhead": "none"}""") ===
+      parsed("""{"idleAfterMs": 86400000, "maxAheadMs": "none"}"""))
+    assert(NoteOptions.parse("""{"to": true, "less": "1 hour"}""") ===
+      NoteOptions.parse("""{"to": true, "lessMs": 3600000}"""))
+    def refusal(what: => Any): TidemarkError = intercept[TidemarkException](what).error
+    for ((code, words, json) <- Seq(
+        ("INVALID_OPTION", "idle_after is 'soon'", """{"idleAfter": "soon"}"""),
+        ("INVALID_OPTION", "max_ahead is '0 seconds'", """{"maxAhead": "0 seconds"}"""),
+        ("INVALID_EVENT_TIME", "'idleAfter', which is not text", """{"idleAfter": 1}"""),
+        (
+          "INVALID_EVENT_TIME",
+          "'maxAhead' and 'maxAheadMs'",
+          """{"maxAhead": "1 day", "maxAheadMs": 1}"""))) withClue(json) {
+      val error = refusal(parsed(json))
+      assert(error.code === code && error.message.contains(words), error)
+    }
+    for ((code, less) <- Seq(
+        "INVALID_OPTION" -> "\"soon\"",
+        "INVALID_OPTION" -> "\"none\"",
+        "INVALID_NOTE_TIME" -> "1",
+        "INVALID_NOTE_TIME" -> "\"1 hour\", \"lessMs\": 1"))
+      assert(withClue(less)(refusal(NoteOptions.parse(s"""{"to": true, "less": $less}"""))).code === code)
+  }
+
+  test("an option with an invalid value is refused by name") {
+    val df = readings._2
+    def refusal(options: WatermarkOptions): TidemarkError =
+      intercept[TidemarkException](withWatermark(df, "time", "0 seconds", options)).error
+    val device = WatermarkOptions(splitBy = SplitBy($"device"))
+    for ((option, value, options) <- Seq(
+        ("idle_after", "0 seconds", device.copy(idle = Idle("0 seconds"))),
+        ("idle_after", "-1 second", device.copy(idle = Idle("-1 second"))),
+        ("idle_after", "5 min", device.copy(idle = Idle("5 min"))),
+        ("max_ahead", "soon", device.copy(maxAhead = Some("soon"))),
+        ("on_return", "keep", device.copy(idle = Idle(onReturn = Some("keep")))),
+        ("when_all", "go", device.copy(idle = Idle(whenAll = Some("go")))),
+        ("at_join", "", device.copy(idle = Idle(atJoin = Some("")))))) {
+      val error = withClue(s"$option '$value'")(refusal(options))
+      assert(error.code === "INVALID_OPTION" && error.message.contains(option) && error.message.contains(value), error)
+    }
+    assert(refusal(WatermarkOptions(splitBy = SplitBy(Seq($"device"), Seq(Seq(Some("a"), Some("b")))))).code ===
+      "INVALID_SPLITS")
+  }
+}

@@ -1,0 +1,157 @@
+package org.apache.spark.sql.tidemark.log
+
+import java.io.{File, RandomAccessFile}
+import java.nio.file.Files
+
+import io.tidemark.{Idle, MoreSuite, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
+import org.apache.spark.sql.functions.{col, udf}
+import org.apache.spark.sql.streaming.StreamingQueryException
+import org.apache.spark.sql.tidemark.support.{TroubledFileSystem, TwoStreams}
+import org.apache.spark.sql.tidemark.support.TroubledFileSystem._
+
+/** Full and read-only disks, file systems whose rename is not atomic, and two drivers on one checkpoint. */
+class CheckpointTroubleSuite extends TwoStreams with MoreSuite {
+
+  override protected def sparkConf: SparkConf =
+    super.sparkConf
+      .set("spark.hadoop.fs.file.impl", classOf[TroubledFileSystem].getName)
+      // Otherwise Hadoop's cache returns the file system of another suite.
+      .set("spark.hadoop.fs.file.impl.disable.cache", "true")
+
+  // From the second batch of a run on, the entry's file is created while the batch runs.
+  for ((name, trouble) <- Seq("full" -> Full, "read-only" -> ReadOnly); isFirst <- Seq(true, false))
+    test(
+      s"a query fails if the disk is $name in the ${if (isFirst) "first" else "second"} batch of a run, " +
+        "and resumes without loss when the disk works again") {
+      val straight = new Inputs
+      val expected = record("append", unionOfCounts(straight.a, straight.b), straight.wandering)
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        def query = unionOfCounts(inputs.a, inputs.b)
+        val (before, after) = inputs.wandering.splitAt(2)
+        val (well, ill) = before.splitAt(if (isFirst) before.size else 1)
+        recorder.run(query)(well: _*)
+        val troubled = () => {
+          TroubledFileSystem.trouble = trouble
+          after.head()
+        }
+        val refused = refusal(during(NoTrouble)(recorder.run(query)(ill :+ troubled: _*)))
+        assert(refused.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_NOT_WRITTEN")
+        val last = batchesIn(checkpoint, "commits").last
+        assert(refused.getMessage.contains(entryFile(checkpoint, last + 1).getCanonicalPath))
+        recorder.run(query)()
+        recorder.run(query)(after.tail: _*)
+        assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
+      }
+    }
+
+  // The entry of a committed batch is replaced in one case only: at a restart, to skip the downtime.
+  private def mayFallSilent(inputs: Inputs): DataFrame = {
+    val a = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(idle = Idle("1 hour")))
+    counted(a, "ta").union(counted(inputs.b, "tb"))
+  }
+
+  test("a checkpoint entry is replaced on a file system whose rename silently keeps an existing file") {
+    keptBy(classOf[FileSystemBasedCheckpointFileManager]) {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        recorder.run(mayFallSilent(inputs))(inputs.step(1 -> "11:00")(1 -> "10:31"))
+        val last = recorder.batches.last.id
+        val before = entry(checkpoint, last)
+        during(NeverReplaces)(recorder.run(mayFallSilent(inputs))())
+        assert(entry(checkpoint, last).endMillis > before.endMillis)
+        // No temporary file is left.
+        assert(batchesIn(checkpoint, "tidemark") === (0L to last))
+      }
+    }
+  }
+
+  for ((name, half) <- Seq("loses nothing if the entry is gone" -> false, "refuses a half-written entry" -> true))
+    test(s"a restart after a driver stopped in the middle of a rename $name") {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        def query = mayFallSilent(inputs)
+        recorder.run(query)(inputs.step(1 -> "11:00")(1 -> "10:31"))
+        val file = entryFile(checkpoint, recorder.batches.last.id)
+        val ended = intercept[StreamingQueryException](
+          during(EndsInRename(half))(recorder.run(query)(inputs.step(2 -> "11:30")(2 -> "10:41"))))
+        assert(causes(ended).exists(_.isInstanceOf[Killed]))
+        if (half) {
+          val refused = refusal(recorder.run(query)())
+          assert(refused.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
+          assert(refused.getMessage.contains(file.getCanonicalPath))
+        } else {
+          assert(!file.exists())
+          recorder.run(query)(inputs.step(3 -> "12:00")(3 -> "12:00"))
+          // Both inputs resumed from Spark's 10:31, and no row is lost.
+          assert(rows(recorder.batches) === Seq("[ta,11:00,1]", "[ta,11:30,1]", "[tb,10:30,1]", "[tb,10:40,1]"))
+        }
+      }
+    }
+
+  for (isFirst <-
+      Seq(true, false);
+    (ofWhich, kind) <- Seq("" -> "", " of changes" -> ".changes"))
+    test(
+      s"Spark stops a driver that another driver overtakes in its ${if (isFirst) "first" else "second"} batch, " +
+        s"and keeps the other driver's entry$ofWhich") {
+      withTempDir { checkpoint =>
+        val inputs = new Inputs
+        val recorder = new Recorder("append", checkpoint)
+        val overtaken = udf((time: Long) => CheckpointTroubleSuite.overtake(time)).asNondeterministic()
+        def query = counted(inputs.a.where(overtaken(col("ta").cast("long"))), "ta")
+        def last = batchesIn(checkpoint, "commits").last
+        def other = new File(checkpoint, s"tidemark/$last$kind")
+        val (before, after) = (inputs.step(1 -> "10:00")(), inputs.step(2 -> "10:30")())
+        if (isFirst) recorder.run(query)(before)
+        val overtaking = () => {
+          CheckpointTroubleSuite.meanwhile = () => {
+            val ended = new File(checkpoint, s"commits/${last + 1}")
+            Files.copy(new File(checkpoint, s"commits/$last").toPath, ended.toPath)
+            write(other, Array[Byte](1, 2, 3))
+          }
+          after()
+        }
+        val failed = intercept[StreamingQueryException](
+          recorder.run(query)((if (isFirst) Nil else Seq(before)) :+ overtaking: _*))
+        assert(failed.getMessage.contains("CONCURRENT_STREAM_LOG_UPDATE"))
+        assert(Files.readAllBytes(other.toPath).toSeq === Seq[Byte](1, 2, 3))
+        assert(kind.isEmpty || !entryFile(checkpoint, last).exists())
+      }
+    }
+
+  test("a restart refuses an entry file of more than 2 GB without reading it") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(counted(inputs.a, "ta"))(inputs.step(1 -> "10:00")())
+      val file = entryFile(checkpoint, recorder.batches.last.id)
+      val bytes = new RandomAccessFile(file, "rw")
+      try bytes.setLength(1L << 31)
+      finally bytes.close()
+      val refused = refusal(recorder.run(counted(inputs.a, "ta"))(inputs.step(2 -> "10:30")()))
+      assert(refused.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
+      assert(refused.getMessage.contains(file.getCanonicalPath) && refused.getMessage.contains("2147483648 bytes"))
+    }
+  }
+}
+
+private object CheckpointTroubleSuite {
+  @volatile var meanwhile: () => Unit = () => ()
+
+  /** Calls `meanwhile` once, while a batch is running. */
+  def overtake(time: Long): Boolean = {
+    val once = meanwhile
+    meanwhile = () => ()
+    once()
+    time >= 0
+  }
+}

@@ -1,0 +1,244 @@
+package org.apache.spark.sql.tidemark.log
+
+import java.io.File
+import java.lang.ref.WeakReference
+import java.nio.file.Files
+
+import io.tidemark.TidemarkException
+import io.tidemark.core.format.{EntryCodec, SectionFormat}
+import io.tidemark.core.memory.WatermarkEntry
+import io.tidemark.core.support.ManySplits
+
+import org.apache.commons.io.FileUtils
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.scalatest.concurrent.Eventually
+import org.scalatest.time.SpanSugar._
+
+import org.apache.spark.SparkFunSuite
+
+/** The log of a query with many splits. Entries hold only what has changed, and all files to read them exist. */
+class EntryLogSuite extends SparkFunSuite with Eventually {
+  private val Many = EntryCodec.MostWhole * 2
+
+  private def open(checkpoint: File, retain: Int = 100) =
+    new EntryWriter(new Path(checkpoint.toURI), new Configuration, retain)
+
+  private def reader(checkpoint: File): EntryReader = {
+    val files = new EntryFiles(new Path(checkpoint.toURI), new Configuration)
+    new EntryReader(files, files.list())
+  }
+
+  private def files(checkpoint: File): Seq[String] =
+    Option(new File(checkpoint, "tidemark").list).toSeq.flatten.filterNot(_.startsWith(".")).sorted
+
+  private def file(checkpoint: File, name: String): File = new File(checkpoint, s"tidemark/$name")
+
+  /** Runs batches in which some splits have rows, and returns each entry as it was written. */
+  private def batches(log: EntryWriter, query: ManySplits, many: Int): Seq[WatermarkEntry] = (0 until many).map { _ =>
+    val entry = query.next(if (query.entry.batch < 0) 0 until Many else query.some(0.02, Many))
+    log.write(entry)
+    entry
+  }
+
+  private def refusal(read: => Any): TidemarkException = intercept[TidemarkException](read)
+
+  test("a restart reads the last checkpoint entry back, and continues with entries that hold only changes") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(1)
+      for (run <- 0 until 6) {
+        val log = open(checkpoint)
+        if (run > 0) assert(log.read(query.entry.batch) === Some(query.entry))
+        batches(log, query, 5)
+      }
+      assert(files(checkpoint).filterNot(_.contains('.')) === Seq("0"))
+      assert(files(checkpoint).count(_.endsWith(".changes")) === 29)
+    }
+  }
+
+  test("snapshots limit how many files a restart reads, and unneeded files are deleted") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(2)
+      val log = open(checkpoint, retain = 20)
+      var entries = Seq.empty[WatermarkEntry]
+      // Another thread writes the snapshots, so this runs batches until enough are written.
+      eventually(timeout(60.seconds)) {
+        entries ++= batches(log, query, 20)
+        val kinds = files(checkpoint).groupBy(_.dropWhile(_.isDigit)).view.mapValues(_.size).toMap.withDefaultValue(0)
+        assert(!files(checkpoint).contains("0") && kinds(".splits") >= 1 && kinds(".names") === 1)
+        assert(files(checkpoint).size < 200)
+      }
+      // Every batch in the folder can be read, also that of the oldest snapshot if the folder has it.
+      for (batch <- reader(checkpoint).parts.flatten) assert(open(checkpoint).read(batch).map(_.batch) === Some(batch))
+      // Every batch that Spark may rerun can be read. Older ones need not be readable.
+      for (entry <- entries.takeRight(20)) assert(open(checkpoint).read(entry.batch) === Some(entry))
+    }
+  }
+
+  test("a log with snapshots keeps nothing of earlier batches in memory") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(9)
+      val log = open(checkpoint)
+      val earlier =
+        batches(log, query, 10).map(entry => new WeakReference(entry.origins.values.maxBy(_.splits.size).splits))
+      eventually(timeout(60.seconds)) {
+        batches(log, query, 20)
+        assert(files(checkpoint).exists(_.endsWith(".splits")))
+      }
+      batches(log, query, 3)
+      eventually(timeout(60.seconds)) {
+        System.gc()
+        assert(earlier.count(_.get != null) === 0)
+      }
+      assert(log.read(query.entry.batch) === Some(query.entry))
+    }
+  }
+
+  test("entries that are read as one chain equal the entries that are read one by one") {
+    withSnapshot { (checkpoint, last) =>
+      val parts = reader(checkpoint).parts
+      assert(parts.size > 1 && parts.size < parts.flatten.size && parts.flatten.last === last)
+      for {
+        part <- parts
+        (batch, entry) <- part.zip(reader(checkpoint).readAll(part))
+      } assert(Some(entry) === open(checkpoint).read(batch))
+    }
+  }
+
+  test("a rerun batch replaces its checkpoint entry, whether that was whole or held only changes") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(3)
+      val entries = batches(open(checkpoint), query, 3)
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
+      // A newly opened log does not know the entry before, so it writes a whole one.
+      open(checkpoint).write(entries(2))
+      assert(files(checkpoint) === Seq("0", "1.changes", "2"))
+      val log = open(checkpoint)
+      assert(log.read(1) === Some(entries(1)))
+      log.write(entries(2))
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
+      assert(open(checkpoint).read(2) === Some(entries(2)))
+    }
+  }
+
+  test("a file that is created ahead of its entry is filled, or deleted if the entry is of the other kind") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(8)
+      val log = open(checkpoint)
+      def next(active: Iterable[Int]): WatermarkEntry = {
+        val entry = query.next(active)
+        log.begin(entry.batch)
+        log.write(entry)
+        entry
+      }
+      val entries = Seq(next(0 until Many), next(Seq(1)), next(Seq(2)))
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
+      next(0 until Many)
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes", "3"))
+      def made(name: String) = eventually(timeout(60.seconds))(assert(files(checkpoint).contains(name)))
+      log.begin(4)
+      made("4")
+      // The run ends in the middle of batch 4.
+      log.abandon()
+      eventually(timeout(60.seconds))(assert(!files(checkpoint).contains("4")))
+      // So does the next run, which abandons its file only after a third run has written the batch's entry.
+      val next4 = open(checkpoint)
+      assert(next4.read(3) === Some(query.entry))
+      next4.write(query.next(Seq(3)))
+      next4.begin(5)
+      made("5.changes")
+      val again = open(checkpoint)
+      assert(again.read(4) === Some(query.entry))
+      again.write(query.next(Seq(4)))
+      next4.abandon()
+      assert(open(checkpoint).read(5) === Some(query.entry))
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes", "3", "4.changes", "5.changes"))
+      for (entry <- entries) assert(open(checkpoint).read(entry.batch) === Some(entry))
+    }
+  }
+
+  test("checkpoint entries of later batches are deleted when a checkpoint is set back and runs again") {
+    withTempDir { checkpoint =>
+      val (query, other) = (new ManySplits(4), new ManySplits(5))
+      batches(open(checkpoint), query, 8)
+      val entries = batches(open(checkpoint), other, 3)
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
+      assert(open(checkpoint).read(2) === Some(entries(2)))
+    }
+  }
+
+  test("a lookup of the newest entry skips an entry that cannot be read") {
+    withTempDir { checkpoint =>
+      val entries = batches(open(checkpoint), new ManySplits(6), 4)
+      assert(open(checkpoint).newestBefore(9) === Some(entries(3)))
+      val cut = file(checkpoint, "3.changes")
+      Files.write(cut.toPath, Files.readAllBytes(cut.toPath).take(50))
+      assert(open(checkpoint).newestBefore(9) === Some(entries(2)))
+    }
+  }
+
+  private val damages = Seq(
+    "empty" -> ((_: Array[Byte]) => Array.empty[Byte], "CHECKPOINT_ENTRY_EMPTY"),
+    "cut off" -> ((b: Array[Byte]) => b.take(b.length / 2), "CHECKPOINT_ENTRY_DAMAGED"),
+    "changed in one bit" ->
+      ((b: Array[Byte]) => b.updated(b.length / 2, (b(b.length / 2) ^ 4).toByte), "CHECKPOINT_ENTRY_DAMAGED"),
+    "of a newer format version" -> (
+      (b: Array[Byte]) => b.updated("TIDEMARK".length, (SectionFormat.Version + 1).toByte),
+      "CHECKPOINT_ENTRY_NEWER"))
+
+  for ((what, (damage, code)) <- damages)
+    test(s"a read of the last entry refuses a file that is $what, and the error names the file") {
+      withSnapshot { (checkpoint, last) =>
+        for (name <- files(checkpoint).filter(isOnTheWay(_, checkpoint, last))) {
+          val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
+          Files.write(file(checkpoint, name).toPath, damage(bytes))
+          val error = refusal(open(checkpoint).read(last))
+          assert(error.getCondition === s"TIDEMARK.$code", name)
+          assert(error.getMessage.contains(s"/$name "), error.getMessage)
+          Files.write(file(checkpoint, name).toPath, bytes)
+        }
+        assert(open(checkpoint).read(last).nonEmpty)
+      }
+    }
+
+  test("a read of the last entry fails if a needed file is missing, and the error names the file") {
+    withSnapshot { (checkpoint, last) =>
+      val way = files(checkpoint).filter(isOnTheWay(_, checkpoint, last)).filterNot(_ == s"$last.changes")
+      // A missing snapshot is no error: the entries before it are read instead.
+      for (name <- way if !name.endsWith(".splits")) {
+        val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
+        Files.delete(file(checkpoint, name).toPath)
+        val error = refusal(open(checkpoint).read(last))
+        assert(error.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
+        assert(error.getMessage.contains(s"/$name, "), error.getMessage)
+        Files.write(file(checkpoint, name).toPath, bytes)
+      }
+    }
+  }
+
+  private def isOnTheWay(name: String, checkpoint: File, last: Long): Boolean = {
+    def newest(kind: String) = files(checkpoint).filter(_.endsWith(kind)).map(_.takeWhile(_.isDigit).toLong).max
+    val (batch, kind) = name.span(_.isDigit)
+    kind match {
+      case ".changes" => batch.toLong > newest(".splits") && batch.toLong <= last
+      case ".splits" | ".names" => batch.toLong == newest(kind)
+      case _ => false
+    }
+  }
+
+  /** A log with a snapshot, and the number of its last batch. */
+  private def withSnapshot(test: (File, Long) => Unit): Unit = withTempDir { checkpoint =>
+    val query = new ManySplits(7)
+    val log = open(checkpoint)
+    eventually(timeout(60.seconds)) {
+      batches(log, query, 20)
+      assert(files(checkpoint).exists(_.endsWith(".splits")))
+    }
+    batches(log, query, 3)
+    withTempDir { copy =>
+      // Another snapshot may be in progress, so its temporary file can disappear during the copy.
+      eventually(timeout(60.seconds))(FileUtils.copyDirectory(checkpoint, copy))
+      test(copy, query.entry.batch)
+    }
+  }
+}

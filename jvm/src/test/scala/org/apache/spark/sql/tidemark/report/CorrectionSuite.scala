@@ -1,0 +1,272 @@
+package org.apache.spark.sql.tidemark.report
+
+import java.io.File
+import java.nio.file.Files
+import java.sql.Timestamp
+import java.time.Instant
+
+import io.tidemark.{Idle, SplitBy, TidemarkException, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.streaming.StreamingQueryException
+import org.apache.spark.sql.tidemark.query.Takeover
+import org.apache.spark.sql.tidemark.support.TwoStreams
+
+/** A stopped query whose clocks are taken back, after a row of the far future. */
+class CorrectionSuite extends TwoStreams {
+  import testImplicits._
+
+  private val year2100 = Timestamp.from(Instant.parse("2100-01-01T00:00:00Z"))
+
+  private final class Orders(options: WatermarkOptions = WatermarkOptions(key = Some("orders"))) {
+    val stream: MemoryStream[(String, Timestamp)] = MemoryStream[(String, Timestamp)]
+    def rows: DataFrame = stream.toDF().toDF("device", "time")
+    def marked(maxAhead: Option[String] = None): DataFrame =
+      withWatermark(rows, "time", "10 minutes", options.copy(maxAhead = maxAhead))
+    def step(times: (String, Timestamp)*): Step = () => { stream.addData(times: _*); () }
+    def step(time: String): Step = step("a" -> at(time))
+  }
+
+  private val limit = Some("1 hour")
+
+  private def windows(df: DataFrame, time: String = "time"): DataFrame =
+    df.groupBy(window(col(time), "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
+
+  private def correct(checkpoint: File, more: String): Row =
+    spark.sql(s"SELECT * FROM tidemark_correct('${checkpoint.getCanonicalPath}', $more)").collect().head
+
+  private def forgetSplit(checkpoint: File, key: String, split: String): Row =
+    spark.sql(s"SELECT * FROM tidemark_forget('${checkpoint.getCanonicalPath}', '$key', '$split')").collect().head
+
+  private def to(clock: String) = s"TIMESTAMP '2024-03-01 $clock:00'"
+
+  /** A query with a row of the far future, after which all rows are late. */
+  private def broken(checkpoint: File, orders: Orders): Recorder = {
+    val recorder = new Recorder("append", checkpoint)
+    recorder.run(windows(orders.marked()))(orders.step("10:05"), orders.step("a" -> year2100), orders.step("10:31"))
+    recorder
+  }
+
+  test("after a correction, rows of today are on time and windows are emitted") {
+    withTempDir { checkpoint =>
+      val orders = new Orders
+      val recorder = broken(checkpoint, orders)
+      assert(rows(recorder.batches) === Seq("[10:00,1]"))
+      assert(late(recorder) === 1)
+      val last = recorder.batches.last.id
+      val row = correct(checkpoint, s"'orders', NULL, ${to("10:30")}")
+      assert(row.getLong(0) === last && row.getString(1) === "orders")
+      assert((2 to 3).map(row.getString) === Seq("2099-12-31 23:50:00", "2024-03-01 10:30:00"))
+      val kept = new File(row.getString(4))
+      assert(kept.getParentFile === new File(checkpoint, "tidemark").getCanonicalFile &&
+        kept.getName === s"$last.before-1")
+      val lateBefore = late(recorder)
+      val fixed = newRows(recorder)(
+        recorder.run(windows(orders.marked(limit)))(
+          orders.step("10:35"),
+          orders.step("a" -> year2100, "a" -> at("10:55"))))
+      assert(fixed === Seq("[10:30,1]"))
+      assert(late(recorder) === lateBefore)
+      // Spark's own log has it as well.
+      assert(recorder.batches.last.eventTime("watermark") === "2024-03-01T10:45:00.000Z")
+    }
+  }
+
+  test("tidemark_log shows which entry was corrected, and the old entry can be put back") {
+    withTempDir { checkpoint =>
+      val recorder = broken(checkpoint, new Orders)
+      val last = recorder.batches.last.id
+      def log = spark.sql(s"SELECT * FROM tidemark_log('${checkpoint.getCanonicalPath}')").orderBy("batch").collect()
+      val before = log
+      assert(before.forall(!_.getAs[Boolean]("corrected")))
+      val row = correct(checkpoint, s"'orders', NULL, ${to("10:30")}")
+      assert(log.filter(_.getAs[Boolean]("corrected")).map(_.getAs[Long]("batch")) === Array(last))
+      assert(log.last.getAs[Timestamp]("watermark") === at("10:30"))
+      // A second correction keeps what it finds beside the first copy.
+      assert(correct(checkpoint, s"'orders', NULL, ${to("10:20")}").getString(4).endsWith(s"$last.before-2"))
+      forget(checkpoint, "tidemark", last)
+      assert(new File(row.getString(4)).renameTo(entryFile(checkpoint, last)))
+      assert(log === before)
+    }
+  }
+
+  test("a correction without a time goes back to the wall clock, and a second one changes nothing") {
+    withTempDir { checkpoint =>
+      val recorder = broken(checkpoint, new Orders)
+      val before = System.currentTimeMillis()
+      val row = correct(checkpoint, "'orders'")
+      val reached = entry(checkpoint, recorder.batches.last.id).origins.values.head.watermark.millis.get
+      assert(reached >= before - 600000 && reached <= System.currentTimeMillis() - 600000)
+      val again = correct(checkpoint, "'orders'")
+      assert(again.isNullAt(4))
+      assert((2 to 3).map(again.getString).distinct === Seq(row.getString(3)))
+    }
+  }
+
+  test("explaining a correction changes nothing") {
+    withTempDir { checkpoint =>
+      val recorder = broken(checkpoint, new Orders)
+      val before = entry(checkpoint, recorder.batches.last.id)
+      val frame = spark.sql(s"SELECT * FROM tidemark_correct('${checkpoint.getCanonicalPath}', 'orders')")
+      frame.queryExecution.explainString(org.apache.spark.sql.execution.ExtendedMode)
+      assert(entry(checkpoint, recorder.batches.last.id) === before)
+    }
+  }
+
+  test("a watermark that is new after a correction does not begin at the old one of Spark's log") {
+    withTempDir { checkpoint =>
+      val orders = new Orders
+      val recorder = broken(checkpoint, orders)
+      correct(checkpoint, s"'orders', NULL, ${to("10:30")}")
+      // Runs of one batch with the old key: Spark's offsets of these batches still have the old watermark.
+      for (_ <- 1 to 3) recorder.run(windows(orders.marked(limit)))(orders.step("10:33"))
+      val renamed = withWatermark(orders.rows, "time", "10 minutes", WatermarkOptions(key = Some("renamed")))
+      assert(newRows(recorder)(recorder.run(windows(renamed))(orders.step("10:35"), orders.step("10:55"))) ===
+        Seq("[10:30,4]"))
+    }
+  }
+
+  test("the clock of one split goes back alone, and a split that is forgotten no longer holds the watermark") {
+    withTempDir { checkpoint =>
+      val orders = new Orders(WatermarkOptions(key = Some("orders"), splitBy = SplitBy($"device")))
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(windows(orders.marked()))(
+        orders.step("dead" -> at("10:01"), "far" -> year2100, "a" -> at("10:15")))
+      correct(checkpoint, s"'orders', 'far', ${to("10:05")}")
+      val row = forgetSplit(checkpoint, "orders", "dead")
+      assert((2 to 3).map(row.getString) === Seq("2024-03-01 09:51:00", "2024-03-01 10:05:00"))
+      assert(newRows(recorder)(recorder.run(windows(orders.marked(limit)))(
+        orders.step("far" -> at("10:45"), "a" -> at("10:46")))) === Seq("[10:00,1]", "[10:10,1]"))
+      val states = entry(checkpoint, recorder.batches.last.id).origins.values.head.splits
+      assert((0 until states.size).map(states.name(_).head.get).toSet === Set("a", "far"))
+    }
+  }
+
+  test("a union that advanced with an input goes back with it") {
+    withTempDir { checkpoint =>
+      val (a, b) = (new Orders(), new Orders(WatermarkOptions(key = Some("payments"))))
+      def both(limit: Option[String]) = windows(a.marked(limit).union(b.marked()))
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(both(None))(a.step("a" -> year2100), b.step("12:10"))
+      assert(watermarks(recorder)("payments") === Some(millis("12:00")))
+      correct(checkpoint, s"'orders', NULL, ${to("10:30")}")
+      val lateBefore = late(recorder)
+      assert(newRows(recorder)(recorder.run(both(limit))(a.step("10:35"), a.step("10:55"))) === Seq("[10:30,1]"))
+      assert(late(recorder) === lateBefore)
+    }
+  }
+
+  test("a carried column advances again after a correction") {
+    withTempDir { checkpoint =>
+      val stream = MemoryStream[(Timestamp, Timestamp)]
+      def query(limit: Option[String]) = {
+        val marked =
+          withWatermark(stream.toDF().toDF("ta", "tb"), "ta", "0 seconds", WatermarkOptions(maxAhead = limit))
+        val both = withWatermark(marked, "tb", "0 seconds", WatermarkOptions(maxAhead = limit))
+        both
+          .groupBy(window($"ta", "10 minutes").as("wa"), $"tb")
+          .count()
+          .groupBy(window($"tb", "10 minutes").as("wb"))
+          .agg(sum("count"))
+          .select(date_format($"wb.start", "HH:mm"), $"sum(count)")
+      }
+      def step(times: (Timestamp, Timestamp)*): Step = () => { stream.addData(times: _*); () }
+      def same(clock: String): Step = step(at(clock) -> at(clock))
+      val recorder = new Recorder("append", checkpoint)
+      recorder.run(query(None))(same("10:01"), step(year2100 -> at("10:05")), same("10:06"))
+      correct(checkpoint, s"'ta', NULL, ${to("10:10")}")
+      assert(newRows(recorder)(recorder.run(query(limit))(same("10:25"), same("10:45"), same("11:15"))) ===
+        Seq("[10:00,1]", "[10:20,1]", "[10:40,1]"))
+    }
+  }
+
+  test("a kill after a correction changes nothing, and a batch that was begun is not corrected") {
+    withTempDir { checkpoint =>
+      val orders = new Orders
+      val recorder = broken(checkpoint, orders)
+      correct(checkpoint, s"'orders', NULL, ${to("10:30")}")
+      recorder.run(windows(orders.marked(limit)))(orders.step("10:35"), orders.step("10:55"))
+      val last = recorder.batches.last.id
+      val before = timeless(entry(checkpoint, last))
+      forget(checkpoint, "commits", last)
+      val refused = intercept[TidemarkException](correct(checkpoint, "'orders'"))
+      assert(refused.getCondition === "TIDEMARK.BATCH_NOT_COMMITTED")
+      assert(refused.getMessage.contains(s"batch $last was begun"))
+      recorder.run(windows(orders.marked(limit)))()
+      val Seq(first, again) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
+      assert(again === first && first.rows === Seq("[10:30,1]"))
+      assert(timeless(entry(checkpoint, last)) === before)
+    }
+  }
+
+  test("a running query, an unknown key or split, and a folder without a log are refused by name") {
+    withTempDir { checkpoint =>
+      val orders = new Orders
+      val recorder = new Recorder("append", checkpoint)
+      var running = Option.empty[TidemarkException]
+      recorder.atSink = () => running = Some(intercept[TidemarkException](correct(checkpoint, "'orders'")))
+      recorder.run(windows(orders.marked()))(orders.step("10:05"), orders.step("10:15"))
+      assert(running.get.getCondition === "TIDEMARK.QUERY_IS_RUNNING")
+      def refused(more: String) = intercept[TidemarkException](correct(checkpoint, more))
+      assert(refused("'order'").getMessage.contains("[TIDEMARK.UNKNOWN_KEY] No watermark in"))
+      assert(refused("'order'").getMessage.contains("there are 'orders'"))
+      assert(refused("'orders', 'a'").getMessage.contains("it is not split"))
+      assert(refused("'orders', 5").getCondition === "TIDEMARK.WRONG_ARGUMENTS")
+      assert(refused("'orders', NULL, 'noon'").getCondition === "TIDEMARK.WRONG_ARGUMENTS")
+    }
+    withTempDir { empty =>
+      assert(intercept[TidemarkException](correct(empty, "'orders'")).getCondition === "TIDEMARK.NO_LOG")
+      assert(empty.list.isEmpty)
+    }
+  }
+
+  test("a query of another process that has begun a batch is not corrected, and one that begins it later stops") {
+    withTempDir { checkpoint =>
+      // By another path, Spark does not know that the query is its own.
+      val elsewhere = new File(checkpoint, "same")
+      Files.createSymbolicLink(elsewhere.toPath, checkpoint.toPath)
+      def correctElsewhere() =
+        spark.sql(
+          s"SELECT * FROM tidemark_correct('${elsewhere.getAbsolutePath}', 'orders', NULL, ${to("10:20")})").collect()
+      val orders = new Orders
+      val recorder = broken(checkpoint, orders)
+      val before = entry(checkpoint, recorder.batches.last.id)
+      var begun = Option.empty[TidemarkException]
+      recorder.atSink = () => begun = begun.orElse(Some(intercept[TidemarkException](correctElsewhere())))
+      recorder.run(windows(orders.marked()))(orders.step("10:32"))
+      assert(begun.get.getCondition === "TIDEMARK.BATCH_NOT_COMMITTED")
+      assert(recorder.batches.last.id > before.batch)
+      recorder.atSink = () => ()
+      val stopped = intercept[StreamingQueryException] {
+        recorder.run(windows(orders.marked()))(() => { correctElsewhere(); orders.step("10:33")() })
+      }
+      assert(stopped.getMessage.contains("TIDEMARK.ENTRY_CHANGED"))
+      val rows = newRows(recorder)(recorder.run(windows(orders.marked(limit)))(orders.step("10:55")))
+      assert(rows === Seq("[10:30,1]"))
+    }
+  }
+
+  test("a query that starts with max_ahead names restored clocks beyond it in the log") {
+    withTempDir { checkpoint =>
+      val orders =
+        new Orders(WatermarkOptions(key = Some("orders"), splitBy = SplitBy($"device"), idle = Idle("1 hour")))
+      val recorder = broken(checkpoint, orders)
+      val log = new LogAppender
+      def warnings = log.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("max_ahead"))
+      withLogAppender(
+        log,
+        Seq(classOf[Takeover].getName))(recorder.run(windows(orders.marked(limit)))(orders.step("10:40")))
+      assert(warnings.size === 1)
+      assert(warnings.head.contains(
+        "split 'a' of 'orders' is at 2099-12-31T23:50:00Z. Stop the query, and call tidemark.correct("))
+      correct(checkpoint, "'orders'")
+      withLogAppender(
+        log,
+        Seq(classOf[Takeover].getName))(recorder.run(windows(orders.marked(limit)))(orders.step("10:40")))
+      assert(warnings.size === 1)
+    }
+  }
+}

@@ -1,0 +1,128 @@
+package org.apache.spark.sql.tidemark.status
+
+import java.util.Properties
+
+import scala.jdk.CollectionConverters._
+
+import io.tidemark.{SplitBy, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import com.codahale.metrics.MetricRegistry
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.metrics.sink.PrometheusServlet
+import org.apache.spark.metrics.source.Source
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.support.RefusalsTest
+
+/** The metrics of a running query that Spark's sinks show. */
+class GaugesSuite extends RefusalsTest {
+  import testImplicits._
+
+  private def sources(query: StreamExecution): Seq[Source] =
+    SparkEnv.get.metricsSystem.getSourcesByName(s"tidemark.${query.id}")
+
+  private def value(query: StreamExecution, gauge: String): Double =
+    number(sources(query).headOption.getOrElse(fail("the query has no gauges")).metricRegistry, gauge)
+
+  private def gauge(name: String)(check: Double => Boolean): StreamAction = Execute { query =>
+    val found = value(query, name)
+    assert(check(found), s"$name is $found")
+  }
+
+  private def isAbout(expected: Double)(found: Double): Boolean = math.abs(found - expected) < 600
+
+  test("gauges show how far each watermark is, what is late and who holds, and end with the query") {
+    withSQLConf(SQLConf.STREAMING_METRICS_ENABLED.key -> "true") {
+      val (stream, df) = bare("time")
+      val options = WatermarkOptions(key = Some("or ders/1"), splitBy = SplitBy($"id"))
+      val marked = withWatermark(df, "time", "10 minutes", options)
+      var seen = Option.empty[StreamExecution]
+      testStream(counted(marked, "time"))(
+        StartStream(),
+        AddData(stream, (1, at("12:00")), (2, at("10:05"))),
+        ProcessAllAvailable(),
+        Execute(query => seen = Some(query)),
+        gauge("or_ders_1-watermark-lag-seconds")(isAbout((System.currentTimeMillis() - millis("9:55")) / 1000.0)),
+        gauge("or_ders_1-behind-seconds")(_ == 125 * 60.0),
+        gauge("or_ders_1-worst-split-behind-seconds")(_ == 115 * 60.0),
+        gauge("or_ders_1-splits-active")(_ == 2.0),
+        gauge("or_ders_1-splits-idle")(_ == 0.0),
+        gauge("or_ders_1-holds")(_ == 1.0),
+        gauge("trouble")(_ == 1.0),
+        gauge("late-rows-total")(_ == 0.0),
+        AddData(stream, (1, at("9:00")), (2, at("12:01"))),
+        ProcessAllAvailable(),
+        gauge("late-rows-total")(_ == 1.0),
+        gauge("trouble")(_ == 0.0),
+        Execute { query =>
+          // What Prometheus scrapes.
+          val servlet = new PrometheusServlet(new Properties, sources(query).head.metricRegistry)
+          assert(
+            servlet.getMetricsSnapshot(null).contains("metrics_or_ders_1_watermark_lag_seconds_Value{type=\"gauges\"}"))
+        },
+        StopStream)
+      eventually(timeout(streamingTimeout)) {
+        assert(sources(seen.get).isEmpty)
+      }
+    }
+  }
+
+  test("a lag grows while no batch ends, and what is not known is no number") {
+    var now = 0L
+    val (stream, df) = timed("time", "0 seconds")
+    testStream(counted(df, "time"))(
+      StartStream(),
+      AddData(stream, (1, at("12:00"))),
+      ProcessAllAvailable(),
+      Execute { query =>
+        val watermarks = watermarksOf(query)
+        val gauges = new Gauges("a.b c", watermarks.origins.names, watermarks.latest, () => now)
+        assert(gauges.sourceName === "tidemark.a_b_c")
+        def lag = number(gauges.metricRegistry, "time-watermark-lag-seconds")
+        now = millis("12:00")
+        assert(lag === 0.0)
+        now = millis("12:30")
+        assert(lag === 1800.0)
+      })
+    val unknown = new Gauges("q", Seq(io.tidemark.core.OriginName("time", 0)), None, () => now)
+    val names = unknown.metricRegistry.getGauges.keySet.asScala
+    assert(names.size === 9)
+    assert(names.forall(number(unknown.metricRegistry, _).isNaN))
+  }
+
+  test("keys that differ in what a metric's name cannot have get names of their own") {
+    val keys = Seq("a b", "a/b", "<script>", "x" * 10000).map(io.tidemark.core.OriginName(_, 0))
+    val names = new Gauges("q", keys, None, () => 0L).metricRegistry.getGauges.keySet.asScala
+    val holds = names.filter(_.endsWith("-holds"))
+    assert(holds.toSet === Set("a_b-holds", "a_b_2-holds", "_script_-holds", "x" * 100 + "-holds"))
+  }
+
+  test("a query that ends leaves the gauges of queries whose names begin alike, and of another of its name") {
+    def gauges(name: String) = new Gauges(name, Seq(io.tidemark.core.OriginName("time", 0)), None, () => 0L)
+    def shown = SparkEnv.get.metricsSystem
+    val (hourly, again, eu) = (gauges("hourly"), gauges("hourly"), gauges("hourly_eu"))
+    val (endHourly, endAgain, endEu) = (Gauges.register(hourly), Gauges.register(again), Gauges.register(eu))
+    assert(again.sourceName === "tidemark.hourly_2")
+    endHourly()
+    assert(shown.getSourcesByName("tidemark.hourly").isEmpty)
+    assert(shown.getSourcesByName("tidemark.hourly_2") === Seq(again))
+    assert(shown.getSourcesByName("tidemark.hourly_eu") === Seq(eu))
+    endAgain()
+    endEu()
+    assert(shown.getSourcesByName("tidemark.hourly_2") ++ shown.getSourcesByName("tidemark.hourly_eu") === Nil)
+  }
+
+  test("without Spark's own switch there are no gauges") {
+    val (stream, df) = timed("time", "0 seconds")
+    testStream(counted(df, "time"))(
+      StartStream(),
+      AddData(stream, (1, at("12:00"))),
+      ProcessAllAvailable(),
+      Execute(query => assert(sources(query).isEmpty)))
+  }
+
+  private def number(registry: MetricRegistry, name: String): Double =
+    registry.getGauges.get(name).getValue.asInstanceOf[Double]
+}

@@ -1,0 +1,180 @@
+package org.apache.spark.sql.tidemark.status
+
+import java.sql.Timestamp
+
+import io.tidemark.{OrderOptions, SplitBy, WatermarkOptions}
+import io.tidemark.functions.{inOrder, withWatermark}
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.functions.when
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.support.RefusalsTest
+
+/** Why nothing comes out of a running query: the sentence of the report, and that of each batch's progress. */
+class ReasonSuite extends RefusalsTest {
+  import testImplicits._
+
+  private def why(check: JsonNode => Unit): StreamAction = report(all => check(all.get("why")))
+
+  private def code(expected: String): StreamAction = why(why => assert(why.get("code").asText === expected))
+
+  private def keyed(key: String) = WatermarkOptions(key = Some(key))
+
+  /** That of the last batch with rows. */
+  private def progress(check: Row => Unit): StreamAction = Execute(query => check(observed(query, "tidemark")))
+
+  test("an input that has been silent from the start is named") {
+    val (orders, allOrders) = bare("time")
+    val (payments, allPayments) = bare("time")
+    val both = withWatermark(allOrders, "time", "10 minutes", keyed("orders"))
+      .union(withWatermark(allPayments, "time", "10 minutes", keyed("payments")))
+    testStream(counted(both, "time"))(
+      StartStream(),
+      AddData(orders, (1, at("12:00"))),
+      ProcessAllAvailable(),
+      why { why =>
+        assert(why.get("code").asText === "NO_EVENT_TIME")
+        assert(why.get("held_by").asText === "payments")
+        assert(why.get("sentence").asText ===
+          "Nothing comes out: aggregation #0 waits for \"payments\", which has had no row with an event time yet.")
+        assert(why.get("is_trouble").asBoolean)
+      },
+      AddData(payments, (1, at("09:50"))),
+      ProcessAllAvailable(),
+      // The window until 10:00 would be out if payments were as far as orders.
+      AddData(orders, (2, at("12:01"))),
+      ProcessAllAvailable(),
+      why { why =>
+        assert(why.get("code").asText === "HELD_BY_INPUT")
+        assert(why.get("sentence").asText.contains(
+          "\"payments\", which stands at 2024-03-01T09:40:00Z. \"orders\" is at 2024-03-01T11:51:00Z, 2 hours 11 minutes ahead."))
+      },
+      progress { fields =>
+        assert(fields.getAs[String]("why").startsWith("Nothing comes out: aggregation #0 waits for \"payments\""))
+        assert(fields.getAs[String]("held_by") === "payments")
+        assert(fields.getAs[Long]("watermark_ms_payments") === millis("09:40"))
+        assert(fields.getAs[Long]("watermark_ms_orders") === millis("11:51"))
+        assert(!fields.getAs[Boolean]("idle_orders"))
+        assert(fields.getAs[Long]("late_rows") === 0)
+      })
+  }
+
+  test("rows that wait to come out in order are counted, and the sentence says until when") {
+    val (stream, df) = bare("time")
+    val ordered =
+      inOrder(withWatermark(df, "time", "10 minutes", keyed("orders")), "time", OrderOptions(by = Seq($"id")))
+    testStream(ordered)(
+      StartStream(),
+      AddData(stream, (1, at("12:00")), (2, at("12:05"))),
+      ProcessAllAvailable(),
+      why { why =>
+        assert(why.get("code").asText === "FLOWING")
+        assert(why.get("sentence").asText.endsWith(
+          " It holds 2 rows: the first is emitted once an event time reaches 2024-03-01T12:10:00Z, and the last once one " +
+            "reaches 2024-03-01T12:15:00Z."))
+      })
+  }
+
+  test("a split that is behind is named") {
+    val (stream, df) = bare("time")
+    val split = withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = SplitBy($"id")))
+    testStream(counted(split, "time"))(
+      StartStream(),
+      AddData(stream, (1, at("10:05")), (2, at("10:01"))),
+      ProcessAllAvailable(),
+      code("FLOWING"),
+      AddData(stream, (1, at("12:00"))),
+      ProcessAllAvailable(),
+      why { why =>
+        assert(why.get("code").asText === "HELD_BY_SPLIT")
+        assert(why.get("sentence").asText.contains(
+          "whose split \"2\" stands at 2024-03-01T10:01:00Z, 1 hour 59 minutes behind the furthest."))
+        assert(why.get("fix").asText.startsWith("setting idle_after on \"time\""))
+      })
+  }
+
+  test("a row of the year 2100 is the reason why all others are late, and no reason if max_ahead is set") {
+    val future = Timestamp.valueOf("2100-01-01 00:00:00")
+    def sees(maxAhead: Option[String])(expected: String, result: Boolean): Unit = {
+      val (stream, df) = bare("time")
+      val marked = withWatermark(df, "time", "10 minutes", WatermarkOptions(maxAhead = maxAhead))
+      testStream(counted(marked, "time"))(
+        StartStream(),
+        AddData(stream, (1, at("10:05")), (2, future)),
+        ProcessAllAvailable(),
+        AddData(stream, (1, at("10:06")), (1, at("10:07"))),
+        ProcessAllAvailable(),
+        why { why =>
+          assert(why.get("code").asText === expected)
+          assert(why.get("is_trouble").asBoolean === result)
+        })
+    }
+    sees(None)("FAR_AHEAD", result = true)
+    sees(Some("1 hour"))("FLOWING", result = false)
+  }
+
+  test("a column whose text is no timestamp is said to have no event time") {
+    val (stream, df) = bare("time")
+    val broken = df.select($"id", when($"id" > 9, $"time").as("time"))
+    testStream(counted(withWatermark(broken, "time", "10 minutes", keyed("orders")), "time"))(
+      StartStream(),
+      AddData(stream, (1, at("10:05")), (2, at("10:06"))),
+      ProcessAllAvailable(),
+      code("NO_EVENT_TIME"))
+  }
+
+  test("a complete window that only a row can emit is named if no-data batches are off") {
+    withSQLConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key -> "false") {
+      val (stream, df) = timed("time", "0 seconds")
+      testStream(counted(df, "time"))(
+        StartStream(),
+        AddData(stream, (1, at("10:05"))),
+        ProcessAllAvailable(),
+        AddData(stream, (1, at("10:15"))),
+        ProcessAllAvailable(),
+        code("NO_DATA_BATCHES_OFF"))
+    }
+  }
+
+  test("after a restart the sentence says that a row has to arrive first") {
+    val (stream, df) = timed("time", "0 seconds")
+    testStream(counted(df, "time"))(
+      StartStream(),
+      AddData(stream, (1, at("10:05"))),
+      ProcessAllAvailable(),
+      StopStream,
+      StartStream(),
+      why { why =>
+        assert(why.get("code").asText === "NO_BATCH_YET")
+        assert(why.get("sentence").asText ===
+          "No batch has run since the restart. One runs when a row arrives, and not before.")
+      })
+  }
+
+  test("a query left to Spark says why") {
+    withSQLConf(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max") {
+      val (stream, df) = timed("time", "0 seconds")
+      testStream(counted(df, "time"))(
+        StartStream(),
+        AddData(stream, (1, at("10:05"))),
+        ProcessAllAvailable(),
+        code("LEFT_TO_SPARK"))
+    }
+  }
+
+  test("times are in the session's time zone") {
+    withSQLConf(SQLConf.SESSION_LOCAL_TIMEZONE.key -> "America/New_York") {
+      val (stream, df) = timed("time", "0 seconds")
+      testStream(counted(df, "time"))(
+        StartStream(),
+        AddData(stream, (1, at("10:05"))),
+        ProcessAllAvailable(),
+        report { all =>
+          assert(all.get("zone").asText === "America/New_York")
+          assert(all.get("why").get("sentence").asText.contains("up to 2024-03-01T05:05:00-05:00"))
+        })
+    }
+  }
+}

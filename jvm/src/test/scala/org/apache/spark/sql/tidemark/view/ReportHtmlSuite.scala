@@ -1,0 +1,206 @@
+package org.apache.spark.sql.tidemark.view
+
+import java.nio.file.{Files, Path, Paths}
+
+import scala.xml.{Elem, Node, XML}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.apache.spark.sql.tidemark.support.ReportSample
+
+/** What a report looks like as a part of a page. No Spark runs here.
+  *
+  * Write the golden files again with `build/sbt -Dtidemark.golden=write "spark42/testOnly *ReportHtmlSuite"`.
+  */
+class ReportHtmlSuite extends AnyFunSuite {
+  import ReportHtmlSuite._
+
+  private val isWriting = sys.props.get("tidemark.golden").contains("write")
+  private val folder: Path = Paths.get(sys.props("tidemark.root"), "jvm/src/test/resources/drawings")
+
+  private def matches(name: String, markup: String): Unit = {
+    val file = folder.resolve(name)
+    // One element a line, so that a difference can be read.
+    val lines = markup.replace("><", ">\n<") + "\n"
+    if (isWriting) { val _ = Files.writeString(file, lines) }
+    val _ = assert(lines === Files.readString(file))
+  }
+
+  private def words(of: ReportSample): String = wordsOf(ReportHtml.fragment(of.json))
+  private def wordsOf(page: String): String = XML.loadString(page).text.replaceAll("\\s+", " ")
+
+  test("a report of an input that holds results back matches its golden page") {
+    matches("held.html", ReportHtml.fragment(ReportSample().json))
+  }
+
+  test("a report of splits matches its golden page") {
+    matches("splits.html", ReportHtml.fragment(ReportSample(keys = 1, points = Some(3), splits = 4).json))
+  }
+
+  test("the drawing of a history matches its golden file") {
+    matches("history.svg", ReportHtml.svg(ReportSample().json))
+  }
+
+  test("a page begins with the query and the sentence, also where no drawing is shown") {
+    val said = words(ReportSample())
+    assert(
+      said.trim.startsWith("hourly, batch 20 Nothing comes out: aggregation #0 waits for input 1. Fix this by setting"))
+  }
+
+  test("what holds results back is marked on each edge to the sink by a word and not by its colour alone") {
+    val holds = texts(XML.loadString(ReportHtml.fragment(ReportSample(
+      keys = 3,
+      operators = 2).json))).filter(_.endsWith(" holds"))
+    // Four edges, and the legend of the lines.
+    assert(holds.size === 5)
+  }
+
+  for (points <- Seq(0, 1, 512)) test(s"a history of $points batches is drawn") {
+    val said = words(ReportSample(points = Some(points)))
+    assert(said.contains("No batch has ended yet in this run") === (points == 0))
+    assert(said.contains("Event time over processing time") === (points > 0))
+  }
+
+  test("a report without a history says so, and is drawn otherwise") {
+    val said = words(ReportSample(points = None))
+    assert(said.contains("This report has no history"))
+    assert(said.contains("aggregation #0"))
+  }
+
+  test("a report that has hardly anything is drawn") {
+    for (json <- Seq("{}", """{"query": null, "plan": null, "inputs": 7, "history": {}, "why": []}""")) {
+      assert(ReportHtml.fragment(json).startsWith("<div"))
+      assert(ReportHtml.svg(json).startsWith("<svg"))
+    }
+  }
+
+  test("times of the far future and nulls do not press the other lines into a corner") {
+    val times = "\"max_event_time_ms\":["
+    val json = ReportSample().json.replace(s"${times}1709294400000,1709294460000,", s"${times}4102444800000,0,")
+    assert(json.contains("4102444800000"))
+    // A tick of event time; processing time begins later.
+    assert(ReportHtml.svg(json).contains(">11:55<"))
+  }
+
+  test("what is no JSON object is refused") {
+    for (json <- Seq("", "[]", "7", "{", "null"))
+      assertThrows[IllegalArgumentException](ReportHtml.fragment(json))
+  }
+
+  test(
+    "a query with 40 inputs, 2,310 splits each and 500 operators is drawn in less than 1 MB, and says what is left out") {
+    val large = ReportSample(keys = 40, points = Some(512), splits = 2310, operators = 500, name = _ + "x" * 10000)
+    // With such names alone the report has more than the function takes, but that is no reason for a larger page.
+    val page = ReportHtml.fragment(large.json)
+    assert(page.length < 1000000)
+    val said = wordsOf(page)
+    assert(said.contains("The plan has 541 operators; a drawing has at most 60."))
+    assert(said.contains("The lines are those of the 8 inputs furthest behind; 32 inputs more are left out."))
+    assert(said.contains("the 50 furthest behind of 2,310"))
+    assert(said.contains("The splits of 36 inputs more are left out."))
+    assert(said.contains("400 operators more are left out."))
+  }
+
+  test("the lines of the most inputs that are drawn stay below 1 MB, with 512 batches") {
+    assert(ReportHtml.svg(ReportSample(keys = 32, points = Some(512)).json).length < 300000)
+  }
+
+  for ((kind, text) <- hostile) test(s"names with $kind are shown as text, and are nothing else") {
+    val sample = ReportSample(splits = 2, name = _ + text)
+    for (markup <- Seq(ReportHtml.fragment(sample.json), ReportHtml.svg(sample.json))) {
+      val page = XML.loadString(markup)
+      assert(elements(page) === elements(XML.loadString(
+        if (markup.startsWith("<svg")) ReportHtml.svg(ReportSample(splits = 2).json)
+        else ReportHtml.fragment(ReportSample(splits = 2).json))))
+      assertIsHarmless(page)
+      assert(!markup.exists(c => Character.getType(c) == Character.FORMAT || (Character.isISOControl(c) && c != '\n')))
+    }
+  }
+
+  test("a page has no script, loads nothing and names no address") {
+    for (sample <- Seq(ReportSample(), ReportSample(points = None, splits = 60), ReportSample(keys = 40)))
+      assertIsHarmless(XML.loadString(ReportHtml.fragment(sample.json)))
+  }
+
+  test("drawings are made without Spark and without unescaped markup") {
+    val sources = Paths.get(sys.props("tidemark.root"), "jvm/src/main/scala/org/apache/spark/sql/tidemark/view")
+    val files = Files.list(sources).toArray.map(file => Files.readString(file.asInstanceOf[Path]))
+    assert(files.length >= 10)
+    for (text <- files) {
+      assert(!text.contains("Unparsed") && !text.contains("PCData"))
+      assert(raw"import org\.apache\.spark".r.findFirstIn(text).isEmpty)
+    }
+  }
+
+  /** Only elements and attributes that are known to do nothing. */
+  private def assertIsHarmless(page: Elem): Unit = page.descendant_or_self.foreach {
+    case one: Elem =>
+      assert(Elements(one.label), one.label)
+      one.attributes.foreach { attribute =>
+        assert(Attributes(attribute.key), attribute.key)
+        assert(!attribute.value.text.contains("//") && !attribute.value.text.contains("url("))
+      }
+    case _ =>
+  }
+}
+
+object ReportHtmlSuite {
+  private val hostile = Seq(
+    "a script" -> "<script>alert(1)</script>",
+    "an attribute" -> "\"><svg onload=alert(1)>",
+    "the end of a section" -> "]]>",
+    "an entity" -> "&lt;b&gt;&#x3c;",
+    "text from right to left" -> "\u202egnp.exe",
+    "ten thousand characters" -> "y" * 10000,
+    "a NUL and other control characters" -> "\u0000\u0007\u001b[31m\n",
+    "half a character" -> "\ud800")
+
+  private val Elements = Set(
+    "div",
+    "p",
+    "b",
+    "ul",
+    "li",
+    "table",
+    "caption",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "svg",
+    "title",
+    "g",
+    "text",
+    "path",
+    "rect",
+    "circle")
+
+  private val Attributes = Set(
+    "style",
+    "viewBox",
+    "width",
+    "height",
+    "role",
+    "font-family",
+    "font-size",
+    "font-weight",
+    "text-anchor",
+    "transform",
+    "x",
+    "y",
+    "rx",
+    "cx",
+    "cy",
+    "r",
+    "d",
+    "fill",
+    "fill-opacity",
+    "stroke",
+    "stroke-width",
+    "stroke-opacity",
+    "stroke-dasharray")
+
+  private def elements(page: Elem): Seq[String] = page.descendant_or_self.collect { case one: Elem => one.label }
+
+  private def texts(page: Node): Seq[String] = (page \\ "text").map(_.text)
+}
