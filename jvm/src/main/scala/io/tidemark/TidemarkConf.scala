@@ -38,23 +38,23 @@ object TidemarkConf {
     Seq("true", "false"))(_.toBooleanOption)
 
   /** What becomes of the watermark behind a join side whose state is never closed. */
-  sealed abstract class Unbounded(val name: String)
-  object Unbounded {
-    case object Spark extends Unbounded("spark")
-    case object Hold extends Unbounded("hold")
-    case object Refuse extends Unbounded("refuse")
-    val all: Seq[Unbounded] = Seq(Spark, Hold, Refuse)
+  sealed abstract class UnboundedJoinPolicy(val name: String)
+  object UnboundedJoinPolicy {
+    case object Spark extends UnboundedJoinPolicy("spark")
+    case object Hold extends UnboundedJoinPolicy("hold")
+    case object Refuse extends UnboundedJoinPolicy("refuse")
+    val all: Seq[UnboundedJoinPolicy] = Seq(Spark, Hold, Refuse)
   }
 
-  val UnboundedJoin: TidemarkConf[Unbounded] = TidemarkConf(
+  val UnboundedJoin: TidemarkConf[UnboundedJoinPolicy] = TidemarkConf(
     "spark.tidemark.unboundedJoin",
     "What to do about a stream-stream join whose condition does not bound one side in time. Rows of that side stay in " +
       "state forever, so rows of any age may be emitted. With spark, the watermark advances with both inputs, as in " +
       "stock Spark, and the log and the report say so. With hold, the watermark of that side's columns is undefined " +
       "after the join, so operators there wait. With refuse, the query fails at start.",
-    default = Unbounded.Spark: Unbounded,
+    default = UnboundedJoinPolicy.Spark: UnboundedJoinPolicy,
     since = "0.1.0",
-    Unbounded.all.map(_.name))(text => Unbounded.all.find(_.name == text))
+    UnboundedJoinPolicy.all.map(_.name))(text => UnboundedJoinPolicy.all.find(_.name == text))
 
   /** The value that switches off a setting that takes a length of time. */
   val NoLength: String = "none"
@@ -120,11 +120,13 @@ object TidemarkConf {
     since = "0.1.0",
     Seq("2000000", "another number above zero"))(_.toIntOption.filter(_ > 0))
 
-  val Grain: TidemarkConf[Boolean] = choice(
-    "spark.tidemark.grain",
+  val ScanOnlyWhenDue: TidemarkConf[Boolean] = TidemarkConf(
+    "spark.tidemark.scanOnlyWhenDue",
     "Whether an aggregation by windows scans its state, and asks for a no-data batch, only if a window may have ended. " +
-      "With off it does both whenever the watermark has advanced, as in stock Spark. The rows are the same.",
-    default = true)("on" -> true, "off" -> false)
+      "With false it does both whenever the watermark has advanced, as in stock Spark. The rows are the same.",
+    default = true,
+    since = "0.1.0",
+    Seq("true", "false"))(_.toBooleanOption)
 
   val EvictionSlack: TidemarkConf[Double] = TidemarkConf(
     "spark.tidemark.evictionSlack",
@@ -208,7 +210,7 @@ object TidemarkConf {
       IdleAtJoin,
       DowntimeIsSilence,
       MaxSplits,
-      Grain,
+      ScanOnlyWhenDue,
       EvictionSlack,
       Order,
       RequireOrder,

@@ -91,11 +91,12 @@ object TidemarkError {
         "reporting this with the query's plan")
 
   /** @param set what the setting is; the way out is another, so it is no parameter of the sentence */
-  final case class UnboundedJoinSide(join: String, side: String)(set: TidemarkConf.Unbounded) extends TidemarkError(
+  final case class UnboundedJoinSide(join: String, side: String)(set: TidemarkConf.UnboundedJoinPolicy)
+      extends TidemarkError(
         "UNBOUNDED_JOIN_SIDE",
         s"The $side side of the join $join keeps its rows forever, so the join may emit rows of any age.",
         s"adding a time condition that bounds the $side side, or setting ${TidemarkConf.UnboundedJoin.key} to " +
-          oneOf(TidemarkConf.Unbounded.all.filterNot(_ == set).map(_.name)))
+          oneOf(TidemarkConf.UnboundedJoinPolicy.all.filterNot(_ == set).map(_.name)))
 
   final case class CompleteMode(operator: String) extends TidemarkError(
         "COMPLETE_MODE",

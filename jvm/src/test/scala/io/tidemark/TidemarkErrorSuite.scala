@@ -80,7 +80,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     UnknownSetting("p1", "p2"),
     TakeoverFailed("p1", "p2"),
     WatermarkWentBack("p1", "p2"),
-    UnboundedJoinSide("p1", "p2")(TidemarkConf.Unbounded.Spark),
+    UnboundedJoinSide("p1", "p2")(TidemarkConf.UnboundedJoinPolicy.Spark),
     CompleteMode("p1"),
     TimeInsideState("p1", "p2"),
     LeftToSpark("p1", "p2"),

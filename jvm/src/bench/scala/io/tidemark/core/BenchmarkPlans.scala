@@ -44,7 +44,7 @@ private[core] object BenchmarkPlans {
   def seen(shape: PlanShape, batch: Int): Observation = {
     val nodes = postOrder(shape)
     val newest = nodes.collect { case o: Origin =>
-      o.name -> Observation.OfOrigin.whole(1700000000000L + batch * minute, 10 * minute)
+      o.name -> Observation.OriginObservation.whole(1700000000000L + batch * minute, 10 * minute)
     }
     val carrying = nodes.collect {
       case o: Stateful if o.carried.nonEmpty => Input(o.id, Side.Left) -> o.carried.size

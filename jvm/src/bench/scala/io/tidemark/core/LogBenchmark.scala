@@ -61,7 +61,7 @@ class LogBenchmark {
   private def times(active: Iterable[Int]): MaxEventTimes = {
     val times = new MaxEventTimes
     active.foreach(split =>
-      times.note(SplitNameTable.encode(Seq(Some(s"device-$split"))), Begin - random.nextInt(3600000)))
+      times.observe(SplitNameTable.encode(Seq(Some(s"device-$split"))), Begin - random.nextInt(3600000)))
     times
   }
 
@@ -79,7 +79,7 @@ class LogBenchmark {
     val decision = entry.decide(start, rules)
     val levels = Propagation.levels(shape, decision)
     // The event times are the same again, so the delay makes them later from batch to batch.
-    val seenOfOne = Observation.OfOrigin(seen, delayMillis = -number * 5000L)
+    val seenOfOne = Observation.OriginObservation(seen, delayMillis = -number * 5000L)
     val end = Observation.BatchEnd(number, start, start.millis + 1000L)
     val after = Observation.observe(entry, end, decision, levels, Observation(Map(name -> seenOfOne), Map.empty), rules)
     val bytes = EntryCodec.encode(after, Some(last))

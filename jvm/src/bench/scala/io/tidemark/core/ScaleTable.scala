@@ -68,7 +68,7 @@ object ScaleTable {
       val now = Begin + today * day
       val times = new MaxEventTimes
       for (device <- math.max(0, today - 29) * daily until (today + 1) * daily)
-        times.note(SplitNameTable.encode(Seq(Some(s"device-$device"))), now)
+        times.observe(SplitNameTable.encode(Seq(Some(s"device-$device"))), now)
       val begun = cpu()
       val decision = entry.decide(BatchStart.at(now), rules)
       entry = Observation.observe(
@@ -76,7 +76,7 @@ object ScaleTable {
         Observation.BatchEnd(entry.batch + 1, BatchStart.at(now), now),
         decision,
         Propagation.levels(shape, decision),
-        Observation(Map(name -> Observation.OfOrigin(times, 0L)), Map.empty),
+        Observation(Map(name -> Observation.OriginObservation(times, 0L)), Map.empty),
         rules)
       longest = math.max(longest, cpu() - begun)
     }
@@ -93,7 +93,7 @@ object ScaleTable {
   private def report(task: Int, tasks: Int, splits: Int): Array[Byte] = {
     val times = new MaxEventTimes
     for (split <- task until splits by tasks)
-      times.note(SplitNameTable.encode(Seq(Some(s"device-$split"))), Begin + split)
+      times.observe(SplitNameTable.encode(Seq(Some(s"device-$split"))), Begin + split)
     val bytes = new ByteArrayOutputStream
     new ObjectOutputStream(bytes).writeObject(times)
     bytes.toByteArray

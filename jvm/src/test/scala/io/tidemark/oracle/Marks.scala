@@ -12,9 +12,9 @@ private[oracle] final class Marks(
     now: Long,
     waiting: Set[Int],
     byTheClock: Boolean = true) {
-  var own = Map.empty[Place, Mark]
-  var closed = Map.empty[Place, Mark]
-  var others = Map.empty[Place, Vector[(Int, Mark)]]
+  var own = Map.empty[MarkId, Mark]
+  var closed = Map.empty[MarkId, Mark]
+  var others = Map.empty[MarkId, Vector[(Int, Mark)]]
   var floors = Map.empty[(Int, Int), Mark]
   var sources = memory.sources
   of(nodes.query)
@@ -61,13 +61,13 @@ private[oracle] final class Marks(
       case Sessions(input, column, _, _) => Edge.of(keeping(at, of(input), column).columns(column))
       case Windows(input, column, _, by, _, _) =>
         val in = of(input).columns
-        goes(Place(at, 0), in(column), in(column), by.map(c => c -> in(c)))
-        Edge(in(column) +: by.map(carried(Place(at, 0), _)), in(column))
+        goes(MarkId(at, 0), in(column), in(column), by.map(c => c -> in(c)))
+        Edge(in(column) +: by.map(carried(MarkId(at, 0), _)), in(column))
       case Ordered(input, column, _, _) =>
         val in = of(input).columns
         val others = in.indices.filterNot(_ == column).toVector
-        goes(Place(at, 0), in(column), in(column), others.map(c => c -> in(c)))
-        Edge(in.indices.map(c => if (c == column) in(c) else carried(Place(at, 0), c)).toVector, in(column))
+        goes(MarkId(at, 0), in(column), in(column), others.map(c => c -> in(c)))
+        Edge(in.indices.map(c => if (c == column) in(c) else carried(MarkId(at, 0), c)).toVector, in(column))
       case join: Join => joined(at, join)
       case self: SelfJoin => joined(at, self.join)
     }
@@ -82,7 +82,7 @@ private[oracle] final class Marks(
 
   /** An operator that uses one of its columns as event time and carries none. */
   private def keeping(at: Int, in: Edge, column: Int): Edge = {
-    goes(Place(at, 0), in.columns(column), in.columns(column), Vector.empty)
+    goes(MarkId(at, 0), in.columns(column), in.columns(column), Vector.empty)
     in.copy(least = in.columns(column))
   }
 
@@ -96,26 +96,26 @@ private[oracle] final class Marks(
     val right = toRight.columns.map(_.orElse(toLeft.columns(join.leftTime)))
     val bothIdle = (left ++ right).forall(_.isIdle)
     def waited(mark: Mark) = if (bothIdle) mark else mark.copy(isIdle = false)
-    def own(place: Place, query: Query, self: Mark, other: Mark) =
+    def own(place: MarkId, query: Query, self: Mark, other: Mark) =
       if (!follows(query)) waited(self)
       else {
         val far = if (self.isIdle && !bothIdle) Mark((self.millis ++ other.millis).maxOption) else waited(self)
         far.atLeast(memory.own.get(place))
       }
     val (inLeft, inRight) = (left(join.leftTime), right(join.rightTime))
-    val l = own(Place(at, 0), join.left, inLeft, inRight)
-    val r = own(Place(at, 1), join.right, inRight, inLeft)
+    val l = own(MarkId(at, 0), join.left, inLeft, inRight)
+    val r = own(MarkId(at, 1), join.right, inRight, inLeft)
     // A row of the left is of no use once the right has come past all that would match it, and the other way round. A
     // range is taken for open at its ends.
     val open = if (join.isByKey) 0 else 1
     val (leftClosed, rightClosed) = (r.plus(-join.most * 1000L - open), l.plus(join.least * 1000L - open))
-    def side(place: Place, in: Vector[Mark], time: Int, own: Mark, closed: Mark): Vector[Mark] = {
+    def side(place: MarkId, in: Vector[Mark], time: Int, own: Mark, closed: Mark): Vector[Mark] = {
       val rest = in.indices.filterNot(_ == time).toVector
       goes(place, own, closed, rest.map(c => c -> in(c)))
       in.indices.map(c => if (c == time) own.earlier(closed) else carried(place, c)).toVector
     }
-    val outLeft = side(Place(at, 0), left, join.leftTime, l, leftClosed)
-    val outRight = side(Place(at, 1), right, join.rightTime, r, rightClosed)
+    val outLeft = side(MarkId(at, 0), left, join.leftTime, l, leftClosed)
+    val outRight = side(MarkId(at, 1), right, join.rightTime, r, rightClosed)
     val out = if (join.kind == "left_semi") outLeft else outLeft ++ outRight
     Edge(out, out.reduce(_ least _))
   }
@@ -126,13 +126,13 @@ private[oracle] final class Marks(
     case _ => true
   }
 
-  private def goes(place: Place, own: Mark, closed: Mark, others: Vector[(Int, Mark)]): Unit = {
+  private def goes(place: MarkId, own: Mark, closed: Mark, others: Vector[(Int, Mark)]): Unit = {
     this.own += place -> own
     this.closed += place -> closed
     this.others += place -> others
   }
 
-  private def carried(place: Place, column: Int): Mark = memory.carried.getOrElse((place, column), Mark.unknown)
+  private def carried(place: MarkId, column: Int): Mark = memory.carried.getOrElse((place, column), Mark.unknown)
 }
 
 /** What flows along an edge: the watermark of each column, and the least of all that flowed in. */

@@ -1,7 +1,7 @@
 package io.tidemark.oracle
 
 /** An input (0: the only or left one, 1: the right one) of a node of the query. */
-final case class Place(node: Int, side: Int)
+final case class MarkId(node: Int, side: Int)
 
 /** A row in state; two that are equal are two. `time` is what it is judged by (µs). */
 final class Kept(val row: Row, val time: Long)
@@ -53,9 +53,9 @@ final case class Memory(
     last: Long = 0L,
     ended: Long = 0L,
     floors: Map[(Int, Int), Mark] = Map.empty,
-    carried: Map[(Place, Int), Mark] = Map.empty,
-    own: Map[Place, Mark] = Map.empty,
-    kept: Map[Place, Vector[Kept]] = Map.empty,
+    carried: Map[(MarkId, Int), Mark] = Map.empty,
+    own: Map[MarkId, Mark] = Map.empty,
+    kept: Map[MarkId, Vector[Kept]] = Map.empty,
     matched: Set[Kept] = Set.empty,
     progress: Map[Int, Long] = Map.empty,
     canGoOn: Boolean = false) {

@@ -41,15 +41,15 @@ final class Oracle(query: Query) {
     }
 
   private def maybeDue(memory: Memory, standing: Marks, now: Marks): Boolean = now.progress.exists { case (node, sum) =>
-    def places = Seq(Place(node, 0), Place(node, 1))
+    def places = Seq(MarkId(node, 0), MarkId(node, 1))
     standing.progress(node) != sum &&
     (nodes(node) match {
       case _: Groups => true
       case _ if places.forall(memory.kept.getOrElse(_, Vector.empty).isEmpty) => false
       case _: Ordered =>
-        memory.kept(Place(node, 0)).exists(_.time <= now.closed(Place(node, 0)).spark * 1000L)
+        memory.kept(MarkId(node, 0)).exists(_.time <= now.closed(MarkId(node, 0)).spark * 1000L)
       case windows: Windows =>
-        def last(marks: Marks) = Math.floorDiv(marks.closed(Place(node, 0)).spark, windows.length * 1000L)
+        def last(marks: Marks) = Math.floorDiv(marks.closed(MarkId(node, 0)).spark, windows.length * 1000L)
         last(standing) < last(now)
       case _ => true
     })

@@ -29,25 +29,25 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
         rows
       case Union(left, right) => rowsOf(left) ++ rowsOf(right)
       case Distinct(input, column) =>
-        val rows = onTime(Place(at, 0), rowsOf(input).map(row => row -> row.times(column))).map(_._1).distinct
-        val known = kept.getOrElse(Place(at, 0), Vector.empty).map(_.row)
+        val rows = onTime(MarkId(at, 0), rowsOf(input).map(row => row -> row.times(column))).map(_._1).distinct
+        val known = kept.getOrElse(MarkId(at, 0), Vector.empty).map(_.row)
         val fresh = rows.filterNot(known.contains)
-        keep(Place(at, 0), fresh.map(row => new Kept(row, row.times(column).get)))
-        val _ = leave(Place(at, 0))
+        keep(MarkId(at, 0), fresh.map(row => new Kept(row, row.times(column).get)))
+        val _ = leave(MarkId(at, 0))
         fresh
       case running: Running =>
-        val rows = soFar(Place(at, 0), running, rowsOf(running.input))
+        val rows = soFar(MarkId(at, 0), running, rowsOf(running.input))
         observe(at, Map(0 -> rows.flatMap(_.times.head)), running.delay, catchesUp = false)
         rows
-      case once: Once => first(Place(at, 0), once, rowsOf(once.input))
-      case groups: Groups => timed(Place(at, 0), groups, rowsOf(groups.input))
-      case sessions: Sessions => lasting(Place(at, 0), sessions, rowsOf(sessions.input))
-      case windows: Windows => counted(Place(at, 0), windows, rowsOf(windows.input))
+      case once: Once => first(MarkId(at, 0), once, rowsOf(once.input))
+      case groups: Groups => timed(MarkId(at, 0), groups, rowsOf(groups.input))
+      case sessions: Sessions => lasting(MarkId(at, 0), sessions, rowsOf(sessions.input))
+      case windows: Windows => counted(MarkId(at, 0), windows, rowsOf(windows.input))
       case Ordered(input, column, _, _) =>
-        val (timed, timeless) = onTime(Place(at, 0), rowsOf(input).map(row => row -> row.times(column)))
+        val (timed, timeless) = onTime(MarkId(at, 0), rowsOf(input).map(row => row -> row.times(column)))
           .partition(_._2.nonEmpty)
-        keep(Place(at, 0), timed.map { case (row, time) => new Kept(row, time.get) })
-        timeless.map(_._1) ++ leave(Place(at, 0)).map(_.row)
+        keep(MarkId(at, 0), timed.map { case (row, time) => new Kept(row, time.get) })
+        timeless.map(_._1) ++ leave(MarkId(at, 0)).map(_.row)
       case join: Join => joined(at, join, rowsOf(join.left), rowsOf(join.right))
       case self: SelfJoin =>
         val rows = rowsOf(self.input)
@@ -61,24 +61,24 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
       catchesUp)
 
   /** A row is late by the watermark that its operator had in the batch before. */
-  private def onTime(place: Place, rows: Seq[(Row, Option[Long])]): Seq[(Row, Option[Long])] = {
+  private def onTime(place: MarkId, rows: Seq[(Row, Option[Long])]): Seq[(Row, Option[Long])] = {
     val mark = before.own.get(place).fold(0L)(_.spark) * 1000L
     val (tooLate, rest) = rows.partition(_._2.exists(_ <= mark))
     late += tooLate.size
     rest
   }
 
-  private def keep(place: Place, rows: Seq[Kept]): Unit =
+  private def keep(place: MarkId, rows: Seq[Kept]): Unit =
     kept += place -> (kept.getOrElse(place, Vector.empty) ++ rows)
 
-  private def leave(place: Place): Seq[Kept] = {
+  private def leave(place: MarkId): Seq[Kept] = {
     val closed = marks.closed(place).spark * 1000L
     val (gone, rest) = kept.getOrElse(place, Vector.empty).partition(_.time <= closed)
     kept += place -> rest
     gone
   }
 
-  private def counted(place: Place, windows: Windows, rows: Seq[Row]): Seq[Row] = {
+  private def counted(place: MarkId, windows: Windows, rows: Seq[Row]): Seq[Row] = {
     val length = windows.length * 1000000L
     val ends = rows.flatMap { row =>
       row.times(windows.column).map(time => row -> Option((Math.floorDiv(time, length) + 1) * length))
@@ -96,7 +96,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
     }
   }
 
-  private def first(place: Place, once: Once, rows: Seq[Row]): Seq[Row] = {
+  private def first(place: MarkId, once: Once, rows: Seq[Row]): Seq[Row] = {
     val known = kept.getOrElse(place, Vector.empty).map(_.row.id)
     val fresh = onTime(place, rows.map(row => row -> row.times(0)))
       .collect { case (row, Some(time)) if !known.contains(row.id) => row -> time }
@@ -107,7 +107,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
   }
 
   /** A row in state knows how many there are of its id, and stays for ever. */
-  private def soFar(place: Place, running: Running, rows: Seq[Row]): Seq[Row] = {
+  private def soFar(place: MarkId, running: Running, rows: Seq[Row]): Seq[Row] = {
     val ids = rows.map(_.id).toSet
     val (changed, rest) = kept.getOrElse(place, Vector.empty).partition(k => ids(k.row.id))
     val counts = rows.groupBy(_.id).toSeq.map { case (id, now) =>
@@ -121,7 +121,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
   }
 
   /** A row in state knows how many there are of its id, and the largest time (µs). */
-  private def timed(place: Place, groups: Groups, rows: Seq[Row]): Seq[Row] = {
+  private def timed(place: MarkId, groups: Groups, rows: Seq[Row]): Seq[Row] = {
     val came = onTime(place, rows.map(row => row -> row.times(groups.column))).map { case (row, time) =>
       row.copy(times = Vector(time))
     }
@@ -141,7 +141,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
   }
 
   /** Sessions that touch are one; a row in state knows when its session began, or a part of it, and when that ends. */
-  private def lasting(place: Place, sessions: Sessions, rows: Seq[Row]): Seq[Row] = {
+  private def lasting(place: MarkId, sessions: Sessions, rows: Seq[Row]): Seq[Row] = {
     val ends = rows.flatMap { row =>
       row.times(sessions.column).map(time => row -> Option(time + sessions.gapOf(row.id) * 1000000L))
     }
@@ -164,8 +164,8 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
   }
 
   private def joined(at: Int, join: Join, newLeft: Seq[Row], newRight: Seq[Row]): Seq[Row] = {
-    val (left, right) = (Place(at, 0), Place(at, 1))
-    def taken(place: Place, rows: Seq[Row], time: Int) =
+    val (left, right) = (MarkId(at, 0), MarkId(at, 1))
+    def taken(place: MarkId, rows: Seq[Row], time: Int) =
       onTime(place, rows.map(row => row -> row.times(time))).collect { case (row, Some(t)) => new Kept(row, t) }
     val (inLeft, inRight) =
       (taken(left, newLeft, join.leftTime), taken(right, newRight, join.rightTime))

@@ -1,7 +1,7 @@
 package io.tidemark.core.format
 
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
-import io.tidemark.core.noted.{Place, WriterState}
+import io.tidemark.core.noted.{MarkId, WriterState}
 
 /** How far the marks of each writer have been passed, in an entry. The marks themselves stay in their log.
   *
@@ -34,7 +34,7 @@ private[core] object WritersCodec {
     val flags = in.unsigned()
     if ((flags & ~All) != 0) throw new Damaged(s"it has a writer with flags $flags")
     def has(flag: Long) = (flags & flag) != 0
-    val passed = Option.when(has(HasPassed))(Place(in.unsigned(), in.unsigned()))
+    val passed = Option.when(has(HasPassed))(MarkId(in.unsigned(), in.unsigned()))
     val active = in.signed()
     val next = Option.when(has(HasNext))(in.signed())
     WriterState(passed, active, has(HasPending), has(IsIdle), has(IsEnded), next, !has(IsUndated))

@@ -19,13 +19,13 @@ final class Moment private (
   def size: Int = packed.length / Width
 
   /** @param index of the input, in the order of [[History.names]] */
-  def input(index: Int): OfInput = {
+  def input(index: Int): InputMoment = {
     val at = index * Width
     val splits = packed(at + 2)
-    OfInput(known(packed(at)), known(packed(at + 1)), (splits >>> 32).toInt, splits.toInt)
+    InputMoment(known(packed(at)), known(packed(at + 1)), (splits >>> 32).toInt, splits.toInt)
   }
 
-  def inputs: Seq[OfInput] = Seq.tabulate(size)(input)
+  def inputs: Seq[InputMoment] = Seq.tabulate(size)(input)
 
   /** The same, at `millis` if it was before. */
   def notBefore(millis: Long): Moment =
@@ -52,13 +52,13 @@ object Moment {
     * @param active how many of its splits hold the watermark or may; 0 if the input has no splits
     * @param idle how many of its splits are idle
     */
-  final case class OfInput(watermarkMillis: Option[Long], maxEventTimeMillis: Option[Long], active: Int, idle: Int)
+  final case class InputMoment(watermarkMillis: Option[Long], maxEventTimeMillis: Option[Long], active: Int, idle: Int)
 
   // Numbers for each input. 512 moments of 32 inputs are 400 kB, where objects would be several MB.
   private val Width = 3
   private val Unknown = Long.MinValue
 
-  def apply(batch: Long, timeMillis: Long, lateRows: Long, stateRows: Long, inputs: Seq[OfInput]): Moment = {
+  def apply(batch: Long, timeMillis: Long, lateRows: Long, stateRows: Long, inputs: Seq[InputMoment]): Moment = {
     val packed = inputs.iterator.flatMap { one =>
       Iterator(
         one.watermarkMillis.getOrElse(Unknown),

@@ -13,7 +13,7 @@ import io.tidemark.core.splits.{MaxEventTimes, OnReturn, SplitNameTable, Splits}
   * @param noted the smallest carried values of each input's rows, by bucket
   */
 final case class Observation(
-    origins: Map[OriginName, Observation.OfOrigin],
+    origins: Map[OriginName, Observation.OriginObservation],
     noted: Map[Input, CarriedMinima])
 
 object Observation {
@@ -28,7 +28,7 @@ object Observation {
     * @param latestMillis the largest event time of all rows
     * @param marks what writers have noted, if the clocks are theirs
     */
-  final case class OfOrigin(
+  final case class OriginObservation(
       times: MaxEventTimes,
       delayMillis: Long,
       known: Seq[Array[Byte]],
@@ -40,7 +40,7 @@ object Observation {
     private[memory] def isActive: Boolean = !times.isEmpty || marks.exists(_.active.nonEmpty)
   }
 
-  object OfOrigin {
+  object OriginObservation {
 
     /** What a batch has seen of an input whose clocks are the event times of its rows. */
     def apply(
@@ -48,22 +48,22 @@ object Observation {
         delayMillis: Long,
         known: Seq[Array[Byte]] = Nil,
         waiting: Boolean = false,
-        farAheadRows: Long = 0L): OfOrigin =
-      OfOrigin(times, delayMillis, known, waiting, farAheadRows, times.max, None)
+        farAheadRows: Long = 0L): OriginObservation =
+      OriginObservation(times, delayMillis, known, waiting, farAheadRows, times.max, None)
 
     /** What a batch has seen of an input that is not split. */
-    def whole(maxEventTimeMillis: Long, delayMillis: Long): OfOrigin =
-      OfOrigin(MaxEventTimes.whole(maxEventTimeMillis), delayMillis)
+    def whole(maxEventTimeMillis: Long, delayMillis: Long): OriginObservation =
+      OriginObservation(MaxEventTimes.whole(maxEventTimeMillis), delayMillis)
 
     /** What a batch has seen of an input whose clocks are noted by its writers.
       * @param latestMillis the largest event time of its rows
       */
-    def noted(marks: NotedWriters, delayMillis: Long, latestMillis: Option[Long]): OfOrigin = {
+    def noted(marks: NotedWriters, delayMillis: Long, latestMillis: Option[Long]): OriginObservation = {
       val times = new MaxEventTimes
       for ((writer, progress) <- marks.writers; millis <- progress.timeMillis)
-        times.note(OriginState.split(writer), EventTimeUnits.held(millis))
+        times.observe(OriginState.split(writer), EventTimeUnits.held(millis))
       val known = marks.writers.keys.map(OriginState.split).toSeq
-      OfOrigin(times, delayMillis, known, waiting = false, farAheadRows = 0L, latestMillis, Some(marks))
+      OriginObservation(times, delayMillis, known, waiting = false, farAheadRows = 0L, latestMillis, Some(marks))
     }
   }
 
@@ -73,7 +73,7 @@ object Observation {
     * leaves its operator one batch after it has come in. What the next batch finds in a mark log counts one batch later.
     * @param seen what the next batch would see
     */
-  @tailrec def letsGoOn(
+  @tailrec def needsNoDataBatch(
       shape: PlanShape,
       before: WatermarkEntry,
       at: BatchStart,
@@ -87,7 +87,7 @@ object Observation {
       further != decision && {
         val next = Propagation.levels(shape, further)
         next.inputs.keys.exists(input => next.progress(input.operator) != levels.progress(input.operator)) ||
-        letsGoOn(shape, after, at, rules, next, nothing)
+        needsNoDataBatch(shape, after, at, rules, next, nothing)
       }
     }
 
@@ -164,7 +164,7 @@ object Observation {
       ended: BatchEnd,
       decision: Decision,
       end: Long,
-      seen: Map[OriginName, OfOrigin],
+      seen: Map[OriginName, OriginObservation],
       rules: Map[OriginName, OriginRules]): Map[OriginName, OriginState] =
     before.origins ++ (before.origins.keySet ++ seen.keySet ++ rules.keySet).map { name =>
       val state = before.origins.getOrElse(name, OriginState.initial)
@@ -187,13 +187,17 @@ object Observation {
       val observed =
         now.copy(silent = isSilent && now.splits.size > 0 && !now.watermark.isIdle, uncounted = uncounted)
       name -> rules.get(name).fold(observed) { rules =>
-        val rested = Resting.of(observed, rules, ended.decided.millis)
+        val rested = LeftOutWriters.of(observed, rules, ended.decided.millis)
         seen.get(name).fold(rested)(forgetting(rested, rules, _, before.nowOf(ended.decided)))
       }
     }
 
   /** Without the splits that have been silent for too long. Those that are expected, or that the source reports, stay. */
-  private def forgetting(state: OriginState, rules: OriginRules, seen: OfOrigin, nowMillis: Long): OriginState =
+  private def forgetting(
+      state: OriginState,
+      rules: OriginRules,
+      seen: OriginObservation,
+      nowMillis: Long): OriginState =
     rules.forgetAfterMillis.filterNot(_ => state.waiting).fold(state) { after =>
       val limit = Silence.of(state.splits, nowMillis, after, rules.whenIdle).splitsSinceMillis
       state.splits.forgettable(limit, rules.expected ++ seen.known).fold(state)(state.without)
@@ -203,7 +207,7 @@ object Observation {
       state: OriginState,
       splits: Splits,
       end: Long,
-      seen: Option[OfOrigin],
+      seen: Option[OriginObservation],
       rules: Option[OriginRules]): OriginState = {
     val onReturn = rules.fold[OnReturn](OnReturn.Hold)(_.onReturn)
     // An input without splits is known from the first batch on, because it may become idle before its first row.

@@ -82,7 +82,7 @@ final case class WatermarkEntry(
       if (wanted.splitBy != state.splitBy)
         OriginState(Splits.none.atLeast(state.watermark), state.maxEventTimeMillis)
       else if (wanted.idleAfterMillis.isEmpty)
-        Resting.of(state.copy(splits = state.splits.allAwake(wanted.onReturn), silent = false), wanted, timestampMillis)
+        LeftOutWriters.of(state.copy(splits = state.splits.allAwake(wanted.onReturn), silent = false), wanted, timestampMillis)
       else state
     }
   })

@@ -19,11 +19,11 @@ final case class Mark(
     timeMillis: Option[Long],
     writtenMillis: Long,
     position: Option[Position] = None,
-    after: Option[Place] = None,
+    after: Option[MarkId] = None,
     mostMillis: Option[Long] = None,
     isDated: Boolean = true) {
 
-  def place: Place = Place(epoch, number)
+  def place: MarkId = MarkId(epoch, number)
 
   /** Files that were finished since the mark before, if the writer's marks list files. */
   def files: Option[Set[String]] = position.collect { case Position.Files(names) => names }
@@ -32,7 +32,7 @@ final case class Mark(
   def isResting: Boolean = kind == Mark.Idle || kind == Mark.End
 
   /** Whether no mark is missing between this one and the one at `before`. */
-  def follows(before: Place): Boolean =
+  def follows(before: MarkId): Boolean =
     if (epoch == before.epoch) number - 1 == before.number else after.contains(before)
 
   /** This mark for a reader that believes no time after `latestMillis`: the writer is alive, no more is said. */
@@ -62,7 +62,7 @@ object Mark {
 }
 
 /** The place of a mark among those of its writer. */
-final case class Place(epoch: Long, number: Long) extends Ordered[Place] {
-  override def compare(that: Place): Int =
+final case class MarkId(epoch: Long, number: Long) extends Ordered[MarkId] {
+  override def compare(that: MarkId): Int =
     if (epoch == that.epoch) number.compare(that.number) else epoch.compare(that.epoch)
 }

@@ -11,7 +11,7 @@ package io.tidemark.core.noted
   * @param nextMillis the next larger time of a mark that is not passed
   */
 final case class WriterState(
-    passed: Option[Place],
+    passed: Option[MarkId],
     lastActiveMillis: Long,
     hasPending: Boolean = false,
     isIdle: Boolean = false,

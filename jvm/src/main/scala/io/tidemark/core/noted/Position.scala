@@ -10,10 +10,10 @@ sealed abstract class Position(val kind: String)
 object Position {
 
   /** Kafka: topic to partition to the offset of the next record. The writer has no rows in other partitions. */
-  final case class Partitions(offsets: Map[String, Map[Int, Long]]) extends Position("kafka")
+  final case class Kafka(offsets: Map[String, Map[Int, Long]]) extends Position("kafka")
 
   /** Delta: a version of a table, which is included. */
-  final case class Version(table: String, version: Long) extends Position("delta")
+  final case class Delta(table: String, version: Long) extends Position("delta")
 
   /** All files that `_spark_metadata` lists up to a batch, which is included. */
   final case class SinkBatch(batch: Long) extends Position("sink")

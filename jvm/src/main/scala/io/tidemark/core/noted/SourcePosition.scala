@@ -24,9 +24,9 @@ object SourcePosition {
     * @param offsets topic to partition to the offset of the next record to read. A topic that is missing here is not
     *   compared. A partition that is missing has not been passed.
     */
-  final case class Partitions(offsets: Map[String, Map[Int, Long]]) extends SourcePosition("kafka") {
+  final case class Kafka(offsets: Map[String, Map[Int, Long]]) extends SourcePosition("kafka") {
     override protected def passed: PartialFunction[Position, Boolean] = {
-      case Position.Partitions(noted) =>
+      case Position.Kafka(noted) =>
         noted.forall { case (topic, partitions) =>
           offsets.get(topic).forall(read =>
             partitions.forall { case (partition, offset) => read.get(partition).exists(_ >= offset) })
@@ -35,9 +35,9 @@ object SourcePosition {
   }
 
   /** Delta: the last version that has been read as a whole; `None` while there is none. */
-  final case class Version(table: String, version: Option[Long]) extends SourcePosition("delta") {
+  final case class Delta(table: String, version: Option[Long]) extends SourcePosition("delta") {
     override protected def passed: PartialFunction[Position, Boolean] = {
-      case Position.Version(noted, last) => noted == table && version.exists(_ >= last)
+      case Position.Delta(noted, last) => noted == table && version.exists(_ >= last)
     }
   }
 

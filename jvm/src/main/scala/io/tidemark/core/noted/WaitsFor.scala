@@ -22,13 +22,13 @@ object WaitsFor {
     */
   def apply(ahead: Mark, read: SourcePosition): Option[WaitsFor] = ahead.position.flatMap { position =>
     (position, read) match {
-      case (Position.Partitions(noted), SourcePosition.Partitions(offsets)) => partition(noted, offsets)
-      case (Position.Partitions(noted), SourcePosition.Nothing) => partition(noted, noted.map(_._1 -> Map.empty))
-      case (Position.Version(table, _), SourcePosition.Version(other, _)) if table != other =>
+      case (Position.Kafka(noted), SourcePosition.Kafka(offsets)) => partition(noted, offsets)
+      case (Position.Kafka(noted), SourcePosition.Nothing) => partition(noted, noted.map(_._1 -> Map.empty))
+      case (Position.Delta(table, _), SourcePosition.Delta(other, _)) if table != other =>
         Some(WaitsFor(s"table $table", None, None))
-      case (Position.Version(_, at), SourcePosition.Version(_, read)) =>
+      case (Position.Delta(_, at), SourcePosition.Delta(_, read)) =>
         Some(WaitsFor("the table's version", Some(at), read))
-      case (Position.Version(_, at), _) => Some(WaitsFor("the table's version", Some(at), None))
+      case (Position.Delta(_, at), _) => Some(WaitsFor("the table's version", Some(at), None))
       case (Position.Number(at), SourcePosition.Number(read)) =>
         Some(WaitsFor("the source's number", Some(at), Some(read)))
       case (Position.Number(at), _) => Some(WaitsFor("the source's number", Some(at), None))

@@ -35,8 +35,8 @@ final class WriterHistory private (
     val marks: IndexedSeq[Mark],
     isDamaged: Boolean,
     breaks: ArraySeq[Int],
-    notes: ArraySeq[Int],
-    unread: Option[Place],
+    risingNotes: ArraySeq[Int],
+    unread: Option[MarkId],
     val isUnreadable: Boolean = false) {
 
   /** The indexes of marks with a position. */
@@ -47,7 +47,7 @@ final class WriterHistory private (
     * @param before the last mark that was passed earlier
     * @throws PositionMismatch if the marks have another kind of position
     */
-  def passed(read: SourcePosition, before: Option[Place] = None): Int = {
+  def passed(read: SourcePosition, before: Option[MarkId] = None): Int = {
     val known = before.fold(0)(upTo)
     if (known == marks.size || isUnreadable) known
     else if (isRelative || positioned.isEmpty && read.kind == "files") passedInChain(read, before, known)
@@ -57,7 +57,7 @@ final class WriterHistory private (
   /** Whether the mark behind the first `count` ones waits for marks that are missing before it, whatever is read.
     * @param before the last mark that was passed earlier
     */
-  def isBroken(count: Int, before: Option[Place]): Boolean = isRelative && count < marks.size && {
+  def isBroken(count: Int, before: Option[MarkId]): Boolean = isRelative && count < marks.size && {
     val known = before.fold(0)(upTo)
     if (count == known) !isJoined(known, before)(!isDamaged) else breaks.search(count).isInstanceOf[Found]
   }
@@ -66,39 +66,39 @@ final class WriterHistory private (
     * were purged.
     * @param before the last mark that was passed earlier
     */
-  def waitsForPurged(count: Int, before: Option[Place]): Boolean = isRelative && count < marks.size && {
+  def waitsForPurged(count: Int, before: Option[MarkId]): Boolean = isRelative && count < marks.size && {
     count == before.fold(0)(upTo) && !isBroken(count, before) && !isJoined(count, before)(isWhole)
   }
 
   /** Whether a mark was written and cannot be read, behind all that can.
     * @param before the last mark that was passed earlier: it may have been passed when it could be read
     */
-  def isCutOff(before: Option[Place]): Boolean = unread.exists(at => before.forall(_ < at))
+  def isCutOff(before: Option[MarkId]): Boolean = unread.exists(at => before.forall(_ < at))
 
   /** Whether the first mark is the first one that the writer ever wrote. */
   private def isWhole: Boolean = marks.head.number == 0 && marks.head.after.isEmpty
 
   /** The first noted time above all before that is later than `millis`. */
   def firstNoteAfter(millis: Long): Option[Long] =
-    notes.lift(firstWhere(
+    risingNotes.lift(firstWhere(
       0,
-      notes.size)(at => marks(notes(at)).timeMillis.exists(_ > millis))).flatMap(marks(_).timeMillis)
+      risingNotes.size)(at => marks(risingNotes(at)).timeMillis.exists(_ > millis))).flatMap(marks(_).timeMillis)
 
   /** How many of the marks are at or before a place. */
-  def upTo(place: Place): Int = firstWhere(0, marks.size)(marks(_).place > place)
+  def upTo(place: MarkId): Int = firstWhere(0, marks.size)(marks(_).place > place)
 
   /** The largest time noted by the first `count` marks, and the index of its mark. */
   def lastNote(count: Int): Option[(Int, Long)] = {
-    val before = notes.search(count).insertionPoint
-    Option.when(before > 0)(notes(before - 1)).map(at => at -> marks(at).timeMillis.get)
+    val before = risingNotes.search(count).insertionPoint
+    Option.when(before > 0)(risingNotes(before - 1)).map(at => at -> marks(at).timeMillis.get)
   }
 
   /** The next time above all before that is noted behind the first `count` marks. */
   def nextNoteMillis(count: Int): Option[Long] =
-    notes.lift(notes.search(count).insertionPoint).flatMap(marks(_).timeMillis)
+    risingNotes.lift(risingNotes.search(count).insertionPoint).flatMap(marks(_).timeMillis)
 
   /** Whether a mark notes a time above all before. */
-  def isNote(at: Int): Boolean = notes.lift(notes.search(at).insertionPoint).contains(at)
+  def isNote(at: Int): Boolean = risingNotes.lift(risingNotes.search(at).insertionPoint).contains(at)
 
   /** Whether a mark says something new. A time that is not above all before does not. */
   def isNews(at: Int): Boolean = marks(at).kind != Mark.Note || isNote(at)
@@ -114,10 +114,10 @@ final class WriterHistory private (
     if (lastNote(marks.size).forall(_._2 <= latestMillis)) this
     else {
       val believed = marks.map(_.believed(latestMillis))
-      new WriterHistory(writer, believed, isDamaged, breaks, WriterHistory.notes(believed), unread, isUnreadable)
+      new WriterHistory(writer, believed, isDamaged, breaks, WriterHistory.risingNotes(believed), unread, isUnreadable)
     }
 
-  private def passedInChain(read: SourcePosition, before: Option[Place], known: Int): Int =
+  private def passedInChain(read: SourcePosition, before: Option[MarkId], known: Int): Int =
     if (!isJoined(known, before)(!isDamaged && (isWhole || hasDrained(read)))) known
     else {
       val end = breaks.lift(breaks.search(known + 1).insertionPoint).getOrElse(marks.size)
@@ -127,7 +127,7 @@ final class WriterHistory private (
   /** Positions of a writer do not go back. Where they do, this finds an earlier mark, which is sound. A mark without a
     * position is passed with the one before it.
     */
-  private def passedByPosition(read: SourcePosition, before: Option[Place], known: Int): Int = {
+  private def passedByPosition(read: SourcePosition, before: Option[MarkId], known: Int): Int = {
     val from = positioned.search(known).insertionPoint
     val until = firstWhere(from, positioned.size)(at => !isRead(read, marks(positioned(at)).position.get))
     val start = if (until > from) positioned(until - 1) + 1 else known
@@ -139,7 +139,7 @@ final class WriterHistory private (
   }
 
   /** Whether nothing is missing between what was passed earlier and the first mark behind it. */
-  private def isJoined(known: Int, before: Option[Place])(isBeginning: => Boolean): Boolean =
+  private def isJoined(known: Int, before: Option[MarkId])(isBeginning: => Boolean): Boolean =
     before.exists(marks(known).follows) ||
       (if (known == 0) isBeginning else marks(known).follows(marks(known - 1).place))
 
@@ -175,8 +175,8 @@ object WriterHistory {
   def apply(
       writer: String,
       all: Iterable[Mark],
-      promised: Iterable[Place] = Nil,
-      unread: Option[Place] = None): WriterHistory = {
+      promised: Iterable[MarkId] = Nil,
+      unread: Option[MarkId] = None): WriterHistory = {
     val ordered = all.to(ArraySeq.untagged).sortBy(_.place)
     val marks = unfenced(ordered)
     val first = marks.head.place
@@ -187,14 +187,14 @@ object WriterHistory {
       marks,
       isDamaged,
       breaks.to(ArraySeq),
-      notes(marks),
+      risingNotes(marks),
       unread.filter(_ > ordered.last.place))
   }
 
   /** A writer that exists, and of which no mark can be read.
     * @param newest its newest mark; @param writtenMillis when that was written; @param isDated whether by the store's clock
     */
-  def unreadable(writer: String, newest: Place, writtenMillis: Long, isDated: Boolean = true): WriterHistory = {
+  def unreadable(writer: String, newest: MarkId, writtenMillis: Long, isDated: Boolean = true): WriterHistory = {
     val mark = Mark(writer, newest.epoch, newest.number, Mark.Alive, None, writtenMillis, isDated = isDated)
     new WriterHistory(writer, ArraySeq(mark), true, ArraySeq.empty, ArraySeq.empty, Some(newest), isUnreadable = true)
   }
@@ -204,7 +204,7 @@ object WriterHistory {
     @annotation.tailrec
     def kept(
         lives: List[IndexedSeq[Mark]],
-        fence: Option[Place],
+        fence: Option[MarkId],
         later: List[IndexedSeq[Mark]]): List[IndexedSeq[Mark]] =
       lives match {
         case life :: _ if fence.exists(life.head.place.epoch < _.epoch) => later
@@ -226,7 +226,7 @@ object WriterHistory {
     starts.zipAll(starts.drop(1), 0, once.size).map { case (from, until) => once.slice(from, until) }.toList
   }
 
-  private def notes(marks: IndexedSeq[Mark]): ArraySeq[Int] = {
+  private def risingNotes(marks: IndexedSeq[Mark]): ArraySeq[Int] = {
     val found = ArraySeq.newBuilder[Int]
     var highest = Option.empty[Long]
     for (at <- marks.indices; time <- marks(at).timeMillis if highest.forall(_ < time)) {

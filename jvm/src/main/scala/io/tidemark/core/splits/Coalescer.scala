@@ -68,7 +68,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     * inputs are observed does not matter.
     */
   def observe(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
-    note(input)
+    record(input)
     activeAt(input) = nowMillis
     latest = math.max(latest, nowMillis)
     if (clockMillis > top) top = clockMillis
@@ -104,8 +104,8 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
   def raise(watermarkMillis: Long): Unit = reached = math.max(reached, watermarkMillis)
 
   /** What [[watermark]] would be after [[idleSince]], and whether all inputs would be idle. Nothing is changed. */
-  def ifIdleSince(limitMillis: Long): IdleProspect =
-    if (limitMillis < earliest) IdleProspect(reached, isIdle, 0, earliest)
+  def ifIdleSince(limitMillis: Long): IdlePreview =
+    if (limitMillis < earliest) IdlePreview(reached, isIdle, 0, earliest)
     else {
       var least = BlockMinima.Absent
       var leaving = 0
@@ -123,7 +123,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
         input += 1
       }
       val left = activeCount - leaving
-      IdleProspect(risen(least, left), left == 0 && count > 0, leaving, oldest)
+      IdlePreview(risen(least, left), left == 0 && count > 0, leaving, oldest)
     }
 
   /** Every input was observed later by `moreMillis`, but not after `nowMillis`. */
@@ -133,7 +133,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     while (input < count) {
       val time = later(activeAt(input))
       if (time != activeAt(input)) {
-        note(input)
+        record(input)
         activeAt(input) = time
       }
       input += 1
@@ -192,21 +192,21 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     var entry = way.size - 1
     while (entry >= 0) {
       val input = way.split(entry)
-      if (input < count) back.note(input, clocks(input), activeAt(input), states(input))
+      if (input < count) back.record(input, clocks(input), activeAt(input), states(input))
       put(input, way.state(entry), way.clock(entry), way.lastActive(entry))
       entry -= 1
     }
     var input = to.size
     while (input < count) {
-      back.note(input, clocks(input), activeAt(input), states(input))
+      back.record(input, clocks(input), activeAt(input), states(input))
       put(input, Unused, NoClock, 0L)
       input += 1
     }
     restore(to)
   }
 
-  private def note(input: Int): Unit =
-    if (journal != null) journal.note(input, clocks(input), activeAt(input), states(input))
+  private def record(input: Int): Unit =
+    if (journal != null) journal.record(input, clocks(input), activeAt(input), states(input))
 
   private def put(input: Int, state: Byte, clockMillis: Long, lastActiveMillis: Long): Unit = {
     val before = if (states(input) == Active) clocks(input) else BlockMinima.Absent
@@ -228,7 +228,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
 
   /** Makes an active input idle; [[settle]] has to follow. */
   private[core] def leave(input: Int): Unit = {
-    note(input)
+    record(input)
     put(input, Idle, clocks(input), activeAt(input))
     activeCount -= 1
     idleCount += 1

@@ -16,10 +16,10 @@ final class MaxEventTimes private (val names: SplitNameTable, private var larges
   /** The largest event time of a split. */
   def apply(number: Int): Long = largest(number)
 
-  def note(name: Array[Byte], eventTimeMillis: Long): Unit = note(name, name.length, eventTimeMillis)
+  def observe(name: Array[Byte], eventTimeMillis: Long): Unit = observe(name, name.length, eventTimeMillis)
 
   /** The same of a name that is the first `length` bytes of an array which may be used again. */
-  def note(name: Array[Byte], length: Int, eventTimeMillis: Long): Unit =
+  def observe(name: Array[Byte], length: Int, eventTimeMillis: Long): Unit =
     raise(names.add(name, 0, length), eventTimeMillis)
 
   /** The same of a split that is known to be new. */
@@ -87,7 +87,7 @@ object MaxEventTimes {
   /** What an input that is not split has had. */
   def whole(eventTimeMillis: Long): MaxEventTimes = {
     val times = new MaxEventTimes
-    times.note(SplitNameTable.Whole, eventTimeMillis)
+    times.observe(SplitNameTable.Whole, eventTimeMillis)
     times
   }
 }

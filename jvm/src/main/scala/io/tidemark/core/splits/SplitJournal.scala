@@ -27,7 +27,7 @@ private[splits] final class SplitJournal(splits: Int, expected: Int) {
   def state(entry: Int): Byte = states(entry)
 
   /** Notes a split before it changes. */
-  def note(split: Int, clockMillis: Long, lastActiveMillis: Long, state: Byte): Unit = if (split < splits) {
+  def record(split: Int, clockMillis: Long, lastActiveMillis: Long, state: Byte): Unit = if (split < splits) {
     if (count == numbers.length) grow()
     numbers(count) = split
     clocks(count) = clockMillis

@@ -14,30 +14,30 @@ import scala.annotation.tailrec
   */
 private[splits] final class SplitVersion private (
     private val store: SplitStore,
-    @volatile private var known: CoalescerTotals,
-    // The changes that turn the next version back into this one; null if the store has this version.
-    private var way: SplitVersion.Way) {
+    @volatile private var current: CoalescerTotals,
+    // The changes that turn the next version back into this one; null for the version that is in the store.
+    private var undo: SplitVersion.Undo) {
   import SplitVersion._
 
   // What other threads read of this version.
-  private var copied: SplitVersion = _
+  private var snapshot: SplitVersion = _
 
-  def totals: CoalescerTotals = known
+  def totals: CoalescerTotals = current
 
   /** A scan has found that no active split was last observed before this time. */
-  def noteEarliest(millis: Long): Unit = known = known.copy(earliest = millis)
+  def noteEarliest(millis: Long): Unit = current = current.copy(earliest = millis)
 
   /** Whether nothing in it changes from now on, so that any thread may read it. */
   def isFrozen: Boolean = store.isFrozen
 
   /** The store, changed to this version. Only on the thread that these versions belong to. */
-  def here: SplitStore = {
-    if (way != null) store.synchronized(comeBack(steps.toList.reverse))
+  def restored: SplitStore = {
+    if (undo != null) store.synchronized(comeBack(steps.toList.reverse))
     store
   }
 
   /** The names of these splits, for any thread. */
-  def names: SplitNameTable = store.synchronized(here.names.sharing())
+  def names: SplitNameTable = store.synchronized(restored.names.sharing())
 
   /** A new version.
     * @param expected about how many splits change
@@ -50,7 +50,7 @@ private[splits] final class SplitVersion private (
       SplitVersion.of(own)
     } else
       store.synchronized {
-        val all = here.clocks
+        val all = restored.clocks
         val journal = new SplitJournal(totals.size, expected)
         all.begin(totals, onReturn, journal)
         try change(store.names, all)
@@ -62,7 +62,7 @@ private[splits] final class SplitVersion private (
         }
         all.end()
         val next = SplitVersion.of(store)
-        way = new Way(next, journal)
+        undo = new Undo(next, journal)
         next
       }
 
@@ -73,13 +73,13 @@ private[splits] final class SplitVersion private (
     if (store.isFrozen) this
     else
       store.synchronized {
-        if (copied == null) {
+        if (snapshot == null) {
           val copy = store.copy(isFrozen = true)
           // From the version that is in the store back to this one.
-          steps.filter(_.way != null).toSeq.reverse.foreach(step => copy.follow(step.way.journal, step.totals))
-          copied = new SplitVersion(copy, totals, null)
+          steps.filter(_.undo != null).toSeq.reverse.foreach(step => copy.follow(step.undo.journal, step.totals))
+          snapshot = new SplitVersion(copy, totals, null)
         }
-        copied
+        snapshot
       }
 
   /** The splits that differ from `before`, in order; `None` if there are more than `most`, or if these splits do not
@@ -90,7 +90,7 @@ private[splits] final class SplitVersion private (
     if (size - sizeBefore > most || sizeBefore > size) None
     else if (store ne before.store) comparedWith(before, most)
     else {
-      here
+      restored
       if (before.steps.forall(_.totals.size >= sizeBefore)) changesSince(before, most)
       else detached.comparedWith(before.detached, most)
     }
@@ -101,8 +101,8 @@ private[splits] final class SplitVersion private (
     val all = store.clocks
     val (noted, changed) = (new SplitSet(all.size), new SplitSet(all.size))
     (before.totals.size until all.size).foreach(changed.add)
-    before.steps.filter(_.way != null).foreach { step =>
-      val journal = step.way.journal
+    before.steps.filter(_.undo != null).foreach { step =>
+      val journal = step.undo.journal
       var entry = 0
       while (entry < journal.size && changed.size <= most) {
         val split = journal.split(entry)
@@ -119,7 +119,7 @@ private[splits] final class SplitVersion private (
 
   /** The same without journals, for versions in different stores. */
   private def comparedWith(before: SplitVersion, most: Int): Option[Array[Int]] = {
-    val (all, those) = (here, before.here)
+    val (all, those) = (restored, before.restored)
     Option.when(all.names.continues(those.names)) {
       (0 until totals.size).filter { split =>
         split >= before.totals.size || all.clocks.lastActive(split) != those.clocks.lastActive(split) ||
@@ -130,14 +130,14 @@ private[splits] final class SplitVersion private (
 
   /** This version and those on the way from it to the one that is in the store. */
   private def steps: Iterator[SplitVersion] =
-    Iterator.iterate(this)(step => if (step.way == null) null else step.way.to).takeWhile(_ != null)
+    Iterator.iterate(this)(step => if (step.undo == null) null else step.undo.to).takeWhile(_ != null)
 
   /** @param steps from the version that is in the store to this one */
   @tailrec private def comeBack(steps: List[SplitVersion]): Unit = steps match {
     case now :: next :: rest =>
-      val back = store.follow(next.way.journal, next.totals)
-      now.way = new Way(next, back)
-      next.way = null
+      val back = store.follow(next.undo.journal, next.totals)
+      now.undo = new Undo(next, back)
+      next.undo = null
       comeBack(next :: rest)
     case _ => ()
   }
@@ -149,5 +149,5 @@ private[splits] object SplitVersion {
   def of(store: SplitStore): SplitVersion = new SplitVersion(store, store.clocks.totals, null)
 
   /** Leads from a version to another one. The journal says how the first one differs. */
-  private final class Way(val to: SplitVersion, val journal: SplitJournal)
+  private final class Undo(val to: SplitVersion, val journal: SplitJournal)
 }

@@ -15,12 +15,12 @@ final class Splits private (private val version: SplitVersion) {
   import Splits._
 
   // The last answer about silence, and the earliest limit for which it holds.
-  @volatile private var asked: (Long, IdleProspect) = _
+  @volatile private var asked: (Long, IdlePreview) = _
 
-  private lazy val copied: Splits = new Splits(version.detached)
+  private lazy val snapshot: Splits = new Splits(version.detached)
 
   private def totals: CoalescerTotals = version.totals
-  private def here: SplitStore = version.here
+  private def restored: SplitStore = version.restored
 
   def size: Int = totals.size
   def active: Int = totals.active
@@ -32,25 +32,25 @@ final class Splits private (private val version: SplitVersion) {
   /** The largest clock of all, ms. */
   def largest: Option[Long] = Some(totals.largest).filter(_ != Coalescer.NoClock)
 
-  def name(split: Int): Seq[Option[String]] = here.names(split)
-  def state(split: Int): SplitState = SplitState.of(here.clocks.state(split))
+  def name(split: Int): Seq[Option[String]] = restored.names(split)
+  def state(split: Int): SplitState = SplitState.of(restored.clocks.state(split))
   def clock(split: Int): Option[Long] = Some(clockOrNone(split)).filter(_ != Coalescer.NoClock)
-  def lastActive(split: Int): Long = here.clocks.lastActive(split)
+  def lastActive(split: Int): Long = restored.clocks.lastActive(split)
 
   /** Whether a split was last active at this time. */
   private[core] def hasLastActive(millis: Long): Boolean =
-    totals.lastActive >= millis && Iterator.range(0, size).exists(here.clocks.lastActive(_) == millis)
+    totals.lastActive >= millis && Iterator.range(0, size).exists(restored.clocks.lastActive(_) == millis)
 
   /** The splits that were last active at this time; `None` if there are more than `most`. */
   private[core] def withLastActive(millis: Long, most: Int): Option[Set[Int]] = {
-    val all = here.clocks
+    val all = restored.clocks
     val some = Iterator.range(0, size).filter(all.lastActive(_) == millis).take(most + 1).toSet
     Option.when(some.size <= most)(some)
   }
 
   /** The numbers of the splits that a batch has seen, of those that are known. */
   private[core] def numbersOf(times: MaxEventTimes): Set[Int] = {
-    val names = here.names
+    val names = restored.names
     Iterator.range(0, times.size).map(one => names.find(times.names.encoded(one))).filter(_ >= 0).toSet
   }
 
@@ -64,7 +64,7 @@ final class Splits private (private val version: SplitVersion) {
   def allSilentSince(limitMillis: Long): Boolean = size > 0 && totals.lastActive <= limitMillis
 
   /** Its clock, or [[Coalescer.NoClock]]. */
-  private[core] def clockOrNone(split: Int): Long = here.clocks.clock(split)
+  private[core] def clockOrNone(split: Int): Long = restored.clocks.clock(split)
 
   /** The watermark if every split were idle that was last active at `limitMillis` or before. Every trigger asks for it, so
     * the answer is remembered.
@@ -80,13 +80,13 @@ final class Splits private (private val version: SplitVersion) {
     if (ifIdleSince(limitMillis).leaving == 0) this
     else changed(onReturn, 0)((_, all) => all.idleSince(limitMillis))
 
-  private def ifIdleSince(limitMillis: Long): IdleProspect = {
+  private def ifIdleSince(limitMillis: Long): IdlePreview = {
     val last = asked
     if (last != null && last._1 <= limitMillis && limitMillis < last._2.until) last._2
     else if (limitMillis < totals.earliest)
-      IdleProspect(totals.watermark, totals.isIdle, leaving = 0, totals.earliest)
+      IdlePreview(totals.watermark, totals.isIdle, leaving = 0, totals.earliest)
     else {
-      val prospect = here.clocks.ifIdleSince(limitMillis)
+      val prospect = restored.clocks.ifIdleSince(limitMillis)
       asked = limitMillis -> prospect
       if (prospect.leaving == 0) version.noteEarliest(prospect.until)
       prospect
@@ -104,7 +104,7 @@ final class Splits private (private val version: SplitVersion) {
 
   /** With these splits (encoded names) idle. Those that are not known stay unknown. */
   def resting(splits: Seq[Array[Byte]]): Splits = {
-    val active = splits.map(here.names.find).filter(split => split >= 0 && state(split) != SplitState.Idle).distinct
+    val active = splits.map(restored.names.find).filter(split => split >= 0 && state(split) != SplitState.Idle).distinct
     if (active.isEmpty) this
     else
       changed(OnReturn.Hold, active.size) { (_, all) =>
@@ -180,13 +180,13 @@ final class Splits private (private val version: SplitVersion) {
     val enough = if (size <= FewSplits) 1 else size / 8
     if (idle < enough) None
     else {
-      val all = here.clocks
+      val all = restored.clocks
       val limit = math.min(limitMillis, lastRows.fold(Long.MinValue)(_ - 1))
       def isGone(split: Int) =
         all.state(split) == Coalescer.Idle && all.lastActive(split) <= limit && all.clock(split) <= totals.watermark
       val gone = new SplitSet(size)
       Iterator.range(0, size).filter(isGone).foreach(gone.add)
-      if (gone.size >= enough) kept.map(here.names.find).filter(_ >= 0).foreach(gone.remove)
+      if (gone.size >= enough) kept.map(restored.names.find).filter(_ >= 0).foreach(gone.remove)
       Option.when(gone.size >= enough)(gone.contains _)
     }
   }
@@ -198,7 +198,7 @@ final class Splits private (private val version: SplitVersion) {
   private def rebuilt(kept: Array[Int], clock: Int => Long, state: Int => SplitState): Splits = {
     val names = new SplitNameTable
     kept.foreach { split =>
-      val name = here.names.encoded(split)
+      val name = restored.names.encoded(split)
       names.addNew(name, 0, name.length)
     }
     Splits.of(names, Coalescer.restored(kept.length, kept.map(clock), kept.map(lastActive), kept.map(state(_).code)))
@@ -209,24 +209,24 @@ final class Splits private (private val version: SplitVersion) {
     */
   def changedSince(before: Splits, most: Int): Option[Array[Int]] = version.changedSince(before.version, most)
 
-  private[core] def writeName(out: ByteWriter, split: Int): Unit = here.names.writeOne(out, split)
-  private[core] def writeNames(out: ByteWriter, from: Int): Unit = here.names.write(out, from)
+  private[core] def writeName(out: ByteWriter, split: Int): Unit = restored.names.writeOne(out, split)
+  private[core] def writeNames(out: ByteWriter, from: Int): Unit = restored.names.write(out, from)
 
   /** The names of these splits, for any thread. */
   def names: SplitNameTable = version.names
 
   /** Whether these splits have exactly these names, with the same numbers. */
-  def hasNames(names: SplitNameTable): Boolean = size == names.size && here.names.continues(names)
+  def hasNames(names: SplitNameTable): Boolean = size == names.size && restored.names.continues(names)
 
   /** These splits as a copy that never changes, from any thread and for any thread. It is made once for each version, and
     * the names are not copied.
     */
-  def detached: Splits = if (version.isFrozen) this else copied
+  def detached: Splits = if (version.isFrozen) this else snapshot
 
   private def changed(onReturn: OnReturn, expected: Int)(change: (SplitNameTable, Coalescer) => Unit): Splits =
     new Splits(version.changed(onReturn, expected)(change))
 
-  private def contains(name: Array[Byte]): Boolean = here.names.find(name) >= 0
+  private def contains(name: Array[Byte]): Boolean = restored.names.find(name) >= 0
 
   private def stands: Seq[Any] = watermark +: (0 until size).map { split =>
     (name(split), state(split), clock(split), lastActive(split))

@@ -1,7 +1,7 @@
 package io.tidemark.core.history
 
 import io.tidemark.core.OriginName
-import io.tidemark.core.history.Moment.OfInput
+import io.tidemark.core.history.Moment.InputMoment
 
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
@@ -12,7 +12,7 @@ class HistorySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val names = Seq(OriginName("orders", 0), OriginName("payments", 0))
 
   private def moment(batch: Int, late: Long = 0, state: Long = 0, times: Option[Long] = None): Moment =
-    Moment(batch.toLong, 1000L * batch, late, state, names.map(_ => OfInput(times, times, 1, 0)))
+    Moment(batch.toLong, 1000L * batch, late, state, names.map(_ => InputMoment(times, times, 1, 0)))
 
   private def fed(moments: Seq[Moment]): History = moments.foldLeft(History.of(names))(_ after _)
 
@@ -58,7 +58,7 @@ class HistorySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("a moment returns the numbers that it was made of") {
-    val inputs = Seq(OfInput(None, Some(-5L), 2000000, 0), OfInput(Some(0L), None, 0, Int.MaxValue))
+    val inputs = Seq(InputMoment(None, Some(-5L), 2000000, 0), InputMoment(Some(0L), None, 0, Int.MaxValue))
     val one = Moment(7, 8, 9, 10, inputs)
     assert((one.batch, one.timeMillis, one.lateRows, one.stateRows) === ((7L, 8L, 9L, 10L)))
     assert(one.inputs === inputs)
@@ -66,7 +66,7 @@ class HistorySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("a batch after a clock was set back counts as of the time of the one before") {
     val history = fed(Seq(5000L, 3000L, 6000L).zipWithIndex.map { case (time, batch) =>
-      Moment(batch.toLong, time, 0, 0, names.map(_ => OfInput(None, None, 0, 0)))
+      Moment(batch.toLong, time, 0, 0, names.map(_ => InputMoment(None, None, 0, 0)))
     })
     assert(history.moments.map(_.timeMillis) === Seq(5000L, 5000L, 6000L))
     assert(history.moments.map(_.batch) === Seq(0L, 1L, 2L))

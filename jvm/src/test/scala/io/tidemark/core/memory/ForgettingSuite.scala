@@ -136,7 +136,7 @@ class ForgettingSuite extends AnyFunSuite {
   private def idle(first: Int): Splits = {
     def times(splits: Range) = {
       val all = new MaxEventTimes
-      splits.foreach(split => all.note(ManySplits.nameOf(split), 100L))
+      splits.foreach(split => all.observe(ManySplits.nameOf(split), 100L))
       all
     }
     Splits.none
@@ -169,7 +169,7 @@ class ForgettingSuite extends AnyFunSuite {
     val before = idle(Many / 4)
     val forgotten = forgetting(before)
     val times = new MaxEventTimes
-    Seq(0, Many - 1, Many).foreach(split => times.note(ManySplits.nameOf(split), 500L))
+    Seq(0, Many - 1, Many).foreach(split => times.observe(ManySplits.nameOf(split), 500L))
     val next = forgotten.observe(times, 0L, 3000L, OnReturn.Hold)
     val first = EntryCodec.encode(entry(0, before), None)
     val second = EntryCodec.encode(entry(1, forgotten), Some(Written(entry(0, before), first.checksum)))

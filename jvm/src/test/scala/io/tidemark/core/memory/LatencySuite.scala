@@ -22,7 +22,7 @@ class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   /** Whether a batch is asked for, though there are no data: an operator would go on in it, or in the one after it. */
   private def asksForAnother(at: Moment): Boolean =
     at.now.inputs.keys.exists(input => at.now.progress(input.operator) != at.late.progress(input.operator)) ||
-      Observation.letsGoOn(at.shape, at.entry, BatchStart.at(0), Map.empty, at.now)
+      Observation.needsNoDataBatch(at.shape, at.entry, BatchStart.at(0), Map.empty, at.now)
 
   test("watermarks that have stopped do not change again, however many no-data batches follow") {
     forAll(Gen.long) { seed =>
@@ -44,8 +44,8 @@ class LatencySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def saw(first: Long, second: Long) = Observation(
     Map(
-      named("first") -> Observation.OfOrigin.whole(first, 0),
-      named("second") -> Observation.OfOrigin.whole(second, 0)),
+      named("first") -> Observation.OriginObservation.whole(first, 0),
+      named("second") -> Observation.OriginObservation.whole(second, 0)),
     Map.empty)
 
   test("the watermark of a carried column reaches the next operator one batch later") {

@@ -15,7 +15,7 @@ class ObservationSuite extends AnyFunSuite {
   private val start = Moment.first(shape)
 
   private def saw(newest: Long, delay: Long) =
-    Observation(Map(orders -> Observation.OfOrigin.whole(newest, delay)), Map.empty)
+    Observation(Map(orders -> Observation.OriginObservation.whole(newest, delay)), Map.empty)
   private val nothing = Observation(Map.empty, Map.empty)
 
   private def reached(entry: WatermarkEntry) =

@@ -97,7 +97,7 @@ private object UncountedSuite {
 
   private def times(splits: String*): MaxEventTimes = {
     val all = new MaxEventTimes
-    splits.foreach(split => all.note(name(split), 0L))
+    splits.foreach(split => all.observe(name(split), 0L))
     all
   }
 

@@ -36,7 +36,7 @@ class WatermarkEntrySuite extends AnyFunSuite {
   test("an origin with a floor continues from the floor") {
     val shape = origin("a", 1)
     val start = Moment(shape, WatermarkEntry.initial(Seq(a), 7, 30, 50))
-    val low = start.next(Observation(Map(a -> Observation.OfOrigin.whole(45, 5)), Map.empty))
+    val low = start.next(Observation(Map(a -> Observation.OriginObservation.whole(45, 5)), Map.empty))
     assert(low.entry.standing.origin(a) == at(50))
     assert(low.entry.origins(a).maxEventTimeMillis.contains(45L))
   }

@@ -24,7 +24,7 @@ class NotedWritersSuite extends AnyFunSuite {
     assert(first.isActive)
     assert(first.state.nextMillis === Some(300))
     assert(first.next.map(_.number) === Some(2))
-    assert(first.state.passed === Some(Place(1, 1)))
+    assert(first.state.passed === Some(MarkId(1, 1)))
     assert(first.state.hasPending)
     val again = at(three, 25, Some(first.state))
     assert(again.timeMillis === None)
@@ -104,7 +104,7 @@ class NotedWritersSuite extends AnyFunSuite {
     assert(gone.timeMillis === None && !gone.isActive)
     val next = at(Seq(number(9, 900, 90)), 90, Some(gone.state))
     assert(next.timeMillis === Some(900))
-    assert(next.state.passed === Some(Place(1, 9)))
+    assert(next.state.passed === Some(MarkId(1, 9)))
   }
 
   test("a time too far ahead is passed as alive, and looked at again when its time has come") {
@@ -122,10 +122,10 @@ class NotedWritersSuite extends AnyFunSuite {
 
   test("a later life that fences off what was passed turns nothing back") {
     val passed = at(three, 30).state
-    val next = three :+ alive(0, epoch = 2, after = Some(Place(1, 0))) :+ number(1, 250, 40, epoch = 2)
+    val next = three :+ alive(0, epoch = 2, after = Some(MarkId(1, 0))) :+ number(1, 250, 40, epoch = 2)
     val after = at(next, 35, Some(passed))
     assert(after.timeMillis === None)
-    assert(after.state.passed === Some(Place(2, 0)))
+    assert(after.state.passed === Some(MarkId(2, 0)))
     assert(at(next, 40, Some(after.state)).timeMillis === Some(250))
   }
 

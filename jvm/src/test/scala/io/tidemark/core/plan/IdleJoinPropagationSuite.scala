@@ -42,7 +42,9 @@ class IdleJoinPropagationSuite extends AnyFunSuite with JoinPlans {
       named("orders") -> OriginRules(0),
       named("payments") -> OriginRules(0, idleAfterMillis = Some(1500), followsInJoins = true))
     def saw(times: (String, Long)*) =
-      Observation(times.map { case (key, time) => named(key) -> Observation.OfOrigin.whole(time, 0) }.toMap, Map.empty)
+      Observation(
+        times.map { case (key, time) => named(key) -> Observation.OriginObservation.whole(time, 0) }.toMap,
+        Map.empty)
     // Batches run every second, and payments are idle from the third on.
     val start = Moment(following, WatermarkEntry.initial(names(following), -1L, 0L, 0L), rules)
     val silent = start.next(saw("orders" -> 50, "payments" -> 40)).next(saw("orders" -> 60)).next(saw("orders" -> 100))

@@ -130,8 +130,8 @@ class JoinPropagationSuite extends AnyFunSuite with JoinPlans {
 
     def seen(impression: String, click: String) = Observation(
       Map(
-        named("impressions") -> Observation.OfOrigin.whole(time(impression), minutes(20)),
-        named("clicks") -> Observation.OfOrigin.whole(time(click), minutes(10))),
+        named("impressions") -> Observation.OriginObservation.whole(time(impression), minutes(20)),
+        named("clicks") -> Observation.OriginObservation.whole(time(click), minutes(10))),
       Map.empty)
     val start = Moment.first(shape)
     val after1 = start.next(seen("10:00", "10:30"))

@@ -86,10 +86,10 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("the largest time of each split is kept, also before 1970, and merging the times twice changes nothing") {
     val times = new MaxEventTimes
     val (a, b) = (SplitNameTable.encode(Seq(Some("a"))), SplitNameTable.encode(Seq(None)))
-    times.note(a, -50)
-    times.note(b, 7)
-    times.note(a, -20)
-    times.note(b, 3)
+    times.observe(a, -50)
+    times.observe(b, 7)
+    times.observe(a, -20)
+    times.observe(b, 3)
     val all = new MaxEventTimes
     all.merge(copied(times), Int.MaxValue)
     all.merge(times.copy(), Int.MaxValue)
@@ -100,7 +100,7 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("a merge stops at the first split beyond the requested number") {
     val (many, few) = (new MaxEventTimes, new MaxEventTimes)
-    for (number <- 1 to 10) many.note(SplitNameTable.encode(Seq(Some(s"$number"))), number.toLong)
+    for (number <- 1 to 10) many.observe(SplitNameTable.encode(Seq(Some(s"$number"))), number.toLong)
     few.merge(many, 3)
     assert(few.size == 4)
   }

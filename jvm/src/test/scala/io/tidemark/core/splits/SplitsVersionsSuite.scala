@@ -86,8 +86,8 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
   test("splits are as they were after a change that fails") {
     def times(name: String) = {
       val times = new MaxEventTimes
-      times.note(SplitNameTable.encode(Seq(Some("a"))), 70L)
-      times.note(SplitNameTable.encode(Seq(Some(name))), 50L)
+      times.observe(SplitNameTable.encode(Seq(Some("a"))), 70L)
+      times.observe(SplitNameTable.encode(Seq(Some(name))), 50L)
       times
     }
     val small = Splits.of(new SplitNameTable(most = 8), new Coalescer())
@@ -104,7 +104,7 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
     def sum(all: Splits): Long = (0 until all.size).map(all.clock(_).get).sum
     def times(splits: Iterable[Int], time: Long) = {
       val times = new MaxEventTimes
-      splits.foreach(split => times.note(ManySplits.nameOf(split), time + split))
+      splits.foreach(split => times.observe(ManySplits.nameOf(split), time + split))
       times
     }
     var now = Splits.none.observe(times(0 until 500, 0L), 0L, 0L, OnReturn.Hold)

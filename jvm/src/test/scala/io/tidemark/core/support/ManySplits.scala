@@ -23,7 +23,7 @@ final class ManySplits(seed: Long, idleAfter: Option[Long] = None) {
     batch += 1
     now += 1000L + random.nextInt(5000)
     val times = new MaxEventTimes
-    active.foreach(split => times.note(nameOf(split), now - random.nextInt(3600000)))
+    active.foreach(split => times.observe(nameOf(split), now - random.nextInt(3600000)))
     val silent = idleAfter.fold(state.splits)(after => state.splits.idleSince(now - after, OnReturn.CatchUp))
     state = state.copy(splits = silent.observe(times, 0L, now, OnReturn.CatchUp))
     entry

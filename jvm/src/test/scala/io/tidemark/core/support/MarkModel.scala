@@ -21,7 +21,7 @@ final class MarkModel(chance: Random, steps: Int = 60) {
     private var epoch = 0L
     private var number = 0L
     private var floor = 0L
-    private var last = Option.empty[Place]
+    private var last = Option.empty[MarkId]
     private val buffer = mutable.ArrayBuffer.empty[(Int, Row)]
     private var ends: Seq[Long] = Seq.fill(Partitions)(0L)
 
@@ -55,7 +55,7 @@ final class MarkModel(chance: Random, steps: Int = 60) {
       floor = time
       // Either exactly where its rows end, or further: the end of the partition.
       if (chance.nextBoolean()) ends = rows.map(_.size.toLong)
-      write(Mark.Note, Some(time), Some(Position.Partitions(Map(Topic -> ends.indices.zip(ends).toMap))))
+      write(Mark.Note, Some(time), Some(Position.Kafka(Map(Topic -> ends.indices.zip(ends).toMap))))
     }
 
     /** Killed: what was in flight is sent again by the next life, with the same times. */
@@ -80,7 +80,7 @@ final class MarkModel(chance: Random, steps: Int = 60) {
         Mark.Note,
         Some(chance.nextInt(10000).toLong),
         0,
-        Some(Position.Partitions(Map(Topic -> Map.empty))))
+        Some(Position.Kafka(Map(Topic -> Map.empty))))
   }
 
   private val writers = Seq.tabulate(1 + chance.nextInt(3))(at => new Writer(s"w$at"))
@@ -108,7 +108,7 @@ object MarkModel {
   final case class Row(writer: String, time: Long)
 
   def position(read: Seq[Int]): SourcePosition =
-    SourcePosition.Partitions(Map(Topic -> read.indices.zip(read.map(_.toLong)).toMap))
+    SourcePosition.Kafka(Map(Topic -> read.indices.zip(read.map(_.toLong)).toMap))
 
   def histories(marks: Iterable[Mark]): Map[String, WriterHistory] =
     marks.groupBy(_.writer).map { case (writer, all) => writer -> WriterHistory(writer, all) }

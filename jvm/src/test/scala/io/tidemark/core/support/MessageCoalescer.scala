@@ -2,7 +2,7 @@ package io.tidemark.core.support
 
 import scala.collection.mutable
 
-import io.tidemark.core.splits.{Coalescer, IdleProspect, OnReturn}
+import io.tidemark.core.splits.{Coalescer, IdlePreview, OnReturn}
 
 /** The engine's [[Coalescer]] with an operation for each message of Hazelcast's coalescer and Flink's valve.
   *
@@ -50,7 +50,7 @@ final class MessageCoalescer(clocks: Coalescer) {
   def idleSince(limitMillis: Long): Unit = clocks.idleSince(limitMillis)
 
   /** What [[watermark]] and [[isIdle]] would be after [[idleSince]]. */
-  def ifIdleSince(limitMillis: Long): IdleProspect = {
+  def ifIdleSince(limitMillis: Long): IdlePreview = {
     val prospect = clocks.ifIdleSince(limitMillis)
     prospect.copy(idle = prospect.idle && ended.size < size)
   }

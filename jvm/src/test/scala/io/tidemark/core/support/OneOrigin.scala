@@ -30,9 +30,9 @@ private[core] final case class OneOrigin(
       waiting: Boolean = false): OneOrigin = {
     val times = new MaxEventTimes
     rows.foreach { case (split, time) =>
-      times.note(if (rules.splitBy.isEmpty) SplitNameTable.Whole else OneOrigin.name(split), time)
+      times.observe(if (rules.splitBy.isEmpty) SplitNameTable.Whole else OneOrigin.name(split), time)
     }
-    val observed = Observation.OfOrigin(times, rules.delayMillis, known.map(OneOrigin.name), waiting)
+    val observed = Observation.OriginObservation(times, rules.delayMillis, known.map(OneOrigin.name), waiting)
     val seen = Observation(Map(origin -> observed), Map.empty)
     val shape = Plans.origin("o", 1)
     val worked = decision(start, unread)

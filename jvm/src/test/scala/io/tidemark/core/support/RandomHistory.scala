@@ -16,7 +16,7 @@ private[core] final case class RandomHistory(
   def observations: Seq[Observation] = batches.map { arrivals =>
     val newest = arrivals.collect {
       case (name, times) if times.nonEmpty =>
-        name -> Observation.OfOrigin.whole(times.max, delay(name))
+        name -> Observation.OriginObservation.whole(times.max, delay(name))
     }
     Observation(newest, Map.empty)
   }

@@ -44,7 +44,7 @@ private[core] final class RowModel(shape: PlanShape, delay: OriginName => Long, 
     newest.clear()
     noted.clear()
     visit(moment.late.flow)
-    val seen = newest.map { case (name, time) => name -> Observation.OfOrigin.whole(time, delay(name)) }
+    val seen = newest.map { case (name, time) => name -> Observation.OriginObservation.whole(time, delay(name)) }
     moment = moment.next(Observation(seen.toMap, noted.toMap))
   }
 

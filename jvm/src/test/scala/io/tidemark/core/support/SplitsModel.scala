@@ -102,7 +102,7 @@ private[core] object SplitsModel {
   def changed(all: Splits, change: Change, now: Long, onReturn: OnReturn): Splits = change match {
     case Observed(rows, _) =>
       val times = new MaxEventTimes
-      rows.foreach { case (name, time) => times.note(SplitNameTable.encode(Seq(Some(name))), time) }
+      rows.foreach { case (name, time) => times.observe(SplitNameTable.encode(Seq(Some(name))), time) }
       all.observe(times, 0L, now, onReturn)
     case Known(names, _) => all.withNames(encoded(names), now, onReturn)
     case Awake(names, _) => all.awake(encoded(names), now, onReturn)

@@ -64,7 +64,7 @@ class RowClocksBenchmark {
     var row = 0
     while (row < Rows) {
       val time = millis + row
-      if (clocks.believes(time)) clocks.note(numbers(row), time)
+      if (clocks.believes(time)) clocks.observe(numbers(row), time)
       row += 1
     }
   }
@@ -75,7 +75,7 @@ class RowClocksBenchmark {
       val time = millis + row
       val from = ends(row)
       val text = UTF8String.fromAddress(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + from, ends(row + 1) - from)
-      if (clocks.believes(time)) clocks.note(text.getBaseObject, text.getBaseOffset, text.numBytes, time)
+      if (clocks.believes(time)) clocks.observe(text.getBaseObject, text.getBaseOffset, text.numBytes, time)
       row += 1
     }
   }

@@ -8,7 +8,7 @@ import io.tidemark.core.plan.{Decision, OperatorWatermarks}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
-import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.WatermarkTarget
 
 /** A batch as it was decided last. Until its offsets are written, each trigger may decide it again.
   *
@@ -31,14 +31,14 @@ private[tidemark] final case class PlannedBatch(
     late: OperatorWatermarks,
     eviction: OperatorWatermarks,
     readings: Map[UUID, WatermarkExpression.State],
-    outputs: Map[UUID, Reading.OfColumn],
+    outputs: Map[UUID, WatermarkTarget.Column],
     silentUntil: Map[OriginName, Long],
-    news: Map[OriginName, Observation.OfOrigin],
+    news: Map[OriginName, Observation.OriginObservation],
     wantsNoDataBatch: Boolean) {
 
   /** Whether nothing that the watermarks depend on has changed. */
-  def isFor(plan: SparkPlan, decision: Decision, news: Map[OriginName, Observation.OfOrigin]): Boolean =
+  def isFor(plan: SparkPlan, decision: Decision, news: Map[OriginName, Observation.OriginObservation]): Boolean =
     this.plan.exists(_ eq plan) && decision == this.decision && marks(news) == marks(this.news)
 
-  private def marks(news: Map[OriginName, Observation.OfOrigin]) = news.view.mapValues(_.marks).toMap
+  private def marks(news: Map[OriginName, Observation.OriginObservation]) = news.view.mapValues(_.marks).toMap
 }

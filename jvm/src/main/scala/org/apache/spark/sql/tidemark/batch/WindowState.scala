@@ -21,7 +21,7 @@ private[tidemark] object WindowState {
 
   /** After one batch, from its plan. */
   def of(save: StateStoreSaveExec): WindowState = save match {
-    case node: DueAggregationExec if !node.hasStrangers =>
+    case node: DueAggregationExec if !node.hasWindowsOffGrid =>
       WindowState(Some(node.due.grid), Some(node.due.nextMillis))
     case _ => WindowState(None, None)
   }

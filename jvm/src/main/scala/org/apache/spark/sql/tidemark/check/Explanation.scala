@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.streaming.InternalOutputModes.Append
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.sql.tidemark.columns.{PlanNotes, PlanOrigins, TrackedColumns, UnionChecks}
+import org.apache.spark.sql.tidemark.columns.{PlanNotes, OriginsOfPlan, TrackedColumns, UnionChecks}
 import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** What the plan of a query says before the query starts.
@@ -20,10 +20,10 @@ import org.apache.spark.sql.tidemark.session.SessionConf
   * @param notes the findings that the engine logs by itself when the query runs
   * @param found all other findings
   */
-private[tidemark] final case class Explanation(inputs: Seq[PlanInput], notes: Seq[Finding], found: Seq[Finding]) {
+private[tidemark] final case class Explanation(inputs: Seq[PlanInput], hints: Seq[Finding], found: Seq[Finding]) {
 
   /** The worst ones first. */
-  def findings: Seq[Finding] = (notes ++ found).distinct.sortBy(finding => Severity.all.indexOf(finding.severity))
+  def findings: Seq[Finding] = (hints ++ found).distinct.sortBy(finding => Severity.all.indexOf(finding.severity))
 
   def text(words: Words): String = PlanText.of(inputs, findings, words)
 }
@@ -42,7 +42,7 @@ private[tidemark] object Explanation {
     val left =
       if (!SessionConf.enabled(conf)) Some(s"${TidemarkConf.Enabled.key}=false") else SessionConf.leftToSpark(conf)
     try {
-      val origins = PlanOrigins.of(analyzed, conf)
+      val origins = OriginsOfPlan.of(analyzed, conf)
       val inlined = if (analyzed.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(analyzed) else analyzed
       val tracked = TrackedColumns.in(inlined, origins.computed, origins.takesTimesOut)
       val state = new StateTraps(inlined, tracked, mode, conf.isUnsupportedOperationCheckEnabled)
@@ -59,8 +59,8 @@ private[tidemark] object Explanation {
   }
 
   /** What needs more than Spark's own watermarks fails there. */
-  private def leftToSpark(reason: String, origins: PlanOrigins): Finding =
-    origins.all.flatMap(_.asks).headOption match {
+  private def leftToSpark(reason: String, origins: OriginsOfPlan): Finding =
+    origins.all.flatMap(_.needsTidemark).headOption match {
       case Some(requested) => finding(TidemarkError.LeftToSpark(reason, requested), Severity.Error)
       case None => Trap.LeftToSpark(reason).finding
     }
@@ -69,7 +69,7 @@ private[tidemark] object Explanation {
       session: SparkSession,
       analyzed: LogicalPlan,
       mode: OutputMode,
-      origins: PlanOrigins,
+      origins: OriginsOfPlan,
       logical: Seq[Trap],
       isRefused: Boolean): Explanation = {
     val plan =
@@ -83,7 +83,7 @@ private[tidemark] object Explanation {
     val traps = logical ++ plan.toSeq.flatMap(new ShapeTraps(_, origins, mode == Append, runsNoDataBatches).all)
     Explanation(
       plan.toSeq.flatMap(one => PlanInput.of(one.shape, one.columnNames)),
-      plan.fold(origins.notes)(_.notes).distinct.map(finding(_, Severity.Warning)),
+      plan.fold(origins.hints)(_.hints).distinct.map(finding(_, Severity.Warning)),
       traps.map(_.finding))
   }
 

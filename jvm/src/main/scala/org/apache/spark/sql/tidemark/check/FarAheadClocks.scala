@@ -5,13 +5,13 @@ import java.time.Instant
 import io.tidemark.core.memory.WatermarkEntry
 import io.tidemark.core.splits.SplitNameTable
 
-import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
+import org.apache.spark.sql.tidemark.columns.{PlanOrigin, OriginsOfPlan}
 
 /** Names clocks of the checkpoint that are further ahead than `max_ahead` allows: the limit does not take them back. */
 private[tidemark] object FarAheadClocks {
 
   /** @param nowMillis when the first batch of the run began */
-  def warning(checkpoint: String, origins: PlanOrigins, entry: WatermarkEntry, nowMillis: Long): Option[String] = {
+  def warning(checkpoint: String, origins: OriginsOfPlan, entry: WatermarkEntry, nowMillis: Long): Option[String] = {
     val found = origins.all.flatMap(one => clockAhead(one, entry, nowMillis).map(one -> _))
     Option.when(found.nonEmpty) {
       val each = found.map { case (one, what) =>

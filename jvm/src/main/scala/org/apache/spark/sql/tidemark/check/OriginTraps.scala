@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.columns.{NoteTime, PlanOrigin, PlanOrigins}
+import org.apache.spark.sql.tidemark.columns.{NoteTime, PlanOrigin, OriginsOfPlan}
 import org.apache.spark.sql.types.{DataType, StringType, StructType, TimestampType}
 import org.apache.spark.util.Utils
 
@@ -14,7 +14,7 @@ import org.apache.spark.util.Utils
 private[check] object OriginTraps {
 
   /** @param isListening whether time passes for idle inputs: between runs it does not, unless a setting says so */
-  def in(plan: LogicalPlan, origins: PlanOrigins, isListening: Boolean): Seq[Trap] = {
+  def in(plan: LogicalPlan, origins: OriginsOfPlan, isListening: Boolean): Seq[Trap] = {
     val found = plan.collect { case node: EventTimeWatermark => node }.distinctBy(_.nodeId).flatMap { node =>
       origins.all.find(_.nodeId == node.nodeId).toSeq.flatMap(of(node, _))
     }

@@ -9,13 +9,13 @@ import io.tidemark.core.plan.{PlanShape, Waits}
 import io.tidemark.core.why.{PlanInput, Trap}
 
 import org.apache.spark.sql.catalyst.plans.{FullOuter, LeftOuter, RightOuter}
-import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
 
 /** What the operators show by whom they wait for. */
 private[check] final class ShapeTraps(
     plan: PlanShapeBuilder.Translated,
-    origins: PlanOrigins,
+    origins: OriginsOfPlan,
     isAppend: Boolean,
     runsNoDataBatches: Boolean) {
   import ShapeTraps._
@@ -66,7 +66,7 @@ private[check] final class ShapeTraps(
   /** A watermark that no operator uses. Expressions and marks may still use it. */
   private def unused: Seq[Trap] =
     // A note says it of complete mode.
-    if (plan.readings.nonEmpty || plan.outputs.nonEmpty || plan.notes.exists(_.code == CompleteMode)) Nil
+    if (plan.targets.nonEmpty || plan.outputs.nonEmpty || plan.hints.exists(_.code == CompleteMode)) Nil
     else {
       val used = waits.values.flatMap(one => one.all ++ one.evenIdle).toSet
       origins.names.filterNot(used).map(one => Trap.WatermarkUnused(one.toString))

@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.plans.{FullOuter, JoinType, LeftOuter, Righ
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes.{Append, Update}
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, TrackedColumns}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, TrackedColumns}
 import org.apache.spark.sql.types.TimestampType
 
 /** What the operators with state of an analyzed plan show: those that Spark refuses, and those that keep all state.
@@ -68,7 +68,7 @@ private[check] final class StateTraps(
   private def groupsByTime(one: Aggregate): Boolean = {
     val times = TrackedColumns.times(tracked.of(one.child))
     one.groupingExpressions.exists {
-      case key: NamedExpression => times.contains(key.exprId) || EventTimeColumns.isMarked(key)
+      case key: NamedExpression => times.contains(key.exprId) || EventTimeMarks.isMarked(key)
       case _ => false
     }
   }
@@ -118,8 +118,8 @@ private[check] final class StateTraps(
     one.groupingExpressions.flatMap { key =>
       for {
         time <- madeBy(key, one).getOrElse(key).references.find { a =>
-          !EventTimeColumns.isMarked(a) &&
-          one.child.exists(_.output.exists(b => b.exprId == a.exprId && EventTimeColumns.isMarked(b)))
+          !EventTimeMarks.isMarked(a) &&
+          one.child.exists(_.output.exists(b => b.exprId == a.exprId && EventTimeMarks.isMarked(b)))
         }
       } yield Trap.MarkOfOtherFrame(labelOf(one), time.name, isAppend)
     }.headOption
@@ -148,14 +148,14 @@ private[check] final class StateTraps(
 
   /** `DISTINCT` in SQL, which is an aggregation by all columns. */
   private def distinct: Seq[Trap] = plan.collect {
-    case one: Distinct if one.isStreaming && !one.output.exists(EventTimeColumns.isMarked) =>
+    case one: Distinct if one.isStreaming && !one.output.exists(EventTimeMarks.isMarked) =>
       Trap.DedupForEver(labelOf(one))
   }
 
   /** The event-time column among the keys. */
   private def timeOf(one: Deduplicate): Option[Attribute] = {
     val times = TrackedColumns.times(tracked.of(one.child))
-    one.keys.find(key => times.contains(key.exprId) || EventTimeColumns.isMarked(key))
+    one.keys.find(key => times.contains(key.exprId) || EventTimeMarks.isMarked(key))
   }
 }
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, WatermarkPropagator}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
 import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrders}
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
 import org.apache.spark.sql.tidemark.session.SessionConf
@@ -23,7 +23,7 @@ private[tidemark] object StaticPlan {
       session: SparkSession,
       analyzed: LogicalPlan,
       mode: OutputMode,
-      origins: PlanOrigins): PlanShapeBuilder.Translated = {
+      origins: OriginsOfPlan): PlanShapeBuilder.Translated = {
     val plan = execution(session, analyzed, mode, origins, batch = 0L, WatermarkPropagator.noop()).executedPlan
     new PlanShapeBuilder(origins, SessionConf.unboundedJoin(session.sessionState.conf)).build(plan)
   }
@@ -33,7 +33,7 @@ private[tidemark] object StaticPlan {
       session: SparkSession,
       analyzed: LogicalPlan,
       mode: OutputMode,
-      origins: PlanOrigins,
+      origins: OriginsOfPlan,
       batch: Long,
       propagator: WatermarkPropagator): IncrementalExecution = {
     // A session of its own, because the rules are for this plan alone.

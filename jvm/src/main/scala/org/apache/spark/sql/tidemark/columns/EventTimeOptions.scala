@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
 
 /** The options that a user set for one watermark. An option that is absent follows the session's setting.
   *
-  * @param split the [[SplitBy]] node that assigns rows to splits
+  * @param split the [[SplitMarker]] node that assigns rows to splits
   * @param expected texts of the splits that are known before their first row
   * @param noted the mark log of the input's writers
   * @param forgetAfterMillis how long a split may have no rows before it is forgotten
@@ -38,7 +38,7 @@ private[tidemark] final case class EventTimeOptions(
     forgetAfterMillis: Option[Long] = None) {
 
   /** The option that needs more than Spark's `withWatermark`, in words that follow "the query". */
-  def asks(column: String): Option[String] =
+  def needsTidemark(column: String): Option[String] =
     key.map(name => s"sets the watermark key '$name'").orElse(
       Option.when(goesBeyondSpark)(s"sets split_by, noted or idle options on column '$column'"))
 
@@ -96,7 +96,7 @@ private[tidemark] object EventTimeOptions {
   /** Column metadata in which the other options travel through the plan, as JSON. */
   val Metadata: String = "tidemark.options"
 
-  /** Column metadata that names the [[SplitBy]] below. */
+  /** Column metadata that names the [[SplitMarker]] below. */
   val SplitMetadata: String = "tidemark.split"
 
   val none: EventTimeOptions = EventTimeOptions(None, None, Nil, None, None, None, None, None, None)
@@ -117,7 +117,7 @@ private[tidemark] object EventTimeOptions {
   def of(origin: EventTimeWatermark): EventTimeOptions = of(origin.eventTime)
 
   /** @param column the event-time column, as the watermark's node has it */
-  def of(column: Attribute): EventTimeOptions = if (EventTimeColumns.isMarked(column)) none else read(column)
+  def of(column: Attribute): EventTimeOptions = if (EventTimeMarks.isMarked(column)) none else read(column)
 
   private def read(column: Attribute): EventTimeOptions = {
     def get(name: String) = Option.when(column.metadata.contains(name))(column.metadata.getString(name))

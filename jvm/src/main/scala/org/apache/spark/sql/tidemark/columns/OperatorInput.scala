@@ -30,7 +30,7 @@ object OperatorInput {
     child.map { attribute =>
       marked.get(attribute.exprId) match {
         case Some(a) => attribute.withMetadata(a.metadata)
-        case None => EventTimeColumns.unmark(attribute)
+        case None => EventTimeMarks.unmark(attribute)
       }
     }
   }

@@ -68,7 +68,7 @@ private[tidemark] object PlanNotes {
   /** Whether a node only passes on, repeats or leaves out rows, without delay. */
   private def keepsTimes(node: LogicalPlan): Boolean = node match {
     case _: Project | _: Filter | _: SubqueryAlias | _: View | _: Generate | _: RepartitionOperation | _: Sort |
-        _: Sample | _: CollectMetrics | _: ResolvedHint | _: CTERelationDef | _: SplitBy | _: EventTimeWatermark => true
+        _: Sample | _: CollectMetrics | _: ResolvedHint | _: CTERelationDef | _: SplitMarker | _: EventTimeWatermark => true
     case _ => false
   }
 }

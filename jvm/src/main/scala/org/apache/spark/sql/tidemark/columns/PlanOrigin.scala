@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.Metadata
   *
   * @param clocks the node of the physical plan that keeps the clocks of its splits
   * @param metadata the column's metadata, in which the options are
-  * @param asks the option that goes beyond Spark's `withWatermark`, if the user set one
+  * @param needsTidemark the option that goes beyond Spark's `withWatermark`, if the user set one
   */
 private[tidemark] final case class PlanOrigin(
     nodeId: UUID,
@@ -20,4 +20,4 @@ private[tidemark] final case class PlanOrigin(
     column: String,
     metadata: Metadata,
     rules: OriginRules,
-    asks: Option[String])
+    needsTidemark: Option[String])

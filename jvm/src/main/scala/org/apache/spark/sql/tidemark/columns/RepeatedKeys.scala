@@ -60,7 +60,7 @@ private[columns] object RepeatedKeys {
 
   /** What the rows are split by. */
   private def splitBy(node: EventTimeWatermark, options: EventTimeOptions): Seq[Expression] = {
-    val split = node.child.collectFirst { case split: SplitBy if options.split.contains(split.id) => split }
+    val split = node.child.collectFirst { case split: SplitMarker if options.split.contains(split.id) => split }
     split.fold(Seq.empty[Expression])(found => onInput(found.keys, node.child))
   }
 
@@ -75,18 +75,18 @@ private[columns] object RepeatedKeys {
 
   /** The input below what only adds columns, as a watermark does for its options and its splits. */
   private def bare(plan: LogicalPlan): LogicalPlan = plan match {
-    case split: SplitBy => bare(split.child)
+    case split: SplitMarker => bare(split.child)
     case project: Project if onlyAdds(project) => bare(project.child)
     case other => other
   }
 
   private def onlyAdds(project: Project): Boolean = project.child.output
-    .filterNot(_.name.startsWith(SplitBy.HiddenPrefix))
+    .filterNot(_.name.startsWith(SplitMarker.HiddenPrefix))
     .forall(a => project.projectList.exists(_.exprId == a.exprId))
 
   /** Expressions in terms of the columns of the bare input, by position: the ids of a copy are others. */
   private def onInput(expressions: Seq[Expression], plan: LogicalPlan): Seq[Expression] = plan match {
-    case split: SplitBy => onInput(expressions, split.child)
+    case split: SplitMarker => onInput(expressions, split.child)
     case project: Project if onlyAdds(project) =>
       val computed = AttributeMap(project.projectList.collect { case alias: Alias => alias.toAttribute -> alias.child })
       val below = expressions.map(_.transform { case column: Attribute => computed.getOrElse(column, column) })

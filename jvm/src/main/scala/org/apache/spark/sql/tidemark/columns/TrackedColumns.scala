@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 /** Which columns of a logical plan are event time, on every edge from the sources upwards.
   *
   * A column is event time if a watermark of this plan declares it, or if it is computed from such a column
-  * ([[EventTimeColumns]]). It is also event time if it has Spark's mark for another reason: the schema of a Python map
+  * ([[EventTimeMarks]]). It is also event time if it has Spark's mark for another reason: the schema of a Python map
   * or of a table, or a field of a struct. Only the mark is known of those; see [[EventTimeColumn.marked]].
   *
   * @param computed columns that the user computed; such a column is not event time, even if it now equals one
@@ -33,14 +33,14 @@ private[tidemark] final class TrackedColumns(
     * @param below those of each child
     */
   def out(node: LogicalPlan, below: Seq[Columns]): Columns = {
-    val inside = node.output.filter(a => EventTimeColumns.isInside(a.dataType)).map(_.exprId).toSet
+    val inside = node.output.filter(a => EventTimeMarks.isInside(a.dataType)).map(_.exprId).toSet
     val known = flow(node, below)
       .filter { case (id, _) => followsInside || !inside(id) }
       .map { case (id, column) => id -> column.copy(isInside = inside(id)) }
-    val more = node.output.filter(a => EventTimeColumns.isMarked(a) && !known.contains(a.exprId) && !computed(a.exprId))
+    val more = node.output.filter(a => EventTimeMarks.isMarked(a) && !known.contains(a.exprId) && !computed(a.exprId))
     val isStatic = !node.isStreaming
     known ++ more.map { a =>
-      a.exprId -> EventTimeColumn(EventTimeColumns.delayMillis(a), 0, marked = true, isStatic = isStatic)
+      a.exprId -> EventTimeColumn(EventTimeMarks.delayMillis(a), 0, marked = true, isStatic = isStatic)
     }
   }
 
@@ -58,13 +58,13 @@ private[tidemark] final class TrackedColumns(
         declared += 1
         val delay = update.delay.fold(0L)(EventTimeWatermark.getDelayMs)
         ListMap(update.eventTime.exprId -> EventTimeColumn(delay, declared))
-      case project: Project => renamed(EventTimeColumns.derive(project.projectList, all.contains, computed))
+      case project: Project => renamed(EventTimeMarks.derive(project.projectList, all.contains, computed))
       case aggregate: Aggregate =>
-        renamed(EventTimeColumns.derive(aggregate.aggregateExpressions, all.contains, computed))
-      case expand: Expand => renamed(EventTimeColumns.deriveExpanded(expand.output, expand.projections, all.contains))
+        renamed(EventTimeMarks.derive(aggregate.aggregateExpressions, all.contains, computed))
+      case expand: Expand => renamed(EventTimeMarks.deriveExpanded(expand.output, expand.projections, all.contains))
       case generate: Generate =>
         kept(node, all) ++
-          renamed(EventTimeColumns.deriveGenerated(generate.generator, generate.generatorOutput, all.contains))
+          renamed(EventTimeMarks.deriveGenerated(generate.generator, generate.generatorOutput, all.contains))
       case reference: CTERelationRef =>
         ListMap.from(reference.output.zip(definition(reference.cteId)).collect { case (a, Some(column)) =>
           a.exprId -> column

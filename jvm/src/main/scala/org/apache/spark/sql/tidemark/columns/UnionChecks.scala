@@ -20,14 +20,14 @@ private[tidemark] object UnionChecks {
       (child, input) <- union.children.zipWithIndex
     } {
       val marked = child.output.filter(isEventTime(_, child))
-      if (marked.nonEmpty && !EventTimeColumns.isMarked(child.output(position)))
+      if (marked.nonEmpty && !EventTimeMarks.isMarked(child.output(position)))
         throw new TidemarkException(
           TidemarkError.UnionWatermarkPosition(position, column.name, input, marked.map(_.name)))
     }
 
   /** A mark from a table's schema, such as that of a table which a stream has written, promises nothing. */
   private def isEventTime(column: Attribute, input: LogicalPlan): Boolean =
-    EventTimeColumns.isMarked(column) && hasWatermark(input)
+    EventTimeMarks.isMarked(column) && hasWatermark(input)
 
   private def hasWatermark(input: LogicalPlan): Boolean = input.exists {
     case _: EventTimeWatermark => true

@@ -59,7 +59,7 @@ private[tidemark] final class TaskCarriedMinima(width: Long, columns: Int) {
   }
 
   /** Records the value (µs) of the `index`-th carried column of that row. */
-  def note(index: Int, micros: Long): Unit = {
+  def observe(index: Int, micros: Long): Unit = {
     val millis = EventTimeUnits.millis(micros)
     if (millis < current(index)) current(index) = millis
   }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, EventTimeOptions}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, EventTimeOptions}
 import org.apache.spark.unsafe.types.CalendarInterval
 
 /** Spark's watermark operator, in generated code.
@@ -24,7 +24,7 @@ final class CodegenEventTimeWatermarkExec(nodeId: UUID, eventTime: Attribute, de
 
   override def nodeName: String = "EventTimeWatermark"
 
-  private def micros: Expression = EventTimeColumns.micros(eventTime)
+  private def micros: Expression = EventTimeMarks.micros(eventTime)
 
   override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
     case code: CodegenSupport => code.inputRDDs()

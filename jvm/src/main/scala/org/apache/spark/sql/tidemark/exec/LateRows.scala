@@ -27,7 +27,7 @@ private[tidemark] object LateRows {
   /** The late rows of one task, in plain fields.
     * @param types those of a split's key; empty if the split of a row is not known
     */
-  final class OfTask(into: Accumulator, types: Array[DataType]) {
+  final class TaskLateRows(into: Accumulator, types: Array[DataType]) {
     private var rows = 0L
     private var most = 0L
     // By the bytes of their keys, which become names when the task ends.
@@ -65,8 +65,8 @@ private[tidemark] object LateRows {
 
   /** The late rows of an operator's input in one batch. */
   final class Accumulator extends PartitionSums(none) {
-    def begin(types: Array[DataType]): OfTask = {
-      val seen = new OfTask(this, types)
+    def begin(types: Array[DataType]): TaskLateRows = {
+      val seen = new TaskLateRows(this, types)
       Option(TaskContext.get()).foreach(task =>
         task.addTaskCompletionListener[Unit](_ => seen.flush(task.partitionId())))
       seen
@@ -80,7 +80,7 @@ private[tidemark] object LateRows {
   /** The late rows of one batch, by the input of the operator to which they came.
     * @param passed those that an operator emits nonetheless
     */
-  final case class OfBatch(dropped: Map[Input, LateRows], passed: Map[Input, LateRows])
+  final case class BatchLateRows(dropped: Map[Input, LateRows], passed: Map[Input, LateRows])
 
   /** The late rows of an operator's input since the query was started.
     *

@@ -32,8 +32,8 @@ final class LateRowsMetricsExec(
   override def collectedMetrics: Row = {
     val counted = LateRowsMetricsExec.counting(child)
     def rowsOf(inputs: Seq[OperatorInputExec]) = inputs.flatMap(_.late).map(_.value.rows)
-    val dropped = counted.filterNot(_.levels.passes)
-    val broken = dropped.flatMap(one => one.levels.input.filter(promised.contains).zip(one.late.map(_.value.rows)))
+    val dropped = counted.filterNot(_.watermarks.passes)
+    val broken = dropped.flatMap(one => one.watermarks.input.filter(promised.contains).zip(one.late.map(_.value.rows)))
     val perOrigin = LateRowsMetricsExec.origins(promised).map { origin =>
       broken.collect { case (input, late) if promised(input).contains(origin) => late }.sum
     }
@@ -62,14 +62,14 @@ object LateRowsMetricsExec {
     case write: V2TableWriteExec => write.withNewChildren(write.children.map(over(_, promised, more)))
     case done: LateRowsMetricsExec => done
     case other =>
-      val counted = counting(other).filter(_.levels.input.nonEmpty)
+      val counted = counting(other).filter(_.watermarks.input.nonEmpty)
       if (counted.isEmpty) other
       else {
         val joins = other.collect { case join: StreamingSymmetricHashJoinExec => join.stateInfo.get.operatorId }.toSet
         val names = counted.map { one =>
-          val input = one.levels.input.get
+          val input = one.watermarks.input.get
           val side = if (joins(input.operator.value)) s"_${input.side.name}" else ""
-          s"${if (one.levels.passes) "passed" else "late"}_rows_${input.operator.value}$side"
+          s"${if (one.watermarks.passes) "passed" else "late"}_rows_${input.operator.value}$side"
         }
         val promises =
           if (promised.isEmpty) Nil else "promises_broken" +: origins(promised).map(one => s"promises_broken_$one")
@@ -90,6 +90,6 @@ object LateRowsMetricsExec {
     promised.values.flatten.toSeq.distinct.sortBy(_.toString)
 
   private def counting(plan: SparkPlan): Seq[OperatorInputExec] =
-    plan.collect { case input: OperatorInputExec if input.levels.lateMillis.nonEmpty => input }
-      .sortBy(_.levels.input.map(in => (in.operator.value, in.side.name)))
+    plan.collect { case input: OperatorInputExec if input.watermarks.lateMillis.nonEmpty => input }
+      .sortBy(_.watermarks.input.map(in => (in.operator.value, in.side.name)))
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, OperatorInput}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, OperatorInput}
 import org.apache.spark.sql.tidemark.functions.CodegenLong
 import org.apache.spark.sql.types.{DataType, StructType}
 
@@ -19,14 +19,14 @@ import org.apache.spark.sql.types.{DataType, StructType}
   * Takes part in whole-stage code generation. A row costs one comparison, and a look into a small map if columns are
   * carried. A null event time is never late.
   *
-  * @see [[OperatorInput]] for its purpose. [[ApplyWatermarks]] sets `levels`, and adds this node below operators that
+  * @see [[OperatorInput]] for its purpose. [[ApplyWatermarks]] sets `watermarks`, and adds this node below operators that
   *   need nothing but the count
   */
 case class OperatorInputExec(
     active: Option[Attribute],
     carried: Seq[Attribute],
     filters: Boolean,
-    levels: OperatorInputExec.Watermarks,
+    watermarks: OperatorInputExec.Watermarks,
     child: SparkPlan)
     extends UnaryExecNode
     with CodegenSupport {
@@ -41,13 +41,13 @@ case class OperatorInputExec(
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
 
   /** Carried values by bucket of the active column's time, if this batch's values are recorded. */
-  @transient lazy val noted: Option[CarriedMinimaAccumulator] =
-    active.filter(_ => levels.notes && carried.nonEmpty).map { column =>
+  @transient lazy val carriedMinima: Option[CarriedMinimaAccumulator] =
+    active.filter(_ => watermarks.recordsCarried && carried.nonEmpty).map { column =>
       val width = if (column.dataType.isInstanceOf[StructType]) WindowBucketMillis else TimeBucketMillis
-      val notes = new CarriedMinimaAccumulator(width, carried.size)
+      val minima = new CarriedMinimaAccumulator(width, carried.size)
       // Unnamed, because Spark keeps the values of named accumulators for every task in its status store.
-      sparkContext.register(notes)
-      notes
+      sparkContext.register(minima)
+      minima
     }
 
   /** Late rows of the batch, once it has ended; `None` if no row can be late. */
@@ -57,11 +57,11 @@ case class OperatorInputExec(
     late
   }
 
-  private def lateMicros: Option[Long] = levels.lateMillis.map(EventTimeUnits.micros)
+  private def lateMicros: Option[Long] = watermarks.lateMillis.map(EventTimeUnits.micros)
 
-  private def splitTypes: Array[DataType] = levels.splitBy.map(_.dataType).toArray
+  private def splitTypes: Array[DataType] = watermarks.splitBy.map(_.dataType).toArray
 
-  private def times: Seq[Expression] = (active ++ carried).map(EventTimeColumns.micros).toSeq
+  private def times: Seq[Expression] = (active ++ carried).map(EventTimeMarks.micros).toSeq
 
   override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
     case code: CodegenSupport => code.inputRDDs()
@@ -71,9 +71,9 @@ case class OperatorInputExec(
   override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
 
   override def usedInputs: AttributeSet =
-    if (isNoop) AttributeSet.empty else references ++ AttributeSet(levels.splitBy.flatMap(_.references))
+    if (isNoop) AttributeSet.empty else references ++ AttributeSet(watermarks.splitBy.flatMap(_.references))
 
-  private def isNoop: Boolean = active.isEmpty || (lateMicros.isEmpty && noted.isEmpty)
+  private def isNoop: Boolean = active.isEmpty || (lateMicros.isEmpty && carriedMinima.isEmpty)
 
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
     val numOutput = metricTerm(ctx, "numOutputRows")
@@ -88,11 +88,11 @@ case class OperatorInputExec(
         val counter = ctx.addReferenceObj("late", this.late.get)
         val types = ctx.addReferenceObj("types", splitTypes)
         val term =
-          ctx.addMutableState(classOf[LateRows.OfTask].getName, "late", v => s"$v = $counter.begin($types);", true)
+          ctx.addMutableState(classOf[LateRows.TaskLateRows].getName, "late", v => s"$v = $counter.begin($types);", true)
         val (key, split) =
-          if (levels.splitBy.isEmpty) "" -> ""
+          if (watermarks.splitBy.isEmpty) "" -> ""
           else {
-            val made = GenerateUnsafeProjection.createCode(ctx, bound(levels.splitBy))
+            val made = GenerateUnsafeProjection.createCode(ctx, bound(watermarks.splitBy))
             made.code.toString -> s", ${made.value}"
           }
         s"""if (!${time.isNull} && ${time.value} <= $limit) {
@@ -102,12 +102,12 @@ case class OperatorInputExec(
           |  ${if (filters) "continue;" else ""}
           |}""".stripMargin
       }
-      val note = noted.map { notes =>
-        val reference = ctx.addReferenceObj("notes", notes)
+      val record = carriedMinima.map { minima =>
+        val reference = ctx.addReferenceObj("minima", minima)
         val term =
           ctx.addMutableState(classOf[TaskCarriedMinima].getName, "carried", v => s"$v = $reference.begin();", true)
         val each = codes.tail.zipWithIndex.map { case (code, index) =>
-          s"${code.code}\nif (!${code.isNull}) $term.note($index, ${code.value});"
+          s"${code.code}\nif (!${code.isNull}) $term.observe($index, ${code.value});"
         }
         s"""if (!${time.isNull}) {
           |  $term.bucket(${time.value});
@@ -118,7 +118,7 @@ case class OperatorInputExec(
       s"""do {
         |  ${time.code}
         |  ${late.getOrElse("")}
-        |  ${note.getOrElse("")}
+        |  ${record.getOrElse("")}
         |  $numOutput.add(1);
         |  ${consume(ctx, input)}
         |} while (false);""".stripMargin
@@ -126,15 +126,15 @@ case class OperatorInputExec(
   }
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val (numLate, numOutput, bound, counter, notes) =
-      (longMetric(LateRowsMetric), longMetric("numOutputRows"), lateMicros, late, noted)
+    val (numLate, numOutput, bound, counter, minima) =
+      (longMetric(LateRowsMetric), longMetric("numOutputRows"), lateMicros, late, carriedMinima)
     val (expressions, input, noop, drops) = (times, child.output, isNoop, filters)
-    val (splitBy, types) = (levels.splitBy, splitTypes)
+    val (splitBy, types) = (watermarks.splitBy, splitTypes)
     child.execute().mapPartitionsInternal { rows =>
       if (noop) rows.map { row => numOutput += 1; row }
       else {
         val project = UnsafeProjection.create(expressions, input)
-        val carried = notes.map(_.begin())
+        val observed = minima.map(_.begin())
         val counted = counter.map(_.begin(types))
         val split = Option.when(splitBy.nonEmpty)(UnsafeProjection.create(splitBy, input))
         rows.filter { row =>
@@ -147,11 +147,11 @@ case class OperatorInputExec(
           }
           val passes = !isLate || !drops
           if (passes) numOutput += 1
-          if (passes && !at.isNullAt(0)) carried.foreach { note =>
-            note.bucket(at.getLong(0))
+          if (passes && !at.isNullAt(0)) observed.foreach { task =>
+            task.bucket(at.getLong(0))
             var index = 1
             while (index < expressions.size) {
-              if (!at.isNullAt(index)) note.note(index - 1, at.getLong(index))
+              if (!at.isNullAt(index)) task.observe(index - 1, at.getLong(index))
               index += 1
             }
           }
@@ -169,22 +169,22 @@ object OperatorInputExec {
   /** @param input which input of which operator this is; `None` until the watermarks are known
     * @param lateMillis rows at or before it are late (ms); `None` if no row is
     * @param passes whether the operator emits late rows as well
-    * @param notes whether carried columns are recorded
+    * @param recordsCarried whether carried columns are recorded
     * @param splitBy what names the split of a row here; empty if that is not known
     */
   final case class Watermarks(
       input: Option[Input],
       lateMillis: Option[Long],
       passes: Boolean,
-      notes: Boolean,
+      recordsCarried: Boolean,
       splitBy: Seq[Expression] = Nil) {
     override def toString: String = {
       val by = if (splitBy.isEmpty) "" else s",$splitBy"
-      s"Watermarks($input,$lateMillis,${if (passes) "passes," else ""}$notes$by)"
+      s"Watermarks($input,$lateMillis,${if (passes) "passes," else ""}$recordsCarried$by)"
     }
   }
 
-  val Unset: Watermarks = Watermarks(None, None, passes = false, notes = false)
+  val Unset: Watermarks = Watermarks(None, None, passes = false, recordsCarried = false)
   val LateRowsMetric: String = "numLateRows"
 
   // Each window has a bucket. Single times share buckets, so that there are fewer buckets than rows.

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.columns.EventTimeMarks
 import org.apache.spark.sql.tidemark.exec.clocks.{ClockLimits, SplitAccumulator, TaskClocks}
 import org.apache.spark.sql.types.{BooleanType, StringType}
 
@@ -59,40 +59,40 @@ case class SplitClocksExec(
     val factory = ctx.addReferenceObj("clocks", collector)
     val clocks = ctx.addMutableState(classOf[TaskClocks].getName, "clocks", v => s"$v = $factory.begin();", true)
     ctx.currentVars = input
-    val bound = BindReferences.bindReferences(EventTimeColumns.micros(time) +: keys, child.output)
+    val bound = BindReferences.bindReferences(EventTimeMarks.micros(time) +: keys, child.output)
     val micros = bound.head.genCode(ctx)
     val millis = ctx.freshName("millis")
     s"""${micros.code}
       |if (!${micros.isNull}) {
       |  long $millis = Math.floorDiv(${micros.value}, 1000L);
       |  if ($clocks.believes($millis)) {
-      |    ${note(ctx, bound.tail, clocks, millis)}
+      |    ${observe(ctx, bound.tail, clocks, millis)}
       |  }
       |}
       |${consume(ctx, input)}""".stripMargin
   }
 
-  private def note(ctx: CodegenContext, keys: Seq[Expression], clocks: String, millis: String): String = keys match {
-    case Nil => s"$clocks.note($millis);"
+  private def observe(ctx: CodegenContext, keys: Seq[Expression], clocks: String, millis: String): String = keys match {
+    case Nil => s"$clocks.observe($millis);"
     case Seq(one) if TaskClocks.isSimple(one.dataType) =>
       val key = one.genCode(ctx)
-      // What `note` takes: a number, or the parts of a text.
+      // What `observe` takes: a number, or the parts of a text.
       val value = one.dataType match {
         case _: StringType => s"${key.value}.getBaseObject(), ${key.value}.getBaseOffset(), ${key.value}.numBytes()"
         case BooleanType => s"(${key.value} ? 1L : 0L)"
         case _ => s"(long) ${key.value}"
       }
       s"""${key.code}
-        |if (${key.isNull}) $clocks.note($millis);
-        |else $clocks.note($value, $millis);""".stripMargin
+        |if (${key.isNull}) $clocks.observe($millis);
+        |else $clocks.observe($value, $millis);""".stripMargin
     case several =>
       val key = GenerateUnsafeProjection.createCode(ctx, several)
-      s"${key.code}\n$clocks.note(${key.value}, $millis);"
+      s"${key.code}\n$clocks.observe(${key.value}, $millis);"
   }
 
   override protected def doExecute(): RDD[InternalRow] = {
     val (factory, input) = (collector, child.output)
-    val (micros, by) = (EventTimeColumns.micros(time), keys)
+    val (micros, by) = (EventTimeMarks.micros(time), keys)
     child.execute().mapPartitionsInternal { rows =>
       val clocks = factory.begin()
       val time = UnsafeProjection.create(Seq(micros), input)

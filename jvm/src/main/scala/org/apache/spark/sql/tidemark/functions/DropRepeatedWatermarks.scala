@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.EVENT_TIME_WATERMARK
-import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, SplitBy}
+import org.apache.spark.sql.tidemark.columns.{EventTimeOptions, SplitMarker}
 
 /** Takes a watermark once that is set twice on one column, with the same key, delay and options.
   *
@@ -25,7 +25,7 @@ object DropRepeatedWatermarks extends Rule[LogicalPlan] {
   private def first(column: Attribute, in: LogicalPlan): Option[EventTimeWatermark] = in match {
     case node: EventTimeWatermark if node.eventTime.exprId == column.exprId => Some(node)
     case project: Project if project.projectList.exists(is(column, _)) => first(column, project.child)
-    case _: EventTimeWatermark | _: SplitBy | _: SubqueryAlias => first(column, in.children.head)
+    case _: EventTimeWatermark | _: SplitMarker | _: SubqueryAlias => first(column, in.children.head)
     case _ => None
   }
 
@@ -37,14 +37,15 @@ object DropRepeatedWatermarks extends Rule[LogicalPlan] {
   private def isSame(repeated: EventTimeWatermark, first: EventTimeWatermark): Boolean = {
     val (options, others) = (EventTimeOptions.of(repeated), EventTimeOptions.of(first))
     def keys(of: EventTimeOptions, in: LogicalPlan) =
-      of.split.flatMap(id => in.collectFirst { case split: SplitBy if split.id == id => meaning(split) }).getOrElse(Nil)
+      of.split.flatMap(id => in.collectFirst { case split: SplitMarker if split.id == id => meaning(split) }).getOrElse(
+        Nil)
     val (splits, otherSplits) = (keys(options, repeated.child), keys(others, first.child))
     repeated.delay == first.delay && options.copy(split = None) == others.copy(split = None) &&
     splits.size == otherSplits.size && splits.zip(otherSplits).forall { case (one, other) => one.semanticEquals(other) }
   }
 
   /** The expressions that the user has split by, instead of the hidden columns that have their values. */
-  private def meaning(split: SplitBy): Seq[Expression] = {
+  private def meaning(split: SplitMarker): Seq[Expression] = {
     val computed = split.child match {
       case hidden: Project =>
         AttributeMap(hidden.projectList.collect { case alias: Alias => alias.toAttribute -> alias.child })
@@ -63,7 +64,7 @@ object DropRepeatedWatermarks extends Rule[LogicalPlan] {
   }
 
   private def unsplit(plan: LogicalPlan, options: EventTimeOptions): LogicalPlan = plan match {
-    case split: SplitBy if options.split.contains(split.id) => split.child
+    case split: SplitMarker if options.split.contains(split.id) => split.child
     case node @ (_: Project | _: SubqueryAlias) => node.withNewChildren(Seq(unsplit(node.children.head, options)))
     case other => other
   }

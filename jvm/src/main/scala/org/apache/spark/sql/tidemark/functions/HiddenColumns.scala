@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.functions
 
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
-import org.apache.spark.sql.tidemark.columns.SplitBy
+import org.apache.spark.sql.tidemark.columns.SplitMarker
 
 /** Expressions as columns of a plan, for a node that takes columns alone.
   *
@@ -19,7 +19,7 @@ private[functions] object HiddenColumns {
     val named = expressions.zipWithIndex.map {
       case (column: Attribute, _) => column -> None
       case (expression, index) =>
-        val alias = Alias(expression, s"${SplitBy.HiddenPrefix}${name}_$index")()
+        val alias = Alias(expression, s"${SplitMarker.HiddenPrefix}${name}_$index")()
         alias.toAttribute -> Some(alias)
     }
     val computed = named.flatMap(_._2)

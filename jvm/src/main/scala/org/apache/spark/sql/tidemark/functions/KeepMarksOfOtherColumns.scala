@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.catalyst.trees.TreePattern.EVENT_TIME_WATERMARK
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, TrackedColumns}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, TrackedColumns}
 import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** A `withWatermark` on one column leaves the other event-time columns as they are.
@@ -39,7 +39,7 @@ final class KeepMarksOfOtherColumns(session: SparkSession) extends Rule[LogicalP
     * a Python map stays removed, as in Spark.
     */
   private def lostMarks(origin: EventTimeWatermark, whole: LogicalPlan): Set[ExprId] = {
-    val marked = origin.child.output.filter(a => EventTimeColumns.isMarked(a) && !a.semanticEquals(origin.eventTime))
+    val marked = origin.child.output.filter(a => EventTimeMarks.isMarked(a) && !a.semanticEquals(origin.eventTime))
     if (marked.isEmpty) Set.empty
     else {
       val tracked = TrackedColumns.in(whole, Set.empty, followsInside = true).of(origin.child)

@@ -10,12 +10,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.EVENT_TIME_WATERMARK
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, EventTimeOptions, SplitBy, SplitKey, SplitText}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, EventTimeOptions, SplitKey, SplitMarker, SplitText}
 import org.apache.spark.sql.tidemark.session.SessionConf
 import org.apache.spark.sql.types._
 
 /** Replaces `tidemark_event_time` by the plain column with the options in its metadata. If the input is split, a
-  * [[SplitBy]] goes below.
+  * [[SplitMarker]] goes below.
   *
   * The column keeps its id, as with `withWatermark`, so that references to it and aliases of the DataFrame go on working.
   * It gets another one if it is computed or renamed there, or if the projection has the column a second time.
@@ -58,7 +58,7 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
       Marked(hidden.below, column, None, expected)
     else {
       val id = UUID.randomUUID()
-      val splitBy = SplitBy(id, name, column, keys, time.splits.map(_.sql), hidden.below)
+      val splitBy = SplitMarker(id, name, column, keys, time.splits.map(_.sql), hidden.below)
       Marked(splitBy, column, Some(id), expected)
     }
   }
@@ -141,7 +141,7 @@ private[tidemark] object ResolveEventTimes {
   private def withOptions(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUpWithPruning(
     _.containsPattern(EVENT_TIME_WATERMARK)) {
     case origin: EventTimeWatermark if origin.resolved && !EventTimeOptions.areIn(origin.eventTime.metadata) =>
-      val marked = origin.child.output.find(a => a.exprId == origin.eventTime.exprId && !EventTimeColumns.isMarked(a))
+      val marked = origin.child.output.find(a => a.exprId == origin.eventTime.exprId && !EventTimeMarks.isMarked(a))
       marked.filter(a => EventTimeOptions.areIn(a.metadata)).fold(origin) { a =>
         origin.copy(eventTime = origin.eventTime.withMetadata(a.metadata))
       }

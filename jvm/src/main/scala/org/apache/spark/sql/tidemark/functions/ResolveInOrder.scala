@@ -5,7 +5,7 @@ import io.tidemark.{OrderErrors, TidemarkException}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, InOrder, OrderRequest}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, InOrder, OrderRequest}
 
 /** Replaces a filter by `tidemark_in_order` by an [[InOrder]], and in a batch query by a sort. */
 object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
@@ -48,9 +48,9 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
       case column: Attribute => column.name
       case computed => inWords(computed, child)
     }
-    if (request.waits && !EventTimeColumns.isMarked(time))
+    if (request.waits && !EventTimeMarks.isMarked(time))
       throw new TidemarkException(
-        OrderErrors.OrderNotEventTime(timeName, child.output.filter(EventTimeColumns.isMarked).map(_.name)))
+        OrderErrors.OrderNotEventTime(timeName, child.output.filter(EventTimeMarks.isMarked).map(_.name)))
     val names = order.by.map(key => InOrder.Name(inWords(key, child), InOrder.typesOf(key)))
     val zone = order.by.flatMap(zoneOf).headOption
     val repeated = InOrder.repeated(child.output)

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedHaving
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, NoteTime}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, NoteTime}
 
 /** Replaces `tidemark_note_time` by the plain column, with a [[NoteTime]] above. A batch query has nothing to note. */
 object ResolveNoteTimes extends Rule[LogicalPlan] {
@@ -42,11 +42,11 @@ object ResolveNoteTimes extends Rule[LogicalPlan] {
     else
       columns.zip(below.output).foldLeft(below) {
         case (node, (Noted(time), column)) =>
-          if (!EventTimeColumns.isMarked(column))
+          if (!EventTimeMarks.isMarked(column))
             throw new TidemarkException(
               NotedTimeErrors.NoteTimeNotEventTime(
                 column.name,
-                child.output.filter(EventTimeColumns.isMarked).map(_.name)))
+                child.output.filter(EventTimeMarks.isMarked).map(_.name)))
           val options = time.options.getOrElse(throw new TidemarkException(
             NotedTimeErrors.InvalidNoteTime(s"takes its options as a literal, not as '${time.json.sql}'")))
           NoteTime(UUID.randomUUID(), column, options, node)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.functions
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.columns.EventTimeMarks
 
 /** Gives a [[WatermarkExpression]] its column if it names none, and marks it as one of a stream. Inside an aggregation
   * it moves below, because Spark aggregates no expression that is not deterministic.
@@ -20,7 +20,7 @@ object ResolveWatermarkExpressions extends Rule[LogicalPlan] {
   }
 
   private def withColumns(node: LogicalPlan): LogicalPlan = {
-    val columns = node.children.flatMap(_.output).filter(EventTimeColumns.isMarked)
+    val columns = node.children.flatMap(_.output).filter(EventTimeMarks.isMarked)
     node.transformExpressions {
       case reading: CurrentWatermark if reading.children.isEmpty && columns.size == 1 =>
         reading.copy(children = columns, state = WatermarkExpression.Awaited)

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution
 import org.apache.spark.sql.execution.LogicalRDD
-import org.apache.spark.sql.tidemark.columns.{AsyncMap, InOrder, NoteTime, SplitBy}
+import org.apache.spark.sql.tidemark.columns.{AsyncMap, InOrder, NoteTime, SplitMarker}
 
 /** Whether the rows of a key are in one task. It trusts in what a query asks for, such as `repartition`, and not in how Spark
   * happens to plan a join: Spark may plan that otherwise in the next batch.
@@ -25,7 +25,7 @@ private[functions] object RowsOfKey {
     case project: Project => areTogether(keys.map(inlined(_, project)), project.child)
     case sort: Sort if sort.global => false
     case _: Filter | _: Sort | _: Sample | _: Generate | _: SubqueryAlias | _: View | _: EventTimeWatermark |
-        _: CollectMetrics | _: SplitBy | _: NoteTime | _: AsyncMap =>
+        _: CollectMetrics | _: SplitMarker | _: NoteTime | _: AsyncMap =>
       areTogether(keys, plan.children.head)
     case _ => false
   }

@@ -30,7 +30,7 @@ case class TimeWindow(child: Expression, id: UUID, state: WatermarkExpression.St
 
   @transient private lazy val value: InternalRow = state match {
     case WatermarkExpression.Awaited => throw new TidemarkException(TidemarkError.WatermarkNotRead(sql))
-    case WatermarkExpression.ReadWindow(lower, upper) => InternalRow(micros(lower), micros(upper))
+    case WatermarkExpression.WindowValue(lower, upper) => InternalRow(micros(lower), micros(upper))
     case _ => InternalRow(null, null)
   }
 

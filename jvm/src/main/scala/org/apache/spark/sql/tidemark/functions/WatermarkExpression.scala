@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.plans.QueryPlan
-import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.columns.EventTimeMarks
 import org.apache.spark.sql.tidemark.session.SqlFunctions
 import org.apache.spark.sql.types._
 
@@ -33,10 +33,10 @@ trait WatermarkExpression extends Expression {
     *
     * @throws TidemarkException in a streaming query where no watermark was filled in
     */
-  final protected def read: Option[WatermarkExpression.Read] = state match {
-    case WatermarkExpression.Batch | _: WatermarkExpression.ReadWindow => None
+  final protected def read: Option[WatermarkExpression.Value] = state match {
+    case WatermarkExpression.Batch | _: WatermarkExpression.WindowValue => None
     case WatermarkExpression.Awaited => throw new TidemarkException(TidemarkError.WatermarkNotRead(sql))
-    case read: WatermarkExpression.Read => Some(read)
+    case read: WatermarkExpression.Value => Some(read)
   }
 
   /** Interpreted evaluation, for a plan whose watermark is not filled in: the error is raised when a row is evaluated,
@@ -72,14 +72,14 @@ object WatermarkExpression {
   case object Awaited extends State
 
   /** @param lateMicros rows at or before it are late (µs); @param isKnown whether there is a watermark yet */
-  final case class Read(lateMicros: Long, isKnown: Boolean) extends State
+  final case class Value(lateMicros: Long, isKnown: Boolean) extends State
 
   /** Between which times the rows of a batch are (ms): see [[TimeWindow]]. */
-  final case class ReadWindow(lowerMillis: Option[Long], upperMillis: Option[Long]) extends State
+  final case class WindowValue(lowerMillis: Option[Long], upperMillis: Option[Long]) extends State
 
-  object Read {
-    def apply(watermark: Watermark): Read =
-      Read(EventTimeUnits.micros(watermark.sparkMillis), watermark.millis.nonEmpty)
+  object Value {
+    def apply(watermark: Watermark): Value =
+      Value(EventTimeUnits.micros(watermark.sparkMillis), watermark.millis.nonEmpty)
   }
 
   def in(plan: QueryPlan[_]): Seq[WatermarkExpression] =
@@ -154,7 +154,7 @@ case class IsLate(child: Expression, id: UUID, state: WatermarkExpression.State 
   override def dataType: DataType = BooleanType
   override def nullable: Boolean = false
 
-  private lazy val micros = EventTimeColumns.micros(child)
+  private lazy val micros = EventTimeMarks.micros(child)
 
   override def eval(input: InternalRow): Any = read.exists { at =>
     val time = micros.eval(input)
@@ -162,11 +162,11 @@ case class IsLate(child: Expression, id: UUID, state: WatermarkExpression.State 
   }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = state match {
-    case WatermarkExpression.Batch | _: WatermarkExpression.ReadWindow =>
+    case WatermarkExpression.Batch | _: WatermarkExpression.WindowValue =>
       ev.copy(EmptyBlock, FalseLiteral, FalseLiteral)
     case WatermarkExpression.Awaited =>
       ev.copy(code"boolean ${ev.value} = (Boolean) ${evaluated(ctx)};", FalseLiteral)
-    case at: WatermarkExpression.Read =>
+    case at: WatermarkExpression.Value =>
       val late = CodegenLong(ctx, "lateMicros", at.lateMicros)
       val time = micros.genCode(ctx)
       ev.copy(

@@ -6,7 +6,7 @@ import io.tidemark.core.noted.TopicLocation
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
 import org.apache.spark.sql.tidemark.noted.{
   KafkaSource,
   MarkFolder,
@@ -21,7 +21,7 @@ import org.apache.spark.sql.tidemark.noted.{
 private[tidemark] object MarkLogs {
 
   /** @throws io.tidemark.TidemarkException if a log is a topic, and Spark has no Kafka connector */
-  def of(session: SparkSession, origins: PlanOrigins): NotedBy => MarkSource = {
+  def of(session: SparkSession, origins: OriginsOfPlan): NotedBy => MarkSource = {
     val logs = origins.all.flatMap(_.rules.noted).map(_.location)
     logs.find(TopicLocation.isTopic).foreach(KafkaSource.require(session, _))
     open(session, _)

@@ -3,10 +3,10 @@ package org.apache.spark.sql.tidemark.marks
 import io.tidemark.{NotedTimeErrors, TidemarkError, TidemarkException}
 import io.tidemark.core.OriginName
 import io.tidemark.core.memory.{NotedBy, Observation, OriginState, WatermarkEntry}
-import io.tidemark.core.noted.{NotedWriters, Place, PositionMismatch, SourcePosition, WriterState}
+import io.tidemark.core.noted.{NotedWriters, MarkId, PositionMismatch, SourcePosition, WriterState}
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
+import org.apache.spark.sql.tidemark.columns.{PlanOrigin, OriginsOfPlan}
 import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkLogContents, MarkSource}
 
 /** The marks of a query's noted inputs, compared with what the query has read.
@@ -23,7 +23,7 @@ import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkLogContents, Mark
   */
 private[tidemark] final class NotedInputs(
     label: String,
-    origins: PlanOrigins,
+    origins: OriginsOfPlan,
     open: NotedBy => MarkSource,
     position: PlanOrigin => Option[SourcePosition],
     isAtEnd: PlanOrigin => Boolean,
@@ -64,19 +64,19 @@ private[tidemark] final class NotedInputs(
   /** What a no-data batch would find that is not in the last entry. Each trigger without rows asks, and none waits for a log
     * but the first one of a run that would end without an answer.
     */
-  def news(entry: WatermarkEntry, startMillis: Long): Map[OriginName, Observation.OfOrigin] =
+  def news(entry: WatermarkEntry, startMillis: Long): Map[OriginName, Observation.OriginObservation] =
     inputs.flatMap { one =>
       val log = logs(one.name)
       log.readNowAndThen(passed(one, entry), startMillis)
       for {
         found <- if (endsByItself && log.latest.isEmpty) log.awaited else log.latest
         writers = glance(one, found, entry, startMillis).writers if writers.states != before(one, entry)
-      } yield one.name -> Observation.OfOrigin.noted(writers, one.rules.delayMillis, latestMillis = None)
+      } yield one.name -> Observation.OriginObservation.noted(writers, one.rules.delayMillis, latestMillis = None)
     }.toMap
 
   /** Whether writers that send nothing but signs of life would soon count as silent, if no batch took their marks in. */
   def keepsActive(
-      news: Map[OriginName, Observation.OfOrigin],
+      news: Map[OriginName, Observation.OriginObservation],
       entry: WatermarkEntry,
       startMillis: Long): Boolean = inputs.exists { one =>
     news.get(one.name).flatMap(_.marks).exists(_.active.nonEmpty) &&
@@ -102,7 +102,7 @@ private[tidemark] final class NotedInputs(
     views += one.name -> now
     now.writers.writers.foreach { case (writer, progress) =>
       if (progress.isBroken || progress.isCutOff || progress.farAheadMillis.nonEmpty || now.isPastTheEnd(writer))
-        now.notes(one.rules.noted.get, Seq(writer)).foreach(warnOnce(one.name, writer, _))
+        now.hints(one.rules.noted.get, Seq(writer)).foreach(warnOnce(one.name, writer, _))
     }
   }
 
@@ -159,7 +159,7 @@ private object NotedInputs {
   private def before(one: PlanOrigin, entry: WatermarkEntry): Map[String, WriterState] =
     entry.origins.get(one.name).fold(Map.empty[String, WriterState])(_.writers)
 
-  private def passed(one: PlanOrigin, entry: WatermarkEntry): Map[String, Place] =
+  private def passed(one: PlanOrigin, entry: WatermarkEntry): Map[String, MarkId] =
     for { (writer, state) <- before(one, entry); place <- state.passed } yield writer -> place
 
   private def latestOf(millis: Long, ahead: Long): Long =

@@ -4,7 +4,7 @@ import java.time.Instant
 
 import io.tidemark.{NotedTimeErrors, TidemarkError}
 import io.tidemark.core.memory.NotedBy
-import io.tidemark.core.noted.{NotedWriters, Place, SourcePosition, WaitsFor, WriterProgress}
+import io.tidemark.core.noted.{NotedWriters, MarkId, SourcePosition, WaitsFor, WriterProgress}
 
 /** What was found when the marks of an input were last compared with what the query has read: for reports, from any thread.
   *
@@ -20,7 +20,7 @@ private[tidemark] final case class NotedView(
     writers: NotedWriters,
     skipped: Map[String, Int],
     isCut: Boolean,
-    stuckSince: Map[String, (Place, Long)],
+    stuckSince: Map[String, (MarkId, Long)],
     standingSince: Map[String, Long],
     atMillis: Long) {
 
@@ -39,7 +39,7 @@ private[tidemark] final case class NotedView(
     stuckSince.get(writer).exists(_._2 <= atMillis - NotedView.SettledMillis) && waitsFor(writer).nonEmpty
 
   /** What a user should know of the marks of some writers. */
-  def notes(log: NotedBy, of: Iterable[String]): Seq[TidemarkError] =
+  def hints(log: NotedBy, of: Iterable[String]): Seq[TidemarkError] =
     of.toSeq.flatMap(writer => progress(writer).toSeq.flatMap(notesOf(log.location, writer, _)))
 
   private def notesOf(location: String, writer: String, one: WriterProgress): Seq[TidemarkError] = Seq(

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.tidemark.batch.PlannedBatch
 import org.apache.spark.sql.tidemark.columns.{PlanNote, PlanNotes}
 import org.apache.spark.sql.tidemark.noted.{MarkThreads, MarkWriter}
-import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.WatermarkTarget
 import org.apache.spark.sql.tidemark.stream.SparkInternals
 
 /** Notes how far the output of a query is, so that other queries can use it.
@@ -49,7 +49,7 @@ private[tidemark] final class OutputMarks private (
   @volatile private var retryNanos = System.nanoTime()
 
   /** The report's entry for each column. */
-  def said: Seq[Said] = outputs.map(_.said)
+  def status: Seq[Status] = outputs.map(_.status)
 
   /** What a batch notes, by the name of each output.
     * @param standing what would be decided after it
@@ -61,7 +61,7 @@ private[tidemark] final class OutputMarks private (
       // Without state, no row waits for a later batch, so what follows is later than all that has been seen.
       val flow = if (levels.inputs.isEmpty) Propagation.levels(levels.flow.shape, standing).flow else levels.flow
       outputs.map { one =>
-        val Reading.OfColumn(from, column) = batch.outputs(one.note.id)
+        val WatermarkTarget.Column(from, column) = batch.outputs(one.note.id)
         val at = flow.outOf(from).column(column).watermark
         // An operator with state may still have rows of an input that is idle, so readers must not leave it out.
         one.name -> (if (levels.inputs.isEmpty) at else at.active)
@@ -142,7 +142,7 @@ private[tidemark] object OutputMarks extends Logging {
   val none: OutputMarks = new OutputMarks("", Nil, _ => false)
 
   /** @param timeMillis the last time that was noted; @param failures how many marks could not be written */
-  final case class Said(column: String, location: String, writer: String, timeMillis: Option[Long], failures: Long)
+  final case class Status(column: String, location: String, writer: String, timeMillis: Option[Long], failures: Long)
 
   /** @throws TidemarkException if the query cannot note what it is to note */
   def of(execution: MicroBatchExecution, label: String): OutputMarks = {
@@ -205,7 +205,7 @@ private[tidemark] object OutputMarks extends Logging {
     /** What the checkpoint calls it. */
     val name: String = s"$location ${marks.writer} ${note.column}"
     def writer: String = marks.writer
-    def said: Said = Said(note.column, location, writer, time, failures)
+    def status: Status = Status(note.column, location, writer, time, failures)
 
     def isSeenBetween: Boolean = sink.isSeenBetween
     def isDue(at: Watermark): Boolean = marks.isDue(noted(at), at.isIdle)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.noted
 import java.io.FileNotFoundException
 import java.util.concurrent.{CompletableFuture, ExecutionException, TimeoutException, TimeUnit}
 
-import io.tidemark.core.noted.Place
+import io.tidemark.core.noted.MarkId
 
 import org.apache.spark.internal.Logging
 
@@ -38,13 +38,13 @@ private[tidemark] final class BackgroundLog(
     * @param passed the last mark of each writer that has been passed; those before it are not needed
     * @param nowMillis the time by the query's clock
     */
-  def read(passed: Map[String, Place], nowMillis: Long): Unit = {
+  def read(passed: Map[String, MarkId], nowMillis: Long): Unit = {
     begunMillis = nowMillis
     // A file system that does not answer is not asked again.
     if (!isOverdue || reading.forall(_.isDone)) begin(passed)
   }
 
-  private def begin(passed: Map[String, Place]): Unit = synchronized {
+  private def begin(passed: Map[String, MarkId]): Unit = synchronized {
     isOverdue = false
     if (!isClosed) reading = Some(afterReading.thenApplyAsync((_: Unit) => readNow(passed), threads))
   }
@@ -55,7 +55,7 @@ private[tidemark] final class BackgroundLog(
     case None => CompletableFuture.completedFuture(())
   }
 
-  private def readNow(passed: Map[String, Place]): MarkLogContents = {
+  private def readNow(passed: Map[String, MarkId]): MarkLogContents = {
     val log = opened.getOrElse(open)
     opened = Some(log)
     if (!log.exists) {
@@ -69,7 +69,7 @@ private[tidemark] final class BackgroundLog(
   }
 
   /** The same, unless the log is being read, or was a moment ago. */
-  def readNowAndThen(passed: Map[String, Place], nowMillis: Long): Unit =
+  def readNowAndThen(passed: Map[String, MarkId], nowMillis: Long): Unit =
     if (reading.isEmpty && nowMillis >= begunMillis + PauseMillis) read(passed, nowMillis)
 
   /** What the last reading has found that is complete; `None` if none is. */

@@ -4,7 +4,7 @@ import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
 import java.nio.charset.{CharacterCodingException, StandardCharsets}
 
-import io.tidemark.core.noted.Place
+import io.tidemark.core.noted.MarkId
 
 /** What the name of a file says of the marks in it.
   *
@@ -28,10 +28,10 @@ private[tidemark] final case class MarkFileName(
   def life: (String, Long) = (writer, epoch)
 
   /** The place of the first mark that a sealed file promises. */
-  def first: Option[Place] = range.map(one => Place(epoch, one.first))
+  def first: Option[MarkId] = range.map(one => MarkId(epoch, one.first))
 
   /** Whether it may have a mark behind a place. */
-  def mayGoBeyond(place: Place): Boolean =
+  def mayGoBeyond(place: MarkId): Boolean =
     epoch > place.epoch || epoch == place.epoch && range.forall(_.last > place.number)
 }
 

@@ -5,7 +5,7 @@ import java.util.Arrays
 
 import scala.util.Using
 
-import io.tidemark.core.noted.{Mark, Place}
+import io.tidemark.core.noted.{Mark, MarkId}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
@@ -28,12 +28,12 @@ private[tidemark] class MarkFolder(path: Path, conf: Configuration) {
     * is the last mark that its life can have.
     * @throws java.io.IOException if the folder or a note cannot be read
     */
-  def lastPurged(writer: String): Option[Place] = {
+  def lastPurged(writer: String): Option[MarkId] = {
     val notes = listed().map(_.getPath.getName).flatMap(MarkFileName.parsePurged).filter(_.writer == writer)
     notes.map { note =>
-      var last = Option.empty[Place]
+      var last = Option.empty[MarkId]
       readLines(note)(_ => ())((bytes, from, until) => last = MarkText.lastPurged(bytes, from, until, writer))
-      last.getOrElse(Place(note.epoch, Long.MaxValue))
+      last.getOrElse(MarkId(note.epoch, Long.MaxValue))
     }.maxOption
   }
 

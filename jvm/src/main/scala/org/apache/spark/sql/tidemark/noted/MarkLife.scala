@@ -4,7 +4,7 @@ import java.io.IOException
 
 import scala.util.control.NonFatal
 
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -26,7 +26,7 @@ private[noted] final class MarkLife private (
     with Logging {
   import MarkLife._
 
-  override def last: Option[Place] = past.last
+  override def last: Option[MarkId] = past.last
   override def timeMillis: Option[Long] = past.timeMillis
   override def files: Set[String] = past.files
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.noted
 import scala.annotation.tailrec
 import scala.collection.mutable
 
-import io.tidemark.core.noted.{Mark, Place, WriterHistory}
+import io.tidemark.core.noted.{Mark, MarkId, WriterHistory}
 
 /** Reads a mark log again and again, and only what has changed since: a file is known by its name, length and modification
   * time. One thread uses it at a time.
@@ -38,7 +38,7 @@ private[tidemark] final class MarkLogReader(
 
   /** A file that has only marks up to those that were passed is not read. */
   override def read(
-      passed: Map[String, Place] = Map.empty,
+      passed: Map[String, MarkId] = Map.empty,
       isWanted: String => Boolean = _ => true): MarkLogContents = {
     var sealedUpTo = Map.empty[(String, Long), Long]
     def list() = {
@@ -131,7 +131,7 @@ private[tidemark] final class MarkLogReader(
       val marks = files.sortBy(one => (one.marks.lastOption.map(_.place), one.file.modifiedMillis)).flatMap(_.marks)
       val promised = files.flatMap(_.file.name.first) ++ lost(files)
       val unread = files.flatMap { one =>
-        one.lastUnread(sealedUpTo.getOrElse(one.file.name.life, -1L)).map(n => Place(one.file.name.epoch, n) -> one)
+        one.lastUnread(sealedUpTo.getOrElse(one.file.name.life, -1L)).map(n => MarkId(one.file.name.epoch, n) -> one)
       }.maxByOption(_._1)
       val history =
         if (marks.nonEmpty) Some(WriterHistory(writer, marks, promised, unread.map(_._1)))
@@ -142,13 +142,13 @@ private[tidemark] final class MarkLogReader(
   /** A mark that no file's name promises: the first line of a live file cannot be used, nor is its mark anywhere else. The
     * marks before were passed, and their files may not have been read, so without this it would count as purged.
     */
-  private def lost(files: Seq[Known]): Seq[Place] = {
+  private def lost(files: Seq[Known]): Seq[MarkId] = {
     val begins = files.filter(_.isWholeFromStart).flatMap(_.marks.headOption).map(_.place).toSet
     for {
       epoch <- files.filterNot(_.isWholeFromStart).map(_.file.name.epoch).distinct
       first = files.filter(_.file.name.epoch == epoch).flatMap(_.marks).map(_.place).minOption
       if !first.exists(begins)
-    } yield Place(epoch, 0)
+    } yield MarkId(epoch, 0)
   }
 }
 

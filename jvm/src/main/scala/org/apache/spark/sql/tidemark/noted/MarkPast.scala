@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.noted
 
-import io.tidemark.core.noted.{Mark, Place, WriterHistory}
+import io.tidemark.core.noted.{Mark, MarkId, WriterHistory}
 
 /** What the lives of a writer before a new one have said, and what they have left in files.
   *
@@ -11,7 +11,7 @@ import io.tidemark.core.noted.{Mark, Place, WriterHistory}
   * @param live the names of the live files
   */
 private[noted] final case class MarkPast(
-    last: Option[Place],
+    last: Option[MarkId],
     timeMillis: Option[Long],
     files: Set[String],
     leftovers: Seq[MarkPast.Leftover],
@@ -45,8 +45,8 @@ private[noted] object MarkPast {
       leftover(folder, sealedFiles, life, files)
     }
     val counted = countedOf(folder, writer, sealedFiles, unsealed)
-    val places = sealedFiles.flatMap(name => name.range.map(range => Place(name.epoch, range.last))) ++
-      leftovers.map(left => Place(left.epoch, left.last)) ++ counted.lastOption.map(_.place) ++
+    val places = sealedFiles.flatMap(name => name.range.map(range => MarkId(name.epoch, range.last))) ++
+      leftovers.map(left => MarkId(left.epoch, left.last)) ++ counted.lastOption.map(_.place) ++
       // The new life continues from purged marks, and does not count as a first one: nothing says which files they had.
       folder.lastPurged(writer)
     MarkPast(
@@ -68,7 +68,7 @@ private[noted] object MarkPast {
       sealedFiles: Seq[MarkFileName],
       unsealed: Map[Long, Seq[Lines]]): IndexedSeq[Mark] = {
     // The two live files of a life belong together.
-    val live = unsealed.map { case (life, files) => Place(life, Long.MaxValue) -> (() => files.flatMap(_.marks)) }
+    val live = unsealed.map { case (life, files) => MarkId(life, Long.MaxValue) -> (() => files.flatMap(_.marks)) }
     val older = sealedFiles.flatMap(name => name.first.map(_ -> (() => linesOf(folder, name).marks)))
     val files = (older ++ live).sortBy(_._1).reverseIterator.map(_._2())
     def count(marks: Seq[Mark]) =

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.noted
 
-import io.tidemark.core.noted.{Place, WriterHistory}
+import io.tidemark.core.noted.{MarkId, WriterHistory}
 
 /** A mark log as a query reads it, again and again. One thread uses it at a time. */
 private[tidemark] trait MarkSource {
@@ -15,7 +15,7 @@ private[tidemark] trait MarkSource {
     * @param isWanted whether a writer counts
     * @throws java.io.IOException if the log cannot be read. The next call reads on
     */
-  def read(passed: Map[String, Place] = Map.empty, isWanted: String => Boolean = _ => true): MarkLogContents
+  def read(passed: Map[String, MarkId] = Map.empty, isWanted: String => Boolean = _ => true): MarkLogContents
 
   /** The log is not read again. */
   def close(): Unit = ()

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 import java.nio.charset.{CharacterCodingException, StandardCharsets}
 import java.util.zip.CRC32
 
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonFactoryBuilder, JsonProcessingException, StreamReadConstraints}
 import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
@@ -122,7 +122,7 @@ private[tidemark] object MarkText {
     } catch { case _: Unusable => None }
 
   /** The last mark of a writer that was purged, from the line of its note; `None` if that cannot be used. */
-  def lastPurged(bytes: Array[Byte], from: Int, until: Int, writer: String): Option[Place] =
+  def lastPurged(bytes: Array[Byte], from: Int, until: Int, writer: String): Option[MarkId] =
     try {
       requireChecksum(bytes, from, until)
       val json = fields(text(bytes, from + ChecksumBytes, until))
@@ -184,11 +184,11 @@ private[tidemark] object MarkText {
 
   private def position(json: JsonNode): Position = PositionText.read(json).getOrElse(unusable("p"))
 
-  private def place(json: JsonNode, name: String): Place = {
+  private def place(json: JsonNode, name: String): MarkId = {
     val numbers =
       if (json.isArray && json.size == 2) Seq(json.get(0), json.get(1)).flatMap(PositionText.whole(_)) else Nil
     numbers match {
-      case Seq(epoch, number) => Place(epoch, number)
+      case Seq(epoch, number) => MarkId(epoch, number)
       case _ => unusable(name)
     }
   }

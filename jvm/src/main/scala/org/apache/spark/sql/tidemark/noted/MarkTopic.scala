@@ -5,7 +5,7 @@ import java.nio.charset.{CharacterCodingException, StandardCharsets}
 
 import scala.collection.mutable
 
-import io.tidemark.core.noted.{Mark, Place, WriterHistory}
+import io.tidemark.core.noted.{Mark, MarkId, WriterHistory}
 
 /** The mark log of one stream in a Kafka topic.
   *
@@ -29,7 +29,7 @@ private[tidemark] final class MarkTopic private (
   override def exists: Boolean = true
 
   override def read(
-      passed: Map[String, Place] = Map.empty,
+      passed: Map[String, MarkId] = Map.empty,
       isWanted: String => Boolean = _ => true): MarkLogContents = {
     writers.foreach { case (writer, one) => passed.get(writer).foreach(one.forget) }
     var room = mostMarks - writers.valuesIterator.map(_.size).sum
@@ -101,7 +101,7 @@ private[tidemark] object MarkTopic {
     /** @return whether the record has a mark that is needed
       * @throws MarkText.Unusable if it has none that can be used
       */
-    def take(record: TopicRecords.Record, passed: Option[Place]): Boolean =
+    def take(record: TopicRecords.Record, passed: Option[MarkId]): Boolean =
       try {
         val found = mark(record.value.getOrElse(throw new MarkText.Unusable("json")))
         if (found.nonEmpty) {
@@ -135,7 +135,7 @@ private[tidemark] object MarkTopic {
     }
 
     /** Leaves out marks before one that is passed. That one stays, so that a missing one behind it is seen. */
-    def forget(passed: Place): Unit = {
+    def forget(passed: MarkId): Unit = {
       val kept = marks.filter(_.place >= passed)
       if (kept.size < marks.size) { marks = kept; made = None }
     }
@@ -144,7 +144,7 @@ private[tidemark] object MarkTopic {
       if (made.isEmpty) {
         val newest = unread
         made =
-          if (marks.nonEmpty) Some(WriterHistory(name, marks, Option.when(isDamaged)(Place(0, 0)), newest.map(_._1)))
+          if (marks.nonEmpty) Some(WriterHistory(name, marks, Option.when(isDamaged)(MarkId(0, 0)), newest.map(_._1)))
           else newest.map { case (at, written) =>
             WriterHistory.unreadable(name, at, written.getOrElse(at.epoch), written.nonEmpty)
           }
@@ -153,13 +153,13 @@ private[tidemark] object MarkTopic {
     }
 
     /** The newest record that may be a mark behind all others, and when it was appended (ms). */
-    private def unread: Option[(Place, Option[Long])] = {
+    private def unread: Option[(MarkId, Option[Long])] = {
       val last = marks.map(_.place).maxOption
       val latest = last.fold(0L)(_.epoch)
       torn.valuesIterator.map { record =>
         val epoch = record.value.flatMap(MarkText.epoch).fold(latest)(_.epoch)
         val number = last.filter(_.epoch == epoch).fold(0L)(_.number + 1)
-        Place(epoch, number) -> record.appendedMillis
+        MarkId(epoch, number) -> record.appendedMillis
         // A later life has read what earlier ones have said.
       }.filter(_._1.epoch >= latest).maxOption
     }

@@ -41,13 +41,13 @@ private[tidemark] object PositionText {
     case Seq(only) =>
       val inner = only.getValue
       only.getKey match {
-        case "kafka" => topics(inner).map(Position.Partitions)
+        case "kafka" => topics(inner).map(Position.Kafka)
         case "files" => files(inner).map(Position.Files)
         case "number" => whole(inner, Long.MinValue).map(Position.Number)
         case "sink" => whole(inner.path("batch")).map(Position.SinkBatch)
         case "delta" =>
           val id = inner.path("id")
-          whole(inner.path("version")).filter(_ => isText(id)).map(Position.Version(id.asText, _))
+          whole(inner.path("version")).filter(_ => isText(id)).map(Position.Delta(id.asText, _))
         case _ => None
       }
     case _ => None
@@ -57,7 +57,7 @@ private[tidemark] object PositionText {
   def write(position: Position): String = {
     val json = JsonNodeFactory.instance.objectNode
     position match {
-      case Position.Partitions(offsets) =>
+      case Position.Kafka(offsets) =>
         val topics = json.putObject(position.kind)
         for ((topic, partitions) <- offsets.toSeq.sortBy(_._1)) put(topics.putObject(topic), partitions)
       case Position.Files(names) =>
@@ -65,7 +65,7 @@ private[tidemark] object PositionText {
         names.toSeq.sorted.foreach(array.add)
       case Position.Number(value) => json.put(position.kind, value)
       case Position.SinkBatch(batch) => json.putObject(position.kind).put("batch", batch)
-      case Position.Version(table, version) => json.putObject(position.kind).put("id", table).put("version", version)
+      case Position.Delta(table, version) => json.putObject(position.kind).put("id", table).put("version", version)
     }
     json.toString
   }

@@ -6,7 +6,7 @@ import java.util.UUID
 
 import scala.util.Random
 
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 /** One life of a writer of marks in a Kafka topic.
   *
@@ -20,7 +20,7 @@ import io.tidemark.core.noted.{Mark, Place, Position}
 private[noted] final class TopicLife private (
     key: Array[Byte],
     val epoch: Long,
-    val last: Option[Place],
+    val last: Option[MarkId],
     val timeMillis: Option[Long],
     val files: Set[String],
     positions: Seq[(String, Position)],

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.noted
 
 import java.nio.charset.StandardCharsets.ISO_8859_1
 
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 /** Reads the JSON of a mark byte by byte, in the form in which Tidemark writes it: a log may have a million marks. Any other
   * form is left to [[MarkText]]. A line of this form means the same there, and a test holds the two together.
@@ -39,12 +39,12 @@ private[tidemark] final class UsualMark(writer: String, epoch: Long) {
     Mark(writer, epoch, number, kind, time, written, position, after, most)
   }
 
-  private def place(at: Cursor): Place = {
+  private def place(at: Cursor): MarkId = {
     val epoch = at.whole()
     at.take(Comma)
     val number = at.whole()
     at.take(EndOfList)
-    Place(epoch, number)
+    MarkId(epoch, number)
   }
 
   private def position(at: Cursor): Position =
@@ -54,7 +54,7 @@ private[tidemark] final class UsualMark(writer: String, epoch: Long) {
         at.map(at.partition())(at.whole())
       }
       at.take(Close)
-      Position.Partitions(topics)
+      Position.Kafka(topics)
     } else if (at.took(NumberPosition)) {
       val number = at.signed()
       at.take(Close)

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.noted
 
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 /** One life of a writer of marks, in a folder or a topic. The order of its steps is that of `docs/noted-time/writers.md`, "What
   * a writer does". Each method but `close` may throw a `java.io.IOException`.
@@ -11,7 +11,7 @@ private[noted] trait WriterLife {
   def epoch: Long
 
   /** The last mark of earlier lives that counts. */
-  def last: Option[Place]
+  def last: Option[MarkId]
 
   /** The largest time that earlier lives have noted (ms). */
   def timeMillis: Option[Long]

@@ -5,11 +5,11 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.tidemark.columns.{
-  EventTimeColumns,
+  EventTimeMarks,
   InOrder,
-  LateRowFilter,
+  LateRowRule,
   OperatorInput,
-  PlanOrigins,
+  OriginsOfPlan,
   TrackedColumns
 }
 import org.apache.spark.sql.tidemark.columns.TrackedColumns.{present, times, Columns}
@@ -20,7 +20,7 @@ import org.apache.spark.sql.tidemark.columns.TrackedColumns.{present, times, Col
   * Runs at the end of the optimizer, in the session of one query. Where a plan has one event-time column and no
   * stream-stream join nothing is changed. Idempotent.
   */
-private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOrigins]) extends Rule[LogicalPlan] {
+private[tidemark] final class InsertOperatorInputs(origins: () => Option[OriginsOfPlan]) extends Rule[LogicalPlan] {
   import InsertOperatorInputs._
 
   override def apply(plan: LogicalPlan): LogicalPlan =
@@ -45,7 +45,7 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
         case join: Join if join.left.isStreaming && join.right.isStreaming && below.exists(_.nonEmpty) =>
           val (left, right) = ActiveColumns.ofJoin(join, below.head, below(1))
           val inputs = Seq((join.left, all.head, left), (join.right, all(1), right)).map {
-            case (side, columns, active) => input(side, columns, active, present(side, columns), LateRowFilter.Join)
+            case (side, columns, active) => input(side, columns, active, present(side, columns), LateRowRule.Join)
           }
           val marks = AttributeMap(inputs.flatMap(_.output).map(a => a -> a))
           val notNull = NullEventTimeCondition.condition(join, below, Seq(left, right))
@@ -60,7 +60,7 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
             case named: NamedExpression if all.head.contains(named.toAttribute.exprId) => named.toAttribute
           }
           val kept = grouped ++ valuesOf(aggregate, all.head)
-          val in = input(aggregate.child, all.head, active, kept, LateRowFilter.Aggregation)
+          val in = input(aggregate.child, all.head, active, kept, LateRowRule.Aggregation)
           val marks = AttributeMap(in.output.map(a => a -> a))
           val grouping =
             aggregate.groupingExpressions.map(_.transform { case a: AttributeReference => marks.getOrElse(a, a) })
@@ -72,12 +72,12 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
           val in = deduplicated(dedup.child, below.head, dedup.keys)
           dedup.copy(keys = remark(dedup.keys, in), child = in)
         case order: InOrder if order.waits =>
-          val filter = if (order.dropsLate) LateRowFilter.Order else LateRowFilter.PassingOrder
+          val filter = if (order.dropsLate) LateRowRule.Order else LateRowRule.PassingOrder
           val active = Some(order.time.exprId).filter(below.head.contains)
           order.copy(child = input(order.child, all.head, active, present(order.child, all.head), filter))
         case groups if isGroupsWithState(groups) && severalOrUnmarked(groups.children.head, below.head) =>
           val (child, columns) = (groups.children.head, below.head)
-          val in = input(child, columns, ActiveColumns.declaredLast(columns), Nil, LateRowFilter.EventTimeFunction)
+          val in = input(child, columns, ActiveColumns.declaredLast(columns), Nil, LateRowRule.EventTimeFunction)
           groups.withNewChildren(in +: groups.children.tail)
         case other => other
       }
@@ -86,19 +86,19 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
 
     /** A row is emitted in the batch in which it arrived, or never, so nothing is carried. */
     private def deduplicated(child: LogicalPlan, columns: Columns, keys: Seq[Attribute]): OperatorInput =
-      input(child, columns, ActiveColumns.ofKeys(keys, columns), Nil, LateRowFilter.Deduplication)
+      input(child, columns, ActiveColumns.ofKeys(keys, columns), Nil, LateRowRule.Deduplication)
 
     private def input(
         child: LogicalPlan,
         columns: Columns,
         active: Option[ExprId],
         kept: Seq[Attribute],
-        filter: LateRowFilter): OperatorInput = {
+        filter: LateRowRule): OperatorInput = {
       val marked = present(child, columns).find(a => active.contains(a.exprId)).map { a =>
-        EventTimeColumns.mark(a, columns(a.exprId).delayMillis)
+        EventTimeMarks.mark(a, columns(a.exprId).delayMillis)
       }
-      val carried = kept.filter(a => !active.contains(a.exprId) && EventTimeColumns.hasTime(a)).distinctBy(_.exprId)
-      val filters = active.nonEmpty && filter.withInput == LateRowFilter.Dropper.Input
+      val carried = kept.filter(a => !active.contains(a.exprId) && EventTimeMarks.hasTime(a)).distinctBy(_.exprId)
+      val filters = active.nonEmpty && filter.withInput == LateRowRule.Dropper.Input
       OperatorInput(marked, carried, filters, child)
     }
 
@@ -115,7 +115,7 @@ private[tidemark] final class InsertOperatorInputs(origins: () => Option[PlanOri
     private def valuesOf(aggregate: Aggregate, columns: Columns): Seq[Attribute] =
       if (!tracked.followsInside) Nil
       else
-        aggregate.aggregateExpressions.filter(e => EventTimeColumns.isInside(e.dataType)).flatMap { value =>
+        aggregate.aggregateExpressions.filter(e => EventTimeMarks.isInside(e.dataType)).flatMap { value =>
           val functions = value.collect { case function: AggregateExpression => function }
           AttributeSet(functions.flatMap(_.references)).toSeq.filter(a => columns.contains(a.exprId))
         }
@@ -126,7 +126,7 @@ private[tidemark] object InsertOperatorInputs {
 
   private def severalOrUnmarked(child: LogicalPlan, columns: Columns): Boolean = {
     val times = present(child, columns)
-    times.size > 1 || times.exists(!EventTimeColumns.isMarked(_))
+    times.size > 1 || times.exists(!EventTimeMarks.isMarked(_))
   }
 
   private def remark(keys: Seq[Attribute], in: OperatorInput): Seq[Attribute] = {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.tidemark.columns.{InOrder, OperatorInput, PlanOrigins, TrackedColumns}
+import org.apache.spark.sql.tidemark.columns.{InOrder, OperatorInput, OriginsOfPlan, TrackedColumns}
 import org.apache.spark.sql.tidemark.columns.TrackedColumns.times
 
 /** With `spark.tidemark.order=event_time`, puts an [[InOrder]] below each function of groups and each deduplication, if their
@@ -27,7 +27,7 @@ import org.apache.spark.sql.tidemark.columns.TrackedColumns.times
 private[tidemark] final class InsertOrders(
     setting: OrderKept,
     analyzed: => LogicalPlan,
-    origins: () => Option[PlanOrigins],
+    origins: () => Option[OriginsOfPlan],
     check: (Int, Int) => Unit)
     extends Rule[LogicalPlan] {
   import InsertOrders._
@@ -84,10 +84,10 @@ private[tidemark] object InsertOrders {
     plan.children.flatMap(sensitive) ++ Option.when(plan.isStreaming && keysOf(plan).nonEmpty)(plan)
 
   /** How many orders the setting `event_time` adds to a query. */
-  def added(analyzed: LogicalPlan, origins: PlanOrigins): Int = needing(analyzed, origins).count(_.nonEmpty)
+  def added(analyzed: LogicalPlan, origins: OriginsOfPlan): Int = needing(analyzed, origins).count(_.nonEmpty)
 
   /** A common table expression becomes one plan for each place that names it. */
-  private def needing(analyzed: LogicalPlan, origins: PlanOrigins): Needed = {
+  private def needing(analyzed: LogicalPlan, origins: OriginsOfPlan): Needed = {
     val inlined = InlineCTE(alwaysInline = true)(analyzed)
     val tracked = TrackedColumns.in(inlined, origins.computed, origins.takesTimesOut)
     sensitive(inlined).map { node =>

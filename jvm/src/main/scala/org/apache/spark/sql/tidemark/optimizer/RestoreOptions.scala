@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tidemark.optimizer
 
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan}
-import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
 
 /** Puts back the options of watermarks that Spark's optimizer has lost.
   *
@@ -11,7 +11,7 @@ import org.apache.spark.sql.tidemark.columns.PlanOrigins
   */
 private[tidemark] object RestoreOptions {
 
-  def restore(plan: LogicalPlan, origins: PlanOrigins): LogicalPlan = {
+  def restore(plan: LogicalPlan, origins: OriginsOfPlan): LogicalPlan = {
     val metadata = origins.all.map(one => one.nodeId -> one.metadata).toMap
     plan.transform {
       case origin: EventTimeWatermark if metadata.get(origin.nodeId).exists(_ != origin.eventTime.metadata) =>

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.optimizer
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project, Union}
-import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.columns.EventTimeMarks
 import org.apache.spark.sql.types.{LongType, Metadata}
 
 /** Puts back marks that Spark loses when it moves a projection below a union.
@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.{LongType, Metadata}
 private[tidemark] object RestoreUnionMarks {
 
   def restore(plan: LogicalPlan): LogicalPlan = plan.transformDown { case union: Union =>
-    val marked = union.children.head.output.zipWithIndex.filter(column => EventTimeColumns.isMarked(column._1))
+    val marked = union.children.head.output.zipWithIndex.filter(column => EventTimeMarks.isMarked(column._1))
     val others = union.children.tail.map { child =>
       marked.foldLeft(child) { case (input, (column, position)) => mark(input, position, column.metadata) }
     }
@@ -22,7 +22,7 @@ private[tidemark] object RestoreUnionMarks {
 
   private def mark(plan: LogicalPlan, position: Int, metadata: Metadata): LogicalPlan = {
     def marked(columns: Seq[NamedExpression]): Option[Seq[NamedExpression]] = columns(position) match {
-      case lost @ Alias(window, name) if !EventTimeColumns.isMarked(lost) && isWindow(window) =>
+      case lost @ Alias(window, name) if !EventTimeMarks.isMarked(lost) && isWindow(window) =>
         Some(columns.updated(position, Alias(window, name)(lost.exprId, lost.qualifier, Some(metadata))))
       case _ => None
     }

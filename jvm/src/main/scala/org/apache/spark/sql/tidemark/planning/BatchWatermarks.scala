@@ -8,7 +8,7 @@ import io.tidemark.core.plan.OperatorWatermarks
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
-import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.columns.EventTimeMarks
 import org.apache.spark.sql.tidemark.exec.{ObservedFields, OperatorInputExec, SplitClocksExec}
 import org.apache.spark.sql.tidemark.exec.clocks.ClockLimits
 import org.apache.spark.sql.tidemark.exec.eviction.WindowGrid
@@ -76,17 +76,17 @@ private[tidemark] final case class BatchWatermarks(
   def fill(exec: OperatorInputExec, writer: StateStoreWriter, side: Side): SparkPlan = {
     val at = input(writer, side)
     val lateMillis =
-      if (exec.active.isDefined && LateRowFilters.haveLateRows(writer, exec)) Some(this.lateMillis(writer, side))
+      if (exec.active.isDefined && ChooseLateRowRule.haveLateRows(writer, exec)) Some(this.lateMillis(writer, side))
       else None
     val (named, splitBy) = if (lateMillis.isEmpty) exec -> Nil else SplitColumns.named(exec)
-    val levels =
+    val watermarks =
       OperatorInputExec.Watermarks(
         Some(at),
         lateMillis,
-        LateRowFilters.passesLateRows(writer),
+        ChooseLateRowRule.passesLateRows(writer),
         eviction.inputs.get(at).exists(_.keepsLedger),
         splitBy)
-    val filled = if (named.levels == levels) named else named.copy(levels = levels)
+    val filled = if (named.watermarks == watermarks) named else named.copy(watermarks = watermarks)
     if (named eq exec) filled else ProjectExec(exec.output, filled)
   }
 
@@ -106,7 +106,7 @@ private[tidemark] final case class BatchWatermarks(
     * @param time the event-time column by which the side is evicted
     */
   def mayWait(writer: StateStoreWriter, side: Side, time: Attribute): Boolean =
-    slack.mayWait(input(writer, side), eviction, EventTimeColumns.delayMillis(time))
+    slack.mayWait(input(writer, side), eviction, EventTimeMarks.delayMillis(time))
 
   private def operator(writer: StateStoreWriter) = OperatorId(writer.stateInfo.get.operatorId)
   private def input(writer: StateStoreWriter, side: Side) = Input(operator(writer), side)

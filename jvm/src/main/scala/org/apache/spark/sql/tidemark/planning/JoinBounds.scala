@@ -6,7 +6,7 @@ import io.tidemark.core.plan.PlanShape.Bound
 import org.apache.spark.sql.catalyst.analysis.StreamingJoinHelper
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
-import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.columns.EventTimeMarks
 
 /** How the state of each side of a join is bounded, read from its keys and its condition.
   *
@@ -16,13 +16,13 @@ import org.apache.spark.sql.tidemark.columns.EventTimeColumns
 private[tidemark] final class JoinBounds(join: StreamingSymmetricHashJoinExec) extends PredicateHelper {
   import JoinBounds._
 
-  val left: Option[Attribute] = join.left.output.find(EventTimeColumns.isMarked)
-  val right: Option[Attribute] = join.right.output.find(EventTimeColumns.isMarked)
+  val left: Option[Attribute] = join.left.output.find(EventTimeMarks.isMarked)
+  val right: Option[Attribute] = join.right.output.find(EventTimeMarks.isMarked)
 
   /** The position of the equal key that is event time on a side (on the left, if on both). */
   val key: Option[Int] = {
     def marked(keys: Seq[Expression]): Option[Int] = keys.zipWithIndex.collectFirst {
-      case (named: NamedExpression, index) if EventTimeColumns.isMarked(named) => index
+      case (named: NamedExpression, index) if EventTimeMarks.isMarked(named) => index
     }
     marked(join.leftKeys).orElse(marked(join.rightKeys))
   }
@@ -42,7 +42,7 @@ private[tidemark] final class JoinBounds(join: StreamingSymmetricHashJoinExec) e
 
   private def keyColumn(index: Int, side: Side): Option[NamedExpression] =
     (if (side == Side.Left) join.leftKeys else join.rightKeys) (index) match {
-      case named: NamedExpression if EventTimeColumns.isMarked(named) => Some(named)
+      case named: NamedExpression if EventTimeMarks.isMarked(named) => Some(named)
       case _ => None
     }
 

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
 import org.apache.spark.sql.tidemark.exec.{OperatorInputExec, SplitClocksExec}
-import org.apache.spark.sql.tidemark.exec.eviction.PatientJoinExec
+import org.apache.spark.sql.tidemark.exec.eviction.DeferredJoinExec
 
 /** Gives each side of a stream-stream join its own watermarks. */
 private[tidemark] object JoinWatermarks {
@@ -41,7 +41,7 @@ private[tidemark] object JoinWatermarks {
     val late = None
     val eviction = Some(watermarks.progress(join))
     val condition = scanned(join, bounds)
-    if (due != all) PatientJoinExec.of(join, condition, late, eviction, due, left, right)
+    if (due != all) DeferredJoinExec.of(join, condition, late, eviction, due, left, right)
     else
       join.copy(
         condition = condition,
@@ -132,7 +132,7 @@ private[tidemark] object JoinWatermarks {
       active: Option[Attribute],
       watermarks: BatchWatermarks): Unit = {
     def has(plan: SparkPlan): Boolean = plan match {
-      case input: OperatorInputExec => input.levels.input.nonEmpty
+      case input: OperatorInputExec => input.watermarks.input.nonEmpty
       case _: StateStoreWriter => false
       case other => other.children.size == 1 && has(other.children.head)
     }

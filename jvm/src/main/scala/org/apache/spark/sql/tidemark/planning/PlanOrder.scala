@@ -46,7 +46,7 @@ private[planning] final class PlanOrder {
   def step(plan: SparkPlan): OrderStep = plan match {
     case order: InOrderExec =>
       val late =
-        LateRowFilters.path(order.child).collectFirst { case hold: HoldExec => hold }.filterNot(_.order.dropsLate)
+        ChooseLateRowRule.path(order.child).collectFirst { case hold: HoldExec => hold }.filterNot(_.order.dropsLate)
       val terms = order.namedWithinGroups.map { case (name, sort) => term(name, sort) }
       OrderStep.InOrder(
         "in order",

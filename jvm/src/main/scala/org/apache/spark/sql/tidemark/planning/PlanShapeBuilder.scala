@@ -16,25 +16,25 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, PlanOrigins}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, OriginsOfPlan}
 import org.apache.spark.sql.tidemark.exec.NoteTimeExec
 import org.apache.spark.sql.tidemark.functions.{TimeWindow, WatermarkExpression}
 
 /** Translates a physical plan, operator ids filled in, into the [[PlanShape]] that `core` computes watermarks from. */
-private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: TidemarkConf.Unbounded) {
+private[tidemark] final class PlanShapeBuilder(origins: OriginsOfPlan, unbounded: TidemarkConf.UnboundedJoinPolicy) {
   import PlanShapeBuilder._
   import columns.{id, name}
 
   private val columns = new PlanColumns
   private val stateful = new StatefulShapes(origins, unbounded, columns)
-  private val readings = mutable.HashMap.empty[UUID, Reading]
-  private val notes = mutable.HashMap.empty[UUID, Reading.OfColumn]
+  private val targets = mutable.HashMap.empty[UUID, WatermarkTarget]
+  private val outputs = mutable.HashMap.empty[UUID, WatermarkTarget.Column]
   private var unions = 0
   private var marks = FirstMark
 
   def build(plan: SparkPlan): Translated = {
     val shape = visit(plan).shape
-    Translated(shape, columns.names, origins.notes ++ stateful.notes, readings.toMap, notes.toMap)
+    Translated(shape, columns.names, origins.hints ++ stateful.hints, targets.toMap, outputs.toMap)
   }
 
   private def visit(plan: SparkPlan): BuiltShape = withMarked(plan, withoutMarked(plan))
@@ -42,7 +42,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
   /** Adds the columns of which only Spark's mark is known: those of a Python map or of a table. */
   private def withMarked(plan: SparkPlan, built: BuiltShape): BuiltShape = {
     val more = plan.output.filter { a =>
-      EventTimeColumns.isMarked(a) && !built.has(a) && !origins.computed(a.exprId)
+      EventTimeMarks.isMarked(a) && !built.has(a) && !origins.computed(a.exprId)
     }.distinctBy(_.exprId)
     if (more.isEmpty) built
     else {
@@ -91,7 +91,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
       NotePromise.unkept(below.shape, isMarked = below.marked(note.column.exprId)).foreach { operator =>
         throw new TidemarkException(NotedTimeErrors.NoteTimeNotPromised(note.column.name, operator))
       }
-      notes(note.noteId) = Reading.OfColumn(below.shape, id(note.column.exprId))
+      outputs(note.noteId) = WatermarkTarget.Column(below.shape, id(note.column.exprId))
       below
     case other => ofStateless(other, other.children.map(visit))
   }
@@ -116,14 +116,14 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
     // A marked column of a table beside an origin has the minimum of all that flows in here.
     val known = below.filter(_.begun == begun).flatMap(_.columns).toSet
     val derived = plan match {
-      case project: ProjectExec => EventTimeColumns.derive(project.projectList, known, origins.computed)
+      case project: ProjectExec => EventTimeMarks.derive(project.projectList, known, origins.computed)
       case aggregate: BaseAggregateExec =>
-        EventTimeColumns.derive(aggregate.resultExpressions, known, origins.computed) ++
-          EventTimeColumns.deriveAggregated(aggregate.aggregateExpressions, aggregate.resultExpressions, known)
-      case expand: ExpandExec => EventTimeColumns.deriveExpanded(expand.output, expand.projections, known)
+        EventTimeMarks.derive(aggregate.resultExpressions, known, origins.computed) ++
+          EventTimeMarks.deriveAggregated(aggregate.aggregateExpressions, aggregate.resultExpressions, known)
+      case expand: ExpandExec => EventTimeMarks.deriveExpanded(expand.output, expand.projections, known)
       case generate: GenerateExec =>
         plan.output.map(_.exprId).filter(known).map(id => id -> id) ++
-          EventTimeColumns.deriveGenerated(generate.generator, generate.generatorOutput, known)
+          EventTimeMarks.deriveGenerated(generate.generator, generate.generatorOutput, known)
       case _ => plan.output.map(_.exprId).filter(known).map(id => id -> id)
     }
     val columns = if (origins.takesTimesOut) derived else derived.filterNot { case (to, _) => isInside(plan, to) }
@@ -139,21 +139,21 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
   }
 
   /** An expression in a node reads the watermark of what flows into that node. */
-  private def read(reading: WatermarkExpression, node: SparkPlan, below: Seq[BuiltShape]): Unit = {
-    val found: Option[Reading.OfPlace] = reading.key match {
-      case Some(key) => origins.names.find(_.toString == key).map(Reading.OfOrigin)
+  private def read(expression: WatermarkExpression, node: SparkPlan, below: Seq[BuiltShape]): Unit = {
+    val found: Option[WatermarkTarget.Single] = expression.key match {
+      case Some(key) => origins.names.find(_.toString == key).map(WatermarkTarget.Origin)
       case None =>
         for {
-          of <- reading.of
+          of <- expression.of
           attributes = of.references.toSeq
           input <- below.find(built => attributes.count(built.hasWatermark) == 1)
           column <- attributes.find(input.hasWatermark)
-        } yield Reading.OfColumn(input.shape, id(column.exprId))
+        } yield WatermarkTarget.Column(input.shape, id(column.exprId))
     }
     val columns = node.children.flatMap(_.output).filter(a => below.exists(_.has(a)))
-    val of = found.getOrElse(throw WatermarkExpression.noWatermark(reading, columns))
-    readings(reading.id) = reading match {
-      case _: TimeWindow => Reading.Window(of, originOf(of))
+    val of = found.getOrElse(throw WatermarkExpression.noWatermark(expression, columns))
+    targets(expression.id) = expression match {
+      case _: TimeWindow => WatermarkTarget.Window(of, originOf(of))
       case _ => of
     }
   }
@@ -190,7 +190,7 @@ private[tidemark] final class PlanShapeBuilder(origins: PlanOrigins, unbounded: 
   }
 
   private def isInside(plan: SparkPlan, column: ExprId): Boolean =
-    plan.output.exists(a => a.exprId == column && EventTimeColumns.isInside(a.dataType))
+    plan.output.exists(a => a.exprId == column && EventTimeMarks.isInside(a.dataType))
 
 }
 
@@ -199,26 +199,26 @@ private[tidemark] object PlanShapeBuilder {
   // Columns of which only the mark is known have floors as unions do, with numbers that no union has.
   private val FirstMark = 1 << 20
 
-  /** @param notes what the user should know about the plan, although it runs
-    * @param readings the watermarks that expressions in the plan read, by the expressions' ids
+  /** @param hints what the user should know about the plan, although it runs
+    * @param targets the watermarks that expressions in the plan read, by the expressions' ids
     * @param outputs the watermarks that the query notes, by the ids of their nodes
     */
   final case class Translated(
       shape: PlanShape,
       columnNames: Map[ColumnId, String],
-      notes: Seq[TidemarkError],
-      readings: Map[UUID, Reading],
-      outputs: Map[UUID, Reading.OfColumn])
+      hints: Seq[TidemarkError],
+      targets: Map[UUID, WatermarkTarget],
+      outputs: Map[UUID, WatermarkTarget.Column])
 
-  private def originOf(reading: Reading.OfPlace): Option[OriginName] = reading match {
-    case Reading.OfOrigin(name) => Some(name)
-    case Reading.OfColumn(from, column) => originOf(from, column)
+  private def originOf(target: WatermarkTarget.Single): Option[OriginName] = target match {
+    case WatermarkTarget.Origin(name) => Some(name)
+    case WatermarkTarget.Column(from, column) => ownOriginOf(from, column)
   }
 
-  private def originOf(plan: PlanShape, column: ColumnId): Option[OriginName] = plan match {
-    case PlanShape.Origin(_, name, declared, input) => if (declared == column) Some(name) else originOf(input, column)
+  private def ownOriginOf(plan: PlanShape, column: ColumnId): Option[OriginName] = plan match {
+    case PlanShape.Origin(_, name, declared, input) => if (declared == column) Some(name) else ownOriginOf(input, column)
     case PlanShape.Stateless(_, Seq(input), columns) =>
-      columns.collect { case (out, from) if out == column => originOf(input, from) } match {
+      columns.collect { case (out, from) if out == column => ownOriginOf(input, from) } match {
         case Seq(one) => one
         case _ => None
       }
@@ -226,17 +226,17 @@ private[tidemark] object PlanShapeBuilder {
   }
 
   /** The watermark that an expression reads. */
-  sealed trait Reading
-  object Reading {
-    sealed trait OfPlace extends Reading
-    final case class OfOrigin(name: OriginName) extends OfPlace
+  sealed trait WatermarkTarget
+  object WatermarkTarget {
+    sealed trait Single extends WatermarkTarget
+    final case class Origin(name: OriginName) extends Single
 
     /** The watermark of a column in the output of that part of the plan. */
-    final case class OfColumn(from: PlanShape, column: ColumnId) extends OfPlace
+    final case class Column(from: PlanShape, column: ColumnId) extends Single
 
     /** The time window of a batch.
       * @param origin whose rows these are; `None` for those that a stateful operator or a union has emitted
       */
-    final case class Window(lower: OfPlace, origin: Option[OriginName]) extends Reading
+    final case class Window(lower: Single, origin: Option[OriginName]) extends WatermarkTarget
   }
 }

@@ -15,14 +15,14 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter, PlanOrigins}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, LateRowRule, OriginsOfPlan}
 import org.apache.spark.sql.tidemark.exec.OperatorInputExec
 import org.apache.spark.sql.tidemark.exec.order.HoldExec
 
 /** Translates stateful operators, for [[PlanShapeBuilder]]. */
 private[planning] final class StatefulShapes(
-    origins: PlanOrigins,
-    unbounded: TidemarkConf.Unbounded,
+    origins: OriginsOfPlan,
+    unbounded: TidemarkConf.UnboundedJoinPolicy,
     columns: PlanColumns) {
   import StatefulShapes.label
   import columns.{id, name}
@@ -30,7 +30,7 @@ private[planning] final class StatefulShapes(
   private val found = mutable.LinkedHashSet.empty[TidemarkError]
 
   /** What the user should know about these operators, although the query runs. */
-  def notes: Seq[TidemarkError] = found.toSeq
+  def hints: Seq[TidemarkError] = found.toSeq
 
   def ofJoin(join: StreamingSymmetricHashJoinExec, left: BuiltShape, right: BuiltShape): BuiltShape = {
     val bounds = new JoinBounds(join)
@@ -45,7 +45,7 @@ private[planning] final class StatefulShapes(
       PlanShape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut, follows(built.shape))
     }
     val untold = Seq(left -> join.left, right -> join.right).flatMap { case (built, child) =>
-      child.output.filter(a => built.has(a) && !EventTimeColumns.hasTime(a))
+      child.output.filter(a => built.has(a) && !EventTimeMarks.hasTime(a))
     }
     untold.foreach(a => found += TidemarkError.TimeInsideState(a.name, "join"))
     val shape = PlanShape.Join(
@@ -74,20 +74,20 @@ private[planning] final class StatefulShapes(
       val error = TidemarkError.UnboundedJoinSide(
         join.leftKeys.zip(join.rightKeys).map { case (l, r) => s"${l.sql} = ${r.sql}" }.mkString("on ", " and ", ""),
         side.name)(unbounded)
-      if (unbounded == TidemarkConf.Unbounded.Refuse) throw new TidemarkException(error)
+      if (unbounded == TidemarkConf.UnboundedJoinPolicy.Refuse) throw new TidemarkException(error)
       found += error
     }
-    if (unbounded == TidemarkConf.Unbounded.Hold) PlanShape.ActiveOut.Withheld else PlanShape.ActiveOut.Unbounded
+    if (unbounded == TidemarkConf.UnboundedJoinPolicy.Hold) PlanShape.ActiveOut.Withheld else PlanShape.ActiveOut.Unbounded
   }
 
   def of(writer: StateStoreWriter, below: BuiltShape): BuiltShape = {
     val input = writer.children.head
     // A limit uses no event time; every row passes.
     val isLimit = writer.isInstanceOf[StreamingGlobalLimitExec] && !writer.isInstanceOf[HoldExec]
-    val active = if (isLimit) None else input.output.find(EventTimeColumns.isMarked)
-    val filter = LateRowFilters.of(writer)
+    val active = if (isLimit) None else input.output.find(EventTimeMarks.isMarked)
+    val filter = ChooseLateRowRule.of(writer)
     refuseUnordered(writer, below)
-    if (active.nonEmpty && filter == LateRowFilter.CompleteAggregation)
+    if (active.nonEmpty && filter == LateRowRule.CompleteAggregation)
       found += TidemarkError.CompleteMode(s"${label(writer)} #${operator(writer).value}")
     val known = writer.output.filter(a => below.has(a) || active.exists(_.exprId == a.exprId)).distinctBy(_.exprId)
     val inside = if (keepsRows(writer)) carriedIn(input) else Nil
@@ -105,8 +105,8 @@ private[planning] final class StatefulShapes(
       passes.map(name),
       carried.map(name),
       emitsAtOnce(writer),
-      dropsLate = filter == LateRowFilter.Order ||
-        active.nonEmpty && filter.withoutInput != LateRowFilter.Dropper.Nothing,
+      dropsLate = filter == LateRowRule.Order ||
+        active.nonEmpty && filter.withoutInput != LateRowRule.Dropper.Nothing,
       eviction = eviction(writer))
     // A column whose time cannot be read leaves the state as any other value.
     val out = known.map(_.exprId).filter(id => (passes ++ carried).exists(_.exprId == id))
@@ -136,15 +136,15 @@ private[planning] final class StatefulShapes(
     * and those inside a value in its state.
     */
   private def carriedIn(input: SparkPlan): Seq[Attribute] =
-    LateRowFilters.path(input).collectFirst { case noting: OperatorInputExec => noting.carried }.getOrElse(Nil)
+    ChooseLateRowRule.path(input).collectFirst { case noting: OperatorInputExec => noting.carried }.getOrElse(Nil)
 
   /** A value with event time inside it leaves the state in the buffer of the function that keeps it. */
   private def withBuffers(writer: StateStoreWriter, built: BuiltShape, carried: Seq[Attribute]): BuiltShape = {
-    val functions = LateRowFilters.path(writer.children.head).collectFirst { case step: BaseAggregateExec =>
+    val functions = ChooseLateRowRule.path(writer.children.head).collectFirst { case step: BaseAggregateExec =>
       step.aggregateExpressions
     }
     val times = carried.map(_.exprId).toSet
-    val buffers = EventTimeColumns.buffered(functions.getOrElse(Nil), times)
+    val buffers = EventTimeMarks.buffered(functions.getOrElse(Nil), times)
     if (buffers.isEmpty) built
     else {
       val columns = built.columns.toSeq.map(c => id(c) -> id(c)) ++ buffers.map { case (to, from) =>
@@ -161,16 +161,16 @@ private[planning] final class StatefulShapes(
     case save: StateStoreSaveExec => !save.outputMode.contains(InternalOutputModes.Append)
     case save: SessionWindowStateStoreSaveExec => !save.outputMode.contains(InternalOutputModes.Append)
     case _: HoldExec => false
-    case other => LateRowFilters.of(other) != LateRowFilter.EventTimeFunction
+    case other => ChooseLateRowRule.of(other) != LateRowRule.EventTimeFunction
   }
 
   /** By what Spark's operators look for in their keys. */
   private def eviction(writer: StateStoreWriter): PlanShape.Eviction = {
     def byKey(keys: Seq[Attribute]) =
-      if (keys.exists(EventTimeColumns.isMarked)) PlanShape.Eviction.ByWatermark else PlanShape.Eviction.Never
-    LateRowFilters.of(writer) match {
-      case LateRowFilter.CompleteAggregation => PlanShape.Eviction.Never
-      case LateRowFilter.Untimed => PlanShape.Eviction.ByItself
+      if (keys.exists(EventTimeMarks.isMarked)) PlanShape.Eviction.ByWatermark else PlanShape.Eviction.Never
+    ChooseLateRowRule.of(writer) match {
+      case LateRowRule.CompleteAggregation => PlanShape.Eviction.Never
+      case LateRowRule.NoEventTime => PlanShape.Eviction.ByItself
       case _ => writer match {
           case save: StateStoreSaveExec if save.keyExpressions.isEmpty => PlanShape.Eviction.ByItself
           case save: StateStoreSaveExec => byKey(save.keyExpressions)

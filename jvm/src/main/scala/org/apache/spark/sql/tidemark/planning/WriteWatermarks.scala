@@ -5,9 +5,9 @@ import io.tidemark.core.Side
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreWriter, StreamingDeduplicateExec}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
-import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.columns.EventTimeMarks
 import org.apache.spark.sql.tidemark.exec.{LateRowsMetricsExec, OperatorInputExec, SplitClocksExec}
-import org.apache.spark.sql.tidemark.exec.eviction.PatientDeduplicateExec
+import org.apache.spark.sql.tidemark.exec.eviction.DeferredDeduplicateExec
 import org.apache.spark.sql.tidemark.exec.order.HoldExec
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 
@@ -26,14 +26,14 @@ private[tidemark] object WriteWatermarks {
   private def waiting(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan = {
     val patient = plan.transformUp {
       case dedup: StreamingDeduplicateExec if mayWait(dedup, watermarks) =>
-        PatientDeduplicateExec.of(dedup, dedup.child)
+        DeferredDeduplicateExec.of(dedup, dedup.child)
     }
-    if (watermarks.scansWhenDue) DueWindows.in(patient, watermarks) else patient
+    if (watermarks.scansWhenDue) PlanDueScans.in(patient, watermarks) else patient
   }
 
   /** A row with an expired key is late, so the key may stay in state. */
   private def mayWait(dedup: StreamingDeduplicateExec, watermarks: BatchWatermarks): Boolean =
-    dedup.child.output.find(EventTimeColumns.isMarked).exists { time =>
+    dedup.child.output.find(EventTimeMarks.isMarked).exists { time =>
       dedup.keyExpressions.exists(_.exprId == time.exprId) && watermarks.mayWait(dedup, Side.Left, time)
     }
 
@@ -76,14 +76,14 @@ private[tidemark] object WriteWatermarks {
 
   /** With the operator's own [[OperatorInputExec]] filled in: the first one below it, with nothing stateful in between. */
   private def filled(plan: SparkPlan, operator: StateStoreWriter, side: Side, watermarks: BatchWatermarks): SparkPlan =
-    own(plan).fold(plan)(input => LateRowFilters.replaced(plan, input, watermarks.fill(input, operator, side)))
+    own(plan).fold(plan)(input => ChooseLateRowRule.replaced(plan, input, watermarks.fill(input, operator, side)))
 
   /** Where it has none, with one that counts the rows which the operator is about to drop. */
   private def filledOrCounted(plan: SparkPlan, operator: StateStoreWriter, watermarks: BatchWatermarks): SparkPlan =
     if (own(plan).nonEmpty) filled(plan, operator, Side.Left, watermarks)
     else
-      LateRowFilters.column(operator).fold(plan) { column =>
-        LateRowFilters.insert(plan, operator, column) { (below, at) =>
+      ChooseLateRowRule.column(operator).fold(plan) { column =>
+        ChooseLateRowRule.insert(plan, operator, column) { (below, at) =>
           watermarks.fill(
             OperatorInputExec(Some(at), Nil, filters = false, OperatorInputExec.Unset, below),
             operator,
@@ -92,5 +92,5 @@ private[tidemark] object WriteWatermarks {
       }
 
   private def own(plan: SparkPlan): Option[OperatorInputExec] =
-    LateRowFilters.path(plan).collectFirst { case input: OperatorInputExec => input }
+    ChooseLateRowRule.path(plan).collectFirst { case input: OperatorInputExec => input }
 }

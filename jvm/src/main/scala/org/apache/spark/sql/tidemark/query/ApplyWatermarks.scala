@@ -55,7 +55,7 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
   }
 
   private def withoutWatermark(reading: WatermarkExpression): WatermarkExpression =
-    if (reading.state == WatermarkExpression.Awaited) reading.withState(WatermarkExpression.Read(Watermark.Unknown))
+    if (reading.state == WatermarkExpression.Awaited) reading.withState(WatermarkExpression.Value(Watermark.Unknown))
     else reading
 
   /** Stock Spark has no watermark of each operator that an expression could read. A part of a plan may be planned alone. */

@@ -12,9 +12,9 @@ private[tidemark] object QueryLife {
 
   /** Nothing is decided: some of the query's settings come from its checkpoint, with the first batch.
     *
-    * @param recalled what the checkpoint has of the query, unless it cannot be read
+    * @param restored what the checkpoint has of the query, unless it cannot be read
     */
-  final case class Started(start: RunStart, recalled: Option[QueryView.Recalled]) extends QueryLife
+  final case class Started(start: StartOfRun, restored: Option[QueryView.RestoredEntry]) extends QueryLife
 
   /** What does not change until the query ends. */
   sealed trait Decided extends QueryLife

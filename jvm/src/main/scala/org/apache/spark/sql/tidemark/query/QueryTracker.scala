@@ -14,7 +14,7 @@ import org.apache.spark.sql.tidemark.batch.KnownState
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.exec.{LateRows, OperatorInputExec, SplitClocksExec}
 import org.apache.spark.sql.tidemark.exec.calls.CallMetricsExec
-import org.apache.spark.sql.tidemark.planning.LateRowFilters
+import org.apache.spark.sql.tidemark.planning.ChooseLateRowRule
 import org.apache.spark.sql.tidemark.sources.SourceBacklog
 
 /** Reads what a batch has seen when it has ended, before Spark commits it.
@@ -25,7 +25,7 @@ private[tidemark] final class QueryTracker(
     execution: MicroBatchExecution,
     query: QueryWatermarks,
     sources: SourceBacklog,
-    start: RunStart,
+    start: StartOfRun,
     floorMillis: Long)
     extends WatermarkTracker(MinWatermark, execution.analyzedPlan) {
 
@@ -73,19 +73,19 @@ private[tidemark] final class QueryTracker(
   private def ended(executedPlan: SparkPlan): Unit = {
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }
     val noted =
-      inputs.flatMap(input => input.levels.input.zip(input.noted).map { case (at, notes) => at -> notes.value })
+      inputs.flatMap(input => input.watermarks.input.zip(input.carriedMinima).map { case (at, minima) => at -> minima.value })
     val seen = Observation(observed(executedPlan), noted.toMap)
     val ofState = KnownState.ofBatch(
       writers(executedPlan),
       collect(executedPlan) { case calls: CallMetricsExec => calls })
     val endMillis = execution.triggerClock.getTimeMillis()
-    val (passing, dropping) = inputs.partition(_.levels.passes)
-    val late = LateRows.OfBatch(lateRows(dropping), lateRows(passing))
+    val (passing, dropping) = inputs.partition(_.watermarks.passes)
+    val late = LateRows.BatchLateRows(lateRows(dropping), lateRows(passing))
     query.batchEnded(sources.batch, endMillis, seen, late, rowsOf(inputs), ofState)
     addDropped(executedPlan, inputs)
   }
 
-  private def observed(plan: SparkPlan): Map[OriginName, Observation.OfOrigin] = {
+  private def observed(plan: SparkPlan): Map[OriginName, Observation.OriginObservation] = {
     val clocks = collect(plan) { case clocks: SplitClocksExec => clocks }.groupBy(_.clocksId)
     val stats = collect(plan) { case origin: EventTimeWatermarkExec => origin }.groupBy(_.nodeId)
     query.origins.all.map { one =>
@@ -98,9 +98,9 @@ private[tidemark] final class QueryTracker(
             MaxEventTimes.whole(seen.max)))
       }
       val seen =
-        if (one.rules.noted.nonEmpty) Observation.OfOrigin.noted(query.marksOf(one), one.rules.delayMillis, times.max)
+        if (one.rules.noted.nonEmpty) Observation.OriginObservation.noted(query.marksOf(one), one.rules.delayMillis, times.max)
         else
-          Observation.OfOrigin(
+          Observation.OriginObservation(
             times,
             one.rules.delayMillis,
             sources.known(one.name),
@@ -127,14 +127,14 @@ private[tidemark] final class QueryTracker(
         s"the clocks of column '${one.column}' have no limit for event times ahead of the wall clock"))
 
   private def lateRows(inputs: Seq[OperatorInputExec]): Map[Input, LateRows] =
-    inputs.flatMap(input => input.levels.input.zip(input.late.map(_.value))).groupMapReduce(_._1)(_._2)(_ + _)
+    inputs.flatMap(input => input.watermarks.input.zip(input.late.map(_.value))).groupMapReduce(_._1)(_._2)(_ + _)
 
   private def rowsOf(inputs: Seq[OperatorInputExec]): Map[Input, Situation.Rows] =
     inputs.flatMap { input =>
-      val late = input.late.filterNot(_ => input.levels.passes).fold(LateRows.none)(_.value)
+      val late = input.late.filterNot(_ => input.watermarks.passes).fold(LateRows.none)(_.value)
       val passed = input.longMetric("numOutputRows").value
       val all = if (input.filters) passed + late.rows else passed
-      input.levels.input.map(_ -> Situation.Rows(all, late.rows, late.mostMillis))
+      input.watermarks.input.map(_ -> Situation.Rows(all, late.rows, late.mostMillis))
     }.groupMapReduce(_._1)(_._2)(_ and _)
 
   /** Adds the rows that were dropped before an operator to those that Spark says it dropped. */
@@ -142,7 +142,7 @@ private[tidemark] final class QueryTracker(
     val dropped = lateRows(inputs.filter(_.filters)).toSeq.groupMapReduce(_._1.operator)(_._2.rows)(_ + _)
     writers(plan).foreach { writer =>
       val before = dropped.getOrElse(OperatorId(writer.stateInfo.get.operatorId), 0L)
-      if (before > 0) LateRowFilters.countedIn(writer).longMetric("numRowsDroppedByWatermark").add(before)
+      if (before > 0) ChooseLateRowRule.countedIn(writer).longMetric("numRowsDroppedByWatermark").add(before)
     }
   }
 

@@ -12,8 +12,8 @@ import io.tidemark.core.why.{Situation, Words}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
-import org.apache.spark.sql.tidemark.batch.{ClockOnlyBatches, KnownState, PlannedBatch, Readings, Resumed}
-import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
+import org.apache.spark.sql.tidemark.batch.{TimeOnlyBatches, KnownState, PlannedBatch, WatermarkValues, Resumption}
+import org.apache.spark.sql.tidemark.columns.{PlanOrigin, OriginsOfPlan}
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.log.EntryWriter
 import org.apache.spark.sql.tidemark.marks.{NotedInputs, OutputMarks}
@@ -36,17 +36,17 @@ import org.apache.spark.sql.tidemark.status.{ProgressFields, PublishedView, Quer
   */
 private[tidemark] final class QueryWatermarks(
     val label: String,
-    val origins: PlanOrigins,
+    val origins: OriginsOfPlan,
     settings: QuerySettings,
     log: EntryWriter,
     val noted: NotedInputs,
     val outputs: OutputMarks,
     first: WatermarkEntry,
-    resumed: Resumed,
+    resumed: Resumption,
     emission: QueryView.Emission,
     waiting: Option[QueryView.Waiting]) {
 
-  private val clockOnly = new ClockOnlyBatches(origins.rules)
+  private val clockOnly = new TimeOnlyBatches(origins.rules)
   private val hasIdleTimes = origins.all.exists(_.rules.idleAfterMillis.nonEmpty)
 
   // The memory after the last batch that has ended.
@@ -65,7 +65,7 @@ private[tidemark] final class QueryWatermarks(
 
   /** What a report is made from, from any thread. */
   def state: Option[QueryView.State] = published.state.map {
-    case planned: QueryView.Planned => planned.copy(outputs = outputs.said, noted = noted.view)
+    case planned: QueryView.Planned => planned.copy(outputs = outputs.status, noted = noted.view)
     case other => other
   }
 
@@ -95,7 +95,7 @@ private[tidemark] final class QueryWatermarks(
     val silentUntil = entry.foundUntil(listened, silentBefore)
     // Without a stateful operator, each trigger brings the plan of the last batch.
     if (!isAsked && !planned.exists(_.plan.exists(_ eq plan))) noted.batchBegins(entry, start.millis)
-    val news = if (isAsked) noted.news(entry, start.millis) else Map.empty[OriginName, Observation.OfOrigin]
+    val news = if (isAsked) noted.news(entry, start.millis) else Map.empty[OriginName, Observation.OriginObservation]
     planned.filter(_.isFor(plan, decision, news)) match {
       case Some(same) => same.copy(start = start, silentUntil = silentUntil)
       case None =>
@@ -111,12 +111,12 @@ private[tidemark] final class QueryWatermarks(
           decision,
           late,
           eviction,
-          Readings.of(translated, entry, start, rules, eviction, decision),
+          WatermarkValues.of(translated, entry, start, rules, eviction, decision),
           translated.outputs,
           silentUntil,
           news,
           isAsked &&
-            (noted.keepsActive(news, entry, start.millis) || Observation.letsGoOn(
+            (noted.keepsActive(news, entry, start.millis) || Observation.needsNoDataBatch(
               translated.shape,
               entry,
               start,
@@ -204,7 +204,7 @@ private[tidemark] final class QueryWatermarks(
       id: Long,
       endMillis: Long,
       seen: Observation,
-      late: LateRows.OfBatch,
+      late: LateRows.BatchLateRows,
       rows: Map[Input, Situation.Rows],
       ofState: KnownState.OfBatch): Unit = {
     val batch = planned.filter(_.batch == id).getOrElse(

@@ -17,9 +17,9 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.batch.Resumed
+import org.apache.spark.sql.tidemark.batch.Resumption
 import org.apache.spark.sql.tidemark.check.{CheckAtStart, FarAheadClocks, OrderSetting}
-import org.apache.spark.sql.tidemark.columns.{PlanNotes, PlanOrigins, UnionChecks}
+import org.apache.spark.sql.tidemark.columns.{PlanNotes, OriginsOfPlan, UnionChecks}
 import org.apache.spark.sql.tidemark.marks.{MarkLogs, NotedInputs, OutputMarks}
 import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrders}
 import org.apache.spark.sql.tidemark.session.{QuerySettings, SessionConf}
@@ -86,22 +86,22 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
         LeftToSpark(reason)
       case None =>
         UnionChecks.requireSamePositions(execution.analyzedPlan)
-        run(start, start.origins.get, started.recalled)
+        run(start, start.origins.get, started.restored)
     }
   }
 
   /** What `spark.tidemark.order=event_time` would add to the query. */
-  private def orderOf(origins: PlanOrigins): Option[String] = Option.when(
+  private def orderOf(origins: OriginsOfPlan): Option[String] = Option.when(
     SessionConf.order(confOf(execution)) == TidemarkConf.OrderKept.EventTime &&
       InsertOrders.added(execution.analyzedPlan, origins) > 0)(
     s"puts rows into event-time order, as ${TidemarkConf.Order.key}=${TidemarkConf.OrderKept.EventTime.name} asks")
 
-  private def run(start: RunStart, origins: PlanOrigins, recalled: Option[QueryView.Recalled]): Running = {
+  private def run(start: StartOfRun, origins: OriginsOfPlan, restored: Option[QueryView.RestoredEntry]): Running = {
     val conf = confOf(execution)
     val settings = QuerySettings(
       SessionConf.unboundedJoin(conf),
       SessionConf.maxSplits(conf),
-      SessionConf.grain(conf),
+      SessionConf.scanOnlyWhenDue(conf),
       SessionConf.evictionSlack(conf),
       SessionConf.zone(conf),
       SessionConf.keepsHistory(conf))
@@ -119,7 +119,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     val emission = QueryView.Emission(
       execution.outputMode == InternalOutputModes.Complete,
       conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED))
-    val waiting = recalled.map(QueryView.Waiting(_))
+    val waiting = restored.map(QueryView.Waiting(_))
     val watermarks =
       new QueryWatermarks(label, origins, settings, start.entries, noted, outputs, first, resumed, emission, waiting)
     FarAheadClocks.warning(
@@ -142,17 +142,17 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     Running(watermarks, sources)
   }
 
-  private def resume(start: RunStart, origins: PlanOrigins): (WatermarkEntry, Resumed) = {
+  private def resume(start: StartOfRun, origins: OriginsOfPlan): (WatermarkEntry, Resumption) = {
     val first = SparkInternals.batch(execution)
     val previousMillis = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
     val downtime = Option.unless(SessionConf.downtimeIsSilence(confOf(execution))) {
       val inFirstBatch = if (start.isRunAgain(first.id)) start.sinceMillis - first.timestampMillis else 0L
-      Resumed.Downtime(first.timestampMillis, inFirstBatch)
+      Resumption.Downtime(first.timestampMillis, inFirstBatch)
     }
-    val at = Resumed.FirstBatch(first.id, previousMillis, SparkInternals.tracker(execution).currentWatermark)
+    val at = Resumption.FirstBatch(first.id, previousMillis, SparkInternals.tracker(execution).currentWatermark)
     val readsOnlyWhatWasThere = SparkInternals.isForWhatIsAvailable(execution)
     val read @ (_, resumed) =
-      Resumed.read(start.entries, origins, at, start.sinceMillis, downtime, readsOnlyWhatWasThere, start.begunAt)
+      Resumption.read(start.entries, origins, at, start.sinceMillis, downtime, readsOnlyWhatWasThere, start.begunAt)
     if (first.id > 0 && !resumed.hasEntry)
       logWarning(
         s"$label: the checkpoint has no watermark entry that matches batch ${first.id - 1} in Spark's log, so the query " +
@@ -164,8 +164,8 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     * does. On the query's thread, at the beginning of each trigger.
     */
   def noteAgain(): Unit = current match {
-    case Started(start, Some(recalled)) if recalled.entry.outputs.nonEmpty && leftToSpark(execution).isEmpty =>
-      val last = recalled.entry
+    case Started(start, Some(restored)) if restored.entry.outputs.nonEmpty && leftToSpark(execution).isEmpty =>
+      val last = restored.entry
       // If they cannot be made, the query fails with that error when it is planned.
       outputs.foreach { made =>
         made.resume(last.batch, last.outputs, start.isRunAgain(last.batch + 1))
@@ -204,8 +204,8 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     case LeftToSpark(reason) => Some(QueryView.LeftToSpark(reason))
     case Running(watermarks, _) => watermarks.state
     case Failed(_, known) => known
-    case Started(_, recalled) =>
-      leftToSpark(execution).map(QueryView.LeftToSpark(_)).orElse(recalled.map(QueryView.Waiting(_)))
+    case Started(_, restored) =>
+      leftToSpark(execution).map(QueryView.LeftToSpark(_)).orElse(restored.map(QueryView.Waiting(_)))
   }
 
   /** Puts the propagator and the optimizer rule in place; on the query's thread, before its first batch is planned. */
@@ -230,7 +230,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
 
   /** The watermarks of a query that uses something of Tidemark. Any other query runs batch for batch as in stock Spark. */
   def goingBeyondSpark: Option[QueryWatermarks] = {
-    def goesBeyond(origins: PlanOrigins) = AskAtStart.goesBeyondSpark(origins, execution.analyzedPlan)
+    def goesBeyond(origins: OriginsOfPlan) = AskAtStart.goesBeyondSpark(origins, execution.analyzedPlan)
     current match {
       // Without an entry the run continues from Spark's watermark, once it has rows.
       case Started(start, _) if !(start.hasEntry && start.origins.toOption.exists(goesBeyond)) => None
@@ -243,7 +243,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     }
   }
 
-  private def originsToMark: Option[PlanOrigins] = decide() match {
+  private def originsToMark: Option[OriginsOfPlan] = decide() match {
     case Running(watermarks, _) => Some(watermarks.origins)
     case _: LeftToSpark => None
   }
@@ -259,7 +259,7 @@ private[tidemark] object Takeover {
     Option.when(shouldTakeOver(execution)) {
       SessionConf.requireKnown(confOf(execution))
       if (leftToSpark(execution).isEmpty) CheckAtStart(execution, labelOf(execution))
-      val takeover = new Takeover(execution, RunStart.of(execution))
+      val takeover = new Takeover(execution, StartOfRun.of(execution))
       // Spark has chosen another propagator if a setting of its own leaves the query to Spark. The setting is not one of
       // those that come from the checkpoint, so the decision is known.
       if (SparkInternals.propagator(execution).isInstanceOf[PropagateWatermarkSimulator]) takeover.install()
@@ -293,8 +293,8 @@ private[tidemark] object Takeover {
     })
 
   /** A key, splits or an idle time cannot be had from Spark alone. */
-  private def refuseOptions(origins: PlanOrigins, notes: Seq[String], reason: String): Unit =
-    (origins.all.flatMap(_.asks) ++ notes).headOption.foreach { requested =>
+  private def refuseOptions(origins: OriginsOfPlan, notes: Seq[String], reason: String): Unit =
+    (origins.all.flatMap(_.needsTidemark) ++ notes).headOption.foreach { requested =>
       throw new TidemarkException(TidemarkError.LeftToSpark(reason, requested))
     }
 }

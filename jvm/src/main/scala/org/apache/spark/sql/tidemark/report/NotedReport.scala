@@ -59,9 +59,9 @@ private[tidemark] final class NotedReport(one: PlanOrigin, view: Option[NotedVie
   def standingSince(writer: String): AnyRef = view.flatMap(_.standingSince.get(writer)).map(Long.box).orNull
 
   /** What a user should know of the log, and of the marks of these writers. */
-  def notes(writers: Seq[String]): Seq[TidemarkError] = one.rules.noted.toSeq.flatMap { log =>
+  def hints(writers: Seq[String]): Seq[TidemarkError] = one.rules.noted.toSeq.flatMap { log =>
     Option.when(view.exists(_.isCut) && !log.onlyExpected)(NotedTimeErrors.MarksRemoved(log.location)) ++
-      view.toSeq.flatMap(_.notes(log, writers))
+      view.toSeq.flatMap(_.hints(log, writers))
   }
 }
 

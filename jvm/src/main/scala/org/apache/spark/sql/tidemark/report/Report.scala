@@ -34,7 +34,7 @@ private[tidemark] object Report {
   def json(view: QueryView): String = {
     val (engine, fields) = view.state match {
       case QueryView.LeftToSpark(reason) => "spark" -> Seq("reason" -> reason)
-      case QueryView.Waiting(recalled) => "tidemark" -> waiting(recalled)
+      case QueryView.Waiting(restored) => "tidemark" -> waiting(restored)
       case planned: QueryView.Planned => "tidemark" -> body(planned)
     }
     val query = obj("id" -> view.id.toString, "runId" -> view.runId.toString, "name" -> view.name.orNull)
@@ -67,7 +67,7 @@ private[tidemark] object Report {
     Seq(
       "batch" -> batch(entry),
       "inputs" -> list(origins.map(_.json)),
-      "notes" -> list((query.notes ++ origins.flatMap(_.notes)).map(note)),
+      "notes" -> list((query.hints ++ origins.flatMap(_.hints)).map(hint)),
       "plan" -> tree.json) ++
       Option.when(query.known.calls.nonEmpty)("calls" -> list(query.known.calls.toSeq.sortBy(_._1).map {
         case (column, calls) => obj(
@@ -78,23 +78,23 @@ private[tidemark] object Report {
       query.history.map("history" -> HistoryReport.json(_))
   }
 
-  private def output(said: OutputMarks.Said): AnyRef = obj(
-    "column" -> said.column,
-    "location" -> said.location,
-    "writer" -> said.writer,
-    "noted_ms" -> said.timeMillis.map(Long.box).orNull,
-    "failures" -> said.failures)
+  private def output(status: OutputMarks.Status): AnyRef = obj(
+    "column" -> status.column,
+    "location" -> status.location,
+    "writer" -> status.writer,
+    "noted_ms" -> status.timeMillis.map(Long.box).orNull,
+    "failures" -> status.failures)
 
-  private def note(error: TidemarkError): AnyRef =
+  private def hint(error: TidemarkError): AnyRef =
     obj("code" -> error.code, "message" -> error.message, "parameters" -> obj(error.parameters.toSeq: _*))
 
   /** Before the first batch of a run is planned: what the checkpoint's last entry says. */
-  private def waiting(recalled: QueryView.Recalled): Seq[(String, Any)] = {
-    val entry = recalled.entry
+  private def waiting(restored: QueryView.RestoredEntry): Seq[(String, Any)] = {
+    val entry = restored.entry
     Seq(
-      "waiting_since" -> (if (recalled.isRestart) "restart" else "start"),
+      "waiting_since" -> (if (restored.isRestart) "restart" else "start"),
       "batch" -> batch(entry),
-      "inputs" -> list(recalled.origins.all.map { one =>
+      "inputs" -> list(restored.origins.all.map { one =>
         val noted = NotedReport.of(one, Map.empty, Map.empty, Map.empty)
         new OriginReport(one, entry, entry.standing, entry.splitsOf(one.name), noted).json
       }),
@@ -122,7 +122,7 @@ private[tidemark] object Report {
       if (one.rules.splitBy.isEmpty) None
       else shown.behind.waitedFor.headOption.map(split => SplitNameTable.show(splits.name(split)))
 
-    def notes: Seq[TidemarkError] = noted.notes(shown.behind.waitedFor.flatMap(shown.behind.writer))
+    def hints: Seq[TidemarkError] = noted.hints(shown.behind.waitedFor.flatMap(shown.behind.writer))
 
     def json: AnyRef = obj(Seq(
       "key" -> one.name.toString,

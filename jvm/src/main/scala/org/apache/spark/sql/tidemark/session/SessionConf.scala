@@ -21,9 +21,9 @@ private[tidemark] object SessionConf {
   def idleSideFollows(conf: SQLConf): Boolean = read(conf, TidemarkConf.IdleAtJoin)
   def downtimeIsSilence(conf: SQLConf): Boolean = read(conf, TidemarkConf.DowntimeIsSilence)
   def maxSplits(conf: SQLConf): Int = read(conf, TidemarkConf.MaxSplits)
-  def grain(conf: SQLConf): Boolean = read(conf, TidemarkConf.Grain)
+  def scanOnlyWhenDue(conf: SQLConf): Boolean = read(conf, TidemarkConf.ScanOnlyWhenDue)
   def evictionSlack(conf: SQLConf): Double = read(conf, TidemarkConf.EvictionSlack)
-  def unboundedJoin(conf: SQLConf): TidemarkConf.Unbounded = read(conf, TidemarkConf.UnboundedJoin)
+  def unboundedJoin(conf: SQLConf): TidemarkConf.UnboundedJoinPolicy = read(conf, TidemarkConf.UnboundedJoin)
   def order(conf: SQLConf): TidemarkConf.OrderKept = read(conf, TidemarkConf.Order)
   def requireOrder(conf: SQLConf): Boolean = read(conf, TidemarkConf.RequireOrder)
   def keepsHistory(conf: SQLConf): Boolean = read(conf, TidemarkConf.History)
@@ -70,7 +70,7 @@ private[tidemark] object SessionConf {
 
 /** The settings of one query, as they were when its first batch was planned. */
 private[tidemark] final case class QuerySettings(
-    unboundedJoin: TidemarkConf.Unbounded,
+    unboundedJoin: TidemarkConf.UnboundedJoinPolicy,
     maxSplits: Int,
     scansWhenDue: Boolean,
     evictionSlack: Double,

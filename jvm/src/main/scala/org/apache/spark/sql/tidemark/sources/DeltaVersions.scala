@@ -31,10 +31,10 @@ private[tidemark] final class DeltaVersions(table: Path, conf: => Configuration)
   /** The newest version.
     * @throws java.io.IOException if there is none, or it cannot be read
     */
-  def latest: Position.Version = {
+  def latest: Position.Delta = {
     val last = (versions ++ staged).maxOption.getOrElse(throw new IOException(
       s"there is no version of a table in $log"))
-    Position.Version(id.getOrElse(throw new IOException(s"no version in $log has the id of the table")), last)
+    Position.Delta(id.getOrElse(throw new IOException(s"no version in $log has the id of the table")), last)
   }
 
   private def versions: Seq[Long] = files.listStatus(log).toSeq.map(_.getPath.getName).collect {

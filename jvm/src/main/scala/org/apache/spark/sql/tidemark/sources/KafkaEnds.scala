@@ -34,14 +34,14 @@ private[tidemark] final class KafkaEnds(session: SparkSession, topics: String, o
     options.filter { case (name, _) => name.startsWith("kafka.") && !ofProducers(name) } ++ AllRows)
 
   /** @throws java.io.IOException if the brokers cannot be asked, or a topic has no partition */
-  def latest: Position.Partitions = {
+  def latest: Position.Kafka = {
     val ends =
       try {
         val source = stream
         source.latestOffset(source.deserializeOffset("{}"), ReadLimit.allAvailable())
       } catch { case NonFatal(e) => throw new IOException(s"the ends of the topics $topics are not known", e) }
     if (ends == null) throw new IOException(s"the topics $topics have no partitions")
-    Position.Partitions(KafkaOffsets.byTopic(KafkaOffsets.offsetsOf(ends)))
+    Position.Kafka(KafkaOffsets.byTopic(KafkaOffsets.offsetsOf(ends)))
   }
 
   def close(): Unit = {

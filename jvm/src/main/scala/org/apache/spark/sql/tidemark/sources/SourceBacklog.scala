@@ -21,7 +21,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{
   MicroBatchExecution,
   StreamingExecutionRelation
 }
-import org.apache.spark.sql.tidemark.columns.{KafkaOffsets, PlanOrigin, PlanOrigins, SplitBy}
+import org.apache.spark.sql.tidemark.columns.{KafkaOffsets, PlanOrigin, OriginsOfPlan, SplitMarker}
 import org.apache.spark.sql.tidemark.stream.SparkInternals
 
 /** The rows of a query's sources that no batch has read yet. A batch is decided only by what is in Spark's offset log,
@@ -31,7 +31,7 @@ import org.apache.spark.sql.tidemark.stream.SparkInternals
   */
 private[tidemark] final class SourceBacklog(
     execution: MicroBatchExecution,
-    origins: PlanOrigins,
+    origins: OriginsOfPlan,
     isRunAgain: Long => Boolean) {
   import KafkaOffsets.{isKafka, offsetsOf, Partition}
   import SourceBacklog._
@@ -167,7 +167,7 @@ private[tidemark] final class SourceBacklog(
 
   /** The order in which Kafka's topic and partition form the names of an origin's splits, if they do. */
   private def partitions(node: EventTimeWatermark, one: PlanOrigin): Option[KafkaPartitions] = {
-    val keys = node.collectFirst { case split: SplitBy if split.id == one.clocks => split.keys }.getOrElse(Nil)
+    val keys = node.collectFirst { case split: SplitMarker if split.id == one.clocks => split.keys }.getOrElse(Nil)
     val columns = keys.map(key => kafkaColumn(node, key))
     Option.when(streams(node).forall(isKafka) && columns.toSet == Set(Some("topic"), Some("partition")) &&
       columns.size == 2)(

@@ -37,8 +37,8 @@ private[tidemark] final class SourcePositions(execution: MicroBatchExecution, is
   /** What two copies of a source have both read. */
   private def leastOf(one: SourcePosition, other: SourcePosition): SourcePosition = (one, other) match {
     case (SourcePosition.Number(a), SourcePosition.Number(b)) => SourcePosition.Number(math.min(a, b))
-    case (SourcePosition.Version(a, at), SourcePosition.Version(b, upTo)) if a == b =>
-      SourcePosition.Version(a, for (x <- at; y <- upTo) yield math.min(x, y))
+    case (SourcePosition.Delta(a, at), SourcePosition.Delta(b, upTo)) if a == b =>
+      SourcePosition.Delta(a, for (x <- at; y <- upTo) yield math.min(x, y))
     case (a: FilesRead.Position, b: FilesRead.Position) if a.base == b.base => a.and(b)
     case _ => throw new IllegalArgumentException("it reads several sources that are not all of Kafka")
   }
@@ -47,7 +47,7 @@ private[tidemark] final class SourcePositions(execution: MicroBatchExecution, is
   private def kafka(ends: Seq[Option[Offset]]): Option[SourcePosition] =
     Option.when(ends.nonEmpty && ends.forall(_.nonEmpty)) {
       val all = ends.flatten.map(offsetsOf).flatten.groupMapReduce(_._1)(_._2)(math.min)
-      SourcePosition.Partitions(byTopic(all))
+      SourcePosition.Kafka(byTopic(all))
     }
 
   private def ofOne(source: SparkDataStream, end: Offset): SourcePosition = source match {
@@ -63,7 +63,7 @@ private[tidemark] final class SourcePositions(execution: MicroBatchExecution, is
       val isWhole = !at.path("isStartingVersion").asBoolean
       // The offset is inside this version, or before it. All earlier ones have been read.
       val last = at.get("reservoirVersion").asLong - 1
-      SourcePosition.Version(at.get("reservoirId").asText, Option.when(isWhole && last >= 0)(last))
+      SourcePosition.Delta(at.get("reservoirId").asText, Option.when(isWhole && last >= 0)(last))
     } else throw new IllegalArgumentException(s"its source has offsets such as ${end.json}")
   }
 }

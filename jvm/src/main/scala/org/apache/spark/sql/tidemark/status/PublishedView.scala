@@ -7,7 +7,7 @@ import io.tidemark.core.why.Words
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.tidemark.batch.KnownState
-import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
 import org.apache.spark.sql.tidemark.planning.OperatorOrder
 
 /** What is known of a running query to reports, gauges and Spark's progress, and what the log is told of it.
@@ -20,7 +20,7 @@ import org.apache.spark.sql.tidemark.planning.OperatorOrder
   */
 private[tidemark] final class PublishedView(
     label: String,
-    origins: PlanOrigins,
+    origins: OriginsOfPlan,
     keepsHistory: Boolean,
     emission: QueryView.Emission,
     words: Words,
@@ -54,11 +54,11 @@ private[tidemark] final class PublishedView(
   /** A batch is planned. What a user should know of its plan is logged once. */
   def planned(snapshot: QueryView.Snapshot, known: KnownState): Unit = {
     val before = latest
-    val notes = before.fold(Seq.empty[TidemarkError])(_.notes)
-    val more = snapshot.plan.notes.distinct.filterNot(notes.contains)
-    more.foreach(note => logWarning(s"$label: ${note.message}"))
+    val hints = before.fold(Seq.empty[TidemarkError])(_.hints)
+    val more = snapshot.plan.hints.distinct.filterNot(hints.contains)
+    more.foreach(hint => logWarning(s"$label: ${hint.message}"))
     val view = before.fold(begun(snapshot, known))(_.copy(snapshot = snapshot, known = known))
-    now = Some(view.copy(notes = notes ++ more))
+    now = Some(view.copy(hints = hints ++ more))
   }
 
   /** A batch has ended. */

@@ -12,7 +12,7 @@ import io.tidemark.core.splits.Splits
 import io.tidemark.core.why.{Situation, Verdict}
 
 import org.apache.spark.sql.tidemark.batch.KnownState
-import org.apache.spark.sql.tidemark.columns.{PlanOrigin, PlanOrigins}
+import org.apache.spark.sql.tidemark.columns.{PlanOrigin, OriginsOfPlan}
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.marks.{NotedView, OutputMarks}
 import org.apache.spark.sql.tidemark.planning.{OperatorOrder, PlanShapeBuilder}
@@ -41,14 +41,14 @@ private[tidemark] object QueryView {
   }
 
   /** Until the first batch of a run is planned: what the checkpoint's last entry has. */
-  final case class Waiting(recalled: Recalled) extends State {
-    override def detached: Waiting = copy(recalled.copy(entry = recalled.entry.detached))
+  final case class Waiting(restored: RestoredEntry) extends State {
+    override def detached: Waiting = copy(restored.copy(entry = restored.entry.detached))
   }
 
   /** @param lateRows rows of each operator's inputs that were late since this run began, and were dropped
     * @param passedRows those that were late, and were emitted nonetheless
     * @param known what this run knows of the state of the operators
-    * @param notes what a user should know of the query, though it runs
+    * @param hints what a user should know of the query, though it runs
     * @param emission when operators emit results beside the watermark
     * @param lastRows of each operator's input the rows of the last batch that brought it any
     * @param totals of each input, after the last batch
@@ -60,16 +60,16 @@ private[tidemark] object QueryView {
     */
   final case class Planned(
       snapshot: Snapshot,
-      origins: PlanOrigins,
+      origins: OriginsOfPlan,
       lateRows: Map[Input, LateRows.Total],
       passedRows: Map[Input, LateRows.Total],
       known: KnownState,
-      notes: Seq[TidemarkError],
+      hints: Seq[TidemarkError],
       emission: Emission,
       lastRows: Map[Input, Situation.Rows] = Map.empty,
       totals: Map[OriginName, Totals] = Map.empty,
       reason: Option[Verdict] = None,
-      outputs: Seq[OutputMarks.Said] = Nil,
+      outputs: Seq[OutputMarks.Status] = Nil,
       noted: Map[OriginName, NotedView] = Map.empty,
       orders: Map[OperatorId, OperatorOrder] = Map.empty,
       history: Option[History] = None)
@@ -81,7 +81,7 @@ private[tidemark] object QueryView {
         batch: Long,
         endMillis: Long,
         entry: WatermarkEntry,
-        late: LateRows.OfBatch,
+        late: LateRows.BatchLateRows,
         rows: Map[Input, Situation.Rows],
         known: KnownState): Planned = {
       val now = advanced(batch, entry, late, rows, known)
@@ -91,7 +91,7 @@ private[tidemark] object QueryView {
     private def advanced(
         batch: Long,
         entry: WatermarkEntry,
-        late: LateRows.OfBatch,
+        late: LateRows.BatchLateRows,
         rows: Map[Input, Situation.Rows],
         known: KnownState): Planned = copy(
       known = known,
@@ -119,7 +119,7 @@ private[tidemark] object QueryView {
       names.map { name =>
         val totals = query.totals.getOrElse(name, Totals.none)
         val reached = query.snapshot.decision.origin(name).millis
-        Moment.OfInput(reached, totals.maxEventTimeMillis, totals.active, totals.idle)
+        Moment.InputMoment(reached, totals.maxEventTimeMillis, totals.active, totals.idle)
       })
 
   val noLateRows: Map[Input, LateRows.Total] = Map.empty
@@ -171,5 +171,5 @@ private[tidemark] object QueryView {
   /** @param entry that of the last committed batch
     * @param isRestart whether an earlier run has begun a batch
     */
-  final case class Recalled(entry: WatermarkEntry, origins: PlanOrigins, isRestart: Boolean)
+  final case class RestoredEntry(entry: WatermarkEntry, origins: OriginsOfPlan, isRestart: Boolean)
 }

@@ -16,7 +16,7 @@ private[tidemark] object Reason {
   /** @param nowMillis the wall clock */
   def of(state: QueryView.State, nowMillis: Long): Verdict = state match {
     case QueryView.LeftToSpark(reason) => Verdict.LeftToSpark(reason)
-    case QueryView.Waiting(recalled) => Verdict.NoBatchYet(recalled.isRestart)
+    case QueryView.Waiting(restored) => Verdict.NoBatchYet(restored.isRestart)
     case planned: QueryView.Planned if planned.snapshot.entry.batch < 0 => Verdict.NoBatchYet(isRestart = false)
     case planned: QueryView.Planned => Diagnosis.of(situation(planned, nowMillis))
   }
@@ -77,8 +77,8 @@ private[tidemark] object Reason {
         for {
           writer <- behind.writer(split)
           log <- one.rules.noted
-          note <- noted.flatMap(_.notes(log, Seq(writer)).headOption)
-        } yield Situation.Fault(note.what, note.fix))
+          hint <- noted.flatMap(_.hints(log, Seq(writer)).headOption)
+        } yield Situation.Fault(hint.what, hint.fix))
     }
   }
 }

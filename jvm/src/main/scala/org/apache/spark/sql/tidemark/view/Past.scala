@@ -12,7 +12,7 @@ private[view] final case class Past(
     times: IndexedSeq[Long],
     late: Option[IndexedSeq[Long]],
     state: Option[IndexedSeq[Long]],
-    inputs: IndexedSeq[Past.OfInput],
+    inputs: IndexedSeq[Past.InputMoment],
     leftOut: Long,
     batches: Long)
 
@@ -22,7 +22,7 @@ private[view] object Past {
   /** @param furthest what is furthest ahead, beside the watermark: the largest event time, or from a log the largest clock
     * @param furthestName in words
     */
-  final case class OfInput(
+  final case class InputMoment(
       key: String,
       watermarks: IndexedSeq[Option[Long]],
       furthest: IndexedSeq[Option[Long]],
@@ -42,7 +42,7 @@ private[view] object Past {
       history.list("inputs").map { input =>
         val (name, words) =
           if (input.has("clock_ms")) ("clock_ms", "furthest clock") else ("max_event_time_ms", "largest event time")
-        OfInput(input.text("key").getOrElse("?"), column(input, "watermark_ms"), column(input, name), words)
+        InputMoment(input.text("key").getOrElse("?"), column(input, "watermark_ms"), column(input, name), words)
       },
       history.long("inputs_left_out").getOrElse(0L),
       history.long("batches").getOrElse(times.size.toLong))

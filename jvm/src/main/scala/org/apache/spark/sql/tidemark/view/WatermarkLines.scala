@@ -54,7 +54,7 @@ private[view] final class WatermarkLines(past: Past, heldBy: Option[String], say
         Svg.text(frame.x(from) + 6, y(from) - 4, "event time = processing time", size = 10)
   }
 
-  private def input(one: Past.OfInput, index: Int): NodeSeq = {
+  private def input(one: Past.InputMoment, index: Int): NodeSeq = {
     val hue = Svg.hue(index)
     val holds = heldBy.contains(one.key)
     val lines = Svg.path(frame.steps(one.furthest, y(_)), hue, 1.5) ++
@@ -72,10 +72,10 @@ private[view] final class WatermarkLines(past: Past, heldBy: Option[String], say
 
   private def none(reached: Option[Long]): String = if (reached.isEmpty) ", undefined" else ""
 
-  private def beyond(one: Past.OfInput): String =
+  private def beyond(one: Past.InputMoment): String =
     if (one.furthest.lastOption.flatten.exists(!y.has(_))) ", off the drawing" else ""
 
-  private def last(one: Past.OfInput): Long = one.watermarks.lastOption.flatten.getOrElse(Long.MinValue)
+  private def last(one: Past.InputMoment): Long = one.watermarks.lastOption.flatten.getOrElse(Long.MinValue)
 }
 
 private[view] object WatermarkLines {

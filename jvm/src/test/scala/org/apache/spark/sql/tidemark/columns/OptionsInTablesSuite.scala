@@ -37,11 +37,11 @@ class OptionsInTablesSuite extends MarkedColumns {
     val schema = new StructType().add("t", "timestamp", nullable = true, left)
     withTempDir { folder =>
       val table = spark.readStream.schema(schema).parquet(folder.getCanonicalPath)
-      def origins(df: DataFrame) = PlanOrigins.of(df.queryExecution.analyzed, spark.sessionState.conf)
+      def origins(df: DataFrame) = OriginsOfPlan.of(df.queryExecution.analyzed, spark.sessionState.conf)
       def keys(df: DataFrame) = origins(df).names.map(_.key)
       assert(table.schema("t").metadata === left)
       assert(keys(table.withWatermark("t", "0 seconds")) === Seq("t"))
-      assert(origins(table.withWatermark("t", "0 seconds")).all.map(_.asks) === Seq(None))
+      assert(origins(table.withWatermark("t", "0 seconds")).all.map(_.needsTidemark) === Seq(None))
       assert(keys(table.select($"t".as("u")).withWatermark("u", "0 seconds")) === Seq("u"))
       val own = withWatermark(table, "t", "0 seconds", WatermarkOptions(key = Some("mine")))
       assert(keys(own) === Seq("mine"))

@@ -50,7 +50,7 @@ class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
     testStream(joined.selectExpr("inline(all)").dropDuplicates("a", "ta"))(
       AddData(left, 1 -> at("10:00")),
       ProcessAllAvailable(),
-      Execute(query => assert(watermarksOf(query).view.get.notes.map(_.code) === Seq("TIME_INSIDE_STATE"))))
+      Execute(query => assert(watermarksOf(query).view.get.hints.map(_.code) === Seq("TIME_INSIDE_STATE"))))
   }
 
   test("an event time inside a grouping struct is carried to the next operator") {

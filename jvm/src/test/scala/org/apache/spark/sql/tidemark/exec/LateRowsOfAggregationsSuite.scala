@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.sql.tidemark.planning.LateRowFilters
+import org.apache.spark.sql.tidemark.planning.ChooseLateRowRule
 import org.apache.spark.sql.tidemark.support.LateRowsTest
 import org.apache.spark.sql.types.TimestampType
 
@@ -160,7 +160,7 @@ class LateRowsOfAggregationsSuite extends LateRowsTest {
               save.collectFirst { case restore: SessionWindowStateStoreRestoreExec => restore }.getOrElse(
                 save).children.head
             var asked = Seq.empty[(SparkPlan, Attribute)]
-            LateRowFilters.insert(save.children.head, save, unknown) { (plan, at) =>
+            ChooseLateRowRule.insert(save.children.head, save, unknown) { (plan, at) =>
               asked :+= plan -> at
               plan
             }

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import io.tidemark.core.format.{EntryCodec, SectionFormat, SplitsSnapshot}
 import io.tidemark.core.format.EntryCodec.Written
 import io.tidemark.core.memory.WatermarkEntry
-import io.tidemark.core.noted.{Place, WriterState}
+import io.tidemark.core.noted.{MarkId, WriterState}
 import io.tidemark.core.support.ManySplits
 
 import org.apache.commons.io.FileUtils
@@ -33,10 +33,10 @@ class KeptFormatSuite extends SparkFunSuite {
   private def withWriters(entry: WatermarkEntry): WatermarkEntry = {
     val epoch = 1795404000000L
     val writers = Map(
-      "eu" -> WriterState(Some(Place(epoch, entry.batch)), epoch + entry.batch, nextMillis = Some(-5000L)),
+      "eu" -> WriterState(Some(MarkId(epoch, entry.batch)), epoch + entry.batch, nextMillis = Some(-5000L)),
       "us/1" -> WriterState(None, 0L, hasPending = true),
-      "gone" -> WriterState(Some(Place(epoch + 1, 7)), epoch, isEnded = true),
-      "asleep" -> WriterState(Some(Place(0, 0)), epoch, isIdle = true))
+      "gone" -> WriterState(Some(MarkId(epoch + 1, 7)), epoch, isEnded = true),
+      "asleep" -> WriterState(Some(MarkId(0, 0)), epoch, isIdle = true))
     entry.copy(origins = entry.origins.map { case (name, state) => name -> state.copy(writers = writers) })
   }
 

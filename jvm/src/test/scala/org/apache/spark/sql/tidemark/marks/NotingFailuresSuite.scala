@@ -5,7 +5,7 @@ import java.nio.file.Files
 import java.sql.Timestamp
 
 import io.tidemark.{NoteTimeOptions, TidemarkException}
-import io.tidemark.core.noted.{Place, Position}
+import io.tidemark.core.noted.{MarkId, Position}
 import io.tidemark.functions.noteTime
 
 import org.apache.spark.sql.DataFrame
@@ -157,7 +157,7 @@ class NotingFailuresSuite extends WatermarkTest {
       MarkLines.folder(folder.toPath).list().filter(_.name.epoch == 7).foreach { file =>
         MarkLines.folder(folder.toPath).read(file.name)((_, line) => marks ++= line.toSeq)
       }
-      assert(marks.result().flatMap(_.after).distinct === Seq(Place(5, 5)))
+      assert(marks.result().flatMap(_.after).distinct === Seq(MarkId(5, 5)))
     }
   }
 }

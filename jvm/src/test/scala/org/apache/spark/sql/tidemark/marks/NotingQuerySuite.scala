@@ -178,7 +178,7 @@ class NotingQuerySuite extends WatermarkTest {
       assert(before.forall(_.isEmpty))
       assert(noted(log).map(_._2) == Seq(Some(millis("12:10"))))
       val position = lastMark(log).position
-      assert(position.contains(io.tidemark.core.noted.Position.Version("the-table", before.size.toLong)))
+      assert(position.contains(io.tidemark.core.noted.Position.Delta("the-table", before.size.toLong)))
     }
   }
 

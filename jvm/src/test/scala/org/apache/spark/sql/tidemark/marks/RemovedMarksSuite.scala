@@ -5,7 +5,7 @@ import java.nio.file.{Files, StandardCopyOption}
 import java.sql.Timestamp
 
 import io.tidemark.NoteTimeOptions
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 import io.tidemark.functions.noteTime
 
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
@@ -115,7 +115,7 @@ class RemovedMarksSuite extends WatermarkTest {
       Files.move(away.toPath, log.toPath, StandardCopyOption.ATOMIC_MOVE)
       noting.note(9)
       assert(times(log) === Seq(7L, 9L))
-      assert(marks(log).flatMap(_.after) === Seq(Place(100, 1)))
+      assert(marks(log).flatMap(_.after) === Seq(MarkId(100, 1)))
     }
   }
 

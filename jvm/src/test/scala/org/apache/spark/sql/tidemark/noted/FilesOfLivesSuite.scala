@@ -4,7 +4,7 @@ import java.io.IOException
 import java.nio.file.{Files, Path}
 
 import io.tidemark.TidemarkException
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
@@ -39,8 +39,8 @@ class FilesOfLivesSuite extends AnyFunSuite {
       note(second, 4, "b", "c")
       assert(notes(log) ===
         Seq(Some(1L) -> Set("a"), Some(2L) -> Set("b"), Some(3L) -> Set("c"), Some(4L) -> Set.empty))
-      assert(marks(log).map(_.place) === Seq(0, 1, 2).map(Place(100, _)) ++ Seq(0, 1, 2).map(Place(200, _)))
-      assert(marks(log).flatMap(_.after) === Seq(Place(100, 2)))
+      assert(marks(log).map(_.place) === Seq(0, 1, 2).map(MarkId(100, _)) ++ Seq(0, 1, 2).map(MarkId(200, _)))
+      assert(marks(log).flatMap(_.after) === Seq(MarkId(100, 2)))
     }
   }
 
@@ -115,9 +115,9 @@ class FilesOfLivesSuite extends AnyFunSuite {
       marks(log).head.after
     }
     val said = MarkLines.line("""{"v":1,"w":"w","purged":[200,0],"last":[200,1]}""")
-    assert(purged(said) === Some(Place(200, 1)))
+    assert(purged(said) === Some(MarkId(200, 1)))
     for (unusable <- Seq("", "no line\n", said.replace("[200,1]", "200"), said.replace("\"w\":\"w\"", "\"w\":\"v\"")))
-      assert(purged(unusable) === Some(Place(200, Long.MaxValue)))
+      assert(purged(unusable) === Some(MarkId(200, Long.MaxValue)))
   }
 
   test("a writer whose position is of another kind than those of all others is refused") {

@@ -5,7 +5,7 @@ import java.nio.file.Files
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicInteger
 
-import io.tidemark.core.noted.Place
+import io.tidemark.core.noted.MarkId
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path, RawLocalFileSystem}
@@ -83,7 +83,7 @@ private final class WaitingSource extends MarkSource {
 
   override def exists: Boolean = true
 
-  override def read(passed: Map[String, Place], isWanted: String => Boolean): MarkLogContents = {
+  override def read(passed: Map[String, MarkId], isWanted: String => Boolean): MarkLogContents = {
     isReading.countDown()
     mayRead.await()
     hasRead = true

@@ -4,7 +4,7 @@ import java.io.IOException
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
 
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 import io.tidemark.core.noted.WriterHistorySuite.everything
 
 import org.apache.hadoop.conf.Configuration
@@ -108,7 +108,7 @@ class MarkLogReaderSuite extends AnyFunSuite {
       for (name <- Seq("w.1.0.marks", "w.2.0-255.marks", "w.2.256-511.marks")) write(folder, name, "damaged\n")
       write(folder, "w.2.512-520.marks", lines((512L to 520).map(mark(_, epoch = 2))))
       write(folder, "v.1.0.marks", lines(Seq(mark(0, "v"))))
-      val read = reader(folder).read(Map("w" -> Place(2, 515)))
+      val read = reader(folder).read(Map("w" -> MarkId(2, 515)))
       assert(read.skipped === Map.empty)
       assert(numbers(read) === (512L to 520))
       assert(numbers(read, "v") === Seq(0))
@@ -142,7 +142,7 @@ class MarkLogReaderSuite extends AnyFunSuite {
       // The first mark of the second life names none before, so the marks of the first life do not count.
       assert(numbers(read) === (0L until 10) :+ 20L)
       assert(numbers(read, "v") === (0L until 30))
-      val next = log.read(Map("w" -> Place(2, 9), "v" -> Place(1, 29)))
+      val next = log.read(Map("w" -> MarkId(2, 9), "v" -> MarkId(1, 29)))
       assert(numbers(next) === (10L to 20))
       assert(numbers(next, "v") === (30L until 70))
     }
@@ -194,21 +194,21 @@ class MarkLogReaderSuite extends AnyFunSuite {
 
   test("a chain holds at a lost first line, but not at a purged beginning") {
     withFolder { folder =>
-      def passed(before: Option[Place]) = {
+      def passed(before: Option[MarkId]) = {
         val history = reader(folder).read(before.map("w" -> _).toMap).histories("w")
         history.passed(everything, before)
       }
       val good = (300L to 302).map(file)
       write(folder, "w.1.0.marks", lines(good))
       assert(passed(None) === 3)
-      assert(passed(Some(Place(1, 255))) === 3)
+      assert(passed(Some(MarkId(1, 255))) === 3)
       write(folder, "w.1.0.marks", "damaged\n" + lines(good))
       assert(passed(None) === 0)
-      assert(passed(Some(Place(1, 255))) === 0)
-      assert(passed(Some(Place(1, 299))) === 3)
+      assert(passed(Some(MarkId(1, 255))) === 0)
+      assert(passed(Some(MarkId(1, 299))) === 3)
       // The other live file has the line.
       write(folder, "w.1.1.marks", lines(good.take(1)))
-      assert(passed(Some(Place(1, 255))) === 3)
+      assert(passed(Some(MarkId(1, 255))) === 3)
     }
   }
 
@@ -279,7 +279,7 @@ class MarkLogReaderSuite extends AnyFunSuite {
       write(folder, "w.1.0-2.marks", "damaged\n" + lines((1L to 2).map(file)))
       val history = reader(folder).read().histories("w")
       assert(history.passed(everything) === 0)
-      assert(history.passed(everything, Some(Place(1, 0))) === 2)
+      assert(history.passed(everything, Some(MarkId(1, 0))) === 2)
     }
   }
 

@@ -5,7 +5,7 @@ import java.nio.file.Files
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
@@ -38,7 +38,7 @@ class MarkTextSuite extends AnyFunSuite {
     Mark.Note,
     Some(1795404060000L),
     1795404061234L,
-    Some(Position.Partitions(Map("orders" -> Map(0 -> 23L, 1 -> 42L)))))
+    Some(Position.Kafka(Map("orders" -> Map(0 -> 23L, 1 -> 42L)))))
 
   test("the example of the page is the mark that it shows") {
     assert(read(s"$example\n".getBytes) === Right(gateway))
@@ -52,7 +52,7 @@ class MarkTextSuite extends AnyFunSuite {
   }
 
   test("10,000 partitions or files are read, and more are refused") {
-    def partitions(count: Int) = Position.Partitions(Map("t" -> Map.from((0 until count).map(_ -> 1L))))
+    def partitions(count: Int) = Position.Kafka(Map("t" -> Map.from((0 until count).map(_ -> 1L))))
     def files(count: Int) = Position.Files((0 until count).map(at => s"f$at").toSet)
     for (position <- Seq[Int => Position](partitions, files)) {
       def read(count: Int) = readBody(line(gateway.copy(position = Some(position(count)))).drop(9).trim)
@@ -65,12 +65,12 @@ class MarkTextSuite extends AnyFunSuite {
     for {
       kind <- Mark.kinds
       position <- Seq(
-        Position.Partitions(Map("b" -> Map(10 -> 1L, 2 -> 0L), "ü" -> Map.empty[Int, Long])),
-        Position.Version("a\"b", 12),
+        Position.Kafka(Map("b" -> Map(10 -> 1L, 2 -> 0L), "ü" -> Map.empty[Int, Long])),
+        Position.Delta("a\"b", 12),
         Position.SinkBatch(7),
         Position.Files(Set("b/ü \ud83d\ude00.json", "back\\slash")),
         Position.Number(Long.MinValue))
-      after <- Seq(None, Some(Place(0, Long.MaxValue)))
+      after <- Seq(None, Some(MarkId(0, Long.MaxValue)))
     } {
       val time = Option.when(kind != Mark.Alive)(Long.MinValue)
       val mark =
@@ -128,9 +128,9 @@ class MarkTextSuite extends AnyFunSuite {
 
   test("every kind of position has one text, which is that of the Python package") {
     val texts = Seq(
-      Position.Partitions(Map("b" -> Map(10 -> 1L, 2 -> 0L), "a" -> Map.empty[Int, Long])) ->
+      Position.Kafka(Map("b" -> Map(10 -> 1L, 2 -> 0L), "a" -> Map.empty[Int, Long])) ->
         """{"kafka":{"a":{},"b":{"2":0,"10":1}}}""",
-      Position.Version("x-1", 12) -> """{"delta":{"id":"x-1","version":12}}""",
+      Position.Delta("x-1", 12) -> """{"delta":{"id":"x-1","version":12}}""",
       Position.SinkBatch(7) -> """{"sink":{"batch":7}}""",
       Position.Files(Set("b/ü.json", "a")) -> """{"files":["a","b/ü.json"]}""",
       Position.Number(-7) -> """{"number":-7}""")
@@ -146,9 +146,9 @@ class MarkTextSuite extends AnyFunSuite {
       val live = MarkFileName.parse(s"$encoded.5.1.marks").get
       assert((live.writer, live.epoch, live.range) === ((writer, 5L, None)))
       val sealedFile = MarkFileName.parse(s"$encoded.5.0-255.marks").get
-      assert((sealedFile.writer, sealedFile.first) === ((writer, Some(Place(5, 0)))))
-      assert(!sealedFile.mayGoBeyond(Place(5, 255)) && sealedFile.mayGoBeyond(Place(5, 254)))
-      assert(live.mayGoBeyond(Place(5, 999)) && !live.mayGoBeyond(Place(6, 0)))
+      assert((sealedFile.writer, sealedFile.first) === ((writer, Some(MarkId(5, 0)))))
+      assert(!sealedFile.mayGoBeyond(MarkId(5, 255)) && sealedFile.mayGoBeyond(MarkId(5, 254)))
+      assert(live.mayGoBeyond(MarkId(5, 999)) && !live.mayGoBeyond(MarkId(6, 0)))
     }
   }
 

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.noted
 
 import java.io.IOException
 
-import io.tidemark.core.noted.{Place, SourcePosition, TopicLocation}
+import io.tidemark.core.noted.{MarkId, SourcePosition, TopicLocation}
 import io.tidemark.core.noted.WriterHistorySuite.everything
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -46,9 +46,9 @@ class MarkTopicSuite extends AnyFunSuite {
     assert(numbers(marks.read()) === (1L to 4))
     topic.put(0, "orders", "w", mark(5))
     topic.served = 0
-    assert(numbers(marks.read(Map("w" -> Place(1, 3)))) === (3L to 5))
+    assert(numbers(marks.read(Map("w" -> MarkId(1, 3)))) === (3L to 5))
     assert(topic.served === 1)
-    assert(numbers(marks.read(Map("w" -> Place(1, 5)))) === Seq(5))
+    assert(numbers(marks.read(Map("w" -> MarkId(1, 5)))) === Seq(5))
   }
 
   test("records that cannot be used are counted by their reason, and the others are read") {
@@ -133,7 +133,7 @@ class MarkTopicSuite extends AnyFunSuite {
     val marks = log(topic)
     assert(marks.read().isCut && marks.read().isCut)
     assert(numbers(marks.read()) === Seq(2, 3))
-    assert(!log(topic).read(Map("w" -> Place(1, 1))).isCut)
+    assert(!log(topic).read(Map("w" -> MarkId(1, 1))).isCut)
     // All records of the partition are gone.
     topic.remove(0, before = 4)
     assert(log(topic).read().isCut)
@@ -160,7 +160,7 @@ class MarkTopicSuite extends AnyFunSuite {
     topic.put(0, "orders", "w", mark(500, epoch = 2))
     val history = log(topic, mostMarks = 50).read().histories("w")
     assert(history.marks.size < 60)
-    assert(history.marks.last.place === Place(2, 500))
+    assert(history.marks.last.place === MarkId(2, 500))
     assert(history.marks.forall(mark => mark.epoch == 2 || mark.number <= 400))
     for (read <- Seq(10L, 100L, 399L, 500L))
       assert(history.lastNote(history.passed(SourcePosition.Number(read))).forall(_._2 <= read))

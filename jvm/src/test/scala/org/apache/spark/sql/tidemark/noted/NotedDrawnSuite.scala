@@ -113,12 +113,12 @@ class NotedDrawnSuite extends AnyFunSuite {
     /** Reads on. Returns whether there were rows. */
     def read(position: JsonNode): Boolean = PositionText.read(position).get match {
       case Position.Files(names) => files ++= names; names.nonEmpty
-      case Position.Partitions(to) => val has = to != offsets; offsets = to; has
+      case Position.Kafka(to) => val has = to != offsets; offsets = to; has
       case other => fail(s"a position of kind ${other.kind}")
     }
 
     def position(isAtEnd: Boolean): SourcePosition =
-      if (offsets.nonEmpty) SourcePosition.Partitions(offsets) else TimeWindows.files(files, isAtEnd)
+      if (offsets.nonEmpty) SourcePosition.Kafka(offsets) else TimeWindows.files(files, isAtEnd)
 
     private def hasRead(row: Row): Boolean = row.at match {
       case Left(file) => files(file)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.noted
 import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 
-import io.tidemark.core.noted.{Mark, Place, Position, WriterHistory}
+import io.tidemark.core.noted.{Mark, MarkId, Position, WriterHistory}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -67,7 +67,7 @@ class NotingTopicSuite extends AnyFunSuite {
       """{"v":1,"w":"w","e":100,"n":0,"k":"alive","at":100}""",
       """{"v":1,"w":"w","e":100,"n":1,"k":"note","t":7,"at":100,"p":{"number":1}}""",
       """{"v":1,"w":"w","e":100,"n":2,"k":"note","t":9,"at":100,"p":{"number":2}}"""))
-    assert(topic.history.marks.map(_.place) === Seq(Place(100, 0), Place(100, 1), Place(100, 2)))
+    assert(topic.history.marks.map(_.place) === Seq(MarkId(100, 0), MarkId(100, 1), MarkId(100, 2)))
   }
 
   test("a second life fences off the first one, whose later marks do not count") {
@@ -81,7 +81,7 @@ class NotingTopicSuite extends AnyFunSuite {
     intercept[MarkWriter.Fenced](first.note(Some(50L), idle = false, at(3)))
     intercept[MarkWriter.Fenced](first.note(Some(51L), idle = false, at(3)))
     assert(topic.time === Some(8L))
-    assert(topic.history.marks.last.place === Place(101, 1))
+    assert(topic.history.marks.last.place === MarkId(101, 1))
     second.note(Some(9L), idle = false, at(4))
     assert(topic.time === Some(9L))
   }
@@ -117,7 +117,7 @@ class NotingTopicSuite extends AnyFunSuite {
     val writer = topic.writer()
     writer.note(Some(7L), idle = false, at(1))
     assert(writer.timeMillis === Some(7L))
-    assert(topic.history.marks.flatMap(_.after) === Seq(Place(300, 0)))
+    assert(topic.history.marks.flatMap(_.after) === Seq(MarkId(300, 0)))
     assert(topic.history.marks.last.epoch === 301)
     // It is committed late, and is behind what the new life goes on from.
     topic.committed.put(0, "orders", "w", mark(epoch = 300, number = 1, time = 70))
@@ -138,7 +138,7 @@ class NotingTopicSuite extends AnyFunSuite {
     val topic = new PretendedTopic
     topic.put("""{"v":1,"w":"w","e":500,"k":"claim","id":"a","at":5}""")
     topic.writer().note(Some(7L), idle = false, at(1))
-    assert(topic.history.marks.map(_.place) === Seq(Place(501, 0), Place(501, 1)))
+    assert(topic.history.marks.map(_.place) === Seq(MarkId(501, 0), MarkId(501, 1)))
     assert(topic.history.marks.flatMap(_.after) === Nil)
     assert(topic.time === Some(7L))
   }
@@ -198,7 +198,7 @@ class NotingTopicSuite extends AnyFunSuite {
     writer.note(Some(1001L), idle = false, at(1001))
     val marks = topic.history.marks
     assert(marks.size < 260)
-    assert(marks.flatMap(_.after) === Seq(Place(5, 0)))
+    assert(marks.flatMap(_.after) === Seq(MarkId(5, 0)))
     assert(marks.last.timeMillis === Some(1001L))
   }
 
@@ -220,6 +220,6 @@ class NotingTopicSuite extends AnyFunSuite {
     topic.committed.empty()
     writer.note(Some(8L), idle = false, at(2))
     val history = topic.history
-    assert(history.marks.map(_.place) === Seq(Place(100, 2)))
+    assert(history.marks.map(_.place) === Seq(MarkId(100, 2)))
   }
 }

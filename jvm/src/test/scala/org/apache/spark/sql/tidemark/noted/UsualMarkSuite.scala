@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.noted
 
 import scala.util.Random
 
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -63,8 +63,8 @@ class UsualMarkSuite extends AnyFunSuite {
     def number(least: Long = 0) = one(least, 0L, 7L, random.nextLong(1000000000000L), Long.MaxValue)
     val kind = one(Mark.kinds: _*)
     val position = one[Position](
-      Position.Partitions(Map(one("orders", "a.b-c_1", "ü") -> Map(random.nextInt().abs -> number(), 1 -> number()))),
-      Position.Version(one("t", "a\"b"), number()),
+      Position.Kafka(Map(one("orders", "a.b-c_1", "ü") -> Map(random.nextInt().abs -> number(), 1 -> number()))),
+      Position.Delta(one("t", "a\"b"), number()),
       Position.SinkBatch(number()),
       Position.Files(Set(one("a b.json", "x/y", "ü"), one("q\"", "back\\slash", "c"))),
       Position.Number(number(Long.MinValue)))
@@ -76,7 +76,7 @@ class UsualMarkSuite extends AnyFunSuite {
       Option.when(kind == Mark.Note || kind != Mark.Alive && random.nextBoolean())(number(Long.MinValue)),
       number(),
       Option.when(kind == Mark.Note || random.nextBoolean())(position),
-      Option.when(random.nextInt(4) == 0)(Place(number(), number())),
+      Option.when(random.nextInt(4) == 0)(MarkId(number(), number())),
       Option.when(random.nextInt(4) == 0)(number(Long.MinValue)))
   }
 }

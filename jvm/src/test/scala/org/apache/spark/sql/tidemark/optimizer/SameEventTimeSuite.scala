@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, WatermarkPropagator}
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, PlanOrigins}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, OriginsOfPlan}
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
 import org.apache.spark.sql.tidemark.support.{OracleComparison, SparkQueries}
 
@@ -79,18 +79,18 @@ class SameEventTimeSuite extends OracleComparison {
     val texts = new SparkQueries(classicSession, query).texts
     // Without the last preparations, in which Spark refuses several columns.
     operators(planned(classicSession, texts).sparkPlan).map { case (name, side, input) =>
-      Taken(name, side, input.output.filter(EventTimeColumns.isMarked).distinctBy(_.exprId).map(_.name).toSet)
+      Taken(name, side, input.output.filter(EventTimeMarks.isMarked).distinctBy(_.exprId).map(_.name).toSet)
     }
   }
 
   /** By what the operator sees, and by what its watermark is computed from, which have to be the same. */
   private def here(query: Query): Seq[Taken] = {
     val texts = new SparkQueries(classicSession, query).texts
-    val origins = PlanOrigins.of(texts.queryExecution.analyzed, classicSession.sessionState.conf)
+    val origins = OriginsOfPlan.of(texts.queryExecution.analyzed, classicSession.sessionState.conf)
     val own = classicSession.cloneSession()
     own.experimental.extraOptimizations = Seq(new InsertOperatorInputs(() => Some(origins)))
     val plan = planned(own, texts).executedPlan
-    val translated = new PlanShapeBuilder(origins, TidemarkConf.Unbounded.Spark).build(plan)
+    val translated = new PlanShapeBuilder(origins, TidemarkConf.UnboundedJoinPolicy.Spark).build(plan)
     val goesBy = PlanShape.postOrder(translated.shape).collect {
       case stateful: PlanShape.Stateful => Seq(stateful.active)
       case join: PlanShape.Join => Seq(join.left.active, join.right.active)
@@ -98,7 +98,7 @@ class SameEventTimeSuite extends OracleComparison {
     val seen = operators(plan)
     assert(seen.size === goesBy.size)
     seen.zip(goesBy).map { case ((name, side, input), columns) =>
-      val marked = input.output.filter(EventTimeColumns.isMarked).distinctBy(_.exprId).map(_.name).toSet
+      val marked = input.output.filter(EventTimeMarks.isMarked).distinctBy(_.exprId).map(_.name).toSet
       assert(name == "globalLimit" || marked === columns, s"marks of $name $side, and its event time")
       Taken(name, side, marked)
     }

@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Files
 
 import io.tidemark.TidemarkException
-import io.tidemark.core.noted.{Mark, Place, Position}
+import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.tidemark.support.{MarkLines, WatermarkTest}
@@ -26,7 +26,7 @@ class MarksTableSuite extends WatermarkTest {
     Mark.Note,
     Some(1000 * number),
     1704067200000L,
-    Some(Position.Partitions(Map("orders" -> Map(1 -> number, 0 -> 7L)))),
+    Some(Position.Kafka(Map("orders" -> Map(1 -> number, 0 -> 7L)))),
     mostMillis = Some(1000 * number - 1))
 
   test("tidemark_marks returns one row for each mark, in whatever files it is") {
@@ -42,7 +42,7 @@ class MarksTableSuite extends WatermarkTest {
           timeMillis = None,
           position = None,
           mostMillis = None,
-          after = Some(Place(1, 2)))))
+          after = Some(MarkId(1, 2)))))
       write(folder, "other.txt", "text")
       val rows = marks(folder).orderBy("epoch", "number")
         .selectExpr(

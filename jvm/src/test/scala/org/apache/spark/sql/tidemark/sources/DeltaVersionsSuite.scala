@@ -17,7 +17,7 @@ class DeltaVersionsSuite extends AnyFunSuite {
 
   private def name(version: Int, rest: String): String = f"$version%020d.$rest"
 
-  private def latest(files: (String, String)*): Position.Version = {
+  private def latest(files: (String, String)*): Position.Delta = {
     val table = Files.createTempDirectory("tidemark-delta")
     for ((name, text) <- files) {
       val file = table.resolve("_delta_log").resolve(name)
@@ -36,28 +36,28 @@ class DeltaVersionsSuite extends AnyFunSuite {
 
   test("the id is in the version that has set the table's metadata") {
     assert(latest(name(0, "json") -> s"$rows\n$metadata\n", name(1, "json") -> rows) ===
-      Position.Version("the-table", 1))
+      Position.Delta("the-table", 1))
   }
 
   test("the id is in a checksum file, after that version was deleted") {
-    assert(latest(name(7, "json") -> rows, name(7, "crc") -> checksum) === Position.Version("the-table", 7))
+    assert(latest(name(7, "json") -> rows, name(7, "crc") -> checksum) === Position.Delta("the-table", 7))
     // The checksum of the newest version may come later than the version.
     assert(latest(name(6, "json") -> rows, name(6, "crc") -> checksum, name(7, "json") -> rows) ===
-      Position.Version("the-table", 7))
+      Position.Delta("the-table", 7))
   }
 
   test("a checksum file that is cut or has no id is passed over") {
     for (damaged <- Seq(checksum.take(20), "{}", ""))
       assert(latest(name(0, "json") -> metadata, name(1, "json") -> rows, name(1, "crc") -> damaged) ===
-        Position.Version("the-table", 1))
+        Position.Delta("the-table", 1))
   }
 
   test("a version that a catalog has accepted counts before it is published") {
     val staged = "_staged_commits/" + name(8, "0f1e2d3c.json")
-    assert(latest(name(7, "json") -> metadata, staged -> rows) === Position.Version("the-table", 8))
+    assert(latest(name(7, "json") -> metadata, staged -> rows) === Position.Delta("the-table", 8))
     // Published, and not removed there yet.
     assert(latest(name(7, "json") -> metadata, name(8, "json") -> rows, name(9, "json") -> rows, staged -> rows) ===
-      Position.Version("the-table", 9))
+      Position.Delta("the-table", 9))
   }
 
   test("a folder without a version, or without any id, is an error") {

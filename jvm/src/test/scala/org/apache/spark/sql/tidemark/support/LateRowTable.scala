@@ -1,19 +1,19 @@
 package org.apache.spark.sql.tidemark.support
 
-import org.apache.spark.sql.tidemark.columns.LateRowFilter
-import org.apache.spark.sql.tidemark.columns.LateRowFilter._
+import org.apache.spark.sql.tidemark.columns.LateRowRule
+import org.apache.spark.sql.tidemark.columns.LateRowRule._
 
-/** The table in docs/late.md: the words for each kind of operator in [[LateRowFilter]], and what drops its late rows. */
+/** The table in docs/late.md: the words for each kind of operator in [[LateRowRule]], and what drops its late rows. */
 object LateRowTable {
 
   /** The head of the table, and its rows. */
   def rows: Seq[Seq[String]] =
     Seq("operator", "what drops late rows", "what decides that a row is late", "column for `is_late`") +:
-      LateRowFilter.all.flatMap { kind =>
+      LateRowRule.all.flatMap { kind =>
         operators(kind).map { case (operator, decides, column) => Seq(operator, dropper(kind), decides, column) }
       }
 
-  private def operators(kind: LateRowFilter): Seq[(String, String, String)] = kind match {
+  private def operators(kind: LateRowRule): Seq[(String, String, String)] = kind match {
     case Join => Seq(("stream-stream join", "on each side, that side's active column", "that column, on each side"))
     case Aggregation =>
       Seq(
@@ -47,12 +47,12 @@ object LateRowTable {
           "that column"))
     case Order => Seq(("`in_order`", named, "that column"))
     case PassingOrder => Seq(("`in_order` with `late=\"pass\"`", named, "that column"))
-    case Untimed => Seq(("a limit, and functions with state in other modes", "-", "-"))
+    case NoEventTime => Seq(("a limit, and functions with state in other modes", "-", "-"))
   }
 
   private val named = "the event-time column, or the end of the window, that it names"
 
-  private def dropper(kind: LateRowFilter): String = (kind.withInput, kind.withoutInput) match {
+  private def dropper(kind: LateRowRule): String = (kind.withInput, kind.withoutInput) match {
     case _ if kind == PassingOrder => "nothing: late rows are passed on, and counted"
     case (Dropper.Input, Dropper.Operator) => "Spark; Tidemark if several event-time columns come in"
     case (Dropper.Input, _) => "Tidemark"

@@ -41,7 +41,7 @@ final class NotedQuery(folder: Path, reader: TimeWindows.Reader, nowMillis: () =
     val histories = log.read(passed, reader.isWanted).histories
     def latest(millis: Long) = reader.maxAheadMillis.map(millis + _)
     val writers = NotedWriters(histories, states, read, latest(now), latest(entry.timestampMillis))
-    val seen = Observation.OfOrigin.noted(writers, 0L, latestMillis = None)
+    val seen = Observation.OriginObservation.noted(writers, 0L, latestMillis = None)
     entry = Observation.observe(
       entry,
       Observation.BatchEnd(entry.batch + 1, begun, now),

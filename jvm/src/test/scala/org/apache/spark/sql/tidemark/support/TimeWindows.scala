@@ -55,8 +55,8 @@ object TimeWindows {
     Option(fields.get(name)).filterNot(_.isNull).map(_.asLong)
 
   def position(read: JsonNode, isAtEnd: Boolean): SourcePosition = PositionText.read(read).get match {
-    case Position.Partitions(offsets) => SourcePosition.Partitions(offsets)
-    case Position.Version(table, version) => SourcePosition.Version(table, Some(version))
+    case Position.Kafka(offsets) => SourcePosition.Kafka(offsets)
+    case Position.Delta(table, version) => SourcePosition.Delta(table, Some(version))
     case Position.Files(names) => files(names, isAtEnd)
     case Position.SinkBatch(batch) => new SourcePosition.Files(_ => false, _ <= batch)
     case Position.Number(value) => SourcePosition.Number(value)

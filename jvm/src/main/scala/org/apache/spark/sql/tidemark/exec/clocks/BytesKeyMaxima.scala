@@ -37,10 +37,10 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
 
   def isEmpty: Boolean = count == 0 && queued == 0
 
-  def note(key: UnsafeRow, millis: Long): Unit = note(key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, millis)
+  def observe(key: UnsafeRow, millis: Long): Unit = observe(key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, millis)
 
   /** @param base where the key's bytes are, as Spark's `Platform` reads them */
-  def note(base: AnyRef, at: Long, size: Int, millis: Long): Unit = {
+  def observe(base: AnyRef, at: Long, size: Int, millis: Long): Unit = {
     val words = KeyBytes.words(size)
     if (queueLength + words.toLong > queue.length) queue = grown(queue, queueLength + words.toLong)
     KeyBytes.write(base, at, size, queue, queueLength)

@@ -28,7 +28,7 @@ private[tidemark] final class LongKeyMaxima(limits: ClockLimits, column: String)
 
   def isEmpty: Boolean = count == 0 && queued == 0 && lastMillis == NoTime
 
-  def note(key: Long, millis: Long): Unit =
+  def observe(key: Long, millis: Long): Unit =
     if (key == lastKey) { if (millis > lastMillis) lastMillis = millis }
     else {
       if (lastMillis != NoTime) enter(lastKey, lastMillis)

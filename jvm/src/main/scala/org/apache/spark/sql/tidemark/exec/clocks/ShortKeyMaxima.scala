@@ -34,7 +34,7 @@ private[tidemark] final class ShortKeyMaxima(limits: ClockLimits, column: String
   def isEmpty: Boolean = count == 0 && queued == 0 && lastMillis == NoTime
 
   /** @param first the key's first number, as [[KeyBytes.first]] gives it; @param second its second number */
-  def note(first: Long, second: Long, millis: Long): Unit =
+  def observe(first: Long, second: Long, millis: Long): Unit =
     if (first == lastFirst && second == lastSecond) { if (millis > lastMillis) lastMillis = millis }
     else {
       if (lastMillis != NoTime) enter(lastFirst, lastSecond, lastMillis)

@@ -33,30 +33,30 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
   }
 
   /** A row without a key. */
-  def note(millis: Long): Unit = if (millis > keyless) keyless = millis
-  def note(key: Long, millis: Long): Unit = longs.note(key, millis)
+  def observe(millis: Long): Unit = if (millis > keyless) keyless = millis
+  def observe(key: Long, millis: Long): Unit = longs.observe(key, millis)
 
   /** A row whose key is a text. It is passed in parts, so that generated code need not create an object for it.
     *
     * @param base where the text's bytes are, as Spark's `Platform` reads them
     */
-  def note(base: AnyRef, at: Long, size: Int, millis: Long): Unit =
+  def observe(base: AnyRef, at: Long, size: Int, millis: Long): Unit =
     if (size <= KeyBytes.MostShort)
-      shorts.note(KeyBytes.first(base, at, size), KeyBytes.second(base, at, size), millis)
-    else others.note(base, at, size, millis)
-  def note(key: UnsafeRow, millis: Long): Unit = others.note(key, millis)
+      shorts.observe(KeyBytes.first(base, at, size), KeyBytes.second(base, at, size), millis)
+    else others.observe(base, at, size, millis)
+  def observe(key: UnsafeRow, millis: Long): Unit = others.observe(key, millis)
 
   /** Any of these, for interpreted execution. */
   def noteRow(key: UnsafeRow, millis: Long): Unit = factory.types match {
-    case Array() => note(millis)
+    case Array() => observe(millis)
     case Array(one) if isSimple(one) =>
       key.get(0, one) match {
-        case null => note(millis)
-        case text: UTF8String => note(text.getBaseObject, text.getBaseOffset, text.numBytes, millis)
-        case flag: Boolean => note(if (flag) 1L else 0L, millis)
-        case number => note(number.asInstanceOf[Number].longValue, millis)
+        case null => observe(millis)
+        case text: UTF8String => observe(text.getBaseObject, text.getBaseOffset, text.numBytes, millis)
+        case flag: Boolean => observe(if (flag) 1L else 0L, millis)
+        case number => observe(number.asInstanceOf[Number].longValue, millis)
       }
-    case _ => note(key, millis)
+    case _ => observe(key, millis)
   }
 
   /** The largest event times of the task, by name. */
@@ -95,7 +95,7 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
           others.point(key, number)
           texts.write(key, name)
           // Values that differ only in their bytes, as NaN may, have one text.
-          all.note(name.bytes, name.length, millis)
+          all.observe(name.bytes, name.length, millis)
         }
       case _ =>
     }

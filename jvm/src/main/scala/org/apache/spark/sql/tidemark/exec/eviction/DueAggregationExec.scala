@@ -24,7 +24,7 @@ final class DueAggregationExec private[tidemark] (
     eventTimeWatermarkForEviction: Option[Long],
     stateFormatVersion: Int,
     child: SparkPlan,
-    val due: WindowsDue,
+    val due: WindowSchedule,
     // A parameter, because Spark's constructor may use it.
     override private[sql] val stateManager: DueAggregationExec.Manager)
     extends StateStoreSaveExec(
@@ -38,12 +38,12 @@ final class DueAggregationExec private[tidemark] (
     with SkipsScans {
 
   /** Whether the first scan of a run has found windows that do not end when those of the plan do. */
-  def hasStrangers: Boolean = stateManager.scan.hasStrangers
+  def hasWindowsOffGrid: Boolean = stateManager.scan.hasWindowsOffGrid
 
-  override def unscanned: Set[Side] = if (due.scan == WindowsDue.Skipped) Set(Side.Left) else Set.empty
+  override def unscanned: Set[Side] = if (due.scan == WindowSchedule.Skipped) Set(Side.Left) else Set.empty
 
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
-    super.shouldRunAnotherBatch(newInputWatermark) && (due.isAskedFor(newInputWatermark) || hasStrangers)
+    super.shouldRunAnotherBatch(newInputWatermark) && (due.isAskedFor(newInputWatermark) || hasWindowsOffGrid)
 
   override def nodeName: String = "StateStoreSave"
 
@@ -68,7 +68,7 @@ final class DueAggregationExec private[tidemark] (
 private[tidemark] object DueAggregationExec {
 
   /** Replaces Spark's operator. */
-  def of(save: StateStoreSaveExec, child: SparkPlan, due: WindowsDue): DueAggregationExec =
+  def of(save: StateStoreSaveExec, child: SparkPlan, due: WindowSchedule): DueAggregationExec =
     new DueAggregationExec(
       save.keyExpressions,
       save.stateInfo,
@@ -86,7 +86,7 @@ private[tidemark] object DueAggregationExec {
   }
   type Manager = StreamingAggregationStateManagerBaseImpl with Scanned
 
-  private def manager(keys: Seq[Attribute], input: Seq[Attribute], version: Int, due: WindowsDue): Manager = {
+  private def manager(keys: Seq[Attribute], input: Seq[Attribute], version: Int, due: WindowSchedule): Manager = {
     val scan = StateScan.of(due)
     if (version == 1) new ManagerV1(keys, input, scan) else new ManagerV2(keys, input, scan)
   }

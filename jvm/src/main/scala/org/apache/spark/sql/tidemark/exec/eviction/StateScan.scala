@@ -13,15 +13,15 @@ private[tidemark] sealed trait StateScan extends Serializable {
   def over[A](state: => Iterator[A])(key: A => UnsafeRow): Iterator[A]
 
   /** Whether keys have been found, on the driver when the batch has ended, whose windows do not end with the others. */
-  def hasStrangers: Boolean = false
+  def hasWindowsOffGrid: Boolean = false
 }
 
 private[tidemark] object StateScan {
 
-  def of(due: WindowsDue): StateScan = due.scan match {
-    case WindowsDue.Skipped => Nothing
-    case WindowsDue.Whole => Whole
-    case WindowsDue.First => new Checked(due.grid, due.keyOrdinal)
+  def of(due: WindowSchedule): StateScan = due.scan match {
+    case WindowSchedule.Skipped => Nothing
+    case WindowSchedule.Whole => Whole
+    case WindowSchedule.First => new Checked(due.grid, due.keyOrdinal)
   }
 
   private case object Nothing extends StateScan {
@@ -34,9 +34,9 @@ private[tidemark] object StateScan {
 
   /** Counts the keys whose window does not end on the grid. */
   private final class Checked(grid: WindowGrid, keyOrdinal: Int) extends StateScan {
-    private val strangers: LongAccumulator = SparkContext.getActive.get.longAccumulator
+    private val windowsOffGrid: LongAccumulator = SparkContext.getActive.get.longAccumulator
 
-    override def hasStrangers: Boolean = !strangers.isZero
+    override def hasWindowsOffGrid: Boolean = !windowsOffGrid.isZero
 
     override def over[A](state: => Iterator[A])(key: A => UnsafeRow): Iterator[A] = {
       // Many keys have the same few windows.
@@ -45,7 +45,7 @@ private[tidemark] object StateScan {
         val keys = key(row)
         if (!keys.isNullAt(keyOrdinal)) {
           val end = keys.getStruct(keyOrdinal, WindowFields).getLong(EndOrdinal)
-          if (!isOnGrid.getOrElseUpdate(end, grid.has(end))) strangers.add(1)
+          if (!isOnGrid.getOrElseUpdate(end, grid.has(end))) windowsOffGrid.add(1)
         }
         row
       }

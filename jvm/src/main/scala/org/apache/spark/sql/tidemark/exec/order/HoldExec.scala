@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.columns.EventTimeMarks
 import org.apache.spark.sql.tidemark.exec.held.{HeldColumns, HeldOrder, HeldRows, HeldTimes, PageStore}
 import org.apache.spark.util.CompletionIterator
 
@@ -27,7 +27,7 @@ import org.apache.spark.util.CompletionIterator
   * Spark gives an operator its state only if it knows the operator's class, and calls its `copy`. This one is a subclass
   * of a small stateful operator for that reason alone.
   *
-  * @param levels up to where this batch releases rows; [[planning.WriteWatermarks]] writes it
+  * @param watermarks up to where this batch releases rows; [[planning.WriteWatermarks]] writes it
   */
 final class HoldExec private[exec] (
     streamLimit: Long,
@@ -35,7 +35,7 @@ final class HoldExec private[exec] (
     stateInfo: Option[StatefulOperatorStateInfo],
     outputMode: Option[OutputMode],
     val order: HeldOrder,
-    val levels: HoldExec.Watermarks)
+    val watermarks: HoldExec.Watermarks)
     extends StreamingGlobalLimitExec(streamLimit, child, stateInfo, outputMode) {
   import HoldExec._
 
@@ -43,16 +43,18 @@ final class HoldExec private[exec] (
       streamLimit: Long,
       child: SparkPlan,
       stateInfo: Option[StatefulOperatorStateInfo],
-      outputMode: Option[OutputMode]): HoldExec = new HoldExec(streamLimit, child, stateInfo, outputMode, order, levels)
+      outputMode: Option[OutputMode]): HoldExec =
+    new HoldExec(streamLimit, child, stateInfo, outputMode, order, watermarks)
 
-  private[tidemark] def withWatermarks(levels: Watermarks): HoldExec =
-    if (levels == this.levels) this else new HoldExec(streamLimit, child, stateInfo, outputMode, order, levels)
+  private[tidemark] def withWatermarks(watermarks: Watermarks): HoldExec =
+    if (watermarks == this.watermarks) this
+    else new HoldExec(streamLimit, child, stateInfo, outputMode, order, watermarks)
 
   // A held row may be older than a column.
   override def output: Seq[Attribute] =
     if (order.isAdded) child.output else child.output.map(_.withNullability(true))
 
-  private def micros: Expression = EventTimeColumns.micros(order.time)
+  private def micros: Expression = EventTimeMarks.micros(order.time)
 
   // All rows as one group lie in one partition, by a constant: Spark expects each partition's store to be committed.
   override def requiredChildDistribution: Seq[Distribution] = {
@@ -70,7 +72,7 @@ final class HoldExec private[exec] (
   }
 
   // As for Spark's own operators, also if no held row is due: rows of the next batch are late by that watermark.
-  override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean = newInputWatermark > levels.sparkMillis
+  override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean = newInputWatermark > watermarks.sparkMillis
 
   /** Whether a watermark has passed a row that is held (ms). */
   private[tidemark] def isDue(watermarkMillis: Long): Boolean =
@@ -104,7 +106,7 @@ final class HoldExec private[exec] (
     metrics
     val columns = HeldColumns.of(order, child.output, conf.caseSensitiveAnalysis)
     val (time, input, heldTimes) = (micros, child.output, times)
-    val release = levels.releaseMillis.fold(Long.MinValue)(EventTimeUnits.micros)
+    val release = watermarks.releaseMillis.fold(Long.MinValue)(EventTimeUnits.micros)
     child.execute().mapPartitionsWithStateStore(
       getStateInfo,
       PageStore.KeySchema,
@@ -146,21 +148,21 @@ final class HoldExec private[exec] (
   override def shortName: String = Name
   override def nodeName: String = "Hold"
   override def simpleString(maxFields: Int): String =
-    s"Hold until ${order.time.name}${levels.releaseMillis.fold("")(at =>
+    s"Hold until ${order.time.name}${watermarks.releaseMillis.fold("")(at =>
         s", released up to ${java.time.Instant.ofEpochMilli(at)}")}, " +
       stateInfo.fold("no state")(_.toString)
 
   // Spark keeps a node that a rule replaces by an equal one, and one with other watermarks is not equal.
   override def canEqual(that: Any): Boolean = that.isInstanceOf[HoldExec]
   override def equals(that: Any): Boolean = that match {
-    case other: HoldExec => super.equals(other) && order == other.order && levels == other.levels
+    case other: HoldExec => super.equals(other) && order == other.order && watermarks == other.watermarks
     case _ => false
   }
   override def hashCode: Int = super.hashCode
 
-  override protected def otherCopyArgs: Seq[AnyRef] = Seq(order, levels)
+  override protected def otherCopyArgs: Seq[AnyRef] = Seq(order, watermarks)
   override protected def withNewChildInternal(newChild: SparkPlan): HoldExec =
-    new HoldExec(streamLimit, newChild, stateInfo, outputMode, order, levels)
+    new HoldExec(streamLimit, newChild, stateInfo, outputMode, order, watermarks)
 }
 
 private[tidemark] object HoldExec {

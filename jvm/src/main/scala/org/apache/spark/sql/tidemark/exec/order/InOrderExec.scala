@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, Expressi
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, InOrder}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, InOrder}
 import org.apache.spark.sql.tidemark.exec.held.HeldOrder
 import org.apache.spark.sql.types.StructType
 
@@ -30,7 +30,7 @@ case class InOrderExec(
   /** What each group is sorted by, in the words of the query. */
   private[tidemark] def namedWithinGroups: Seq[(String, SortOrder)] = {
     // A window is sorted by its end, which is its event time everywhere.
-    val times = if (time.dataType.isInstanceOf[StructType]) Seq(EventTimeColumns.micros(time), time) else Seq(time)
+    val times = if (time.dataType.isInstanceOf[StructType]) Seq(EventTimeMarks.micros(time), time) else Seq(time)
     (times.map(timeName -> _) ++ thenBy.map(by => InOrderExec.inWords(by) -> by)).map { case (name, value) =>
       name -> SortOrder(value, Ascending)
     }

@@ -43,7 +43,7 @@ class SplitAccumulatorSuite extends AnyFunSuite {
   test("split names that are too long together are refused with the column's name, in a task or on the driver") {
     def named(name: String) = {
       val times = new MaxEventTimes(new SplitNameTable(most = 8))
-      times.note(SplitNameTable.encode(Seq(Some(name))), 1L)
+      times.observe(SplitNameTable.encode(Seq(Some(name))), 1L)
       times
     }
     val driver = new SplitAccumulator(100)
@@ -65,7 +65,7 @@ class SplitAccumulatorSuite extends AnyFunSuite {
   }
 
   test("times that have been read do not change when one more task ends, and tasks do not change each other") {
-    def named(name: String) = MaxEventTimes.whole(1L).copy().tap(_.note(SplitNameTable.encode(Seq(Some(name))), 7L))
+    def named(name: String) = MaxEventTimes.whole(1L).copy().tap(_.observe(SplitNameTable.encode(Seq(Some(name))), 7L))
     val driver = new SplitAccumulator(100)
     val tasks = Seq("a", "b", "c", "d").map(name => task(named(name)))
     tasks.take(3).foreach(driver.merge)

@@ -105,7 +105,7 @@ class SplitCostSuite extends SplitInputs {
 
   testMore("a million splits and their names take less than 64 MiB, and less than 100 MB with what a report reads") {
     val times = new MaxEventTimes
-    for (number <- 0 until 1000000) times.note(SplitNameTable.encode(Seq(Some(s"device-$number"))), number.toLong)
+    for (number <- 0 until 1000000) times.observe(SplitNameTable.encode(Seq(Some(s"device-$number"))), number.toLong)
     val splits = Splits.none.observe(times, 0L, 0L, OnReturn.Hold)
     assert(splits.size === 1000000)
     assert(SizeEstimator.estimate(splits) <= (64L << 20))

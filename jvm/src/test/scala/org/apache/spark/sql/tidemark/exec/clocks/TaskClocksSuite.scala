@@ -39,7 +39,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("a table of numeric keys keeps the largest time of each key") {
     forAll(rows(number), minSuccessful(20)) { rows =>
       val clocks = new LongKeyMaxima(limits, "time")
-      rows.foreach { case (key, millis) => clocks.note(key, millis) }
+      rows.foreach { case (key, millis) => clocks.observe(key, millis) }
       assert(clocks.isEmpty == rows.isEmpty)
       val found = mutable.Map.empty[Long, Long]
       clocks.foreach((key, millis) => assert(found.put(key, millis).isEmpty))
@@ -64,7 +64,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       val clocks = new ShortKeyMaxima(limits, "time")
       rows.foreach { case (key, millis) =>
         val (base, at, size) = inside(key)
-        clocks.note(KeyBytes.first(base, at, size), KeyBytes.second(base, at, size), millis)
+        clocks.observe(KeyBytes.first(base, at, size), KeyBytes.second(base, at, size), millis)
       }
       assert(clocks.isEmpty == rows.isEmpty)
       val found = mutable.Map.empty[String, Long]
@@ -96,7 +96,7 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       val clocks = new BytesKeyMaxima(limits, "time")
       rows.foreach { case (key, millis) =>
         val (base, at, size) = inside(key)
-        clocks.note(base, at, size, millis)
+        clocks.observe(base, at, size, millis)
       }
       assert(clocks.isEmpty == rows.isEmpty)
       val found = mutable.Map.empty[String, Long]
@@ -112,9 +112,9 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     forAll(runs, minSuccessful(10)) { rows =>
       val (numbers, texts) = (new LongKeyMaxima(limits, "time"), new BytesKeyMaxima(limits, "time"))
       rows.foreach { case (key, millis) =>
-        numbers.note(key.toLong, millis)
+        numbers.observe(key.toLong, millis)
         val (base, at, size) = inside(s"a name of more than fifteen bytes $key")
-        texts.note(base, at, size, millis)
+        texts.observe(base, at, size, millis)
       }
       val found = mutable.Map.empty[Int, Long]
       numbers.foreach((key, millis) => assert(found.put(key.toInt, millis).isEmpty))
@@ -130,11 +130,11 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       val (numbers, shorts, others) =
         (new LongKeyMaxima(limited, "time"), new ShortKeyMaxima(limited, "time"), new BytesKeyMaxima(limited, "time"))
       val notes = Seq[Int => Unit](
-        key => numbers.note(key.toLong, 1L),
-        key => shorts.note(key.toLong, 1L, 1L),
+        key => numbers.observe(key.toLong, 1L),
+        key => shorts.observe(key.toLong, 1L, 1L),
         key => {
           val (base, at, size) = inside(s"a name of more than fifteen bytes $key")
-          others.note(base, at, size, 1L)
+          others.observe(base, at, size, 1L)
         })
       notes.foreach { note =>
         (0 until most).foreach(note)

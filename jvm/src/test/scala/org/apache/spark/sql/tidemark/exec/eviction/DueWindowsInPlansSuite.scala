@@ -19,11 +19,11 @@ class DueWindowsInPlansSuite extends StockComparison {
 
   private val stockOnly = Seq("spark.tidemark.enabled" -> "false")
   private val noNoDataBatches = Seq("spark.sql.streaming.noDataMicroBatches.enabled" -> "false")
-  private def grain(value: String) = Seq("spark.tidemark.grain" -> value)
+  private def onlyWhenDue(value: String) = Seq("spark.tidemark.scanOnlyWhenDue" -> value)
 
   private def onStock(parts: (Seq[(String, String)], History, DataFrame => DataFrame)*): Seq[BatchRun] =
     recordRuns(parts.map { case (conf, steps, query) =>
-      (conf.filterNot(_._1.endsWith("grain")) ++ stockOnly, steps, query)
+      (conf.filterNot(_._1.endsWith("scanOnlyWhenDue")) ++ stockOnly, steps, query)
     }: _*)
 
   test("windows that stock Spark has left overdue are emitted once, in the first batch of a run") {
@@ -34,9 +34,9 @@ class DueWindowsInPlansSuite extends StockComparison {
     assert(rows(found).distinct.size === rows(found).size && rows(found).nonEmpty)
   }
 
-  testMore("spark.tidemark.grain may change at each restart") {
+  testMore("spark.tidemark.scanOnlyWhenDue may change at each restart") {
     val parts = history.zipWithIndex.map { case (step, run) =>
-      (grain(if (run % 2 == 0) "on" else "off"), Seq(step), by("25 minutes") _)
+      (onlyWhenDue(if (run % 2 == 0) "true" else "false"), Seq(step), by("25 minutes") _)
     }
     assertSameBatches(recordRuns(parts: _*), onStock(parts: _*))
   }
@@ -90,7 +90,7 @@ class DueWindowsInPlansSuite extends StockComparison {
   }
 
   testMore(
-    "a join without a time bound below windows drops the same late rows for each value of spark.tidemark.grain") {
+    "a join without a time bound below windows drops the same late rows for each value of spark.tidemark.scanOnlyWhenDue") {
     def query(first: DataFrame, second: DataFrame) =
       first.join(second.withColumnRenamed("t", "u").withWatermark("u", Delay), "id")
         .groupBy(window($"t", "30 minutes")).count()
@@ -98,7 +98,7 @@ class DueWindowsInPlansSuite extends StockComparison {
     assert(expected.exists(_.operators.exists(_.late > 0)))
     assert(rows(two(query)) === rows({
       var off = Seq.empty[BatchRun]
-      withSQLConf(grain("off"): _*) { off = two(query) }
+      withSQLConf(onlyWhenDue("false"): _*) { off = two(query) }
       off
     }))
   }
@@ -106,7 +106,7 @@ class DueWindowsInPlansSuite extends StockComparison {
   testMore("a query that reads its watermark runs a no-data batch for each advance of the watermark") {
     def query(events: DataFrame) = events.where(!isLate($"t")).groupBy(window($"t", "30 minutes")).count()
     val on = run("append", history, query)
-    withSQLConf(grain("off"): _*) { assert(run("append", history, query) === on) }
+    withSQLConf(onlyWhenDue("false"): _*) { assert(run("append", history, query) === on) }
     assert(rows(on).nonEmpty)
   }
 }

@@ -96,7 +96,7 @@ class DueWindowsSuite extends StockComparison {
   private def same(name: String, mode: String = "append", history: History = wandering(1), saves: Boolean = true)(
       query: DataFrame => DataFrame): Unit =
     test(s"$name are emitted in the same batches as on stock Spark, in $mode mode") {
-      val off = withGrain("off")(run(mode, history, query))
+      val off = withScans("false")(run(mode, history, query))
       val on = run(mode, history, query)
       assertSameBatches(on, off)
       assertSameBatches(on, stock(run(mode, history, query)))
@@ -104,9 +104,9 @@ class DueWindowsSuite extends StockComparison {
       if (saves) assert(on.size < off.size) else assert(on.size === off.size)
     }
 
-  private def withGrain[A](grain: String)(body: => A): A = {
+  private def withScans[A](onlyWhenDue: String)(body: => A): A = {
     var result = Option.empty[A]
-    withSQLConf("spark.tidemark.grain" -> grain) { result = Some(body) }
+    withSQLConf("spark.tidemark.scanOnlyWhenDue" -> onlyWhenDue) { result = Some(body) }
     result.get
   }
 
@@ -138,7 +138,7 @@ class DueWindowsSuite extends StockComparison {
   }
 
   private def ofRandomSizes =
-    "of random sizes, slides and starts are emitted in the same batches, grain on or off, and as on stock Spark"
+    "of random sizes, slides and starts are emitted in the same batches, scanOnlyWhenDue true or false, and as on stock Spark"
   testMore(s"two windows $ofRandomSizes")(compareRandom(seed = 5, many = 2))
   testMore(s"twelve windows $ofRandomSizes")(compareRandom(seed = 6, many = 12))
 
@@ -159,7 +159,7 @@ class DueWindowsSuite extends StockComparison {
         s"size $size µs, slide $slide, start $start, $mode, history $seed, ${store.size} settings of the store: ") {
         withSQLConf(store: _*) {
           val on = batches
-          assertSameBatches(on, withGrain("off")(batches))
+          assertSameBatches(on, withScans("false")(batches))
           assertSameBatches(on, stock(batches))
         }
       }

@@ -183,7 +183,7 @@ class EvictionSlackSuite extends StockComparison {
           AddData(stream, events: _*),
           ProcessAllAvailable(),
           Execute { query => plans = plans :+ query.lastExecution.executedPlan })): _*)
-    val waiting = plans.filter(_.exists(_.isInstanceOf[PatientDeduplicateExec]))
+    val waiting = plans.filter(_.exists(_.isInstanceOf[DeferredDeduplicateExec]))
     assert(waiting.nonEmpty)
     for (plan <- waiting) assert(plan.canonicalized != null && plan.clone() == plan)
   }

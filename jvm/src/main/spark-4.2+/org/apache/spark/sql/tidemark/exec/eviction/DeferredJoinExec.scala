@@ -6,9 +6,10 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper._
+import org.apache.spark.sql.streaming.OutputMode
 
-/** [[PatientJoin]] with the constructor of this minor: Spark 4.2 gave the operator one parameter more. */
-final class PatientJoinExec private[tidemark] (
+/** [[DeferredJoin]] with the constructor of this minor: Spark 4.2 gave the operator one parameter more. */
+final class DeferredJoinExec private[tidemark] (
     leftKeys: Seq[Expression],
     rightKeys: Seq[Expression],
     joinType: JoinType,
@@ -19,7 +20,8 @@ final class PatientJoinExec private[tidemark] (
     stateWatermarkPredicates: JoinStateWatermarkPredicates,
     stateFormatVersion: Int,
     left: SparkPlan,
-    right: SparkPlan)
+    right: SparkPlan,
+    outputMode: Option[OutputMode])
     extends StreamingSymmetricHashJoinExec(
       leftKeys,
       rightKeys,
@@ -31,10 +33,11 @@ final class PatientJoinExec private[tidemark] (
       stateWatermarkPredicates,
       stateFormatVersion,
       left,
-      right)
-    with PatientJoin
+      right,
+      outputMode)
+    with DeferredJoin
 
-private[tidemark] object PatientJoinExec {
+private[tidemark] object DeferredJoinExec {
 
   /** Replaces Spark's operator. Each new operator costs a broadcast, so one call makes all changes.
     *
@@ -47,8 +50,8 @@ private[tidemark] object PatientJoinExec {
       eviction: Option[Long],
       due: JoinStateWatermarkPredicates,
       left: SparkPlan,
-      right: SparkPlan): PatientJoinExec =
-    new PatientJoinExec(
+      right: SparkPlan): DeferredJoinExec =
+    new DeferredJoinExec(
       join.leftKeys,
       join.rightKeys,
       join.joinType,
@@ -59,5 +62,6 @@ private[tidemark] object PatientJoinExec {
       due,
       join.stateFormatVersion,
       left,
-      right)
+      right,
+      join.outputMode)
 }

@@ -10,11 +10,11 @@ package org.apache.spark.sql.tidemark.columns
   * @param withoutInput the node that drops them if it has not: then at most one event-time column comes in, with Spark's
   *   mark
   */
-private[tidemark] sealed abstract class LateRowFilter(
-    val withInput: LateRowFilter.Dropper,
-    val withoutInput: LateRowFilter.Dropper)
+private[tidemark] sealed abstract class LateRowRule(
+    val withInput: LateRowRule.Dropper,
+    val withoutInput: LateRowRule.Dropper)
 
-private[tidemark] object LateRowFilter {
+private[tidemark] object LateRowRule {
 
   /** The node that drops late rows. */
   sealed trait Dropper
@@ -31,29 +31,29 @@ private[tidemark] object LateRowFilter {
   }
 
   /** A stream-stream join, on each of its sides. A join without event time has no [[OperatorInput]]. */
-  case object Join extends LateRowFilter(Dropper.Input, Dropper.Nothing)
+  case object Join extends LateRowRule(Dropper.Input, Dropper.Nothing)
 
   /** An aggregation or a session window in append or update mode. */
-  case object Aggregation extends LateRowFilter(Dropper.Input, Dropper.Operator)
+  case object Aggregation extends LateRowRule(Dropper.Input, Dropper.Operator)
 
   /** The same in complete mode, which never evicts. The optimizer does not know the mode, the physical plan does. */
-  case object CompleteAggregation extends LateRowFilter(Dropper.Nothing, Dropper.Nothing)
+  case object CompleteAggregation extends LateRowRule(Dropper.Nothing, Dropper.Nothing)
 
   /** A deduplication, with or without forgetting. A row is emitted, if at all, in the batch in which it comes in. */
-  case object Deduplication extends LateRowFilter(Dropper.Operator, Dropper.Operator)
+  case object Deduplication extends LateRowRule(Dropper.Operator, Dropper.Operator)
 
   /** A user's function with state, with an event-time timeout or in event-time mode. */
-  case object EventTimeFunction extends LateRowFilter(Dropper.Operator, Dropper.Operator)
+  case object EventTimeFunction extends LateRowRule(Dropper.Operator, Dropper.Operator)
 
   /** Rows that wait for the watermark, in order. */
-  case object Order extends LateRowFilter(Dropper.Input, Dropper.Nothing)
+  case object Order extends LateRowRule(Dropper.Input, Dropper.Nothing)
 
   /** The same if late rows do not wait, and are emitted immediately. They are counted as passed. */
-  case object PassingOrder extends LateRowFilter(Dropper.Nothing, Dropper.Nothing)
+  case object PassingOrder extends LateRowRule(Dropper.Nothing, Dropper.Nothing)
 
   /** A limit, or a user's function with state that does not use event time. */
-  case object Untimed extends LateRowFilter(Dropper.Nothing, Dropper.Nothing)
+  case object NoEventTime extends LateRowRule(Dropper.Nothing, Dropper.Nothing)
 
-  val all: Seq[LateRowFilter] =
-    Seq(Join, Aggregation, CompleteAggregation, Deduplication, EventTimeFunction, Order, PassingOrder, Untimed)
+  val all: Seq[LateRowRule] =
+    Seq(Join, Aggregation, CompleteAggregation, Deduplication, EventTimeFunction, Order, PassingOrder, NoEventTime)
 }

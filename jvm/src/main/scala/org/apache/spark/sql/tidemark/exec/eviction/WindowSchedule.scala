@@ -12,19 +12,19 @@ import io.tidemark.core.EventTimeUnits
   * @param nextMicros the first end of a window after the watermark by which this batch evicts (µs since the epoch)
   * @param scan how this batch scans the state
   * @param hasWatermark whether the batch evicts by a watermark. If not, `nextMicros` is relative to Spark's 0
-  * @param asksOnlyWhenDue whether a no-data batch is run only for a window that is due. If some other operator needs the
+  * @param runsOnlyWhenDue whether a no-data batch is run only for a window that is due. If some other operator needs the
   *   watermarks that such batches bring, each advance asks for one, as in stock Spark
   */
-private[tidemark] final case class WindowsDue(
+private[tidemark] final case class WindowSchedule(
     keyOrdinal: Int,
     grid: WindowGrid,
     nextMicros: Long,
-    scan: WindowsDue.Scan,
+    scan: WindowSchedule.Scan,
     hasWatermark: Boolean,
-    asksOnlyWhenDue: Boolean) {
+    runsOnlyWhenDue: Boolean) {
 
   /** Whether a no-data batch with this watermark (ms) is of use. */
-  def isAskedFor(watermarkMillis: Long): Boolean = !asksOnlyWhenDue || nextMillis <= watermarkMillis
+  def isAskedFor(watermarkMillis: Long): Boolean = !runsOnlyWhenDue || nextMillis <= watermarkMillis
 
   /** The first watermark (ms) by which a window has ended. */
   def nextMillis: Long = EventTimeUnits.millisFrom(nextMicros)
@@ -32,11 +32,11 @@ private[tidemark] final case class WindowsDue(
   override def toString: String = {
     val next = Instant.EPOCH.plus(nextMicros, ChronoUnit.MICROS)
     if (!hasWatermark) "next window due: unknown, no watermark yet"
-    else if (scan == WindowsDue.Skipped) s"no window due until $next" else s"next window due at $next"
+    else if (scan == WindowSchedule.Skipped) s"no window due until $next" else s"next window due at $next"
   }
 }
 
-private[tidemark] object WindowsDue {
+private[tidemark] object WindowSchedule {
 
   /** How a batch scans the state. */
   sealed trait Scan

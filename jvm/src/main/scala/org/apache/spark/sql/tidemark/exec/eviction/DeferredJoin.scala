@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
   * The output does not change, because an expired row matches no row that is on time. A later batch evicts it. Code that
   * looks for Spark's node finds this one.
   */
-private[exec] trait PatientJoin extends StreamingSymmetricHashJoinExec with SkipsScans {
+private[exec] trait DeferredJoin extends StreamingSymmetricHashJoinExec with SkipsScans {
 
   // Both sides of such a join have a bound. A side without its predicate keeps its rows in this batch.
   override def unscanned: Set[Side] = {
@@ -34,12 +34,12 @@ private[exec] trait PatientJoin extends StreamingSymmetricHashJoinExec with Skip
   }
 
   // Spark keeps a node that a rule replaces by an equal one, and its operator must not be equal to this one.
-  override def canEqual(that: Any): Boolean = that.isInstanceOf[PatientJoin]
+  override def canEqual(that: Any): Boolean = that.isInstanceOf[DeferredJoin]
   override def equals(that: Any): Boolean = canEqual(that) && super.equals(that)
   override def hashCode: Int = super.hashCode
 
-  override protected def withNewChildrenInternal(newLeft: SparkPlan, newRight: SparkPlan): PatientJoinExec =
-    PatientJoinExec.of(
+  override protected def withNewChildrenInternal(newLeft: SparkPlan, newRight: SparkPlan): DeferredJoinExec =
+    DeferredJoinExec.of(
       this,
       condition,
       eventTimeWatermarkForLateEvents,

@@ -4,6 +4,6 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StreamingDedu
 import org.apache.spark.sql.execution.streaming.state.StateStore
 
 /** A deduplication that evicts nothing. Spark 4.3 gave the method another name. */
-private[exec] trait KeepsExpiredKeys extends StreamingDeduplicateExec {
-  override protected def evictDupInfoFromState(store: StateStore): Unit = ()
+private[exec] trait DeferredDedupShim extends StreamingDeduplicateExec {
+  override protected def iteratorForEviction(store: StateStore): Iterator[Boolean] = Iterator.empty
 }

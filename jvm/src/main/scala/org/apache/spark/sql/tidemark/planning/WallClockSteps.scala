@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.state.{HDFSBackedStateStoreProvider, RocksDBStateStoreProvider}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.columns.EventTimeColumns
+import org.apache.spark.sql.tidemark.columns.EventTimeMarks
 import org.apache.spark.sql.tidemark.exec.order.HoldExec
 
 /** Whether a watermark that advanced by the wall clock alone is worth a no-data batch: only if it may close something.
@@ -17,7 +17,7 @@ import org.apache.spark.sql.tidemark.exec.order.HoldExec
   * query with `Trigger.AvailableNow` would not end. A watermark that advances because of rows, or because an
   * input fell idle, runs its batch immediately, as in Spark.
   */
-private[tidemark] object ClockSteps {
+private[tidemark] object WallClockSteps {
 
   /** A no-data batch for the wall clock runs only after this many times the duration of the last batch. */
   val Pauses = 4
@@ -54,7 +54,7 @@ private[tidemark] object ClockSteps {
         val next = for {
           from <- evicted(standing)
           to <- evicted(now)
-          window <- save.keyExpressions.find(EventTimeColumns.isMarked)
+          window <- save.keyExpressions.find(EventTimeMarks.isMarked)
           end <- WindowEnds.of(save.child, window.exprId).flatMap(_.next(EventTimeUnits.micros(from)))
         } yield end <= EventTimeUnits.micros(to)
         next.getOrElse(true)

@@ -5,7 +5,7 @@ import io.tidemark.core.memory.{BatchStart, Observation, OriginRules, WatermarkE
 import io.tidemark.core.plan.{Decision, PlanShape, Propagation}
 
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.tidemark.planning.ClockSteps
+import org.apache.spark.sql.tidemark.planning.WallClockSteps
 
 /** Decides whether the wall clock alone is worth a no-data batch.
   *
@@ -13,7 +13,7 @@ import org.apache.spark.sql.tidemark.planning.ClockSteps
   * Where such a batch would be of no use, the question is answered as if these origins did not follow the clock. What they
   * have already reached stays. Called on the query's own thread.
   */
-private[tidemark] final class ClockOnlyBatches(rules: Map[OriginName, OriginRules]) {
+private[tidemark] final class TimeOnlyBatches(rules: Map[OriginName, OriginRules]) {
 
   private val followsClock = rules.values.exists(_.whenIdle == WhenIdle.Advance)
 
@@ -41,7 +41,7 @@ private[tidemark] final class ClockOnlyBatches(rules: Map[OriginName, OriginRule
       val withClock = entry.decide(start, rules)
       val standing = entry.decide(start, withoutClock)
       if (withClock == standing) rules
-      else if (ClockSteps.isTooSoon(entry.nowOf(start), entry.endMillis, lastBatchMillis)) withoutClock
+      else if (WallClockSteps.isTooSoon(entry.nowOf(start), entry.endMillis, lastBatchMillis)) withoutClock
       else if (useless.exists { case (of, decision) => (of eq plan) && decision == withClock }) withoutClock
       else if (mayClose(plan, shape, entry, start, standing)) rules
       else {
@@ -56,7 +56,7 @@ private[tidemark] final class ClockOnlyBatches(rules: Map[OriginName, OriginRule
       entry: WatermarkEntry,
       start: BatchStart,
       standing: Decision): Boolean =
-    ClockSteps.mayClose(
+    WallClockSteps.mayClose(
       plan,
       Propagation.levels(shape, standing),
       Observation.settled(shape, entry, start, rules))

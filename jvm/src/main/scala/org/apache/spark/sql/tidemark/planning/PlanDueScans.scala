@@ -4,8 +4,8 @@ import io.tidemark.core.{EventTimeUnits, OperatorId}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.{StateStoreSaveExec, StateStoreWriter}
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter}
-import org.apache.spark.sql.tidemark.exec.eviction.{DueAggregationExec, WindowsDue}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, LateRowRule}
+import org.apache.spark.sql.tidemark.exec.eviction.{DueAggregationExec, WindowSchedule}
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 import org.apache.spark.sql.types.StructType
 
@@ -14,17 +14,17 @@ import org.apache.spark.sql.types.StructType
   * No row differs. A window is due in a batch if it ends after the watermark of the batch before and not after this
   * batch's. Windows that end earlier have left the state: this run has scanned it since, and their later rows are late.
   */
-private[tidemark] object DueWindows {
+private[tidemark] object PlanDueScans {
 
   def in(plan: SparkPlan, watermarks: BatchWatermarks): SparkPlan = {
     val found = plan.collect { case save: StateStoreSaveExec => due(save, watermarks).map(id(save) -> _) }
     val windows = found.flatten.toMap
     if (windows.isEmpty) plan
     else {
-      val asksOnlyWhenDue = !plan.exists(needsEachAdvance(_, windows.keySet))
+      val runsOnlyWhenDue = !plan.exists(needsEachAdvance(_, windows.keySet))
       plan.transformUp {
         case save: StateStoreSaveExec if windows.contains(id(save)) =>
-          val due = windows(id(save)).copy(asksOnlyWhenDue = asksOnlyWhenDue)
+          val due = windows(id(save)).copy(runsOnlyWhenDue = runsOnlyWhenDue)
           save match {
             case same: DueAggregationExec if same.due == due => same
             case _ => DueAggregationExec.of(save, save.child, due)
@@ -34,23 +34,24 @@ private[tidemark] object DueWindows {
   }
 
   /** `None` for an aggregation that groups by something else than windows that the plan makes. */
-  private def due(save: StateStoreSaveExec, watermarks: BatchWatermarks): Option[WindowsDue] = {
+  private def due(save: StateStoreSaveExec, watermarks: BatchWatermarks): Option[WindowSchedule] = {
     val known = watermarks.windows.get(OperatorId(id(save)))
     for {
       before <- save.eventTimeWatermarkForLateEvents
       now <- save.eventTimeWatermarkForEviction
-      if LateRowFilters.of(save) == LateRowFilter.Aggregation && known.forall(_.nonEmpty)
-      column <- save.keyExpressions.find(a => EventTimeColumns.isMarked(a) && a.dataType.isInstanceOf[StructType])
-      if save.child.output.find(EventTimeColumns.isMarked).exists(_.exprId == column.exprId)
+      if ChooseLateRowRule.of(save) == LateRowRule.Aggregation && known.forall(_.nonEmpty)
+      column <- save.keyExpressions.find(a => EventTimeMarks.isMarked(a) && a.dataType.isInstanceOf[StructType])
+      if save.child.output.find(EventTimeMarks.isMarked).exists(_.exprId == column.exprId)
       // Spark leaves empty inputs of a union out of a batch. Their windows stay in state.
       grid <- WindowEnds.of(save.child, column.exprId).map(made => known.flatten.fold(made)(_ ++ made))
       first <- grid.next(EventTimeUnits.micros(before))
       isDue = first <= EventTimeUnits.micros(now)
       next <- if (isDue) grid.next(EventTimeUnits.micros(now)) else Some(first)
     } yield {
-      val scan = if (known.isEmpty) WindowsDue.First else if (isDue) WindowsDue.Whole else WindowsDue.Skipped
+      val scan =
+        if (known.isEmpty) WindowSchedule.First else if (isDue) WindowSchedule.Whole else WindowSchedule.Skipped
       val ordinal = save.keyExpressions.indexOf(column)
-      WindowsDue(ordinal, grid, next, scan, watermarks.evicts(save), asksOnlyWhenDue = false)
+      WindowSchedule(ordinal, grid, next, scan, watermarks.evicts(save), runsOnlyWhenDue = false)
     }
   }
 
@@ -64,8 +65,8 @@ private[tidemark] object DueWindows {
   }
 
   private def dropsLateRows(writer: StateStoreWriter): Boolean = {
-    val filter = LateRowFilters.of(writer)
-    Seq(filter.withInput, filter.withoutInput).exists(_ != LateRowFilter.Dropper.Nothing)
+    val filter = ChooseLateRowRule.of(writer)
+    Seq(filter.withInput, filter.withoutInput).exists(_ != LateRowRule.Dropper.Nothing)
   }
 
   private def id(writer: StateStoreWriter): Long = writer.stateInfo.get.operatorId

@@ -21,14 +21,14 @@ import org.apache.spark.sql.internal.SQLConf
   * @param computed columns that the user computed; they are not event time, even if the optimizer finds that they equal
   *   a column that is
   * @param takesTimesOut whether the plan takes times out of values again ([[TrackedColumns.takesTimesOut]])
-  * @param notes what the user should know about the plan, although it runs
+  * @param hints what the user should know about the plan, although it runs
   * @param exchanged origins that may have changed places since the last run, and that nothing tells apart; by key
   */
-private[tidemark] final case class PlanOrigins(
+private[tidemark] final case class OriginsOfPlan(
     all: Seq[PlanOrigin],
     computed: Set[ExprId],
     takesTimesOut: Boolean,
-    notes: Seq[TidemarkError],
+    hints: Seq[TidemarkError],
     exchanged: Seq[Set[OriginName]]) {
   private val byNode = all.map(one => one.nodeId -> one.name).toMap
 
@@ -54,17 +54,17 @@ private[tidemark] final case class PlanOrigins(
   }
 }
 
-private[tidemark] object PlanOrigins {
+private[tidemark] object OriginsOfPlan {
 
   /** @param known the origins in the checkpoint; they are read if a key alone does not find them
     * @throws TidemarkException if one key names different columns or inputs
     */
-  def of(plan: LogicalPlan, conf: SQLConf, known: => OriginSources.Known = Map.empty): PlanOrigins = {
+  def of(plan: LogicalPlan, conf: SQLConf, known: => OriginSources.Known = Map.empty): OriginsOfPlan = {
     // A self-join uses one origin twice; it has one clock.
     val nodes = plan.collect { case origin: EventTimeWatermark => origin }.distinctBy(_.nodeId)
     val asked = nodes.map(EventTimeOptions.of(_))
     RepeatedKeys.requireOneInput(nodes)
-    val splits = plan.collect { case split: SplitBy => split.id -> split }.toMap
+    val splits = plan.collect { case split: SplitMarker => split.id -> split }.toMap
     val keys = nodes.zip(asked).map { case (node, options) => options.key.getOrElse(node.eventTime.name) }
     val sources = nodes.map(PlanSources.of)
     val needsSources = keys.zip(sources).map { case (key, of) => of.areNames || keys.count(_ == key) > 1 }
@@ -85,14 +85,14 @@ private[tidemark] object PlanOrigins {
         node.eventTime.name,
         node.eventTime.metadata,
         rules.copy(sources = sources),
-        options.asks(node.eventTime.name))
+        options.needsTidemark(node.eventTime.name))
     }
     requireDelays(plan, all)
     val computed = computedIn(plan)
     val moved = exchanged.map { same =>
       TidemarkError.InputsChangedPlaces(same.head.key, all.filter(one => same(one.name)).map(_.name.toString))
     }
-    PlanOrigins(
+    OriginsOfPlan(
       all,
       computed,
       TrackedColumns.takesTimesOut(plan, computed),
@@ -145,6 +145,6 @@ private[tidemark] object PlanOrigins {
     plan
       .collect { case project: Project => project.projectList }
       .flatten
-      .collect { case a @ Alias(by, _) if !by.isInstanceOf[Attribute] && !EventTimeColumns.isMarked(a) => a.exprId }
+      .collect { case a @ Alias(by, _) if !by.isInstanceOf[Attribute] && !EventTimeMarks.isMarked(a) => a.exprId }
       .toSet
 }

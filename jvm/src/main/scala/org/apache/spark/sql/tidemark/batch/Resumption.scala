@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.batch
 
 import io.tidemark.core.memory.{BatchStart, WatermarkEntry}
 
-import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
 import org.apache.spark.sql.tidemark.log.EntryWriter
 
 /** How a run continues from the runs before it. It does not keep their last entry, whose splits may be a million.
@@ -14,11 +14,11 @@ import org.apache.spark.sql.tidemark.log.EntryWriter
   * @param downtime the time in which the query was not running; none if that time counts as silence
   * @param readsOnlyWhatWasThere whether the run reads the rows that had arrived when it began, and leaves later ones
   */
-private[tidemark] final case class Resumed(
+private[tidemark] final case class Resumption(
     firstBatch: Long,
     hasEntry: Boolean,
     runSinceMillis: Long,
-    downtime: Option[Resumed.Downtime],
+    downtime: Option[Resumption.Downtime],
     readsOnlyWhatWasThere: Boolean) {
 
   /** Whether this run executes `batch`. Stock Spark may have executed an earlier batch, and evicted less, even if there is
@@ -47,7 +47,7 @@ private[tidemark] final case class Resumed(
     if (batch == firstBatch && downtime.nonEmpty) BatchStart.at(start.millis) else start
 }
 
-private[tidemark] object Resumed {
+private[tidemark] object Resumption {
 
   /** @param untilMillis when the first batch was begun: stock Spark may have run the query before
     * @param inFirstBatchMillis how long the query was not running after that: an earlier run may have begun the first batch
@@ -68,12 +68,12 @@ private[tidemark] object Resumed {
     */
   def read(
       log: EntryWriter,
-      origins: PlanOrigins,
+      origins: OriginsOfPlan,
       first: FirstBatch,
       runSinceMillis: Long,
       downtime: Option[Downtime],
       readsOnlyWhatWasThere: Boolean,
-      begunAt: Long => Option[Long]): (WatermarkEntry, Resumed) = {
+      begunAt: Long => Option[Long]): (WatermarkEntry, Resumption) = {
     def isCurrent(entry: WatermarkEntry) = begunAt(entry.batch).forall(_ == entry.timestampMillis)
     def raisedTo(floor: WatermarkEntry)(older: WatermarkEntry) =
       downtime.foldLeft(older.raisedTo(floor))((entry, down) => entry.listeningFrom(down.untilMillis))
@@ -87,6 +87,6 @@ private[tidemark] object Resumed {
       case None => log.newestBefore(first.id - 1).filter(isCurrent).fold(floor)(raisedTo(floor))
     }
     origins.exchanged.foldLeft(entry)(_.leveled(_)).fitting(origins.rules) ->
-      Resumed(first.id, own.nonEmpty, runSinceMillis, downtime, readsOnlyWhatWasThere)
+      Resumption(first.id, own.nonEmpty, runSinceMillis, downtime, readsOnlyWhatWasThere)
   }
 }

@@ -14,14 +14,22 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   * @param column the event-time column's name, for messages
   * @param by the expressions as the user wrote them
   */
-case class SplitBy(id: UUID, column: String, time: Attribute, keys: Seq[Attribute], by: Seq[String], child: LogicalPlan)
+case class SplitMarker(
+    id: UUID,
+    column: String,
+    time: Attribute,
+    keys: Seq[Attribute],
+    by: Seq[String],
+    child: LogicalPlan)
     extends UnaryNode {
+  // Plans and Spark's messages name it after the option.
+  override def nodeName: String = "SplitBy"
   override def output: Seq[Attribute] = child.output
   override lazy val references: AttributeSet = AttributeSet(time +: keys)
-  override protected def withNewChildInternal(newChild: LogicalPlan): SplitBy = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: LogicalPlan): SplitMarker = copy(child = newChild)
 }
 
-object SplitBy {
+object SplitMarker {
 
   /** How the names of the columns begin that have the values of computed expressions. */
   private[tidemark] val HiddenPrefix = "__tidemark_"

@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.columns.PlanOrigins
+import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
 import org.apache.spark.sql.tidemark.log.{BatchOffsets, EntryWriter}
 import org.apache.spark.sql.tidemark.session.SessionConf
 import org.apache.spark.sql.tidemark.status.QueryView
@@ -20,11 +20,11 @@ import org.apache.spark.sql.tidemark.stream.SparkInternals
   * @param lastBegun the last batch that an earlier run has begun
   * @param origins those of the query's plan. If the plan has an error, the query fails with it when it is planned
   */
-private[tidemark] final class RunStart private (
+private[tidemark] final class StartOfRun private (
     execution: MicroBatchExecution,
     val sinceMillis: Long,
     lastBegun: Option[Long],
-    val origins: Try[PlanOrigins],
+    val origins: Try[OriginsOfPlan],
     val entries: EntryWriter) {
 
   /** Whether the last batch of the earlier run has ended, and has an entry. */
@@ -34,7 +34,7 @@ private[tidemark] final class RunStart private (
   def isRunAgain(batch: Long): Boolean = lastBegun.exists(_ >= batch)
 
   /** When a batch was begun (ms), by Spark's own log. */
-  def begunAt(batch: Long): Option[Long] = RunStart.begunAt(execution, batch)
+  def begunAt(batch: Long): Option[Long] = StartOfRun.begunAt(execution, batch)
 
   /** The entry of the last batch that an earlier run has begun, if that batch has ended. An entry that cannot be read is
     * refused when the query is planned, if it is needed then.
@@ -67,7 +67,7 @@ private[tidemark] final class RunStart private (
   private def partitions(batch: Long): Option[String] =
     execution.offsetLog.offsetSeqMetadataForBatchId(batch).flatMap(_.conf.get(SQLConf.SHUFFLE_PARTITIONS.key))
 
-  private def isCurrent(entry: WatermarkEntry): Boolean = RunStart.isCurrent(execution, entry)
+  private def isCurrent(entry: WatermarkEntry): Boolean = StartOfRun.isCurrent(execution, entry)
 
   /** Before a new batch is begun, the last entry is replaced by one in which no split was silent while the query was not
     * running. A batch that has been begun is decided by the entry as it was then.
@@ -84,7 +84,7 @@ private[tidemark] final class RunStart private (
   }.getOrElse(true)
 
   /** What the checkpoint has of the query. What cannot be read is refused when the query is planned. */
-  private def recall(): Option[QueryView.Recalled] = Try {
+  private def recall(): Option[QueryView.RestoredEntry] = Try {
     val known = origins.get
     val last = execution.commitLog.getLatestBatchId()
     val entry = last.flatMap(entries.read).filter(isCurrent)
@@ -93,12 +93,12 @@ private[tidemark] final class RunStart private (
       val millis = last.flatMap(execution.offsetLog.offsetSeqMetadataForBatchId(_)).fold(0L)(_.batchWatermarkMs)
       WatermarkEntry.initial(known.names, last.getOrElse(-1L), millis, millis)
     }
-    val recalled = known.exchanged.foldLeft(entry.getOrElse(floor))(_.leveled(_))
-    QueryView.Recalled(recalled.fitting(known.rules), known, isRestart = lastBegun.nonEmpty)
+    val restored = known.exchanged.foldLeft(entry.getOrElse(floor))(_.leveled(_))
+    QueryView.RestoredEntry(restored.fitting(known.rules), known, isRestart = lastBegun.nonEmpty)
   }.toOption
 }
 
-private[tidemark] object RunStart {
+private[tidemark] object StartOfRun {
 
   /** Called on the query's thread, before its first batch is planned. It may replace the last entry of the checkpoint. */
   def of(execution: MicroBatchExecution): QueryLife.Started = {
@@ -109,11 +109,11 @@ private[tidemark] object RunStart {
         state.newHadoopConf(),
         state.conf.minBatchesToRetain)
     val start =
-      new RunStart(
+      new StartOfRun(
         execution,
         execution.triggerClock.getTimeMillis(),
         execution.offsetLog.getLatestBatchId(),
-        Try(PlanOrigins.of(execution.analyzedPlan, state.conf, sources(execution, entries))),
+        Try(OriginsOfPlan.of(execution.analyzedPlan, state.conf, sources(execution, entries))),
         entries)
     start.skipDowntime()
     QueryLife.Started(start, start.recall())

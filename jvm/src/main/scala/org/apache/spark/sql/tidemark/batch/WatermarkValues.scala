@@ -9,10 +9,10 @@ import io.tidemark.core.plan.{Decision, OperatorWatermarks, PropagatedNode, Prop
 
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
-import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.Reading
+import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.WatermarkTarget
 
 /** What the expressions of a plan read in one batch. */
-private[tidemark] object Readings {
+private[tidemark] object WatermarkValues {
   private val noWriters = Map.empty[String, WriterState]
 
   /** Expressions read the watermarks of the batch before, as late rows are judged by them. A time window is that of the
@@ -26,21 +26,21 @@ private[tidemark] object Readings {
       rules: Map[OriginName, OriginRules],
       eviction: OperatorWatermarks,
       decision: Decision): Map[UUID, WatermarkExpression.State] =
-    if (plan.readings.isEmpty) Map.empty
+    if (plan.targets.isEmpty) Map.empty
     else {
       val late = Propagation.levels(plan.shape, entry.decision).flow
-      def watermark(of: Reading.OfPlace, decision: Decision, flow: PropagatedNode) = of match {
-        case Reading.OfOrigin(name) => decision.origin(name)
-        case Reading.OfColumn(from, column) => flow.outOf(from).column(column).watermark
+      def watermark(of: WatermarkTarget.Single, decision: Decision, flow: PropagatedNode) = of match {
+        case WatermarkTarget.Origin(name) => decision.origin(name)
+        case WatermarkTarget.Column(from, column) => flow.outOf(from).column(column).watermark
       }
-      plan.readings.map {
-        case (id, of: Reading.OfPlace) => id -> WatermarkExpression.Read(watermark(of, entry.decision, late))
-        case (id, Reading.Window(of, origin)) =>
+      plan.targets.map {
+        case (id, of: WatermarkTarget.Single) => id -> WatermarkExpression.Value(watermark(of, entry.decision, late))
+        case (id, WatermarkTarget.Window(of, origin)) =>
           val lower = watermark(of, decision, eviction.flow).millis
           val upper = origin.flatMap { name =>
             NotedAhead.millis(entry.splitsAt(at, name, rules), entry.origins.get(name).fold(noWriters)(_.writers))
           }
-          id -> WatermarkExpression.ReadWindow(lower, upper)
+          id -> WatermarkExpression.WindowValue(lower, upper)
       }
     }
 }

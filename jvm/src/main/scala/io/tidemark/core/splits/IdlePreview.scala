@@ -6,4 +6,4 @@ package io.tidemark.core.splits
   * @param idle whether all inputs would be idle
   * @param leaving how many inputs would become idle
   */
-final case class IdleProspect(watermark: Long, idle: Boolean, leaving: Int, until: Long)
+final case class IdlePreview(watermark: Long, idle: Boolean, leaving: Int, until: Long)

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
   * The output does not change, because a row with an expired key is late anyway. A later batch evicts the keys. Code that
   * looks for Spark's node finds this one.
   */
-final class PatientDeduplicateExec private[tidemark] (
+final class DeferredDeduplicateExec private[tidemark] (
     keyExpressions: Seq[Attribute],
     child: SparkPlan,
     stateInfo: Option[StatefulOperatorStateInfo],
@@ -23,7 +23,7 @@ final class PatientDeduplicateExec private[tidemark] (
       stateInfo,
       eventTimeWatermarkForLateEvents,
       eventTimeWatermarkForEviction)
-    with KeepsExpiredKeys
+    with DeferredDedupShim
     with SkipsScans {
 
   override def unscanned: Set[Side] = Set(Side.Left)
@@ -33,19 +33,19 @@ final class PatientDeduplicateExec private[tidemark] (
   override def simpleString(maxFields: Int): String = s"${super.simpleString(maxFields)}, eviction waits"
 
   // Spark keeps a node that a rule replaces by an equal one, and its operator must not be equal to this one.
-  override def canEqual(that: Any): Boolean = that.isInstanceOf[PatientDeduplicateExec]
+  override def canEqual(that: Any): Boolean = that.isInstanceOf[DeferredDeduplicateExec]
   override def equals(that: Any): Boolean = canEqual(that) && super.equals(that)
   override def hashCode: Int = super.hashCode
 
-  override protected def withNewChildInternal(newChild: SparkPlan): PatientDeduplicateExec =
-    PatientDeduplicateExec.of(this, newChild)
+  override protected def withNewChildInternal(newChild: SparkPlan): DeferredDeduplicateExec =
+    DeferredDeduplicateExec.of(this, newChild)
 }
 
-private[tidemark] object PatientDeduplicateExec {
+private[tidemark] object DeferredDeduplicateExec {
 
   /** Replaces Spark's operator. */
-  def of(dedup: StreamingDeduplicateExec, child: SparkPlan): PatientDeduplicateExec =
-    new PatientDeduplicateExec(
+  def of(dedup: StreamingDeduplicateExec, child: SparkPlan): DeferredDeduplicateExec =
+    new DeferredDeduplicateExec(
       dedup.keyExpressions,
       child,
       dedup.stateInfo,

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.{ArrayType, DataType, MapType, MetadataBuilder
   * expression ids are not enough either, because `window(...)` makes a new column. So a column is event time if it
   * ''is'' an event-time column, or if it has the mark and is computed from one.
   */
-private[tidemark] object EventTimeColumns {
+private[tidemark] object EventTimeMarks {
 
   def isMarked(attribute: NamedExpression): Boolean = attribute.metadata.contains(EventTimeWatermark.delayKey)
 

@@ -14,48 +14,48 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.flatmapgroups
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
-import org.apache.spark.sql.tidemark.columns.{EventTimeColumns, LateRowFilter}
+import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, LateRowRule}
 import org.apache.spark.sql.tidemark.exec.OperatorInputExec
 import org.apache.spark.sql.tidemark.exec.order.HoldExec
 
-/** [[LateRowFilter]] for the operators of a physical plan: the kind of each, and the column by which Spark's operator
+/** [[LateRowRule]] for the operators of a physical plan: the kind of each, and the column by which Spark's operator
   * drops late rows. It also finds where rows come in, and where Spark counts the late ones.
   */
-private[tidemark] object LateRowFilters {
+private[tidemark] object ChooseLateRowRule {
 
   /** The kind of an operator. */
-  def of(operator: StateStoreWriter): LateRowFilter = operator match {
-    case _: StreamingSymmetricHashJoinExec => LateRowFilter.Join
+  def of(operator: StateStoreWriter): LateRowRule = operator match {
+    case _: StreamingSymmetricHashJoinExec => LateRowRule.Join
     case save: StateStoreSaveExec => ofAggregation(save.outputMode)
     case save: SessionWindowStateStoreSaveExec => ofAggregation(save.outputMode)
     // A deduplication drops rows by their time, whether or not that is one of its keys.
-    case _: StreamingDeduplicateExec | _: StreamingDeduplicateWithinWatermarkExec => LateRowFilter.Deduplication
+    case _: StreamingDeduplicateExec | _: StreamingDeduplicateWithinWatermarkExec => LateRowRule.Deduplication
     case groups: FlatMapGroupsWithStateExec => ofFunction(groups.timeoutConf == EventTimeTimeout)
     case groups: FlatMapGroupsInPandasWithStateExec => ofFunction(groups.timeoutConf == EventTimeTimeout)
     case groups: TransformWithStateExec => ofFunction(groups.timeMode == TimeMode.EventTime())
     case groups: TransformWithStateInPySparkExec => ofFunction(groups.timeMode == TimeMode.EventTime())
-    case hold: HoldExec => if (hold.order.dropsLate) LateRowFilter.Order else LateRowFilter.PassingOrder
-    case _ => LateRowFilter.Untimed
+    case hold: HoldExec => if (hold.order.dropsLate) LateRowRule.Order else LateRowRule.PassingOrder
+    case _ => LateRowRule.NoEventTime
   }
 
-  private def ofAggregation(mode: Option[OutputMode]): LateRowFilter =
-    if (mode.contains(InternalOutputModes.Complete)) LateRowFilter.CompleteAggregation else LateRowFilter.Aggregation
+  private def ofAggregation(mode: Option[OutputMode]): LateRowRule =
+    if (mode.contains(InternalOutputModes.Complete)) LateRowRule.CompleteAggregation else LateRowRule.Aggregation
 
-  private def ofFunction(usesEventTime: Boolean): LateRowFilter =
-    if (usesEventTime) LateRowFilter.EventTimeFunction else LateRowFilter.Untimed
+  private def ofFunction(usesEventTime: Boolean): LateRowRule =
+    if (usesEventTime) LateRowRule.EventTimeFunction else LateRowRule.NoEventTime
 
   /** The column by which Spark's operator itself drops late rows; `None` if it does not. */
   def column(operator: StateStoreWriter): Option[Attribute] =
-    if (of(operator).withoutInput != LateRowFilter.Dropper.Operator) None
-    else operator.children.head.output.find(EventTimeColumns.isMarked)
+    if (of(operator).withoutInput != LateRowRule.Dropper.Operator) None
+    else operator.children.head.output.find(EventTimeMarks.isMarked)
 
   /** Whether rows of an operator's input can be late. */
   def haveLateRows(operator: StateStoreWriter, input: OperatorInputExec): Boolean =
     if (passesLateRows(operator)) true
-    else if (input.filters) of(operator).withInput == LateRowFilter.Dropper.Input else column(operator).nonEmpty
+    else if (input.filters) of(operator).withInput == LateRowRule.Dropper.Input else column(operator).nonEmpty
 
   /** Whether an operator emits rows although they are late. */
-  def passesLateRows(operator: StateStoreWriter): Boolean = of(operator) == LateRowFilter.PassingOrder
+  def passesLateRows(operator: StateStoreWriter): Boolean = of(operator) == LateRowRule.PassingOrder
 
   /** The node in which Spark counts an operator's late rows. */
   def countedIn(operator: StateStoreWriter): SparkPlan = operator match {

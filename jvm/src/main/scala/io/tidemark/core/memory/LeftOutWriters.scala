@@ -13,7 +13,7 @@ import io.tidemark.core.noted.WriterState
   *      hosts, no writer counts as stalled.
   *   1. If all writers are idle or have stalled, they hold the watermark, and the origin is idle as a whole.
   */
-private[core] object Resting {
+private[core] object LeftOutWriters {
 
   /** @param nowMillis the batch's processing time */
   def of(state: OriginState, rules: OriginRules, nowMillis: Long): OriginState =
