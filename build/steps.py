@@ -28,7 +28,7 @@ FEWEST = {
     "check Python": 1000,
     "test Scala": 1080,
     "test Python": 1650,
-    "test-more-scala Scala": 430,
+    "test-more-scala Scala": 425,
     "test-more-python Python": 235,
     "test-kafka Python": 40,
     "test-kills Python": 7,

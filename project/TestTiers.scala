@@ -21,7 +21,6 @@ object TestTiers {
     "FuzzSuite" -> 70,
     "ChainsSuite" -> 60,
     "EqualWatermarksJoinSuite" -> 60,
-    "JoinOracleSuite" -> 45,
     "LeavingSuite" -> 40,
     "OneWatermarkJoinSuite" -> 40,
     "JoinSuite" -> 35,

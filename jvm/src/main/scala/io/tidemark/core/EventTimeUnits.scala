@@ -19,6 +19,10 @@ object EventTimeUnits {
   def millisFrom(micros: Long): Long = Math.floorDiv(micros, 1000L) +
     (if (Math.floorMod(micros, 1000L) == 0) 0L else 1L)
 
+  /** The sum of a time and a length of time that is not negative (ms), or the last time if a Long cannot hold it. */
+  def saturatedPlus(millis: Long, aheadMillis: Long): Long =
+    if (aheadMillis > Long.MaxValue - math.max(millis, 0L)) Long.MaxValue else millis + aheadMillis
+
   /** A time that a TIMESTAMP can hold: what a writer notes may be any number. Arithmetic in ms does not leave a Long then. */
   def held(millis: Long): Long = math.max(LeastMillis, math.min(millis, MostMillis))
 }

@@ -8,12 +8,26 @@ import java.util.zip.CRC32C
   *
   * @param most the largest number of bytes; more is refused as [[ByteWriter.TooLong]]
   */
-private[core] final class ByteWriter(most: Int = ByteWriter.Most) {
+final class ByteWriter(most: Int = ByteWriter.Most) {
   private var data = new Array[Byte](64)
   private var length = 0
 
   def size: Int = length
   def bytes: Array[Byte] = Arrays.copyOf(data, length)
+
+  /** The array that holds the bytes, until more are written. */
+  def buffer: Array[Byte] = data
+
+  def clear(): Unit = length = 0
+
+  /** Leaves room for bytes that the caller writes into [[buffer]].
+    * @return where they begin
+    */
+  def skip(bytes: Int): Int = {
+    grow(bytes)
+    length += bytes
+    length - bytes
+  }
 
   /** The checksum of all bytes so far. */
   def crc32c: Int = {

@@ -22,7 +22,8 @@ private[core] object SplitStateCodec {
   private val NumberShift = 3
 
   final class Writer(out: ByteWriter, splits: Splits) {
-    private val numbers = new TimeNumbers
+    // Times are numbered from 0 in the order of their first use. There are few: one for each batch.
+    private val numbers = mutable.LongMap.empty[Int]
     private var clock = 0L
     private var newest = 0L
 
@@ -30,7 +31,7 @@ private[core] object SplitStateCodec {
       val held = splits.clockOrNone(split)
       val lastActive = splits.lastActive(split)
       val known = numbers.size
-      val number = numbers.of(lastActive)
+      val number = numbers.getOrElseUpdate(lastActive, known)
       val hasClock = if (held == Coalescer.NoClock) 0 else HasClock
       out.unsigned(number.toLong << NumberShift | hasClock | splits.state(split).code)
       if (number == known) {
@@ -59,54 +60,5 @@ private[core] object SplitStateCodec {
       if (hasClock) clock += in.signed()
       splits.set(split, state, if (hasClock) clock else Coalescer.NoClock, times(number.toInt))
     }
-  }
-}
-
-/** Numbers times from 0 in the order of their first use. There are few: one for each batch. */
-private final class TimeNumbers {
-  private var times = new Array[Long](TimeNumbers.Places)
-  private var numbers = new Array[Int](TimeNumbers.Places)
-  private var count = 0
-
-  def size: Int = count
-
-  def of(time: Long): Int = {
-    val at = place(time)
-    if (numbers(at) > 0) numbers(at) - 1
-    else {
-      times(at) = time
-      count += 1
-      numbers(at) = count
-      if (count * 2 > times.length) grow()
-      count - 1
-    }
-  }
-
-  private def place(time: Long): Int = {
-    var at = TimeNumbers.hash(time) & (times.length - 1)
-    while (numbers(at) > 0 && times(at) != time) at = (at + 1) & (times.length - 1)
-    at
-  }
-
-  private def grow(): Unit = {
-    val (oldTimes, oldNumbers) = (times, numbers)
-    times = new Array[Long](oldTimes.length * 2)
-    numbers = new Array[Int](oldTimes.length * 2)
-    oldNumbers.indices.foreach { old =>
-      if (oldNumbers(old) > 0) {
-        val at = place(oldTimes(old))
-        times(at) = oldTimes(old)
-        numbers(at) = oldNumbers(old)
-      }
-    }
-  }
-}
-
-private object TimeNumbers {
-  private val Places = 64
-
-  private def hash(time: Long): Int = {
-    val mixed = time * 0x9e3779b97f4a7c15L
-    (mixed ^ (mixed >>> 32)).toInt
   }
 }

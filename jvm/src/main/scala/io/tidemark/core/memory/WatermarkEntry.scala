@@ -57,6 +57,12 @@ final case class WatermarkEntry(
     ledgers = ledgers,
     correction = correction)
 
+  /** Whether this is the entry of the batch in Spark's log that has its number.
+    * @param begunAtMillis when Spark's log says that the batch began; `None` if it does not have the batch. An entry with
+    *   another time is stale: it belongs to another query, or stock Spark has run its batch again
+    */
+  def isOf(begunAtMillis: Option[Long]): Boolean = begunAtMillis.forall(_ == timestampMillis)
+
   /** This entry for a query that was stopped until `nowMillis`. The time in between does not count as silence. */
   def listeningFrom(nowMillis: Long): WatermarkEntry =
     if (nowMillis <= endMillis) this else copy(endMillis = nowMillis).notListening(nowMillis - endMillis)
@@ -82,7 +88,10 @@ final case class WatermarkEntry(
       if (wanted.splitBy != state.splitBy)
         OriginState(Splits.none.atLeast(state.watermark), state.maxEventTimeMillis)
       else if (wanted.idleAfterMillis.isEmpty)
-        LeftOutWriters.of(state.copy(splits = state.splits.allAwake(wanted.onReturn), silent = false), wanted, timestampMillis)
+        LeftOutWriters.of(
+          state.copy(splits = state.splits.allAwake(wanted.onReturn), silent = false),
+          wanted,
+          timestampMillis)
       else state
     }
   })

@@ -1,5 +1,7 @@
 package io.tidemark.core.splits
 
+import java.util.BitSet
+
 import scala.annotation.tailrec
 
 /** One version of an origin's splits.
@@ -99,22 +101,27 @@ private[splits] final class SplitVersion private (
   /** This version is in the store, and `before` leads to it. */
   private def changesSince(before: SplitVersion, most: Int): Option[Array[Int]] = {
     val all = store.clocks
-    val (noted, changed) = (new SplitSet(all.size), new SplitSet(all.size))
-    (before.totals.size until all.size).foreach(changed.add)
+    val (recorded, changed) = (new BitSet(all.size), new BitSet(all.size))
+    changed.set(before.totals.size, all.size)
+    var count = all.size - before.totals.size
     before.steps.filter(_.undo != null).foreach { step =>
       val journal = step.undo.journal
       var entry = 0
-      while (entry < journal.size && changed.size <= most) {
+      while (entry < journal.size && count <= most) {
         val split = journal.split(entry)
-        // What was noted first is how the split was before. Splits that are new since then are listed already.
-        if (split < before.totals.size && noted.add(split) &&
-          (journal.lastActive(entry) != all.lastActive(split) ||
-            journal.state(entry) != all.state(split) || journal.clock(entry) != all.clock(split)))
-          changed.add(split)
+        // A split's first record is how it was before. Splits that are new since then are listed already.
+        if (split < before.totals.size && !recorded.get(split)) {
+          recorded.set(split)
+          if (journal.lastActive(entry) != all.lastActive(split) ||
+            journal.state(entry) != all.state(split) || journal.clock(entry) != all.clock(split)) {
+            changed.set(split)
+            count += 1
+          }
+        }
         entry += 1
       }
     }
-    Option.when(changed.size <= most)(changed.toArray)
+    Option.when(count <= most)(changed.stream.toArray)
   }
 
   /** The same without journals, for versions in different stores. */

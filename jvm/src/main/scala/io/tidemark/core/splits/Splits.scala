@@ -1,5 +1,7 @@
 package io.tidemark.core.splits
 
+import java.util.BitSet
+
 import io.tidemark.core.Watermark
 import io.tidemark.core.bytes.ByteWriter
 
@@ -184,10 +186,10 @@ final class Splits private (private val version: SplitVersion) {
       val limit = math.min(limitMillis, lastRows.fold(Long.MinValue)(_ - 1))
       def isGone(split: Int) =
         all.state(split) == Coalescer.Idle && all.lastActive(split) <= limit && all.clock(split) <= totals.watermark
-      val gone = new SplitSet(size)
-      Iterator.range(0, size).filter(isGone).foreach(gone.add)
-      if (gone.size >= enough) kept.map(restored.names.find).filter(_ >= 0).foreach(gone.remove)
-      Option.when(gone.size >= enough)(gone.contains _)
+      val gone = new BitSet(size)
+      Iterator.range(0, size).filter(isGone).foreach(gone.set(_))
+      if (gone.cardinality >= enough) kept.map(restored.names.find).filter(_ >= 0).foreach(gone.clear(_))
+      Option.when(gone.cardinality >= enough)(gone.get(_: Int))
     }
   }
 

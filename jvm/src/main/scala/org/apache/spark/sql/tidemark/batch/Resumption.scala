@@ -74,7 +74,7 @@ private[tidemark] object Resumption {
       downtime: Option[Downtime],
       readsOnlyWhatWasThere: Boolean,
       begunAt: Long => Option[Long]): (WatermarkEntry, Resumption) = {
-    def isCurrent(entry: WatermarkEntry) = begunAt(entry.batch).forall(_ == entry.timestampMillis)
+    def isCurrent(entry: WatermarkEntry) = entry.isOf(begunAt(entry.batch))
     def raisedTo(floor: WatermarkEntry)(older: WatermarkEntry) =
       downtime.foldLeft(older.raisedTo(floor))((entry, down) => entry.listeningFrom(down.untilMillis))
     val own = if (first.id == 0) None else log.read(first.id - 1).filter(isCurrent)

@@ -6,7 +6,7 @@ import scala.collection.mutable
 import io.tidemark.core.EventTimeUnits
 import io.tidemark.core.memory.CarriedMinima
 
-import org.apache.spark.TaskContext
+import org.apache.spark.sql.tidemark.exec.clocks.TaskCollector
 import org.apache.spark.util.AccumulatorV2
 
 /** The smallest value of each carried column, per bucket of the active column's time, over the rows of one batch.
@@ -21,8 +21,7 @@ private[tidemark] final class CarriedMinimaAccumulator(widthMillis: Long, column
   /** The minima of this task; they are merged into the accumulator when the task ends. */
   def begin(): TaskCarriedMinima = {
     val values = new TaskCarriedMinima(widthMillis, columns)
-    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => add(values.ledger)))
-    values
+    TaskCollector.begin(values)(_ => add(values.ledger))
   }
 
   override def value: CarriedMinima = ledger

@@ -6,7 +6,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, EventTimeOptions}
@@ -20,18 +20,11 @@ import org.apache.spark.unsafe.types.CalendarInterval
   */
 final class CodegenEventTimeWatermarkExec(nodeId: UUID, eventTime: Attribute, delay: CalendarInterval, child: SparkPlan)
     extends EventTimeWatermarkExec(nodeId, eventTime, delay, child)
-    with CodegenSupport {
+    with PassThroughCodegen {
 
   override def nodeName: String = "EventTimeWatermark"
 
   private def micros: Expression = EventTimeMarks.micros(eventTime)
-
-  override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
-    case code: CodegenSupport => code.inputRDDs()
-    case other => other.execute() :: Nil
-  }
-
-  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
 
   override def usedInputs: AttributeSet = AttributeSet(eventTime)
 

@@ -2,8 +2,8 @@ package org.apache.spark.sql.tidemark.exec
 
 import io.tidemark.core.EventTimeUnits
 
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeStats, EventTimeStatsAccum}
+import org.apache.spark.sql.tidemark.exec.clocks.TaskCollector
 
 /** The event times of one task, in plain fields; they reach the accumulator when the task ends. */
 private[tidemark] final class EventTimes(into: EventTimeStatsAccum) {
@@ -34,8 +34,7 @@ private[tidemark] object EventTimes {
   final case class Factory(into: EventTimeStatsAccum) {
     def begin(): EventTimes = {
       val times = new EventTimes(into)
-      Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => times.flush()))
-      times
+      TaskCollector.begin(times)(_ => times.flush())
     }
   }
 }

@@ -3,9 +3,9 @@ package org.apache.spark.sql.tidemark.exec
 import io.tidemark.core.Input
 import io.tidemark.core.splits.{HeavyHitters, SplitNameTable}
 
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.tidemark.columns.SplitText
+import org.apache.spark.sql.tidemark.exec.clocks.TaskCollector
 import org.apache.spark.sql.types.DataType
 
 /** Late rows of one operator's input, counted where they arrive, before any aggregation.
@@ -67,9 +67,7 @@ private[tidemark] object LateRows {
   final class Accumulator extends PartitionSums(none) {
     def begin(types: Array[DataType]): TaskLateRows = {
       val seen = new TaskLateRows(this, types)
-      Option(TaskContext.get()).foreach(task =>
-        task.addTaskCompletionListener[Unit](_ => seen.flush(task.partitionId())))
-      seen
+      TaskCollector.begin(seen)(seen.flush)
     }
 
     override protected def sum(one: LateRows, other: LateRows): LateRows = one + other

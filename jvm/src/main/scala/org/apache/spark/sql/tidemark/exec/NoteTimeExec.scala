@@ -8,21 +8,16 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
-import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, SparkStrategy, UnaryExecNode}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.tidemark.columns.NoteTime
 
 /** The place in a plan where a query reads the watermark that it notes. It does nothing to the rows, and generates no code. */
-case class NoteTimeExec(noteId: UUID, column: Attribute, child: SparkPlan) extends UnaryExecNode with CodegenSupport {
+case class NoteTimeExec(noteId: UUID, column: Attribute, child: SparkPlan) extends PassThroughCodegen {
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
   override def usedInputs: AttributeSet = AttributeSet.empty
 
-  override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
-    case code: CodegenSupport => code.inputRDDs()
-    case other => other.execute() :: Nil
-  }
-  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = consume(ctx, input)
   override protected def doExecute(): RDD[InternalRow] = child.execute()
   override protected def withNewChildInternal(newChild: SparkPlan): NoteTimeExec = copy(child = newChild)

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
-import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, OperatorInput}
 import org.apache.spark.sql.tidemark.functions.CodegenLong
@@ -28,8 +28,7 @@ case class OperatorInputExec(
     filters: Boolean,
     watermarks: OperatorInputExec.Watermarks,
     child: SparkPlan)
-    extends UnaryExecNode
-    with CodegenSupport {
+    extends PassThroughCodegen {
   import OperatorInputExec._
 
   override def output: Seq[Attribute] = OperatorInput.output(child.output, active)
@@ -63,13 +62,6 @@ case class OperatorInputExec(
 
   private def times: Seq[Expression] = (active ++ carried).map(EventTimeMarks.micros).toSeq
 
-  override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
-    case code: CodegenSupport => code.inputRDDs()
-    case other => other.execute() :: Nil
-  }
-
-  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
-
   override def usedInputs: AttributeSet =
     if (isNoop) AttributeSet.empty else references ++ AttributeSet(watermarks.splitBy.flatMap(_.references))
 
@@ -88,7 +80,11 @@ case class OperatorInputExec(
         val counter = ctx.addReferenceObj("late", this.late.get)
         val types = ctx.addReferenceObj("types", splitTypes)
         val term =
-          ctx.addMutableState(classOf[LateRows.TaskLateRows].getName, "late", v => s"$v = $counter.begin($types);", true)
+          ctx.addMutableState(
+            classOf[LateRows.TaskLateRows].getName,
+            "late",
+            v => s"$v = $counter.begin($types);",
+            true)
         val (key, split) =
           if (watermarks.splitBy.isEmpty) "" -> ""
           else {

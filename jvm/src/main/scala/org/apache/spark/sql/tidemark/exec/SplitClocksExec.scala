@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
-import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.tidemark.columns.EventTimeMarks
 import org.apache.spark.sql.tidemark.exec.clocks.{ClockLimits, SplitAccumulator, TaskClocks}
 import org.apache.spark.sql.types.{BooleanType, StringType}
@@ -27,8 +27,7 @@ case class SplitClocksExec(
     keys: Seq[Attribute],
     limits: Option[ClockLimits],
     child: SparkPlan)
-    extends UnaryExecNode
-    with CodegenSupport {
+    extends PassThroughCodegen {
 
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = child.outputPartitioning
@@ -45,13 +44,6 @@ case class SplitClocksExec(
   private def collector: TaskClocks.Factory = TaskClocks.Factory(seen, column, keys.map(_.dataType).toArray, limited)
 
   private def limited: ClockLimits = limits.getOrElse(ClockLimits.Unlimited)
-
-  override def inputRDDs(): Seq[RDD[InternalRow]] = child match {
-    case code: CodegenSupport => code.inputRDDs()
-    case other => other.execute() :: Nil
-  }
-
-  override protected def doProduce(ctx: CodegenContext): String = child.asInstanceOf[CodegenSupport].produce(ctx, this)
 
   override def usedInputs: AttributeSet = AttributeSet(time +: keys)
 
@@ -74,10 +66,10 @@ case class SplitClocksExec(
 
   private def observe(ctx: CodegenContext, keys: Seq[Expression], clocks: String, millis: String): String = keys match {
     case Nil => s"$clocks.observe($millis);"
-    case Seq(one) if TaskClocks.isSimple(one.dataType) =>
-      val key = one.genCode(ctx)
+    case Seq(single) if TaskClocks.isSimple(single.dataType) =>
+      val key = single.genCode(ctx)
       // What `observe` takes: a number, or the parts of a text.
-      val value = one.dataType match {
+      val value = single.dataType match {
         case _: StringType => s"${key.value}.getBaseObject(), ${key.value}.getBaseOffset(), ${key.value}.numBytes()"
         case BooleanType => s"(${key.value} ? 1L : 0L)"
         case _ => s"(long) ${key.value}"

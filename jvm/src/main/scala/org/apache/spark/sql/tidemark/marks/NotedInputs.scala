@@ -1,12 +1,12 @@
 package org.apache.spark.sql.tidemark.marks
 
 import io.tidemark.{NotedTimeErrors, TidemarkError, TidemarkException}
-import io.tidemark.core.OriginName
+import io.tidemark.core.{EventTimeUnits, OriginName}
 import io.tidemark.core.memory.{NotedBy, Observation, OriginState, WatermarkEntry}
-import io.tidemark.core.noted.{NotedWriters, MarkId, PositionMismatch, SourcePosition, WriterState}
+import io.tidemark.core.noted.{MarkId, NotedWriters, PositionMismatch, SourcePosition, WriterState}
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.tidemark.columns.{PlanOrigin, OriginsOfPlan}
+import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanOrigin}
 import org.apache.spark.sql.tidemark.noted.{BackgroundLog, MarkLogContents, MarkSource}
 
 /** The marks of a query's noted inputs, compared with what the query has read.
@@ -32,7 +32,7 @@ private[tidemark] final class NotedInputs(
   import NotedInputs._
 
   private val inputs = origins.all.filter(_.rules.noted.nonEmpty)
-  private lazy val logs = inputs.map(one => one.name -> log(one)).toMap
+  private lazy val logs = inputs.map(origin => origin.name -> log(origin)).toMap
 
   // What was read of a log for the last question about news, and the answer.
   private var glanced = Map.empty[OriginName, (MarkLogContents, NotedView)]
@@ -48,16 +48,16 @@ private[tidemark] final class NotedInputs(
   /** A batch begins: the logs are read while it runs. */
   def batchBegins(entry: WatermarkEntry, nowMillis: Long): Unit = if (inputs.nonEmpty) {
     glanced = Map.empty
-    inputs.foreach(one => logs(one.name).read(passed(one, entry), nowMillis))
+    inputs.foreach(origin => logs(origin.name).read(passed(origin, entry), nowMillis))
   }
 
   /** What the marks of an input say when a batch has ended.
     * @param entry that of the batch before; @param startMillis the processing time of the batch
     */
-  def passedBy(one: PlanOrigin, entry: WatermarkEntry, startMillis: Long): NotedWriters =
-    logs(one.name).awaited.fold(NotedWriters.unchanged(before(one, entry))) { found =>
-      val view = compare(one, found, entry, startMillis)
-      show(one, view, startMillis, isAtEnd(one))
+  def passedBy(origin: PlanOrigin, entry: WatermarkEntry, startMillis: Long): NotedWriters =
+    logs(origin.name).awaited.fold(NotedWriters.unchanged(before(origin, entry))) { found =>
+      val view = compare(origin, found, entry, startMillis)
+      show(origin, view, startMillis, isAtEnd(origin))
       view.writers
     }
 
@@ -65,44 +65,48 @@ private[tidemark] final class NotedInputs(
     * but the first one of a run that would end without an answer.
     */
   def news(entry: WatermarkEntry, startMillis: Long): Map[OriginName, Observation.OriginObservation] =
-    inputs.flatMap { one =>
-      val log = logs(one.name)
-      log.readNowAndThen(passed(one, entry), startMillis)
+    inputs.flatMap { origin =>
+      val log = logs(origin.name)
+      log.readNowAndThen(passed(origin, entry), startMillis)
       for {
         found <- if (endsByItself && log.latest.isEmpty) log.awaited else log.latest
-        writers = glance(one, found, entry, startMillis).writers if writers.states != before(one, entry)
-      } yield one.name -> Observation.OriginObservation.noted(writers, one.rules.delayMillis, latestMillis = None)
+        writers = glance(origin, found, entry, startMillis).writers if writers.states != before(origin, entry)
+      } yield origin.name -> Observation.OriginObservation.noted(writers, origin.rules.delayMillis, latestMillis = None)
     }.toMap
 
   /** Whether writers that send nothing but signs of life would soon count as silent, if no batch took their marks in. */
   def keepsActive(
       news: Map[OriginName, Observation.OriginObservation],
       entry: WatermarkEntry,
-      startMillis: Long): Boolean = inputs.exists { one =>
-    news.get(one.name).flatMap(_.marks).exists(_.active.nonEmpty) &&
-    one.rules.idleAfterMillis.exists(after => startMillis - entry.endMillis >= after / 2)
+      startMillis: Long): Boolean = inputs.exists { origin =>
+    news.get(origin.name).flatMap(_.marks).exists(_.active.nonEmpty) &&
+    origin.rules.idleAfterMillis.exists(after => startMillis - entry.endMillis >= after / 2)
   }
 
   /** The query has ended; from any thread. */
   def close(): Unit = if (inputs.nonEmpty) logs.values.foreach(_.close())
 
-  private def glance(one: PlanOrigin, found: MarkLogContents, entry: WatermarkEntry, startMillis: Long): NotedView = {
-    val view = glanced.get(one.name).collect { case (of, view) if of eq found => view }.getOrElse {
-      val view = compare(one, found, entry, startMillis)
-      glanced += one.name -> (found -> view)
+  private def glance(
+      origin: PlanOrigin,
+      found: MarkLogContents,
+      entry: WatermarkEntry,
+      startMillis: Long): NotedView = {
+    val view = glanced.get(origin.name).collect { case (of, view) if of eq found => view }.getOrElse {
+      val view = compare(origin, found, entry, startMillis)
+      glanced += origin.name -> (found -> view)
       view
     }
     // With rows to read, the position is already that of the next batch.
-    if (isAtEnd(one)) show(one, view, startMillis, atEnd = true)
+    if (isAtEnd(origin)) show(origin, view, startMillis, atEnd = true)
     view
   }
 
-  private def show(one: PlanOrigin, view: NotedView, nowMillis: Long, atEnd: Boolean): Unit = {
-    val now = view.at(nowMillis, views.get(one.name), atEnd, isLast = endsByItself)
-    views += one.name -> now
+  private def show(origin: PlanOrigin, view: NotedView, nowMillis: Long, atEnd: Boolean): Unit = {
+    val now = view.at(nowMillis, views.get(origin.name), atEnd, isLast = endsByItself)
+    views += origin.name -> now
     now.writers.writers.foreach { case (writer, progress) =>
       if (progress.isBroken || progress.isCutOff || progress.farAheadMillis.nonEmpty || now.isPastTheEnd(writer))
-        now.hints(one.rules.noted.get, Seq(writer)).foreach(warnOnce(one.name, writer, _))
+        now.hints(origin.rules.noted.get, Seq(writer)).foreach(warnOnce(origin.name, writer, _))
     }
   }
 
@@ -123,15 +127,15 @@ private[tidemark] final class NotedInputs(
   private def prefix(input: OriginName) = s"Tidemark, query $label, input '$input':"
 
   private def compare(
-      one: PlanOrigin,
+      origin: PlanOrigin,
       found: MarkLogContents,
       entry: WatermarkEntry,
       startMillis: Long): NotedView = {
-    def latest(millis: Long) = one.rules.maxAheadMillis.map(latestOf(millis, _))
-    val read = position(one).getOrElse(SourcePosition.Nothing)
+    def latest(millis: Long) = origin.rules.maxAheadMillis.map(EventTimeUnits.saturatedPlus(millis, _))
+    val read = position(origin).getOrElse(SourcePosition.Nothing)
     try {
       val writers =
-        NotedWriters(found.histories, before(one, entry), read, latest(startMillis), latest(entry.timestampMillis))
+        NotedWriters(found.histories, before(origin, entry), read, latest(startMillis), latest(entry.timestampMillis))
       NotedView(read, writers, found.skipped, found.isCut, Map.empty, Map.empty, startMillis)
     } catch {
       case e: PositionMismatch =>
@@ -139,15 +143,15 @@ private[tidemark] final class NotedInputs(
     }
   }
 
-  private def log(one: PlanOrigin): BackgroundLog = {
-    val noted = one.rules.noted.get
-    val expected = one.rules.expected.map(_.toSeq).toSet
+  private def log(origin: PlanOrigin): BackgroundLog = {
+    val noted = origin.rules.noted.get
+    val expected = origin.rules.expected.map(_.toSeq).toSet
     def isExpected(writer: String) = expected(OriginState.split(writer).toSeq)
     new BackgroundLog(
       noted.location,
       open(noted),
       writer => !noted.onlyExpected || isExpected(writer),
-      label = prefix(one.name))
+      label = prefix(origin.name))
   }
 }
 
@@ -156,12 +160,9 @@ private object NotedInputs {
   // Of so many writers each has its own warnings. Of more, the report has those that hold the watermark.
   private val MostWarned = 100
 
-  private def before(one: PlanOrigin, entry: WatermarkEntry): Map[String, WriterState] =
-    entry.origins.get(one.name).fold(Map.empty[String, WriterState])(_.writers)
+  private def before(origin: PlanOrigin, entry: WatermarkEntry): Map[String, WriterState] =
+    entry.origins.get(origin.name).fold(Map.empty[String, WriterState])(_.writers)
 
-  private def passed(one: PlanOrigin, entry: WatermarkEntry): Map[String, MarkId] =
-    for { (writer, state) <- before(one, entry); place <- state.passed } yield writer -> place
-
-  private def latestOf(millis: Long, ahead: Long): Long =
-    if (ahead > Long.MaxValue - math.max(millis, 0L)) Long.MaxValue else millis + ahead
+  private def passed(origin: PlanOrigin, entry: WatermarkEntry): Map[String, MarkId] =
+    for { (writer, state) <- before(origin, entry); place <- state.passed } yield writer -> place
 }

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.query
 import java.util.UUID
 
 import io.tidemark.{CheckpointErrors, TidemarkError, TidemarkException}
-import io.tidemark.core.{Input, OperatorId, OriginName}
+import io.tidemark.core.{EventTimeUnits, Input, OperatorId, OriginName}
 import io.tidemark.core.memory.{BatchStart, Observation, WatermarkEntry}
 import io.tidemark.core.noted.NotedWriters
 import io.tidemark.core.plan.{OperatorWatermarks, PlanShape, Propagation, WentBack}
@@ -12,8 +12,8 @@ import io.tidemark.core.why.{Situation, Words}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
-import org.apache.spark.sql.tidemark.batch.{TimeOnlyBatches, KnownState, PlannedBatch, WatermarkValues, Resumption}
-import org.apache.spark.sql.tidemark.columns.{PlanOrigin, OriginsOfPlan}
+import org.apache.spark.sql.tidemark.batch.{KnownState, PlannedBatch, Resumption, TimeOnlyBatches, WatermarkValues}
+import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanOrigin}
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.log.EntryWriter
 import org.apache.spark.sql.tidemark.marks.{NotedInputs, OutputMarks}
@@ -183,15 +183,13 @@ private[tidemark] final class QueryWatermarks(
   /** Event times after it move no clock in the batch (ms), for the origins that have such a limit. */
   private def latestMillis(start: BatchStart): Map[UUID, Long] = {
     val now = entry.nowOf(start)
-    origins.all.flatMap { one =>
-      one.rules.maxAheadMillis.map { ahead =>
-        one.clocks -> (if (ahead > Long.MaxValue - math.max(now, 0L)) Long.MaxValue else now + ahead)
-      }
+    origins.all.flatMap { origin =>
+      origin.rules.maxAheadMillis.map(ahead => origin.clocks -> EventTimeUnits.saturatedPlus(now, ahead))
     }.toMap
   }
 
   /** What the marks of an input say when the planned batch has ended. */
-  def marksOf(one: PlanOrigin): NotedWriters = noted.passedBy(one, entry, planned.fold(0L)(_.start.millis))
+  def marksOf(origin: PlanOrigin): NotedWriters = noted.passedBy(origin, entry, planned.fold(0L)(_.start.millis))
 
   /** What Spark's own logs keep as the watermark of the query: the minimum of the origins. Spark can continue from it. */
   def sparkMillis: Long = entry.standing.least(origins.names).sparkMillis
@@ -237,10 +235,10 @@ private[tidemark] final class QueryWatermarks(
   }
 
   /** More splits than are allowed would fill the driver's memory, so this comes before any of them is remembered. */
-  private def requireFewSplits(after: WatermarkEntry): Unit = origins.all.foreach { one =>
-    val size = after.origins.get(one.name).fold(0)(_.splits.size)
+  private def requireFewSplits(after: WatermarkEntry): Unit = origins.all.foreach { origin =>
+    val size = after.origins.get(origin.name).fold(0)(_.splits.size)
     if (size > settings.maxSplits)
-      throw new TidemarkException(TidemarkError.TooManySplits(one.column, size, settings.maxSplits))
+      throw new TidemarkException(TidemarkError.TooManySplits(origin.column, size, settings.maxSplits))
   }
 
   /** Nothing more comes of the batch that was begun: another driver has ended it. From any thread. */

@@ -123,7 +123,7 @@ private[tidemark] object StartOfRun {
     execution.offsetLog.offsetSeqMetadataForBatchId(batch).map(_.batchTimestampMs)
 
   private def isCurrent(execution: MicroBatchExecution, entry: WatermarkEntry): Boolean =
-    begunAt(execution, entry.batch).forall(_ == entry.timestampMillis)
+    entry.isOf(begunAt(execution, entry.batch))
 
   /** What the origins of the last entry read. An entry that cannot be read is refused when the query is planned. */
   private def sources(execution: MicroBatchExecution, entries: EntryWriter): OriginSources.Known = Try {

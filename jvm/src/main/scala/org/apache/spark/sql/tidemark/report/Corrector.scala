@@ -79,15 +79,15 @@ private[report] final class Corrector(session: SparkSession, location: String, a
     val offsets = new OffsetSeqLog(session, new Path(checkpoint, "offsets").toString)
     // An entry with another time is stale: stock Spark has run its batch.
     def isCurrent(entry: WatermarkEntry) =
-      offsets.offsetSeqMetadataForBatchId(committed).forall(_.batchTimestampMs == entry.timestampMillis)
+      entry.isOf(offsets.offsetSeqMetadataForBatchId(committed).map(_.batchTimestampMs))
     entries.read(committed).filter(isCurrent).getOrElse(
       refuse(CheckpointErrors.NoLog(location, s"batch $committed, the last one, ran without Tidemark")))
   }
 
   private def splitsNamed(name: OriginName, state: OriginState, split: String): Set[Int] = {
     val all = state.splits
-    def shown(one: Int) = SplitNameTable.show(all.name(one))
-    val found = Iterator.range(0, all.size).filter(one => all.name(one).nonEmpty && shown(one) == split).toSet
+    def shown(number: Int) = SplitNameTable.show(all.name(number))
+    val found = Iterator.range(0, all.size).filter(number => all.name(number).nonEmpty && shown(number) == split).toSet
     if (found.isEmpty) {
       val some = Iterator.range(0, all.size).filter(all.name(_).nonEmpty).take(MostNamed).map(shown).toSeq
       refuse(CheckpointErrors.UnknownSplit(location, name.toString, split, some))

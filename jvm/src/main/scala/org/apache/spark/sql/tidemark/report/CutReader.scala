@@ -44,7 +44,7 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
     if (written.isEmpty) throw new TidemarkException(CheckpointErrors.NoLog(location))
     // An entry with another time is stale: stock Spark has run its batch again after the checkpoint was set back.
     def entry(batch: Long) = reader.read(batch).map(_.entry).filter(entry =>
-      offsets.offsetSeqMetadataForBatchId(batch).forall(_.batchTimestampMs == entry.timestampMillis))
+      entry.isOf(offsets.offsetSeqMetadataForBatchId(batch).map(_.batchTimestampMs)))
     val newest = written.reverseIterator.flatMap(entry(_)).nextOption().getOrElse(refuse(ranWithout(written.last)))
     requireKey(newest)
     def reached(batch: Long) = {

@@ -37,7 +37,8 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
 
   def isEmpty: Boolean = count == 0 && queued == 0
 
-  def observe(key: UnsafeRow, millis: Long): Unit = observe(key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, millis)
+  def observe(key: UnsafeRow, millis: Long): Unit =
+    observe(key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, millis)
 
   /** @param base where the key's bytes are, as Spark's `Platform` reads them */
   def observe(base: AnyRef, at: Long, size: Int, millis: Long): Unit = {

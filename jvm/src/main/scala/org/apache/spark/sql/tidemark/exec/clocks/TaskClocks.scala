@@ -3,7 +3,6 @@ package org.apache.spark.sql.tidemark.exec.clocks
 import io.tidemark.{TidemarkError, TidemarkException}
 import io.tidemark.core.splits.{MaxEventTimes, SplitNameTable}
 
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.tidemark.columns.SplitText
@@ -49,8 +48,8 @@ private[tidemark] final class TaskClocks(factory: TaskClocks.Factory) {
   /** Any of these, for interpreted execution. */
   def noteRow(key: UnsafeRow, millis: Long): Unit = factory.types match {
     case Array() => observe(millis)
-    case Array(one) if isSimple(one) =>
-      key.get(0, one) match {
+    case Array(dataType) if isSimple(dataType) =>
+      key.get(0, dataType) match {
         case null => observe(millis)
         case text: UTF8String => observe(text.getBaseObject, text.getBaseOffset, text.numBytes, millis)
         case flag: Boolean => observe(if (flag) 1L else 0L, millis)
@@ -124,10 +123,7 @@ private[tidemark] object TaskClocks {
     /** The clocks of this task; their times are merged into the accumulator when it ends. */
     def begin(): TaskClocks = {
       val clocks = new TaskClocks(this)
-      // A listener, because a limit may stop the rows early. Spark takes nothing from a failed task.
-      Option(TaskContext.get()).foreach(task =>
-        task.addTaskCompletionListener[Unit](_ => clocks.flush(task.partitionId())))
-      clocks
+      TaskCollector.begin(clocks)(clocks.flush)
     }
   }
 
