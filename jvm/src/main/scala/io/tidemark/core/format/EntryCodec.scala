@@ -2,11 +2,11 @@ package io.tidemark.core.format
 
 import scala.collection.immutable.TreeMap
 
-import io.tidemark.core.{CarriedSlot, Input, OperatorId, OriginName, Side, UnionSlot, Watermark}
+import io.tidemark.core.OriginName
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
 import io.tidemark.core.memory.{CarriedMinima, Correction, OriginSources, OriginState, Uncounted, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
-import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
+import io.tidemark.core.splits.Splits
 
 /** The bytes of an [[WatermarkEntry]] in the checkpoint: [[SectionFormat]] of its parts. An entry with writers of a mark
   * log is of format version 2, because version 1 would not know what it leaves out. Any other is of version 1.
@@ -15,6 +15,8 @@ import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
   * before.
   */
 object EntryCodec {
+  import SplitsCodec.Changes
+  import ValuesCodec._
 
   /** An entry with this many splits, or fewer, always has all of them. */
   val MostWhole: Int = 1000
@@ -59,9 +61,6 @@ object EntryCodec {
     Encoded(encode(entry, changes, before.fold(0)(_.checksum)), changes.isEmpty)
   }
 
-  /** @param size how many splits there were; @param changed the splits that differ now, and new ones */
-  private final case class Changes(size: Int, changed: Array[Int])
-
   private def encode(entry: WatermarkEntry, changes: Map[OriginName, Changes], before: Int): Array[Byte] = {
     val sections = Seq[(Int, ByteWriter => Unit)](
       Tag.Batch -> { w =>
@@ -85,7 +84,7 @@ object EntryCodec {
             w.unsigned(if (state.waiting) 1L else 0L)
             w.unsigned(state.farAheadRows)
             w.seq(state.splitBy)(w.text)
-            splits(w, if (changes.contains(name)) Splits.none else state.splits)
+            SplitsCodec.write(w, if (changes.contains(name)) Splits.none else state.splits)
           }),
       Tag.Unions -> (unions(_, entry.floors.unions)),
       Tag.Carried -> (carried(_, entry.floors.carried)),
@@ -102,7 +101,7 @@ object EntryCodec {
         w.int(before)
         w.seq(changes.toSeq) { case (name, changes) =>
           originName(w, name)
-          writeChanges(w, entry.origins(name).splits, changes)
+          SplitsCodec.writeChanges(w, entry.origins(name).splits, changes)
         }
       })
     val noted = entry.origins.filter(_._2.writers.nonEmpty)
@@ -172,7 +171,7 @@ object EntryCodec {
           into.requireAfter(body.int())
           (0 until body.count()).foreach { _ =>
             val name = readOriginName(body)
-            readChanges(body, into.changed(name))
+            SplitsCodec.readChanges(body, into.changed(name))
           }
       case Tag.Uncounted => body =>
           body.seq(readOriginName(body) -> UncountedCodec.read(body)).foreach { case (name, uncounted) =>
@@ -203,23 +202,6 @@ object EntryCodec {
     entry
   }
 
-  private[core] def originName(w: ByteWriter, name: OriginName): Unit = {
-    w.text(name.key); w.unsigned(name.ordinal.toLong)
-  }
-  private[core] def readOriginName(r: ByteReader): OriginName = OriginName(r.text(), r.unsigned().toInt)
-
-  private def watermark(w: ByteWriter, at: Watermark): Unit = at match {
-    case Watermark.Unknown => w.unsigned(0)
-    case Watermark.Idle(reached) => w.unsigned(1); w.option(reached)
-    case Watermark.At(millis) => w.unsigned(2); w.signed(millis)
-  }
-  private def readWatermark(r: ByteReader): Watermark = r.unsigned().toInt match {
-    case 0 => Watermark.Unknown
-    case 1 => Watermark.Idle(r.option())
-    case 2 => Watermark.At(r.signed())
-    case other => throw new Damaged(s"it has a watermark of kind $other")
-  }
-
   private def readOrigin(r: ByteReader, into: SplitsBuilder): OriginState = {
     val reached = readWatermark(r)
     val newest = r.option()
@@ -227,81 +209,8 @@ object EntryCodec {
     val waiting = r.unsigned() == 1L
     val farAhead = r.unsigned()
     val splitBy = r.seq(r.text())
-    readSplits(r, into)
+    SplitsCodec.read(r, into)
     // The origin's idleness is known only after all of its splits have been read.
     OriginState(Splits.none.atLeast(reached), newest, since, waiting, farAhead, splitBy, silent = reached.isIdle)
   }
-
-  private def splits(w: ByteWriter, all: Splits): Unit = {
-    w.unsigned(all.size.toLong)
-    var split = 0
-    while (split < all.size) {
-      all.writeName(w, split)
-      w.unsigned(all.state(split).code.toLong)
-      // As an option, without making one.
-      val clock = all.clockOrNone(split)
-      w.unsigned(if (clock == Coalescer.NoClock) 0L else 1L)
-      if (clock != Coalescer.NoClock) w.signed(clock)
-      w.signed(all.lastActive(split))
-      split += 1
-    }
-  }
-  private def readSplits(r: ByteReader, into: SplitsBuilder): Unit = (0 until r.count()).foreach { split =>
-    val name = r.slice(r.unsigned().toInt).restRaw()
-    into.names.addNew(name, 0, name.length)
-    into.set(split, readState(r), r.option().getOrElse(Coalescer.NoClock), r.signed())
-  }
-  private def readState(r: ByteReader): Byte = {
-    val state = r.unsigned()
-    if (!SplitState.isCode(state)) throw new Damaged(s"it has a split in state $state")
-    state.toByte
-  }
-
-  private def writeChanges(w: ByteWriter, splits: Splits, changes: Changes): Unit = {
-    w.unsigned(changes.size.toLong)
-    splits.writeNames(w, changes.size)
-    w.unsigned(changes.changed.length.toLong)
-    val states = new SplitStateCodec.Writer(w, splits)
-    var next = 0
-    changes.changed.foreach { split =>
-      w.unsigned((split - next).toLong)
-      states.write(split)
-      next = split + 1
-    }
-  }
-  private def readChanges(r: ByteReader, into: SplitsBuilder): Unit = {
-    if (r.unsigned() != into.names.size) throw new Damaged("it continues from a different number of splits")
-    into.names.read(r)
-    val states = new SplitStateCodec.Reader(r, into)
-    var next = 0L
-    (0 until r.count()).foreach { _ =>
-      next += r.unsigned()
-      if (next < 0 || next >= into.names.size) throw new Damaged("it changes a split that does not exist")
-      states.read(next.toInt)
-      next += 1
-    }
-  }
-
-  private def input(w: ByteWriter, at: Input): Unit = {
-    w.unsigned(at.operator.value)
-    w.unsigned(if (at.side == Side.Left) 0L else 1L)
-  }
-  private def readInput(r: ByteReader): Input =
-    Input(OperatorId(r.unsigned()), if (r.unsigned() == 0L) Side.Left else Side.Right)
-
-  private def unions(w: ByteWriter, all: Map[UnionSlot, Watermark]): Unit =
-    w.seq(all.toSeq) { case (slot, at) =>
-      w.unsigned(slot.union.toLong); w.unsigned(slot.position.toLong); watermark(w, at)
-    }
-  private def readUnions(r: ByteReader): Map[UnionSlot, Watermark] =
-    r.seq(UnionSlot(r.unsigned().toInt, r.unsigned().toInt) -> readWatermark(r)).toMap
-
-  private def sides(w: ByteWriter, all: Map[Input, Watermark]): Unit =
-    w.seq(all.toSeq) { case (at, reached) => input(w, at); watermark(w, reached) }
-  private def readSides(r: ByteReader): Map[Input, Watermark] = r.seq(readInput(r) -> readWatermark(r)).toMap
-
-  private def carried(w: ByteWriter, all: Map[CarriedSlot, Watermark]): Unit =
-    w.seq(all.toSeq) { case (slot, at) => input(w, slot.input); w.unsigned(slot.index.toLong); watermark(w, at) }
-  private def readCarried(r: ByteReader): Map[CarriedSlot, Watermark] =
-    r.seq(CarriedSlot(readInput(r), r.unsigned().toInt) -> readWatermark(r)).toMap
 }

@@ -24,7 +24,7 @@ object SplitsSnapshot {
   def encodeNames(entry: WatermarkEntry): Array[Byte] = SectionFormat.write(Tag.Names -> { w =>
     w.signed(entry.batch)
     w.seq(entry.origins.toSeq) { case (name, state) =>
-      EntryCodec.originName(w, name)
+      ValuesCodec.originName(w, name)
       state.splits.writeNames(w, 0)
     }
   })
@@ -42,7 +42,7 @@ object SplitsSnapshot {
     Tag.States ->
       (w =>
         w.seq(entry.entry.origins.toSeq) { case (name, state) =>
-          EntryCodec.originName(w, name)
+          ValuesCodec.originName(w, name)
           w.unsigned(state.splits.size.toLong)
           val states = new SplitStateCodec.Writer(w, state.splits)
           (0 until state.splits.size).foreach(states.write)
@@ -67,7 +67,7 @@ object SplitsSnapshot {
       case Tag.Names => body =>
           if (body.signed() != of.namesBatch || checksumOf(names) != of.names)
             throw new Damaged("its names are not those that the snapshot was written with")
-          (0 until body.count()).foreach(_ => into(EntryCodec.readOriginName(body)).names.read(body))
+          (0 until body.count()).foreach(_ => into(ValuesCodec.readOriginName(body)).names.read(body))
     }
 
   private[core] def decodeStates(states: Array[Byte], into: OriginName => SplitsBuilder): Unit =
@@ -75,7 +75,7 @@ object SplitsSnapshot {
       case Tag.Header => _ => ()
       case Tag.States => body =>
           (0 until body.count()).foreach { _ =>
-            val all = into(EntryCodec.readOriginName(body))
+            val all = into(ValuesCodec.readOriginName(body))
             if (body.unsigned() != all.names.size) throw new Damaged("it has splits without a name")
             val states = new SplitStateCodec.Reader(body, all)
             (0 until all.names.size).foreach(states.read)

@@ -8,7 +8,7 @@ import io.tidemark.core.plan.{Decision, OperatorWatermarks}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
-import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.WatermarkTarget
+import org.apache.spark.sql.tidemark.planning.WatermarkTarget
 
 /** A batch as it was decided last. Until its offsets are written, each trigger may decide it again.
   *

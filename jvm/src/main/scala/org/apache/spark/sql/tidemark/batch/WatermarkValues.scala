@@ -9,7 +9,7 @@ import io.tidemark.core.plan.{Decision, OperatorWatermarks, PropagatedNode, Prop
 
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
-import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.WatermarkTarget
+import org.apache.spark.sql.tidemark.planning.WatermarkTarget
 
 /** What the expressions of a plan read in one batch. */
 private[tidemark] object WatermarkValues {

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.tidemark.batch.PlannedBatch
 import org.apache.spark.sql.tidemark.columns.{PlanNote, PlanNotes}
 import org.apache.spark.sql.tidemark.noted.{MarkThreads, MarkWriter}
-import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder.WatermarkTarget
+import org.apache.spark.sql.tidemark.planning.WatermarkTarget
 import org.apache.spark.sql.tidemark.stream.SparkInternals
 
 /** Notes how far the output of a query is, so that other queries can use it.
@@ -60,11 +60,11 @@ private[tidemark] final class OutputMarks private (
       val levels = batch.eviction
       // Without state, no row waits for a later batch, so what follows is later than all that has been seen.
       val flow = if (levels.inputs.isEmpty) Propagation.levels(levels.flow.shape, standing).flow else levels.flow
-      outputs.map { one =>
-        val WatermarkTarget.Column(from, column) = batch.outputs(one.note.id)
+      outputs.map { entry =>
+        val WatermarkTarget.Column(from, column) = batch.outputs(entry.note.id)
         val at = flow.outOf(from).column(column).watermark
         // An operator with state may still have rows of an input that is idle, so readers must not leave it out.
-        one.name -> (if (levels.inputs.isEmpty) at else at.active)
+        entry.name -> (if (levels.inputs.isEmpty) at else at.active)
       }.toMap
     }
 
@@ -72,7 +72,9 @@ private[tidemark] final class OutputMarks private (
     * @throws TidemarkException if a mark cannot be written, and the query is to fail then
     */
   def written(batch: Long, marks: Map[String, Watermark]): Unit = if (outputs.nonEmpty) synchronized {
-    val due = outputs.flatMap(one => marks.get(one.name).map(one -> _)).filter { case (output, at) => output.isDue(at) }
+    val due = outputs.flatMap(entry => marks.get(entry.name).map(entry -> _)).filter { case (output, at) =>
+      output.isDue(at)
+    }
     due.foreach { case (output, _) => trying(output, mayFail = true)(output.look(batch)) }
     val (now, later) = due.partition(_._1.isBeforeCommit)
     val left = now.filterNot { case (output, at) => trying(output, mayFail = true)(output.note(at, batch)) } ++ later
@@ -86,7 +88,8 @@ private[tidemark] final class OutputMarks private (
     synchronized {
       if (!hasBegun) {
         hasBegun = true
-        val again = outputs.filterNot(_.isSeenBetween && isRunAgain).flatMap(one => marks.get(one.name).map(one -> _))
+        val again =
+          outputs.filterNot(_.isSeenBetween && isRunAgain).flatMap(entry => marks.get(entry.name).map(entry -> _))
         waiting = Option.when(again.nonEmpty)(batch -> again)
       }
     }
@@ -168,7 +171,8 @@ private[tidemark] object OutputMarks extends Logging {
           message => logWarning(s"Tidemark, query $label: $message"))
         new Output(note, location, marks, sink, sink.writesOnce || isOnce)
       }
-      val places = outputs.map(one => one.note.id -> (OutputPosition.qualified(one.location, conf), one.writer)).toMap
+      val places =
+        outputs.map(entry => entry.note.id -> (OutputPosition.qualified(entry.location, conf), entry.writer)).toMap
       PlanNotes.requireApart(notes)(note => places(note.id))
       new OutputMarks(label, outputs, batch => execution.commitLog.getLatestBatchId().exists(_ >= batch))
     }

@@ -5,7 +5,7 @@ import java.util.UUID
 import scala.collection.mutable
 
 import io.tidemark.{NotedTimeErrors, TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.{ColumnId, OriginName}
+import io.tidemark.core.ColumnId
 import io.tidemark.core.plan.PlanShape
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -153,7 +153,7 @@ private[tidemark] final class PlanShapeBuilder(origins: OriginsOfPlan, unbounded
     val columns = node.children.flatMap(_.output).filter(a => below.exists(_.has(a)))
     val of = found.getOrElse(throw WatermarkExpression.noWatermark(expression, columns))
     targets(expression.id) = expression match {
-      case _: TimeWindow => WatermarkTarget.Window(of, originOf(of))
+      case _: TimeWindow => WatermarkTarget.Window(of, of.origin)
       case _ => of
     }
   }
@@ -191,7 +191,6 @@ private[tidemark] final class PlanShapeBuilder(origins: OriginsOfPlan, unbounded
 
   private def isInside(plan: SparkPlan, column: ExprId): Boolean =
     plan.output.exists(a => a.exprId == column && EventTimeMarks.isInside(a.dataType))
-
 }
 
 private[tidemark] object PlanShapeBuilder {
@@ -209,34 +208,4 @@ private[tidemark] object PlanShapeBuilder {
       hints: Seq[TidemarkError],
       targets: Map[UUID, WatermarkTarget],
       outputs: Map[UUID, WatermarkTarget.Column])
-
-  private def originOf(target: WatermarkTarget.Single): Option[OriginName] = target match {
-    case WatermarkTarget.Origin(name) => Some(name)
-    case WatermarkTarget.Column(from, column) => ownOriginOf(from, column)
-  }
-
-  private def ownOriginOf(plan: PlanShape, column: ColumnId): Option[OriginName] = plan match {
-    case PlanShape.Origin(_, name, declared, input) => if (declared == column) Some(name) else ownOriginOf(input, column)
-    case PlanShape.Stateless(_, Seq(input), columns) =>
-      columns.collect { case (out, from) if out == column => ownOriginOf(input, from) } match {
-        case Seq(one) => one
-        case _ => None
-      }
-    case _ => None
-  }
-
-  /** The watermark that an expression reads. */
-  sealed trait WatermarkTarget
-  object WatermarkTarget {
-    sealed trait Single extends WatermarkTarget
-    final case class Origin(name: OriginName) extends Single
-
-    /** The watermark of a column in the output of that part of the plan. */
-    final case class Column(from: PlanShape, column: ColumnId) extends Single
-
-    /** The time window of a batch.
-      * @param origin whose rows these are; `None` for those that a stateful operator or a union has emitted
-      */
-    final case class Window(lower: Single, origin: Option[OriginName]) extends WatermarkTarget
-  }
 }

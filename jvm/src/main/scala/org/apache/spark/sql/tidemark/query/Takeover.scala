@@ -7,24 +7,20 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.memory.WatermarkEntry
 import io.tidemark.core.why.Words
 
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
-import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.batch.Resumption
-import org.apache.spark.sql.tidemark.check.{CheckAtStart, FarAheadClocks, OrderSetting}
-import org.apache.spark.sql.tidemark.columns.{PlanNotes, OriginsOfPlan, UnionChecks}
-import org.apache.spark.sql.tidemark.marks.{MarkLogs, NotedInputs, OutputMarks}
+import org.apache.spark.sql.tidemark.check.{CheckAtStart, OrderSetting}
+import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanNotes, UnionChecks}
+import org.apache.spark.sql.tidemark.marks.OutputMarks
 import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrders}
-import org.apache.spark.sql.tidemark.session.{QuerySettings, SessionConf}
-import org.apache.spark.sql.tidemark.sources.SourceBacklog
-import org.apache.spark.sql.tidemark.status.{Gauges, QueryView}
+import org.apache.spark.sql.tidemark.session.SessionConf
+import org.apache.spark.sql.tidemark.status.QueryView
 import org.apache.spark.sql.tidemark.stream.{SessionRule, SparkInternals}
 
 /** One query with watermarks that Tidemark has seen start, and the decision whose watermarks it uses. */
@@ -86,7 +82,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
         LeftToSpark(reason)
       case None =>
         UnionChecks.requireSamePositions(execution.analyzedPlan)
-        run(start, start.origins.get, started.restored)
+        new BeginQuery(execution, label).running(start, outputs.get, started.restored)
     }
   }
 
@@ -95,70 +91,6 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     SessionConf.order(confOf(execution)) == TidemarkConf.OrderKept.EventTime &&
       InsertOrders.added(execution.analyzedPlan, origins) > 0)(
     s"puts rows into event-time order, as ${TidemarkConf.Order.key}=${TidemarkConf.OrderKept.EventTime.name} asks")
-
-  private def run(start: StartOfRun, origins: OriginsOfPlan, restored: Option[QueryView.RestoredEntry]): Running = {
-    val conf = confOf(execution)
-    val settings = QuerySettings(
-      SessionConf.unboundedJoin(conf),
-      SessionConf.maxSplits(conf),
-      SessionConf.scanOnlyWhenDue(conf),
-      SessionConf.evictionSlack(conf),
-      SessionConf.zone(conf),
-      SessionConf.keepsHistory(conf))
-    val (first, resumed) = resume(start, origins)
-    val sources = new SourceBacklog(execution, origins, start.isRunAgain)
-    val noted = new NotedInputs(
-      label,
-      origins,
-      MarkLogs.of(SparkInternals.session(execution), origins),
-      sources.position,
-      sources.isAtEnd,
-      SparkInternals.endsByItself(execution))
-    val outputs = this.outputs.get
-    outputs.resume(first.batch, first.outputs, start.isRunAgain(first.batch + 1))
-    val emission = QueryView.Emission(
-      execution.outputMode == InternalOutputModes.Complete,
-      conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED))
-    val waiting = restored.map(QueryView.Waiting(_))
-    val watermarks =
-      new QueryWatermarks(label, origins, settings, start.entries, noted, outputs, first, resumed, emission, waiting)
-    FarAheadClocks.warning(
-      execution.resolvedCheckpointRoot,
-      origins,
-      first,
-      execution.triggerClock.getTimeMillis())
-      .foreach(text => logWarning(s"$label: $text"))
-    val sparkMillis = SparkInternals.tracker(execution).currentWatermark
-    val floor = if (resumed.hasEntry) first.countsOf(sparkMillis) else sparkMillis
-    SparkInternals.setTracker(execution, new QueryTracker(execution, watermarks, sources, start, floor))
-    if (conf.getConf(SQLConf.STREAMING_METRICS_ENABLED)) {
-      val gauges = new Gauges(
-        Option(execution.name).getOrElse(execution.id.toString),
-        origins.names,
-        watermarks.latest,
-        () => System.currentTimeMillis())
-      watermarks.onClose(Gauges.register(gauges))
-    }
-    Running(watermarks, sources)
-  }
-
-  private def resume(start: StartOfRun, origins: OriginsOfPlan): (WatermarkEntry, Resumption) = {
-    val first = SparkInternals.batch(execution)
-    val previousMillis = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
-    val downtime = Option.unless(SessionConf.downtimeIsSilence(confOf(execution))) {
-      val inFirstBatch = if (start.isRunAgain(first.id)) start.sinceMillis - first.timestampMillis else 0L
-      Resumption.Downtime(first.timestampMillis, inFirstBatch)
-    }
-    val at = Resumption.FirstBatch(first.id, previousMillis, SparkInternals.tracker(execution).currentWatermark)
-    val readsOnlyWhatWasThere = SparkInternals.isForWhatIsAvailable(execution)
-    val read @ (_, resumed) =
-      Resumption.read(start.entries, origins, at, start.sinceMillis, downtime, readsOnlyWhatWasThere, start.begunAt)
-    if (first.id > 0 && !resumed.hasEntry)
-      logWarning(
-        s"$label: the checkpoint has no watermark entry that matches batch ${first.id - 1} in Spark's log, so the query " +
-          "continues from Spark's watermark")
-    read
-  }
 
   /** Notes again what the last committed batch noted, as long as this run has decided nothing: a run that finds no rows never
     * does. On the query's thread, at the beginning of each trigger.

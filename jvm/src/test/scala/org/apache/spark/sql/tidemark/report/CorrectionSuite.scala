@@ -12,7 +12,7 @@ import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.StreamingQueryException
-import org.apache.spark.sql.tidemark.query.Takeover
+import org.apache.spark.sql.tidemark.query.BeginQuery
 import org.apache.spark.sql.tidemark.support.TwoStreams
 
 /** A stopped query whose clocks are taken back, after a row of the far future. */
@@ -258,14 +258,14 @@ class CorrectionSuite extends TwoStreams {
       def warnings = log.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("max_ahead"))
       withLogAppender(
         log,
-        Seq(classOf[Takeover].getName))(recorder.run(windows(orders.marked(limit)))(orders.step("10:40")))
+        Seq(classOf[BeginQuery].getName))(recorder.run(windows(orders.marked(limit)))(orders.step("10:40")))
       assert(warnings.size === 1)
       assert(warnings.head.contains(
         "split 'a' of 'orders' is at 2099-12-31T23:50:00Z. Stop the query, and call tidemark.correct("))
       correct(checkpoint, "'orders'")
       withLogAppender(
         log,
-        Seq(classOf[Takeover].getName))(recorder.run(windows(orders.marked(limit)))(orders.step("10:40")))
+        Seq(classOf[BeginQuery].getName))(recorder.run(windows(orders.marked(limit)))(orders.step("10:40")))
       assert(warnings.size === 1)
     }
   }
