@@ -31,10 +31,11 @@ object Corrections {
       nowMillis: Long): WatermarkEntry = {
     val state = entry.origins(name)
     val to = toMillis.orElse(latest(state).filter(_ > nowMillis).map(_ => nowMillis - delay(state)))
-    to.map(state.splits.takenBack(split => splits.forall(_(split)), _)).filter(_ != state.splits).fold(entry) { back =>
-      val way =
-        for (old <- state.watermark.millis; now <- back.watermark.millis if now < old) yield Way(old, now)
-      changed(way.fold(entry)(derived(entry, name, _)), name, withLatest(state, state.copy(splits = back)))
+    to.map(state.splits.takenBack(split => splits.forall(_(split)), _)).filter(_ != state.splits).fold(entry) {
+      corrected =>
+        val shift =
+          for (old <- state.watermark.millis; now <- corrected.watermark.millis if now < old) yield Shift(old, now)
+        changed(shift.fold(entry)(derived(entry, name, _)), name, withLatest(state, state.copy(splits = corrected)))
     }
   }
 
@@ -44,7 +45,7 @@ object Corrections {
     changed(entry, name, withLatest(state, state.without(splits)))
   }
 
-  private final case class Way(oldMillis: Long, newMillis: Long)
+  private final case class Shift(oldMillis: Long, newMillis: Long)
 
   private def changed(entry: WatermarkEntry, name: OriginName, state: OriginState): WatermarkEntry = {
     val after = entry.copy(origins = entry.origins.updated(name, state))
@@ -52,32 +53,32 @@ object Corrections {
     after.copy(correction = Some(Correction(entry.batch, after.sparkMillis, before + name)))
   }
 
-  private def derived(entry: WatermarkEntry, name: OriginName, way: Way): WatermarkEntry = entry.copy(
+  private def derived(entry: WatermarkEntry, name: OriginName, shift: Shift): WatermarkEntry = entry.copy(
     decision = entry.decision.copy(
-      origins = entry.decision.origins.map { case (one, at) =>
-        one -> (if (one == name) taken(at, way) else at).active
+      origins = entry.decision.origins.map { case (origin, at) =>
+        origin -> (if (origin == name) taken(at, shift) else at).active
       },
-      floors = taken(entry.decision.floors, way)),
-    floors = taken(entry.floors, way),
-    ledgers = entry.ledgers.map { case (input, ledger) => input -> taken(ledger, way) })
+      floors = taken(entry.decision.floors, shift)),
+    floors = taken(entry.floors, shift),
+    ledgers = entry.ledgers.map { case (input, ledger) => input -> taken(ledger, shift) })
 
-  private def taken(floors: Floors, way: Way): Floors = {
-    def all[K](watermarks: Map[K, Watermark]) = watermarks.map { case (key, at) => key -> taken(at, way) }
+  private def taken(floors: Floors, shift: Shift): Floors = {
+    def all[K](watermarks: Map[K, Watermark]) = watermarks.map { case (key, at) => key -> taken(at, shift) }
     Floors(all(floors.unions), all(floors.carried), all(floors.inputs))
   }
 
-  private def taken(at: Watermark, way: Way): Watermark = {
-    def millis(one: Long) = if (one > way.newMillis && one <= way.oldMillis) way.newMillis else one
+  private def taken(at: Watermark, shift: Shift): Watermark = {
+    def millis(time: Long) = if (time > shift.newMillis && time <= shift.oldMillis) shift.newMillis else time
     at match {
-      case Watermark.At(one) => Watermark.At(millis(one))
+      case Watermark.At(time) => Watermark.At(millis(time))
       case Watermark.Idle(reached) => Watermark.Idle(reached.map(millis))
       case Watermark.Unknown => at
     }
   }
 
-  private def taken(ledger: CarriedMinima, way: Way): CarriedMinima = {
-    val half = (way.oldMillis - way.newMillis) / 2
-    if (half <= DayMillis) ledger else ledger.copy(buckets = ledger.buckets.rangeTo(way.newMillis + half))
+  private def taken(ledger: CarriedMinima, shift: Shift): CarriedMinima = {
+    val half = (shift.oldMillis - shift.newMillis) / 2
+    if (half <= DayMillis) ledger else ledger.copy(buckets = ledger.buckets.rangeTo(shift.newMillis + half))
   }
 
   /** The largest event time goes back as far as the latest clock does. */

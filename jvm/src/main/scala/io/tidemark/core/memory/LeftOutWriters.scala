@@ -20,10 +20,10 @@ private[core] object LeftOutWriters {
     if (state.writers.isEmpty) state
     else {
       val stalledBy = rules.idleAfterMillis.map(lastSaid(state.writers.values, nowMillis) - _)
-      def isStalled(one: WriterState) =
-        one.isDated && !one.hasPending && stalledBy.exists(one.lastActiveMillis <= _)
+      def isStalled(writer: WriterState) =
+        writer.isDated && !writer.hasPending && stalledBy.exists(writer.lastActiveMillis <= _)
       val (ended, others) = state.writers.partition(_._2.isEnded)
-      val idle = others.filter { case (_, one) => one.isIdle || isStalled(one) }
+      val idle = others.filter { case (_, writer) => writer.isIdle || isStalled(writer) }
       val withoutEnded = state.splits.resting(names(ended))
       val without = withoutEnded.resting(names(idle))
       if (idle.isEmpty || without.active > 0) state.copy(splits = without)
@@ -32,7 +32,7 @@ private[core] object LeftOutWriters {
 
   private def lastSaid(writers: Iterable[WriterState], nowMillis: Long): Long =
     math.min(
-      writers.filter(one => one.isDated && one.passed.nonEmpty).map(
+      writers.filter(writer => writer.isDated && writer.passed.nonEmpty).map(
         _.lastActiveMillis).maxOption.getOrElse(Long.MinValue),
       nowMillis)
 

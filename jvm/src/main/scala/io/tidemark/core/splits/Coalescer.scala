@@ -183,22 +183,22 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
 
   /** Changes what differs in another version of these inputs, which has these totals. It may have more inputs if all of
     * these were here before.
-    * @param way the inputs that differ
-    * @param back is filled with the way back
+    * @param undo the inputs that differ
+    * @param redo is filled with what changes these inputs back
     */
-  private[splits] def follow(way: SplitJournal, to: CoalescerTotals, back: SplitJournal): Unit = {
+  private[splits] def follow(undo: SplitJournal, to: CoalescerTotals, redo: SplitJournal): Unit = {
     grow(to.size)
     // The last entry comes first, because an input may be noted twice. The older entry counts.
-    var entry = way.size - 1
+    var entry = undo.size - 1
     while (entry >= 0) {
-      val input = way.split(entry)
-      if (input < count) back.record(input, clocks(input), activeAt(input), states(input))
-      put(input, way.state(entry), way.clock(entry), way.lastActive(entry))
+      val input = undo.split(entry)
+      if (input < count) redo.record(input, clocks(input), activeAt(input), states(input))
+      put(input, undo.state(entry), undo.clock(entry), undo.lastActive(entry))
       entry -= 1
     }
     var input = to.size
     while (input < count) {
-      back.record(input, clocks(input), activeAt(input), states(input))
+      redo.record(input, clocks(input), activeAt(input), states(input))
       put(input, Unused, NoClock, 0L)
       input += 1
     }

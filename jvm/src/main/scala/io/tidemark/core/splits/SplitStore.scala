@@ -9,14 +9,14 @@ private[splits] final class SplitStore(val names: SplitNameTable, val clocks: Co
   /** A copy that changes independently. The names are not copied before they have to be. */
   def copy(isFrozen: Boolean): SplitStore = new SplitStore(names.sharing(), clocks.copy(), isFrozen)
 
-  /** Changes these splits to those of another version, and returns the way back.
-    * @param way how that version differs; @param to its totals
+  /** Changes these splits to those of another version, and returns how to change them back.
+    * @param undo how that version differs; @param to its totals
     */
-  def follow(way: SplitJournal, to: CoalescerTotals): SplitJournal = {
-    val back = new SplitJournal(clocks.size, way.size + math.max(0, clocks.size - to.size))
-    way.names.foreach(name => names.add(name))
-    clocks.follow(way, to, back)
-    if (names.size > to.size) back.names = Array.fill(names.size - to.size)(names.removeLast()).reverse
-    back
+  def follow(undo: SplitJournal, to: CoalescerTotals): SplitJournal = {
+    val redo = new SplitJournal(clocks.size, undo.size + math.max(0, clocks.size - to.size))
+    undo.names.foreach(name => names.add(name))
+    clocks.follow(undo, to, redo)
+    if (names.size > to.size) redo.names = Array.fill(names.size - to.size)(names.removeLast()).reverse
+    redo
   }
 }

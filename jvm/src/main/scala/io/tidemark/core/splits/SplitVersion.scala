@@ -142,8 +142,8 @@ private[splits] final class SplitVersion private (
   /** @param steps from the version that is in the store to this one */
   @tailrec private def comeBack(steps: List[SplitVersion]): Unit = steps match {
     case now :: next :: rest =>
-      val back = store.follow(next.undo.journal, next.totals)
-      now.undo = new Undo(next, back)
+      val redo = store.follow(next.undo.journal, next.totals)
+      now.undo = new Undo(next, redo)
       next.undo = null
       comeBack(next :: rest)
     case _ => ()

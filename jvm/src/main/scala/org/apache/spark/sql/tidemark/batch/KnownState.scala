@@ -76,7 +76,7 @@ private[tidemark] object KnownState {
       byId.map { case (id, operator) => id -> operator.longMetric("numTotalStateRows").value }.toMap,
       byId.collect { case (id, hold: HoldExec) => id -> heldBy(hold) }.toMap,
       byId.flatMap {
-        case (id, one: SkipsScans) => one.unscanned.map(Input(id, _))
+        case (id, node: SkipsScans) => node.unscanned.map(Input(id, _))
         case _ => Nil
       }.toSet,
       calls.groupMapReduce(_.column)(_.stats)(_ + _))

@@ -12,7 +12,7 @@ private[tidemark] final case class WindowState(grid: Option[WindowGrid], nextMil
 
   /** The same after another batch. */
   def and(later: WindowState): WindowState = {
-    val both = for (one <- grid; more <- later.grid) yield one ++ more
+    val both = for (first <- grid; more <- later.grid) yield first ++ more
     WindowState(both, later.nextMillis.filter(_ => both.nonEmpty))
   }
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.streaming.InternalOutputModes.Append
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.sql.tidemark.columns.{PlanNotes, OriginsOfPlan, TrackedColumns, UnionChecks}
+import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanNotes, TrackedColumns, UnionChecks}
 import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** What the plan of a query says before the query starts.
@@ -82,7 +82,7 @@ private[tidemark] object Explanation {
     val runsNoDataBatches = session.sessionState.conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED)
     val traps = logical ++ plan.toSeq.flatMap(new ShapeTraps(_, origins, mode == Append, runsNoDataBatches).all)
     Explanation(
-      plan.toSeq.flatMap(one => PlanInput.of(one.shape, one.columnNames)),
+      plan.toSeq.flatMap(translated => PlanInput.of(translated.shape, translated.columnNames)),
       plan.fold(origins.hints)(_.hints).distinct.map(finding(_, Severity.Warning)),
       traps.map(_.finding))
   }

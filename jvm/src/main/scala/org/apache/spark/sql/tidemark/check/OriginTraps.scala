@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.columns.{NoteTime, PlanOrigin, OriginsOfPlan}
+import org.apache.spark.sql.tidemark.columns.{NoteTime, OriginsOfPlan, PlanOrigin}
 import org.apache.spark.sql.types.{DataType, StringType, StructType, TimestampType}
 import org.apache.spark.util.Utils
 
@@ -19,7 +19,7 @@ private[check] object OriginTraps {
       origins.all.find(_.nodeId == node.nodeId).toSeq.flatMap(of(node, _))
     }
     found ++ endsOnly(plan) ++ origins.all.filter(_.rules.idleAfterMillis.nonEmpty && !isListening)
-      .map(one => Trap.AvailableNowNeverListens(one.name.toString))
+      .map(origin => Trap.AvailableNowNeverListens(origin.name.toString))
   }
 
   /** Windows that a query notes and writes by their end alone. */
@@ -34,14 +34,14 @@ private[check] object OriginTraps {
         yield Trap.NotedOutputEnd(column.name, textOf(window))).headOption
   }
 
-  private def of(node: EventTimeWatermark, one: PlanOrigin): Seq[Trap] = {
-    val name = one.name.toString
-    val isGuessed = one.rules.noted.isEmpty
+  private def of(node: EventTimeWatermark, origin: PlanOrigin): Seq[Trap] = {
+    val name = origin.name.toString
+    val isGuessed = origin.rules.noted.isEmpty
     val made = madeBy(node.eventTime.exprId, node.child)
-    Option.when(isGuessed && one.rules.delayMillis == 0)(Trap.DelayZero(name)).toSeq ++
-      Option.when(isGuessed && one.rules.maxAheadMillis.isEmpty)(Trap.FarFuture(name)) ++
+    Option.when(isGuessed && origin.rules.delayMillis == 0)(Trap.DelayZero(name)).toSeq ++
+      Option.when(isGuessed && origin.rules.maxAheadMillis.isEmpty)(Trap.FarFuture(name)) ++
       markedBelow(node).map(of => Trap.WatermarkAfter(name, StateTraps.labelOf(of))) ++
-      Option.when(isGuessed && one.rules.splitBy.isEmpty && readsKafka(node.child))(Trap.KafkaOneClock(name)) ++
+      Option.when(isGuessed && origin.rules.splitBy.isEmpty && readsKafka(node.child))(Trap.KafkaOneClock(name)) ++
       made.filter(isNow).map(by => Trap.EventTimeIsNow(name, textOf(by))) ++
       made.filter(by => !isGuessed && isWindowEnd(by)).map(by => Trap.NotedWindowEnd(name, textOf(by))) ++
       made.filter(mayBeNull).map(by => Trap.EventTimeMayBeNull(name, textOf(by)))
@@ -49,7 +49,7 @@ private[check] object OriginTraps {
 
   /** The nearest operator with state below, if a watermark is below that too. */
   private def markedBelow(node: EventTimeWatermark): Option[LogicalPlan] = node.child.collectFirst {
-    case one if StateTraps.keepsState(one) && one.exists(_.isInstanceOf[EventTimeWatermark]) => one
+    case stateful if StateTraps.keepsState(stateful) && stateful.exists(_.isInstanceOf[EventTimeWatermark]) => stateful
   }
 
   /** The expression that a column is; `None` if it comes as it is from a source, or from another kind of operator. */
@@ -60,7 +60,7 @@ private[check] object OriginTraps {
         case Alias(by, _) => Some(by)
         case from => madeBy(from.exprId, project.child)
       }
-    case one: UnaryNode if one.child.output.exists(_.exprId == column) => madeBy(column, one.child)
+    case node: UnaryNode if node.child.output.exists(_.exprId == column) => madeBy(column, node.child)
     case _ => None
   }
 
@@ -101,7 +101,7 @@ private[check] object OriginTraps {
   private def readsKafka(plan: LogicalPlan): Boolean = plan match {
     case source: StreamingRelationV2 => source.sourceName == "kafka"
     case _: Aggregate | _: EventTimeWatermark | _: Deduplicate | _: DeduplicateWithinWatermark => false
-    case one: UnaryNode => readsKafka(one.child)
+    case node: UnaryNode => readsKafka(node.child)
     case _ => false
   }
 }

@@ -63,65 +63,66 @@ private[check] final class StateTraps(
       Trap.StateTimeoutNoWatermark(labelOf(groups))
   }
 
-  private def aggregations: Seq[Aggregate] = plan.collect { case one: Aggregate if one.isStreaming => one }
+  private def aggregations: Seq[Aggregate] =
+    plan.collect { case operator: Aggregate if operator.isStreaming => operator }
 
-  private def groupsByTime(one: Aggregate): Boolean = {
-    val times = TrackedColumns.times(tracked.of(one.child))
-    one.groupingExpressions.exists {
+  private def groupsByTime(operator: Aggregate): Boolean = {
+    val times = TrackedColumns.times(tracked.of(operator.child))
+    operator.groupingExpressions.exists {
       case key: NamedExpression => times.contains(key.exprId) || EventTimeMarks.isMarked(key)
       case _ => false
     }
   }
 
   /** A single group is no state that grows. */
-  private def keepsAll(one: Aggregate): Option[Trap] =
-    if (one.groupingExpressions.isEmpty || !hasWatermark(one)) None else lostIn(one)
+  private def keepsAll(operator: Aggregate): Option[Trap] =
+    if (operator.groupingExpressions.isEmpty || !hasWatermark(operator)) None else lostIn(operator)
 
   /** Why an aggregation in append mode is refused. */
-  private def lostIn(one: Aggregate): Option[Trap] =
-    keyOfOtherFrame(one, mode == Append).orElse(if (groupsByTime(one)) None else unbounded(one))
+  private def lostIn(operator: Aggregate): Option[Trap] =
+    keyOfOtherFrame(operator, mode == Append).orElse(if (groupsByTime(operator)) None else unbounded(operator))
 
-  private def unbounded(one: Aggregate): Option[Trap] = {
+  private def unbounded(operator: Aggregate): Option[Trap] = {
     val isAppend = mode == Append
-    val of = labelOf(one)
-    val times = TrackedColumns.times(tracked.of(one.child))
-    val below = one.child.collectFirst { case node: EventTimeWatermark => node.eventTime.name }
-    val time = one.child.output.find(a => times.contains(a.exprId)).map(_.name).orElse(below)
+    val of = labelOf(operator)
+    val times = TrackedColumns.times(tracked.of(operator.child))
+    val below = operator.child.collectFirst { case node: EventTimeWatermark => node.eventTime.name }
+    val time = operator.child.output.find(a => times.contains(a.exprId)).map(_.name).orElse(below)
     time match {
       case None => Some(Trap.NoEventTimeAppend(of))
       case Some(name) =>
-        Some(lostKey(one, isAppend).orElse(lostInMap(one, name, isAppend)).getOrElse(
+        Some(lostKey(operator, isAppend).orElse(lostInMap(operator, name, isAppend)).getOrElse(
           Trap.GroupsByNoEventTime(of, name, isAppend)))
     }
   }
 
   /** A key that is computed from event time below the aggregation or in it, and is no event time. */
-  private def lostKey(one: Aggregate, isAppend: Boolean): Option[Trap] =
-    one.groupingExpressions.flatMap { key =>
+  private def lostKey(operator: Aggregate, isAppend: Boolean): Option[Trap] =
+    operator.groupingExpressions.flatMap { key =>
       for {
-        by <- madeBy(key, one)
-        time <- by.references.find(a => isTimeBelow(a, one.child))
-      } yield Trap.MarkLost(labelOf(one), nameOf(key, one), OriginTraps.textOf(by), time.name, isAppend)
+        by <- madeBy(key, operator)
+        time <- by.references.find(a => isTimeBelow(a, operator.child))
+      } yield Trap.MarkLost(labelOf(operator), nameOf(key, operator), OriginTraps.textOf(by), time.name, isAppend)
     }.headOption
 
   /** A key by a time that comes out of a map. The map's columns are others than those below it. */
-  private def lostInMap(one: Aggregate, time: String, isAppend: Boolean): Option[Trap] =
+  private def lostInMap(operator: Aggregate, time: String, isAppend: Boolean): Option[Trap] =
     for {
-      key <- one.groupingExpressions.find { key =>
-        madeBy(key, one).getOrElse(key).references.exists(_.dataType == TimestampType)
+      key <- operator.groupingExpressions.find { key =>
+        madeBy(key, operator).getOrElse(key).references.exists(_.dataType == TimestampType)
       }
-      map <- one.child.collectFirst { case node if Maps.contains(node.nodeName) && hasWatermark(node) => node }
-    } yield Trap.MarkLost(labelOf(one), nameOf(key, one), Maps(map.nodeName), time, isAppend)
+      map <- operator.child.collectFirst { case node if Maps.contains(node.nodeName) && hasWatermark(node) => node }
+    } yield Trap.MarkLost(labelOf(operator), nameOf(key, operator), Maps(map.nodeName), time, isAppend)
 
   /** A key that names an event time as it was before its watermark was set: Spark then does not see the watermark. */
-  private def keyOfOtherFrame(one: Aggregate, isAppend: Boolean): Option[Trap] =
-    one.groupingExpressions.flatMap { key =>
+  private def keyOfOtherFrame(operator: Aggregate, isAppend: Boolean): Option[Trap] =
+    operator.groupingExpressions.flatMap { key =>
       for {
-        time <- madeBy(key, one).getOrElse(key).references.find { a =>
+        time <- madeBy(key, operator).getOrElse(key).references.find { a =>
           !EventTimeMarks.isMarked(a) &&
-          one.child.exists(_.output.exists(b => b.exprId == a.exprId && EventTimeMarks.isMarked(b)))
+          operator.child.exists(_.output.exists(b => b.exprId == a.exprId && EventTimeMarks.isMarked(b)))
         }
-      } yield Trap.MarkOfOtherFrame(labelOf(one), time.name, isAppend)
+      } yield Trap.MarkOfOtherFrame(labelOf(operator), time.name, isAppend)
     }.headOption
 
   private def madeBy(key: Expression, in: Aggregate): Option[Expression] = key match {
@@ -139,23 +140,23 @@ private[check] final class StateTraps(
   }
 
   private def deduplications: Seq[Trap] = plan.collect {
-    case one: Deduplicate if one.isStreaming =>
-      timeOf(one) match {
-        case None => Some(Trap.DedupForEver(labelOf(one)))
-        case Some(time) => Option.when(one.keys.size > 1)(Trap.DedupEqualTimes(labelOf(one), time.name))
+    case operator: Deduplicate if operator.isStreaming =>
+      timeOf(operator) match {
+        case None => Some(Trap.DedupForEver(labelOf(operator)))
+        case Some(time) => Option.when(operator.keys.size > 1)(Trap.DedupEqualTimes(labelOf(operator), time.name))
       }
   }.flatten
 
   /** `DISTINCT` in SQL, which is an aggregation by all columns. */
   private def distinct: Seq[Trap] = plan.collect {
-    case one: Distinct if one.isStreaming && !one.output.exists(EventTimeMarks.isMarked) =>
-      Trap.DedupForEver(labelOf(one))
+    case operator: Distinct if operator.isStreaming && !operator.output.exists(EventTimeMarks.isMarked) =>
+      Trap.DedupForEver(labelOf(operator))
   }
 
   /** The event-time column among the keys. */
-  private def timeOf(one: Deduplicate): Option[Attribute] = {
-    val times = TrackedColumns.times(tracked.of(one.child))
-    one.keys.find(key => times.contains(key.exprId) || EventTimeMarks.isMarked(key))
+  private def timeOf(operator: Deduplicate): Option[Attribute] = {
+    val times = TrackedColumns.times(tracked.of(operator.child))
+    operator.keys.find(key => times.contains(key.exprId) || EventTimeMarks.isMarked(key))
   }
 }
 
@@ -184,10 +185,10 @@ private[check] object StateTraps {
 
   /** An operator in words, before Spark has numbered it. */
   def labelOf(node: LogicalPlan): String = node match {
-    case one: Aggregate if one.groupingExpressions.isEmpty => "aggregation of all rows"
-    case one: Aggregate => s"aggregation by ${one.groupingExpressions.map(OriginTraps.textOf).mkString(", ")}"
+    case operator: Aggregate if operator.groupingExpressions.isEmpty => "aggregation of all rows"
+    case operator: Aggregate => s"aggregation by ${operator.groupingExpressions.map(OriginTraps.textOf).mkString(", ")}"
     case join: Join => s"join (${join.joinType.sql.toLowerCase(Locale.ROOT)})"
-    case one: Deduplicate => s"dropDuplicates by ${one.keys.map(_.name).mkString(", ")}"
+    case operator: Deduplicate => s"dropDuplicates by ${operator.keys.map(_.name).mkString(", ")}"
     case _: Distinct => "DISTINCT"
     case _: DeduplicateWithinWatermark => "dropDuplicatesWithinWatermark"
     case _ => "function with state"

@@ -123,7 +123,7 @@ private[tidemark] object EventTimeMarks {
     */
   def micros(column: Expression): Expression = (column.dataType, paths(column)) match {
     case (_: StructType, Nil) => GetStructField(column, 1)
-    case (_: StructType, Seq(one)) => one
+    case (_: StructType, Seq(only)) => only
     case (_: StructType, several) => Least(several)
     case _ => column
   }

@@ -77,7 +77,7 @@ private[tidemark] final case class EventTimeOptions(
   def rules(delayMillis: Long, splitBy: Seq[String], log: Option[NotedBy], conf: SQLConf): OriginRules = OriginRules(
     delayMillis,
     // Another log has other writers, as another expression has other splits.
-    log.fold(splitBy)(one => s"writers of ${one.location}" +: counted),
+    log.fold(splitBy)(marks => s"writers of ${marks.location}" +: counted),
     expected.map(SplitNameTable.encode),
     idleAfter(conf),
     onReturn.getOrElse(SessionConf.onReturn(conf)),

@@ -24,7 +24,7 @@ private[columns] final class JsonOptions private (fields: JsonNode, invalid: Str
   /** An object of texts; empty if it is left out. */
   def texts(name: String): Map[String, String] = field(name).fold(Map.empty[String, String]) { fields =>
     if (fields.isObject && fields.properties.asScala.forall(_.getValue.isTextual))
-      fields.properties.asScala.map(one => one.getKey -> one.getValue.asText).toMap
+      fields.properties.asScala.map(entry => entry.getKey -> entry.getValue.asText).toMap
     else throw invalid(s"has the option '$name', which is not an object of texts")
   }
 }

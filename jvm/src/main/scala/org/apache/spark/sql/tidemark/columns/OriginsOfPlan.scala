@@ -30,9 +30,9 @@ private[tidemark] final case class OriginsOfPlan(
     takesTimesOut: Boolean,
     hints: Seq[TidemarkError],
     exchanged: Seq[Set[OriginName]]) {
-  private val byNode = all.map(one => one.nodeId -> one.name).toMap
+  private val byNode = all.map(planOrigin => planOrigin.nodeId -> planOrigin.name).toMap
 
-  val rules: Map[OriginName, OriginRules] = all.map(one => one.name -> one.rules).toMap
+  val rules: Map[OriginName, OriginRules] = all.map(planOrigin => planOrigin.name -> planOrigin.rules).toMap
 
   def names: Seq[OriginName] = all.map(_.name)
   def name(nodeId: UUID): OriginName = byNode(nodeId)
@@ -90,7 +90,9 @@ private[tidemark] object OriginsOfPlan {
     requireDelays(plan, all)
     val computed = computedIn(plan)
     val moved = exchanged.map { same =>
-      TidemarkError.InputsChangedPlaces(same.head.key, all.filter(one => same(one.name)).map(_.name.toString))
+      TidemarkError.InputsChangedPlaces(
+        same.head.key,
+        all.filter(planOrigin => same(planOrigin.name)).map(_.name.toString))
     }
     OriginsOfPlan(
       all,
@@ -102,12 +104,13 @@ private[tidemark] object OriginsOfPlan {
 
   /** `dropDuplicatesWithinWatermark` remembers rows for the delay. Marks need none, so the user may have given none. */
   private def requireDelays(plan: LogicalPlan, origins: Seq[PlanOrigin]): Unit = {
-    val withoutDelay = origins.filter(one => one.rules.noted.nonEmpty && one.rules.delayMillis == 0)
+    val withoutDelay =
+      origins.filter(planOrigin => planOrigin.rules.noted.nonEmpty && planOrigin.rules.delayMillis == 0)
     for {
       below <- plan.collect { case duplicates: DeduplicateWithinWatermark => duplicates.child }
       origin <- below.collect { case origin: EventTimeWatermark => origin }
-      one <- withoutDelay.find(_.nodeId == origin.nodeId)
-    } throw new TidemarkException(NotedTimeErrors.NotedNeedsDelay(one.column))
+      planOrigin <- withoutDelay.find(_.nodeId == origin.nodeId)
+    } throw new TidemarkException(NotedTimeErrors.NotedNeedsDelay(planOrigin.column))
   }
 
   /** Marks say what has been read by what comes before them, and name files below one folder. */

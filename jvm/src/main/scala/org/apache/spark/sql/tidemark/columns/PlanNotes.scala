@@ -44,7 +44,7 @@ private[tidemark] object PlanNotes {
       case WithCTE(inner, _) => in(inner)
       case reference: CTERelationRef => definitions.get(reference.cteId).toSeq.flatMap(d => in(d.child))
       case join: Join if join.children.count(_.isStreaming) == 1 => join.children.filter(_.isStreaming).flatMap(in)
-      case one if keepsTimes(one) => one.children.flatMap(in)
+      case operator if keepsTimes(operator) => operator.children.flatMap(in)
       case other =>
         below(other).foreach { note =>
           throw new TidemarkException(NotedTimeErrors.NoteTimeDropped(note.column.name, other.nodeName))
@@ -68,7 +68,8 @@ private[tidemark] object PlanNotes {
   /** Whether a node only passes on, repeats or leaves out rows, without delay. */
   private def keepsTimes(node: LogicalPlan): Boolean = node match {
     case _: Project | _: Filter | _: SubqueryAlias | _: View | _: Generate | _: RepartitionOperation | _: Sort |
-        _: Sample | _: CollectMetrics | _: ResolvedHint | _: CTERelationDef | _: SplitMarker | _: EventTimeWatermark => true
+        _: Sample | _: CollectMetrics | _: ResolvedHint | _: CTERelationDef | _: SplitMarker | _: EventTimeWatermark =>
+      true
     case _ => false
   }
 }

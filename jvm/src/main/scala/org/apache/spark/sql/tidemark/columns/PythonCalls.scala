@@ -19,7 +19,9 @@ private[tidemark] object PythonCalls {
   val StatsAt = 1
 
   def columnOf(call: PythonUDF): Option[String] =
-    Seq(Prefix, KeyedPrefix).collectFirst { case one if call.name.startsWith(one) => call.name.stripPrefix(one) }
+    Seq(Prefix, KeyedPrefix).collectFirst {
+      case prefix if call.name.startsWith(prefix) => call.name.stripPrefix(prefix)
+    }
 
   def isKeyed(call: PythonUDF): Boolean = call.name.startsWith(KeyedPrefix)
 

@@ -33,7 +33,7 @@ private[tidemark] object SplitKey {
     */
   def changingCollation(kind: DataType): Option[String] = kind match {
     case text: StringType =>
-      Some(collation(text)).filter(one => !one.supportsBinaryEquality && one.provider == Icu).map(_.collationName)
+      Some(collation(text)).filter(rule => !rule.supportsBinaryEquality && rule.provider == Icu).map(_.collationName)
     case struct: StructType => struct.fields.iterator.flatMap(field => changingCollation(field.dataType)).nextOption()
     case ArrayType(element, _) => changingCollation(element)
     case _ => None

@@ -22,8 +22,8 @@ private[tidemark] final class EntryReader(files: EntryFiles, listing: EntryListi
     Option.when(listing.hasEntry(batch)) {
       val assembler = new EntryAssembler
       val (from, snapshotSize) = begin(batch, assembler)
-      val sizes = (from to batch).map(one => one -> readEntry(one, assembler))
-      val (whole, changes) = sizes.partition { case (one, _) => listing.has(one, Whole) }
+      val sizes = (from to batch).map(number => number -> readEntry(number, assembler))
+      val (whole, changes) = sizes.partition { case (number, _) => listing.has(number, Whole) }
       Chain(assembler.written, whole.lastOption.fold(snapshotSize)(_._2), changes.toVector)
     }
 
@@ -75,8 +75,8 @@ private[tidemark] final class EntryReader(files: EntryFiles, listing: EntryListi
     * of the snapshot.
     */
   private def begin(batch: Long, assembler: EntryAssembler): (Long, Int) = {
-    def isBase(one: Long) = listing.has(one, Whole) || one < batch && listing.has(one, States)
-    val base = Iterator.iterate(batch)(_ - 1).find(one => isBase(one) || !listing.has(one, Changes)).get
+    def isBase(number: Long) = listing.has(number, Whole) || number < batch && listing.has(number, States)
+    val base = Iterator.iterate(batch)(_ - 1).find(number => isBase(number) || !listing.has(number, Changes)).get
     if (!isBase(base)) {
       val why = s"it continues from ${files.path(base, Changes)}, which does not exist"
       throw new TidemarkException(CheckpointErrors.EntryDamaged(files.path(base + 1, Changes).toString, why))

@@ -156,9 +156,9 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
   /** Deletes files of this batch and later ones: stock Spark or another query has run these batches before. */
   private def forgetFrom(batch: Long): Unit =
     for {
-      one <- listing.batches.filter(_ >= batch).toSeq
-      kind <- kinds if one > batch || kind == States || kind == Names
-    } delete(one, kind)
+      number <- listing.batches.filter(_ >= batch).toSeq
+      kind <- kinds if number > batch || kind == States || kind == Names
+    } delete(number, kind)
 
   /** Deletes what no batch after `upTo` needs. */
   private def purge(upTo: Long): Unit =

@@ -51,29 +51,29 @@ private[tidemark] final class PrecreatedFile(manager: CheckpointFileManager
   /** Deletes a file that has not been filled, unless another run has written it. */
   def abandon(): Unit = begun.getAndSet(None).foreach(abandon)
 
-  private def abandon(one: Begun): Unit = {
-    val _ = one.out.whenComplete { (created, _) =>
+  private def abandon(precreated: Begun): Unit = {
+    val _ = precreated.out.whenComplete { (created, _) =>
       if (created != null) Try(created.close())
-      val file = one.file
-      one.ownership.whileHeld {
+      val file = precreated.file
+      precreated.ownership.whileHeld {
         Try(if (manager.exists(file) && manager.list(file).forall(_.getLen == 0)) manager.delete(file))
       }
-      one.ownership.end()
+      precreated.ownership.end()
     }
   }
 
   private def take(file: Path): Option[FSDataOutputStream] = begun.get match {
-    case taken @ Some(one) if one.file == file && begun.compareAndSet(taken, None) =>
+    case taken @ Some(precreated) if precreated.file == file && begun.compareAndSet(taken, None) =>
       try {
-        val created = one.out.get()
+        val created = precreated.out.get()
         claim(file)
         Some(created)
       } catch {
         case _: ExecutionException =>
-          one.ownership.end()
+          precreated.ownership.end()
           None
         case e: InterruptedException =>
-          abandon(one)
+          abandon(precreated)
           throw e
       }
     case _ => None

@@ -4,7 +4,7 @@ import java.time.Instant
 
 import io.tidemark.{NotedTimeErrors, TidemarkError}
 import io.tidemark.core.memory.NotedBy
-import io.tidemark.core.noted.{NotedWriters, MarkId, SourcePosition, WaitsFor, WriterProgress}
+import io.tidemark.core.noted.{MarkId, NotedWriters, SourcePosition, WaitsFor, WriterProgress}
 
 /** What was found when the marks of an input were last compared with what the query has read: for reports, from any thread.
   *

@@ -28,7 +28,7 @@ private[tidemark] final case class MarkFileName(
   def life: (String, Long) = (writer, epoch)
 
   /** The place of the first mark that a sealed file promises. */
-  def first: Option[MarkId] = range.map(one => MarkId(epoch, one.first))
+  def first: Option[MarkId] = range.map(span => MarkId(epoch, span.first))
 
   /** Whether it may have a mark behind a place. */
   def mayGoBeyond(place: MarkId): Boolean =

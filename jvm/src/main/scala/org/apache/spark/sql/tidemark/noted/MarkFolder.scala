@@ -19,10 +19,10 @@ private[tidemark] class MarkFolder(path: Path, conf: Configuration) {
   /** The files of marks; none if there is no folder.
     * @throws java.io.IOException if it cannot be listed
     */
-  def list(): Seq[File] = for { one <- listed(); name <- MarkFileName.parse(one.getPath.getName) } yield File(
+  def list(): Seq[File] = for { status <- listed(); name <- MarkFileName.parse(status.getPath.getName) } yield File(
     name,
-    one.getLen,
-    one.getModificationTime)
+    status.getLen,
+    status.getModificationTime)
 
   /** The last mark of a writer that was purged, as its note says; `None` if there is no note. Of a note that cannot be used it
     * is the last mark that its life can have.
@@ -41,7 +41,7 @@ private[tidemark] class MarkFolder(path: Path, conf: Configuration) {
     val there =
       try files.listStatus(path).toSeq
       catch { case _: FileNotFoundException => Nil }
-    if (there.exists(one => one.isFile && one.getPath == files.makeQualified(path)))
+    if (there.exists(status => status.isFile && status.getPath == files.makeQualified(path)))
       throw new IOException(s"$path is a file")
     there.filter(_.isFile)
   }

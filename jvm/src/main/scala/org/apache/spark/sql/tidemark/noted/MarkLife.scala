@@ -61,7 +61,8 @@ private[noted] final class MarkLife private (
       // Each mark of files says which are new, so a later life needs all of them.
       if (!hasFiles) removeOld(mark.writtenMillis - RetainedMillis)
     }
-    if (!hasWritten) past.leftovers.foreach(one => seal(one.epoch, one.first, one.last, one.lines))
+    if (!hasWritten)
+      past.leftovers.foreach(leftover => seal(leftover.epoch, leftover.first, leftover.last, leftover.lines))
     val next = 1 - slot
     store.write(live(next), epoch, lines.flatMap(_._2).toArray)
     slot = next

@@ -56,12 +56,12 @@ private[tidemark] final class MarkLogReader(
       found
     }
     val found = live ++ sealedFiles
-    known = found.map(one => one.file.name.text -> one).toMap
+    known = found.map(reading => reading.file.name.text -> reading).toMap
     writers = found.groupBy(_.file.name.writer).map { case (writer, files) =>
       writer -> history(writer, files, sealedUpTo)
     }
     MarkLogContents(
-      for { (writer, one) <- writers; history <- one.history } yield writer -> history,
+      for { (writer, files) <- writers; history <- files.history } yield writer -> history,
       found.flatMap(_.skipped).groupMapReduce(_._1)(_._2)(_ + _))
   }
 
@@ -128,14 +128,15 @@ private[tidemark] final class MarkLogReader(
     case Some(same) if same.files == files => same
     case _ =>
       // If a mark is found twice, the first one counts.
-      val marks = files.sortBy(one => (one.marks.lastOption.map(_.place), one.file.modifiedMillis)).flatMap(_.marks)
+      val marks = files.sortBy(reading => (reading.marks.lastOption.map(_.place), reading.file.modifiedMillis)).flatMap(_.marks)
       val promised = files.flatMap(_.file.name.first) ++ lost(files)
-      val unread = files.flatMap { one =>
-        one.lastUnread(sealedUpTo.getOrElse(one.file.name.life, -1L)).map(n => MarkId(one.file.name.epoch, n) -> one)
+      val unread = files.flatMap { reading =>
+        reading.lastUnread(sealedUpTo.getOrElse(reading.file.name.life, -1L)).map(n =>
+          MarkId(reading.file.name.epoch, n) -> reading)
       }.maxByOption(_._1)
       val history =
         if (marks.nonEmpty) Some(WriterHistory(writer, marks, promised, unread.map(_._1)))
-        else unread.map { case (at, one) => WriterHistory.unreadable(writer, at, one.file.modifiedMillis) }
+        else unread.map { case (at, reading) => WriterHistory.unreadable(writer, at, reading.file.modifiedMillis) }
       Writer(files, history)
   }
 

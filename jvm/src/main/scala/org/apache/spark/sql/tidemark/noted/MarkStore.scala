@@ -63,7 +63,7 @@ private[noted] object MarkStore {
       try
         Using.resource(Files.newDirectoryStream(folder)) { all =>
           val found = Seq.newBuilder[String]
-          all.forEach(one => found += one.getFileName.toString)
+          all.forEach(path => found += path.getFileName.toString)
           found.result()
         }
       catch {

@@ -159,7 +159,7 @@ private[tidemark] object MarkText {
     val version = whole(json, "v")
     if (version > Version) unusable("version")
     if (version != Version) unusable("v")
-    val kind = Mark.kinds.find(one => json.path("k").isTextual && one.name == json.path("k").asText)
+    val kind = Mark.kinds.find(known => json.path("k").isTextual && known.name == json.path("k").asText)
       .getOrElse(unusable("k"))
     val time = Option.when(kind != Mark.Alive && json.has("t"))(whole(json, "t", Long.MinValue))
     if (kind == Mark.Note && time.isEmpty) unusable("t")

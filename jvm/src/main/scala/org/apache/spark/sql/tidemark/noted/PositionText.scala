@@ -92,8 +92,8 @@ private[tidemark] object PositionText {
 
   private def partitions(json: JsonNode): Option[Map[Int, Long]] =
     Option.when(json.isObject)(json.properties.asScala.toSeq).flatMap(all =>
-      whereAll(all)(one =>
-        for { number <- partition(one.getKey); offset <- whole(one.getValue) } yield number -> offset).map(_.toMap))
+      whereAll(all)(entry =>
+        for { number <- partition(entry.getKey); offset <- whole(entry.getValue) } yield number -> offset).map(_.toMap))
 
   /** The number of a partition, which has one spelling. */
   private def partition(name: String): Option[Int] =

@@ -79,7 +79,7 @@ private[planning] final class PlanOrder {
     case writer: StateStoreWriter =>
       OrderStep.Breaks(StatefulShapes.label(writer), "it emits rows in an order of its own")
     case _: BaseAggregateExec => OrderStep.Breaks("aggregation", "it emits groups in any order")
-    case one if keepsRows(one) => kept(one, one.children.head)
+    case node if keepsRows(node) => kept(node, node.children.head)
     case _: ReusedExchangeExec => unknown(plan)
     case leaf: LeafExecNode => SourceLanes.of(leaf, sourceOf(leaf))
     case other => unknown(other)
@@ -110,7 +110,10 @@ private[planning] final class PlanOrder {
   private def ofSort(sort: SortExec): OrderStep = {
     val isStable = ReadOrder.isStable(sort)
     val by = if (isStable) sort.sortOrder.init else sort.sortOrder
-    OrderStep.Sort(s"sort by ${inWords(by.map(_.child))}", by.map(one => term(inWords(Seq(one.child)), one)), isStable)
+    OrderStep.Sort(
+      s"sort by ${inWords(by.map(_.child))}",
+      by.map(order => term(inWords(Seq(order.child)), order)),
+      isStable)
   }
 
   private def term(name: String, sort: SortOrder): OrderTerm = {
@@ -158,7 +161,7 @@ private[planning] object PlanOrder {
     case _: WholeStageCodegenExec | _: InputAdapter | _: ColumnarToRowExec | _: RowToColumnarExec => true
     case _: StateStoreWriter => false
     // Those of Tidemark.
-    case one: UnaryExecNode => one.getClass.getName.startsWith("org.apache.spark.sql.tidemark.exec.")
+    case node: UnaryExecNode => node.getClass.getName.startsWith("org.apache.spark.sql.tidemark.exec.")
     case _ => false
   }
 }

@@ -42,8 +42,10 @@ private[planning] object SplitColumns {
     path.collect { case clocks: SplitClocksExec if clocks.keys.nonEmpty => clocks } match {
       case Seq(clocks) =>
         val columns = path.takeWhile(_ ne clocks).foldRight(clocks.output.map(a => a -> a))(passed)
-        val here = AttributeMap(columns.filter { case (_, now) => input.child.output.exists(_.exprId == now.exprId) })
-        val names = clocks.keys.map(key => nameOf(key, computed(clocks.child), here))
+        val visible = AttributeMap(columns.filter { case (_, now) =>
+          input.child.output.exists(_.exprId == now.exprId)
+        })
+        val names = clocks.keys.map(key => nameOf(key, computed(clocks.child), visible))
         if (names.forall(_.nonEmpty)) names.flatten else Nil
       case _ => Nil
     }
@@ -70,9 +72,10 @@ private[planning] object SplitColumns {
   private def nameOf(
       key: Attribute,
       computed: AttributeMap[Expression],
-      here: AttributeMap[Attribute]): Option[Expression] =
-    here.get(key).orElse(computed.get(key).filter(by => by.deterministic && by.references.forall(here.contains)).map {
-      _.transform { case column: Attribute => here(column) }
+      visible: AttributeMap[Attribute]): Option[Expression] =
+    visible.get(key).orElse(computed.get(key).filter(by =>
+      by.deterministic && by.references.forall(visible.contains)).map {
+      _.transform { case column: Attribute => visible(column) }
     })
 
   /** What the user has split by, for the hidden columns that have its values. Spark may compute them together with the

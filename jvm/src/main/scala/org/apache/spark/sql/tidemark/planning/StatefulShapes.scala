@@ -77,7 +77,8 @@ private[planning] final class StatefulShapes(
       if (unbounded == TidemarkConf.UnboundedJoinPolicy.Refuse) throw new TidemarkException(error)
       found += error
     }
-    if (unbounded == TidemarkConf.UnboundedJoinPolicy.Hold) PlanShape.ActiveOut.Withheld else PlanShape.ActiveOut.Unbounded
+    if (unbounded == TidemarkConf.UnboundedJoinPolicy.Hold) PlanShape.ActiveOut.Withheld
+    else PlanShape.ActiveOut.Unbounded
   }
 
   def of(writer: StateStoreWriter, below: BuiltShape): BuiltShape = {
@@ -174,7 +175,7 @@ private[planning] final class StatefulShapes(
       case _ => writer match {
           case save: StateStoreSaveExec if save.keyExpressions.isEmpty => PlanShape.Eviction.ByItself
           case save: StateStoreSaveExec => byKey(save.keyExpressions)
-          case one: StreamingDeduplicateExec => byKey(one.keyExpressions)
+          case dedup: StreamingDeduplicateExec => byKey(dedup.keyExpressions)
           case _ => PlanShape.Eviction.ByWatermark
         }
     }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWri
 import org.apache.spark.sql.execution.streaming.runtime._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.check.StaticPlan
-import org.apache.spark.sql.tidemark.columns.{InOrder, PlanNotes, OriginsOfPlan}
+import org.apache.spark.sql.tidemark.columns.{InOrder, OriginsOfPlan, PlanNotes}
 import org.apache.spark.sql.tidemark.stream.SparkInternals
 import org.apache.spark.sql.tidemark.stream.SparkTypes.ErrorNotifier
 
@@ -110,7 +110,7 @@ private[tidemark] object AskAtStart {
 
   /** Whether a query uses something of Tidemark, so that more may be due than Spark knows. */
   def goesBeyondSpark(origins: OriginsOfPlan, plan: LogicalPlan): Boolean =
-    origins.all.exists(one => one.needsTidemark.nonEmpty || one.rules.idleAfterMillis.nonEmpty) ||
+    origins.all.exists(origin => origin.needsTidemark.nonEmpty || origin.rules.idleAfterMillis.nonEmpty) ||
       PlanNotes.areIn(plan) ||
       plan.exists(_.isInstanceOf[InOrder])
 

@@ -73,7 +73,8 @@ private[tidemark] final class QueryTracker(
   private def ended(executedPlan: SparkPlan): Unit = {
     val inputs = collect(executedPlan) { case input: OperatorInputExec => input }
     val noted =
-      inputs.flatMap(input => input.watermarks.input.zip(input.carriedMinima).map { case (at, minima) => at -> minima.value })
+      inputs.flatMap(input =>
+        input.watermarks.input.zip(input.carriedMinima).map { case (at, minima) => at -> minima.value })
     val seen = Observation(observed(executedPlan), noted.toMap)
     val ofState = KnownState.ofBatch(
       writers(executedPlan),
@@ -98,7 +99,8 @@ private[tidemark] final class QueryTracker(
             MaxEventTimes.whole(seen.max)))
       }
       val seen =
-        if (one.rules.noted.nonEmpty) Observation.OriginObservation.noted(query.marksOf(one), one.rules.delayMillis, times.max)
+        if (one.rules.noted.nonEmpty)
+          Observation.OriginObservation.noted(query.marksOf(one), one.rules.delayMillis, times.max)
         else
           Observation.OriginObservation(
             times,

@@ -8,7 +8,7 @@ private[tidemark] object HistoryReport {
 
   def json(history: History): AnyRef = {
     val moments = history.moments
-    def column(number: Moment => Any): AnyRef = list(moments.map(one => number(one).asInstanceOf[AnyRef]))
+    def column(number: Moment => Any): AnyRef = list(moments.map(moment => number(moment).asInstanceOf[AnyRef]))
     val inputs = history.names.zipWithIndex.map { case (name, at) =>
       obj(
         "key" -> name.toString,

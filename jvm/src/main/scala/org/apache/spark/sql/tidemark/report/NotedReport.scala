@@ -15,11 +15,11 @@ import org.apache.spark.sql.tidemark.marks.NotedView
   * @param view what was found last in the mark log; `None` if this run has not read it yet
   * @param broken the rows of this run that were late by the marks; `None` if that is not known
   */
-private[tidemark] final class NotedReport(one: PlanOrigin, view: Option[NotedView], broken: Option[LateRows]) {
+private[tidemark] final class NotedReport(origin: PlanOrigin, view: Option[NotedView], broken: Option[LateRows]) {
   import Json.obj
 
   /** Empty for an input whose clocks are not marks. */
-  def fields(state: OriginState, now: Watermark): Seq[(String, Any)] = one.rules.noted.toSeq.map { log =>
+  def fields(state: OriginState, now: Watermark): Seq[(String, Any)] = origin.rules.noted.toSeq.map { log =>
     "noted" -> obj(
       "location" -> log.location,
       "lower_ms" -> now.millis.map(Long.box).orNull,
@@ -52,14 +52,14 @@ private[tidemark] final class NotedReport(one: PlanOrigin, view: Option[NotedVie
 
   /** A writer's last mark that was passed, and when it last said something new; null if none was. */
   def mark(writer: String, state: OriginState): AnyRef =
-    (for (one <- state.writers.get(writer); place <- one.passed)
-      yield obj("epoch" -> place.epoch, "number" -> place.number, "last_news_ms" -> one.lastActiveMillis)).orNull
+    (for (known <- state.writers.get(writer); place <- known.passed)
+      yield obj("epoch" -> place.epoch, "number" -> place.number, "last_news_ms" -> known.lastActiveMillis)).orNull
 
   /** Since when a writer has noted no later time that is passed; null if this run has not looked yet. */
   def standingSince(writer: String): AnyRef = view.flatMap(_.standingSince.get(writer)).map(Long.box).orNull
 
   /** What a user should know of the log, and of the marks of these writers. */
-  def hints(writers: Seq[String]): Seq[TidemarkError] = one.rules.noted.toSeq.flatMap { log =>
+  def hints(writers: Seq[String]): Seq[TidemarkError] = origin.rules.noted.toSeq.flatMap { log =>
     Option.when(view.exists(_.isCut) && !log.onlyExpected)(NotedTimeErrors.MarksRemoved(log.location)) ++
       view.toSeq.flatMap(_.hints(log, writers))
   }
@@ -69,12 +69,12 @@ private[tidemark] object NotedReport {
 
   /** A report of another time than that of a running query has no view. */
   def of(
-      one: PlanOrigin,
+      origin: PlanOrigin,
       views: Map[OriginName, NotedView],
       lateRows: Map[Input, LateRows.Total],
       promised: Map[Input, Seq[OriginName]]): NotedReport = {
-    val inputs = promised.collect { case (input, origins) if origins.contains(one.name) => input }
+    val inputs = promised.collect { case (input, origins) if origins.contains(origin.name) => input }
     val late = inputs.flatMap(lateRows.get).map(_.all).foldLeft(LateRows.none)(_ + _)
-    new NotedReport(one, views.get(one.name), Option.when(inputs.nonEmpty)(late))
+    new NotedReport(origin, views.get(origin.name), Option.when(inputs.nonEmpty)(late))
   }
 }

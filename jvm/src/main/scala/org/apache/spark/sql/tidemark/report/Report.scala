@@ -54,16 +54,16 @@ private[tidemark] object Report {
     val entry = snapshot.entry
     val shape = snapshot.plan.shape
     val promised = query.origins.promisedIn(shape)
-    val origins = query.origins.all.map { one =>
-      val noted = NotedReport.of(one, query.noted, query.lateRows, promised)
-      new OriginReport(one, entry, snapshot.decision, snapshot.splits(one), noted)
+    val origins = query.origins.all.map { planOrigin =>
+      val noted = NotedReport.of(planOrigin, query.noted, query.lateRows, promised)
+      new OriginReport(planOrigin, entry, snapshot.decision, snapshot.splits(planOrigin), noted)
     }
     val tree = new Tree(
       snapshot.plan,
       Propagation.levels(shape, entry.decision),
       Propagation.levels(shape, snapshot.decision),
       query,
-      origins.flatMap(one => one.heldBack.map(one.name -> _)).toMap)
+      origins.flatMap(planOrigin => planOrigin.heldBack.map(planOrigin.name -> _)).toMap)
     Seq(
       "batch" -> batch(entry),
       "inputs" -> list(origins.map(_.json)),
@@ -94,9 +94,9 @@ private[tidemark] object Report {
     Seq(
       "waiting_since" -> (if (restored.isRestart) "restart" else "start"),
       "batch" -> batch(entry),
-      "inputs" -> list(restored.origins.all.map { one =>
-        val noted = NotedReport.of(one, Map.empty, Map.empty, Map.empty)
-        new OriginReport(one, entry, entry.standing, entry.splitsOf(one.name), noted).json
+      "inputs" -> list(restored.origins.all.map { planOrigin =>
+        val noted = NotedReport.of(planOrigin, Map.empty, Map.empty, Map.empty)
+        new OriginReport(planOrigin, entry, entry.standing, entry.splitsOf(planOrigin.name), noted).json
       }),
       "notes" -> list(Nil),
       "plan" -> null)
@@ -106,30 +106,30 @@ private[tidemark] object Report {
 
   /** @param splits the splits by the latest decision */
   private final class OriginReport(
-      one: PlanOrigin,
+      planOrigin: PlanOrigin,
       entry: WatermarkEntry,
       decision: Decision,
       splits: Splits,
       noted: NotedReport) {
-    private val state = entry.origins.getOrElse(one.name, OriginState.initial).copy(splits = splits)
-    private val now = decision.origin(one.name)
-    private val shown = new SplitsReport(one, state, now, entry.endMillis, noted)
+    private val state = entry.origins.getOrElse(planOrigin.name, OriginState.initial).copy(splits = splits)
+    private val now = decision.origin(planOrigin.name)
+    private val shown = new SplitsReport(planOrigin, state, now, entry.endMillis, noted)
 
-    def name: OriginName = one.name
+    def name: OriginName = planOrigin.name
 
     /** The split that is furthest behind, if the watermark waits for one of several. */
     def heldBack: Option[String] =
-      if (one.rules.splitBy.isEmpty) None
+      if (planOrigin.rules.splitBy.isEmpty) None
       else shown.behind.waitedFor.headOption.map(split => SplitNameTable.show(splits.name(split)))
 
     def hints: Seq[TidemarkError] = noted.hints(shown.behind.waitedFor.flatMap(shown.behind.writer))
 
     def json: AnyRef = obj(Seq(
-      "key" -> one.name.toString,
-      "column" -> one.column,
-      "delay_ms" -> one.rules.delayMillis,
+      "key" -> planOrigin.name.toString,
+      "column" -> planOrigin.column,
+      "delay_ms" -> planOrigin.rules.delayMillis,
       "watermark_ms" -> millis(now),
-      "late_watermark_ms" -> millis(entry.decision.origin(one.name)),
+      "late_watermark_ms" -> millis(entry.decision.origin(planOrigin.name)),
       "max_event_time_ms" -> state.maxEventTimeMillis.map(Long.box).orNull) ++ shown.fields: _*)
   }
 
@@ -187,11 +187,11 @@ private[tidemark] object Report {
           PlanShape.postOrder(in).exists(_.isInstanceOf[PlanShape.Origin])
         }
         Seq("inputs_without_event_time" -> list(leftOut.map { case (_, index) => Int.box(index) }))
-      case one: PlanShape.Stateful =>
-        val input = Input(one.id, Side.Left)
-        operator(one.id) ++ levels(one, input) ++ windows(one.id) ++
-          OrderReport.held(one.id, query, eviction.inputs.get(input).flatMap(_.input.by), splits) ++
-          OrderReport.order(one.id, query)
+      case stateful: PlanShape.Stateful =>
+        val input = Input(stateful.id, Side.Left)
+        operator(stateful.id) ++ levels(stateful, input) ++ windows(stateful.id) ++
+          OrderReport.held(stateful.id, query, eviction.inputs.get(input).flatMap(_.input.by), splits) ++
+          OrderReport.order(stateful.id, query)
       case join: PlanShape.Join =>
         val sides = Seq[Side](Side.Left, Side.Right).map { side =>
           obj(("side" -> side.name) +: levels(join, Input(join.id, side)): _*)

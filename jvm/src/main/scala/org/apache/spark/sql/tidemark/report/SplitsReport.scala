@@ -13,17 +13,17 @@ import org.apache.spark.util.Utils
   * @param endMillis when the last batch ended
   */
 private[tidemark] final class SplitsReport(
-    one: PlanOrigin,
+    origin: PlanOrigin,
     state: OriginState,
     now: Watermark,
     endMillis: Long,
     noted: NotedReport) {
   import Json.{list, obj}
 
-  private val rules = one.rules
+  private val rules = origin.rules
   private val all = state.splits
 
-  val behind: SplitsBehind = new SplitsBehind(one, all, now)
+  val behind: SplitsBehind = new SplitsBehind(origin, all, now)
   import behind.are
 
   /** Empty if the origin has no options beyond Spark's. */

@@ -21,12 +21,12 @@ private[tidemark] final class FilesIn(folder: Path, conf: Configuration) {
   /** @throws java.io.IOException if the folder does not exist, or cannot be listed */
   def all: Position.Files = {
     val found = Set.newBuilder[String]
-    def list(in: Path, prefix: String): Unit = files.listStatus(in).foreach { one =>
-      val name = one.getPath.getName
+    def list(in: Path, prefix: String): Unit = files.listStatus(in).foreach { file =>
+      val name = file.getPath.getName
       if (!HadoopFSUtils.shouldFilterOutPathName(name)) {
-        if (one.isFile) found += prefix + name
+        if (file.isFile) found += prefix + name
         else
-          try list(one.getPath, s"$prefix$name/")
+          try list(file.getPath, s"$prefix$name/")
           // The folder was removed meanwhile, unless the whole file system is away.
           catch { case e: FileNotFoundException => if (!files.exists(folder)) throw e }
       }

@@ -82,8 +82,8 @@ private[tidemark] final class FilesRead(
     val there = fs.listStatus(sinkFolder).toSeq.flatMap(_.getPath.getName.stripSuffix(".compact").toLongOption).sorted
     val next = there.iterator.filter(_ > lastRead)
     while (lastRead < batch && next.hasNext) {
-      val one = next.next()
-      if (sinkLog.get(one).exists(_.forall(isRead))) lastRead = one else return
+      val entry = next.next()
+      if (sinkLog.get(entry).exists(_.forall(isRead))) lastRead = entry else return
     }
   }
 

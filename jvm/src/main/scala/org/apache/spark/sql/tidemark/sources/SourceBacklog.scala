@@ -21,7 +21,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{
   MicroBatchExecution,
   StreamingExecutionRelation
 }
-import org.apache.spark.sql.tidemark.columns.{KafkaOffsets, PlanOrigin, OriginsOfPlan, SplitMarker}
+import org.apache.spark.sql.tidemark.columns.{KafkaOffsets, OriginsOfPlan, PlanOrigin, SplitMarker}
 import org.apache.spark.sql.tidemark.stream.SparkInternals
 
 /** The rows of a query's sources that no batch has read yet. A batch is decided only by what is in Spark's offset log,
@@ -43,14 +43,14 @@ private[tidemark] final class SourceBacklog(
 
   private lazy val below: Map[OriginName, Below] = {
     val nodes = execution.logicalPlan.collect { case node: EventTimeWatermark => node }.groupBy(_.nodeId)
-    origins.all.flatMap(one =>
-      nodes.get(one.nodeId).map(copies => one.name -> below(copies, one))).toMap
+    origins.all.flatMap(origin =>
+      nodes.get(origin.nodeId).map(copies => origin.name -> below(copies, origin))).toMap
   }
 
   /** An input that is used twice, as in a self-join, has a copy of each source for each use. */
-  private def below(copies: Seq[EventTimeWatermark], one: PlanOrigin): Below = {
+  private def below(copies: Seq[EventTimeWatermark], origin: PlanOrigin): Below = {
     val node = copies.last
-    Below(streams(node), partitions(node, one), copies.flatMap(streams).distinct, copies.exists(hasPattern))
+    Below(streams(node), partitions(node, origin), copies.flatMap(streams).distinct, copies.exists(hasPattern))
   }
 
   /** The number of the batch that is being planned or run. */
@@ -72,7 +72,7 @@ private[tidemark] final class SourceBacklog(
         val splits = read.flatMap { stream =>
           val begins = offsets.startOffsets.get(stream).fold(Map.empty[Partition, Long])(offsetsOf)
           offsetsOf(offsets.endOffsets(stream)).collect {
-            case (one, end) if begins.get(one).forall(_ < end) => order.name(one)
+            case (partition, end) if begins.get(partition).forall(_ < end) => order.name(partition)
           }
         }
         Option.when(splits.nonEmpty)(Unread.In(splits))
@@ -93,20 +93,20 @@ private[tidemark] final class SourceBacklog(
   /** What has been read of an input when this batch has ended.
     * @throws TidemarkException if marks cannot be compared with its sources
     */
-  def position(one: PlanOrigin): Option[SourcePosition] =
-    try below.get(one.name).flatMap { at =>
+  def position(origin: PlanOrigin): Option[SourcePosition] =
+    try below.get(origin.name).flatMap { at =>
         if (at.hasPattern)
           throw new IllegalArgumentException("it reads topics that match a pattern, and new ones may come")
         positions.of(at.copies)
       }
     catch {
       case e: IllegalArgumentException =>
-        throw new TidemarkException(NotedTimeErrors.NotedSourceUnknown(one.column, e.getMessage), e)
+        throw new TidemarkException(NotedTimeErrors.NotedSourceUnknown(origin.column, e.getMessage), e)
     }
 
   /** Whether the batch reads nothing of an input, and nothing is held back: the source had no more when it was asked. */
-  def isAtEnd(one: PlanOrigin): Boolean =
-    below.get(one.name).exists(_.copies.forall(stream => !hasRows(stream) && !isHeldBack(stream)))
+  def isAtEnd(origin: PlanOrigin): Boolean =
+    below.get(origin.name).exists(_.copies.forall(stream => !hasRows(stream) && !isHeldBack(stream)))
 
   /** Whether an admission limit held rows back in this batch. Which splits have these rows is unknown. */
   def waiting(name: OriginName): Boolean =
@@ -166,8 +166,8 @@ private[tidemark] final class SourceBacklog(
     }).sum
 
   /** The order in which Kafka's topic and partition form the names of an origin's splits, if they do. */
-  private def partitions(node: EventTimeWatermark, one: PlanOrigin): Option[KafkaPartitions] = {
-    val keys = node.collectFirst { case split: SplitMarker if split.id == one.clocks => split.keys }.getOrElse(Nil)
+  private def partitions(node: EventTimeWatermark, origin: PlanOrigin): Option[KafkaPartitions] = {
+    val keys = node.collectFirst { case split: SplitMarker if split.id == origin.clocks => split.keys }.getOrElse(Nil)
     val columns = keys.map(key => kafkaColumn(node, key))
     Option.when(streams(node).forall(isKafka) && columns.toSet == Set(Some("topic"), Some("partition")) &&
       columns.size == 2)(

@@ -66,7 +66,7 @@ private[tidemark] final class PublishedView(
     val before = latest.fold(Map.empty[OriginName, QueryView.Totals])(_.totals)
     val view = latest.map(after)
     view.foreach(splitNews.after(before, _, endMillis))
-    now = view.map(one => one.copy(reason = reasons.after(one).orElse(one.reason)))
+    now = view.map(current => current.copy(reason = reasons.after(current).orElse(current.reason)))
   }
 
   private def begun(snapshot: QueryView.Snapshot, known: KnownState): QueryView.Planned =

@@ -12,7 +12,7 @@ import io.tidemark.core.splits.Splits
 import io.tidemark.core.why.{Situation, Verdict}
 
 import org.apache.spark.sql.tidemark.batch.KnownState
-import org.apache.spark.sql.tidemark.columns.{PlanOrigin, OriginsOfPlan}
+import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanOrigin}
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.marks.{NotedView, OutputMarks}
 import org.apache.spark.sql.tidemark.planning.{OperatorOrder, PlanShapeBuilder}
@@ -137,8 +137,8 @@ private[tidemark] object QueryView {
       rules: Map[OriginName, OriginRules]) {
 
     /** The splits of an origin at the time of the decision, and not when the last batch ended. */
-    def splits(one: PlanOrigin): Splits = decidedAt.fold(entry.splitsOf(one.name)) { at =>
-      entry.splitsAt(at, one.name, rules)
+    def splits(planOrigin: PlanOrigin): Splits = decidedAt.fold(entry.splitsOf(planOrigin.name)) { at =>
+      entry.splitsAt(at, planOrigin.name, rules)
     }
   }
 

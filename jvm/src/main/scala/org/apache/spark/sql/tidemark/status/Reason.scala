@@ -27,7 +27,7 @@ private[tidemark] object Reason {
     Situation(
       shape,
       Propagation.levels(shape, snapshot.decision),
-      query.origins.all.map(one => one.name -> origin(one, query)).toMap,
+      query.origins.all.map(input => input.name -> origin(input, query)).toMap,
       query.lastRows,
       query.known.windows.flatMap { case (id, windows) => windows.nextMillis.map(id -> _) },
       query.known.held.flatMap { case (id, held) => waiting(held).map(id -> _) },
@@ -40,33 +40,33 @@ private[tidemark] object Reason {
     Situation.Held(held.rows, EventTimeUnits.millisFrom(first), EventTimeUnits.millisFrom(last))
   }
 
-  private def origin(one: PlanOrigin, query: QueryView.Planned): Situation.Origin = {
+  private def origin(input: PlanOrigin, query: QueryView.Planned): Situation.Origin = {
     val snapshot = query.snapshot
-    val now = snapshot.decision.origin(one.name)
-    val state = snapshot.entry.origins.getOrElse(one.name, OriginState.initial).copy(splits = snapshot.splits(one))
+    val now = snapshot.decision.origin(input.name)
+    val state = snapshot.entry.origins.getOrElse(input.name, OriginState.initial).copy(splits = snapshot.splits(input))
     val splits = state.splits
-    val isSplit = one.rules.splitBy.nonEmpty || one.rules.noted.nonEmpty
+    val isSplit = input.rules.splitBy.nonEmpty || input.rules.noted.nonEmpty
     Situation.Origin(
-      one.name,
+      input.name,
       now,
-      one.rules.delayMillis,
+      input.rules.delayMillis,
       state.maxEventTimeMillis,
       state.lastRowsOfAll,
       isSplit,
-      one.rules.noted.map(_.location),
+      input.rules.noted.map(_.location),
       splits.largest,
-      if (isSplit) last(one, state, now, query.noted.get(one.name)) else None,
-      one.rules.idleAfterMillis.nonEmpty,
-      one.rules.whenIdle == WhenIdle.Advance)
+      if (isSplit) last(input, state, now, query.noted.get(input.name)) else None,
+      input.rules.idleAfterMillis.nonEmpty,
+      input.rules.whenIdle == WhenIdle.Advance)
   }
 
   private def last(
-      one: PlanOrigin,
+      input: PlanOrigin,
       state: OriginState,
       now: Watermark,
       noted: Option[NotedView]): Option[Situation.Split] = {
     val splits = state.splits
-    val behind = new SplitsBehind(one, splits, now)
+    val behind = new SplitsBehind(input, splits, now)
     behind.waitedFor.headOption.map { split =>
       Situation.Split(
         SplitNameTable.show(splits.name(split)),
@@ -76,7 +76,7 @@ private[tidemark] object Reason {
         for (writer <- behind.writer(split); view <- noted; waits <- view.waitsFor(writer)) yield waits.toString,
         for {
           writer <- behind.writer(split)
-          log <- one.rules.noted
+          log <- input.rules.noted
           hint <- noted.flatMap(_.hints(log, Seq(writer)).headOption)
         } yield Situation.Fault(hint.what, hint.fix))
     }

@@ -26,41 +26,41 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
     */
   def after(before: Map[OriginName, QueryView.Totals], batch: QueryView.Planned, nowMillis: Long): Unit =
     for {
-      one <- batch.origins.all if one.rules.splitBy.nonEmpty && one.rules.idleAfterMillis.nonEmpty
-      idle <- batch.totals.get(one.name).map(_.idle)
+      input <- batch.origins.all if input.rules.splitBy.nonEmpty && input.rules.idleAfterMillis.nonEmpty
+      idle <- batch.totals.get(input.name).map(_.idle)
       // Splits that are forgotten do not return.
-      if batch.snapshot.entry.splitsOf(one.name).size >=
-        before.get(one.name).fold(0)(totals => totals.active + totals.idle)
-      was = before.get(one.name).fold(0)(_.idle) if idle != was && silentUntil.get(one.name).forall(_ <= nowMillis)
-      said <- if (idle > was) fellIdle(one, batch, idle - was, idle) else cameBack(one, batch)
+      if batch.snapshot.entry.splitsOf(input.name).size >=
+        before.get(input.name).fold(0)(totals => totals.active + totals.idle)
+      was = before.get(input.name).fold(0)(_.idle) if idle != was && silentUntil.get(input.name).forall(_ <= nowMillis)
+      message <- if (idle > was) fellIdle(input, batch, idle - was, idle) else cameBack(input, batch)
     } {
-      silentUntil(one.name) = nowMillis + RestMillis
-      logWarning(s"$label: $said")
+      silentUntil(input.name) = nowMillis + RestMillis
+      logWarning(s"$label: $message")
     }
 
-  private def fellIdle(one: PlanOrigin, batch: QueryView.Planned, more: Int, all: Int): Option[String] = {
-    val splits = batch.snapshot.entry.splitsOf(one.name)
-    behind(one, batch).latestIdle.headOption.map { split =>
+  private def fellIdle(input: PlanOrigin, batch: QueryView.Planned, more: Int, all: Int): Option[String] = {
+    val splits = batch.snapshot.entry.splitsOf(input.name)
+    behind(input, batch).latestIdle.headOption.map { split =>
       val name = words.name(SplitNameTable.show(splits.name(split)))
       val others = if (more > 1) s" and ${Words.counted(more - 1L, "other")}" else ""
       val stands = splits.clock(split).fold("")(clock => s" at ${words.at(clock)}")
-      s"split $name$others of input ${words.name(one.name.toString)} fell idle$stands, and the watermark goes on without it. " +
+      s"split $name$others of input ${words.name(input.name.toString)} fell idle$stands, and the watermark goes on without it. " +
         s"${Words.grouped(all.toLong)} of ${Words.counted(splits.size.toLong, "split")} are idle."
     }
   }
 
-  private def cameBack(one: PlanOrigin, batch: QueryView.Planned): Option[String] = {
-    val splits = batch.snapshot.entry.splitsOf(one.name)
+  private def cameBack(input: PlanOrigin, batch: QueryView.Planned): Option[String] = {
+    val splits = batch.snapshot.entry.splitsOf(input.name)
     for {
-      split <- behind(one, batch).waitedFor.headOption
+      split <- behind(input, batch).waitedFor.headOption
       clock <- splits.clock(split)
-      reached <- batch.snapshot.decision.origin(one.name).millis if clock < reached
-    } yield s"split ${words.name(SplitNameTable.show(splits.name(split)))} of input ${words.name(one.name.toString)} is back at " +
+      reached <- batch.snapshot.decision.origin(input.name).millis if clock < reached
+    } yield s"split ${words.name(SplitNameTable.show(splits.name(split)))} of input ${words.name(input.name.toString)} is back at " +
       s"${words.at(clock)}, ${Words.length(reached - clock)} behind the watermark. Its rows before that are late."
   }
 
-  private def behind(one: PlanOrigin, batch: QueryView.Planned) =
-    new SplitsBehind(one, batch.snapshot.entry.splitsOf(one.name), batch.snapshot.decision.origin(one.name))
+  private def behind(input: PlanOrigin, batch: QueryView.Planned) =
+    new SplitsBehind(input, batch.snapshot.entry.splitsOf(input.name), batch.snapshot.decision.origin(input.name))
 }
 
 private[tidemark] object SplitNews {

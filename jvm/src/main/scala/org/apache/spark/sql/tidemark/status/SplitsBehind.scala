@@ -8,7 +8,7 @@ import io.tidemark.core.splits.{Splits, SplitState}
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 
 /** The few splits of an input that matter to its watermark. Each answer scans all splits once. */
-private[tidemark] final class SplitsBehind(one: PlanOrigin, splits: Splits, now: Watermark) {
+private[tidemark] final class SplitsBehind(origin: PlanOrigin, splits: Splits, now: Watermark) {
   import SplitsBehind._
 
   /** Those that are furthest behind, active ones before those that catch up. */
@@ -29,10 +29,10 @@ private[tidemark] final class SplitsBehind(one: PlanOrigin, splits: Splits, now:
 
   /** When a split falls idle if it stays silent (ms). While everything is silent, no split gets closer to that. */
   def idleAtMillis(split: Int): Option[Long] =
-    one.rules.idleAfterMillis.filterNot(_ => now.isIdle).map(splits.lastActive(split) + _)
+    origin.rules.idleAfterMillis.filterNot(_ => now.isIdle).map(splits.lastActive(split) + _)
 
   /** The writer that a split is, if the input's clocks are marks. */
-  def writer(split: Int): Option[String] = if (one.rules.noted.isEmpty) None else splits.name(split).head
+  def writer(split: Int): Option[String] = if (origin.rules.noted.isEmpty) None else splits.name(split).head
 }
 
 private[tidemark] object SplitsBehind {

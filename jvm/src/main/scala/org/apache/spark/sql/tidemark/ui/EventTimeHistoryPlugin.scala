@@ -15,7 +15,7 @@ import org.apache.spark.ui.SparkUI
 final class EventTimeHistoryPlugin extends AppHistoryServerPlugin with Logging {
   private lazy val isUsable = {
     val problem = Compatibility.problem(SPARK_VERSION, Runtime.version().feature())
-    problem.foreach(one => logWarning(s"There is no tab for event time: ${one.message}"))
+    problem.foreach(error => logWarning(s"There is no tab for event time: ${error.message}"))
     problem.isEmpty
   }
 
@@ -36,15 +36,16 @@ private[ui] final class KeepLastReports(conf: SparkConf, store: ElementTrackingS
   store.addTrigger(classOf[LoggedReport], most.toLong)(forget)
 
   override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
-    case one: ReportEvent if one.version <= ReportEvent.Version =>
+    case logged: ReportEvent if logged.version <= ReportEvent.Version =>
       store.write(
-        new LoggedReport(one.runId, one.queryId, one.timeMillis, one.hasEnded, one.report),
+        new LoggedReport(logged.runId, logged.queryId, logged.timeMillis, logged.hasEnded, logged.report),
         checkTriggers = true)
     case _ =>
   }
 
   private def forget(count: Long): Unit = {
-    val oldest = KVUtils.viewToSeq(store.view(classOf[LoggedReport])).sortBy(one => (!one.hasEnded, one.timeMillis))
-    oldest.take(math.max(0L, count - most).toInt).foreach(one => store.delete(classOf[LoggedReport], one.runId))
+    val oldest =
+      KVUtils.viewToSeq(store.view(classOf[LoggedReport])).sortBy(logged => (!logged.hasEnded, logged.timeMillis))
+    oldest.take(math.max(0L, count - most).toInt).foreach(logged => store.delete(classOf[LoggedReport], logged.runId))
   }
 }

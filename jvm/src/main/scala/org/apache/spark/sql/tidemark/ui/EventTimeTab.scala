@@ -34,7 +34,7 @@ private[tidemark] final class EventTimeTab(ui: SparkUI, val reports: Reports)
   /** All queries. */
   private object QueriesPage extends WebUIPage("") {
     override def render(request: HttpServletRequest): Seq[Node] = page(request, "Event Time") {
-      ReportList.table(reports.all.reverse.map(one => ReportList.Row(link(request, one), status(one), one.json)))
+      ReportList.table(reports.all.reverse.map(run => ReportList.Row(link(request, run), status(run), run.json)))
     }
 
     override def renderJson(request: HttpServletRequest): JValue = JArray(reports.all.map(json).toList)

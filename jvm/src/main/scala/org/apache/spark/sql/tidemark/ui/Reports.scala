@@ -24,7 +24,7 @@ private[tidemark] final class LiveReports extends Reports {
 
   /** Shows a run from now on. A session decides for its own queries. */
   def show(run: UUID): Unit = {
-    if (shown.size > LiveReports.Most) shown.removeIf(one => !RunningQueries.knows(one))
+    if (shown.size > LiveReports.Most) shown.removeIf(entry => !RunningQueries.knows(entry))
     val _ = shown.add(run)
   }
 
@@ -42,7 +42,8 @@ private[tidemark] object LiveReports {
 /** Those that an application has written into its event log. */
 private[tidemark] final class LoggedReports(store: KVStore) extends Reports {
   override def all: Seq[RunReport] =
-    KVUtils.viewToSeq(store.view(classOf[LoggedReport])).sortBy(one => (!one.hasEnded, one.timeMillis)).map(_.read)
+    KVUtils.viewToSeq(
+      store.view(classOf[LoggedReport])).sortBy(entry => (!entry.hasEnded, entry.timeMillis)).map(_.read)
 
   override def of(run: UUID): Option[RunReport] =
     try Some(store.read(classOf[LoggedReport], run.toString).read)

@@ -22,7 +22,7 @@ private[view] object Drawing {
   /** One below the other. */
   def stack(title: String, all: Seq[Drawing]): Drawing = {
     val tops = all.scanLeft(0)(_ + _.height)
-    val shapes = all.zip(tops).map { case (one, top) => <g transform={s"translate(0 $top)"}>{one.shapes}</g>: Node }
+    val shapes = all.zip(tops).map { case (part, top) => <g transform={s"translate(0 $top)"}>{part.shapes}</g>: Node }
     Drawing(title, all.map(_.width).maxOption.getOrElse(0), tops.last, shapes)
   }
 }

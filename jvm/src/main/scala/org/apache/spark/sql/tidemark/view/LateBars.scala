@@ -14,13 +14,13 @@ private[view] object LateBars {
       val tall = math.max(1.0, Tall * late(at) / most)
       s"M${Svg.number(frame.x(past.times(at)))} ${Svg.number(Top + Tall)}v${Svg.number(-tall)}"
     }
-    val said: NodeSeq =
+    val shapes: NodeSeq =
       if (most == 0) Svg.text(Frame.Left + 8, Top + Tall / 2, "No row was late.", size = 11)
       else frame.beside(Top, Say.grouped(most)) ++ Svg.path(bars.mkString, Svg.Alarm, 2)
     Drawing(
       "Late rows of each batch",
       Frame.Width,
       (Top + Tall + 26).toInt,
-      frame.around("Late rows of each batch", Top, Tall) ++ said)
+      frame.around("Late rows of each batch", Top, Tall) ++ shapes)
   }
 }

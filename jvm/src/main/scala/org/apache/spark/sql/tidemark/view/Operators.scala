@@ -9,9 +9,9 @@ private[view] object Operators {
     @annotation.tailrec
     def walk(left: List[Fields]): Unit = left match {
       case Nil =>
-      case one :: more =>
-        found += one
-        walk(one.list("children").toList ++ more)
+      case node :: more =>
+        found += node
+        walk(node.list("children").toList ++ more)
     }
     walk(List(plan))
     found.result()

@@ -23,7 +23,7 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
       columns * Wide + SinkWide + 20,
       (math.max(1.0, rows) * Tall + 34).toInt,
       Svg.text(10, 16, "The plan, and the watermark that each operator passes on", isBold = true) ++
-        nodes.flatMap(one => edges(one) ++ box(one)) ++ sink)
+        nodes.flatMap(vertex => edges(vertex) ++ box(vertex)) ++ sink)
   }
 
   /** What the drawing does not show. */
@@ -33,16 +33,16 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
   private def x(column: Int): Double = 10.0 + (columns - 1 - column) * Wide
   private def y(row: Double): Double = 28 + row * Tall
 
-  private def box(one: Node): NodeSeq = {
-    val (left, top) = (x(one.column), y(one.row))
-    val (stroke, dash) = if (one.holds) (Svg.Alarm, "6 3") else (Svg.Ink, "")
+  private def box(vertex: Node): NodeSeq = {
+    val (left, top) = (x(vertex.column), y(vertex.row))
+    val (stroke, dash) = if (vertex.holds) (Svg.Alarm, "6 3") else (Svg.Ink, "")
     Svg.box(left, top, BoxWide, BoxTall, stroke, dash, round = 6) ++
-      Svg.text(left + 8, top + 17, one.label, isBold = true) ++
-      one.details.zipWithIndex.flatMap { case (line, at) => Svg.text(left + 8, top + 32 + at * 13, line, size = 10) }
+      Svg.text(left + 8, top + 17, vertex.label, isBold = true) ++
+      vertex.details.zipWithIndex.flatMap { case (line, at) => Svg.text(left + 8, top + 32 + at * 13, line, size = 10) }
   }
 
-  private def edges(one: Node): NodeSeq = one.inputs.flatMap { from =>
-    edge(from, x(one.column), y(one.row) + BoxTall / 2)
+  private def edges(vertex: Node): NodeSeq = vertex.inputs.flatMap { from =>
+    edge(from, x(vertex.column), y(vertex.row) + BoxTall / 2)
   }
 
   private def edge(from: Node, toX: Double, toY: Double): NodeSeq = {
@@ -65,8 +65,8 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
   /** @param top the first free row; returned is the one after those that this operator takes */
   private def place(operator: Fields, column: Int, top: Double): (Node, Double) = {
     val (inputs, next) = operator.list("children").foldLeft((Vector.empty[Node], top)) { case ((placed, row), child) =>
-      val (one, after) = place(child, column + 1, row)
-      (placed :+ one, after)
+      val (vertex, after) = place(child, column + 1, row)
+      (placed :+ vertex, after)
     }
     val row = if (inputs.isEmpty) top else (inputs.head.row + inputs.last.row) / 2
     val holds = inputs.exists(_.holds) || operator.text("key").exists(heldBy.contains)

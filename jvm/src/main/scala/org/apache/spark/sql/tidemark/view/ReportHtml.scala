@@ -98,9 +98,9 @@ private[tidemark] object ReportHtml {
     else "This report has no history: the setting spark.tidemark.history is off, or it is one of an older engine."
 
   private def strips(report: Fields, say: Say): NodeSeq = {
-    val split = report.list("inputs").filter(one => one.texts("split_by").nonEmpty || one.has("noted"))
+    val split = report.list("inputs").filter(fields => fields.texts("split_by").nonEmpty || fields.has("noted"))
     // The one that holds results back comes first.
-    val all = split.sortBy(one => !one.text("key").exists(heldBy(report).contains))
+    val all = split.sortBy(fields => !fields.text("key").exists(heldBy(report).contains))
     val more = all.size - MostStrips
     shown(all.take(MostStrips).flatMap(new SplitStrip(_, say).drawing)) ++
       Option.when(more > 0)(<p>{s"The splits of ${Say.counted(more.toLong, "input")} more are left out."}</p>)
@@ -110,5 +110,5 @@ private[tidemark] object ReportHtml {
 
   /** Drawings that are broader than the page are scrolled. */
   private def shown(drawings: IterableOnce[Drawing]): NodeSeq =
-    drawings.iterator.map(one => <div style="overflow-x:auto;margin:8px 0">{one.svg}</div>).toSeq
+    drawings.iterator.map(drawing => <div style="overflow-x:auto;margin:8px 0">{drawing.svg}</div>).toSeq
 }

@@ -47,10 +47,10 @@ private[tidemark] object ReportList {
   /** The input with the least watermark, and how far that is behind the largest event time of all inputs. */
   private def furthestBehind(report: Fields): String = {
     val inputs = report.list("inputs")
-    val told = for {
+    val furthest = for {
       newest <- inputs.flatMap(_.long("max_event_time_ms")).maxOption
-      (reached, of) <- inputs.flatMap(one => one.long("watermark_ms").map(_ -> one)).minByOption(_._1)
+      (reached, of) <- inputs.flatMap(input => input.long("watermark_ms").map(_ -> input)).minByOption(_._1)
     } yield s"${Say.name(of.text("key").getOrElse("?"))}, ${Say.length(math.max(0L, newest - reached))}"
-    told.getOrElse("")
+    furthest.getOrElse("")
   }
 }

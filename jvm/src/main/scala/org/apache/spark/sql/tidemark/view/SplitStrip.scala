@@ -20,8 +20,8 @@ private[view] final class SplitStrip(origin: Fields, say: Say) {
       s"The splits of $key that are furthest behind",
       Frame.Width,
       Top + splits.size * Row + 8,
-      Svg.text(10, 20, heading, isBold = true) ++ splits.zipWithIndex.flatMap { case (one, at) =>
-        bar(one, Top + at * Row)
+      Svg.text(10, 20, heading, isBold = true) ++ splits.zipWithIndex.flatMap { case (split, at) =>
+        bar(split, Top + at * Row)
       })
   }
 
@@ -32,13 +32,13 @@ private[view] final class SplitStrip(origin: Fields, say: Say) {
     s"Splits of $key that the watermark waits for: $shown"
   }
 
-  private def bar(one: Fields, top: Int): NodeSeq = {
-    val behind = one.long("behind_ms")
-    val name = Say.brief(one.text("name").getOrElse("?"))
+  private def bar(split: Fields, top: Int): NodeSeq = {
+    val behind = split.long("behind_ms")
+    val name = Say.brief(split.text("name").getOrElse("?"))
     val long = behind.fold(Across)(millis => Across * math.max(0L, millis) / most)
     val far = behind.fold("no row with an event time yet")(millis => s"${Say.length(millis)} behind")
-    val catches = if (one.text("state").contains("catching_up")) ", catching up" else ""
-    val heard = one.long("last_active_ms").fold("")(at => s", last row ${say.time(Some(at))}")
+    val catches = if (split.text("state").contains("catching_up")) ", catching up" else ""
+    val heard = split.long("last_active_ms").fold("")(at => s", last row ${say.time(Some(at))}")
     Svg.text(Frame.Left + 40, top + 11, name, size = 11, anchor = "end") ++
       Svg.bar(Frame.Left + 48, top.toDouble, math.max(1.0, long), 12, Svg.Alarm, 0.75) ++
       Svg.text(Frame.Left + 48 + math.max(1.0, long) + 6, top + 11, far + catches + heard, size = 10)

@@ -21,7 +21,7 @@ private[view] final class Tables(report: Fields, say: Say) {
       say.time(reached),
       origin.long("delay_ms").fold("")(Say.length),
       say.time(largest),
-      (for (one <- reached; far <- largest) yield Say.length(far - one)).getOrElse(""),
+      (for (at <- reached; far <- largest) yield Say.length(far - at)).getOrElse(""),
       splits(origin),
       if (origin.flag("idle")) "idle as a whole" else "")
   }
@@ -51,21 +51,21 @@ private[view] final class Tables(report: Fields, say: Say) {
     table("Operators", heads, all.map(operator), MostOperators, "operator")
   }
 
-  private def operator(one: Fields): Seq[String] = {
-    val columns = one.list("columns")
-    val sides = Operators.sides(one)
+  private def operator(fields: Fields): Seq[String] = {
+    val columns = fields.list("columns")
+    val sides = Operators.sides(fields)
     Seq(
-      Say.name(Operators.name(one)),
+      Say.name(Operators.name(fields)),
       columns.take(MostColumns).map { column =>
         s"${Say.name(column.text("name").getOrElse("?"))} ${say.time(column.long("out_ms"))}"
       }.mkString(", ") + (if (columns.size > MostColumns) ", ..." else ""),
       (sides ++ columns.take(MostColumns)).flatMap(_.text("held_by")).distinct.map(Say.name).mkString(", "),
       sides.map(side => say.time(side.long("late_ms"))).mkString(", "),
       sides.map(side => say.time(side.long("eviction_ms"))).mkString(", "),
-      one.long("passed_rows").map(rows => s"${Say.grouped(rows)} passed on")
-        .orElse(one.long("late_rows").map(Say.grouped)).getOrElse(""),
-      Operators.mostLate(one).fold("")(Say.length),
-      one.long("state_rows").fold("")(Say.grouped))
+      fields.long("passed_rows").map(rows => s"${Say.grouped(rows)} passed on")
+        .orElse(fields.long("late_rows").map(Say.grouped)).getOrElse(""),
+      Operators.mostLate(fields).fold("")(Say.length),
+      fields.long("state_rows").fold("")(Say.grouped))
   }
 }
 

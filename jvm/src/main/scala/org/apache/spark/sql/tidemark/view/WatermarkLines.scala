@@ -9,7 +9,7 @@ private[view] final class WatermarkLines(past: Past, heldBy: Option[String], say
   private val drawn = past.inputs.sortBy(last).take(Svg.MostHues)
   private val frame = new Frame(past.times, say)
   private val y =
-    Scale.of(drawn.flatMap(one => one.watermarks ++ one.furthest).flatten.filter(isPlausible), Bottom, Top)
+    Scale.of(drawn.flatMap(moment => moment.watermarks ++ moment.furthest).flatten.filter(isPlausible), Bottom, Top)
 
   /** One row dated 2100, or a null, would press all lines into a corner. If all times are like that, they are shown. */
   private def isPlausible(millis: Long): Boolean = hasPlausible.fold(isTime(millis))(_(millis))
@@ -17,7 +17,7 @@ private[view] final class WatermarkLines(past: Past, heldBy: Option[String], say
   private lazy val hasPlausible: Option[Long => Boolean] = {
     val last = past.times.lastOption.getOrElse(0L)
     val plausible = (millis: Long) => isTime(millis) && millis != OfNull && millis <= last + FarAheadMillis
-    Option.when(drawn.exists(one => (one.watermarks ++ one.furthest).flatten.exists(plausible)))(plausible)
+    Option.when(drawn.exists(moment => (moment.watermarks ++ moment.furthest).flatten.exists(plausible)))(plausible)
   }
 
   def drawing: Drawing = Drawing(
@@ -25,7 +25,7 @@ private[view] final class WatermarkLines(past: Past, heldBy: Option[String], say
     Frame.Width,
     Height,
     frame.around("Event time over processing time", Top, Bottom - Top) ++ times ++ same ++
-      drawn.zipWithIndex.flatMap { case (one, index) => input(one, index) })
+      drawn.zipWithIndex.flatMap { case (moment, index) => input(moment, index) })
 
   /** What the drawing does not show. */
   def leftOut: Seq[String] = {
@@ -54,28 +54,32 @@ private[view] final class WatermarkLines(past: Past, heldBy: Option[String], say
         Svg.text(frame.x(from) + 6, y(from) - 4, "event time = processing time", size = 10)
   }
 
-  private def input(one: Past.InputMoment, index: Int): NodeSeq = {
+  private def input(moment: Past.InputMoment, index: Int): NodeSeq = {
     val hue = Svg.hue(index)
-    val holds = heldBy.contains(one.key)
-    val lines = Svg.path(frame.steps(one.furthest, y(_)), hue, 1.5) ++
-      Svg.path(frame.steps(one.watermarks, y(_)), hue, if (holds) 3 else 1.5, dash = "5 3")
+    val holds = heldBy.contains(moment.key)
+    val lines = Svg.path(frame.steps(moment.furthest, y(_)), hue, 1.5) ++
+      Svg.path(frame.steps(moment.watermarks, y(_)), hue, if (holds) 3 else 1.5, dash = "5 3")
     val dots = if (past.times.size > 1) NodeSeq.Empty
-    else one.watermarks.lastOption.flatten.toSeq.map(at => Svg.dot(frame.x(past.times.last), y(at), hue)): NodeSeq
+    else moment.watermarks.lastOption.flatten.toSeq.map(at => Svg.dot(frame.x(past.times.last), y(at), hue)): NodeSeq
     val top = Top + 6 + index * 34
-    val reached = one.watermarks.lastOption.flatten
+    val reached = moment.watermarks.lastOption.flatten
     lines ++ dots ++
       Svg.path(s"M${Svg.number(Frame.Beside)} ${Svg.number(top)}h18", hue, 2) ++
       Svg.path(s"M${Svg.number(Frame.Beside)} ${Svg.number(top + 14)}h18", hue, 2, dash = "5 3") ++
-      Svg.text(Frame.Beside + 24, top + 4, s"${Say.brief(one.key)}: ${one.furthestName}${beyond(one)}", size = 11) ++
+      Svg.text(
+        Frame.Beside + 24,
+        top + 4,
+        s"${Say.brief(moment.key)}: ${moment.furthestName}${beyond(moment)}",
+        size = 11) ++
       Svg.text(Frame.Beside + 24, top + 18, s"watermark${if (holds) ", holds" else ""}${none(reached)}", size = 11)
   }
 
   private def none(reached: Option[Long]): String = if (reached.isEmpty) ", undefined" else ""
 
-  private def beyond(one: Past.InputMoment): String =
-    if (one.furthest.lastOption.flatten.exists(!y.has(_))) ", off the drawing" else ""
+  private def beyond(moment: Past.InputMoment): String =
+    if (moment.furthest.lastOption.flatten.exists(!y.has(_))) ", off the drawing" else ""
 
-  private def last(one: Past.InputMoment): Long = one.watermarks.lastOption.flatten.getOrElse(Long.MinValue)
+  private def last(moment: Past.InputMoment): Long = moment.watermarks.lastOption.flatten.getOrElse(Long.MinValue)
 }
 
 private[view] object WatermarkLines {

@@ -104,7 +104,8 @@ private object AsyncConversion {
     * driver that a task has failed (`ExceptionFailure`), and would not come to that.
     */
   def printable(error: Throwable): Throwable =
-    if (Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(100).forall(one => Try(one.toString).isSuccess))
+    if (Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(100).forall(failure =>
+        Try(failure.toString).isSuccess))
       error
     else null
 }

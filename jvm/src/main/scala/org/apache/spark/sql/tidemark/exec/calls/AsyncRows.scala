@@ -117,15 +117,15 @@ private[exec] final class AsyncRows(
     id
   }
 
-  private def takeEnded(one: Ended): Unit = if (one != null) {
+  private def takeEnded(outcome: Ended): Unit = if (outcome != null) {
     // The end of an attempt that was given up before means nothing but that its slot is free.
-    if (goingOn.nonEmpty && goingOn.remove(one.entry -> one.attempt).isDefined) queue.returned(one.entry)
-    else inFlight.remove(one.entry).foreach { deadline =>
-      val inputs = one.entry.row.inputs
-      counter.ended(millisSince(deadline - timeoutNanos), one.result.isFailure, conversion.described(inputs))
-      one.result match {
-        case Success(value) => queue.done(one.entry, conversion.written(inputs, value))
-        case Failure(error) => failed(one.entry, error)
+    if (goingOn.nonEmpty && goingOn.remove(outcome.entry -> outcome.attempt).isDefined) queue.returned(outcome.entry)
+    else inFlight.remove(outcome.entry).foreach { deadline =>
+      val inputs = outcome.entry.row.inputs
+      counter.ended(millisSince(deadline - timeoutNanos), outcome.result.isFailure, conversion.described(inputs))
+      outcome.result match {
+        case Success(value) => queue.done(outcome.entry, conversion.written(inputs, value))
+        case Failure(error) => failed(outcome.entry, error)
       }
     }
   }

@@ -86,7 +86,7 @@ object CallMetricsExec {
     of.mostInFlight,
     of.quantileMillis(0.5).map(Double.box).orNull,
     of.quantileMillis(0.99).map(Double.box).orNull,
-    of.slowest.map(one => Double.box(one.millis)).orNull,
+    of.slowest.map(slow => Double.box(slow.millis)).orNull,
     of.slowest.map(_.inputs).orNull))
 
   /** A plan with such a node above all calls. */

@@ -27,7 +27,7 @@ private[exec] trait DeferredJoin extends StreamingSymmetricHashJoinExec with Ski
 
   override def simpleString(maxFields: Int): String = {
     val waiting = unscanned.toSeq match {
-      case Seq(one) => s"eviction of the ${one.name} side waits"
+      case Seq(kept) => s"eviction of the ${kept.name} side waits"
       case _ => "eviction waits"
     }
     s"${super.simpleString(maxFields)}, $waiting"
