@@ -57,7 +57,7 @@ def test_the_list_of_folders_names_each_folder_and_no_other() -> None:
 
 
 def test_the_page_names_each_private_member_of_spark_that_is_reached() -> None:
-    internals = (ENGINE / "query" / "SparkInternals.scala").read_text(encoding="utf-8")
+    internals = (ENGINE / "stream" / "SparkInternals.scala").read_text(encoding="utf-8")
     fields = re.findall(r'getDeclaredField\("(\w+)"\)', internals)
     methods = re.findall(r'getDeclaredMethod\("(\w+)"\)', internals)
     assert (len(fields), len(methods)) == (4, 2)

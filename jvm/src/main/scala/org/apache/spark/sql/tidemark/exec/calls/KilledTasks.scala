@@ -1,4 +1,4 @@
-package org.apache.spark.sql.tidemark.exec
+package org.apache.spark.sql.tidemark.exec.calls
 
 import java.io.File
 import java.nio.file.{FileAlreadyExistsException, Files}
