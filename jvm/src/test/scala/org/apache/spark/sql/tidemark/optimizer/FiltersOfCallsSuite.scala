@@ -1,4 +1,4 @@
-package org.apache.spark.sql.tidemark
+package org.apache.spark.sql.tidemark.optimizer
 
 import java.sql.Timestamp
 import java.util.concurrent.ConcurrentLinkedQueue
@@ -17,6 +17,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.tidemark.columns.PythonCalls
+import org.apache.spark.sql.tidemark.support.WatermarkTest
 import org.apache.spark.sql.types._
 
 /** The numbers for which calls were made. */
