@@ -8,8 +8,7 @@ import io.tidemark.core.noted.WriterState
 import io.tidemark.core.plan.{Decision, OperatorWatermarks, PropagatedNode, Propagation}
 
 import org.apache.spark.sql.tidemark.functions.WatermarkExpression
-import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
-import org.apache.spark.sql.tidemark.planning.WatermarkTarget
+import org.apache.spark.sql.tidemark.planning.{PlanShapeBuilder, WatermarkTarget}
 
 /** What the expressions of a plan read in one batch. */
 private[tidemark] object WatermarkValues {

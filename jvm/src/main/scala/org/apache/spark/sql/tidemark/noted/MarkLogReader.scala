@@ -128,7 +128,8 @@ private[tidemark] final class MarkLogReader(
     case Some(same) if same.files == files => same
     case _ =>
       // If a mark is found twice, the first one counts.
-      val marks = files.sortBy(reading => (reading.marks.lastOption.map(_.place), reading.file.modifiedMillis)).flatMap(_.marks)
+      val marks =
+        files.sortBy(reading => (reading.marks.lastOption.map(_.place), reading.file.modifiedMillis)).flatMap(_.marks)
       val promised = files.flatMap(_.file.name.first) ++ lost(files)
       val unread = files.flatMap { reading =>
         reading.lastUnread(sealedUpTo.getOrElse(reading.file.name.life, -1L)).map(n =>
