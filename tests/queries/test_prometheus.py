@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -48,8 +49,21 @@ def test_prometheus_scrapes_every_gauge_that_the_page_lists(scraped: dict[str, A
 
 def test_the_alerts_of_the_page_ask_for_gauges_that_there_are(scraped: dict[str, Any]) -> None:
     asked = set(re.findall(rf"{PREFIX}hourly_(\w+)_Value", PAGE.read_text(encoding="utf-8")))
-    assert len(asked) == 4
+    assert len(asked) == 5
     assert asked <= set(gauges(scraped["during"], "hourly"))
+
+
+def test_the_dashboard_asks_for_gauges_that_there_are(scraped: dict[str, Any]) -> None:
+    """Each expression is a pattern of names; Prometheus matches one from its begin to its end."""
+    board = json.loads((PAGE.parent / "grafana.json").read_text(encoding="utf-8"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    names = re.findall(r"^(\w+)\{", scraped["during"], re.MULTILINE)
+    for expression in asked:
+        found = re.fullmatch(r'\{__name__=~"(.+)"\}', expression)
+        assert found, expression
+        pattern = found.group(1).replace("${application}", "orders").replace("${query}", "hourly")
+        assert any(re.fullmatch(pattern, name) for name in names), expression
+    assert len(asked) == 8
 
 
 def test_a_lag_is_measured_when_prometheus_scrapes(scraped: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, overload
 
-from tidemark._errors import invalid_option
+from tidemark._errors import TidemarkError, invalid_option
 from tidemark._marks.kafka.automatic import AutomaticKafkaMarkWriter
 from tidemark._marks.kafka.deliveries import Producer
 from tidemark._marks.kafka.ends import end_offsets
@@ -23,7 +23,7 @@ from tidemark._marks.kafka.writer import KafkaMarkWriter
 from tidemark._marks.locations import open_store
 from tidemark._marks.protocol.mark import Mark
 from tidemark._marks.protocol.names import require_writer
-from tidemark._marks.protocol.position import Position
+from tidemark._marks.protocol.position import MOST, Position
 from tidemark._marks.protocol.skipped import SkippedLine
 from tidemark._marks.protocol.times import (
     Time,
@@ -36,9 +36,11 @@ from tidemark._marks.reading import log
 from tidemark._marks.reading.aggregation import Aggregation, StreamWatermark
 from tidemark._marks.reading.awaited import AwaitedWriter, awaited
 from tidemark._marks.reading.cut import Cut, ends_at, joined_cut
+from tidemark._marks.reading.html import table, time_or_none
 from tidemark._marks.reading.ranges import Range, between_times
 from tidemark._marks.reading.rules import BY_PLACE, History, histories, stalled
 from tidemark._marks.reading.window import TimeWindow, window_at
+from tidemark._marks.reading.writers_table import writers_table
 from tidemark._marks.store import WriterLife
 from tidemark._marks.writing.automatic import AutomaticMarkWriter
 from tidemark._marks.writing.errors import (
@@ -72,6 +74,24 @@ class MarkLog:
     marks: Sequence[Mark]
     skipped: Sequence[SkippedLine]
     skipped_count: int
+
+    def _repr_html_(self) -> str:
+        newest = sorted(self.marks, key=lambda mark: mark.written_millis, reverse=True)
+        rows = (
+            (
+                mark.writer,
+                mark.kind,
+                time_or_none(mark.time_millis),
+                mark.position_text,
+                time_or_none(mark.written_millis),
+            )
+            for mark in newest
+        )
+        left_out = f"{self.skipped_count:,} lines cannot be used" if self.skipped_count else ""
+        heads = ("writer", "kind", "time", "position", "written")
+        return table(
+            heads, rows, caption=f"{len(self.marks):,} marks, the newest first", note=left_out
+        )
 
 
 class Marks:
@@ -435,6 +455,19 @@ class Marks:
             shown.append(f"idle_after='{timedelta(milliseconds=self._idle_after)}'")
         # The options may have passwords.
         return f"Marks({', '.join(shown)})"
+
+    def _repr_html_(self) -> str | None:
+        """The writers as a table. A notebook shows the text instead if the log cannot be read."""
+        now = self._clock()
+        try:
+            found = self._histories(now)
+            watermark = self._aggregated(found, now)
+        except TidemarkError:
+            return None
+        left_out = stalled(found, self._idle_after, now) | self._aggregation.left_out
+        millis = None if watermark is None else watermark.lower_millis
+        waiting = awaited(found, self._expected, left_out, MOST if millis is None else millis + 1)
+        return writers_table(self.location, found, left_out, waiting, millis)
 
     def _aggregated(self, found: Mapping[str, History], now: int) -> StreamWatermark | None:
         if self._expected <= found.keys():

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tidemark._marks.protocol.position import MismatchError, Position, joined
 from tidemark._marks.reading.cut import Cut
+from tidemark._marks.reading.html import AsTable, time_or_none
 from tidemark._marks.reading.rules import History, position_mismatch, stalled
 
 
@@ -133,7 +134,7 @@ class StreamMarks:
 
 
 @dataclass(frozen=True)
-class StreamWatermark:
+class StreamWatermark(AsTable):
     """What all writers together have noted.
 
     Attributes:
@@ -145,6 +146,13 @@ class StreamWatermark:
     lower_millis: int
     upper_millis: int
     cut: Cut
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "every row is written up to": time_or_none(self.lower_millis),
+            "largest time of any writer": time_or_none(self.upper_millis),
+            "cut": self.cut.text,
+        }
 
 
 class Aggregation:

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tidemark._marks.protocol.times import shown
+from tidemark._marks.reading.html import AsTable, time_or_none
 from tidemark._marks.reading.rules import History
 
 
 @dataclass(frozen=True)
-class AwaitedWriter:
+class AwaitedWriter(AsTable):
     """A writer that holds an answer. `Marks.waiting_for` returns them; `str()` says it in words.
 
     Attributes:
@@ -31,6 +32,13 @@ class AwaitedWriter:
             return "a first writer: there is none yet"
         noted = "nothing" if self.noted_millis is None else shown(self.noted_millis)
         return f"{self.writer}, which has noted {noted}"
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "writer": "a first writer" if self.writer is None else self.writer,
+            "noted up to": time_or_none(self.noted_millis),
+            "newest mark written": time_or_none(self.written_millis),
+        }
 
 
 def awaited(

@@ -28,6 +28,7 @@ from tidemark._marks.protocol.position import (
     read_position,
 )
 from tidemark._marks.protocol.times import shown
+from tidemark._marks.reading.html import AsTable
 from tidemark._marks.reading.rules import History, position_mismatch
 
 
@@ -46,7 +47,7 @@ class Chain(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cut:
+class Cut(AsTable):
     """A position that divides a stream.
 
     Attributes:
@@ -57,6 +58,17 @@ class Cut:
 
     position: Position
     chains: Mapping[str, Chain] = field(default_factory=dict, hash=False, repr=False)
+
+    def _shown(self) -> Mapping[str, object]:
+        if isinstance(self.position, KafkaPosition):
+            return {
+                f"{topic}, partition {partition}": offset
+                for topic, offsets in sorted(self.position.offsets.items())
+                for partition, offset in sorted(offsets.items())
+            }
+        if isinstance(self.position, FilesPosition):
+            return dict.fromkeys(sorted(self.position.files), "before the cut")
+        return {kind_of(self.position): encode_position(self.position)}
 
     @property
     def kafka_offsets(self) -> str:

@@ -11,11 +11,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tidemark._marks.protocol.position import Position
+from tidemark._marks.reading.html import AsTable, time_or_none
 from tidemark._marks.reading.rules import History
 
 
 @dataclass(frozen=True)
-class TimeWindow:
+class TimeWindow(AsTable):
     """The event times that a reader is among.
 
     Attributes:
@@ -26,6 +27,12 @@ class TimeWindow:
 
     lower_millis: int | None
     upper_millis: int | None
+
+    def _shown(self) -> Mapping[str, object]:
+        return {
+            "no row behind the position up to": time_or_none(self.lower_millis),
+            "next time noted ahead": time_or_none(self.upper_millis),
+        }
 
 
 @dataclass(frozen=True)
