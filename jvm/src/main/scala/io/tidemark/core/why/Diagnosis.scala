@@ -127,7 +127,7 @@ final class Diagnosis private (of: Situation) {
     split <- origin.last
     behind = for (largest <- origin.largestClockMillis; clock <- split.clockMillis) yield largest - clock
     if behind.forall(isHeld(one, _, origin.delayMillis))
-  } yield Verdict.HeldBySplit(one.operator, origin.name, split, behind, origin.isNoted)
+  } yield Verdict.HeldBySplit(one.operator, origin.name, split, behind, origin.isNoted, origin.seenOnce)
 
   private def byInput(one: Waiting): Option[Verdict] = for {
     origin <- one.holder.flatMap(of.origins.get)

@@ -131,13 +131,16 @@ object Verdict {
     override def fix(words: Words): Option[String] = Some(fault.fix)
   }
 
-  /** @param behindMillis how far it is behind the split that is furthest ahead; `None` if it has no clock yet */
+  /** @param behindMillis how far it is behind the split that is furthest ahead; `None` if it has no clock yet
+    * @param seenOnce how many splits the input has, if nearly every one has rows in one batch and never again
+    */
   final case class HeldBySplit(
       operator: Operator,
       origin: OriginName,
       split: Situation.Split,
       behindMillis: Option[Long],
-      isNoted: Boolean)
+      isNoted: Boolean,
+      seenOnce: Option[Int] = None)
       extends Verdict("HELD_BY_SPLIT", isTrouble = true) {
     override def heldBy: Option[OriginName] = Some(origin)
     def sentence(words: Words): String = {
@@ -156,10 +159,13 @@ object Verdict {
         s"It is left out from ${words.at(at)} on if it stays silent."
       }
       s"${operator.problem}: $operator waits for ${words.name(origin.toString)}, whose $kind ${words.name(split.name)} $standing$next. " +
-        s"$last$idle"
+        s"$last$idle${seenOnce.fold("")(splits => s" ${SeenOnce.sentence(splits)}")}"
     }
-    override def fix(words: Words): Option[String] = Option.when(split.idleAtMillis.isEmpty && split.next.isEmpty)(
-      s"setting idle_after on ${words.name(origin.toString)}, longer than any pause of a part that will go on")
+    override def fix(words: Words): Option[String] = seenOnce match {
+      case Some(_) => Some(SeenOnce.fix(words.name(origin.toString)))
+      case None => Option.when(split.idleAtMillis.isEmpty && split.next.isEmpty)(
+          s"setting idle_after on ${words.name(origin.toString)}, longer than any pause of a part that will go on")
+    }
   }
 
   /** @param aheadMillis where the furthest other input is */

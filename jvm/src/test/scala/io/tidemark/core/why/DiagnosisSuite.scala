@@ -72,6 +72,9 @@ class DiagnosisSuite extends AnyFunSuite with JoinPlans {
       "2 hours 30 minutes behind the furthest. It was last active at 1970-01-01T12:22:00Z. " +
       "It has no idle_after, so it holds for ever if nothing comes.")
     assert(Diagnosis.of(held).fix(words).exists(_.contains("idle_after")))
+    val once = Diagnosis.of(situation(counted, splits.copy(seenOnce = Some(936))).copy(dueMillis = due(0, "10:00")))
+    assert(once.sentence(words).endsWith("Nearly all of its 936 splits have had rows in one batch only."))
+    assert(once.fix(words).exists(_.contains("by something that has rows again and again")))
     // No window has ended in any split, so nothing is held back.
     assert(Diagnosis.of(held.copy(dueMillis = due(0, "13:00"))).code === "FLOWING")
   }

@@ -29,6 +29,7 @@ private[tidemark] final class PublishedView(
 
   private val reasons = new Reasons(label, words)
   private val splitNews = new SplitNews(label, words)
+  private val seenOnce = new SplitsSeenOnce
 
   @volatile private var orders = Map.empty[OperatorId, OperatorOrder]
   @volatile private var now: Option[QueryView.State] = waiting
@@ -64,7 +65,7 @@ private[tidemark] final class PublishedView(
   /** A batch has ended. */
   def ended(endMillis: Long)(after: QueryView.Planned => QueryView.Planned): Unit = {
     val before = latest.fold(Map.empty[OriginName, QueryView.Totals])(_.totals)
-    val view = latest.map(after)
+    val view = latest.map(after).map(now => now.copy(seenOnce = seenOnce.after(before, now)))
     view.foreach(splitNews.after(before, _, endMillis))
     now = view.map(current => current.copy(reason = reasons.after(current).orElse(current.reason)))
   }

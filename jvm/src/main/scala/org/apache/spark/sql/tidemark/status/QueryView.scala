@@ -71,6 +71,7 @@ private[tidemark] object QueryView {
       reason: Option[Verdict] = None,
       outputs: Seq[OutputMarks.Status] = Nil,
       noted: Map[OriginName, NotedView] = Map.empty,
+      seenOnce: Map[OriginName, Int] = Map.empty,
       orders: Map[OperatorId, OperatorOrder] = Map.empty,
       history: Option[History] = None)
       extends State {

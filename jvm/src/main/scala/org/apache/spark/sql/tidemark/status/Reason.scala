@@ -57,7 +57,8 @@ private[tidemark] object Reason {
       splits.largest,
       if (isSplit) last(input, state, now, query.noted.get(input.name)) else None,
       input.rules.idleAfterMillis.nonEmpty,
-      input.rules.whenIdle == WhenIdle.Advance)
+      input.rules.whenIdle == WhenIdle.Advance,
+      query.seenOnce.get(input.name))
   }
 
   private def last(

@@ -4,13 +4,13 @@ import scala.collection.mutable
 
 import io.tidemark.core.OriginName
 import io.tidemark.core.splits.SplitNameTable
-import io.tidemark.core.why.Words
+import io.tidemark.core.why.{SeenOnce, Words}
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 
-/** Logs when splits fall idle, and when one comes back behind the watermark: both are how rows get lost. It belongs to the
-  * query's thread.
+/** Logs when splits fall idle, and when one comes back behind the watermark: both are how rows get lost. It also logs, once,
+  * that an input is split by something that does not last. It belongs to the query's thread.
   *
   * Finding a name scans all splits. So each input is logged once a minute at most, and what comes in between is counted.
   *
@@ -20,11 +20,20 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
   import SplitNews._
 
   private val silentUntil = mutable.HashMap.empty[OriginName, Long]
+  private val saidOnce = mutable.HashSet.empty[OriginName]
 
   /** @param before the inputs after the batch before
     * @param nowMillis the batch's end
     */
-  def after(before: Map[OriginName, QueryView.Totals], batch: QueryView.Planned, nowMillis: Long): Unit =
+  def after(before: Map[OriginName, QueryView.Totals], batch: QueryView.Planned, nowMillis: Long): Unit = {
+    for ((name, splits) <- batch.seenOnce if saidOnce.add(name)) {
+      val input = words.name(name.toString)
+      logWarning(s"$label, input $input: ${SeenOnce.sentence(splits)} Fix this by ${SeenOnce.fix(input)}.")
+    }
+    activity(before, batch, nowMillis)
+  }
+
+  private def activity(before: Map[OriginName, QueryView.Totals], batch: QueryView.Planned, nowMillis: Long): Unit =
     for {
       input <- batch.origins.all if input.rules.splitBy.nonEmpty && input.rules.idleAfterMillis.nonEmpty
       idle <- batch.totals.get(input.name).map(_.idle)

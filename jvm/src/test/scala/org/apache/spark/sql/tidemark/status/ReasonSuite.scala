@@ -77,6 +77,33 @@ class ReasonSuite extends RefusalsTest {
       })
   }
 
+  test("an input that is split by the id of each row is named, in the sentence and once in the log") {
+    val (stream, df) = bare("time")
+    val clicks = withWatermark(df, "time", "10 minutes", WatermarkOptions(Some("clicks"), SplitBy($"id")))
+    def batch(n: Int, firstId: Int): Seq[StreamAction] =
+      Seq(AddData(stream, (0 until 30).map(i => (firstId + i, at(s"${10 + n}:${10 + i}"))): _*), ProcessAllAvailable())
+    def hasWords(expected: Boolean) = why { why =>
+      assert(why.get("code").asText === "HELD_BY_SPLIT")
+      assert(
+        why.get("sentence").asText.contains("Nearly all of its 180 splits have had rows in one batch only.") ===
+          expected)
+      assert(
+        why.get("fix").asText.contains("splitting \"clicks\" by something that has rows again and again") === expected)
+    }
+    val log = new LogAppender("splits with rows in one batch only")
+    withLogAppender(log, Seq(classOf[SplitNews].getName)) {
+      testStream(counted(clicks, "time"))(
+        Seq(StartStream()) ++
+          // The first batch of a run has nothing before it.
+          (0 to 4).flatMap(n => batch(n, 30 * n)) ++ Seq(hasWords(false)) ++
+          batch(5, 150) ++ Seq(hasWords(true)) ++
+          // These splits have rows again.
+          batch(6, 150) ++ Seq(hasWords(false)): _*)
+    }
+    val lines = log.loggingEvents.map(_.getMessage.getFormattedMessage)
+    assert(lines.count(_.contains("input \"clicks\": Nearly all of its 180 splits")) === 1)
+  }
+
   test("a split that is behind is named") {
     val (stream, df) = bare("time")
     val split = withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = SplitBy($"id")))
