@@ -95,7 +95,8 @@ def test_a_service_that_is_never_closed_does_not_hold_the_task(
         await asyncio.Event().wait()
 
     set_seconds(monkeypatch, "_CLOSING_SECONDS", 0.3)
-    with raising("ASYNC_SERVICE_FAILED", error="CancelledError"):
+    late = "TimeoutError: not closed within 0.3 seconds"
+    with raising("ASYNC_SERVICE_FAILED", error=late):
         call_all(through, [[1]], service=for_ever)
 
 

@@ -119,7 +119,10 @@ def test_calls_go_on_while_the_task_waits_for_rows() -> None:
     assert call_all(call, batches()) == [[1], [2]]
 
 
-def test_only_a_window_of_rows_is_read_ahead() -> None:
+@pytest.mark.parametrize(("least", "expected"), [(2, [0, 1, 2, 3]), (60, [0, 1, 2, 3, 4, 5])])
+def test_four_batches_are_read_ahead_or_more_if_they_are_small(
+    least: int, expected: list[int]
+) -> None:
     read: list[int] = []
 
     def batches() -> Iterator[list[int]]:
@@ -135,12 +138,25 @@ def test_only_a_window_of_rows_is_read_ahead() -> None:
         return value
 
     with raising("ASYNC_CALL_FAILED", inputs="user=0"):
-        call_all(call, batches(), window=30, timeout=0.05)
-    assert read == [0, 1, 2]
+        call_all(call, batches(), least=least, timeout=0.05)
+    assert read == expected
 
 
 def lost(error: BaseException, value: int) -> int:
     return -1
+
+
+def test_the_error_of_a_call_and_that_of_on_error_are_both_named() -> None:
+    def broken(value: int) -> int:
+        raise ValueError("no answer")
+
+    def worse(error: BaseException, value: int) -> int:
+        raise ZeroDivisionError("no default")
+
+    with raising("ASYNC_CALL_FAILED") as raised:
+        call_all(broken, [[1]], on_error=worse)
+    expected = "ValueError: no answer. Then on_error failed: ZeroDivisionError: no default"
+    assert error_parameters(raised.value)["error"] == expected
 
 
 def test_a_call_that_ignores_its_cancelling_keeps_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -451,24 +467,25 @@ def test_an_object_of_a_closed_loop_is_an_error_of_the_call() -> None:
 def test_a_task_that_is_abandoned_ends_its_calls_and_threads() -> None:
     before = set(threading.enumerate())
     ended = []
-    second_has_begun = asyncio.Event()
+    last_has_begun = asyncio.Event()
 
     async def call(value: int) -> int:
         try:
+            if value == 3:
+                last_has_begun.set()
             if value:
-                second_has_begun.set()
                 await asyncio.Event().wait()
             # A call that has not begun has nothing to end.
-            await second_has_begun.wait()
+            await last_has_begun.wait()
         finally:
             ended.append(value)
         return value
 
-    rows = ([(NO_KEY, (value,))] for value in range(3))
-    running = results(rows, lambda: Worker(RULES, call, True, None, IDS, STATS), window=2)
+    rows = ([(NO_KEY, (value,))] for value in range(9))
+    running = results(rows, lambda: Worker(RULES, call, True, None, IDS, STATS))
     assert next(running) == ([(NO_KEY, (0,))], [0])
     running.close()
-    assert sorted(ended) == [0, 1]
+    assert sorted(ended) == [0, 1, 2, 3]
     assert set(threading.enumerate()) <= before
 
 

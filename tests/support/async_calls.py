@@ -41,7 +41,7 @@ def call_all(
     *,
     service: Callable[[], Any] | None = None,
     patience: float = 10.0,
-    window: int = 1000,
+    least: int = 1000,
     ids: CallIds = IDS,
     stats: Stats = STATS,
     **changed: Any,
@@ -57,7 +57,7 @@ def call_all(
 
     try:
         return [
-            found for _, found in results(rows, start, window, changed.get("skips_nulls", False))
+            found for _, found in results(rows, start, least, changed.get("skips_nulls", False))
         ]
     finally:
         for thread in set(threading.enumerate()) - before:

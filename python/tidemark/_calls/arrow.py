@@ -41,7 +41,8 @@ def columns(
         TidemarkError: `ASYNC_RESULT_TYPE`, `ASYNC_INPUT_VALUE`, and what `Worker` raises.
     """
     rows = (_rows(batch, rules, has_key) for batch in batches)
-    for inputs, values in results(rows, start, skips_nulls=rules.skips_nulls):
+    least = 2 * rules.concurrency
+    for inputs, values in results(rows, start, least, rules.skips_nulls):
         yield _array(inputs, values, kind, rules)
 
 

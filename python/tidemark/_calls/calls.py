@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidemark._calls.errors import call_failed, described, slots_stuck
+from tidemark._calls.errors import call_failed, described, reason_of, slots_stuck
 from tidemark._calls.queue import NO_KEY, Queue, Row
 from tidemark._calls.stats import Stats
 
@@ -268,19 +268,20 @@ class Calls:
             self._start()
             return
         if rules.on_error is None:
-            self._failed_for(row, error)
+            self._failed_for(row, error, reason_of(error))
             return
         try:
             result = rules.on_error(error, *row.inputs)
         # Also what asks a program to end: it would end the loop, and the row would wait for ever.
         except BaseException as another:  # noqa: BLE001
-            self._failed_for(row, another)
+            reason = f"{reason_of(error)}. Then on_error failed: {reason_of(another)}"
+            self._failed_for(row, another, reason)
             return
         self._stats.took_default()
         self._done(row, result)
 
-    def _failed_for(self, row: Row, error: BaseException) -> None:
-        failure = call_failed(self._rules.column, self._described(row), row.attempts, error)
+    def _failed_for(self, row: Row, error: BaseException, reason: str) -> None:
+        failure = call_failed(self._rules.column, self._described(row), row.attempts, reason)
         failure.__cause__ = error
         self._end(failure)
 

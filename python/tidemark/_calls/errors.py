@@ -71,18 +71,17 @@ def _is_text(error: Exception) -> bool:
     return True
 
 
-def call_failed(column: str, inputs: str, attempts: int, error: BaseException) -> TidemarkError:
+def call_failed(column: str, inputs: str, attempts: int, reason: str) -> TidemarkError:
     times = "once" if attempts == 1 else f"{attempts} times"
     return TidemarkError(
         "ASYNC_CALL_FAILED",
-        f"The function of column {column!r} was called {times} with {inputs}, and failed: "
-        f"{reason_of(error)}",
+        f"The function of column {column!r} was called {times} with {inputs}, and failed: {reason}",
         "changing the function or its timeout, or by on_error='null' or a default, with which such "
         "a row is kept",
         column=column,
         inputs=inputs,
         attempts=attempts,
-        error=reason_of(error),
+        error=reason,
     )
 
 

@@ -124,6 +124,8 @@ def map_async(
     from tidemark._calls.calls import Rules
     from tidemark._calls.shipping import Given, shipped
 
+    if not hasattr(df, "withColumn"):
+        raise invalid_option("df", df, "a DataFrame")
     _require_new(df, column)
     if not callable(function):
         raise invalid_option("function", function, "a function")
@@ -203,11 +205,18 @@ def _result_type(df: DataFrame, returns: object) -> tuple[DataType, pa.DataType]
         )
     try:
         kind = DataType.fromDDL(returns) if isinstance(returns, str) else returns
-        if isinstance(kind, DataType):
+        if isinstance(kind, DataType) and _has_values(kind):
             return kind, _bridge.arrow_type(kind)
-    except PySparkException as error:
+    except (PySparkException, ValueError) as error:
         raise invalid_option("returns", returns, allowed) from error
     raise invalid_option("returns", returns, allowed)
+
+
+def _has_values(kind: DataType) -> bool:
+    """Whether functions can return values of a type: not of a struct without fields, or with two of one name."""
+    from pyspark.sql.types import StructType
+
+    return not isinstance(kind, StructType) or 0 < len(kind.names) == len(set(kind.names))
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
@@ -229,7 +238,7 @@ def _on_error(on_error: object, kind: pa.DataType) -> Callable[..., object] | No
                 "on_error", on_error, f"a default of the type in returns, {kind}"
             ) from error
         return lambda *_: default
-    if callable(on_error):
+    if callable(on_error) and on_error is not Default:
         return on_error
     if on_error == _FAIL:
         return None

@@ -9,8 +9,8 @@ from typing import Final
 from tidemark._calls.queue import Batch, Row
 from tidemark._calls.worker import Worker
 
-WINDOW_ROWS: Final = 40_000
-"""How many rows a task reads ahead: four of Spark's batches. A slow call holds back no rows behind it."""
+WINDOW_BATCHES: Final = 4
+"""How many of Spark's batches a task reads ahead. A slow call holds back no rows behind it."""
 
 KeyedInputs = tuple[Hashable, Sequence[object]]
 """What a row's calls wait for one another by (`NO_KEY`: for none), and the inputs of its call."""
@@ -19,7 +19,7 @@ KeyedInputs = tuple[Hashable, Sequence[object]]
 def results(
     batches: Iterable[Sequence[KeyedInputs]],
     start: Callable[[], Worker],
-    window: int = WINDOW_ROWS,
+    least: int = 2,
     skips_nulls: bool = False,
 ) -> Iterator[tuple[Sequence[KeyedInputs], list[object]]]:
     """Calls all rows, and returns each batch with its results as soon as those before it are done.
@@ -27,14 +27,15 @@ def results(
     Args:
         batches: The rows, which are read ahead.
         start: Starts the worker, at the first row.
-        window: How many rows are read before a result must have arrived.
+        least: How many rows are read ahead if the batches are small.
         skips_nulls: Whether rows whose inputs are all null get a null without a call.
     """
     worker: Worker | None = None
     waiting: deque[tuple[Sequence[KeyedInputs], Batch]] = deque()
-    rows = 0
+    rows = largest = 0
     try:
         for inputs in batches:
+            largest = max(largest, len(inputs))
             called = [
                 place
                 for place, (_, values) in enumerate(inputs)
@@ -46,6 +47,7 @@ def results(
             if called:
                 worker = worker or start()
                 worker.add([Row(inputs[i][1], batch, i, inputs[i][0]) for i in called])
+            window = max(least, WINDOW_BATCHES * largest)
             while waiting and (rows >= window or waiting[0][1].done.is_set()):
                 rows -= len(waiting[0][0])
                 yield _ended(worker, *waiting.popleft())

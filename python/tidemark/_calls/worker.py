@@ -260,7 +260,11 @@ class Worker:
         try:
             await services.aclose()
         except BaseException as error:  # noqa: BLE001
-            self._fail(service_failed(self._rules.column, "closed", error))
+            late = TimeoutError(f"not closed within {_CLOSING_SECONDS:g} seconds")
+            is_late = (
+                isinstance(error, asyncio.CancelledError) and self._loop.time() >= timer.when()
+            )
+            self._fail(service_failed(self._rules.column, "closed", late if is_late else error))
         finally:
             timer.cancel()
 

@@ -96,7 +96,7 @@ object ViewTable {
         batch.toLong,
         0L,
         batch.toLong,
-        names.map(_ => Moment.OfInput(Some(batch.toLong), Some(batch.toLong), 1, 0))))
+        names.map(_ => Moment.InputMoment(Some(batch.toLong), Some(batch.toLong), 1, 0))))
     }
     SizeEstimator.estimate(full)
   }

@@ -16,7 +16,7 @@ import org.apache.spark.sql.tidemark.status.{Gauges, QueryView}
 import org.apache.spark.sql.tidemark.stream.SparkInternals
 
 /** Reads what a query begins with, and makes what runs it: once, when [[Takeover]] has decided that its watermarks are
-  * Tidemark's. The settings are those of the query's checkpoint by then.
+  * Tidemark's. By now the settings are those of the query's checkpoint.
   *
   * @param label the query in messages
   */
