@@ -29,7 +29,7 @@ OTHERS = (
     "LICENSE",
     "docs/pictures/",
     "build/phrases.py",
-    "tests/test_phrases.py",
+    "tests/docs/test_phrases.py",
     "tests/checkpoints/",
 )
 KINDS = (".py", ".scala", ".md", ".sbt", ".txt", ".yml", ".toml", ".ipynb", ".sql", "Makefile")

@@ -24,7 +24,7 @@ NAME = f"tidemark-{tidemark.__version__}"
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with a wheel and an sdist, both built with an empty file as a jar."""
     source = tmp_path_factory.mktemp("package")
-    leave_out = shutil.ignore_patterns("__pycache__", "jars")
+    leave_out = shutil.ignore_patterns("__pycache__", "_jars")
     shutil.copytree(ROOT / "python", source, ignore=leave_out, dirs_exist_ok=True)
     shutil.copy(ROOT / "LICENSE", source)
     (source / "tidemark" / "_jars").mkdir()
