@@ -76,7 +76,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     if (states(input) != Active) comeBack(input, math.max(held, clockMillis))
     else if (clockMillis > held) {
       clocks(input) = clockMillis
-      minima.replay(input, held, clockMillis, clocks, states)
+      minima.replace(input, held, clockMillis, clocks, states)
     }
     if (clocks(input) != NoClock) latestRows = math.max(latestRows, nowMillis)
   }
@@ -150,7 +150,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     System.arraycopy(activeAt, 0, same.activeAt, 0, count)
     System.arraycopy(states, 0, same.states, 0, count)
     same.restore(totals)
-    same.minima.replayAll(same.clocks, same.states)
+    same.minima.replaceAll(same.clocks, same.states)
     same
   }
 
@@ -213,7 +213,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     states(input) = state
     clocks(input) = clockMillis
     activeAt(input) = lastActiveMillis
-    minima.replay(input, before, if (state == Active) clockMillis else BlockMinima.Absent, clocks, states)
+    minima.replace(input, before, if (state == Active) clockMillis else BlockMinima.Absent, clocks, states)
   }
 
   private def comeBack(input: Int, clockMillis: Long): Unit = {
@@ -273,7 +273,7 @@ object Coalescer {
       } else all.idleCount += 1
       input += 1
     }
-    all.minima.replayAll(all.clocks, all.states)
+    all.minima.replaceAll(all.clocks, all.states)
     all.settle()
     all
   }

@@ -9,6 +9,9 @@ import io.tidemark.core.bytes.KeyedHash
   * A hash table with open addressing, at most half full, in which a number and its time lie side by side. A small table
   * is in the processor's cache, so each row is looked up directly. With many splits, rows wait in a short queue and are
   * looked up together. The rows of one split that follow one another are one look-up.
+  *
+  * [[ShortKeyMaxima]] could hold these keys too, but takes 12.7 ns for a row where this takes 4.4 (1,000 splits), and 46 ns
+  * where this takes 23 (a million), by `RowClocksBenchmark`.
   */
 private[tidemark] final class LongKeyMaxima(limits: ClockLimits, column: String) {
   import ClockTables._
