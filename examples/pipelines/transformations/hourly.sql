@@ -2,7 +2,7 @@
 CREATE STREAMING TABLE hourly AS
 SELECT window.start AS hour, count(*) AS orders, sum(amount) AS amount
 FROM (
-  SELECT tidemark_event_time(at, '{"key": "orders", "idleAfterMs": 86400000}', shop) AS at, amount
+  SELECT tidemark_event_time(at, '{"key": "orders", "idleAfter": "1 day"}', shop) AS at, amount
   FROM STREAM orders
 ) WATERMARK at DELAY OF INTERVAL 10 MINUTES
 GROUP BY window(at, '1 hour')

@@ -89,7 +89,7 @@ object functions {
     put("to", Some(options.to.getOrElse(true)))
     put("toOptions", Option.when(options.toOptions.nonEmpty)(options.toOptions.asJava))
     put("writer", options.writer)
-    put("lessMs", options.less.map(millis("less", _)))
+    put("less", options.less)
     put("position", options.position)
     put("options", Option.when(options.positionOptions.nonEmpty)(options.positionOptions.asJava))
     put("failure", Option.when(options.failsQuery)("fail"))
@@ -209,22 +209,20 @@ object functions {
     val all = new Fields[String, Any]
     def put(name: String, value: Option[Any]): Unit = value.foreach(all.put(name, _))
     put("key", options.key)
-    put("idleAfterMs", options.idle.after.map(millis("idle_after", _)))
+    put("idleAfter", options.idle.after)
     val writers = options.noted.toSeq.flatMap(_.expected)
     put("expectedSplits", Option.when(options.splitBy.expected.nonEmpty)(expected(options.splitBy)))
     put("expectedSplits", Option.when(writers.nonEmpty)(writers.map(Seq(_).asJava).asJava))
-    put("forgetAfterMs", options.splitBy.forgetAfter.map(millis("forget_after", _)))
+    put("forgetAfter", options.splitBy.forgetAfter)
     put("noted", options.noted.map(_.location.getOrElse(true)))
     put("onlyExpected", options.noted.map(_.onlyExpected).filter(identity))
     put("notedOptions", options.noted.map(_.options).filter(_.nonEmpty).map(_.asJava))
     put("onReturn", options.idle.onReturn)
     put("whenAll", options.idle.whenAll)
-    put("maxAheadMs", options.maxAhead.map(millis("max_ahead", _)))
+    put("maxAhead", options.maxAhead)
     put("atJoin", options.idle.atJoin)
     all
   }
-
-  private def millis(option: String, text: String): Any = length(option, text).getOrElse(TidemarkConf.NoLength)
 
   private def length(option: String, text: String): Option[Long] = TidemarkConf
     .length(text)

@@ -150,7 +150,7 @@ private[tidemark] object EventTimeOptions {
     if (options.noted.nonEmpty && split.nonEmpty)
       throw invalid("is given both splits and a mark log, whose writers are the splits")
     if (options.forgetAfterMillis.nonEmpty && split.isEmpty)
-      throw invalid("has the option 'forgetAfterMs', but no expressions to split by")
+      throw invalid("has the option 'forgetAfter', but no expressions to split by")
     options.key.foreach(kept.putString(KeyMetadata, _))
     split.foreach(id => kept.putString(SplitMetadata, id.toString))
     val others = mapper.readTree(json).asInstanceOf[ObjectNode].without[ObjectNode]("key")
@@ -165,14 +165,11 @@ private[tidemark] object EventTimeOptions {
   private val known = Set(
     "key",
     "idleAfter",
-    "idleAfterMs",
     "expectedSplits",
     "forgetAfter",
-    "forgetAfterMs",
     "onReturn",
     "whenAll",
     "maxAhead",
-    "maxAheadMs",
     "atJoin",
     "noted",
     "notedOptions",
@@ -185,13 +182,13 @@ private[tidemark] object EventTimeOptions {
       options.text("key").map(requireName),
       None,
       options.field("expectedSplits").toSeq.flatMap(names),
-      length(options, "idleAfter", "idle_after", TidemarkConf.IdleAfter),
+      options.text("idleAfter").map(choice("idle_after", _, TidemarkConf.IdleAfter)),
       options.text("onReturn").map(choice("on_return", _, TidemarkConf.OnReturnOfSplit)),
       options.text("whenAll").map(choice("when_all", _, TidemarkConf.WhenAllIdle)),
-      length(options, "maxAhead", "max_ahead", TidemarkConf.MaxAhead),
+      options.text("maxAhead").map(choice("max_ahead", _, TidemarkConf.MaxAhead)),
       options.text("atJoin").map(choice("at_join", _, TidemarkConf.IdleAtJoin)),
       noted(options),
-      length(options, "forgetAfter", "forget_after", TidemarkConf.IdleAfter).flatten)
+      options.text("forgetAfter").flatMap(choice("forget_after", _, TidemarkConf.IdleAfter)))
   }
 
   private def noted(options: JsonOptions): Option[Noted] = {
@@ -209,26 +206,6 @@ private[tidemark] object EventTimeOptions {
   private def requireName(key: String): String =
     if (key.isBlank) throw new TidemarkException(TidemarkError.InvalidOption("key", key, Seq("a name")))
     else key
-
-  /** @param name the field with a text that Spark reads; the one with a number has it with `Ms` */
-  private def length(
-      options: JsonOptions,
-      name: String,
-      option: String,
-      setting: TidemarkConf[Option[Long]]): Option[Option[Long]] = {
-    val text = options.text(name).map(choice(option, _, setting))
-    val number = millis(options, s"${name}Ms")
-    if (text.nonEmpty && number.nonEmpty) throw invalid(s"has the options '$name' and '${name}Ms', which are the same")
-    text.orElse(number)
-  }
-
-  private def millis(options: JsonOptions, name: String): Option[Option[Long]] =
-    options.field(name).map { value =>
-      if (value.isTextual && value.asText == TidemarkConf.NoLength) None
-      else if (value.canConvertToLong && value.isIntegralNumber && value.asLong > 0) Some(value.asLong)
-      else
-        throw invalid(s"has the option '$name', which is neither a number of milliseconds above zero nor the text none")
-    }
 
   private def names(splits: JsonNode): Seq[Seq[Option[String]]] =
     if (splits.isArray) splits.elements().asScala.map(name).toSeq

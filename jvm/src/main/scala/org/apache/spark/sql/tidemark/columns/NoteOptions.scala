@@ -22,7 +22,7 @@ private[tidemark] final case class NoteOptions(
     failsQuery: Boolean)
 
 private[tidemark] object NoteOptions {
-  private val known = Set("to", "toOptions", "writer", "less", "lessMs", "position", "options", "failure")
+  private val known = Set("to", "toOptions", "writer", "less", "position", "options", "failure")
 
   /** @throws TidemarkException if the text is not valid options */
   def parse(json: String): NoteOptions = {
@@ -41,19 +41,11 @@ private[tidemark] object NoteOptions {
       })
   }
 
-  private def lessMillis(options: JsonOptions): Long = {
+  private def lessMillis(options: JsonOptions): Long = options.text("less").fold(0L) { value =>
     // All settings with a length of time read it alike.
-    val text = options.text("less").map { value =>
-      val allowed = TidemarkConf.IdleAfter.values.filterNot(_ == TidemarkConf.NoLength)
-      TidemarkConf.IdleAfter.read(value).flatten.getOrElse(
-        throw new TidemarkException(TidemarkError.InvalidOption("less", value, allowed)))
-    }
-    val number = options.field("lessMs").map { value =>
-      if (value.isIntegralNumber && value.canConvertToLong && value.asLong >= 0) value.asLong
-      else throw invalid("has the option 'lessMs', which is not a number of milliseconds")
-    }
-    if (text.nonEmpty && number.nonEmpty) throw invalid("has the options 'less' and 'lessMs', which are the same")
-    text.orElse(number).getOrElse(0L)
+    val allowed = TidemarkConf.IdleAfter.values.filterNot(_ == TidemarkConf.NoLength)
+    TidemarkConf.IdleAfter.read(value).flatten.getOrElse(
+      throw new TidemarkException(TidemarkError.InvalidOption("less", value, allowed)))
   }
 
   private def log(options: JsonOptions): Option[String] = options.field("to") match {

@@ -32,7 +32,7 @@ class OptionsInTablesSuite extends MarkedColumns {
   test("a plain watermark ignores the options of another query that are in the table's schema") {
     val left = new MetadataBuilder()
       .putString(EventTimeOptions.KeyMetadata, "other")
-      .putString(EventTimeOptions.Metadata, """{"idleAfterMs": 3600000, "maxAheadMs": 3600000}""")
+      .putString(EventTimeOptions.Metadata, """{"idleAfter": "1 hour", "maxAhead": "1 hour"}""")
       .build()
     val schema = new StructType().add("t", "timestamp", nullable = true, left)
     withTempDir { folder =>

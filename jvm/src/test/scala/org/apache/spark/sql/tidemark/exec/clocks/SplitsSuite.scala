@@ -172,8 +172,8 @@ class SplitsSuite extends SplitInputs {
         "tidemark_event_time(time, device) AS t",
         "tidemark_event_time(time, '{\"idle\": 1}') AS t",
         "tidemark_event_time(time, '[]') AS t",
-        "tidemark_event_time(time, '{\"idleAfterMs\": 0}') AS t",
-        "tidemark_event_time(time, '{\"maxAheadMs\": \"1 minute\"}') AS t",
+        "tidemark_event_time(time, '{\"idleAfter\": 0}') AS t",
+        "tidemark_event_time(time, '{\"maxAheadMs\": 60000}') AS t",
         "tidemark_event_time(time, '{') AS t",
         "tidemark_event_time(time) AS t")) {
       val refused = intercept[TidemarkException](df.selectExpr(wrong))
