@@ -15,6 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class TidemarkErrorSuite extends AnyFunSuite {
 
   private val root: Path = Paths.get(sys.props.getOrElse("tidemark.root", fail("tidemark.root is not set")))
+  private val golden: Path = root.resolve("jvm/src/test/resources/golden/errors.txt")
   private def read(path: String): String = Files.readString(root.resolve(path))
 
   /** One of each case, with values that its sentence has from nowhere else. */
@@ -100,6 +101,19 @@ class TidemarkErrorSuite extends AnyFunSuite {
     NotStreaming("p1"),
     WrongArguments("p1", "p2", 901),
     NotAReport("p1"))
+
+  // By code, so that an error which moves to another file changes nothing.
+  private def messages: String = examples.map(_.message).sorted.mkString("", "\n\n", "\n")
+
+  if (sys.props.get("tidemark.golden").contains("write")) {
+    val _ = Files.writeString(golden, messages)
+  }
+
+  test("every error message is the one that golden/errors.txt has") {
+    assert(
+      messages == Files.readString(golden),
+      """Fix this by build/sbt -Dtidemark.golden=write "spark42/testOnly *TidemarkErrorSuite" and a look at the diff.""")
+  }
 
   test("every error class has an example in this test") {
     val cases = """final case class (\w+)\(""".r.findAllMatchIn(ErrorSources.text)

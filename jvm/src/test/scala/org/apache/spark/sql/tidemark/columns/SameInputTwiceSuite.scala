@@ -50,15 +50,15 @@ class SameInputTwiceSuite extends RefusalsTest {
   test("a topic that is loaded twice with the same key and different options is refused as two inputs") {
     PartitionedLog.begin(partitions = 1)
     PartitionedLog.add(0, millis("10:00"))
-    testStream(orders(5).union(orders(6)))(StartStream(), refusal("DUPLICATE_KEY", "'orders'", "2 watermarks"))
+    testStream(orders(5).union(orders(6)))(StartStream(), expectRefusal("DUPLICATE_KEY", "key" -> "orders"))
   }
 
-  private val one =
+  private val keyed =
     WatermarkOptions(key = Some("x"), splitBy = SplitBy(upper($"id".cast("string"))), idle = Idle("1 hour"))
 
   test("a watermark that is set twice in the same way on one column is taken once") {
     for (between <- Seq[DataFrame => DataFrame](identity, _.withColumn("n", lit(1)), _.select($"t", $"id")))
-      for (options <- Seq(one, one.copy(splitBy = SplitBy()))) {
+      for (options <- Seq(keyed, keyed.copy(splitBy = SplitBy()))) {
         val (stream, df) = bare("t")
         val twice = withWatermark(between(withWatermark(df, "t", "0 seconds", options)), "t", "0 seconds", options)
         testStream(counted(twice, "t").select($"count"))(
@@ -68,38 +68,42 @@ class SameInputTwiceSuite extends RefusalsTest {
       }
   }
 
-  test("a key that is set twice on one column in different ways is refused in words that say so") {
-    def refused(words: String)(second: DataFrame => DataFrame) = {
+  test("a key that is set twice on one column in different ways is refused with what is different") {
+    def refused(difference: String)(second: DataFrame => DataFrame): Unit = {
       val (stream, df) = bare("t")
-      testStream(counted(second(withWatermark(df, "t", "0 seconds", one)), "t").select($"count"))(
+      testStream(counted(second(withWatermark(df, "t", "0 seconds", keyed)), "t").select($"count"))(
         AddData(stream, 1 -> at("10:00")),
-        refusal("DUPLICATE_KEY", "'x'", "column 't'", "of one input", "one above the other", words))
+        expectRefusal(
+          "DUPLICATE_KEY",
+          "key" -> "x",
+          "column" -> "t",
+          "how" -> s"one above the other, with $difference"))
     }
-    refused("with another delay.")(withWatermark(_, "t", "1 minute", one))
-    refused("with another split_by, idle_after.")(withWatermark(_, "t", "0 seconds", WatermarkOptions(Some("x"))))
-    refused("with another split_by.")(withWatermark(_, "t", "0 seconds", one.copy(splitBy = SplitBy($"id"))))
-    refused("with other steps between them.")(df => withWatermark(df.where($"id" > 0), "t", "0 seconds", one))
+    refused("another delay")(withWatermark(_, "t", "1 minute", keyed))
+    refused("another split_by, idle_after")(withWatermark(_, "t", "0 seconds", WatermarkOptions(Some("x"))))
+    refused("another split_by")(withWatermark(_, "t", "0 seconds", keyed.copy(splitBy = SplitBy($"id"))))
+    refused("other steps between them")(df => withWatermark(df.where($"id" > 0), "t", "0 seconds", keyed))
   }
 
-  test("a key that is set on two copies of one input in different ways is refused in words that say so") {
+  test("a key that is set on two copies of one input in different ways is refused with what is different") {
     val (stream, df) = bare("t")
     def copy(options: WatermarkOptions) = counted(withWatermark(df, "t", "0 seconds", options), "t").select($"count")
-    testStream(copy(one).union(copy(one)))(
+    testStream(copy(keyed).union(copy(keyed)))(
       AddData(stream, 1 -> at("10:00")),
       ProcessAllAvailable(),
       originsAre("x" -> Some(millis("10:00")), "x#1" -> Some(millis("10:00"))))
-    for ((words, other) <- Seq(
-        "idle_after" -> one.copy(idle = Idle("2 hours")),
-        "forget_after" -> one.copy(splitBy = one.splitBy.copy(forgetAfter = Some("30 days"))),
-        "split_by" -> one.copy(splitBy = SplitBy($"id")),
+    for ((difference, other) <- Seq(
+        "idle_after" -> keyed.copy(idle = Idle("2 hours")),
+        "forget_after" -> keyed.copy(splitBy = keyed.splitBy.copy(forgetAfter = Some("30 days"))),
+        "split_by" -> keyed.copy(splitBy = SplitBy($"id")),
         "split_by, idle_after" -> WatermarkOptions(key = Some("x"))))
-      testStream(copy(one).union(copy(other)))(
+      testStream(copy(keyed).union(copy(other)))(
         AddData(stream, 1 -> at("10:00")),
-        refusal("DUPLICATE_KEY", "2 watermarks on column 't' of one input", s"with another $words."))
-    testStream(copy(one).union(counted(
-      withWatermark(df.where($"id" > 0), "t", "0 seconds", one),
+        expectRefusal("DUPLICATE_KEY", "key" -> "x", "column" -> "t", "how" -> s"with another $difference"))
+    testStream(copy(keyed).union(counted(
+      withWatermark(df.where($"id" > 0), "t", "0 seconds", keyed),
       "t").select($"count")))(
       AddData(stream, 1 -> at("10:00")),
-      refusal("DUPLICATE_KEY", "of different inputs"))
+      expectRefusal("DUPLICATE_KEY", "key" -> "x", "columns" -> "t, t"))
   }
 }

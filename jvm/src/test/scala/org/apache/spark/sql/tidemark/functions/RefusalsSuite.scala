@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.functions
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.{SplitBy, TidemarkConf, TidemarkException, WatermarkOptions}
+import io.tidemark.{SplitBy, TidemarkConf, TidemarkError, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import com.fasterxml.jackson.databind.ObjectMapper
@@ -20,7 +20,9 @@ class RefusalsSuite extends RefusalsTest {
     val ((left, a), (_, b)) = (bare("ta"), bare("tb"))
     val union = counted(withKey(a, "ta", "orders").withWatermark("ta", "1 minute"), "ta")
       .union(counted(withKey(b, "tb", "orders").withWatermark("tb", "1 minute"), "tb"))
-    testStream(union)(AddData(left, 1 -> at("10:00")), refusal("DUPLICATE_KEY", "'orders'", "ta, tb"))
+    testStream(union)(
+      AddData(left, 1 -> at("10:00")),
+      expectRefusal("DUPLICATE_KEY", "key" -> "orders", "columns" -> "ta, tb"))
   }
 
   private def countedBy(key: String)(df: DataFrame, delay: String = "0 seconds") =
@@ -32,7 +34,7 @@ class RefusalsSuite extends RefusalsTest {
       val of = countedBy("orders") _
       testStream(of(a, "0 seconds").union(of(b, delay)))(
         AddData(left, 1 -> at("10:00")),
-        refusal("DUPLICATE_KEY", "'orders'", "2 watermarks", "column 't'"))
+        expectRefusal("DUPLICATE_KEY", "key" -> "orders", "columns" -> "t, t"))
     }
   }
 
@@ -56,25 +58,22 @@ class RefusalsSuite extends RefusalsTest {
     val plain = Seq(a, b).map(df => counted(df.withWatermark("t", "0 seconds"), "t").select($"count"))
     testStream(plain.reduce(_.union(_)).union(countedBy("t#1")(c)))(
       AddData(left, 1 -> at("10:00")),
-      refusal("DUPLICATE_KEY", "'t#1'", "column 't'"))
+      expectRefusal("DUPLICATE_KEY", "key" -> "t#1", "column" -> "t"))
   }
 
   test("a blank key is refused") {
     val (_, a) = bare("t")
-    for (key <- Seq("", " ")) {
-      val error = intercept[TidemarkException](withWatermark(a, "t", "0 seconds", WatermarkOptions(key = Some(key))))
-      assert(error.getCondition === "TIDEMARK.INVALID_OPTION")
-      assert(error.getMessage.contains(s"'$key', but it must be a name."))
-    }
+    for (key <- Seq("", " "))
+      assertRefused("INVALID_OPTION", "option" -> "key", "value" -> key, "allowed" -> "a name") {
+        withWatermark(a, "t", "0 seconds", WatermarkOptions(key = Some(key)))
+      }
   }
 
   test("a split expression that does not give one value for each row is refused") {
     val (_, a) = bare("t")
     for (split <- Seq(explode(array($"id")), explode(array($"id")).cast("string"), count("*"), max($"id").over())) {
-      val error =
-        intercept[TidemarkException](withWatermark(a, "t", "0 seconds", WatermarkOptions(splitBy = SplitBy(split))))
-      assert(error.getCondition === "TIDEMARK.INVALID_SPLITS")
-      assert(error.getMessage.contains("one value for each row"))
+      val refused = refusalOf(withWatermark(a, "t", "0 seconds", WatermarkOptions(splitBy = SplitBy(split))))
+      assert(refused.error.isInstanceOf[TidemarkError.SplitNotOfOneRow])
     }
   }
 
@@ -86,7 +85,7 @@ class RefusalsSuite extends RefusalsTest {
       report { json =>
         val notes = json.get("notes").elements.asScala.toSeq
         assert(notes.map(_.get("code").asText) === codes)
-        assert(notes.forall(_.get("message").asText.contains("The aggregation #0 is written in complete mode")))
+        assert(notes.forall(_.get("parameters").get("operator").asText == "aggregation #0"))
       })
     notes(OutputMode.Complete, "COMPLETE_MODE")
     notes(OutputMode.Update)
@@ -98,7 +97,7 @@ class RefusalsSuite extends RefusalsTest {
       spark.conf.set(key, "1 minute")
       try testStream(counted(df, "t"))(
           AddData(stream, 1 -> at("10:00")),
-          refusal("UNKNOWN_SETTING", s"no setting $key", s"setting spark.tidemark.$nearest"))
+          expectRefusal("UNKNOWN_SETTING", "setting" -> key, "nearest" -> s"spark.tidemark.$nearest"))
       finally spark.conf.unset(key)
     }
   }
@@ -135,7 +134,12 @@ class RefusalsSuite extends RefusalsTest {
     for (df <- Seq(times, counted(times, "ta")))
       testStream(df)(
         AddData(left, 1 -> at("10:00")),
-        refusal("UNION_WATERMARK_POSITION", "'ta' at position 0", "input 1", "'tb'"))
+        expectRefusal(
+          "UNION_WATERMARK_POSITION",
+          "column" -> "ta",
+          "position" -> "0",
+          "input" -> "1",
+          "eventTimes" -> "tb"))
   }
 
   test("a union leaves out an input without event time, and the report notes it") {
@@ -148,7 +152,6 @@ class RefusalsSuite extends RefusalsTest {
       report { json =>
         val note = json.get("notes").get(0)
         assert(note.get("code").asText === "UNION_INPUT_LEFT_OUT")
-        assert(note.get("message").asText.contains("Input 1 of the union of 'id', 'ta'"))
         assert(note.get("parameters").toString === """{"input":"1","columns":"id, ta"}""")
       })
   }
@@ -169,7 +172,7 @@ class RefusalsSuite extends RefusalsTest {
         else report { json =>
           val note = json.get("notes").get(0)
           assert(note.get("code").asText === "UNION_INPUT_LEFT_OUT")
-          assert(note.get("message").asText.contains("Input 0 of the union of 'id', 'ta'"))
+          assert(note.get("parameters").toString === """{"input":"0","columns":"id, ta"}""")
         })
       val refused = intercept[AnalysisException](testStream(windows)())
       assert(refused.getCondition === "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION")
@@ -193,10 +196,10 @@ class RefusalsSuite extends RefusalsTest {
         // The right side's time is not used after the join.
         assert(notes.size === 1)
         assert(notes.get(0).get("code").asText === "UNBOUNDED_JOIN_SIDE")
-        val message = notes.get(0).get("message").asText
-        assert(message.contains("The left side of the join on a = b"))
+        assert(notes.get(0).get("parameters").toString === """{"join":"on a = b","side":"left"}""")
         // The value that is already set is not offered as a fix.
-        assert(message.endsWith(s"${TidemarkConf.UnboundedJoin.key} to hold or refuse."))
+        val error = TidemarkError.UnboundedJoinSide("on a = b", "left")(TidemarkConf.UnboundedJoinPolicy.Spark)
+        assert(notes.get(0).get("message").asText === error.message)
       },
       // The left side's time waits for the right input, as in Spark, although that evicts no state.
       CheckNewAnswer(),
@@ -232,7 +235,7 @@ class RefusalsSuite extends RefusalsTest {
       val (left, _, windows) = unbounded()
       testStream(windows)(
         AddData(left, 1 -> at("10:00")),
-        refusal("UNBOUNDED_JOIN_SIDE", "left side", "a = b", TidemarkConf.UnboundedJoin.key))
+        expectRefusal("UNBOUNDED_JOIN_SIDE", "join" -> "on a = b", "side" -> "left"))
     }
   }
 }

@@ -9,7 +9,6 @@ import io.tidemark.core.format.SectionFormat
 import io.tidemark.core.support.WholeEntry
 
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
-import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.support.TwoStreams
 
 /** A damaged entry stops the query with a clear error. Tidemark guesses nothing, and Spark's files do not change. */
@@ -52,9 +51,9 @@ class CheckpointDamageSuite extends TwoStreams {
         write(file, damage(sound, Files.readAllBytes(entryFile(checkpoint, last - 1).toPath)))
         val spark = files(checkpoint)
 
-        val refused = refusal(recorder.run(query)(after.head))
-        assert(refused.getCondition === s"TIDEMARK.$code")
-        assert(refused.getMessage.contains(file.getCanonicalPath) === namesFile)
+        val refused = refusalOf(recorder.run(query)(after.head))
+        assertRefusal(refused, code)
+        assert(refused.error.parameters.get("file").map(pathOf) === Option.when(namesFile)(file.getCanonicalPath))
         // Spark has only written which rows the next batch reads.
         val now = files(checkpoint)
         assert((now.keySet -- spark.keySet).map(_.stripPrefix(".").stripSuffix(".crc")).filterNot(_.contains(".")) ===
@@ -77,9 +76,9 @@ class CheckpointDamageSuite extends TwoStreams {
         val file = entryFile(checkpoint, recorder.batches.last.id)
         assert(new File(file.getParentFile, s".${file.getName}.crc").exists())
         Files.write(file.toPath, Files.readAllBytes(file.toPath).reverse)
-        val failed = intercept[StreamingQueryException](recorder.run(query)(inputs.wandering(1)))
-        assert(failed.getMessage.contains("[TIDEMARK.CHECKPOINT_ENTRY_DAMAGED]"))
-        assert(failed.getMessage.contains(file.getCanonicalPath))
+        val refused = refusalOf(recorder.run(query)(inputs.wandering(1)))
+        assertRefusal(refused, "CHECKPOINT_ENTRY_DAMAGED")
+        assert(pathOf(refused.error.parameters("file")) === file.getCanonicalPath)
       }
     }
   }
@@ -106,10 +105,10 @@ class CheckpointDamageSuite extends TwoStreams {
       val recorder = new Recorder("append", checkpoint)
       recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering.take(2): _*)
       for (batch <- batchesIn(checkpoint, "tidemark")) forget(checkpoint, "tidemark", batch)
-      val failed = intercept[StreamingQueryException](
-        recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering(2)))
-      assert(failed.getMessage.contains("[TIDEMARK.CHECKPOINT_ENTRY_MISSING]"))
-      assert(failed.getMessage.contains(entryFile(checkpoint, recorder.batches.last.id).getCanonicalPath))
+      val refused = refusalOf(recorder.run(carriedColumn(inputs.a, inputs.b))(inputs.wandering(2)))
+      assertRefusal(refused, "CHECKPOINT_ENTRY_MISSING")
+      assert(pathOf(refused.error.parameters("file")) ===
+        entryFile(checkpoint, recorder.batches.last.id).getCanonicalPath)
     }
   }
 

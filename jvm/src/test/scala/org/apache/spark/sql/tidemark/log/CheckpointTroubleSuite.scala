@@ -6,7 +6,7 @@ import java.nio.file.Files
 import io.tidemark.{Idle, MoreSuite, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
-import org.apache.spark.SparkConf
+import org.apache.spark.{SparkConf, SparkThrowable}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.functions.{col, udf}
@@ -41,10 +41,10 @@ class CheckpointTroubleSuite extends TwoStreams with MoreSuite {
           TroubledFileSystem.trouble = trouble
           after.head()
         }
-        val refused = refusal(during(NoTrouble)(recorder.run(query)(ill :+ troubled: _*)))
-        assert(refused.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_NOT_WRITTEN")
+        val refused = refusalOf(during(NoTrouble)(recorder.run(query)(ill :+ troubled: _*)))
+        assertRefusal(refused, "CHECKPOINT_ENTRY_NOT_WRITTEN")
         val last = batchesIn(checkpoint, "commits").last
-        assert(refused.getMessage.contains(entryFile(checkpoint, last + 1).getCanonicalPath))
+        assert(pathOf(refused.error.parameters("file")) === entryFile(checkpoint, last + 1).getCanonicalPath)
         recorder.run(query)()
         recorder.run(query)(after.tail: _*)
         assertSameBatches(recorder.batches.map(_.copy(step = 0)), expected.map(_.copy(step = 0)))
@@ -85,9 +85,9 @@ class CheckpointTroubleSuite extends TwoStreams with MoreSuite {
           during(EndsInRename(half))(recorder.run(query)(inputs.step(2 -> "11:30")(2 -> "10:41"))))
         assert(causes(ended).exists(_.isInstanceOf[Killed]))
         if (half) {
-          val refused = refusal(recorder.run(query)())
-          assert(refused.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
-          assert(refused.getMessage.contains(file.getCanonicalPath))
+          val refused = refusalOf(recorder.run(query)())
+          assertRefusal(refused, "CHECKPOINT_ENTRY_DAMAGED")
+          assert(pathOf(refused.error.parameters("file")) === file.getCanonicalPath)
         } else {
           assert(!file.exists())
           recorder.run(query)(inputs.step(3 -> "12:00")(3 -> "12:00"))
@@ -122,7 +122,8 @@ class CheckpointTroubleSuite extends TwoStreams with MoreSuite {
         }
         val failed = intercept[StreamingQueryException](
           recorder.run(query)((if (isFirst) Nil else Seq(before)) :+ overtaking: _*))
-        assert(failed.getMessage.contains("CONCURRENT_STREAM_LOG_UPDATE"))
+        val conditions = causes(failed).collect { case error: SparkThrowable => error.getCondition }
+        assert(conditions.contains("CONCURRENT_STREAM_LOG_UPDATE"))
         assert(Files.readAllBytes(other.toPath).toSeq === Seq[Byte](1, 2, 3))
         assert(kind.isEmpty || !entryFile(checkpoint, last).exists())
       }
@@ -137,9 +138,10 @@ class CheckpointTroubleSuite extends TwoStreams with MoreSuite {
       val bytes = new RandomAccessFile(file, "rw")
       try bytes.setLength(1L << 31)
       finally bytes.close()
-      val refused = refusal(recorder.run(counted(inputs.a, "ta"))(inputs.step(2 -> "10:30")()))
-      assert(refused.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
-      assert(refused.getMessage.contains(file.getCanonicalPath) && refused.getMessage.contains("2147483648 bytes"))
+      val refused = refusalOf(recorder.run(counted(inputs.a, "ta"))(inputs.step(2 -> "10:30")()))
+      val reason = "it is 2147483648 bytes long, which no entry can be"
+      assertRefusal(refused, "CHECKPOINT_ENTRY_DAMAGED", "reason" -> reason)
+      assert(pathOf(refused.error.parameters("file")) === file.getCanonicalPath)
     }
   }
 }

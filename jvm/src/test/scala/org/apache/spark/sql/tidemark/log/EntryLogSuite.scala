@@ -16,9 +16,10 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.time.SpanSugar._
 
 import org.apache.spark.SparkFunSuite
+import org.apache.spark.sql.tidemark.support.Refusals
 
 /** The log of a query with many splits. Entries hold only what has changed, and all files to read them exist. */
-class EntryLogSuite extends SparkFunSuite with Eventually {
+class EntryLogSuite extends SparkFunSuite with Eventually with Refusals {
   private val Many = EntryCodec.MostWhole * 2
 
   private def open(checkpoint: File, retain: Int = 100) =
@@ -41,7 +42,8 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
     entry
   }
 
-  private def refusal(read: => Any): TidemarkException = intercept[TidemarkException](read)
+  /** The name of the file that a refusal is about. */
+  private def nameOf(refused: TidemarkException): String = refused.error.parameters("file").split('/').last
 
   test("a restart reads the last checkpoint entry back, and continues with entries that hold only changes") {
     withTempDir { checkpoint =>
@@ -192,9 +194,9 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
         for (name <- files(checkpoint).filter(isOnTheWay(_, checkpoint, last))) {
           val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
           Files.write(file(checkpoint, name).toPath, damage(bytes))
-          val error = refusal(open(checkpoint).read(last))
-          assert(error.getCondition === s"TIDEMARK.$code", name)
-          assert(error.getMessage.contains(s"/$name "), error.getMessage)
+          val refused = refusalOf(open(checkpoint).read(last))
+          withClue(name)(assertRefusal(refused, code))
+          assert(nameOf(refused) === name)
           Files.write(file(checkpoint, name).toPath, bytes)
         }
         assert(open(checkpoint).read(last).nonEmpty)
@@ -208,9 +210,9 @@ class EntryLogSuite extends SparkFunSuite with Eventually {
       for (name <- way if !name.endsWith(".splits")) {
         val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
         Files.delete(file(checkpoint, name).toPath)
-        val error = refusal(open(checkpoint).read(last))
-        assert(error.getCondition === "TIDEMARK.CHECKPOINT_ENTRY_DAMAGED")
-        assert(error.getMessage.contains(s"/$name, "), error.getMessage)
+        val refused = refusalOf(open(checkpoint).read(last))
+        assertRefusal(refused, "CHECKPOINT_ENTRY_DAMAGED")
+        assert(refused.error.parameters("reason").contains(s"/$name, "))
         Files.write(file(checkpoint, name).toPath, bytes)
       }
     }

@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Files
 import java.sql.Timestamp
 
-import io.tidemark.{NoteTimeOptions, TidemarkException}
+import io.tidemark.NoteTimeOptions
 import io.tidemark.core.noted.{MarkId, Position}
 import io.tidemark.functions.noteTime
 
@@ -32,10 +32,9 @@ class NotingFailuresSuite extends WatermarkTest {
       found.result()
     }.distinct.sorted
 
-  private def refusal(body: => Any): String = {
-    val error = intercept[Exception](body)
-    causes(error).collectFirst { case e: TidemarkException => e.getMessage }.getOrElse(throw error)
-  }
+  private def runToEnd(query: StreamingQuery): Unit =
+    try query.processAllAvailable()
+    finally query.stop()
 
   test("a mark that could not be written is written when the query ends, if not before") {
     withTempDir { folder =>
@@ -62,41 +61,35 @@ class NotingFailuresSuite extends WatermarkTest {
       val stream = MemoryStream[Timestamp]
       stream.addData(at("11:00"))
       val df = noteTime(rows(stream), "time", NoteTimeOptions(new File(folder, "log").getPath))
-      for (acks <- Seq("0", "1")) {
-        val message = refusal {
-          val query = start(
+      for (acks <- Seq("0", "1"))
+        assertRefused("NOTE_TIME_SINK_UNKNOWN", "column" -> "time", "sink" -> s"Kafka with kafka.acks=$acks") {
+          runToEnd(start(
             df,
             new File(folder, acks),
             "org.apache.spark.sql.kafka010.PretendedKafka",
             "topic" -> "t",
-            "kafka.acks" -> acks)
-          try query.processAllAvailable()
-          finally query.stop()
+            "kafka.acks" -> acks))
         }
-        assert(message.contains("NOTE_TIME_SINK_UNKNOWN") && message.contains(s"kafka.acks=$acks"))
-      }
       assert(noted(new File(folder, "log")).isEmpty)
     }
   }
 
   test("a topic needs brokers and Spark's Kafka connector, and a query that lacks one of them ends with its name") {
     withTempDir { folder =>
-      def message(options: NoteTimeOptions) = refusal {
+      def run(options: NoteTimeOptions): Unit = {
         val stream = MemoryStream[Timestamp]
         stream.addData(at("11:00"))
         val path = "path" -> new File(folder, "out").getPath
-        val query = start(noteTime(rows(stream), "time", options), folder, "parquet", path)
-        try query.processAllAvailable()
-        finally query.stop()
+        runToEnd(start(noteTime(rows(stream), "time", options), folder, "parquet", path))
       }
       val topic = NoteTimeOptions("kafka:marks/orders")
-      val withoutBrokers = message(topic)
-      assert(withoutBrokers.contains("INVALID_NOTE_TIME") && withoutBrokers.contains("kafka.bootstrap.servers"))
+      val reason = "has the mark log kafka:marks/orders, but no option kafka.bootstrap.servers"
+      assertRefused("INVALID_NOTE_TIME", "reason" -> reason)(run(topic))
       val brokers = Map("kafka.bootstrap.servers" -> "nowhere:9092")
       for (options <- Seq(topic.copy(toOptions = brokers), topic.copy(positionOptions = brokers)))
-        assert(message(options).contains("NO_KAFKA_CONNECTOR"))
+        assertRefused("NO_KAFKA_CONNECTOR", "location" -> "kafka:marks/orders")(run(options))
       for (wrong <- Seq("kafka:", "kafka:/orders", "kafka:marks/", "kafka:two words", "kafka://marks/orders"))
-        assert(message(NoteTimeOptions(wrong).copy(toOptions = brokers)).contains("INVALID_NOTE_TIME"), wrong)
+        withClue(wrong)(assertRefused("INVALID_NOTE_TIME")(run(NoteTimeOptions(wrong).copy(toOptions = brokers))))
     }
   }
 
@@ -104,21 +97,20 @@ class NotingFailuresSuite extends WatermarkTest {
     withTempDir { folder =>
       val stream = MemoryStream[Timestamp]
       stream.addData(at("11:00"))
-      val here = Map("kafka.bootstrap.servers" -> "here:9092")
-      def message(options: NoteTimeOptions, name: String) = refusal {
+      val brokers = Map("kafka.bootstrap.servers" -> "here:9092")
+      def run(options: NoteTimeOptions, name: String): Unit = {
         val to = "org.apache.spark.sql.kafka010.PretendedKafka"
         val df = noteTime(rows(stream), "time", options)
-        val query = start(df, new File(folder, name), to, (here + ("topic" -> "orders")).toSeq: _*)
-        try query.processAllAvailable()
-        finally query.stop()
+        runToEnd(start(df, new File(folder, name), to, (brokers + ("topic" -> "orders")).toSeq: _*))
       }
       val same = NoteTimeOptions("kafka:orders/marks")
-      assert(message(same, "sink").contains("a topic that has the rows"))
-      assert(message(same.copy(position = Some("kafka:a, orders"), positionOptions = here), "position")
-        .contains("a topic that has the rows"))
+      val positioned = same.copy(position = Some("kafka:a, orders"), positionOptions = brokers)
+      val reason = "has the mark log kafka:orders/marks in a topic that has the rows"
+      for ((options, name) <- Seq(same -> "sink", positioned -> "position"))
+        assertRefused("INVALID_NOTE_TIME", "reason" -> reason)(run(options, name))
       // Other brokers may have a topic of the name.
       val elsewhere = same.copy(toOptions = Map("kafka.bootstrap.servers" -> "there:9092"))
-      assert(message(elsewhere, "elsewhere").contains("NO_KAFKA_CONNECTOR"))
+      assertRefused("NO_KAFKA_CONNECTOR", "location" -> "kafka:orders/marks")(run(elsewhere, "elsewhere"))
     }
   }
 
@@ -130,13 +122,11 @@ class NotingFailuresSuite extends WatermarkTest {
       val stream = MemoryStream[Timestamp]
       stream.addData(at("11:00"))
       val options = NoteTimeOptions(new File(folder, "log").getPath).copy(writer = Some("ü" * 27))
-      val message = refusal {
-        val query =
-          start(noteTime(rows(stream), "time", options), folder, "parquet", "path" -> new File(folder, "out").getPath)
-        try query.processAllAvailable()
-        finally query.stop()
+      val path = "path" -> new File(folder, "out").getPath
+      val reason = s"has a writer whose name is too long, '${"ü" * 27}'"
+      assertRefused("INVALID_NOTE_TIME", "reason" -> reason) {
+        runToEnd(start(noteTime(rows(stream), "time", options), folder, "parquet", path))
       }
-      assert(message.contains("INVALID_NOTE_TIME") && message.contains("too long"))
     }
   }
 

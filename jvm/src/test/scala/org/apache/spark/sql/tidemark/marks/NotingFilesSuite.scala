@@ -6,7 +6,7 @@ import java.sql.Timestamp
 
 import scala.collection.mutable
 
-import io.tidemark.{Noted, NoteTimeOptions, TidemarkException, WatermarkOptions}
+import io.tidemark.{Noted, NoteTimeOptions, WatermarkOptions}
 import io.tidemark.core.noted.Mark
 import io.tidemark.functions.{noteTime, withWatermark}
 
@@ -169,12 +169,9 @@ class NotingFilesSuite extends WatermarkTest {
           s"files:$folder/*/orders" -> "has wildcards",
           s"files:$file" -> "is a file")) {
         val query = counting.start(position)
-        val error =
-          try intercept[Exception](query.processAllAvailable())
-          finally query.stop()
-        val found = causes(error).collectFirst { case e: TidemarkException => e }.getOrElse(throw error)
-        assert(found.getCondition === "TIDEMARK.INVALID_NOTE_TIME")
-        assert(found.getMessage.contains(position) && found.getMessage.contains(why))
+        val reason = s"has the position '$position', which $why. Give the folder that has the files"
+        try assertRefused("INVALID_NOTE_TIME", "reason" -> reason)(query.processAllAvailable())
+        finally query.stop()
       }
     }
   }
@@ -187,12 +184,10 @@ class NotingFilesSuite extends WatermarkTest {
         stream.toDF().toDF("time").withWatermark("time", "10 minutes").groupBy(window($"time", "1 hour")).count()
       val query = noteTime(hours, "window", NoteTimeOptions(position = Some(s"files:$folder/out")))
         .writeStream.format("json").option("checkpointLocation", s"$folder/a").start(s"$folder/out")
-      val error =
-        try intercept[Exception](query.processAllAvailable())
-        finally query.stop()
-      val found = causes(error).collectFirst { case e: TidemarkException => e }.getOrElse(throw error)
-      assert(found.getCondition === "TIDEMARK.INVALID_NOTE_TIME")
-      assert(found.getMessage.contains("the sink keeps a log of its files. Leave out the position"))
+      val reason =
+        s"has the position 'files:$folder/out', but the sink keeps a log of its files. Leave out the position"
+      try assertRefused("INVALID_NOTE_TIME", "reason" -> reason)(query.processAllAvailable())
+      finally query.stop()
     }
   }
 

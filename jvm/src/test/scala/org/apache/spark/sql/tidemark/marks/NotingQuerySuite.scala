@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.marks
 import java.io.File
 import java.sql.Timestamp
 
-import io.tidemark.{Noted, NoteTimeOptions, TidemarkException, WatermarkOptions}
+import io.tidemark.{Noted, NoteTimeOptions, WatermarkOptions}
 import io.tidemark.functions.{noteTime, withWatermark}
 
 import com.fasterxml.jackson.databind.ObjectMapper
@@ -186,10 +186,6 @@ class NotingQuerySuite extends WatermarkTest {
     val stream = MemoryStream[Timestamp]
     stream.addData(at("11:00"))
     val rows = stream.toDF().toDF("time").withWatermark("time", "1 minute")
-    def refused(body: => Any): String = {
-      val error = intercept[Exception](body)
-      causes(error).collectFirst { case e: TidemarkException => e.getCondition }.getOrElse(throw error)
-    }
     withTempDir { folder =>
       def run(df: DataFrame, mode: String = "append", sink: String = "parquet"): Unit = {
         val writer = df.writeStream.format(sink).outputMode(mode)
@@ -199,29 +195,34 @@ class NotingQuerySuite extends WatermarkTest {
         finally query.stop()
       }
       val log = to(new File(folder, "log"))
-      assert(refused(noteTime(rows.withColumn("other", $"time" + expr("INTERVAL 1 HOUR")), "other", log)) ==
-        "TIDEMARK.NOTE_TIME_NOT_EVENT_TIME")
-      assert(refused(noteTime(rows.groupBy(window($"time", "1 hour")).count().select("window.start"), "start", log)) ==
-        "TIDEMARK.NOTE_TIME_NOT_EVENT_TIME")
-      assert(refused(run(noteTime(rows, "time", log).groupBy(window($"time", "1 hour")).count())) ==
-        "TIDEMARK.NOTE_TIME_DROPPED")
-      assert(refused(run(
-        noteTime(rows.groupBy(window($"time", "1 hour")).count(), "window", log),
-        "complete",
-        "noop")) == "TIDEMARK.NOTE_TIME_COMPLETE_MODE")
-      val ((left, one), (right, other)) = (timed("one", "1 minute"), timed("other", "1 minute", "of"))
+      val windows = rows.groupBy(window($"time", "1 hour")).count()
+      assertRefused("NOTE_TIME_NOT_EVENT_TIME", "column" -> "other") {
+        noteTime(rows.withColumn("other", $"time" + expr("INTERVAL 1 HOUR")), "other", log)
+      }
+      assertRefused("NOTE_TIME_NOT_EVENT_TIME", "column" -> "start") {
+        noteTime(windows.select("window.start"), "start", log)
+      }
+      assertRefused("NOTE_TIME_DROPPED", "column" -> "time") {
+        run(noteTime(rows, "time", log).groupBy(window($"time", "1 hour")).count())
+      }
+      assertRefused("NOTE_TIME_COMPLETE_MODE", "column" -> "window") {
+        run(noteTime(windows, "window", log), "complete", "noop")
+      }
+      val ((left, ordered), (right, paid)) = (timed("ordered", "1 minute"), timed("paid", "1 minute", "of"))
       Seq(left, right).foreach(_.addData(1 -> at("11:00")))
-      assert(refused(run(noteTime(one.join(other, $"id" === $"of"), "one", log))) == "TIDEMARK.NOTE_TIME_NOT_PROMISED")
+      assertRefused("NOTE_TIME_NOT_PROMISED", "column" -> "ordered") {
+        run(noteTime(ordered.join(paid, $"id" === $"of"), "ordered", log))
+      }
       rows.createOrReplaceTempView("rows_to_note")
       val inside = spark.sql(
         """WITH a AS (SELECT tidemark_note_time(time, '{"to": "/log"}') AS time FROM rows_to_note)
           SELECT * FROM a UNION ALL SELECT * FROM a""")
-      assert(refused(run(inside)) == "TIDEMARK.NOTE_TIME_DROPPED")
+      assertRefused("NOTE_TIME_DROPPED", "column" -> "time")(run(inside))
       // The next one is found with the first row; the others before the query starts.
-      assert(refused(run(noteTime(rows, "time", log), sink = "noop")) == "TIDEMARK.NOTE_TIME_SINK_UNKNOWN")
-      assert(refused(run(noteTime(noteTime(rows, "time", log), "time", log))) == "TIDEMARK.INVALID_NOTE_TIME")
-      assert(refused(noteTime(rows, "time", NoteTimeOptions("kafka:"))) == "TIDEMARK.INVALID_NOTE_TIME")
-      assert(refused(spark.sql("SELECT tidemark_note_time(now(), '{}')").collect()) == "TIDEMARK.INVALID_NOTE_TIME")
+      assertRefused("NOTE_TIME_SINK_UNKNOWN", "column" -> "time")(run(noteTime(rows, "time", log), sink = "noop"))
+      assertRefused("INVALID_NOTE_TIME")(run(noteTime(noteTime(rows, "time", log), "time", log)))
+      assertRefused("INVALID_NOTE_TIME")(noteTime(rows, "time", NoteTimeOptions("kafka:")))
+      assertRefused("INVALID_NOTE_TIME")(spark.sql("SELECT tidemark_note_time(now(), '{}')").collect())
     }
   }
 

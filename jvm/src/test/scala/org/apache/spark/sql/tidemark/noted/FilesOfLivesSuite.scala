@@ -3,16 +3,15 @@ package org.apache.spark.sql.tidemark.noted
 import java.io.IOException
 import java.nio.file.{Files, Path}
 
-import io.tidemark.TidemarkException
 import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
-import org.apache.spark.sql.tidemark.support.MarkLines
+import org.apache.spark.sql.tidemark.support.{MarkLines, Refusals}
 
 /** What a writer of marks lists of the files in a folder, over failures and lives. */
-class FilesOfLivesSuite extends AnyFunSuite {
+class FilesOfLivesSuite extends AnyFunSuite with Refusals {
 
   private def writer(log: Path, now: Long): MarkWriter =
     MarkWriter.inFolder(log.toString, new Configuration, "w", () => now)
@@ -125,9 +124,11 @@ class FilesOfLivesSuite extends AnyFunSuite {
       def noteNumber(name: String): Unit = MarkWriter.inFolder(log.toString, new Configuration, name, () => 100)
         .note(Some(1), idle = false, Position.Number(1))
       note(writer(log, 100), 1, "a")
-      val refused = intercept[TidemarkException](noteNumber("v"))
-      assert(refused.error.code === "MARK_POSITION_MISMATCH")
-      assert(refused.getMessage.contains(s"files, as writer 'w' of $log notes it"))
+      assertRefused(
+        "MARK_POSITION_MISMATCH",
+        "writer" -> "v",
+        "position" -> "number",
+        "other" -> s"files, as writer 'w' of $log notes it")(noteNumber("v"))
       // Two of three agree, so the third is the stray one.
       val stray = MarkLines.line("""{"v":1,"w":"u","e":1,"n":0,"k":"note","t":9,"at":0,"p":{"number":1}}""")
       Files.writeString(log.resolve("u.1.0.marks"), stray)

@@ -7,7 +7,6 @@ import io.tidemark.core.format.SectionFormat
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.support.TwoStreams
 
 /** A query may begin on stock Spark, continue with Tidemark, leave Tidemark again, and return. */
@@ -135,8 +134,9 @@ class LeavingSuite extends TwoStreams {
         val bytes = Files.readAllBytes(newest.toPath)
         write(newest, bytes.updated("TIDEMARK".length, (SectionFormat.Version + 1).toByte))
         stock(recorder.run(query)(inputs.step(1 -> "12:30")(1 -> "10:51")))
-        val failed = intercept[StreamingQueryException](recorder.run(query)(inputs.step()(1 -> "10:55")))
-        assert(failed.getMessage.contains("CHECKPOINT_ENTRY_NEWER") && failed.getMessage.contains(newest.getName))
+        val refused = refusalOf(recorder.run(query)(inputs.step()(1 -> "10:55")))
+        assertRefusal(refused, "CHECKPOINT_ENTRY_NEWER", "version" -> s"${SectionFormat.Version + 1}")
+        assert(pathOf(refused.error.parameters("file")) === newest.getCanonicalPath)
       }
     }
 

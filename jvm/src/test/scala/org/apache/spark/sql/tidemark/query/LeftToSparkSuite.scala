@@ -12,7 +12,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.streaming.{StreamingQueryException, StreamingQueryListener}
+import org.apache.spark.sql.streaming.StreamingQueryListener
 import org.apache.spark.sql.streaming.StreamingQueryListener._
 import org.apache.spark.sql.tidemark.report.Report
 import org.apache.spark.sql.tidemark.session.Compatibility
@@ -69,7 +69,10 @@ class LeftToSparkSuite extends RefusalsTest {
         val (stream, events) = bare("t")
         testStream(counted(withKey(events, "t", "orders").withWatermark("t", "1 minute"), "t"))(
           AddData(stream, 1 -> at("10:00")),
-          refusal("LEFT_TO_SPARK", "'orders'", s"$setting=$value"))
+          expectRefusal(
+            "LEFT_TO_SPARK",
+            "reason" -> s"$setting=$value",
+            "need" -> "sets the watermark key 'orders'"))
       }
     }
   }
@@ -93,9 +96,10 @@ class LeftToSparkSuite extends RefusalsTest {
       } finally plain.stop()
       stream.addData(2 -> at("10:10"))
       val asking = start(withKey(events, "t", "orders").withWatermark("t", "1 minute"))
-      val refused = intercept[StreamingQueryException](asking.processAllAvailable())
-      assert(refused.getMessage.contains("[TIDEMARK.LEFT_TO_SPARK]") && refused.getMessage.contains("'orders'"))
-      assert(refused.getMessage.contains("Fix this by running the query without asynchronous progress tracking"))
+      assertRefused(
+        "LEFT_TO_SPARK",
+        "reason" -> "asynchronous progress tracking",
+        "need" -> "sets the watermark key 'orders'")(asking.processAllAvailable())
     }
   }
 
@@ -136,12 +140,15 @@ class LeftToSparkSuite extends RefusalsTest {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(
         AddData(stream, 1 -> at("10:00")),
-        refusal("INVALID_SETTING", TidemarkConf.UnboundedJoin.key, "'sometimes'", "spark, hold or refuse"))
+        expectRefusal(
+          "INVALID_SETTING",
+          "setting" -> TidemarkConf.UnboundedJoin.key,
+          "value" -> "sometimes",
+          "allowed" -> "spark, hold, refuse"))
     }
-    val refused = intercept[TidemarkException] {
+    assertRefused("INVALID_SETTING", "setting" -> TidemarkConf.Enabled.key, "value" -> "perhaps") {
       withSQLConf(TidemarkConf.Enabled.key -> "perhaps")(timed("t", "0 seconds")._2.queryExecution.assertAnalyzed())
     }
-    assert(refused.getCondition === "TIDEMARK.INVALID_SETTING")
   }
 
   test("a query without a watermark ignores invalid settings of Tidemark") {
@@ -165,14 +172,16 @@ class LeftToSparkSuite extends RefusalsTest {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t"))(
         AddData(stream, 1 -> at("10:00")),
-        refusal("TAKEOVER_FAILED", "it was not to be"))
+        expectRefusal("TAKEOVER_FAILED", "query" -> "q", "reason" -> "it was not to be"))
     }
   }
 
   test("a query whose start Tidemark did not see fails when it is planned") {
     afterTakeover(RunningQueries.finished(_, Report.json)) {
       val (stream, events) = timed("t", "0 seconds")
-      testStream(counted(events, "t"))(AddData(stream, 1 -> at("10:00")), refusal("TAKEOVER_FAILED", "did not see"))
+      testStream(counted(events, "t"))(
+        AddData(stream, 1 -> at("10:00")),
+        expectRefusal("TAKEOVER_FAILED", "reason" -> "the session's listener did not see it start"))
     }
   }
 

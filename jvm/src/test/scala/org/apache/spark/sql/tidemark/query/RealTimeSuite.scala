@@ -11,9 +11,10 @@ import org.apache.spark.sql.execution.streaming.sources.{ContinuousMemorySink, L
 import org.apache.spark.sql.functions.{date_format, lit}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{OutputMode, StreamRealTimeModeSuiteBase}
+import org.apache.spark.sql.tidemark.support.Refusals
 
 /** Queries with the real-time trigger run as in stock Spark; those that ask for more are refused. */
-class RealTimeSuite extends StreamRealTimeModeSuiteBase with MoreSuite {
+class RealTimeSuite extends StreamRealTimeModeSuiteBase with MoreSuite with Refusals {
   import testImplicits._
 
   override protected def sparkConf: SparkConf =
@@ -51,8 +52,6 @@ class RealTimeSuite extends StreamRealTimeModeSuiteBase with MoreSuite {
       run(asking)(
         AddData(stream, at(0)),
         StartStream(),
-        ExpectFailure[TidemarkException] { e =>
-          assert(e.getMessage.startsWith("[TIDEMARK.LEFT_TO_SPARK]") && e.getMessage.contains("real-time trigger"))
-        })
+        ExpectFailure[TidemarkException](assertRefusal(_, "LEFT_TO_SPARK", "reason" -> "the real-time trigger")))
   }
 }

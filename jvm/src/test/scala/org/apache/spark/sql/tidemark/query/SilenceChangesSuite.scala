@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.query
 
 import java.sql.Timestamp
 
-import io.tidemark.{SplitBy, TidemarkConf, TidemarkException, WatermarkOptions}
+import io.tidemark.{SplitBy, TidemarkConf, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.DataFrame
@@ -146,7 +146,7 @@ class SilenceChangesSuite extends SilenceTest {
         startWith(idle, TidemarkConf.OnReturnOfSplit -> "whatever"),
         AddData(loud, "a" -> at("10:36")),
         Execute(_ => moveWithin(1000)),
-        ExpectFailure[TidemarkException](error => assert(error.getMessage.contains("INVALID_SETTING"))),
+        expectRefusal("INVALID_SETTING", "setting" -> TidemarkConf.OnReturnOfSplit.key, "value" -> "whatever"),
         hourLater,
         startWith(idle, TidemarkConf.OnReturnOfSplit -> "hold"),
         second) ++ more(loud, "a" -> "10:37") ++ Seq(second, CheckNewAnswer()) ++

@@ -11,7 +11,6 @@ import io.tidemark.functions.withWatermark
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.query.BeginQuery
 import org.apache.spark.sql.tidemark.support.TwoStreams
 
@@ -192,9 +191,7 @@ class CorrectionSuite extends TwoStreams {
       val last = recorder.batches.last.id
       val before = timeless(entry(checkpoint, last))
       forget(checkpoint, "commits", last)
-      val refused = intercept[TidemarkException](correct(checkpoint, "'orders'"))
-      assert(refused.getCondition === "TIDEMARK.BATCH_NOT_COMMITTED")
-      assert(refused.getMessage.contains(s"batch $last was begun"))
+      assertRefused("BATCH_NOT_COMMITTED", "batch" -> last.toString)(correct(checkpoint, "'orders'"))
       recorder.run(windows(orders.marked(limit)))()
       val Seq(first, again) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
       assert(again === first && first.rows === Seq("[10:30,1]"))
@@ -207,18 +204,18 @@ class CorrectionSuite extends TwoStreams {
       val orders = new Orders
       val recorder = new Recorder("append", checkpoint)
       var running = Option.empty[TidemarkException]
-      recorder.atSink = () => running = Some(intercept[TidemarkException](correct(checkpoint, "'orders'")))
+      recorder.atSink = () => running = Some(refusalOf(correct(checkpoint, "'orders'")))
       recorder.run(windows(orders.marked()))(orders.step("10:05"), orders.step("10:15"))
-      assert(running.get.getCondition === "TIDEMARK.QUERY_IS_RUNNING")
-      def refused(more: String) = intercept[TidemarkException](correct(checkpoint, more))
-      assert(refused("'order'").getMessage.contains("[TIDEMARK.UNKNOWN_KEY] No watermark in"))
-      assert(refused("'order'").getMessage.contains("there are 'orders'"))
-      assert(refused("'orders', 'a'").getMessage.contains("it is not split"))
-      assert(refused("'orders', 5").getCondition === "TIDEMARK.WRONG_ARGUMENTS")
-      assert(refused("'orders', NULL, 'noon'").getCondition === "TIDEMARK.WRONG_ARGUMENTS")
+      assertRefusal(running.get, "QUERY_IS_RUNNING")
+      def refused(code: String, parameters: (String, String)*)(arguments: String): Unit =
+        assertRefused(code, parameters: _*)(correct(checkpoint, arguments))
+      refused("UNKNOWN_KEY", "key" -> "order", "keys" -> "orders")("'order'")
+      refused("UNKNOWN_SPLIT", "key" -> "orders", "split" -> "a", "splits" -> "")("'orders', 'a'")
+      refused("WRONG_ARGUMENTS", "arguments" -> "3")("'orders', 5")
+      refused("WRONG_ARGUMENTS", "arguments" -> "4")("'orders', NULL, 'noon'")
     }
     withTempDir { empty =>
-      assert(intercept[TidemarkException](correct(empty, "'orders'")).getCondition === "TIDEMARK.NO_LOG")
+      assertRefused("NO_LOG", "checkpoint" -> empty.getCanonicalPath)(correct(empty, "'orders'"))
       assert(empty.list.isEmpty)
     }
   }
@@ -235,15 +232,14 @@ class CorrectionSuite extends TwoStreams {
       val recorder = broken(checkpoint, orders)
       val before = entry(checkpoint, recorder.batches.last.id)
       var begun = Option.empty[TidemarkException]
-      recorder.atSink = () => begun = begun.orElse(Some(intercept[TidemarkException](correctElsewhere())))
+      recorder.atSink = () => begun = begun.orElse(Some(refusalOf(correctElsewhere())))
       recorder.run(windows(orders.marked()))(orders.step("10:32"))
-      assert(begun.get.getCondition === "TIDEMARK.BATCH_NOT_COMMITTED")
+      assertRefusal(begun.get, "BATCH_NOT_COMMITTED")
       assert(recorder.batches.last.id > before.batch)
       recorder.atSink = () => ()
-      val stopped = intercept[StreamingQueryException] {
+      assertRefused("ENTRY_CHANGED", "batch" -> s"${recorder.batches.last.id + 1}") {
         recorder.run(windows(orders.marked()))(() => { correctElsewhere(); orders.step("10:33")() })
       }
-      assert(stopped.getMessage.contains("TIDEMARK.ENTRY_CHANGED"))
       val rows = newRows(recorder)(recorder.run(windows(orders.marked(limit)))(orders.step("10:55")))
       assert(rows === Seq("[10:30,1]"))
     }

@@ -3,7 +3,6 @@ package org.apache.spark.sql.tidemark.report
 import java.io.File
 import java.nio.file.Files
 
-import io.tidemark.TidemarkException
 import io.tidemark.core.noted.{Mark, MarkId, Position}
 
 import org.apache.spark.sql.{DataFrame, Row}
@@ -105,27 +104,21 @@ class MarksTableSuite extends WatermarkTest {
         "",
         "no:such:place",
         "nosuchscheme://x/y")
-      for (place <- places) {
-        val refused = intercept[TidemarkException](spark.sql(s"SELECT * FROM tidemark_marks('$place')"))
-        assert(refused.error.code === "NO_MARK_LOG", place)
-        assert(refused.error.parameters("location") === place)
-      }
+      for (place <- places)
+        assertRefused("NO_MARK_LOG", "location" -> place)(spark.sql(s"SELECT * FROM tidemark_marks('$place')"))
     }
   }
 
   test("tidemark_marks refuses what is no topic, and needs brokers and Spark's Kafka connector for one that is") {
-    def code(arguments: String) =
-      intercept[TidemarkException](spark.sql(s"SELECT * FROM tidemark_marks($arguments)")).error.code
+    def marks(arguments: String) = spark.sql(s"SELECT * FROM tidemark_marks($arguments)")
     val brokers = "map('kafka.bootstrap.servers', 'nowhere:9092')"
-    assert(code("'kafka:marks/orders'") === "NO_MARK_LOG")
-    assert(code(s"'kafka:no topic', $brokers") === "NO_MARK_LOG")
-    assert(code(s"'kafka:marks/orders', $brokers") === "NO_KAFKA_CONNECTOR")
+    assertRefused("NO_MARK_LOG", "location" -> "kafka:marks/orders")(marks("'kafka:marks/orders'"))
+    assertRefused("NO_MARK_LOG", "location" -> "kafka:no topic")(marks(s"'kafka:no topic', $brokers"))
+    assertRefused("NO_KAFKA_CONNECTOR")(marks(s"'kafka:marks/orders', $brokers"))
   }
 
   test("tidemark_marks accepts a constant string, and a map of options") {
-    for (arguments <- Seq("", "1", "NULL", "CAST(NULL AS STRING)", "'a', 'b'", "'a', map('b', 1)", "'a', map(), 'c'")) {
-      val refused = intercept[TidemarkException](spark.sql(s"SELECT * FROM tidemark_marks($arguments)"))
-      assert(refused.error.code === "WRONG_ARGUMENTS", arguments)
-    }
+    for (arguments <- Seq("", "1", "NULL", "CAST(NULL AS STRING)", "'a', 'b'", "'a', map('b', 1)", "'a', map(), 'c'"))
+      withClue(arguments)(assertRefused("WRONG_ARGUMENTS")(spark.sql(s"SELECT * FROM tidemark_marks($arguments)")))
   }
 }

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.report
 import java.io.File
 import java.nio.file.Files
 
-import io.tidemark.{TidemarkException, WatermarkOptions}
+import io.tidemark.WatermarkOptions
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.{DataFrame, Row}
@@ -46,8 +46,12 @@ class OffsetsTableSuite extends RecordedRuns {
     offsets(checkpoint, clock, s", '$edge'").select("files").collect().toSeq.flatMap(_.getSeq[String](0))
       .map(new File(_).getName).sorted
 
-  private def refusal(checkpoint: File, clock: String, more: String = ""): TidemarkException =
-    intercept[TidemarkException](offsets(checkpoint, clock, more))
+  private def assertNoCut(checkpoint: File, clock: String, more: String = "")(reason: String): Unit =
+    assertRefused("NO_CUT", "reason" -> reason)(offsets(checkpoint, clock, more))
+
+  /** The last batch that Spark has committed. */
+  private def committed(checkpoint: File): Long =
+    new File(checkpoint, "commits").list().toSeq.flatMap(_.toLongOption).max
 
   private def withRun(body: (File, File) => Unit): Unit = withTempDir { folder =>
     withTempDir { checkpoint =>
@@ -87,18 +91,18 @@ class OffsetsTableSuite extends RecordedRuns {
 
   test("a time that the log does not cover is refused, and the error says what the log has") {
     withRun { (_, checkpoint) =>
-      val notYet = refusal(checkpoint, "10:51")
-      assert(notYet.getCondition === "TIDEMARK.NO_CUT")
-      assert(notYet.getMessage.contains("the watermark 'readings' is at 2024-01-01 10:50:00"))
-      assert(refusal(
-        checkpoint,
-        "10:04",
-        ", 'before'").getMessage.contains("batch 0 has read rows up to 2024-01-01 10:05:00"))
-      assert(refusal(checkpoint, "10:10", ", 'complete', 'x'").getMessage.contains("there are 'readings'"))
+      val last = committed(checkpoint)
+      assertNoCut(checkpoint, "10:51")(
+        s"after batch $last, the last one in the log, the watermark 'readings' is at 2024-01-01 10:50:00")
+      assertNoCut(checkpoint, "10:04", ", 'before'")(
+        "batch 0 has read rows up to 2024-01-01 10:05:00 already, so nothing but the start of the sources is before them")
+      assertNoCut(checkpoint, "10:10", ", 'complete', 'x'")("no watermark has the key 'x'; there are 'readings'")
       // As if the first batches had been purged.
       for (batch <- Seq(0, 1)) assert(new File(checkpoint, s"tidemark/$batch").delete())
-      assert(refusal(checkpoint, "10:30").getMessage.contains("after batch 2, the oldest one in the log"))
-      assert(refusal(checkpoint, "10:20", ", 'before'").getMessage.contains("batch 2, the oldest one in the log"))
+      assertNoCut(checkpoint, "10:30")(
+        "after batch 2, the oldest one in the log, the watermark is at 2024-01-01 10:30:00 already")
+      assertNoCut(checkpoint, "10:20", ", 'before'")(
+        "batch 2, the oldest one in the log, or one before it has read rows up to 2024-01-01 10:40:00 already")
     }
   }
 
@@ -106,12 +110,11 @@ class OffsetsTableSuite extends RecordedRuns {
     withRun { (folder, checkpoint) =>
       Files.writeString(new File(folder, "5.json").toPath, s"""{"time": "${time("10:55")}"}""")
       run(folder, checkpoint, "renamed")
-      assert(refusal(
-        checkpoint,
-        "11:30",
-        ", 'before', 'renamed'").getMessage.contains("what they have read is unknown"))
-      val text = refusal(checkpoint, "11:30", ", 'complete', 'renamed'").getMessage
-      assert(text.contains("the watermark 'renamed' is at"))
+      val last = committed(checkpoint)
+      assertNoCut(checkpoint, "11:30", ", 'before', 'renamed'")(
+        "batches up to 0 ran without Tidemark, or without this key, so what they have read is unknown")
+      assertNoCut(checkpoint, "11:30", ", 'complete', 'renamed'")(
+        s"after batch $last, the last one in the log, the watermark 'renamed' is at 2024-01-01 10:50:00")
     }
   }
 
@@ -130,21 +133,24 @@ class OffsetsTableSuite extends RecordedRuns {
     withRun { (_, checkpoint) =>
       val entries = new File(checkpoint, "tidemark").list().toSeq.flatMap(_.toLongOption)
       runAgain(checkpoint, entries.max)
-      val notYet = refusal(checkpoint, "11:30").getMessage
-      assert(notYet.contains(s"after batch ${entries.max - 1}, the last one in the log, the watermark 'readings' is"))
+      assertNoCut(checkpoint, "11:30")(
+        s"after batch ${entries.max - 1}, the last one in the log, the watermark 'readings' is at 2024-01-01 10:50:00")
       entries.foreach(runAgain(checkpoint, _))
-      assert(refusal(checkpoint, "11:30").getMessage.contains("ran without Tidemark"))
+      assertNoCut(checkpoint, "11:30")(
+        s"batches up to ${entries.max} ran without Tidemark, or without this key, so what they have read is unknown")
     }
   }
 
   test("a folder without a log, and arguments of the wrong kind, are refused by name") {
-    withTempDir { empty => assert(refusal(empty, "10:00").getCondition === "TIDEMARK.NO_LOG") }
+    withTempDir { empty =>
+      assertRefused("NO_LOG", "checkpoint" -> empty.getCanonicalPath)(offsets(empty, "10:00"))
+    }
     withRun { (_, checkpoint) =>
       for (more <- Seq(", 'after'", ", 1", ", 'before', 'a', 'b'"))
-        assert(refusal(checkpoint, "10:00", more).getCondition === "TIDEMARK.WRONG_ARGUMENTS")
-      val noTime = intercept[TidemarkException](
-        spark.sql(s"SELECT * FROM tidemark_offsets('${checkpoint.getCanonicalPath}', 'yesterday')"))
-      assert(noTime.getCondition === "TIDEMARK.WRONG_ARGUMENTS")
+        assertRefused("WRONG_ARGUMENTS", "function" -> "tidemark_offsets")(offsets(checkpoint, "10:00", more))
+      assertRefused("WRONG_ARGUMENTS", "function" -> "tidemark_offsets", "arguments" -> "2") {
+        spark.sql(s"SELECT * FROM tidemark_offsets('${checkpoint.getCanonicalPath}', 'yesterday')")
+      }
     }
   }
 

@@ -2,10 +2,6 @@ package org.apache.spark.sql.tidemark.support
 
 import java.sql.Timestamp
 
-import scala.reflect.ClassTag
-
-import io.tidemark.TidemarkException
-
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.sql.DataFrame
@@ -16,16 +12,9 @@ import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
 import org.apache.spark.sql.types.MetadataBuilder
 
-/** Queries that end with a refusal, and what a report says of those that run. */
+/** Inputs that are not allowed or noted, and what a report says of a query that runs. */
 trait RefusalsTest extends WatermarkTest {
   import testImplicits._
-
-  protected def refusal(code: String, parts: String*): StreamAction =
-    ExpectFailure[TidemarkException](error => {
-      val refused = error.asInstanceOf[TidemarkException]
-      assert(refused.getCondition === s"TIDEMARK.$code")
-      for (part <- parts :+ "Fix this by ") assert(refused.getMessage.contains(part))
-    })(ClassTag(classOf[TidemarkException]))
 
   protected def report(check: JsonNode => Unit): StreamAction =
     Execute(query => check(new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get)))

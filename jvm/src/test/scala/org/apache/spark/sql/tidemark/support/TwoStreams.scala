@@ -3,16 +3,17 @@ package org.apache.spark.sql.tidemark.support
 import java.io.File
 import java.nio.file.Files
 
-import io.tidemark.{SplitBy, TidemarkException, WatermarkOptions}
+import io.tidemark.{SplitBy, WatermarkOptions}
 import io.tidemark.core.OriginName
 import io.tidemark.core.memory.WatermarkEntry
 import io.tidemark.core.plan.Decision
 import io.tidemark.functions.withWatermark
 
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.support.Histories._
 
 /** Queries over two streams, and a look into their checkpoints. */
@@ -110,11 +111,8 @@ trait TwoStreams extends RecordedRuns {
   /** How many rows were late, as Spark counts them. */
   protected def late(recorder: Recorder): Long = recorder.batches.flatMap(_.operators).map(_.late).sum
 
-  /** The error of ours that ends a run. */
-  protected def refusal(run: => Unit): TidemarkException = {
-    val failed = intercept[StreamingQueryException](run)
-    causes(failed).collectFirst { case e: TidemarkException => e }.getOrElse(fail("no refusal of ours", failed))
-  }
+  /** The path that a parameter of an error names, perhaps with its scheme. */
+  protected def pathOf(file: String): String = new Path(file).toUri.getPath
 
   /** Names of the entries of a log of the checkpoint (`offsets`, `commits`, `tidemark`): all there is but checksums. */
   protected def batchesIn(checkpoint: File, log: String): Seq[Long] =

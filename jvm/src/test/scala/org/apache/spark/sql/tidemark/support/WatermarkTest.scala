@@ -6,7 +6,7 @@ import java.sql.Timestamp
 import java.time.{LocalDate, LocalTime, ZoneOffset}
 import java.time.format.DateTimeFormatter
 
-import io.tidemark.Tiered
+import io.tidemark.{TidemarkException, Tiered}
 import io.tidemark.core.memory.WatermarkEntry
 import io.tidemark.core.support.WholeEntry
 
@@ -19,7 +19,7 @@ import org.apache.spark.sql.streaming.StreamTest
 import org.apache.spark.sql.tidemark.query.{QueryLife, QueryWatermarks, RunningQueries}
 
 /** A session with Tidemark, and helpers for its tests. */
-trait WatermarkTest extends StreamTest with Tiered {
+trait WatermarkTest extends StreamTest with Tiered with Refusals {
 
   /** Whether Spark generates code for plans. Compiling it takes longer than most tests do, so only a suite about it
     * asks for it. Others run with both, by `withCode`.
@@ -81,9 +81,9 @@ trait WatermarkTest extends StreamTest with Tiered {
   protected def observed(query: StreamExecution, name: String): Row =
     query.recentProgress.filter(_.numInputRows > 0).last.observedMetrics.get(name)
 
-  /** An error, its cause, the cause of that, and so on. */
-  protected def causes(error: Throwable): Iterator[Throwable] =
-    Iterator.iterate(error)(_.getCause).takeWhile(_ != null)
+  /** The query ends with a refusal of this code, and with those of its parameters that are given. */
+  protected def expectRefusal(code: String, parameters: (String, String)*): StreamAction =
+    ExpectFailure[TidemarkException](assertRefusal(_, code, parameters: _*))
 
   /** The result of the body on stock Spark. */
   protected def stock[A](body: => A): A = {

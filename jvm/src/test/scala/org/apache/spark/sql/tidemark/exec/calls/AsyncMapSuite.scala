@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.concurrent.{ExecutionContext, Future, Promise}
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.{AsyncOptions, OrderOptions, TidemarkException}
+import io.tidemark.{AsyncOptions, OrderOptions}
 import io.tidemark.functions.{callId, inOrder, mapAsync, mapAsyncWith}
 
 import com.fasterxml.jackson.databind.ObjectMapper
@@ -84,11 +84,6 @@ class AsyncMapSuite extends OrderTest {
 
   private def numbers(rows: Int): DataFrame = spark.range(0, rows, 1, 1).toDF("n")
   private val n = Seq($"n")
-
-  private def codeOf(body: => Any): (String, String) = {
-    val error = intercept[Exception](body)
-    causes(error).collectFirst { case e: TidemarkException => (e.error.code, e.getMessage) }.getOrElse(fail(error))
-  }
 
   test("windows and watermarks behind it are as without it") {
     def history(called: Boolean) = {
@@ -174,30 +169,30 @@ class AsyncMapSuite extends OrderTest {
       }.as[(Long, Option[Long])].collect().toSeq
     assert(call(failures = 2) === Seq((0, Some(0)), (1, Some(1)), (2, Some(2))))
     AsyncCalls.reset(together = 1)
-    val (code, message) = codeOf(call(failures = 3))
-    assert(code === "ASYNC_CALL_FAILED")
-    assert(message.contains("was called 3 times with n=1, and failed: IllegalStateException: down"))
+    assertRefused(
+      "ASYNC_CALL_FAILED",
+      "column" -> "same",
+      "inputs" -> "n=1",
+      "attempts" -> "3",
+      "error" -> "IllegalStateException: down")(call(failures = 3))
     AsyncCalls.reset(together = 1)
     assert(call(failures = 3, fails = false)(1) === ((1L, None)))
   }
 
   test("an error is named in short, also one whose text cannot be made, and one of a missing class") {
-    for ((error, said) <- Seq[(() => Throwable, String)](
-        (() => new NoTextException, "and failed: NoTextException: its text cannot be made (IllegalStateException)"),
-        (() => new Exception("outer", new NoTextException), "and failed: Exception: outer"),
-        (() => new NoClassDefFoundError("io/client/Client"), "and failed: NoClassDefFoundError: io/client/Client"),
-        (() => new Exception("x" * 100000), "x" * 900 + "..."))) {
+    for ((error, line) <- Seq[(() => Throwable, String)](
+        (() => new NoTextException, "NoTextException: its text cannot be made (IllegalStateException)"),
+        (() => new Exception("outer", new NoTextException), "Exception: outer"),
+        (() => new NoClassDefFoundError("io/client/Client"), "NoClassDefFoundError: io/client/Client"),
+        (() => new Exception("x" * 100000), "Exception: " + "x" * 998 + "..."))) {
       for (thrown <- Seq(true, false)) {
         val failing =
           mapAsync(numbers(1), "same", n, LongType)(_ => if (thrown) throw error() else Future.failed(error()))
-        val (code, message) = codeOf(failing.collect())
-        assert(code === "ASYNC_CALL_FAILED")
-        assert(message.contains("was called once with n=0") && message.contains(said.takeRight(80)))
-        assert(message.length < 3000)
+        assertRefused("ASYNC_CALL_FAILED", "inputs" -> "n=0", "attempts" -> "1", "error" -> line)(failing.collect())
       }
       val unopened = mapAsyncWith[AnyRef](numbers(1), "same", n, LongType, () => throw new NoTextException)((_, _) =>
         Future.successful(1L))
-      assert(codeOf(unopened.collect())._1 === "ASYNC_SERVICE_FAILED")
+      assertRefused("ASYNC_SERVICE_FAILED", "column" -> "same")(unopened.collect())
     }
   }
 
@@ -211,21 +206,20 @@ class AsyncMapSuite extends OrderTest {
     assert((AsyncCalls.count.get, AsyncCalls.inFlight.get) === ((3, 0)))
     val failing = mapAsyncWith(rows, "next", n, LongType, () => new CountedClient)((_, _) =>
       Future.failed(new IllegalStateException("down")))
-    assert(codeOf(failing.collect())._1 === "ASYNC_CALL_FAILED")
+    assertRefused("ASYNC_CALL_FAILED", "error" -> "IllegalStateException: down")(failing.collect())
     // The query fails with the first task that does. The others may be still running.
     eventually(timeout(streamingTimeout))(assert(AsyncCalls.inFlight.get === 0))
   }
 
   test("a client that cannot be opened or closed is no failed call") {
-    def failure(open: () => AutoCloseable) = intercept[Exception](
-      mapAsyncWith(numbers(3), "same", n, LongType, open, AsyncOptions(retries = 5, failsQuery = false))((_, row) =>
-        Future.successful(row.getLong(0))).collect()).getMessage
-    for ((open, why) <- Seq[(() => AutoCloseable, String)](
-        (() => throw new IllegalStateException("no address"), "no address"),
-        (() => () => throw new IllegalStateException("no answer"), "no answer"))) {
-      val said = failure(open)
-      assert(said.contains("[TIDEMARK.ASYNC_SERVICE_FAILED]") && said.contains(why))
-    }
+    val options = AsyncOptions(retries = 5, failsQuery = false)
+    for ((open, error) <- Seq[(() => AutoCloseable, String)](
+        (() => throw new IllegalStateException("no address"), "IllegalStateException: no address"),
+        (() => () => throw new IllegalStateException("no answer"), "IllegalStateException: no answer")))
+      assertRefused("ASYNC_SERVICE_FAILED", "column" -> "same", "error" -> error) {
+        mapAsyncWith(numbers(3), "same", n, LongType, open, options)((_, row) =>
+          Future.successful(row.getLong(0))).collect()
+      }
   }
 
   test("a row is given up after its time-out, and its call keeps its slot until it has ended") {
@@ -251,10 +245,9 @@ class AsyncMapSuite extends OrderTest {
         AsyncCalls.count.incrementAndGet()
         Promise[Any]().future
       }
-      val (code, message) = codeOf(found.collect())
-      assert(code === "ASYNC_SLOTS_STUCK")
-      assert(message.contains(s"what holds $slots has passed its time-out, and has not ended within 0.05 seconds more"))
-      assert(message.contains("The oldest call was made with n="))
+      val refused = refusalOf(found.collect())
+      assertRefusal(refused, "ASYNC_SLOTS_STUCK", "column" -> "same", "slots" -> slots, "seconds" -> "0.05")
+      assert(refused.error.parameters("inputs").startsWith("n="))
       assert(AsyncCalls.count.get === key.fold(2)(_ => 1))
     }
   }
@@ -330,7 +323,7 @@ class AsyncMapSuite extends OrderTest {
       assert(new java.io.File(checkpoint, "commits/0").delete())
       assert(ids() === first)
     }
-    assert(codeOf(callId())._1 === "ASYNC_OUTSIDE_CALL")
+    assertRefused("ASYNC_OUTSIDE_CALL")(callId())
   }
 
   test("the progress of a batch says what its calls were, and names the slowest") {
@@ -387,11 +380,10 @@ class AsyncMapSuite extends OrderTest {
   }
 
   test("a result of another type, and mistakes, are named") {
-    val (code, message) =
-      codeOf(mapAsync(numbers(3), "same", n, LongType)(row => Future.successful(row.getLong(0).toString)).collect())
-    assert(code === "ASYNC_RESULT_TYPE")
-    assert(message.contains("was called with n=0, and its result is no BIGINT"))
-    assert(codeOf(mapAsync(numbers(3), "same", n, LongType)(_ => null).collect())._1 === "ASYNC_CALL_FAILED")
+    assertRefused("ASYNC_RESULT_TYPE", "column" -> "same", "inputs" -> "n=0", "dataType" -> "BIGINT") {
+      mapAsync(numbers(3), "same", n, LongType)(row => Future.successful(row.getLong(0).toString)).collect()
+    }
+    assertRefused("ASYNC_CALL_FAILED")(mapAsync(numbers(3), "same", n, LongType)(_ => null).collect())
     for {
       (column, inputs, options) <- Seq(
         ("same", Nil, AsyncOptions()),
@@ -399,7 +391,7 @@ class AsyncMapSuite extends OrderTest {
         ("same", n, AsyncOptions(concurrency = 0)),
         ("same", n, AsyncOptions(retries = -1)),
         ("same", n, AsyncOptions(timeout = "soon")))
-    } assert(codeOf(mapAsync(numbers(1), column, inputs, LongType, options)(_ => null))._1 === "INVALID_OPTION")
+    } assertRefused("INVALID_OPTION")(mapAsync(numbers(1), column, inputs, LongType, options)(_ => null))
     intercept[org.apache.spark.sql.AnalysisException](mapAsync(numbers(1), "same", Seq($"m"), LongType)(_ => null))
   }
 
@@ -408,9 +400,11 @@ class AsyncMapSuite extends OrderTest {
       mapAsync(numbers(1), column, n, LongType)(row => Future.successful(row.getLong(0) + 1))
     for (sensitive <- Seq("true", "TRUE", " true ")) withSQLConf("spark.sql.caseSensitive" -> sensitive) {
       assert(called("N").collect().toSeq === Seq(Row(0L, 1L)))
-      assert(codeOf(called("n"))._1 === "INVALID_OPTION")
+      assertRefused("INVALID_OPTION", "value" -> "n")(called("n"))
     }
-    withSQLConf("spark.sql.caseSensitive" -> "FALSE")(assert(codeOf(called("N"))._1 === "INVALID_OPTION"))
+    withSQLConf("spark.sql.caseSensitive" -> "FALSE") {
+      assertRefused("INVALID_OPTION", "value" -> "N")(called("N"))
+    }
   }
 
   test("unused columns are pruned below it, and a filter on the result stays above") {

@@ -7,10 +7,11 @@ import io.tidemark.core.splits.{MaxEventTimes, SplitNameTable}
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import org.apache.spark.sql.tidemark.support.Refusals
 import org.apache.spark.unsafe.types.UTF8String
 
 /** What tasks bring to the driver. */
-class SplitAccumulatorSuite extends AnyFunSuite {
+class SplitAccumulatorSuite extends AnyFunSuite with Refusals {
 
   test("a task that runs twice is counted once") {
     val times = MaxEventTimes.whole(50)
@@ -54,8 +55,7 @@ class SplitAccumulatorSuite extends AnyFunSuite {
     for (full <- Seq(both, both.copy())) {
       val total = driver.copy()
       total.merge(full)
-      val refused = intercept[TidemarkException](total.whole("time"))
-      assert(refused.error.code === "TOO_MANY_SPLITS" && refused.getMessage.contains("'time'"))
+      assertRefused("TOO_MANY_SPLITS", "column" -> "time")(total.whole("time"))
       total.reset()
       assert(total.isZero && total.whole("time").isEmpty)
     }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.exec.eviction
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.{TidemarkConf, TidemarkException}
+import io.tidemark.TidemarkConf
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
@@ -169,8 +169,9 @@ class EvictionSlackSuite extends StockComparison {
     val stream = MemoryStream[Event]
     stream.addData(steady(1).head)
     withSlack("1.1") {
-      val failed = intercept[Exception](record("append", distinct(timed(stream).withWatermark("t", Delay)), Nil))
-      assert(causes(failed).exists(_.getMessage.contains("spark.tidemark.evictionSlack")))
+      assertRefused("INVALID_SETTING", "setting" -> "spark.tidemark.evictionSlack", "value" -> "1.1") {
+        record("append", distinct(timed(stream).withWatermark("t", Delay)), Nil)
+      }
     }
   }
 
@@ -191,8 +192,9 @@ class EvictionSlackSuite extends StockComparison {
   test("a share that is not from 0 to 1 is refused by the name of the setting") {
     for (share <- Seq("-0.1", "1.1", "NaN", "much"))
       withSlack(share) {
-        val error = intercept[TidemarkException](TidemarkConf.EvictionSlack.get(key => Option(spark.conf.get(key))))
-        assert(error.getMessage.contains("spark.tidemark.evictionSlack") && error.getMessage.contains(share))
+        assertRefused("INVALID_SETTING", "setting" -> "spark.tidemark.evictionSlack", "value" -> share) {
+          TidemarkConf.EvictionSlack.get(key => Option(spark.conf.get(key)))
+        }
       }
     assert(Seq("0", "1", "0.5").map(TidemarkConf.EvictionSlack.read) === Seq(Some(0.0), Some(1.0), Some(0.5)))
   }

@@ -1,20 +1,19 @@
 package org.apache.spark.sql.tidemark.exec.held
 
 import scala.collection.mutable
-import scala.util.Random
-
-import io.tidemark.TidemarkException
+import scala.util.{Random, Try}
 
 import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, UnsafeProjection}
 import org.apache.spark.sql.tidemark.columns.InOrder
+import org.apache.spark.sql.tidemark.support.Refusals
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Held rows in pages, without Spark's stores: large and small pages, merges, pages that are released in part. */
-class HeldRowsSuite extends AnyFunSuite {
+class HeldRowsSuite extends AnyFunSuite with Refusals {
 
   /** A store in memory that counts what is done with it. */
   private final class Store extends PageStore {
@@ -125,53 +124,62 @@ class HeldRowsSuite extends AnyFunSuite {
     assert(again.due().map(_.getStruct(0, 1).getLong(0)).toSeq === Seq(7L))
   }
 
-  private def refused(now: HeldColumns): String = {
+  private def assertChanged(now: HeldColumns, reason: String): Unit = {
     val store = new Store
     batch(store, 0L, Seq(5L -> "a"))
-    intercept[TidemarkException](new HeldRows(store, now, 0L)).getMessage
+    assertRefused("ORDER_STATE_CHANGED", "reason" -> reason)(new HeldRows(store, now, 0L))
   }
 
   test("held rows refuse another time, another by, and another type") {
     val number = AttributeReference("text", LongType)()
     val other = AttributeReference("other", TimestampType)()
-    assert(refused(columnsOf(other, Seq("text"), Seq(other, text, time))).contains("by 'time', not by 'other'"))
-    assert(refused(columnsOf(time, Nil, Seq(time, text))).contains("grouped by 'text', not by nothing"))
-    assert(refused(columnsOf(
-      time,
-      Seq("text"),
-      Seq(time, number))).contains("of type string, and is now of type bigint"))
+    assertChanged(
+      columnsOf(other, Seq("text"), Seq(other, text, time)),
+      "they were ordered by 'time', not by 'other'")
+    assertChanged(columnsOf(time, Nil, Seq(time, text)), "they were grouped by 'text', not by nothing")
+    assertChanged(
+      columnsOf(time, Seq("text"), Seq(time, number)),
+      "the column 'text' was of type string, and is now of type bigint")
   }
 
   test("of an expression upper and lower case count in its literals alone") {
     val at = "get_json_object(text, '$.Id')"
     def now(by: String) = columnsOf(time, Seq(by), Seq(time, text))
-    def changed(by: String) = scala.util.Try(now(by).from(now(at).text)).isFailure
+    def changed(by: String) = Try(now(by).from(now(at).text)).isFailure
     assert(!changed("GET_JSON_OBJECT(Text, '$.Id')"))
     assert(changed("get_json_object(text, '$.id')"))
     val quoted = raw"concat(text, 'It\'s', 'B')"
-    assert(scala.util.Try(now(quoted).from(now(raw"CONCAT(text, 'It\'s', 'B')").text)).isSuccess)
-    assert(scala.util.Try(now(quoted).from(now(raw"concat(text, 'It\'s', 'b')").text)).isFailure)
+    assert(Try(now(quoted).from(now(raw"CONCAT(text, 'It\'s', 'B')").text)).isSuccess)
+    assert(Try(now(quoted).from(now(raw"concat(text, 'It\'s', 'b')").text)).isFailure)
   }
 
   test("held rows refuse a by that reads its text by another schema") {
     def now(types: String) = columnsOf(time, Seq("from_csv(text).b"), Seq(time, text), types = types)
-    val error = intercept[TidemarkException](now("struct<b:int,a:int>").from(now("struct<a:int,b:int>").text))
-    assert(error.getMessage.contains("'from_csv(text).b', is of other types"))
+    val reason =
+      "what they were grouped by, 'from_csv(text).b', is of other types, or reads its text by another schema"
+    assertRefused("ORDER_STATE_CHANGED", "reason" -> reason) {
+      now("struct<b:int,a:int>").from(now("struct<a:int,b:int>").text)
+    }
     now("struct<a:int,b:int>").from(now("struct<a:int,b:int>").text)
   }
 
   test("a value that could be null when it was held is read as one that cannot be only where that is known above") {
     def of(mayBeNull: Boolean, inside: Boolean) = AttributeReference("more", ArrayType(LongType, inside), mayBeNull)()
-    def change(before: Attribute, after: Option[Attribute], isAdded: Boolean) =
-      scala.util.Try(columnsOf(time, Nil, Seq(time) ++ after, isAdded = isAdded)
-        .from(columnsOf(time, Nil, Seq(time, before)).text)).failed.toOption.map(_.getMessage)
+    def change(before: Attribute, after: Option[Attribute], isAdded: Boolean): Option[String] =
+      Try(columnsOf(time, Nil, Seq(time) ++ after, isAdded = isAdded)
+        .from(columnsOf(
+          time,
+          Nil,
+          Seq(time, before)).text)).failed.toOption.map(refusalIn(_).error.parameters("reason"))
     val (free, strict) = (of(mayBeNull = true, inside = true), of(mayBeNull = false, inside = false))
     for (isAdded <- Seq(false, true)) {
       assert(change(strict, Some(free), isAdded).isEmpty)
-      assert(change(free, Some(of(mayBeNull = true, inside = false)), isAdded).exists(_.contains("and no longer can")))
+      assert(change(free, Some(of(mayBeNull = true, inside = false)), isAdded) ===
+        Some("the column 'more', or a value in it, could be null, and no longer can"))
       assert(change(free, Some(of(mayBeNull = false, inside = true)), isAdded).nonEmpty === isAdded)
       val another = strict.withName("another")
-      assert(change(free, Some(another), isAdded).exists(_.contains("is new and cannot be null")) === isAdded)
+      assert(change(free, Some(another), isAdded) ===
+        Option.when(isAdded)("the column 'another' is new and cannot be null"))
     }
   }
 

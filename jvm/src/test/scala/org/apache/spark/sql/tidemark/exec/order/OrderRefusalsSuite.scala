@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.exec.order
 
-import io.tidemark.{OrderOptions, TidemarkException}
+import io.tidemark.OrderOptions
 import io.tidemark.functions.inOrder
 
 import org.apache.spark.sql.DataFrame
@@ -19,9 +19,9 @@ class OrderRefusalsSuite extends RefusalsTest with OrderTest {
 
   private def refused(query: DataFrame => DataFrame, mode: OutputMode = OutputMode.Append)(
       code: String,
-      parts: String*): Unit = {
+      parameters: (String, String)*): Unit = {
     val (stream, df) = timed("t", "0 seconds")
-    testStream(query(df), mode)(AddData(stream, 1 -> at("10:00")), refusal(code, parts: _*))
+    testStream(query(df), mode)(AddData(stream, 1 -> at("10:00")), expectRefusal(code, parameters: _*))
   }
 
   private def runs(query: DataFrame => DataFrame, mode: OutputMode = OutputMode.Append): Unit = {
@@ -33,7 +33,10 @@ class OrderRefusalsSuite extends RefusalsTest with OrderTest {
 
   for (mode <- Seq(OutputMode.Update, OutputMode.Complete))
     test(s"rows do not wait above an aggregation that emits a group again and again, in mode ${mode.toString}") {
-      refused(df => inOrder(windows(df), "window", byId), mode)("ORDER_OF_UPDATES", "'window'", "above the aggregation")
+      refused(df => inOrder(windows(df), "window", byId), mode)(
+        "ORDER_OF_UPDATES",
+        "column" -> "window",
+        "operator" -> "aggregation")
       runs(df => inOrder(windows(df), "window", atOnce), mode)
       runs(df => windows(inOrder(df, "t", byId)), mode)
     }
@@ -44,43 +47,50 @@ class OrderRefusalsSuite extends RefusalsTest with OrderTest {
       "spark.tidemark.enabled" -> "false"))
     test(s"rows do not wait in a query that is left to Spark by $setting=$value") {
       withSQLConf(setting -> value) {
-        refused(inOrder(_, "t", byId))("LEFT_TO_SPARK", s"$setting=$value", "order of 't'")
+        refused(inOrder(_, "t", byId))(
+          "LEFT_TO_SPARK",
+          "reason" -> s"$setting=$value",
+          "need" -> "holds rows in the order of 't'")
         runs(df => seen(inOrder(df, "t", atOnce)))
         assert(SeenRows.byId === Map(1 -> Seq(at("9:59"), at("10:00"))))
       }
     }
 
   test("rows are ordered by rising values, and a tie is broken when the rows are emitted") {
-    def says(part: String)(order: DataFrame => DataFrame) = {
-      val (_, df) = timed("t", "0 seconds")
-      assert(intercept[TidemarkException](order(df)).getMessage.contains(part))
-    }
-    says("always orders by rising values")(inOrder(_, "t", byId.copy(thenBy = Seq($"id".desc))))
-    says("always orders by rising values")(inOrder(_, "t", OrderOptions(by = Seq($"id".desc))))
-    says("always orders by rising values")(df => inOrder(df, "t", atOnce.copy(thenBy = Seq($"id".desc))))
+    val reason =
+      "orders by 'id DESC NULLS LAST', but it always orders by rising values: give the column, or its negative, " +
+        "such as -n"
+    for (options <- Seq(
+        byId.copy(thenBy = Seq($"id".desc)),
+        OrderOptions(by = Seq($"id".desc)),
+        atOnce.copy(thenBy = Seq($"id".desc))))
+      assertRefused("INVALID_ORDER", "reason" -> reason)(inOrder(timed("t", "0 seconds")._2, "t", options))
   }
 
   test("in SQL an order belongs to the rows of its own FROM, as a condition of WHERE, and has no subquery") {
     val (_, df) = timed("t", "0 seconds")
     df.createOrReplaceTempView("readings")
     Seq(1).toDF("key").createOrReplaceTempView("keys")
-    def says(part: String)(query: String) =
-      assert(intercept[TidemarkException](sql(query)).getMessage.contains(part), query)
-    val outside = "a column of the query outside"
-    says(outside)(
-      "SELECT * FROM readings WHERE EXISTS (SELECT 1 FROM keys WHERE key = id AND tidemark_in_order(t, '{}', id))")
-    says(outside)("SELECT * FROM readings, LATERAL (SELECT id AS q WHERE tidemark_in_order(t, '{}', id))")
-    says("has a subquery")("SELECT * FROM readings WHERE tidemark_in_order(t, '{}', id > (SELECT max(key) FROM keys))")
-    says("MISPLACED_ORDER")("SELECT tidemark_in_order(t, '{}', id) c, count(*) FROM readings GROUP BY 1")
-    says("MISPLACED_ORDER")("SELECT * FROM readings ORDER BY tidemark_in_order(t, '{}', id)")
-    says("MISPLACED_ORDER")("SELECT r.* FROM readings r JOIN keys ON id = key AND tidemark_in_order(r.t, '{}', r.id)")
+    for (query <- Seq(
+        "SELECT * FROM readings WHERE EXISTS (SELECT 1 FROM keys WHERE key = id AND tidemark_in_order(t, '{}', id))",
+        "SELECT * FROM readings, LATERAL (SELECT id AS q WHERE tidemark_in_order(t, '{}', id))",
+        "SELECT * FROM readings WHERE tidemark_in_order(t, '{}', id > (SELECT max(key) FROM keys))"))
+      withClue(query)(assertRefused("INVALID_ORDER")(sql(query)))
+    for (query <- Seq(
+        "SELECT tidemark_in_order(t, '{}', id) c, count(*) FROM readings GROUP BY 1",
+        "SELECT * FROM readings ORDER BY tidemark_in_order(t, '{}', id)",
+        "SELECT r.* FROM readings r JOIN keys ON id = key AND tidemark_in_order(r.t, '{}', r.id)"))
+      withClue(query)(assertRefused("MISPLACED_ORDER")(sql(query)))
   }
 
   test("a setting that adds orders is refused in a query that is left to Spark, if it would add one") {
     withSQLConf(
       SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key -> "max",
       "spark.tidemark.order" -> "event_time") {
-      refused(counted)("LEFT_TO_SPARK", "multipleWatermarkPolicy=max", "spark.tidemark.order=event_time")
+      refused(counted)(
+        "LEFT_TO_SPARK",
+        "reason" -> s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max",
+        "need" -> "puts rows into event-time order, as spark.tidemark.order=event_time asks")
       refused(_.dropDuplicates("id"))("LEFT_TO_SPARK")
       runs(windows)
       runs(df => counted(df.select($"id", $"t".cast("string").cast("timestamp").as("t"))))
@@ -91,7 +101,7 @@ class OrderRefusalsSuite extends RefusalsTest with OrderTest {
     withSQLConf(
       SQLConf.STREAMING_STATE_STORE_ENCODING_FORMAT.key -> "avro",
       SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName) {
-      refused(inOrder(_, "t", byId))("ORDER_STATE_ENCODING", "'t'", "encoding avro", "encodingFormat=unsaferow")
+      refused(inOrder(_, "t", byId))("ORDER_STATE_ENCODING", "column" -> "t", "encoding" -> "avro")
       runs(inOrder(_, "t", atOnce))
     }
   }
