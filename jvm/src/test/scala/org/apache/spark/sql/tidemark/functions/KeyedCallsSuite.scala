@@ -16,7 +16,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.tidemark.columns.PythonCalls
-import org.apache.spark.sql.tidemark.exec.calls.AsyncCalls
+import org.apache.spark.sql.tidemark.support.AsyncCalls
 import org.apache.spark.sql.tidemark.support.OrderTest
 import org.apache.spark.sql.types._
 

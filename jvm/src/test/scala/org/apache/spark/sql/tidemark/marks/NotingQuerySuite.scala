@@ -8,28 +8,15 @@ import io.tidemark.functions.{noteTime, withWatermark}
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
-import org.apache.spark.sql.tidemark.columns.NoteTime
-import org.apache.spark.sql.tidemark.noted.{MarkFolder, MarkLogReader}
-import org.apache.spark.sql.tidemark.support.WatermarkTest
+import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.tidemark.support.NotingQuery
 
 /** A query that notes how far its output is, and a query whose watermark follows it. */
-class NotingQuerySuite extends WatermarkTest {
+class NotingQuerySuite extends NotingQuery {
   import testImplicits._
-
-  private def hourly(rows: DataFrame): DataFrame =
-    rows.toDF("time").withWatermark("time", "10 minutes").groupBy(window($"time", "1 hour")).count()
-
-  private def noted(log: File): Seq[(String, Option[Long])] =
-    histories(log).map(history => history.writer -> history.lastNote(history.marks.size).map(_._2))
-
-  private def write(df: DataFrame, folder: File): StreamingQuery =
-    df.writeStream.format("parquet").option("checkpointLocation", new File(folder, "a").getPath)
-      .start(new File(folder, "out").getPath)
 
   test("a query that writes files notes its watermark, and another query uses it") {
     withTempDir { folder =>
@@ -182,104 +169,5 @@ class NotingQuerySuite extends WatermarkTest {
     }
   }
 
-  test("a query that cannot note its time is refused by name") {
-    val stream = MemoryStream[Timestamp]
-    stream.addData(at("11:00"))
-    val rows = stream.toDF().toDF("time").withWatermark("time", "1 minute")
-    withTempDir { folder =>
-      def run(df: DataFrame, mode: String = "append", sink: String = "parquet"): Unit = {
-        val writer = df.writeStream.format(sink).outputMode(mode)
-          .option("checkpointLocation", new File(folder, java.util.UUID.randomUUID().toString).getPath)
-        val query = if (sink == "parquet") writer.start(new File(folder, "out").getPath) else writer.start()
-        try query.processAllAvailable()
-        finally query.stop()
-      }
-      val log = to(new File(folder, "log"))
-      val windows = rows.groupBy(window($"time", "1 hour")).count()
-      assertRefused("NOTE_TIME_NOT_EVENT_TIME", "column" -> "other") {
-        noteTime(rows.withColumn("other", $"time" + expr("INTERVAL 1 HOUR")), "other", log)
-      }
-      assertRefused("NOTE_TIME_NOT_EVENT_TIME", "column" -> "start") {
-        noteTime(windows.select("window.start"), "start", log)
-      }
-      assertRefused("NOTE_TIME_DROPPED", "column" -> "time") {
-        run(noteTime(rows, "time", log).groupBy(window($"time", "1 hour")).count())
-      }
-      assertRefused("NOTE_TIME_COMPLETE_MODE", "column" -> "window") {
-        run(noteTime(windows, "window", log), "complete", "noop")
-      }
-      val ((left, ordered), (right, paid)) = (timed("ordered", "1 minute"), timed("paid", "1 minute", "of"))
-      Seq(left, right).foreach(_.addData(1 -> at("11:00")))
-      assertRefused("NOTE_TIME_NOT_PROMISED", "column" -> "ordered") {
-        run(noteTime(ordered.join(paid, $"id" === $"of"), "ordered", log))
-      }
-      rows.createOrReplaceTempView("rows_to_note")
-      val inside = spark.sql(
-        """WITH a AS (SELECT tidemark_note_time(time, '{"to": "/log"}') AS time FROM rows_to_note)
-          SELECT * FROM a UNION ALL SELECT * FROM a""")
-      assertRefused("NOTE_TIME_DROPPED", "column" -> "time")(run(inside))
-      // The next one is found with the first row; the others before the query starts.
-      assertRefused("NOTE_TIME_SINK_UNKNOWN", "column" -> "time")(run(noteTime(rows, "time", log), sink = "noop"))
-      assertRefused("INVALID_NOTE_TIME")(run(noteTime(noteTime(rows, "time", log), "time", log)))
-      assertRefused("INVALID_NOTE_TIME")(noteTime(rows, "time", NoteTimeOptions("kafka:")))
-      assertRefused("INVALID_NOTE_TIME")(spark.sql("SELECT tidemark_note_time(now(), '{}')").collect())
-    }
-  }
-
-  test("a batch query with note_time gives the same rows, and notes nothing") {
-    withTempDir { log =>
-      val rows = Seq(at("11:00")).toDF("time")
-      assert(noteTime(rows, "time", to(log)).as[Timestamp].collect().toSeq == Seq(at("11:00")))
-      assert(log.list().isEmpty)
-    }
-  }
-
-  test("SQL notes the time of a window in an aggregation, and of a common table expression") {
-    withTempDir { folder =>
-      val log = new File(folder, "log")
-      val stream = MemoryStream[Timestamp]
-      stream.toDF().toDF("time").withWatermark("time", "10 minutes").createOrReplaceTempView("readings")
-      val query = write(
-        spark.sql(s"""WITH hours AS (
-          SELECT tidemark_note_time(window, '{"to": "${log.getPath}"}') AS hour, count(*) AS n FROM readings
-          GROUP BY window(time, '1 hour'))
-          SELECT hour.start, n FROM hours WHERE n > 0"""),
-        folder)
-      try {
-        stream.addData(at("11:05"), at("12:20"))
-        query.processAllAvailable()
-        assert(noted(log).map(_._2) == Seq(Some(millis("12:10"))))
-      } finally query.stop()
-    }
-  }
-
-  test("SQL groups by the alias or the ordinal of what it notes, and has HAVING as well") {
-    withTempDir { folder =>
-      val log = new File(folder, "log")
-      val stream = MemoryStream[Timestamp]
-      stream.toDF().toDF("time").withWatermark("time", "10 minutes").createOrReplaceTempView("readings")
-      def counted(group: String) = spark.sql(
-        s"""SELECT tidemark_note_time(window(time, '1 hour'), '{"to": "${log.getPath}"}') AS hour, count(*) AS n
-          FROM readings GROUP BY $group""")
-      for (group <-
-          Seq("hour", "1", "window(time, '1 hour') HAVING count(*) > 1", "1 HAVING n > 1 AND max(time) > '2024-01-01'"))
-        assert(counted(group).queryExecution.analyzed.exists(_.isInstanceOf[NoteTime]), group)
-      val query = write(counted("hour HAVING count(*) > 1").select("hour.start", "n"), folder)
-      try {
-        stream.addData(at("11:05"), at("11:06"), at("12:20"))
-        query.processAllAvailable()
-        assert(noted(log).map(_._2) == Seq(Some(millis("12:10"))))
-        checkAnswer(spark.read.parquet(new File(folder, "out").getPath), Row(at("11:00"), 2L))
-      } finally query.stop()
-    }
-  }
-
-  private def to(log: File) = NoteTimeOptions(log.getPath)
-
-  private def histories(log: File) =
-    new MarkLogReader(new MarkFolder(new org.apache.hadoop.fs.Path(log.getPath), spark.sessionState.newHadoopConf()))
-      .read().histories.values.toSeq
-
   private def lastMark(log: File) = histories(log).head.marks.last
-
 }

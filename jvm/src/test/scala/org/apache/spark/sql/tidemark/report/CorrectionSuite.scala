@@ -1,53 +1,22 @@
 package org.apache.spark.sql.tidemark.report
 
 import java.io.File
-import java.nio.file.Files
 import java.sql.Timestamp
-import java.time.Instant
 
-import io.tidemark.{Idle, SplitBy, TidemarkException, WatermarkOptions}
+import io.tidemark.{SplitBy, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
-import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.query.BeginQuery
-import org.apache.spark.sql.tidemark.support.TwoStreams
+import org.apache.spark.sql.tidemark.support.CorrectedQuery
 
 /** A stopped query whose clocks are taken back, after a row of the far future. */
-class CorrectionSuite extends TwoStreams {
+class CorrectionSuite extends CorrectedQuery {
   import testImplicits._
-
-  private val year2100 = Timestamp.from(Instant.parse("2100-01-01T00:00:00Z"))
-
-  private final class Orders(options: WatermarkOptions = WatermarkOptions(key = Some("orders"))) {
-    val stream: MemoryStream[(String, Timestamp)] = MemoryStream[(String, Timestamp)]
-    def rows: DataFrame = stream.toDF().toDF("device", "time")
-    def marked(maxAhead: Option[String] = None): DataFrame =
-      withWatermark(rows, "time", "10 minutes", options.copy(maxAhead = maxAhead))
-    def step(times: (String, Timestamp)*): Step = () => { stream.addData(times: _*); () }
-    def step(time: String): Step = step("a" -> at(time))
-  }
-
-  private val limit = Some("1 hour")
-
-  private def windows(df: DataFrame, time: String = "time"): DataFrame =
-    df.groupBy(window(col(time), "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
-
-  private def correct(checkpoint: File, more: String): Row =
-    spark.sql(s"SELECT * FROM tidemark_correct('${checkpoint.getCanonicalPath}', $more)").collect().head
 
   private def forgetSplit(checkpoint: File, key: String, split: String): Row =
     spark.sql(s"SELECT * FROM tidemark_forget('${checkpoint.getCanonicalPath}', '$key', '$split')").collect().head
-
-  private def to(clock: String) = s"TIMESTAMP '2024-03-01 $clock:00'"
-
-  /** A query with a row of the far future, after which all rows are late. */
-  private def broken(checkpoint: File, orders: Orders): Recorder = {
-    val recorder = new Recorder("append", checkpoint)
-    recorder.run(windows(orders.marked()))(orders.step("10:05"), orders.step("a" -> year2100), orders.step("10:31"))
-    recorder
-  }
 
   test("after a correction, rows of today are on time and windows are emitted") {
     withTempDir { checkpoint =>
@@ -179,90 +148,6 @@ class CorrectionSuite extends TwoStreams {
       correct(checkpoint, s"'ta', NULL, ${to("10:10")}")
       assert(newRows(recorder)(recorder.run(query(limit))(same("10:25"), same("10:45"), same("11:15"))) ===
         Seq("[10:00,1]", "[10:20,1]", "[10:40,1]"))
-    }
-  }
-
-  test("a kill after a correction changes nothing, and a batch that was begun is not corrected") {
-    withTempDir { checkpoint =>
-      val orders = new Orders
-      val recorder = broken(checkpoint, orders)
-      correct(checkpoint, s"'orders', NULL, ${to("10:30")}")
-      recorder.run(windows(orders.marked(limit)))(orders.step("10:35"), orders.step("10:55"))
-      val last = recorder.batches.last.id
-      val before = timeless(entry(checkpoint, last))
-      forget(checkpoint, "commits", last)
-      assertRefused("BATCH_NOT_COMMITTED", "batch" -> last.toString)(correct(checkpoint, "'orders'"))
-      recorder.run(windows(orders.marked(limit)))()
-      val Seq(first, again) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
-      assert(again === first && first.rows === Seq("[10:30,1]"))
-      assert(timeless(entry(checkpoint, last)) === before)
-    }
-  }
-
-  test("a running query, an unknown key or split, and a folder without a log are refused by name") {
-    withTempDir { checkpoint =>
-      val orders = new Orders
-      val recorder = new Recorder("append", checkpoint)
-      var running = Option.empty[TidemarkException]
-      recorder.atSink = () => running = Some(refusalOf(correct(checkpoint, "'orders'")))
-      recorder.run(windows(orders.marked()))(orders.step("10:05"), orders.step("10:15"))
-      assertRefusal(running.get, "QUERY_IS_RUNNING")
-      def refused(code: String, parameters: (String, String)*)(arguments: String): Unit =
-        assertRefused(code, parameters: _*)(correct(checkpoint, arguments))
-      refused("UNKNOWN_KEY", "key" -> "order", "keys" -> "orders")("'order'")
-      refused("UNKNOWN_SPLIT", "key" -> "orders", "split" -> "a", "splits" -> "")("'orders', 'a'")
-      refused("WRONG_ARGUMENTS", "arguments" -> "3")("'orders', 5")
-      refused("WRONG_ARGUMENTS", "arguments" -> "4")("'orders', NULL, 'noon'")
-    }
-    withTempDir { empty =>
-      assertRefused("NO_LOG", "checkpoint" -> empty.getCanonicalPath)(correct(empty, "'orders'"))
-      assert(empty.list.isEmpty)
-    }
-  }
-
-  test("a query of another process that has begun a batch is not corrected, and one that begins it later stops") {
-    withTempDir { checkpoint =>
-      // By another path, Spark does not know that the query is its own.
-      val elsewhere = new File(checkpoint, "same")
-      Files.createSymbolicLink(elsewhere.toPath, checkpoint.toPath)
-      def correctElsewhere() =
-        spark.sql(
-          s"SELECT * FROM tidemark_correct('${elsewhere.getAbsolutePath}', 'orders', NULL, ${to("10:20")})").collect()
-      val orders = new Orders
-      val recorder = broken(checkpoint, orders)
-      val before = entry(checkpoint, recorder.batches.last.id)
-      var begun = Option.empty[TidemarkException]
-      recorder.atSink = () => begun = begun.orElse(Some(refusalOf(correctElsewhere())))
-      recorder.run(windows(orders.marked()))(orders.step("10:32"))
-      assertRefusal(begun.get, "BATCH_NOT_COMMITTED")
-      assert(recorder.batches.last.id > before.batch)
-      recorder.atSink = () => ()
-      assertRefused("ENTRY_CHANGED", "batch" -> s"${recorder.batches.last.id + 1}") {
-        recorder.run(windows(orders.marked()))(() => { correctElsewhere(); orders.step("10:33")() })
-      }
-      val rows = newRows(recorder)(recorder.run(windows(orders.marked(limit)))(orders.step("10:55")))
-      assert(rows === Seq("[10:30,1]"))
-    }
-  }
-
-  test("a query that starts with max_ahead names restored clocks beyond it in the log") {
-    withTempDir { checkpoint =>
-      val orders =
-        new Orders(WatermarkOptions(key = Some("orders"), splitBy = SplitBy($"device"), idle = Idle("1 hour")))
-      val recorder = broken(checkpoint, orders)
-      val log = new LogAppender
-      def warnings = log.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("max_ahead"))
-      withLogAppender(
-        log,
-        Seq(classOf[BeginQuery].getName))(recorder.run(windows(orders.marked(limit)))(orders.step("10:40")))
-      assert(warnings.size === 1)
-      assert(warnings.head.contains(
-        "split 'a' of 'orders' is at 2099-12-31T23:50:00Z. Stop the query, and call tidemark.correct("))
-      correct(checkpoint, "'orders'")
-      withLogAppender(
-        log,
-        Seq(classOf[BeginQuery].getName))(recorder.run(windows(orders.marked(limit)))(orders.step("10:40")))
-      assert(warnings.size === 1)
     }
   }
 }

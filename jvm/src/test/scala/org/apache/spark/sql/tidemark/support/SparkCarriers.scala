@@ -8,7 +8,6 @@ import io.tidemark.oracle.Carrier._
 import org.apache.spark.sql.{classic, Column, DataFrame, Row}
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.exec.calls.AsyncCalls
 import org.apache.spark.sql.types.{StringType, StructType}
 
 /** The ways in which columns get from one operator to the next, each as people write it.

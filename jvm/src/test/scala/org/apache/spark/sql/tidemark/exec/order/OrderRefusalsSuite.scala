@@ -1,14 +1,18 @@
 package org.apache.spark.sql.tidemark.exec.order
 
+import java.sql.Timestamp
+
 import io.tidemark.OrderOptions
 import io.tidemark.functions.inOrder
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.tidemark.support.{OrderTest, RefusalsTest, SeenRows}
+import org.apache.spark.sql.types.MetadataBuilder
 
 /** Queries in which rows cannot wait, and how each is refused. Without waiting, all of them run. */
 class OrderRefusalsSuite extends RefusalsTest with OrderTest {
@@ -104,5 +108,28 @@ class OrderRefusalsSuite extends RefusalsTest with OrderTest {
       refused(inOrder(_, "t", byId))("ORDER_STATE_ENCODING", "column" -> "t", "encoding" -> "avro")
       runs(inOrder(_, "t", atOnce))
     }
+  }
+
+  test("a column with the mark of another query's watermark is refused") {
+    val marked = new MetadataBuilder().putLong("spark.watermarkDelayMs", 0L).build()
+    val stream = MemoryStream[(Int, Timestamp)]
+    val ordered = inOrder(stream.toDF().select($"_1".as("id"), $"_2".as("t", marked)), "t")
+    testStream(ordered)(
+      AddData(stream, 1 -> at("10:00")),
+      expectRefusal("ORDER_NOT_EVENT_TIME", "column" -> "t"))
+  }
+
+  test("an order that cannot be is refused by name") {
+    val (_, df) = timed("t", "0 seconds")
+    assertRefused("ORDER_NOT_EVENT_TIME")(inOrder(df, "id"))
+    assertRefused("INVALID_ORDER")(df.where("tidemark_in_order(t, '{\"then\": 3}', id)"))
+    assertRefused("INVALID_ORDER")(df.where("tidemark_in_order(t, '{\"late\": \"keep\"}')"))
+    assertRefused("INVALID_ORDER")(df.where("tidemark_in_order(t, '{}', rand())"))
+    assertRefused("INVALID_ORDER")(df.where("tidemark_in_order(t, '{}', map(id, id))"))
+    assertRefused("INVALID_ORDER")(inOrder(df, "t", OrderOptions(by = Seq(window($"t", "1 hour")))))
+    assertRefused("INVALID_ORDER")(inOrder(df, "t", OrderOptions(by = Seq(explode(array($"id"))))))
+    assertRefused("INVALID_ORDER")(df.where("tidemark_in_order(t)"))
+    assertRefused("MISPLACED_ORDER")(df.where("NOT tidemark_in_order(t, '{}')"))
+    assertRefused("MISPLACED_ORDER")(df.selectExpr("tidemark_in_order(t, '{}')"))
   }
 }

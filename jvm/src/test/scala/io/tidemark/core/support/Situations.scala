@@ -1,0 +1,46 @@
+package io.tidemark.core.support
+
+import java.time.ZoneOffset
+
+import io.tidemark.core.{OperatorId, Watermark}
+import io.tidemark.core.plan.{PlanShape, Propagation}
+import io.tidemark.core.support.Plans._
+import io.tidemark.core.why.{Diagnosis, Situation, Words}
+
+/** Situations of queries in which something may wait. */
+trait Situations extends JoinPlans {
+  protected val words = new Words(ZoneOffset.UTC)
+  protected val now = time("20:00")
+
+  protected val counted = aggregation(0, origin("payments", 1), 1)
+  protected val both =
+    aggregation(1, union(origin("orders", 1) -> Some(1L), origin("payments", 2) -> Some(2L)), 1)
+
+  protected def input(key: String, watermark: Watermark, delay: Long = minutes(10)): Situation.Origin =
+    Situation.Origin(named(key), watermark, delay, watermark.millis.map(_ + delay))
+
+  protected def silent(key: String, reached: String, lastActive: String): Situation.Origin =
+    input(key, Watermark.Idle(Some(time(reached)))).copy(lastActiveMillis = Some(time(lastActive)))
+
+  protected def lagging(clock: Option[Long], idleAt: Option[Long] = None) =
+    Situation.Split("pl-7", clock, clock.map(_ => time("12:22")), idleAt)
+
+  protected def situation(shape: PlanShape, inputs: Situation.Origin*): Situation = {
+    val origins = inputs.map(one => one.name -> one).toMap
+    val decision = decided(inputs.map(one => one.name.key -> one.watermark): _*)
+    val watermarks = Propagation.levels(shape, decision)
+    Situation(
+      shape,
+      watermarks,
+      origins,
+      Map.empty,
+      Map.empty,
+      Map.empty,
+      now,
+      emitsAll = false,
+      runsNoDataBatches = true)
+  }
+
+  protected def due(operator: Long, at: String): Map[OperatorId, Long] = Map(OperatorId(operator) -> time(at))
+  protected def sentence(of: Situation): String = Diagnosis.of(of).sentence(words)
+}

@@ -1,0 +1,31 @@
+package io.tidemark.core.why
+
+import java.time.ZoneOffset
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Times, names and lengths of time in sentences. */
+class WordsSuite extends AnyFunSuite {
+  private val words = new Words(ZoneOffset.UTC)
+
+  test("times are in the session's zone, with their offset") {
+    val newYork = new Words(java.time.ZoneId.of("America/New_York"))
+    assert(newYork.at(1700000000000L) === "2023-11-14T17:13:20-05:00")
+    assert(newYork.at(1700000000001L) === "2023-11-14T17:13:20.001-05:00")
+    assert(newYork.at(Long.MaxValue) === s"${Long.MaxValue} ms")
+  }
+
+  test("names are on one line, whatever is in them") {
+    assert(words.name("a\nb\u202e\"\\\u0000") === "\"a\\u000ab\\u202e\\\"\\\\\\u0000\"")
+    assert(words.name("\ud83d\ude00") === "\"\ud83d\ude00\"")
+    assert(words.name("x" * 10000) === "\"" + "x" * 60 + "\"...")
+  }
+
+  test("lengths of time have their two largest units") {
+    assert(Words.length(0) === "0 ms")
+    assert(Words.length(999) === "999 ms")
+    assert(Words.length(3600000) === "1 hour")
+    assert(Words.length(2 * 86400000L + 3 * 3600000L + 5000) === "2 days 3 hours")
+    assert(Words.length(86400000L + 5000) === "1 day")
+  }
+}

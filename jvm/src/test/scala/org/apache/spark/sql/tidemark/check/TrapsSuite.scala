@@ -1,0 +1,211 @@
+package org.apache.spark.sql.tidemark.check
+
+import java.sql.Timestamp
+
+import io.tidemark.{Idle, Noted, NoteTimeOptions, SplitBy, TidemarkConf, TrapTable, WatermarkOptions}
+import io.tidemark.functions.{currentWatermark, explain, noteTime, withWatermark}
+
+import org.apache.spark.sql.{Column, DataFrame}
+import org.apache.spark.sql.catalyst.streaming.InternalOutputModes._
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.OutputMode
+
+/** Each finding has a query that gives it, and one beside it that does not. */
+class TrapsSuite extends ExplainTest {
+  import testImplicits._
+
+  private val tested = collection.mutable.HashSet.empty[String]
+
+  private def traps(
+      code: String,
+      severity: String,
+      mode: OutputMode = Append)(bad: => DataFrame)(good: => DataFrame) = {
+    tested += code
+    test(s"$code is found where it is, and not in a query beside it") {
+      val findings = found(bad, mode)
+      assert(findings.filter(_.code == code).map(_.severity.name).distinct === Seq(severity), findings)
+      assert(!found(good, mode).exists(_.code == code))
+    }
+  }
+
+  traps("NO_EVENT_TIME_APPEND", "error")(MemoryStream[Int].toDF().groupBy("value").count())(windows(orders))
+
+  traps("GROUPS_BY_NO_EVENT_TIME", "error")(orders.groupBy("id").count())(orders.groupBy($"id", $"at").count())
+
+  traps("MARK_LOST", "error")(orders.groupBy(to_date($"at").as("day")).count())(windows(orders))
+
+  private def byOwnColumn(name: DataFrame => Column): DataFrame = {
+    val raw = MemoryStream[(Int, Timestamp)].toDF().toDF("id", "at")
+    raw.withWatermark("at", "1 minute").groupBy(window(name(raw), "1 hour")).count()
+  }
+
+  traps("MARK_OF_OTHER_FRAME", "error")(byOwnColumn(_("at")))(byOwnColumn(_ => $"at"))
+
+  test("a key of another frame is a warning in update mode, where Spark runs it and keeps every group") {
+    val other = found(byOwnColumn(_("at")), Update).find(_.code == "MARK_OF_OTHER_FRAME").get
+    assert(other.severity.name === "warning" && other.sentence.endsWith("Every group is kept for ever."))
+  }
+
+  test("a watermark that ends below an aggregation is found there too, and in update mode as a warning") {
+    val days = orders.withColumn("day", date_trunc("day", $"at")).groupBy("day").count()
+    for ((mode, severity) <- Seq(Append -> "error", Update -> "warning")) {
+      val lost = found(days, mode).find(_.code == "MARK_LOST").get
+      assert(lost.severity.name === severity)
+      assert(lost.column === Some("at") && lost.operator === Some("aggregation by day"))
+      assert(lost.sentence.contains("date_trunc") && lost.message.contains("Fix this by"))
+    }
+  }
+
+  test("counts of each user so far are only worth knowing in update mode, and a total says nothing") {
+    val kept = found(orders.groupBy("id").count(), Update).find(_.code == "GROUPS_BY_NO_EVENT_TIME").get
+    assert(kept.severity.name === "info")
+    assert(!found(orders.groupBy().count(), Update).exists(_.code == "GROUPS_BY_NO_EVENT_TIME"))
+  }
+
+  traps("OUTER_JOIN_NO_BOUND", "error")(joined("left_outer", "id = order"))(joined("left_outer"))
+
+  traps("STATE_TIMEOUT_NO_WATERMARK", "error")(
+    withState(MemoryStream[(Int, Timestamp)].toDF().toDF("id", "at")))(withState(orders))
+
+  traps("UPDATE_CHAIN", "error", Update)(windows(orders.dropDuplicates("id", "at").groupBy($"at").count()))(
+    windows(orders))
+
+  traps("SPARK_REFUSES", "error")(orders.orderBy("id"))(windows(orders))
+
+  traps("DEDUP_FOR_EVER", "warning")(orders.dropDuplicates("id"))(orders.dropDuplicates("id", "at"))
+
+  traps("DEDUP_EQUAL_TIMES", "info")(orders.dropDuplicates("id", "at"))(orders.dropDuplicates("at"))
+
+  traps("OUTER_ROWS_WAIT", "info")(joined("left_outer"))(joined())
+
+  private def marked(options: WatermarkOptions): DataFrame =
+    withWatermark(MemoryStream[(Int, Timestamp)].toDF().toDF("id", "at"), "at", "10 minutes", options)
+
+  traps("FAR_FUTURE", "info")(windows(orders))(windows(marked(WatermarkOptions(maxAhead = Some("1 day")))))
+
+  traps("LAST_WINDOW_STAYS", "info")(windows(orders))(
+    windows(marked(WatermarkOptions(idle = Idle(after = Some("1 minute"), whenAll = Some("advance"))))))
+
+  traps("WATERMARK_AFTER", "info")(
+    windows(windows(orders).select($"window.end".as("end")).withWatermark("end", "1 minute"), "end"))(windows(orders))
+
+  traps("NEVER_EVICTS", "warning")(
+    orders.join(MemoryStream[Int].toDF().toDF("order"), expr("id = order")))(joined())
+
+  traps("UNBOUNDED_JOIN_SIDE", "warning")(joined(on = "id = order AND paid >= at"))(joined())
+
+  traps("COMPLETE_MODE", "warning", Complete)(windows(orders))(orders.groupBy().count())
+
+  traps("UNION_INPUT_LEFT_OUT", "warning")(
+    orders.union(MemoryStream[(Int, Timestamp)].toDF().toDF("id", "at")))(orders.union(payments))
+
+  traps("UNION_WATERMARK_POSITION", "error")(
+    windows(orders.select($"at", $"at".cast("timestamp").as("other"))
+      .union(payments.select($"paid".cast("string").cast("timestamp").as("x"), $"paid"))))(
+    windows(orders.union(payments)))
+
+  traps("NO_IDLE_TIME", "info")(windows(orders.union(payments)))(windows(orders))
+
+  private def idling(atJoin: String): DataFrame = withWatermark(
+    MemoryStream[(Int, Timestamp)].toDF().toDF("order", "paid"),
+    "paid",
+    "10 minutes",
+    WatermarkOptions(idle = Idle(after = Some("1 minute"), atJoin = Some(atJoin))))
+
+  traps("JOIN_WAITS_FOR_IDLE", "info")(orders.join(idling("hold"), expr(near)))(
+    orders.join(idling("follow"), expr(near)))
+
+  traps("DELAY_ZERO", "info")(windows(timed("at", "0 seconds")._2))(windows(orders))
+
+  private def texts: DataFrame = MemoryStream[String].toDF()
+
+  traps("EVENT_TIME_IS_NOW", "info")(
+    windows(texts.withColumn("at", current_timestamp()).withWatermark("at", "1 minute")))(windows(orders))
+
+  traps("EVENT_TIME_MAY_BE_NULL", "info")(
+    windows(texts.selectExpr("try_cast(value AS TIMESTAMP) AS at").withWatermark("at", "1 minute")))(
+    windows(texts.selectExpr("CAST(value AS TIMESTAMP) AS at").withWatermark("at", "1 minute")))
+
+  private def byMarks(time: Column): DataFrame = {
+    val counts = MemoryStream[Timestamp].toDF().groupBy(window($"value", "1 hour")).count().schema
+    val rows = MemoryStream[Int].toDF().select(lit(null).cast(counts("window").dataType).as("window"))
+    windows(withWatermark(
+      rows.select(time.as("at")),
+      "at",
+      "0 seconds",
+      WatermarkOptions(noted = Some(Noted("/counts/_tidemark")))))
+  }
+
+  traps("NOTED_WINDOW_END", "info")(byMarks($"window.end"))(byMarks($"window.end" - expr("INTERVAL 1 MICROSECOND")))
+
+  private def hourly(columns: Column*): DataFrame =
+    noteTime(windows(orders), "window", NoteTimeOptions(to = "/counts/_tidemark")).select(columns :+ $"count": _*)
+
+  traps("NOTED_OUTPUT_END", "warning")(hourly($"window.start", $"window.end"))(
+    hourly(window_time($"window").as("time"), $"window.end"))
+
+  test("a window that is written whole has its times, and its end is no trap") {
+    for (df <- Seq(hourly($"window", $"window.end"), windows(orders).select($"window.end", $"count")))
+      assert(!found(df, Append).exists(_.code == "NOTED_OUTPUT_END"))
+    val renamed = found(hourly($"window.end".as("hour")), Append).find(_.code == "NOTED_OUTPUT_END").get
+    assert(renamed.sentence.contains("their end, \"hour\", which") && renamed.fix.contains("window_time(\"window\")"))
+  }
+
+  traps("WATERMARK_UNUSED", "info")(orders.where("id > 1"))(orders.select(currentWatermark()))
+
+  private def under(setting: String, value: String)(df: => DataFrame)(check: Explanation => Unit): Unit =
+    withSQLConf(setting -> value)(check(explained(df)))
+
+  tested += "NO_DATA_BATCHES_OFF"
+  test("NO_DATA_BATCHES_OFF is found where windows wait for the next row, and not where rows come out immediately") {
+    under(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key, "false")(windows(orders)) { said =>
+      assert(unusual(said) === Seq("NO_DATA_BATCHES_OFF"))
+    }
+    under(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key, "false")(orders.dropDuplicates("id", "at")) { said =>
+      assert(unusual(said) === Nil)
+    }
+  }
+
+  tested += "LEFT_TO_SPARK"
+  test("LEFT_TO_SPARK is found for the policy max, and not without it") {
+    under(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key, "max")(windows(orders)) { said =>
+      assert(said.findings.map(_.code) === Seq("LEFT_TO_SPARK"))
+    }
+    assert(unusual(explained(windows(orders))) === Nil)
+  }
+
+  tested += "AVAILABLE_NOW_NEVER_LISTENS"
+  test("AVAILABLE_NOW_NEVER_LISTENS is found for that trigger and an idle time, unless the time between runs counts") {
+    def codes(df: DataFrame, isAvailableNow: Boolean = true) =
+      Explanation.of(spark, df.queryExecution.analyzed, Append, isAvailableNow).findings.map(_.code)
+    val code = "AVAILABLE_NOW_NEVER_LISTENS"
+    val idle = windows(idling("hold"), "paid")
+    assert(codes(idle).contains(code))
+    assert(!codes(idle, isAvailableNow = false).contains(code) && !codes(windows(orders)).contains(code))
+    withSQLConf(TidemarkConf.DowntimeIsSilence.key -> "true")(assert(!codes(idle).contains(code)))
+    assert(explain(idle, trigger = Some("availableNow")).findings.exists(_.code == code))
+  }
+
+  tested += "KAFKA_ONE_CLOCK"
+  test("KAFKA_ONE_CLOCK is found for rows as they come from Kafka, and not with splits") {
+    // The connector is not on the class path, and its name is all that counts.
+    def codes(df: DataFrame) = {
+      val plan = df.queryExecution.analyzed.transform { case source: StreamingRelationV2 =>
+        source.copy(sourceName = "kafka")
+      }
+      unusual(Explanation.of(spark, plan, Append))
+    }
+    val raw = MemoryStream[(Int, Timestamp)].toDF().toDF("id", "at")
+    assert(codes(windows(raw.where("id > 0").withWatermark("at", "1 minute"))) === Seq("KAFKA_ONE_CLOCK"))
+    val split = withWatermark(raw, "at", "1 minute", WatermarkOptions(splitBy = SplitBy($"id")))
+    assert(codes(windows(split)) === Seq("NO_IDLE_TIME"))
+    assert(unusual(explained(windows(orders))) === Nil)
+  }
+
+  test("each finding of the plan alone has a query here") {
+    assert(TrapTable.codes.diff(tested.toSet) === Set.empty)
+  }
+}

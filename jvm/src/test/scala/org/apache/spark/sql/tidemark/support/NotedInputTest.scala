@@ -1,0 +1,42 @@
+package org.apache.spark.sql.tidemark.support
+
+import java.io.File
+import java.sql.Timestamp
+
+import io.tidemark.{Idle, Noted, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.tidemark.support.{ManualClockTest, MarkLog}
+
+/** A query whose watermark follows the times that writers note in a log. */
+trait NotedInputTest extends ManualClockTest {
+  import testImplicits._
+
+  protected def number(n: Long) = s"""{"number":$n}"""
+
+  protected def input(noted: Noted, idle: Idle = Idle(), delay: String = "0 seconds") = {
+    val stream = MemoryStream[(String, Timestamp)]
+    val rows = stream.toDF().toDF("id", "time")
+    stream ->
+      withWatermark(rows, "time", delay, WatermarkOptions(idle = idle, maxAhead = Some("none"), noted = Some(noted)))
+  }
+
+  protected def counted(df: DataFrame): DataFrame =
+    df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
+
+  protected def withLog(test: MarkLog => Unit): Unit =
+    withTempDir(folder => test(new MarkLog(new File(folder, "_tidemark"))))
+
+  protected def mark(add: => Unit): StreamAction = Execute(_ => add)
+
+  protected def watermarkOf(key: String)(query: StreamExecution): Option[Long] =
+    watermarksOf(query).view.get.snapshot.decision.origins.collectFirst {
+      case (name, at) if name.toString == key => at
+    }
+      .flatMap(_.millis)
+
+  protected def after(millis: Long): StreamAction = move(millis)
+}
