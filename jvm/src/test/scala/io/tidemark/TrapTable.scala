@@ -36,8 +36,8 @@ object TrapTable {
     Trap.WatermarkAfter("start", "aggregation by window"),
     Trap.WatermarkUnused("orders"))
 
-  def rows: Seq[Seq[String]] = Seq("code", "severity", "sentence", "fix this by") +: examples.map { one =>
-    Seq(s"`${one.code}`", one.severity.name, one.sentence, one.fix)
+  def rows: Seq[Seq[String]] = Seq("code", "severity", "sentence", "fix this by") +: examples.map { trap =>
+    Seq(s"`${trap.code}`", trap.severity.name, trap.sentence, trap.fix)
   }
 
   /** Every case that the code has. */

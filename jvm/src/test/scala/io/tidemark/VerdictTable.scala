@@ -42,8 +42,8 @@ object VerdictTable {
     Verdict.NeverEvicts(join, "left"),
     Verdict.Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(noon + hour), None, Some(600000)))
 
-  def rows: Seq[Seq[String]] = Seq("case", "sentence", "fix this by") +: examples.map { one =>
-    Seq(s"[${one.code}](#${one.code.toLowerCase})", one.sentence(words), one.fix(words).getOrElse(""))
+  def rows: Seq[Seq[String]] = Seq("case", "sentence", "fix this by") +: examples.map { verdict =>
+    Seq(s"[${verdict.code}](#${verdict.code.toLowerCase})", verdict.sentence(words), verdict.fix(words).getOrElse(""))
   }
 
   /** Every case that the code has. */

@@ -25,8 +25,8 @@ private[oracle] final class Marks(
   private def origin(node: Int, rules: Input): Mark = {
     // Rows have come since the last batch began, and their splits are unknown.
     val known = if (waiting(rules.number)) math.min(memory.last, now) else now
-    val told = if (byTheClock || !rules.advances) rules else rules.copy(advances = false, rises = true)
-    val (source, mark) = memory.sources.getOrElse(node, Source()).idleAt(known, told, memory.begun)
+    val asked = if (byTheClock || !rules.advances) rules else rules.copy(advances = false, rises = true)
+    val (source, mark) = memory.sources.getOrElse(node, Source()).idleAt(known, asked, memory.begun)
     // Before the first batch of a run there was nothing, or it would have run sooner.
     sources += node -> source.lookedAt(if (memory.canGoOn) known else now)
     mark

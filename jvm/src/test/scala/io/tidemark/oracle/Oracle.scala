@@ -75,9 +75,9 @@ object Oracle {
   }
 
   /** A case from beginning to end: what comes of each step, which may have a batch at its restart. */
-  def run(one: Case): Seq[Option[Batch]] = {
-    val oracle = new Oracle(one.query)
-    one.steps.foldLeft((Memory(), RandomCase.Begin * 1000L, Vector.empty[Option[Batch]])) {
+  def run(example: Case): Seq[Option[Batch]] = {
+    val oracle = new Oracle(example.query)
+    example.steps.foldLeft((Memory(), RandomCase.Begin * 1000L, Vector.empty[Option[Batch]])) {
       case ((memory, time, all), step) =>
         val now = time + step.seconds * 1000L
         val rows = step.rows.view.mapValues(_.map { case (id, t) => Row(id, Vector(Some(t * 1000000L)), 1) }).toMap

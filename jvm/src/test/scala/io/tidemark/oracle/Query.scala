@@ -189,7 +189,7 @@ object Query {
     /** Whether the rows of one batch are in this order: each group together, a row without that time first. */
     def isOf(rows: Seq[Row]): Boolean = {
       val groups = rows.map(row => by.map(_.of(row)))
-      val begun = groups.zip(groups.drop(1)).count { case (one, next) => one != next } + math.min(rows.size, 1)
+      val begun = groups.zip(groups.drop(1)).count { case (group, next) => group != next } + math.min(rows.size, 1)
       val sorted = rows.groupBy(row => by.map(_.of(row))).values.forall { group =>
         val keys = group.map(row => (Value.Time(column) +: ties).map(_.of(row)))
         keys == keys.sorted(Ordering.Implicits.seqOrdering[Vector, Option[Long]])

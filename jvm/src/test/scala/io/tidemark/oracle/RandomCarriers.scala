@@ -7,7 +7,7 @@ import Query._
 /** Puts carriers into a query that was drawn without. */
 private[oracle] final class RandomCarriers(random: Random) {
 
-  private def one[A](all: A*): A = all(random.nextInt(all.size))
+  private def anyOf[A](all: A*): A = all(random.nextInt(all.size))
 
   def in(query: Query, oneWatermark: Boolean): Query = {
     val drawn = if (oneWatermark) withSecondInput(query) else if (random.nextInt(3) == 0) withLeftover(query) else query
@@ -42,7 +42,7 @@ private[oracle] final class RandomCarriers(random: Random) {
 
   private def through(query: Query, followed: Boolean): Query = {
     val fitting = Carrier.all.filter(carrier => Carrier.fits(carrier, query) && (carrier.isFollowed || !followed))
-    Seq.fill(one(0, 0, 1, 1, 2))(()).foldLeft(query)((below, _) => Through(below, one(fitting: _*)))
+    Seq.fill(anyOf(0, 0, 1, 1, 2))(()).foldLeft(query)((below, _) => Through(below, anyOf(fitting: _*)))
   }
 
   /** One input of a join or of a union is without a watermark. */
@@ -69,9 +69,9 @@ private[oracle] final class RandomCarriers(random: Random) {
   private def withSecondInput(query: Query): Query =
     if (query.nullable.head || query.nodes.exists(_.isInstanceOf[Groups]) || isUpdating(query)) query
     else {
-      val least = one(-10, -5, 0)
-      val most = if (least == 0 && random.nextBoolean()) 0 else least + one(5, 10, 20)
-      val kind = one("inner", "left_outer", "right_outer", "full_outer", "left_semi")
+      val least = anyOf(-10, -5, 0)
+      val most = if (least == 0 && random.nextBoolean()) 0 else least + anyOf(5, 10, 20)
+      val kind = anyOf("inner", "left_outer", "right_outer", "full_outer", "left_semi")
       random.nextInt(4) match {
         case 0 if isPlain(query) => SelfJoin(kind, query, 0, 0, least, most)
         case 1 => Join(kind, query, Input(1, 0, leftover = true), 0, 0, least, most)

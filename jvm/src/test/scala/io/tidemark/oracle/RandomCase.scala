@@ -55,10 +55,10 @@ object RandomCase {
     private var operators = 0
     private val MostOperators = 5
 
-    private def one[A](all: A*): A = all(random.nextInt(all.size))
+    private def anyOf[A](all: A*): A = all(random.nextInt(all.size))
 
     def draw(): Query = {
-      val parts = Vector.fill(if (oneWatermark) 1 else one(1, 1, 2, 2, 2, 3, 3, 4))(input())
+      val parts = Vector.fill(if (oneWatermark) 1 else anyOf(1, 1, 2, 2, 2, 3, 3, 4))(input())
       val grown = (1 to random.nextInt(4)).foldLeft(parts) { (all, _) =>
         val at = random.nextInt(all.size)
         all.updated(at, on(all(at)))
@@ -70,7 +70,7 @@ object RandomCase {
       random.nextInt(8) match {
         case 0 =>
           // Spark lets nothing with state read what a function with event-time timeouts emits.
-          val groups = Groups(worth, whole(worth), one(2, 5, 10))
+          val groups = Groups(worth, whole(worth), anyOf(2, 5, 10))
           if (random.nextInt(3) == 0) Without(groups, random.nextInt(3)) else groups
         case 1 => updating(worth)
         case 2 => outer(worth)
@@ -102,11 +102,11 @@ object RandomCase {
 
     private def input(): Query = {
       inputs += 1
-      val idleAfter = if (hasIdle && random.nextBoolean()) Some(one(2, 4)) else None
-      val splits = if (hasSplits && random.nextBoolean()) Some(one(Set.empty[Int], Set.empty[Int], Set(0, 2))) else None
+      val idleAfter = if (hasIdle && random.nextBoolean()) Some(anyOf(2, 4)) else None
+      val splits = if (hasSplits && random.nextBoolean()) Some(anyOf(Set.empty[Int], Set.empty[Int], Set(0, 2))) else None
       val rows = Input(
         inputs - 1,
-        one(0, 0, 3, 10),
+        anyOf(0, 0, 3, 10),
         idleAfter,
         splits,
         catchesUp = idleAfter.nonEmpty && random.nextBoolean(),
@@ -128,7 +128,7 @@ object RandomCase {
     }
 
     /** A column that every row has. */
-    private def whole(query: Query): Int = one(query.nullable.zipWithIndex.collect { case (false, c) => c }: _*)
+    private def whole(query: Query): Int = anyOf(query.nullable.zipWithIndex.collect { case (false, c) => c }: _*)
 
     private def join(left: Query, right: Query): Query = {
       operators += 1
@@ -145,9 +145,9 @@ object RandomCase {
       }
       val kinds =
         Seq("inner", "inner", "left_outer", "right_outer") ++ Option.when(staysPut && !advancesByClock)("left_semi")
-      val kind = one(kinds: _*)
-      val least = one(-10, -5, 0, 4)
-      val most = if (least == 0 && random.nextBoolean()) 0 else least + one(5, 10, 20)
+      val kind = anyOf(kinds: _*)
+      val least = anyOf(-10, -5, 0, 4)
+      val most = if (least == 0 && random.nextBoolean()) 0 else least + anyOf(5, 10, 20)
       Join(kind, left, right, whole(left), whole(right), least, most)
     }
 
@@ -157,10 +157,10 @@ object RandomCase {
         operators += 1
         random.nextInt(8) match {
           case 0 => if (random.nextInt(3) == 0) Limited(query) else Without(query, random.nextInt(3))
-          case 1 | 2 if !oneWatermark => Again(query, random.nextInt(query.nullable.size), one(0, 2, 5))
+          case 1 | 2 if !oneWatermark => Again(query, random.nextInt(query.nullable.size), anyOf(0, 2, 5))
           case 3 if query.nullable.size <= 2 => Distinct(query, whole(query))
-          case 4 if !query.isInstanceOf[Sessions] => Sessions(query, whole(query), one(2, 4, 8), random.nextBoolean())
-          case 5 if !oneWatermark && random.nextBoolean() => Running(query, whole(query), one(0, 2, 5))
+          case 4 if !query.isInstanceOf[Sessions] => Sessions(query, whole(query), anyOf(2, 4, 8), random.nextBoolean())
+          case 5 if !oneWatermark && random.nextBoolean() => Running(query, whole(query), anyOf(0, 2, 5))
           case _ => windows(query)
         }
       }
@@ -168,7 +168,7 @@ object RandomCase {
     private def windows(query: Query): Query = {
       val column = whole(query)
       val others = query.nullable.indices.filter(c => c != column && random.nextBoolean()).toVector
-      Windows(query, column, one(5, 10, 10, 20), others, random.nextBoolean())
+      Windows(query, column, anyOf(5, 10, 10, 20), others, random.nextBoolean())
     }
   }
 

@@ -6,10 +6,10 @@ import Query._
 object Shrink {
 
   /** @param fails whether a case still fails; asked `most` times at the most */
-  def apply(one: Case, most: Int)(fails: Case => Boolean): Case = {
+  def apply(example: Case, most: Int)(fails: Case => Boolean): Case = {
     var asked = 0
     def stillFails(smaller: Case): Boolean = asked < most && { asked += 1; fails(smaller) }
-    var smallest = one
+    var smallest = example
     var next = candidates(smallest).find(stillFails)
     while (next.nonEmpty) {
       smallest = next.get
@@ -18,17 +18,17 @@ object Shrink {
     smallest
   }
 
-  private def candidates(one: Case): Iterator[Case] =
-    smaller(one.query).map(query => Case(query, one.steps.map(onlyTo(query, _)))) ++
+  private def candidates(example: Case): Iterator[Case] =
+    smaller(example.query).map(query => Case(query, example.steps.map(onlyTo(query, _)))) ++
       Iterator(2, 1).flatMap { size =>
-        one.steps.indices.reverseIterator.map(at => one.copy(steps = one.steps.patch(at, Nil, size)))
+        example.steps.indices.reverseIterator.map(at => example.copy(steps = example.steps.patch(at, Nil, size)))
       }.filter(_.steps.nonEmpty) ++
-      one.steps.indices.iterator.flatMap { at =>
-        val step = one.steps(at)
+      example.steps.indices.iterator.flatMap { at =>
+        val step = example.steps(at)
         val without = step.rows.iterator.flatMap { case (input, rows) =>
           rows.indices.iterator.map(row => step.copy(rows = step.rows.updated(input, rows.patch(row, Nil, 1))))
         } ++ (if (step.restart) Iterator(step.copy(restart = false)) else Iterator.empty)
-        without.map(step => one.copy(steps = one.steps.updated(at, step)))
+        without.map(step => example.copy(steps = example.steps.updated(at, step)))
       }
 
   private def onlyTo(query: Query, step: Step): Step = {
@@ -44,8 +44,8 @@ object Shrink {
     val narrower = query match {
       case it: Windows => it.others.iterator.map(c => it.copy(others = it.others.filterNot(_ == c)))
       case it: Ordered =>
-        it.by.iterator.map(one => it.copy(by = it.by.filterNot(_ == one))) ++
-          it.ties.iterator.map(one => it.copy(ties = it.ties.filterNot(_ == one)))
+        it.by.iterator.map(column => it.copy(by = it.by.filterNot(_ == column))) ++
+          it.ties.iterator.map(column => it.copy(ties = it.ties.filterNot(_ == column)))
       case _ => Iterator.empty
     }
     (query.inputs.iterator ++ below ++ narrower).filter(isQuery)

@@ -73,7 +73,7 @@ object AsyncUnit {
   }
 
   private def texts(outcome: JsonNode): Seq[String] = {
-    outcome.elements.asScala.map(one => if (one.isTextual) one.asText else one.toString).toVector
+    outcome.elements.asScala.map(value => if (value.isTextual) value.asText else value.toString).toVector
   }
 
   private def emitted(

@@ -39,8 +39,8 @@ class CallStatsSuite extends AnyFunSuite {
   }
 
   test("what a worker of Python says is read, and anything else is not") {
-    val said = CallStats.parse("6 1 2 1 1 64\n0:3 17:2\n1234.5\nuser='a\nb'").get
-    assert(said ===
+    val stats = CallStats.parse("6 1 2 1 1 64\n0:3 17:2\n1234.5\nuser='a\nb'").get
+    assert(stats ===
       CallStats(6, 1, 2, 1, 1, 64, Map(0 -> 3L, 17 -> 2L), Some(CallStats.Slowest(1234.5, "user='a\nb'"))))
     assert(CallStats.parse("1 0 0 0 0 1\n\n\n").get === CallStats(1, 0, 0, 0, 0, 1, Map.empty, None))
     for (text <- Seq("", "1\n\n\n", "a b c d e f\n\n\n", "1 0 0 0 0 1")) assert(CallStats.parse(text) === None)

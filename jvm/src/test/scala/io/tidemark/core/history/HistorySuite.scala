@@ -52,16 +52,16 @@ class HistorySuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     for (size <- Seq(600, 5000, 100000)) {
       val history = fed((0 until size).map(moment(_)))
       val kept = history.moments.map(_.batch)
-      val gaps = kept.tail.zip(kept).map { case (next, one) => next - one }
+      val gaps = kept.tail.zip(kept).map { case (next, batch) => next - batch }
       assert(gaps.max <= 2 * size / (History.MostMoments / 2 - 4))
     }
   }
 
   test("a moment returns the numbers that it was made of") {
     val inputs = Seq(InputMoment(None, Some(-5L), 2000000, 0), InputMoment(Some(0L), None, 0, Int.MaxValue))
-    val one = Moment(7, 8, 9, 10, inputs)
-    assert((one.batch, one.timeMillis, one.lateRows, one.stateRows) === ((7L, 8L, 9L, 10L)))
-    assert(one.inputs === inputs)
+    val moment = Moment(7, 8, 9, 10, inputs)
+    assert((moment.batch, moment.timeMillis, moment.lateRows, moment.stateRows) === ((7L, 8L, 9L, 10L)))
+    assert(moment.inputs === inputs)
   }
 
   test("a batch after a clock was set back counts as of the time of the one before") {

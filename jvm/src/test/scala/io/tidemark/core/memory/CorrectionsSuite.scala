@@ -28,19 +28,19 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     WatermarkEntry(7, 5000, 5000, decision, origins.toMap, Floors.none, Map.empty)
   }
 
-  private def back(entry: WatermarkEntry, to: Long, split: Option[Int] = None) =
+  private def takenBack(entry: WatermarkEntry, to: Long, split: Option[Int] = None) =
     Corrections.takeBack(entry, a, split.map(Set(_)), Some(to), nowMillis = 0)
 
   test("clocks, watermark and largest event time of an input go back to the time") {
     val before = entry(a -> of(at(year2100 - 600), Some(year2100), split("x", Some(year2100 - 600))))
-    val after = back(before, 1000)
+    val after = takenBack(before, 1000)
     val state = after.origins(a)
     assert(state.watermark === at(1000))
     assert(state.splits.clock(0) === Some(1000L))
     assert(state.maxEventTimeMillis === Some(1600L))
     assert(after.decision.origin(a) === at(1000))
-    assert(after.correction.map(one => (one.batch, one.queryMillis, one.origins)) === Some((7L, 1000L, Set(a))))
-    assert(back(after, 1000) === after)
+    assert(after.correction.map(correction => (correction.batch, correction.queryMillis, correction.origins)) === Some((7L, 1000L, Set(a))))
+    assert(takenBack(after, 1000) === after)
   }
 
   test("without a time, clocks go back to the wall clock less the delay, and only if one is ahead of it") {
@@ -57,20 +57,20 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("one split goes back alone, and the watermark only if the clocks do not say more") {
     val several = entry(a -> of(at(900), Some(year2100), split("x", Some(900)), split("y", Some(year2100))))
-    val state = back(several, 1000, Some(1)).origins(a)
+    val state = takenBack(several, 1000, Some(1)).origins(a)
     assert(state.splits.clock(0) === Some(900L) && state.splits.clock(1) === Some(1000L))
     assert(state.watermark === at(900))
-    assert(back(several, 1000, Some(1)).decision === several.decision)
+    assert(takenBack(several, 1000, Some(1)).decision === several.decision)
     val alone =
       entry(a -> of(at(year2100), Some(year2100), split("x", Some(900), SplitState.Idle), split("y", Some(year2100))))
-    assert(back(alone, 1000, Some(1)).origins(a).watermark === at(1000))
-    assert(back(alone, 1000, Some(0)) === alone)
+    assert(takenBack(alone, 1000, Some(1)).origins(a).watermark === at(1000))
+    assert(takenBack(alone, 1000, Some(0)) === alone)
   }
 
   test("a split that was behind and has caught up holds the watermark again") {
     val behind =
       entry(a -> of(at(year2100), None, split("x", Some(2000), SplitState.CatchingUp), split("y", Some(year2100))))
-    assert(back(behind, 1000).origins(a).splits.state(0) === SplitState.Active)
+    assert(takenBack(behind, 1000).origins(a).splits.state(0) === SplitState.Active)
   }
 
   test("what may follow from the watermark goes back with it, and what is later than it was stays") {
@@ -80,7 +80,7 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     val reached = floors(8000, 500, 20000)
     val before = entry(a -> of(at(9000), Some(9000), split("x", Some(9000))), b -> state(Watermark.Idle(Some(8000))))
       .copy(floors = reached)
-    val after = back(before.copy(decision = before.decision.copy(floors = floors(7000, 400, 19000))), 1000)
+    val after = takenBack(before.copy(decision = before.decision.copy(floors = floors(7000, 400, 19000))), 1000)
     assert(after.floors === floors(1000, 500, 20000))
     assert(after.decision.floors === floors(1000, 400, 19000))
     // An idle input may have rows next.
@@ -90,7 +90,7 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("a carried value whose row no watermark will reach no longer holds its column") {
     val ledger = CarriedMinima(1000, TreeMap(2000L -> Vector(Some(5L)), year2100 -> Vector(Some(3L))))
     def corrected(watermark: Long) =
-      back(
+      takenBack(
         entry(a -> of(at(watermark), None, split("x", Some(watermark)))).copy(ledgers = Map(left(0) -> ledger)),
         1000).ledgers(left(0))
     assert(corrected(year2100).buckets.keySet === Set(2000L))
@@ -122,8 +122,8 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("no operator's watermark in the batch after a correction is before the one that judges its rows") {
     val steps = Gen.zip(watermarks, watermarks, Gen.choose(0L, 50L), Gen.choose(0L, 50L))
-    forAll(Gen.oneOf(shapes), steps, steps, Gen.choose(0L, 50L)) { case (shape, one, two, to) =>
-      val (worked, reached) = (Seq(one, two).minBy(_._3), Seq(one, two).maxBy(_._3))
+    forAll(Gen.oneOf(shapes), steps, steps, Gen.choose(0L, 50L)) { case (shape, first, second, to) =>
+      val (worked, reached) = (Seq(first, second).minBy(_._3), Seq(first, second).maxBy(_._3))
       val states = Seq(a -> (worked._1, reached._1), b -> (worked._2, reached._2)).map { case (name, (was, is)) =>
         name -> (was, if (is.isIdle) Watermark.Idle(is.later(was).millis) else is.later(was))
       }
@@ -137,7 +137,7 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
         states.map { case (name, (_, is)) => name -> state(is) }.toMap,
         Floors(Map(UnionSlot(0, 0) -> at(reached._3)), Map.empty),
         Map.empty)
-      val after = back(before, to)
+      val after = takenBack(before, to)
       if (after ne before) {
         val (late, now) = (Propagation.levels(shape, after.decision), Propagation.levels(shape, after.standing))
         now.requireNotBefore(late)

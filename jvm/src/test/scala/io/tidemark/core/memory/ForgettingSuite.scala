@@ -104,10 +104,10 @@ class ForgettingSuite extends AnyFunSuite {
     val without = onlyA(begun, 50, 1000)
     assert(names(without) === Seq("a"))
     assert(without.standing === at(990))
-    val back = without.batch(1050, 1050, Seq("b" -> 600L))
-    assert(names(back) === Seq("a", "b"))
+    val returned = without.batch(1050, 1050, Seq("b" -> 600L))
+    assert(names(returned) === Seq("a", "b"))
     // The watermark does not go back.
-    assert(back.standing === at(990))
+    assert(returned.standing === at(990))
   }
 
   test("a pause of the whole input and a split that is alone forget nothing") {
@@ -176,7 +176,7 @@ class ForgettingSuite extends AnyFunSuite {
     val third = EntryCodec.encode(entry(2, next), Some(Written(entry(1, forgotten), second.checksum)))
     assert(second.isWhole && !third.isWhole)
     val read = new EntryAssembler
-    Seq(first, second).foreach(one => read.next(one.data))
+    Seq(first, second).foreach(entry => read.next(entry.data))
     assert(read.entry === entry(1, forgotten))
     read.next(third.data)
     assert(read.entry === entry(2, next))

@@ -76,9 +76,9 @@ class ObservationSuite extends AnyFunSuite {
         floors = Floors(floors, Map.empty))
     val idle = Moment(both, entry(Watermark.Idle(None), Map.empty)).next(nothing).entry
     assert(idle.floors.unions == Map(UnionSlot(0, 0) -> at(100)))
-    val back = Moment(both, entry(at(20), idle.floors.unions))
-    assert(back.now.unions == Map(UnionSlot(0, 0) -> at(100)))
-    assert(back.next(nothing).entry.floors.unions == idle.floors.unions)
+    val returned = Moment(both, entry(at(20), idle.floors.unions))
+    assert(returned.now.unions == Map(UnionSlot(0, 0) -> at(100)))
+    assert(returned.next(nothing).entry.floors.unions == idle.floors.unions)
   }
 
   // Rows with columns 1 (active) and 2 (carried) are aggregated; the active column closes state up to 70.

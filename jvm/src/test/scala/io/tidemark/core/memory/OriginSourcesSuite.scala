@@ -21,7 +21,7 @@ class OriginSourcesSuite extends AnyFunSuite {
     known.zipWithIndex.map { case (sources, ordinal) => of("t", ordinal) -> sources }.toMap
 
   private def exchanged(now: OriginSources*)(known: Option[OriginSources]*): Seq[Set[OriginName]] =
-    OriginSources.exchanged(now.zipWithIndex.map { case (one, i) => of("t", i) -> one }.toMap, before(known: _*))
+    OriginSources.exchanged(now.zipWithIndex.map { case (source, i) => of("t", i) -> source }.toMap, before(known: _*))
 
   private val (fast, slow, third) = (called("fast"), called("slow"), called("third"))
   private val (a, b, c) = (looking("a"), looking("b"), looking("c"))

@@ -46,17 +46,17 @@ class OriginSuite extends AnyFunSuite {
   test("an idle split with new rows is active immediately and holds the watermark until it has caught up") {
     val silent = At(rules).batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
     assert(silent.standing == Plans.at(590))
-    val back = silent.batch(110, 110, Seq("b" -> 300, "a" -> 700))
-    assert(back.standing == Plans.at(590))
-    assert(back.batch(111, 111, Seq("b" -> 650)).standing == Plans.at(640))
+    val returned = silent.batch(110, 110, Seq("b" -> 300, "a" -> 700))
+    assert(returned.standing == Plans.at(590))
+    assert(returned.batch(111, 111, Seq("b" -> 650)).standing == Plans.at(640))
   }
 
   test("an idle split that returns with on_return=catch_up is left out until it has caught up") {
     val silent = At(rules.copy(onReturn = OnReturn.CatchUp))
       .batch(0, 0, Seq("a" -> 500, "b" -> 200)).batch(90, 90, Seq("a" -> 600)).batch(100, 100)
-    val back = silent.batch(110, 110, Seq("b" -> 300, "a" -> 700))
-    assert(back.standing == Plans.at(690))
-    assert(back.batch(111, 111, Seq("b" -> 720, "a" -> 900)).standing == Plans.at(710))
+    val returned = silent.batch(110, 110, Seq("b" -> 300, "a" -> 700))
+    assert(returned.standing == Plans.at(690))
+    assert(returned.batch(111, 111, Seq("b" -> 720, "a" -> 900)).standing == Plans.at(710))
   }
 
   test("an origin whose splits are all idle is idle at the largest clock, whichever split became idle first") {

@@ -60,24 +60,24 @@ class PauseSuite extends AnyFunSuite {
         _.batch(200, 200).batch(1000, 1001, Seq("a" -> 900), unread = reading),
         // The source names the splits with unread rows.
         _.trigger(200).batch(1000, 1001, Seq("a" -> 900), unread = Some(Unread.In(Seq(name("a"))))))) {
-      val back = returns(lagging)
-      assert(back.watermark(1002) == Plans.at(190))
+      val returned = returns(lagging)
+      assert(returned.watermark(1002) == Plans.at(190))
       // Split "b" had been without rows for 10 ms when the pause began.
-      assert(back.batch(1090, 1090, Seq("a" -> 950), unread = reading).watermark(1091) == Plans.at(190))
-      assert(back.batch(1091, 1091, Seq("a" -> 950), unread = reading).watermark(1092) == Plans.at(940))
-      assert(back.batch(1090, 1090, Seq("b" -> 300), unread = reading).watermark(1091) == Plans.at(290))
+      assert(returned.batch(1090, 1090, Seq("a" -> 950), unread = reading).watermark(1091) == Plans.at(190))
+      assert(returned.batch(1091, 1091, Seq("a" -> 950), unread = reading).watermark(1092) == Plans.at(940))
+      assert(returned.batch(1090, 1090, Seq("b" -> 300), unread = reading).watermark(1091) == Plans.at(290))
     }
   }
 
   test("the split that is behind may return first after a pause") {
-    val back = lagging.trigger(200).batch(1000, 1001, Seq("b" -> 210), unread = reading)
-    assert(back.watermark(1002) == Plans.at(200))
-    assert(back.batch(1100, 1100, Seq("a" -> 600), unread = reading).watermark(1101) == Plans.at(200))
+    val returned = lagging.trigger(200).batch(1000, 1001, Seq("b" -> 210), unread = reading)
+    assert(returned.watermark(1002) == Plans.at(200))
+    assert(returned.batch(1100, 1100, Seq("a" -> 600), unread = reading).watermark(1101) == Plans.at(200))
   }
 
   test("a pause of all splits that is shorter than the idle time counts for each split") {
-    val back = lagging.trigger(109).batch(109, 109, Seq("a" -> 900), unread = reading)
-    assert(back.watermark(110) == Plans.at(890))
+    val returned = lagging.trigger(109).batch(109, 109, Seq("a" -> 900), unread = reading)
+    assert(returned.watermark(110) == Plans.at(890))
   }
 
   test("triggers that are farther apart than the idle time are no pause if each finds rows") {
@@ -105,18 +105,18 @@ class PauseSuite extends AnyFunSuite {
   test("an expected split becomes idle while other splits have rows, and holds the watermark after a pause") {
     val expecting = At(rules.copy(expected = Seq("a", "b").map(name))).batch(0, 0, Seq("a" -> 500))
     assert(expecting.watermark(5000) == Watermark.Idle(None))
-    val back = expecting.trigger(5000).batch(5000, 5000, Seq("a" -> 600), unread = reading)
-    assert(back.watermark(5001) == Watermark.Unknown)
-    assert(back.batch(5100, 5100, Seq("a" -> 700), unread = reading).watermark(5101) == Plans.at(690))
+    val returned = expecting.trigger(5000).batch(5000, 5000, Seq("a" -> 600), unread = reading)
+    assert(returned.watermark(5001) == Watermark.Unknown)
+    assert(returned.batch(5100, 5100, Seq("a" -> 700), unread = reading).watermark(5101) == Plans.at(690))
   }
 
   test("a split that is discovered during a pause holds the watermark and does not end the pause") {
     val known = lagging.trigger(150).batch(200, 200, known = Seq("c"))
     assert(known.watermark(201) == Plans.at(190))
     assert(known.watermark(300) == holding(190))
-    val back = known.trigger(300).batch(1000, 1000, Seq("a" -> 900), unread = reading)
-    assert(back.watermark(1001) == Plans.at(190))
-    assert(back.state.splits.idle == 0)
+    val returned = known.trigger(300).batch(1000, 1000, Seq("a" -> 900), unread = reading)
+    assert(returned.watermark(1001) == Plans.at(190))
+    assert(returned.state.splits.idle == 0)
   }
 
   test("an input that never had a row is idle as a whole, and its expected splits hold after its first row") {
@@ -130,17 +130,17 @@ class PauseSuite extends AnyFunSuite {
   test("a split that was idle before a pause stays idle after the pause until that split returns") {
     val at = lagging.batch(100, 100, Seq("a" -> 600)).batch(110, 110)
     assert(at.standing == Plans.at(590))
-    val back = at.trigger(300).batch(1000, 1000, Seq("b" -> 300), unread = reading)
-    assert(back.standing == Plans.at(590))
-    assert(back.batch(1010, 1010, Seq("a" -> 900)).standing == Plans.at(590))
-    assert(back.batch(1010, 1010, Seq("a" -> 900, "b" -> 800)).standing == Plans.at(790))
+    val returned = at.trigger(300).batch(1000, 1000, Seq("b" -> 300), unread = reading)
+    assert(returned.standing == Plans.at(590))
+    assert(returned.batch(1010, 1010, Seq("a" -> 900)).standing == Plans.at(590))
+    assert(returned.batch(1010, 1010, Seq("a" -> 900, "b" -> 800)).standing == Plans.at(790))
   }
 
   test("the first batch of a run that starts during a pause counts the pause from the last rows of the input") {
     def started(listening: Long) = lagging.copy(entry = lagging.entry.listeningFrom(listening)).restarted
     // Spark asks nothing before the first batch of a run; rows that had arrived would have caused one.
-    val back = started(5000).trigger(5200).batch(5200, 5200, Seq("a" -> 900), unread = reading)
-    assert(back.watermark(5201) == Plans.at(190))
+    val returned = started(5000).trigger(5200).batch(5200, 5200, Seq("a" -> 900), unread = reading)
+    assert(returned.watermark(5201) == Plans.at(190))
     val soon = started(5000).trigger(5050).batch(5050, 5050, Seq("a" -> 900), unread = reading)
     assert(soon.watermark(5051) == Plans.at(190))
   }
@@ -202,7 +202,7 @@ class PauseSuite extends AnyFunSuite {
       var waited = clocks.keySet
       var reached = at.standing.millis.get
       for (split <- random.shuffle(clocks.keys.toSeq); if now - first < clocks(split)._2) {
-        assert(waited.forall(one => now - first >= clocks(one)._2 || reached <= clocks(one)._1), split)
+        assert(waited.forall(other => now - first >= clocks(other)._2 || reached <= clocks(other)._1), split)
         at = at.batch(now, now, rows(Seq(split), now), unread = reading)
         waited -= split
         assert(at.standing.millis.get >= reached)

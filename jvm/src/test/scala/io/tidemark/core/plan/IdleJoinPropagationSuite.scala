@@ -49,10 +49,10 @@ class IdleJoinPropagationSuite extends AnyFunSuite with JoinPlans {
     val start = Moment(following, WatermarkEntry.initial(names(following), -1L, 0L, 0L), rules)
     val silent = start.next(saw("orders" -> 50, "payments" -> 40)).next(saw("orders" -> 60)).next(saw("orders" -> 100))
     assert(silent.now.inputs(right(0)).input.watermark == at(100))
-    val back = silent.next(saw("payments" -> 45)).restarted
-    assert(back.now.inputs(right(0)).input.watermark == at(100))
-    back.now.requireNotBefore(back.late)
-    assert(back.next(saw("payments" -> 110)).now.inputs(right(0)).input.watermark == at(110))
+    val returned = silent.next(saw("payments" -> 45)).restarted
+    assert(returned.now.inputs(right(0)).input.watermark == at(100))
+    returned.now.requireNotBefore(returned.late)
+    assert(returned.next(saw("payments" -> 110)).now.inputs(right(0)).input.watermark == at(110))
   }
 
   test("a join is idle when both sides are idle") {
@@ -62,8 +62,8 @@ class IdleJoinPropagationSuite extends AnyFunSuite with JoinPlans {
   }
 
   test("a join keeps its watermarks when one side or both sides become idle") {
-    val one = decided("orders" -> at(100), "payments" -> Watermark.Idle(Some(40)))
-    assert(out(join, one) == out(join, decision))
+    val idle = decided("orders" -> at(100), "payments" -> Watermark.Idle(Some(40)))
+    assert(out(join, idle) == out(join, decision))
     val both = decided("orders" -> Watermark.Idle(Some(100)), "payments" -> Watermark.Idle(Some(40)))
     assert(out(join, both).values.forall(_.isIdle))
     assert(out(join, both).view.mapValues(_.millis).toMap == out(join, decision).view.mapValues(_.millis).toMap)

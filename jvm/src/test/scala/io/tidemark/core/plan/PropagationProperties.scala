@@ -65,10 +65,10 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
       val model = new RowModel(shape, history(shape, seed).delay, width = 4)
       history(shape, seed).batches.foreach { arrivals =>
         model.batch(arrivals)
-        val (went, again) = (Moment(shape, model.entry), Moment(shape, model.entry).restarted)
-        assert(again.entry == went.entry)
-        assert(again.entry.standing == went.entry.standing)
-        assert(again.late == went.late && again.now == went.now)
+        val (went, restarted) = (Moment(shape, model.entry), Moment(shape, model.entry).restarted)
+        assert(restarted.entry == went.entry)
+        assert(restarted.entry.standing == went.entry.standing)
+        assert(restarted.late == went.late && restarted.now == went.now)
       }
     }
   }
@@ -91,11 +91,11 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
     forAll(seeds, Gen.listOfN(12, anyWatermark)) { (seed, watermarks) =>
       val shape = RandomPlan(seed)
       val decision = Decision.none.copy(origins = names(shape).zip(watermarks).toMap)
-      val here = Propagation.levels(shape, decision)
-      val there = Propagation.levels(shuffled(shape, new Random(seed)), decision)
-      assert(this.watermarks(there.flow.out) == this.watermarks(here.flow.out), s"in $shape")
-      assert(there.unions == here.unions)
-      assert(numbers(there) == numbers(here))
+      val actual = Propagation.levels(shape, decision)
+      val expected = Propagation.levels(shuffled(shape, new Random(seed)), decision)
+      assert(this.watermarks(expected.flow.out) == this.watermarks(actual.flow.out), s"in $shape")
+      assert(expected.unions == actual.unions)
+      assert(numbers(expected) == numbers(actual))
     }
   }
 

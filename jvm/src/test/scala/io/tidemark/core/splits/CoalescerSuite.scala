@@ -33,7 +33,7 @@ class CoalescerSuite extends AnyFunSuite {
     private var watermark = Coalescer.NoClock
 
     private def alive: Seq[Int] = (0 until plain.size).filter(plain.state(_) != "ended")
-    private def one: Option[Int] = alive.lift(random.nextInt(math.max(alive.size, 1)))
+    private def anyInput: Option[Int] = alive.lift(random.nextInt(math.max(alive.size, 1)))
     // Inputs are far apart, and now and then one jumps ahead.
     private def time(input: Int): Long = now + input * 7L - random.nextInt(200) +
       (if (random.nextInt(50) == 0) 5000 else 0)
@@ -42,8 +42,8 @@ class CoalescerSuite extends AnyFunSuite {
       now += random.nextInt(3)
       random.nextInt(20) match {
         case 0 => if (plain.size < most) { fast.add(now); plain.add(now) }
-        case 1 => one.foreach { i => fast.idle(i); plain.idle(i) }
-        case 2 if random.nextInt(10) == 0 => one.foreach { i => fast.end(i); plain.end(i) }
+        case 1 => anyInput.foreach { i => fast.idle(i); plain.idle(i) }
+        case 2 if random.nextInt(10) == 0 => anyInput.foreach { i => fast.end(i); plain.end(i) }
         case 3 =>
           val limit = now - random.nextInt(60)
           val expected = fast.ifIdleSince(limit)
@@ -56,8 +56,8 @@ class CoalescerSuite extends AnyFunSuite {
           }
           fast.observeAll(clocks, now)
           plain.observeAll(clocks.map(known), now)
-        case 5 => one.foreach { i => fast.observe(i, now); plain.observe(i, None, now) }
-        case _ => one.foreach { i =>
+        case 5 => anyInput.foreach { i => fast.observe(i, now); plain.observe(i, None, now) }
+        case _ => anyInput.foreach { i =>
             val t = time(i); fast.observe(i, t, now); plain.observe(i, Some(t), now)
           }
       }
@@ -115,16 +115,16 @@ class CoalescerSuite extends AnyFunSuite {
 
   test("coalescing in two levels gives the same watermark as in one level") {
     val random = new Random(4)
-    val one = new MessageCoalescer
+    val flat = new MessageCoalescer
     val parts = Seq.fill(4)(new MessageCoalescer)
     val top = new MessageCoalescer
-    for (p <- parts) { top.add(0L); for (_ <- 0 until 5) { p.add(0L); one.add(0L) } }
+    for (p <- parts) { top.add(0L); for (_ <- 0 until 5) { p.add(0L); flat.add(0L) } }
     for (_ <- 1 to Steps) {
       val (part, input, time) = (random.nextInt(4), random.nextInt(5), random.nextInt(1000000).toLong)
-      one.observe(part * 5 + input, time, 0L)
+      flat.observe(part * 5 + input, time, 0L)
       parts(part).observe(input, time, 0L)
       if (parts(part).watermark != Coalescer.NoClock) top.observe(part, parts(part).watermark, 0L)
-      assert(top.watermark === one.watermark)
+      assert(top.watermark === flat.watermark)
     }
   }
 
@@ -160,17 +160,17 @@ class CoalescerSuite extends AnyFunSuite {
         def each[A: ClassTag](of: Int => A) = Array.tabulate(inputs)(of)
         val restored = Coalescer.restored(inputs, each(c.clock), each(c.lastActive), each(c.state))
         restored.begin(restored.totals, onReturn, journal = null)
-        val again = new MessageCoalescer(restored)
-        again.raise(c.watermark)
+        val copy = new MessageCoalescer(restored)
+        copy.raise(c.watermark)
         for (step <- 1 to 500) {
           val (input, now, time) = (random.nextInt(inputs), round * 1000L + step, round * 1000L + random.nextInt(2000))
           val silent = random.nextInt(4) == 0
           val limit = now - random.nextInt(100)
-          Seq(c, again).foreach { on =>
+          Seq(c, copy).foreach { on =>
             if (silent) on.idle(input) else on.observe(input, time, now)
             on.idleSince(limit)
           }
-          assert((again.watermark, again.isIdle) === ((c.watermark, c.isIdle)))
+          assert((copy.watermark, copy.isIdle) === ((c.watermark, c.isIdle)))
         }
       }
     }

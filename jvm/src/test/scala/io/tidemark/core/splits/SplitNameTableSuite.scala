@@ -23,10 +23,10 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("split names are numbered in the order in which they arrive and are found by their values") {
     forAll(Gen.listOf(name.suchThat(isText))) { all =>
       val names = new SplitNameTable
-      val numbers = all.map(one => names.add(SplitNameTable.encode(one)))
+      val numbers = all.map(splitName => names.add(SplitNameTable.encode(splitName)))
       assert(numbers == all.map(all.distinct.indexOf(_)))
       assert((0 until names.size).map(names(_)) == all.distinct)
-      all.foreach(one => assert(names.find(SplitNameTable.encode(one)) == all.distinct.indexOf(one)))
+      all.foreach(splitName => assert(names.find(SplitNameTable.encode(splitName)) == all.distinct.indexOf(splitName)))
     }
   }
 
@@ -42,7 +42,7 @@ class SplitNameTableSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       Seq(None, Some("ab")),
       Seq(Some("ab"), None))
     val names = new SplitNameTable
-    assert(alike.map(one => names.add(SplitNameTable.encode(one))) == alike.indices)
+    assert(alike.map(splitName => names.add(SplitNameTable.encode(splitName))) == alike.indices)
   }
 
   test("a missing split name is not found, even among many names") {

@@ -29,8 +29,8 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
 
   private def versions(onReturn: OnReturn, steps: Seq[(Int, Change)])(each: Seq[Version] => Unit): Seq[Version] = {
     val all = mutable.ArrayBuffer(Version(Splits.none, SplitsModel(onReturn)))
-    steps.foreach { case (back, change) =>
-      all += all(math.max(0, all.size - 1 - back)).after(change)
+    steps.foreach { case (age, change) =>
+      all += all(math.max(0, all.size - 1 - age)).after(change)
       each(all.toSeq)
     }
     all.toSeq
@@ -55,12 +55,12 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
           val all = versions(onReturn, steps) { soFar =>
             val (now, before) = (soFar.last, soFar(math.max(0, soFar.size - 4)))
             assert(now.splits.changedSince(before.splits, Int.MaxValue).map(_.toSeq) ===
-              now.model.said.changedSince(before.model.said))
+              now.model.status.changedSince(before.model.status))
           }
-          pairs.foreach { case (one, other) =>
-            val (now, before) = (all(one % all.size), all(other % all.size))
+          pairs.foreach { case (first, second) =>
+            val (now, before) = (all(first % all.size), all(second % all.size))
             assert(now.splits.changedSince(before.splits, most).map(_.toSeq) ===
-              now.model.said.changedSince(before.model.said).filter(_.size <= most))
+              now.model.status.changedSince(before.model.status).filter(_.size <= most))
           }
       }
     }
@@ -71,9 +71,9 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
         val copies = mutable.ArrayBuffer.empty[Version]
         val all = versions(onReturn, steps) { soFar =>
           changes.lift(soFar.size).foreach { case (which, change) =>
-            val one = soFar(which % soFar.size)
-            val copy = one.copy(splits = one.splits.detached)
-            assert(copy.splits eq one.splits.detached)
+            val version = soFar(which % soFar.size)
+            val copy = version.copy(splits = version.splits.detached)
+            assert(copy.splits eq version.splits.detached)
             copies ++= Seq(copy, copy.after(change))
           }
         }
@@ -92,9 +92,9 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
     }
     val small = Splits.of(new SplitNameTable(most = 8), new Coalescer())
     val before = small.observe(times("b"), 0L, 10L, OnReturn.Hold)
-    val said = SplitsModel.said(before)
+    val status = SplitsModel.status(before)
     intercept[SplitNameTable.TooLong](before.observe(times("too long"), 0L, 20L, OnReturn.Hold))
-    assert(SplitsModel.said(before) === said)
+    assert(SplitsModel.status(before) === status)
     assert(before.observe(times("c"), 0L, 30L, OnReturn.Hold).size === 3)
   }
 
@@ -159,6 +159,6 @@ object SplitsVersionsSuite {
     def after(change: Change): Version =
       Version(changed(splits, change, model.now(change.passed), model.onReturn), model.after(change))
 
-    def check(): Unit = Assertions.assert(SplitsModel.said(splits) == model.said)
+    def check(): Unit = Assertions.assert(SplitsModel.status(splits) == model.status)
   }
 }

@@ -26,13 +26,13 @@ private[core] object RandomHistory {
 
   def apply(names: Seq[OriginName], seed: Long): RandomHistory = {
     val random = new Random(seed)
-    def one(all: Long*): Long = all(random.nextInt(all.size))
+    def anyOf(all: Long*): Long = all(random.nextInt(all.size))
     // Some begin before the epoch, where Spark sees no watermark at all.
-    val start = one(1000, 1000, 1000, 0, -60)
+    val start = anyOf(1000, 1000, 1000, 0, -60)
     val count = 4 + random.nextInt(10)
-    val delays = names.map(_ -> one(0, 3, 10, 25)).toMap
+    val delays = names.map(_ -> anyOf(0, 3, 10, 25)).toMap
     val lines = names.map { name =>
-      val (offset, pace, jitter) = (one(-40, 0, 0, 15), one(0, 4, 10, 30), 1 + one(0, 5, 20, 40).toInt)
+      val (offset, pace, jitter) = (anyOf(-40, 0, 0, 15), anyOf(0, 4, 10, 30), 1 + anyOf(0, 5, 20, 40).toInt)
       var silent = false
       name -> (0 until count).map { batch =>
         if (random.nextInt(4) == 0) silent = !silent

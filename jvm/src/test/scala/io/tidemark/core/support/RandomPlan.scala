@@ -19,7 +19,7 @@ private[core] final class RandomPlan(random: Random) {
   private var keys = 0
   private var unions = 0
 
-  private def one[A](all: Seq[A]): A = all(random.nextInt(all.size))
+  private def anyOf[A](all: Seq[A]): A = all(random.nextInt(all.size))
   private def some[A](all: Vector[A]): Vector[A] = all.filter(_ => random.nextBoolean())
 
   def plan(): PlanShape = {
@@ -45,7 +45,7 @@ private[core] final class RandomPlan(random: Random) {
   private def combine(parts: Vector[Part]): Vector[Part] = random.shuffle(parts) match {
     case a +: b +: c +: rest if random.nextInt(4) == 0 => rest :+ union(a, Vector(b, c))
     case a +: b +: rest => rest :+ (if (random.nextBoolean()) union(a, Vector(b)) else join(a, b))
-    case one => one
+    case same => same
   }
 
   private def on(part: Part): Part =
@@ -57,7 +57,7 @@ private[core] final class RandomPlan(random: Random) {
         case 2 => redefined(part)
         case 3 => Part(stateful("limit", part, None, part.columns, Vector.empty), part.columns)
         case 4 =>
-          Part(stateful("dropDuplicates", part, Some(one(part.columns)), part.columns, Vector.empty), part.columns)
+          Part(stateful("dropDuplicates", part, Some(anyOf(part.columns)), part.columns, Vector.empty), part.columns)
         case 5 => declared(part)
         case 6 => withTable(part)
         case 7 => mapped(part)
@@ -77,12 +77,12 @@ private[core] final class RandomPlan(random: Random) {
   }
 
   private def windowed(part: Part): Part = {
-    val columns = part.columns.map(c => c -> c) :+ (column() -> one(part.columns))
+    val columns = part.columns.map(c => c -> c) :+ (column() -> anyOf(part.columns))
     Part(Stateless(Window, Seq(part.shape), columns), columns.map(_._1))
   }
 
   private def redefined(part: Part): Part = {
-    val (from, again) = (one(part.columns), column())
+    val (from, again) = (anyOf(part.columns), column())
     keys += 1
     val name = OriginName(s"o${keys - 1}", 0)
     if (random.nextBoolean()) Part(Origin("withWatermark", name, from, part.shape), part.columns)
@@ -94,18 +94,18 @@ private[core] final class RandomPlan(random: Random) {
 
   private def declared(part: Part): Part = {
     val id = column()
-    Part(Declared("event time of state", id, stateful(Groups, part, Some(one(part.columns)), Nil, Nil)), Vector(id))
+    Part(Declared("event time of state", id, stateful(Groups, part, Some(anyOf(part.columns)), Nil, Nil)), Vector(id))
   }
 
   /** As by a Python map, which keeps one of the columns without the plan showing it. */
   private def mapped(part: Part): Part = {
-    val (from, id) = (one(part.columns), column())
+    val (from, id) = (anyOf(part.columns), column())
     unions += 1
     Part(Marked(s"$Map${from.value}", unions, Seq(id), Nil, part.shape), Vector(id))
   }
 
   private def aggregated(part: Part): Part = {
-    val active = one(part.columns)
+    val active = anyOf(part.columns)
     val carried = some(part.columns.filterNot(_ == active))
     Part(stateful(Aggregation, part, Some(active), Seq(active), carried), active +: carried)
   }
@@ -113,7 +113,7 @@ private[core] final class RandomPlan(random: Random) {
   private def union(first: Part, others: Vector[Part]): Part = {
     unions += 1
     val columns = first.columns.zipWithIndex.map { case (out, position) =>
-      val inputs = others.map(other => if (other.columns.isEmpty) None else Some(one(other.columns)))
+      val inputs = others.map(other => if (other.columns.isEmpty) None else Some(anyOf(other.columns)))
       UnionColumn(out, position, Some(out) +: inputs)
     }
     Part(Union("union", Some(unions), (first +: others).map(_.shape), columns), first.columns)
@@ -128,12 +128,12 @@ private[core] final class RandomPlan(random: Random) {
   }
 
   private def join(l: Part, r: Part): Part = {
-    val (left, right) = (l.columns.headOption.map(_ => one(l.columns)), r.columns.headOption.map(_ => one(r.columns)))
+    val (left, right) = (l.columns.headOption.map(_ => anyOf(l.columns)), r.columns.headOption.map(_ => anyOf(r.columns)))
     // low <= right - left <= high; without one of the two, a side has no bound.
     val (low, high) =
-      one(Seq((Some(0L), Some(0L)), (Some(-20L), Some(5L)), (Some(0L), None), (None, Some(9L)), (None, None)))
+      anyOf(Seq((Some(0L), Some(0L)), (Some(-20L), Some(5L)), (Some(0L), None), (None, Some(9L)), (None, None)))
     val semi = random.nextInt(5) == 0
-    val free = one(Seq(ActiveOut.Unbounded, ActiveOut.Withheld))
+    val free = anyOf(Seq(ActiveOut.Unbounded, ActiveOut.Withheld))
     def side(part: Part, active: Option[ColumnId], bound: Option[Bound], comesOut: Boolean) = JoinSide(
       part.shape,
       active,

@@ -26,8 +26,8 @@ trait Situations extends JoinPlans {
     Situation.Split("pl-7", clock, clock.map(_ => time("12:22")), idleAt)
 
   protected def situation(shape: PlanShape, inputs: Situation.Origin*): Situation = {
-    val origins = inputs.map(one => one.name -> one).toMap
-    val decision = decided(inputs.map(one => one.name.key -> one.watermark): _*)
+    val origins = inputs.map(origin => origin.name -> origin).toMap
+    val decision = decided(inputs.map(origin => origin.name.key -> origin.watermark): _*)
     val watermarks = Propagation.levels(shape, decision)
     Situation(
       shape,

@@ -11,9 +11,9 @@ object SplitList {
   /** These splits, with the watermark that they have reached. */
   def splits(all: Seq[One], watermark: Watermark): Splits = {
     val read = new SplitsBuilder
-    all.foreach { one =>
-      read.names.add(one.name)
-      read.set(read.names.size - 1, one.state.code, one.clock.getOrElse(Coalescer.NoClock), one.lastActiveMillis)
+    all.foreach { split =>
+      read.names.add(split.name)
+      read.set(read.names.size - 1, split.state.code, split.clock.getOrElse(Coalescer.NoClock), split.lastActiveMillis)
     }
     read.splits(watermark)
   }

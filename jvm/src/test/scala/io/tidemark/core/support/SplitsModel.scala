@@ -14,7 +14,7 @@ private[core] final case class SplitsModel(onReturn: OnReturn, changes: Vector[S
   /** The time of the next change, if it takes this long. */
   def now(passed: Long): Long = changes.map(_.passed).sum + passed
 
-  lazy val said: Said = {
+  lazy val status: Status = {
     val clocks = new NaiveCoalescer(onReturn)
     var names = Vector.empty[String]
     var now = 0L
@@ -41,7 +41,7 @@ private[core] final case class SplitsModel(onReturn: OnReturn, changes: Vector[S
     val each = names.indices.map { i =>
       OneSplit(names(i), clocks.state(i), clocks.clock(i), clocks.lastActive(i))
     }
-    Said(each, clocks.watermark, names.nonEmpty && clocks.isIdle, clocks.lastRows)
+    Status(each, clocks.watermark, names.nonEmpty && clocks.isIdle, clocks.lastRows)
   }
 }
 
@@ -49,27 +49,27 @@ private[core] object SplitsModel {
 
   final case class OneSplit(name: String, state: String, clock: Option[Long], lastActive: Long)
 
-  final case class Said(
+  final case class Status(
       splits: Seq[OneSplit],
       watermark: Option[Long],
       isIdle: Boolean,
       lastRows: Option[Long]) {
 
     /** The numbers of splits that differ from those of an earlier version; `None` if that one had other splits. */
-    def changedSince(before: Said): Option[Seq[Int]] =
+    def changedSince(before: Status): Option[Seq[Int]] =
       Option.when(splits.map(_.name).startsWith(before.splits.map(_.name))) {
         splits.indices.filter(i => !before.splits.lift(i).contains(splits(i)))
       }
   }
 
   /** What the splits themselves say. */
-  def said(all: Splits): Said = {
+  def status(all: Splits): Status = {
     val each = (0 until all.size).map { i =>
       OneSplit(all.name(i).head.get, NaiveCoalescer.names(all.state(i)), all.clock(i), all.lastActive(i))
     }
     assert(all.active == each.count(_.state != "idle") && all.idle == each.count(_.state == "idle"))
     assert(all.largest == each.flatMap(_.clock).maxOption)
-    Said(each, all.watermark.millis, all.watermark.isIdle, all.lastRows)
+    Status(each, all.watermark.millis, all.watermark.isIdle, all.lastRows)
   }
 
   /** @param passed how much later than the change before it is, ms */

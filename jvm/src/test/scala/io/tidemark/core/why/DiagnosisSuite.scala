@@ -19,9 +19,9 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     assert(sentence(waiting).endsWith(
       " It holds 3 rows: the first is emitted once an event time reaches 1970-01-01T12:11:00Z, and the last once one reaches " +
         "1970-01-01T12:30:00Z."))
-    val one = waiting.copy(held = Map(OperatorId(0) -> rows.copy(rows = 1)))
+    val single = waiting.copy(held = Map(OperatorId(0) -> rows.copy(rows = 1)))
     assert(
-      sentence(one).endsWith("It holds 1 row: the first is emitted once an event time reaches 1970-01-01T12:11:00Z."))
+      sentence(single).endsWith("It holds 1 row: the first is emitted once an event time reaches 1970-01-01T12:11:00Z."))
   }
 
   test("rows in order are held by the input behind if the one ahead has passed the first of them") {

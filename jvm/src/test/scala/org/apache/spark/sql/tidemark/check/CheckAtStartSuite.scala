@@ -39,21 +39,21 @@ class CheckAtStartSuite extends RefusalsTest {
 
   test("a query whose plan has a warning logs it once and runs") {
     val (stream, events) = timed("t", "10 minutes")
-    val said = logged(deduplicated(events))(
+    val lines = logged(deduplicated(events))(
       AddData(stream, 1 -> at("10:00")),
       ProcessAllAvailable(),
       AddData(stream, 1 -> at("10:10"), 2 -> at("10:10")),
       ProcessAllAvailable(),
       CheckAnswer(1, 2))
-    assert(said.size === 1)
-    assert(said.head.contains("[TIDEMARK.DEDUP_FOR_EVER]") && said.head.contains("Fix this by"))
+    assert(lines.size === 1)
+    assert(lines.head.contains("[TIDEMARK.DEDUP_FOR_EVER]") && lines.head.contains("Fix this by"))
   }
 
   test("a sound query logs nothing, and neither does what is for information") {
     val ((left, a), (_, b)) = (timed("ta", "0 seconds"), timed("tb", "0 seconds"))
-    val said =
+    val lines =
       logged(counted(a.union(b), "ta").select($"count"))(AddData(left, 1 -> at("10:00")), ProcessAllAvailable())
-    assert(said === Nil)
+    assert(lines === Nil)
   }
 
   test("refuse stops a query before its first batch, with all findings, and lets a sound one run") {

@@ -21,24 +21,24 @@ class ExplainOracleSuite extends OracleComparison {
     }
   }
 
-  private def without(input: Input, one: Case): Case =
-    one.copy(steps = one.steps.map(step => step.copy(rows = step.rows - input.number)))
+  private def without(input: Input, example: Case): Case =
+    example.copy(steps = example.steps.map(step => step.copy(rows = step.rows - input.number)))
 
   test("the last operator emits nothing while an input that it is said to wait for has no rows") {
     var waiting = 0
-    for (seed <- 1L to 60L; one = RandomCase(seed) if isTold(one.query) && emits(one)) {
-      val queries = new SparkQueries(classicSession, one.query)
+    for (seed <- 1L to 60L; example = RandomCase(seed) if isTold(example.query) && emits(example)) {
+      val queries = new SparkQueries(classicSession, example.query)
       val analyzed = queries.texts.queryExecution.analyzed
       val waits = Explanation.of(classicSession, analyzed, queries.mode).inputs.last.waits.evicted.get.map(_.toString)
       // An input with an idle time is left out when it has been silent for so long.
-      val inputs = one.query.nodes.collect { case input: Input if input.idleAfter.isEmpty => input }
+      val inputs = example.query.nodes.collect { case input: Input if input.idleAfter.isEmpty => input }
       for (input <- inputs if waits.contains(queries.columnOf(input))) {
-        assert(!emits(without(input, one)), s"seed $seed does not wait for input ${input.number}: $one")
+        assert(!emits(without(input, example)), s"seed $seed does not wait for input ${input.number}: $example")
         waiting += 1
       }
     }
     assert(waiting >= 15)
   }
 
-  private def emits(one: Case): Boolean = Oracle.run(one).flatten.exists(_.rows.nonEmpty)
+  private def emits(example: Case): Boolean = Oracle.run(example).flatten.exists(_.rows.nonEmpty)
 }

@@ -62,11 +62,11 @@ class ExplainSuite extends ExplainTest {
   test("what a column or its expression contains is escaped, and hidden where Spark hides it") {
     val hostile = "at\n\u001b[2J"
     val made = orders.withColumn("text", lit("secret-key\u202e")).withColumn(hostile, expr("try_to_timestamp(text)"))
-    def said = found(withWatermark(made, hostile, "1 minute"), Append).filter(_.code == "EVENT_TIME_MAY_BE_NULL")
-    assert(said.map(_.sentence).mkString.contains("at\\u000a\\u001b[2J"), said)
-    assert(said.forall(one => (one.sentence + one.fix).forall(!Character.isISOControl(_))))
+    def findings = found(withWatermark(made, hostile, "1 minute"), Append).filter(_.code == "EVENT_TIME_MAY_BE_NULL")
+    assert(findings.map(_.sentence).mkString.contains("at\\u000a\\u001b[2J"), findings)
+    assert(findings.forall(finding => (finding.sentence + finding.fix).forall(!Character.isISOControl(_))))
     withSQLConf(SQLConf.SQL_STRING_REDACTION_PATTERN.key -> "try_to_[a-z]+") {
-      assert(said.size === 1 && said.forall(!_.sentence.contains("try_to_timestamp")), said)
+      assert(findings.size === 1 && findings.forall(!_.sentence.contains("try_to_timestamp")), findings)
     }
   }
 
@@ -83,9 +83,9 @@ class ExplainSuite extends ExplainTest {
 
   test("Scala's explain has the findings of the SQL function, and leaves no view") {
     val before = spark.catalog.listTables().count()
-    val said = explain(orders.dropDuplicates("id"))
-    assert(said.findings.map(one => (one.code, one.severity)).head === "DEDUP_FOR_EVER" -> "warning")
-    assert(said.findings.head.operator === Some("dropDuplicates by id") && said.toString === said.text)
+    val explanation = explain(orders.dropDuplicates("id"))
+    assert(explanation.findings.map(finding => (finding.code, finding.severity)).head === "DEDUP_FOR_EVER" -> "warning")
+    assert(explanation.findings.head.operator === Some("dropDuplicates by id") && explanation.toString === explanation.text)
     assert(spark.catalog.listTables().count() === before)
   }
 

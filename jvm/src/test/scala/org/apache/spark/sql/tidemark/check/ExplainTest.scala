@@ -33,5 +33,5 @@ trait ExplainTest extends WatermarkTest {
 
   // These are said of nearly every query that is sound.
   protected val usual = Set("FAR_FUTURE", "LAST_WINDOW_STAYS", "DEDUP_EQUAL_TIMES")
-  protected def unusual(said: Explanation): Seq[String] = said.findings.map(_.code).filterNot(usual)
+  protected def unusual(explanation: Explanation): Seq[String] = explanation.findings.map(_.code).filterNot(usual)
 }

@@ -52,9 +52,9 @@ class ExplainedOperatorsSuite extends WatermarkTest {
 
   test("explain says of each operator by whom its rows are late, and whom its state waits for") {
     for ((kind, df, mode, late, evicted) <- operators) {
-      val said = explained(df, mode)
-      assert(said.inputs.size === 1, s"$kind: ${said.findings}")
-      val waits = said.inputs.head.waits
+      val explanation = explained(df, mode)
+      assert(explanation.inputs.size === 1, s"$kind: ${explanation.findings}")
+      val waits = explanation.inputs.head.waits
       assert(waits.late.map(_.toString) === late, kind)
       assert(waits.evicted.map(_.map(_.toString)) === evicted, kind)
       assert(waits.evenIdle.isEmpty || waits.all.nonEmpty, kind)

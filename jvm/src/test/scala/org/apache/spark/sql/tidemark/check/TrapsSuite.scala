@@ -161,18 +161,18 @@ class TrapsSuite extends ExplainTest {
 
   tested += "NO_DATA_BATCHES_OFF"
   test("NO_DATA_BATCHES_OFF is found where windows wait for the next row, and not where rows come out immediately") {
-    under(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key, "false")(windows(orders)) { said =>
-      assert(unusual(said) === Seq("NO_DATA_BATCHES_OFF"))
+    under(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key, "false")(windows(orders)) { explanation =>
+      assert(unusual(explanation) === Seq("NO_DATA_BATCHES_OFF"))
     }
-    under(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key, "false")(orders.dropDuplicates("id", "at")) { said =>
-      assert(unusual(said) === Nil)
+    under(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key, "false")(orders.dropDuplicates("id", "at")) { explanation =>
+      assert(unusual(explanation) === Nil)
     }
   }
 
   tested += "LEFT_TO_SPARK"
   test("LEFT_TO_SPARK is found for the policy max, and not without it") {
-    under(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key, "max")(windows(orders)) { said =>
-      assert(said.findings.map(_.code) === Seq("LEFT_TO_SPARK"))
+    under(SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key, "max")(windows(orders)) { explanation =>
+      assert(explanation.findings.map(_.code) === Seq("LEFT_TO_SPARK"))
     }
     assert(unusual(explained(windows(orders))) === Nil)
   }

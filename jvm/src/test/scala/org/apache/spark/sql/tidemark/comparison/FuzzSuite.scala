@@ -26,8 +26,8 @@ class FuzzSuite extends OracleComparison {
     each(seed, math.max(1, cases / 4), "random queries with one watermark", "rows of each batch match stock Spark") {
       (from, many) =>
         val seen = check(from, many, RandomCase.ofOneWatermark)(
-          one => rowsOf(engine(one)),
-          one => stock(rowsOf(engine(one))))
+          example => rowsOf(engine(example)),
+          example => stock(rowsOf(engine(example))))
         assert(seen.exists(_.rows.nonEmpty))
     }
     each(seed, carried, "random queries with mapped columns", "rows, batches and late rows match the oracle") {
@@ -51,8 +51,8 @@ class FuzzSuite extends OracleComparison {
         "random queries with mapped columns and one watermark",
         "rows match stock Spark") { (from, many) =>
         val seen = check(from, many, RandomCase.carriedOfOneWatermark)(
-          one => rowsOf(Oracle.run(one)),
-          one => stock(rowsOf(engine(one))))
+          example => rowsOf(Oracle.run(example)),
+          example => stock(rowsOf(engine(example))))
         assert(seen.exists(_.rows.nonEmpty))
       }
     }
@@ -79,9 +79,9 @@ class FuzzSuite extends OracleComparison {
       says(0 -> 1200),
       says(0 -> 1400),
       says(0 -> 1600)) ++ quiet(1, 1)
-    val one = Case(query, steps)
-    assert(Oracle.run(one).flatten.exists(_.rows.nonEmpty) && Oracle.run(one).flatten.exists(_.late > 0))
-    assert(difference(one)(engine, Oracle.run) === None)
+    val example = Case(query, steps)
+    assert(Oracle.run(example).flatten.exists(_.rows.nonEmpty) && Oracle.run(example).flatten.exists(_.late > 0))
+    assert(difference(example)(engine, Oracle.run) === None)
   }
 
   test("the comparison detects that stock Spark differs from the oracle") {
@@ -100,8 +100,8 @@ class FuzzSuite extends OracleComparison {
     def windows(input: Int) = Windows(Input(input, 0), 0, 5, Vector.empty, byId = true)
     def both(time: Int) = Step(1, Map(0 -> Seq(0 -> time), 1 -> Seq(0 -> time)))
     val steps = Seq(both(1200), both(1400), Step(1, Map.empty))
-    val one = Case(Join("left_semi", windows(0), windows(1), 0, 0, least = 0, most = 8), steps)
-    assert(difference(one)(engine, Oracle.run) === None)
+    val example = Case(Join("left_semi", windows(0), windows(1), 0, 0, least = 0, most = 8), steps)
+    assert(difference(example)(engine, Oracle.run) === None)
   }
 
   private def says(rows: (Int, Int)*) = Step(1, Map(0 -> rows))
@@ -114,9 +114,9 @@ class FuzzSuite extends OracleComparison {
         Seq(Step(3, Map.empty, restarts)) ++ quiet(3) ++ Seq(says(0 -> 1014), says(0 -> 1016), says(1 -> 1005)) ++
         (1 to 8).map(n => says(0 -> (1016 + n), 1 -> (1006 + n))) ++ quiet(1, 3, 3) ++
         Seq(says(1 -> 1200), says(0 -> 1200))
-      val one = Case(Windows(input, 0, 5, Vector.empty, byId = true), steps)
-      assert(difference(one)(engine, Oracle.run) === None)
-      assert(Oracle.run(one).flatten.map(_.late).sum === 0)
+      val example = Case(Windows(input, 0, 5, Vector.empty, byId = true), steps)
+      assert(difference(example)(engine, Oracle.run) === None)
+      assert(Oracle.run(example).flatten.map(_.late).sum === 0)
     }
 
   test("a query whose watermark advances with the clock runs a no-data batch only if something may be due") {
@@ -124,10 +124,10 @@ class FuzzSuite extends OracleComparison {
     val steps = Seq(says(0 -> 1001, 1 -> 1003)) ++ quiet(Seq.fill(14)(1): _*) ++ Seq(says(0 -> 1030)) ++
       quiet(Seq.fill(8)(3): _*) ++ Seq(says(0 -> 1016), says(1 -> 1070)) ++ quiet(1, 1, 1)
     for (query <- Seq(Windows(input, 0, 5, Vector.empty, byId = true), Distinct(input, 0))) {
-      val one = Case(query, steps)
-      assert(difference(one)(engine, Oracle.run) === None)
+      val example = Case(query, steps)
+      assert(difference(example)(engine, Oracle.run) === None)
       // Many steps of the clock run no batch.
-      assert(Oracle.run(one).count(_.isEmpty) > 8)
+      assert(Oracle.run(example).count(_.isEmpty) > 8)
     }
   }
 
@@ -151,23 +151,23 @@ class FuzzSuite extends OracleComparison {
     }
 
   test("regression: a join side with a leftover mark uses the watermark of the other side, as in stock Spark") {
-    val one = outer(Input(0, 0), Input(1, 0, leftover = true))
-    assert(difference(one)(engine, Oracle.run) === None)
-    assert(stock(engine(one)).map(_.map(_.rows)) === Oracle.run(one).map(_.map(_.rows)))
+    val example = outer(Input(0, 0), Input(1, 0, leftover = true))
+    assert(difference(example)(engine, Oracle.run) === None)
+    assert(stock(engine(example)).map(_.map(_.rows)) === Oracle.run(example).map(_.map(_.rows)))
   }
 
   test("regression: a semi join keeps its state over a restart if a side with a leftover mark had no rows before") {
-    val one = Case(
+    val example = Case(
       Join("left_semi", Input(0, 0, leftover = true), Input(1, 0), 0, 0, least = 0, most = 0),
       Seq(Step(1, Map(1 -> Seq(0 -> 982))), Step(1, Map(0 -> Seq(0 -> 1036), 1 -> Seq(0 -> 1036)), restart = true)))
-    assert(Oracle.run(one).flatten.exists(_.rows.nonEmpty))
-    assert(difference(one)(engine, Oracle.run) === None)
+    assert(Oracle.run(example).flatten.exists(_.rows.nonEmpty))
+    assert(difference(example)(engine, Oracle.run) === None)
   }
 
   test("regression: a common table expression joined with itself has one watermark, as in stock Spark") {
-    val one = Case(SelfJoin("left_outer", Input(0, 0), 0, 0, least = 1, most = 10), oneWithoutMatch)
-    assert(difference(one)(engine, Oracle.run) === None)
-    assert(stock(engine(one)).map(_.map(_.rows)) === Oracle.run(one).map(_.map(_.rows)))
+    val example = Case(SelfJoin("left_outer", Input(0, 0), 0, 0, least = 1, most = 10), oneWithoutMatch)
+    assert(difference(example)(engine, Oracle.run) === None)
+    assert(stock(engine(example)).map(_.map(_.rows)) === Oracle.run(example).map(_.map(_.rows)))
   }
 
   private def check(seed: Int, many: Int, draw: Long => Case)(

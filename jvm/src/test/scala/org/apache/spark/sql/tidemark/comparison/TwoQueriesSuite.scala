@@ -116,8 +116,8 @@ class TwoQueriesSuite extends WatermarkTest {
         for (_ <- 0 to random.nextInt(3)) {
           now += random.nextInt(25)
           for (input <- 0 until 2) {
-            val back = if (left.mayBeLate) 20 else delay
-            val rows = Seq.fill(random.nextInt(6))(reading(now - random.nextInt(back), random.nextInt(3)))
+            val reach = if (left.mayBeLate) 20 else delay
+            val rows = Seq.fill(random.nextInt(6))(reading(now - random.nextInt(reach), random.nextInt(3)))
             Seq(ofWhole, ofFirst).foreach(_(input).addData(rows))
           }
           if (random.nextInt(6) == 0) pick(random, first, second).stop()

@@ -108,8 +108,8 @@ class LateRowsOfAggregationsSuite extends LateRowsTest {
           val (stream, df) = readings
           val counts = df.groupBy(window($"time", "10 minutes").as("w"), $"device").count()
           val moved = when($"device".startsWith("late"), expr("w.start - INTERVAL 4 HOURS")).otherwise($"w.start")
-          val again = between(counts.select(moved.as("t"))).withWatermark("t", "0 seconds")
-          testStream(again.groupBy(window($"t", "1 hour").as("w")).count().select(date_format($"w.start", "HH:mm")))(
+          val shifted = between(counts.select(moved.as("t"))).withWatermark("t", "0 seconds")
+          testStream(shifted.groupBy(window($"t", "1 hour").as("w")).count().select(date_format($"w.start", "HH:mm")))(
             AddData(stream, "a" -> at("10:00")),
             ProcessAllAvailable(),
             // This closes the window from 10:00, and the second watermark advances to 10:00 only.

@@ -70,13 +70,13 @@ class LateRowsSuite extends LateRowsTest {
 
   test("late rows of one partition count once, however often its task runs") {
     val driver = new LateRows.Accumulator
-    val (first, again) = (driver.copy(), driver.copy())
-    Seq(first, again).foreach(_.add(3 -> LateRows(5, 70)))
+    val (first, second) = (driver.copy(), driver.copy())
+    Seq(first, second).foreach(_.add(3 -> LateRows(5, 70)))
     val other = driver.copy()
     // One task may read several partitions of the plan below.
     other.add(4 -> LateRows(1, 90))
     other.add(4 -> LateRows(2, 10))
-    Seq(first, again, other, other.copy()).foreach(driver.merge)
+    Seq(first, second, other, other.copy()).foreach(driver.merge)
     assert(driver.value === LateRows(8, 90))
   }
 

@@ -32,7 +32,7 @@ class LateSplitsSuite extends RefusalsTest {
   private def splitsAre(splits: (String, Long)*): StreamAction = late { found =>
     assert(found.get("rows").asLong === 4)
     val named = Option(found.get("splits")).toSeq.flatMap(_.elements.asScala)
-    assert(named.map(one => one.get("name").asText -> one.get("rows").asLong) === splits)
+    assert(named.map(split => split.get("name").asText -> split.get("rows").asLong) === splits)
   }
 
   private def history(df: DataFrame, stream: MemoryStream[(String, Timestamp)])(check: StreamAction): Unit =

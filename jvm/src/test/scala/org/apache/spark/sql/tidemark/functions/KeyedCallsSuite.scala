@@ -109,16 +109,16 @@ class KeyedCallsSuite extends OrderTest {
     def run(by: String): Set[Int] = {
       val stream = MemoryStream[(Int, String, java.sql.Timestamp)]
       val df = stream.toDF().toDF("device", "more", "time").withWatermark("time", "0 seconds")
-      val said = new ConcurrentLinkedQueue[Int]
+      val results = new ConcurrentLinkedQueue[Int]
       val each = (batch: DataFrame, _: Long) => {
-        inScala(batch, $"device").collect().foreach(row => said.add(row.getInt(0)))
+        inScala(batch, $"device").collect().foreach(row => results.add(row.getInt(0)))
       }
       val query = inOrder(df, "time", OrderOptions(by = Seq(col(by)))).writeStream.foreachBatch(each).start()
       try {
         stream.addData((1, "x", at("10:00")), (2, "x", at("10:01")), (3, "x", at("11:00")))
         query.processAllAvailable()
       } finally query.stop()
-      said.asScala.toSet
+      results.asScala.toSet
     }
     assert(run("device") === Set(1, 2, 3))
     assertSpread(run("more"))

@@ -46,8 +46,8 @@ class RefusalsSuite extends RefusalsTest {
       MultiAddData(left, 1 -> at("10:00"))(right, 1 -> at("11:00")),
       ProcessAllAvailable(),
       originsAre("t" -> Some(millis("10:00")), "t#1" -> Some(millis("11:00"))))
-    def again = withWatermark(a, "t", "0 seconds", WatermarkOptions(key = Some("orders"), splitBy = SplitBy($"id")))
-    testStream(counted(again, "t").select($"count").union(counted(again, "t").select($"count")))(
+    def keyed = withWatermark(a, "t", "0 seconds", WatermarkOptions(key = Some("orders"), splitBy = SplitBy($"id")))
+    testStream(counted(keyed, "t").select($"count").union(counted(keyed, "t").select($"count")))(
       AddData(left, 1 -> at("10:00")),
       ProcessAllAvailable(),
       originsAre("orders" -> Some(millis("10:00")), "orders#1" -> Some(millis("10:00"))))
@@ -117,12 +117,12 @@ class RefusalsSuite extends RefusalsTest {
   }
 
   test("a setting with an invalid value is reported with the values that it may have") {
-    for ((key, value, said) <- Seq(
+    for ((key, value, sentence) <- Seq(
         ("idle.after", "soon", "is 'soon', but it must be none or a length of time above zero, such as 1 minute."),
         ("unboundedJoin", "no", "is 'no', but it must be spark, hold or refuse.")))
       withSQLConf(s"spark.tidemark.$key" -> value) {
         val problem = spark.sql("SELECT tidemark_settings()").head().getString(0)
-        assert(new ObjectMapper().readTree(problem).get("what").asText.endsWith(said))
+        assert(new ObjectMapper().readTree(problem).get("what").asText.endsWith(sentence))
       }
     assert(spark.sql("SELECT tidemark_settings()").head().isNullAt(0))
   }

@@ -149,9 +149,9 @@ class EntryLogSuite extends SparkFunSuite with Eventually with Refusals {
       next4.write(query.next(Seq(3)))
       next4.begin(5)
       made("5.changes")
-      val again = open(checkpoint)
-      assert(again.read(4) === Some(query.entry))
-      again.write(query.next(Seq(4)))
+      val reopened = open(checkpoint)
+      assert(reopened.read(4) === Some(query.entry))
+      reopened.write(query.next(Seq(4)))
       next4.abandon()
       assert(open(checkpoint).read(5) === Some(query.entry))
       assert(files(checkpoint) === Seq("0", "1.changes", "2.changes", "3", "4.changes", "5.changes"))
@@ -191,7 +191,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually with Refusals {
   for ((what, (damage, code)) <- damages)
     test(s"a read of the last entry refuses a file that is $what, and the error names the file") {
       withSnapshot { (checkpoint, last) =>
-        for (name <- files(checkpoint).filter(isOnTheWay(_, checkpoint, last))) {
+        for (name <- files(checkpoint).filter(isNeeded(_, checkpoint, last))) {
           val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
           Files.write(file(checkpoint, name).toPath, damage(bytes))
           val refused = refusalOf(open(checkpoint).read(last))
@@ -205,9 +205,9 @@ class EntryLogSuite extends SparkFunSuite with Eventually with Refusals {
 
   test("a read of the last entry fails if a needed file is missing, and the error names the file") {
     withSnapshot { (checkpoint, last) =>
-      val way = files(checkpoint).filter(isOnTheWay(_, checkpoint, last)).filterNot(_ == s"$last.changes")
+      val needed = files(checkpoint).filter(isNeeded(_, checkpoint, last)).filterNot(_ == s"$last.changes")
       // A missing snapshot is no error: the entries before it are read instead.
-      for (name <- way if !name.endsWith(".splits")) {
+      for (name <- needed if !name.endsWith(".splits")) {
         val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
         Files.delete(file(checkpoint, name).toPath)
         val refused = refusalOf(open(checkpoint).read(last))
@@ -218,7 +218,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually with Refusals {
     }
   }
 
-  private def isOnTheWay(name: String, checkpoint: File, last: Long): Boolean = {
+  private def isNeeded(name: String, checkpoint: File, last: Long): Boolean = {
     def newest(kind: String) = files(checkpoint).filter(_.endsWith(kind)).map(_.takeWhile(_.isDigit).toLong).max
     val (batch, kind) = name.span(_.isDigit)
     kind match {

@@ -166,8 +166,8 @@ class NotedInputSuite extends NotedInputTest {
         after(1000),
         CheckNewAnswer(("a", "10:20", 0)),
         Execute(query =>
-          assert(query.recentProgress.flatMap(one =>
-            Option(one.observedMetrics.get("tidemark"))).map(_.getAs[Long]("promises_broken")).sum === 1)))
+          assert(query.recentProgress.flatMap(progress =>
+            Option(progress.observedMetrics.get("tidemark"))).map(_.getAs[Long]("promises_broken")).sum === 1)))
     }
   }
 

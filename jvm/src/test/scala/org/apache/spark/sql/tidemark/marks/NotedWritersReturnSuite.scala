@@ -33,8 +33,8 @@ class NotedWritersReturnSuite extends ManualClockTest {
 
   private def mark(add: => Unit): StreamAction = Execute(_ => add)
 
-  for (said <- Seq("alive", "the time that it had noted before"))
-    test(s"a writer that was idle by its word holds the watermark again when it says $said") {
+  for (word <- Seq("alive", "the time that it had noted before"))
+    test(s"a writer that was idle by its word holds the watermark again when it says $word") {
       withLog { (log, stream, df) =>
         run(df.select("id"))(
           mark {
@@ -47,7 +47,7 @@ class NotedWritersReturnSuite extends ManualClockTest {
           originsAre("time" -> Some(millis("10:00"))),
           // Both are found by one batch. The other writer must not pass the one that is back.
           mark {
-            if (said == "alive") log.alive("us") else log.note("us", millis("10:00"), number(1))
+            if (word == "alive") log.alive("us") else log.note("us", millis("10:00"), number(1))
             log.note("eu", millis("10:30"), number(1))
           },
           AddData(stream, ("b", at("10:31"))),

@@ -138,8 +138,8 @@ class RemovedMarksSuite extends WatermarkTest {
           query.processAllAvailable()
         }
         assert(times(log) === Seq(millis("11:59")))
-        val said = appender.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("begins a new life"))
-        assert(said.size === 1 && said.head.contains(query.id.toString) && said.head.contains(log.getPath))
+        val lines = appender.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("begins a new life"))
+        assert(lines.size === 1 && lines.head.contains(query.id.toString) && lines.head.contains(log.getPath))
       } finally query.stop()
     }
   }

@@ -113,9 +113,9 @@ class FilesOfLivesSuite extends AnyFunSuite with Refusals {
       assert(notes(log) === Seq(Some(3L) -> Set("a", "b", "c")))
       marks(log).head.after
     }
-    val said = MarkLines.line("""{"v":1,"w":"w","purged":[200,0],"last":[200,1]}""")
-    assert(purged(said) === Some(MarkId(200, 1)))
-    for (unusable <- Seq("", "no line\n", said.replace("[200,1]", "200"), said.replace("\"w\":\"w\"", "\"w\":\"v\"")))
+    val line = MarkLines.line("""{"v":1,"w":"w","purged":[200,0],"last":[200,1]}""")
+    assert(purged(line) === Some(MarkId(200, 1)))
+    for (unusable <- Seq("", "no line\n", line.replace("[200,1]", "200"), line.replace("\"w\":\"w\"", "\"w\":\"v\"")))
       assert(purged(unusable) === Some(MarkId(200, Long.MaxValue)))
   }
 

@@ -47,8 +47,8 @@ class MarkTextSuite extends AnyFunSuite {
   test("a mark with wrong fields is refused, for the reason that the Python package gives") {
     val refused = json.readTree(Files.readAllBytes(root.resolve("jvm/src/test/resources/vectors/refused-marks.json")))
     assert(refused.size > 40)
-    for (one <- refused.elements.asScala)
-      assert(readBody(changed(one.get("changes"))) === Left(one.get("reason").asText), one)
+    for (example <- refused.elements.asScala)
+      assert(readBody(changed(example.get("changes"))) === Left(example.get("reason").asText), example)
   }
 
   test("10,000 partitions or files are read, and more are refused") {

@@ -79,7 +79,7 @@ class NotedDrawnSuite extends AnyFunSuite {
       if (content.isNull) Files.delete(file)
       else {
         val written = content.elements.asScala.drop(1)
-        val text = written.map(one => if (one.isInt) lines(one.asInt) else one.asText).mkString
+        val text = written.map(part => if (part.isInt) lines(part.asInt) else part.asText).mkString
         Files.write(file, text.getBytes(StandardCharsets.UTF_8))
         Files.setLastModifiedTime(file, FileTime.fromMillis(content.get(0).asLong))
       }

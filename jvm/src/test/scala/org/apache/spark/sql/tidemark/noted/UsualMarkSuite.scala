@@ -59,17 +59,17 @@ class UsualMarkSuite extends AnyFunSuite {
   }
 
   private def anyMark(random: Random): Mark = {
-    def one[A](all: A*): A = all(random.nextInt(all.size))
-    def number(least: Long = 0) = one(least, 0L, 7L, random.nextLong(1000000000000L), Long.MaxValue)
-    val kind = one(Mark.kinds: _*)
-    val position = one[Position](
-      Position.Kafka(Map(one("orders", "a.b-c_1", "ü") -> Map(random.nextInt().abs -> number(), 1 -> number()))),
-      Position.Delta(one("t", "a\"b"), number()),
+    def anyOf[A](all: A*): A = all(random.nextInt(all.size))
+    def number(least: Long = 0) = anyOf(least, 0L, 7L, random.nextLong(1000000000000L), Long.MaxValue)
+    val kind = anyOf(Mark.kinds: _*)
+    val position = anyOf[Position](
+      Position.Kafka(Map(anyOf("orders", "a.b-c_1", "ü") -> Map(random.nextInt().abs -> number(), 1 -> number()))),
+      Position.Delta(anyOf("t", "a\"b"), number()),
       Position.SinkBatch(number()),
-      Position.Files(Set(one("a b.json", "x/y", "ü"), one("q\"", "back\\slash", "c"))),
+      Position.Files(Set(anyOf("a b.json", "x/y", "ü"), anyOf("q\"", "back\\slash", "c"))),
       Position.Number(number(Long.MinValue)))
     Mark(
-      one("gateway-7", "ü", "a\"b\\", "x" * 160),
+      anyOf("gateway-7", "ü", "a\"b\\", "x" * 160),
       number(),
       number(),
       kind,

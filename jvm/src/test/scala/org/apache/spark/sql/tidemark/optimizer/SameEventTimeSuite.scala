@@ -44,10 +44,10 @@ class SameEventTimeSuite extends OracleComparison {
 
   private def same(seed: Int, plans: Int): Unit = {
     val taken = (seed until seed + plans).flatMap { from =>
-      val one = RandomCase.carried(from.toLong)
-      val found = different(one.query)
+      val example = RandomCase.carried(from.toLong)
+      val found = different(example.query)
       found.foreach { what =>
-        val smallest = Shrink(one.copy(steps = Nil), shrinks)(smaller => different(smaller.query).nonEmpty).query
+        val smallest = Shrink(example.copy(steps = Nil), shrinks)(smaller => different(smaller.query).nonEmpty).query
         println(s"seed $from: $what\nthe smallest like it: $smallest\n${different(smallest).getOrElse("")}")
       }
       found.map(from -> _)
@@ -59,7 +59,7 @@ class SameEventTimeSuite extends OracleComparison {
   private def different(drawn: Query): Option[String] = {
     val query = plain(drawn)
     Try {
-      val (ofSpark, ours) = (stock(there(query)), here(query))
+      val (ofSpark, ours) = (stock(there(query)), takenByTidemark(query))
       if (ofSpark.size != ours.size) Some(s"$ofSpark\n  $ours")
       else
         ofSpark.zip(ours).collectFirst {
@@ -84,7 +84,7 @@ class SameEventTimeSuite extends OracleComparison {
   }
 
   /** By what the operator sees, and by what its watermark is computed from, which have to be the same. */
-  private def here(query: Query): Seq[Taken] = {
+  private def takenByTidemark(query: Query): Seq[Taken] = {
     val texts = new SparkQueries(classicSession, query).texts
     val origins = OriginsOfPlan.of(texts.queryExecution.analyzed, classicSession.sessionState.conf)
     val own = classicSession.cloneSession()
@@ -142,11 +142,11 @@ private object SameEventTimeSuite {
   val differences: Seq[Difference] = Seq(
     Difference(
       "of several event-time columns stock Spark refuses to take one; here it is the one that the operator names",
-      (_, there, here) => there.columns.size > 1 && here.columns.size == 1 && here.columns.subsetOf(there.columns)),
+      (_, there, takenByTidemark) => there.columns.size > 1 && takenByTidemark.columns.size == 1 && takenByTidemark.columns.subsetOf(there.columns)),
     Difference(
       "a watermark on one of several columns makes the others plain ones in stock Spark; here they stay event time",
-      (query, there, here) =>
+      (query, there, takenByTidemark) =>
         // A limit uses no event time, so all of them reach it.
-        (here.columns.size == 1 || here.operator == "globalLimit" && there.columns.subsetOf(here.columns)) &&
+        (takenByTidemark.columns.size == 1 || takenByTidemark.operator == "globalLimit" && there.columns.subsetOf(takenByTidemark.columns)) &&
           query.nodes.exists(Carrier.isLastOfSeveral)))
 }

@@ -60,16 +60,16 @@ class GroupStatesSuite extends ManualClockTest {
   }
 
   /** A union with windows of a stream that is behind. */
-  private def besideSlow(said: Dataset[Said]): (MemoryStream[(Int, Timestamp)], DataFrame) = {
+  private def besideSlow(outputs: Dataset[Output]): (MemoryStream[(Int, Timestamp)], DataFrame) = {
     val (slow, behind) = timed("slow", "0 seconds")
     val windows = behind.groupBy(window($"slow", "10 minutes")).count()
     val counts = windows.select(lit(-1), lit("count"), $"count", $"window.start", $"window.end")
-    slow -> said.toDF().union(counts).select("id", "what", "rows", "watermark")
+    slow -> outputs.toDF().union(counts).select("id", "what", "rows", "watermark")
   }
 
   private val none = new Timestamp(0)
 
-  private val keepings = Seq[(String, Dataset[Timed] => Dataset[Said])](
+  private val keepings = Seq[(String, Dataset[Timed] => Dataset[Output])](
     "flatMapGroupsWithState" ->
       (_.groupByKey(_._1).flatMapGroupsWithState(OutputMode.Append, GroupStateTimeout.EventTimeTimeout)(countedUntil)),
     "transformWithState" ->
@@ -103,8 +103,8 @@ class GroupStatesSuite extends ManualClockTest {
   testMore("timers of transformWithState do not wait for a slower input that joins its output") {
     val (fast, a) = timed("fast", "0 seconds")
     val (slow, b) = timed("slow", "0 seconds", "of")
-    val said = a.as[Timed].groupByKey(_._1).transformWithState(new CountedUntil, "until", OutputMode.Append)
-    val joined = said
+    val outputs = a.as[Timed].groupByKey(_._1).transformWithState(new CountedUntil, "until", OutputMode.Append)
+    val joined = outputs
       .join(b, expr("id = of AND slow BETWEEN until - INTERVAL 10 MINUTES AND until"))
       .select($"id", $"what", $"rows", $"watermark", date_format($"slow", "HH:mm"))
     testStream(joined)(
@@ -136,7 +136,7 @@ class GroupStatesSuite extends ManualClockTest {
       CheckNewAnswer((1, "row", 2L, at("10:05")), (7, "silent", 1L, at("10:11"))))
   }
 
-  private def remembered(events: DataFrame): Dataset[Said] =
+  private def remembered(events: DataFrame): Dataset[Output] =
     events.as[Timed].groupByKey(_._1).transformWithState(new Remembered, TimeMode.ProcessingTime(), OutputMode.Append)
 
   /** A trigger runs each second, and any of them may read a row. */
@@ -200,28 +200,28 @@ object GroupStatesSuite {
     * @param until when ten minutes without rows end
     * @param watermark the watermark that the function has read
     */
-  final case class Said(id: Int, what: String, rows: Long, until: Timestamp, watermark: Timestamp)
+  final case class Output(id: Int, what: String, rows: Long, until: Timestamp, watermark: Timestamp)
 
-  private def said(id: Int, what: String, rows: Long, until: Long, watermark: Long) =
-    Iterator(Said(id, what, rows, new Timestamp(until), new Timestamp(watermark)))
+  private def output(id: Int, what: String, rows: Long, until: Long, watermark: Long) =
+    Iterator(Output(id, what, rows, new Timestamp(until), new Timestamp(watermark)))
 
   /** Counts the rows of a group until ten minutes pass without rows. */
-  val countedUntil: (Int, Iterator[Timed], GroupState[(Long, Long)]) => Iterator[Said] = (id, events, state) => {
+  val countedUntil: (Int, Iterator[Timed], GroupState[(Long, Long)]) => Iterator[Output] = (id, events, state) => {
     val (before, last) = state.getOption.getOrElse((0L, 0L))
     if (state.hasTimedOut) {
       state.remove()
-      said(id, "silent", before, last, state.getCurrentWatermarkMs())
+      output(id, "silent", before, last, state.getCurrentWatermarkMs())
     } else {
       val times = events.map(_._2.getTime).toSeq
       val (rows, until) = (before + times.size, times.max + TenMinutes)
       state.update((rows, until))
       state.setTimeoutTimestamp(until)
-      said(id, "row", rows, until, state.getCurrentWatermarkMs())
+      output(id, "row", rows, until, state.getCurrentWatermarkMs())
     }
   }
 
   /** Counts in the same way with a timer. The initial state may have one row. */
-  final class CountedUntil extends StatefulProcessorWithInitialState[Int, Timed, Said, Timed] {
+  final class CountedUntil extends StatefulProcessorWithInitialState[Int, Timed, Output, Timed] {
     @transient private var rows: ValueState[Long] = _
 
     override def init(mode: OutputMode, time: TimeMode): Unit =
@@ -232,32 +232,32 @@ object GroupStatesSuite {
       getHandle.registerTimer(before._2.getTime + TenMinutes)
     }
 
-    override def handleInputRows(id: Int, events: Iterator[Timed], timers: TimerValues): Iterator[Said] = {
+    override def handleInputRows(id: Int, events: Iterator[Timed], timers: TimerValues): Iterator[Output] = {
       val times = events.map(_._2.getTime).toSeq
       val until = times.max + TenMinutes
       rows.update((if (rows.exists()) rows.get() else 0L) + times.size)
       getHandle.listTimers().toSeq.foreach(getHandle.deleteTimer)
       getHandle.registerTimer(until)
-      said(id, "row", rows.get(), until, timers.getCurrentWatermarkInMs())
+      output(id, "row", rows.get(), until, timers.getCurrentWatermarkInMs())
     }
 
-    override def handleExpiredTimer(id: Int, timers: TimerValues, expired: ExpiredTimerInfo): Iterator[Said] = {
+    override def handleExpiredTimer(id: Int, timers: TimerValues, expired: ExpiredTimerInfo): Iterator[Output] = {
       val before = rows.get()
       rows.clear()
-      said(id, "silent", before, expired.getExpiryTimeInMs(), timers.getCurrentWatermarkInMs())
+      output(id, "silent", before, expired.getExpiryTimeInMs(), timers.getCurrentWatermarkInMs())
     }
   }
 
   /** Counts the rows of a group until three seconds of processing time pass without rows. */
-  private final class Remembered extends StatefulProcessor[Int, Timed, Said] {
+  private final class Remembered extends StatefulProcessor[Int, Timed, Output] {
     @transient private var rows: ValueState[Long] = _
 
     override def init(mode: OutputMode, time: TimeMode): Unit =
       rows = getHandle.getValueState[Long]("rows", Encoders.scalaLong, TTLConfig(Duration.ofSeconds(3)))
 
-    override def handleInputRows(id: Int, events: Iterator[Timed], timers: TimerValues): Iterator[Said] = {
+    override def handleInputRows(id: Int, events: Iterator[Timed], timers: TimerValues): Iterator[Output] = {
       rows.update((if (rows.exists()) rows.get() else 0L) + events.size)
-      said(id, "row", rows.get(), 0L, timers.getCurrentWatermarkInMs())
+      output(id, "row", rows.get(), 0L, timers.getCurrentWatermarkInMs())
     }
   }
 

@@ -21,26 +21,26 @@ class OperatorOrderSuite extends OrderTest {
 
   private val byId = OrderOptions(by = Seq($"id"))
 
-  private case class Said(order: JsonNode, plan: Seq[String]) {
+  private case class ShownOrder(order: JsonNode, plan: Seq[String]) {
     def kind: String = order.get("kind").asText
     def lostAt: String = order.get("lost_at").asText
     def columns: String = order.get("columns").toString
   }
 
-  private def said(query: DataFrame => DataFrame): Said = {
+  private def orderOf(query: DataFrame => DataFrame): ShownOrder = {
     val (stream, df) = timed("t", "10 minutes")
-    var found: Option[Said] = None
+    var found: Option[ShownOrder] = None
     testStream(query(df))(
       AddData(stream, 1 -> at("10:05"), 2 -> at("10:01")),
       ProcessAllAvailable(),
-      Execute(query => found = Some(Said(reported(query, "order"), explained(query)))),
+      Execute(query => found = Some(ShownOrder(reported(query, "order"), explained(query)))),
       StopStream)
     found.get
   }
 
   test("the report and the plan say by what an operator's rows are in order, also behind a shuffle") {
     for (by <- Seq($"id", minute($"t"))) {
-      val found = said(df => counted(inOrder(df, "t", OrderOptions(by = Seq(by), thenBy = Seq($"id" % 7)))))
+      val found = orderOf(df => counted(inOrder(df, "t", OrderOptions(by = Seq(by), thenBy = Seq($"id" % 7)))))
       assert(found.order.toString ===
         """{"kind":"time","columns":["t","(id % 7)"],"over_batches":true,"of_groups":true,"lost_at":null,"why":null}""")
       assert(found.plan === Seq("each group by t, then (id % 7)"))
@@ -48,10 +48,10 @@ class OperatorOrderSuite extends OrderTest {
   }
 
   test("they say it of deduplication and of limits, and if each batch is in order by itself") {
-    assert(said(df => inOrder(df, "t", byId).dropDuplicates("id")).plan === Seq("each group by t"))
-    val limited = said(df => inOrder(df, "t", byId.copy(waits = false)).limit(5))
+    assert(orderOf(df => inOrder(df, "t", byId).dropDuplicates("id")).plan === Seq("each group by t"))
+    val limited = orderOf(df => inOrder(df, "t", byId.copy(waits = false)).limit(5))
     assert(limited.plan.head === "all rows by t, within each batch")
-    val computed = said { df =>
+    val computed = orderOf { df =>
       df.createOrReplaceTempView("computed")
       sql("""SELECT * FROM computed WHERE tidemark_in_order(unix_seconds(t), '{"wait": false}', id) LIMIT 5""")
     }
@@ -60,21 +60,21 @@ class OperatorOrderSuite extends OrderTest {
   }
 
   test("they say where an order is lost") {
-    val stock = said(df => counted(df))
+    val stock = orderOf(df => counted(df))
     assert((stock.kind, stock.lostAt, stock.plan) === (("none", "sort by value", Nil)))
-    val unioned = said(df => counted(inOrder(df, "t", byId).union(inOrder(df, "t", byId))))
+    val unioned = orderOf(df => counted(inOrder(df, "t", byId).union(inOrder(df, "t", byId))))
     assert((unioned.kind, unioned.columns, unioned.lostAt) === (("time", "[\"t\"]", "union")))
     assert(unioned.plan === Seq("each group by t, lost in part at union: its inputs have watermarks of their own"))
     // A batch without data leaves out the input that has no order, and with it the union.
-    val mixed = said(df => inOrder(df, "t", byId).union(df).dropDuplicates("id"))
+    val mixed = orderOf(df => inOrder(df, "t", byId).union(df).dropDuplicates("id"))
     assert((mixed.kind, mixed.lostAt) === (("none", "union")))
-    val passed = said(df => counted(inOrder(df, "t", byId.copy(dropsLate = false))))
+    val passed = orderOf(df => counted(inOrder(df, "t", byId.copy(dropsLate = false))))
     assert(passed.plan === Seq("each group by t, lost in part at in order: late rows are passed on"))
   }
 
   test("rows that a deduplication reads arrive as each task has read them") {
-    assert(said(df => df.dropDuplicates("id")).kind === "arrival")
-    val spread = said(df => df.repartition(3).dropDuplicates("id"))
+    assert(orderOf(df => df.dropDuplicates("id")).kind === "arrival")
+    val spread = orderOf(df => df.repartition(3).dropDuplicates("id"))
     assert((spread.kind, spread.lostAt) === (("none", "repartition")))
   }
 
@@ -83,11 +83,11 @@ class OperatorOrderSuite extends OrderTest {
       mapAsync(df, "twice", Seq($"id"), IntegerType, AsyncOptions(ordered = ordered)) { row =>
         Future.successful(row.getInt(0) * 2)
       }
-    assert(said(df => called(ordered = true)(df).dropDuplicates("id")).kind === "arrival")
-    val lost = said(df => called(ordered = false)(df).dropDuplicates("id"))
+    assert(orderOf(df => called(ordered = true)(df).dropDuplicates("id")).kind === "arrival")
+    val lost = orderOf(df => called(ordered = false)(df).dropDuplicates("id"))
     assert((lost.kind, lost.lostAt) === (("none", "asynchronous calls")))
     // Rows with a time are sorted again.
-    assert(said(df => called(ordered = false)(inOrder(df, "t", byId)).dropDuplicates("id")).kind === "time")
+    assert(orderOf(df => called(ordered = false)(inOrder(df, "t", byId)).dropDuplicates("id")).kind === "time")
   }
 
   test("the report has the rows that wait, and the split that they wait for") {

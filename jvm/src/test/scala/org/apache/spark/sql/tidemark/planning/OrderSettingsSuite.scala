@@ -32,17 +32,17 @@ class OrderSettingsSuite extends OrderSettings {
     found.get
   }
 
-  private def coalesced(plan: SparkPlan): Option[Int] = plan.collectFirst { case one: CoalesceExec =>
-    one.numPartitions
+  private def coalesced(plan: SparkPlan): Option[Int] = plan.collectFirst { case coalesce: CoalesceExec =>
+    coalesce.numPartitions
   }
 
   test("with keep, a function reads the rows of each group and task as they were read, although sorts spill") {
     run(counted)
     assert(exchanged > 0)
     withOrder("keep") {
-      val (_, said) = run(counted)
+      val (_, orders) = run(counted)
       assert(exchanged === 0)
-      assert(said === Seq(
+      assert(orders === Seq(
         "each group as each task has read them from the source, lost in part at source: 3 tasks read it side by side"))
     }
   }
@@ -60,16 +60,16 @@ class OrderSettingsSuite extends OrderSettings {
 
   test("with keep, the plan names what cannot be kept") {
     withOrder("keep") {
-      val (_, said) = run(df => counted(df.repartition(3, minute($"t"))))
-      assert(said === Seq("none, lost at shuffle by minute(t): rows of a group went through several tasks"))
+      val (_, orders) = run(df => counted(df.repartition(3, minute($"t"))))
+      assert(orders === Seq("none, lost at shuffle by minute(t): rows of a group went through several tasks"))
     }
   }
 
   test("a query without an order below it keeps its plan") {
     def nodes(plan: SparkPlan) = plan.collect { case node => node.nodeName }
-    val (plan, said) = run(df => counted(df.repartition(8)))
+    val (plan, orders) = run(df => counted(df.repartition(8)))
     val stockPlan = stock(run(df => counted(df.repartition(8)))._1)
-    assert(said.isEmpty)
+    assert(orders.isEmpty)
     assert(nodes(plan).filterNot(_ == "LateRowsMetrics") === nodes(stockPlan))
   }
 

@@ -15,14 +15,14 @@ class SourceLanesSuite extends OrderTest {
   private val InPart = "each group as each task has read them from the source, lost in part at "
 
   private def explainedOf(query: DataFrame)(add: => Unit): Seq[String] = {
-    var said = Seq.empty[String]
+    var order = Seq.empty[String]
     add
     testStream(query)(
       StartStream(),
       ProcessAllAvailable(),
-      Execute(query => said = explained(query)),
+      Execute(query => order = explained(query)),
       StopStream)
-    said
+    order
   }
 
   /** Two partitions of Kafka, each with ten rows, of which a batch reads four. */
@@ -33,18 +33,18 @@ class SourceLanesSuite extends OrderTest {
 
   private def ofKafka(partitions: Int, pieces: Int)(query: DataFrame => DataFrame): String = {
     PartitionedLog.begin(partitions)
-    val said = withOrderAsked(explainedOf(query(topic(pieces))) {
+    val order = withOrderAsked(explainedOf(query(topic(pieces))) {
       for (partition <- 0 until partitions)
         PartitionedLog.add(partition, (0 until 10).map(n => millis("10:00") + n * 1000L): _*)
     })
-    assert(said.size === 1)
-    said.head
+    assert(order.size === 1)
+    order.head
   }
 
   private def withOrderAsked(body: => Seq[String]): Seq[String] = {
-    var said = Seq.empty[String]
-    withSQLConf("spark.tidemark.order" -> "keep") { said = body }
-    said
+    var order = Seq.empty[String]
+    withSQLConf("spark.tidemark.order" -> "keep") { order = body }
+    order
   }
 
   test("rows of one partition of Kafka are in its order, and those of several partitions have none among each other") {
@@ -88,15 +88,15 @@ class SourceLanesSuite extends OrderTest {
   }
 
   private def ofFiles(counts: Int*): String = {
-    var said = Seq.empty[String]
+    var order = Seq.empty[String]
     withTempDir { folder =>
       val rows = spark.readStream.schema("id INT, n INT").json(folder.getCanonicalPath)
-      said = withOrderAsked(explainedOf(rows.dropDuplicates("id")) {
+      order = withOrderAsked(explainedOf(rows.dropDuplicates("id")) {
         counts.zipWithIndex.foreach { case (rows, at) => write(folder, s"$at.json", rows) }
       })
     }
-    assert(said.size === 1)
-    said.head
+    assert(order.size === 1)
+    order.head
   }
 
   test("rows of one file are in its order, and those of several files have none among each other") {
@@ -106,9 +106,9 @@ class SourceLanesSuite extends OrderTest {
 
   test("a large file that Spark splits is in no order") {
     withSQLConf(SQLConf.FILES_MAX_PARTITION_BYTES.key -> "1000", SQLConf.FILES_OPEN_COST_IN_BYTES.key -> "0") {
-      val said = ofFiles(200)
-      assert(said.startsWith(InPart + "files: several tasks read a file of "))
-      assert(said.endsWith("which Spark splits after 1000.0 B"))
+      val order = ofFiles(200)
+      assert(order.startsWith(InPart + "files: several tasks read a file of "))
+      assert(order.endsWith("which Spark splits after 1000.0 B"))
     }
   }
 }

@@ -69,13 +69,13 @@ class UnionSuite extends RecordedRuns {
   }
 
   test("the watermark after a union is that of the slowest input") {
-    val (one, a) = timed("one", "0 seconds")
-    val (two, b) = timed("two", "0 seconds")
+    val (left, a) = timed("one", "0 seconds")
+    val (right, b) = timed("two", "0 seconds")
     testStream(counts(a.union(b), "one"))(
-      MultiAddData(one, 1 -> at("10:00"), 2 -> at("10:35"))(two, 1 -> at("10:05")),
+      MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:35"))(right, 1 -> at("10:05")),
       ProcessAllAvailable(),
       CheckNewAnswer(),
-      AddData(two, 2 -> at("10:31")),
+      AddData(right, 2 -> at("10:31")),
       ProcessAllAvailable(),
       CheckNewAnswer(("one", "10:00", 2L)))
   }
@@ -84,25 +84,25 @@ class UnionSuite extends RecordedRuns {
   test("an input without event time that comes and goes does not change the watermark of another union") {
     val (ahead, a) = timed("ahead", "0 seconds")
     val (plain, _) = timed("plain", "0 seconds")
-    val (one, b) = timed("one", "0 seconds")
-    val (two, c) = timed("two", "0 seconds")
+    val (left, b) = timed("one", "0 seconds")
+    val (right, c) = timed("two", "0 seconds")
     val first = counts(a.union(plain.toDF().toDF("id", "plain")), "ahead")
     testStream(first.union(counts(b.union(c), "one")))(
       StreamProgressLockedActions(
         Seq(
           AddData(ahead, 1 -> at("12:00")),
           AddData(plain, 1 -> at("12:01")),
-          AddData(one, 1 -> at("10:00")),
-          AddData(two, 1 -> at("10:00"))),
+          AddData(left, 1 -> at("10:00")),
+          AddData(right, 1 -> at("10:00"))),
         "to all"),
       ProcessAllAvailable(),
       CheckNewAnswer(),
-      MultiAddData(one, 2 -> at("10:15"))(two, 2 -> at("10:20")),
+      MultiAddData(left, 2 -> at("10:15"))(right, 2 -> at("10:20")),
       ProcessAllAvailable(),
       CheckNewAnswer(("one", "10:00", 2L)),
       AddData(plain, 2 -> at("12:02")),
       ProcessAllAvailable(),
-      MultiAddData(one, 3 -> at("10:31"))(two, 3 -> at("10:31")),
+      MultiAddData(left, 3 -> at("10:31"))(right, 3 -> at("10:31")),
       ProcessAllAvailable(),
       CheckNewAnswer(("one", "10:10", 1L), ("one", "10:20", 1L)))
   }

@@ -43,9 +43,9 @@ class LeftToSparkSuite extends RefusalsTest {
             // Results depend on the greater of both watermarks, or on the lesser.
             if (value == "max") CheckNewAnswer(("10:00", 1L), ("10:10", 1L)) else CheckNewAnswer(("10:00", 1L)),
             leftToSpark(setting, value)))
-        val said = log.loggingEvents.filter(_.getMessage.getFormattedMessage.contains("left to Spark"))
-        assert(said.map(_.getLevel) === Seq(Level.WARN))
-        assert(said.head.getMessage.getFormattedMessage.contains(s"$setting=$value"))
+        val warnings = log.loggingEvents.filter(_.getMessage.getFormattedMessage.contains("left to Spark"))
+        assert(warnings.map(_.getLevel) === Seq(Level.WARN))
+        assert(warnings.head.getMessage.getFormattedMessage.contains(s"$setting=$value"))
       }
     }
 

@@ -85,8 +85,8 @@ class RestartSuite extends TwoStreams {
     moreTestsIf(withoutData || query != splitInput) {
       test(s"a rerun of $which gives the same result in $name") {
         runAgain(query, withoutData, firstSteps = 3)((_, _) => ()) { runs =>
-          val Seq(first, again) = runs: @unchecked
-          assert(again === first)
+          val Seq(first, second) = runs: @unchecked
+          assert(second === first)
         }
       }
     }
@@ -130,8 +130,8 @@ class RestartSuite extends TwoStreams {
       forget(checkpoint, "commits", last)
       val log = new LogAppender
       withLogAppender(log)(recorder.run(query)())
-      val Seq(first, again) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
-      assert(again === first)
+      val Seq(first, second) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
+      assert(second === first)
       assert(!log.loggingEvents.exists(_.getMessage.getFormattedMessage.contains("without the sink")))
     })
   }

@@ -43,7 +43,7 @@ class SilenceReportSuite extends SilenceTest {
       def splitsAre(check: Map[String, JsonNode] => Unit) = Execute { query =>
         val json = new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get)
         val splits = json.get("inputs").get(0).get("splits").get("worst").elements.asScala
-        check(splits.map(one => one.get("name").asText -> one).toMap)
+        check(splits.map(split => split.get("name").asText -> split).toMap)
       }
       val splitBy = SplitBy(Seq($"device"), Seq(Seq(Some("never"))))
       run(counted(withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = splitBy))))(
@@ -67,16 +67,16 @@ class SilenceReportSuite extends SilenceTest {
     test(s"the report never shows an idle input beside one idle split of two, with when_all=$rule") {
       val (stream, df) = readings
       val options = tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some(rule)))
-      var told = Seq.empty[(Boolean, Int, Int)]
+      var reports = Seq.empty[(Boolean, Int, Int)]
       val look = Execute { query =>
         val origin =
           new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get).get("inputs").get(0)
         val splits = origin.get("splits")
-        told :+= ((origin.get("idle").asBoolean, splits.get("active").asInt, splits.get("idle").asInt))
+        reports :+= ((origin.get("idle").asBoolean, splits.get("active").asInt, splits.get("idle").asInt))
       }
       run(counted(withWatermark(df, "time", "0 seconds", options)))(
         more(stream, "a" -> "10:00") ++ more(stream, "b" -> "10:05") ++ (1 to 25).flatMap(_ => Seq(second, look)): _*)
-      assert(told.head === ((false, 2, 0)))
-      assert(told.filter(_._1).map { case (_, active, idle) => (active, idle) }.distinct === Seq(expected))
+      assert(reports.head === ((false, 2, 0)))
+      assert(reports.filter(_._1).map { case (_, active, idle) => (active, idle) }.distinct === Seq(expected))
     }
 }

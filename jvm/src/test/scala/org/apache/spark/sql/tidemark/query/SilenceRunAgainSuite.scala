@@ -26,7 +26,7 @@ class SilenceRunAgainSuite extends SilenceTest {
     entry.decision,
     entry.origins.map { case (name, state) =>
       val splits = state.splits
-      def split(one: Int) = (SplitNameTable.show(splits.name(one)), splits.clock(one), splits.state(one))
+      def split(number: Int) = (SplitNameTable.show(splits.name(number)), splits.clock(number), splits.state(number))
       val ofSplits = (0 until splits.size).map(split).sortBy(_._1)
       name -> Seq(state.watermark, state.maxEventTimeMillis, state.farAheadRows, ofSplits)
     })

@@ -23,8 +23,8 @@ class CorrectionRefusalsSuite extends CorrectedQuery {
       forget(checkpoint, "commits", last)
       assertRefused("BATCH_NOT_COMMITTED", "batch" -> last.toString)(correct(checkpoint, "'orders'"))
       recorder.run(windows(orders.marked(limit)))()
-      val Seq(first, again) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
-      assert(again === first && first.rows === Seq("[10:30,1]"))
+      val Seq(first, second) = recorder.runsOf(last).map(_.copy(step = 0)): @unchecked
+      assert(second === first && first.rows === Seq("[10:30,1]"))
       assert(timeless(entry(checkpoint, last)) === before)
     }
   }

@@ -68,9 +68,9 @@ class CorrectionSuite extends CorrectedQuery {
       val row = correct(checkpoint, "'orders'")
       val reached = entry(checkpoint, recorder.batches.last.id).origins.values.head.watermark.millis.get
       assert(reached >= before - 600000 && reached <= System.currentTimeMillis() - 600000)
-      val again = correct(checkpoint, "'orders'")
-      assert(again.isNullAt(4))
-      assert((2 to 3).map(again.getString).distinct === Seq(row.getString(3)))
+      val second = correct(checkpoint, "'orders'")
+      assert(second.isNullAt(4))
+      assert((2 to 3).map(second.getString).distinct === Seq(row.getString(3)))
     }
   }
 

@@ -56,8 +56,8 @@ class MarkFaultsSuite extends NotedReportTest {
           val notes = all.get("notes").elements.asScala.toSeq.map(_.get("parameters"))
           assert(codes(all).sorted === "MARK_CHAIN_BROKEN" +: Seq.fill(4)("MARK_PAST_END"))
           assert(notes.find(_.get("writer").asText == "uk").map(_.get("number").asText) === Some("3"))
-          assert(notes.filter(_.has("position")).map(one =>
-            one.get("writer").asText -> one.get("position").asText).toMap === Map(
+          assert(notes.filter(_.has("position")).map(note =>
+            note.get("writer").asText -> note.get("position").asText).toMap === Map(
             "us" -> "file _2.json, whose name the source passes over",
             "folder" -> "file 3, which is a folder",
             "gone" -> "file 4.json, which does not exist",

@@ -122,10 +122,10 @@ class NotedReportSuite extends NotedReportTest {
           assert(broken.get("most_ms").asLong === 600000)
         },
         Execute { query =>
-          val told = query.recentProgress.filter(_.numInputRows > 0).last.observedMetrics.get("tidemark")
-          assert(told.getAs[Long]("promises_broken") === 2)
-          assert(told.getAs[Long]("promises_broken_time") === 2)
-          assert(told.getAs[Long]("late_rows") === 2)
+          val progress = query.recentProgress.filter(_.numInputRows > 0).last.observedMetrics.get("tidemark")
+          assert(progress.getAs[Long]("promises_broken") === 2)
+          assert(progress.getAs[Long]("promises_broken_time") === 2)
+          assert(progress.getAs[Long]("late_rows") === 2)
         })
     }
   }
@@ -144,13 +144,13 @@ class NotedReportSuite extends NotedReportTest {
         origin(origin => assert(origin.get("noted").get("promises_broken").isNull)))
     }
     withLog { log =>
-      val ((one, first), (two, second)) = (input(log), input(log))
+      val ((left, first), (right, second)) = (input(log), input(log))
       run(counted(first.union(second), "time").select("count"))(
         Execute(_ => log.note("eu", millis("10:10"), number(0))),
-        AddData(one, ("a", at("10:05"))),
-        AddData(two, ("b", at("10:15"))),
+        AddData(left, ("a", at("10:05"))),
+        AddData(right, ("b", at("10:15"))),
         triggers(3),
-        AddData(two, ("false", at("10:01"))),
+        AddData(right, ("false", at("10:01"))),
         triggers(2),
         // Whose row it was is unknown.
         report { all =>

@@ -20,11 +20,11 @@ class SplitsReportSuite extends AnyFunSuite {
 
   private def report(splits: SplitList.One*): JsonNode = {
     val rules = OriginRules(0L, splitBy = Seq("device"), onReturn = OnReturn.CatchUp)
-    val one =
+    val origin =
       PlanOrigin(UUID.randomUUID(), UUID.randomUUID(), OriginName("time", 0), "time", Metadata.empty, rules, None)
     val state = OriginState(SplitList.splits(splits, Watermark.Unknown))
     val mapper = new ObjectMapper
-    val shown = new SplitsReport(one, state, state.watermark, 0L, new NotedReport(one, None, None))
+    val shown = new SplitsReport(origin, state, state.watermark, 0L, new NotedReport(origin, None, None))
     mapper.valueToTree[JsonNode](shown.fields.toMap.asJava).get("splits")
   }
 

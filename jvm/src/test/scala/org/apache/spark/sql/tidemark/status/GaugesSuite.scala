@@ -102,14 +102,14 @@ class GaugesSuite extends RefusalsTest {
   test("a query that ends leaves the gauges of queries whose names begin alike, and of another of its name") {
     def gauges(name: String) = new Gauges(name, Seq(io.tidemark.core.OriginName("time", 0)), None, () => 0L)
     def shown = SparkEnv.get.metricsSystem
-    val (hourly, again, eu) = (gauges("hourly"), gauges("hourly"), gauges("hourly_eu"))
-    val (endHourly, endAgain, endEu) = (Gauges.register(hourly), Gauges.register(again), Gauges.register(eu))
-    assert(again.sourceName === "tidemark.hourly_2")
+    val (hourly, namesake, eu) = (gauges("hourly"), gauges("hourly"), gauges("hourly_eu"))
+    val (endHourly, endNamesake, endEu) = (Gauges.register(hourly), Gauges.register(namesake), Gauges.register(eu))
+    assert(namesake.sourceName === "tidemark.hourly_2")
     endHourly()
     assert(shown.getSourcesByName("tidemark.hourly").isEmpty)
-    assert(shown.getSourcesByName("tidemark.hourly_2") === Seq(again))
+    assert(shown.getSourcesByName("tidemark.hourly_2") === Seq(namesake))
     assert(shown.getSourcesByName("tidemark.hourly_eu") === Seq(eu))
-    endAgain()
+    endNamesake()
     endEu()
     assert(shown.getSourcesByName("tidemark.hourly_2") ++ shown.getSourcesByName("tidemark.hourly_eu") === Nil)
   }

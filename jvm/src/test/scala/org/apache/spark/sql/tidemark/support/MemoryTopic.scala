@@ -81,7 +81,7 @@ private object MemoryTopic {
   }
 
   private def at(json: String): At =
-    At(Option(new ObjectMapper().readTree(json).get("t")).toSeq.flatMap(_.properties.asScala).map { one =>
-      one.getKey.toInt -> one.getValue.asLong
+    At(Option(new ObjectMapper().readTree(json).get("t")).toSeq.flatMap(_.properties.asScala).map { entry =>
+      entry.getKey.toInt -> entry.getValue.asLong
     }.toMap)
 }

@@ -32,25 +32,25 @@ trait OracleComparison extends WatermarkTest {
   /** What differs, in words; `None` where both have the same in every step. A batch that emits nothing and drops nothing
     * is as good as none: the oracle runs one whenever a watermark has advanced.
     */
-  protected def difference(one: Case)(
+  protected def difference(example: Case)(
       actual: Case => Seq[Option[Oracle.Batch]],
       expected: Case => Seq[Option[Oracle.Batch]]): Option[String] =
     try
-      expected(one).zip(actual(one)).zipWithIndex.collectFirst {
+      expected(example).zip(actual(example)).zipWithIndex.collectFirst {
         case ((wanted, found), step) if wanted.filterNot(isIdle) != found.filterNot(isIdle) =>
-          s"step $step of $one\n  expected: ${wanted.getOrElse("no batch")}\n  found: ${found.getOrElse("no batch")}"
+          s"step $step of $example\n  expected: ${wanted.getOrElse("no batch")}\n  found: ${found.getOrElse("no batch")}"
       }
-    catch { case e: Exception => Some(s"$one\n  failed: ${e.toString.linesIterator.next()}") }
+    catch { case e: Exception => Some(s"$example\n  failed: ${e.toString.linesIterator.next()}") }
 
   private def isIdle(batch: Oracle.Batch): Boolean = batch == Oracle.Batch(Nil, 0)
 
   /** What comes of each step of a case. */
-  protected def engine(one: Case): Seq[Option[Oracle.Batch]] = {
+  protected def engine(example: Case): Seq[Option[Oracle.Batch]] = {
     var result = Seq.empty[Option[Oracle.Batch]]
     removeHadoopDefaults()
     withTempDir { checkpoint =>
-      val driver = new Driver(one.query, checkpoint)
-      try result = one.steps.map(driver.take)
+      val driver = new Driver(example.query, checkpoint)
+      try result = example.steps.map(driver.take)
       finally driver.stop()
     }
     result

@@ -18,7 +18,7 @@ private[tidemark] final class SparkCarriers(session: classic.SparkSession, name:
 
   /** The same rows, in columns of the same names. */
   def apply(carrier: Carrier, df: DataFrame): DataFrame = carrier match {
-    case Renamed => back(again(again(df)))
+    case Renamed => restored(renamed(renamed(df)))
     case Dotted =>
       val dotted = df.columns.toSeq.map(column => col(s"$name.$column").as(s"$column.$name.x"))
       val named = df.as(name).select(dotted: _*)
@@ -35,8 +35,8 @@ private[tidemark] final class SparkCarriers(session: classic.SparkSession, name:
       val items = transform(array(lit(0)), item => struct(all(df) :+ item.as(s"${name}_item"): _*))
       opened(df.select(explode(items).as(name)), df)
     case Inlined => df.select(inline(array(struct(all(df): _*))))
-    case PandasMap => back(PythonMaps.pandas(df, later(df.schema)))
-    case ArrowMap => back(PythonMaps.arrow(df, later(df.schema)))
+    case PandasMap => restored(PythonMaps.pandas(df, later(df.schema)))
+    case ArrowMap => restored(PythonMaps.arrow(df, later(df.schema)))
     case RowMap =>
       val mapped = df.map((row: Row) => row)(ExpressionEncoder(df.schema))
       df.schema.foldLeft(mapped)((all, field) => all.withMetadata(field.name, field.metadata))
@@ -64,13 +64,13 @@ private[tidemark] final class SparkCarriers(session: classic.SparkSession, name:
     name
   }
 
-  private def again(df: DataFrame): DataFrame =
+  private def renamed(df: DataFrame): DataFrame =
     df.columns.foldLeft(df)((all, column) => all.withColumnRenamed(column, s"${name}_$column"))
 
   private def later(schema: StructType): StructType =
     StructType(schema.map(field => field.copy(name = s"${name}_${field.name}")))
 
-  private def back(df: DataFrame): DataFrame = {
+  private def restored(df: DataFrame): DataFrame = {
     def first(column: String) = column.replace(s"${name}_", "")
     df.select(df.columns.toSeq.map(column => col(column).as(first(column))): _*)
   }

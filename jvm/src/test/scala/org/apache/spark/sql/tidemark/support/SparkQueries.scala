@@ -85,8 +85,8 @@ private[tidemark] final class SparkQueries(session: classic.SparkSession, query:
       }
       // Not deterministic, so that its column stays below a semi join. Spark moves it above one only in batches where the input
       // has rows, and then a restart refuses the state of the join, in stock Spark too.
-      val one = udf(() => 1L).asNondeterministic()
-      built(classic.Dataset.ofRows(session, plan), $"_1", one(), Seq($"_2"))
+      val constant = udf(() => 1L).asNondeterministic()
+      built(classic.Dataset.ofRows(session, plan), $"_1", constant(), Seq($"_2"))
     case Through(input, carrier) =>
       val in = of(input)
       val (id, n, times) = (s"id${in.name}", s"n${in.name}", in.timeNames)

@@ -28,12 +28,12 @@ object TimeWindows {
         isAtEnd: Boolean): (Option[Long], Option[Long]) = {
       val noted = NotedWriters(histories, Map.empty, read, maxAheadMillis.map(nowMillis + _))
       val lastActive = noted.writers.values.filter(_.timeMillis.isDefined).map(_.state.lastActiveMillis)
-      val isOut = noted.writers.map { case (writer, one) =>
+      val isOut = noted.writers.map { case (writer, progress) =>
         val isStalled = idleAfterMillis.exists { after =>
-          lastActive.maxOption.exists(latest => math.min(latest, nowMillis) - one.state.lastActiveMillis >= after)
+          lastActive.maxOption.exists(latest => math.min(latest, nowMillis) - progress.state.lastActiveMillis >= after)
         }
-        val isAwake = one.state.hasPending && !isAtEnd
-        writer -> (one.state.isResting || isStalled && !isAwake)
+        val isAwake = progress.state.hasPending && !isAtEnd
+        writer -> (progress.state.isResting || isStalled && !isAwake)
       }
       val waiting = noted.writers.filterNot { case (writer, _) => isOut(writer) }
       val lowers = waiting.values.flatMap(_.timeMillis)

@@ -35,15 +35,15 @@ class EventLogSuite extends AnyFunSuite {
   }
 
   test("the last report of each run is kept, and a running one comes last") {
-    val (one, two, three) = (UUID.randomUUID(), UUID.randomUUID(), UUID.randomUUID())
+    val (firstRun, secondRun, thirdRun) = (UUID.randomUUID(), UUID.randomUUID(), UUID.randomUUID())
     val reports = replayed(new SparkConf(false))(
-      event(one, 1, report = "{\"batch\": 0}"),
-      event(two, 2),
-      event(one, 3, report = "{\"batch\": 1}"),
-      event(three, 4, hasEnded = true),
+      event(firstRun, 1, report = "{\"batch\": 0}"),
+      event(secondRun, 2),
+      event(firstRun, 3, report = "{\"batch\": 1}"),
+      event(thirdRun, 4, hasEnded = true),
       event(UUID.randomUUID(), 5, version = ReportEvent.Version + 1))
-    assert(reports.all.map(_.runId) === Seq(three, two, one))
-    assert(reports.of(one) === Some(RunReport(one, one, hasEnded = false, "{\"batch\": 1}", Some(3))))
+    assert(reports.all.map(_.runId) === Seq(thirdRun, secondRun, firstRun))
+    assert(reports.of(firstRun) === Some(RunReport(firstRun, firstRun, hasEnded = false, "{\"batch\": 1}", Some(3))))
     assert(reports.of(UUID.randomUUID()) === None)
   }
 

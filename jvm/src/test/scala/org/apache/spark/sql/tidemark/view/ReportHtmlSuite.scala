@@ -42,9 +42,9 @@ class ReportHtmlSuite extends AnyFunSuite {
   }
 
   test("a page begins with the query and the sentence, also where no drawing is shown") {
-    val said = words(ReportSample())
+    val text = words(ReportSample())
     assert(
-      said.trim.startsWith("hourly, batch 20 Nothing comes out: aggregation #0 waits for input 1. Fix this by setting"))
+      text.trim.startsWith("hourly, batch 20 Nothing comes out: aggregation #0 waits for input 1. Fix this by setting"))
   }
 
   test("what holds results back is marked on each edge to the sink by a word and not by its colour alone") {
@@ -56,15 +56,15 @@ class ReportHtmlSuite extends AnyFunSuite {
   }
 
   for (points <- Seq(0, 1, 512)) test(s"a history of $points batches is drawn") {
-    val said = words(ReportSample(points = Some(points)))
-    assert(said.contains("No batch has ended yet in this run") === (points == 0))
-    assert(said.contains("Event time over processing time") === (points > 0))
+    val text = words(ReportSample(points = Some(points)))
+    assert(text.contains("No batch has ended yet in this run") === (points == 0))
+    assert(text.contains("Event time over processing time") === (points > 0))
   }
 
   test("a report without a history says so, and is drawn otherwise") {
-    val said = words(ReportSample(points = None))
-    assert(said.contains("This report has no history"))
-    assert(said.contains("aggregation #0"))
+    val text = words(ReportSample(points = None))
+    assert(text.contains("This report has no history"))
+    assert(text.contains("aggregation #0"))
   }
 
   test("a report that has hardly anything is drawn") {
@@ -93,12 +93,12 @@ class ReportHtmlSuite extends AnyFunSuite {
     // With such names alone the report has more than the function takes, but that is no reason for a larger page.
     val page = ReportHtml.fragment(large.json)
     assert(page.length < 1000000)
-    val said = wordsOf(page)
-    assert(said.contains("The plan has 541 operators; a drawing has at most 60."))
-    assert(said.contains("The lines are those of the 8 inputs furthest behind; 32 inputs more are left out."))
-    assert(said.contains("the 50 furthest behind of 2,310"))
-    assert(said.contains("The splits of 36 inputs more are left out."))
-    assert(said.contains("400 operators more are left out."))
+    val text = wordsOf(page)
+    assert(text.contains("The plan has 541 operators; a drawing has at most 60."))
+    assert(text.contains("The lines are those of the 8 inputs furthest behind; 32 inputs more are left out."))
+    assert(text.contains("the 50 furthest behind of 2,310"))
+    assert(text.contains("The splits of 36 inputs more are left out."))
+    assert(text.contains("400 operators more are left out."))
   }
 
   test("the lines of the most inputs that are drawn stay below 1 MB, with 512 batches") {
@@ -134,9 +134,9 @@ class ReportHtmlSuite extends AnyFunSuite {
 
   /** Only elements and attributes that are known to do nothing. */
   private def assertIsHarmless(page: Elem): Unit = page.descendant_or_self.foreach {
-    case one: Elem =>
-      assert(Elements(one.label), one.label)
-      one.attributes.foreach { attribute =>
+    case element: Elem =>
+      assert(Elements(element.label), element.label)
+      element.attributes.foreach { attribute =>
         assert(Attributes(attribute.key), attribute.key)
         assert(!attribute.value.text.contains("//") && !attribute.value.text.contains("url("))
       }
@@ -200,7 +200,7 @@ object ReportHtmlSuite {
     "stroke-opacity",
     "stroke-dasharray")
 
-  private def elements(page: Elem): Seq[String] = page.descendant_or_self.collect { case one: Elem => one.label }
+  private def elements(page: Elem): Seq[String] = page.descendant_or_self.collect { case element: Elem => element.label }
 
   private def texts(page: Node): Seq[String] = (page \\ "text").map(_.text)
 }

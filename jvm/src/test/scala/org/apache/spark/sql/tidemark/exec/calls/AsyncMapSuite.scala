@@ -147,8 +147,8 @@ class AsyncMapSuite extends AsyncTest {
 
   test("a union of it with itself, and a join, have the right columns") {
     def called = mapAsync(numbers(3), "same", n, LongType)(row => Future.successful(row.getLong(0)))
-    val one = called
-    assert(one.union(one).count() === 6)
-    assert(one.as("a").join(called.as("b"), $"a.same" === $"b.same").count() === 3)
+    val calls = called
+    assert(calls.union(calls).count() === 6)
+    assert(calls.as("a").join(called.as("b"), $"a.same" === $"b.same").count() === 3)
   }
 }

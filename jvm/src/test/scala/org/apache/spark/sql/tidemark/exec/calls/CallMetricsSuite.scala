@@ -39,12 +39,12 @@ class CallMetricsSuite extends WatermarkTest {
   }
 
   test("what the rows carry is added up over batches of Arrow and tasks") {
-    val said = Seq(Some("2 0 0 0 0 2\n0:2\n0.5\nn=1"), None, Some("3 1 1 1 1 3\n16:3\n4.0\nn=2"), None, Some("other"))
-    val rows = said.toDF("said").repartition(3)
+    val partitions = Seq(Some("2 0 0 0 0 2\n0:2\n0.5\nn=1"), None, Some("3 1 1 1 1 3\n16:3\n4.0\nn=2"), None, Some("other"))
+    val rows = partitions.toDF("said").repartition(3)
       .selectExpr("1 AS n", "IF(said = 'other', NULL, named_struct('value', 1, 'tidemark_calls', said)) AS result")
     for (adaptive <- Seq("true", "false")) withSQLConf("spark.sql.adaptive.enabled" -> adaptive) {
       val node = new CallMetricsExec("tidemark_calls_a", Nil, rows.queryExecution.executedPlan, "a", Some(1))
-      assert(node.execute().count() === said.size)
+      assert(node.execute().count() === partitions.size)
       assert(node.stats === CallStats(5, 1, 1, 1, 1, 3, Map(0 -> 2L, 16 -> 3L), Some(CallStats.Slowest(4.0, "n=2"))))
       assert(CallMetricsExec.fields(node.stats).map(_._2) === Seq[Any](5, 1, 1, 1, 1, 3, 4.0, 4.0, 4.0, "n=2"))
     }

@@ -16,14 +16,14 @@ class SplitAccumulatorSuite extends AnyFunSuite with Refusals {
   test("a task that runs twice is counted once") {
     val times = MaxEventTimes.whole(50)
     val total = new SplitAccumulator(10)
-    val (first, again) = (total.copy(), total.copy())
+    val (first, second) = (total.copy(), total.copy())
     first.add(times, partition = 3, rowsFarAhead = 2)
-    again.add(times, partition = 3, rowsFarAhead = 2)
+    second.add(times, partition = 3, rowsFarAhead = 2)
     val other = total.copy()
     // One task may have several partitions of the input.
     other.add(times, partition = 4, rowsFarAhead = 1)
     other.add(times, partition = 4, rowsFarAhead = 3)
-    Seq(first, again, other).foreach(total.merge)
+    Seq(first, second, other).foreach(total.merge)
     assert(total.farAheadRows === 6)
     assert((total.value.size, total.value(0)) === ((1, 50L)))
   }

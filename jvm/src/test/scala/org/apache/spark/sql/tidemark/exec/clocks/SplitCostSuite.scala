@@ -90,17 +90,17 @@ class SplitCostSuite extends SplitInputs {
     val times = Seq("10:00", "10:07", "09:13", "11:59", "10:01").map(at)
     val rows = times.zipWithIndex.map { case (time, i) => ("a", new Timestamp(time.getTime + i * 17), i) } :+
       (("a", null, 9))
-    def told(mark: DataFrame => DataFrame) = {
+    def eventTimes(mark: DataFrame => DataFrame) = {
       val (stream, df) = readings
       val steps = rows.grouped(3).map(some => () => { stream.addData(some); () }).toSeq
       record("append", counted(mark(df)), steps).map(_.eventTime)
     }
-    val theirs = stock(told(_.withWatermark("time", "1 hour")))
-    assert(theirs.exists(_.contains("avg")))
+    val expected = stock(eventTimes(_.withWatermark("time", "1 hour")))
+    assert(expected.exists(_.contains("avg")))
     val marks = Seq[DataFrame => DataFrame](
       _.withWatermark("time", "1 hour"),
       withWatermark(_, "time", "1 hour", WatermarkOptions(splitBy = SplitBy($"device"))))
-    for (mode <- generated; mark <- marks) withCode(mode)(assert(told(mark) === theirs))
+    for (mode <- generated; mark <- marks) withCode(mode)(assert(eventTimes(mark) === expected))
   }
 
   testMore("a million splits and their names take less than 64 MiB, and less than 100 MB with what a report reads") {

@@ -78,8 +78,8 @@ class TaskClocksSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("short keys of all sizes, with zeros in them or at their ends, are different keys") {
-    val keys = for (size <- 0 to KeyBytes.MostShort; one <- -1 until size)
-      yield Array.tabulate(size)(at => if (at == one) '\u00ff'.toByte else 0.toByte)
+    val keys = for (size <- 0 to KeyBytes.MostShort; place <- -1 until size)
+      yield Array.tabulate(size)(at => if (at == place) '\u00ff'.toByte else 0.toByte)
     val words = keys.map { key =>
       val at = Platform.BYTE_ARRAY_OFFSET.toLong
       (KeyBytes.first(key, at, key.length), KeyBytes.second(key, at, key.length))

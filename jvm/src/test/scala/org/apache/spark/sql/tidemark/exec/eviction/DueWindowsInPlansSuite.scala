@@ -69,11 +69,11 @@ class DueWindowsInPlansSuite extends StockComparison {
   /** Runs a query over two streams; the second stream has no watermark of its own. */
   private def two(query: (DataFrame, DataFrame) => DataFrame): Seq[BatchRun] = {
     val (first, second) = (MemoryStream[Event], MemoryStream[Event])
-    val steps = history.zip(wandering(8, steps = 6)).zipWithIndex.map { case ((one, other), step) =>
+    val steps = history.zip(wandering(8, steps = 6)).zipWithIndex.map { case ((firstRows, secondRows), step) =>
       () => {
         // Each stream has no rows in some steps.
-        if (step % 3 != 2) first.addData(one)
-        if (step % 2 == 1) second.addData(other)
+        if (step % 3 != 2) first.addData(firstRows)
+        if (step % 2 == 1) second.addData(secondRows)
         ()
       }
     }

@@ -150,12 +150,12 @@ class EvictionSlackSuite extends StockComparison {
   testMore("a deduplication that waits may go to stock Spark and come back, and its share may change at a restart") {
     val history = steady(20000)
     val (begin, rest) = history.splitAt(3)
-    val (onStock, back) = rest.splitAt(2)
+    val (onStock, onTidemark) = rest.splitAt(2)
     val parts = Seq(
       (Nil, begin),
       (Seq("spark.tidemark.enabled" -> "false"), onStock),
-      (Seq("spark.tidemark.evictionSlack" -> "0.5"), back.take(1)),
-      (Nil, back.drop(1)))
+      (Seq("spark.tidemark.evictionSlack" -> "0.5"), onTidemark.take(1)),
+      (Nil, onTidemark.drop(1)))
     val found = recordRuns(parts.map { case (conf, steps) => (conf, steps, distinct _) }: _*)
     val expected = stock(recordRuns(parts.map { case (_, steps) => (Nil, steps, distinct _) }: _*))
     assert(rowsOfBatches(found).filter(_.nonEmpty) === rowsOfBatches(expected).filter(_.nonEmpty))

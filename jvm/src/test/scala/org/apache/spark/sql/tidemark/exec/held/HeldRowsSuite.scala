@@ -114,14 +114,14 @@ class HeldRowsSuite extends AnyFunSuite with Refusals {
       nullable = !marked,
       if (marked) new MetadataBuilder().putLong("spark.watermarkDelayMs", 5L).build() else Metadata.empty)))
     val (before, after) = (AttributeReference("s", inside(true))(), AttributeReference("S", inside(false))())
-    def one(columns: HeldColumns) = new HeldRows(store, columns, 0L)
+    def reopened(columns: HeldColumns) = new HeldRows(store, columns, 0L)
     val row = UnsafeProjection.create(Array[DataType](TimestampType, StringType, inside(true)))
-    val held = one(columnsOf(time, Seq("text"), Seq(time, text, before)))
+    val held = reopened(columnsOf(time, Seq("text"), Seq(time, text, before)))
     held.hold(5L, row(InternalRow(5L, UTF8String.fromString("a"), InternalRow(7L))))
     held.finish()
     val more = AttributeReference("more", LongType)()
-    val again = new HeldRows(store, columnsOf(time, Seq("TEXT"), Seq(after, text, time, more)), 5L)
-    assert(again.due().map(_.getStruct(0, 1).getLong(0)).toSeq === Seq(7L))
+    val restarted = new HeldRows(store, columnsOf(time, Seq("TEXT"), Seq(after, text, time, more)), 5L)
+    assert(restarted.due().map(_.getStruct(0, 1).getLong(0)).toSeq === Seq(7L))
   }
 
   private def assertChanged(now: HeldColumns, reason: String): Unit = {
@@ -185,12 +185,12 @@ class HeldRowsSuite extends AnyFunSuite with Refusals {
 
   test("columns of the same name are told apart, and metadata does not count") {
     val marked = time.withMetadata(new MetadataBuilder().putLong("spark.watermarkDelayMs", 5L).build())
-    val again = AttributeReference("text", StringType, nullable = false)()
-    val twice = columnsOf(marked, Nil, Seq(marked, text, again))
+    val namesake = AttributeReference("text", StringType, nullable = false)()
+    val twice = columnsOf(marked, Nil, Seq(marked, text, namesake))
     // The first column is no longer read.
-    val second = columnsOf(marked, Nil, Seq(marked, again), Seq(text, again))
+    val second = columnsOf(marked, Nil, Seq(marked, namesake), Seq(text, namesake))
     assert(second.columns.fieldNames === Array("time", "text 2"))
     assert(twice.columns.fieldNames === Array("time", "text", "text 2"))
-    assert(twice.text === columnsOf(time, Nil, Seq(time, text, again.newInstance())).text)
+    assert(twice.text === columnsOf(time, Nil, Seq(time, text, namesake.newInstance())).text)
   }
 }
