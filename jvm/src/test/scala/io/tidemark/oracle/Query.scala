@@ -35,6 +35,13 @@ sealed trait Query {
 
 object Query {
 
+  /** With the columns of its one input. */
+  sealed trait OnRows extends Query {
+    def input: Query
+    final def inputs: Seq[Query] = Seq(input)
+    final def nullable: Vector[Boolean] = input.nullable
+  }
+
   /** @param idleAfter after which silence it is left out, if ever, or a split of it
     * @param splits the ids that are splits of it from the beginning on, if each id is a split
     * @param catchesUp whether a split that comes back behind the watermark is left out until it has caught up
@@ -60,28 +67,16 @@ object Query {
   }
 
   /** All rows as they are, in other columns: what changes is how Spark's mark of event time travels. */
-  final case class Through(input: Query, carrier: Carrier) extends Query {
-    def inputs: Seq[Query] = Seq(input)
-    def nullable: Vector[Boolean] = input.nullable
-  }
+  final case class Through(input: Query, carrier: Carrier) extends OnRows
 
   /** Without the ids that leave `rest` when divided by three. */
-  final case class Without(input: Query, rest: Int) extends Query {
-    def inputs: Seq[Query] = Seq(input)
-    def nullable: Vector[Boolean] = input.nullable
-  }
+  final case class Without(input: Query, rest: Int) extends OnRows
 
   /** With a limit that is never reached: an operator that uses no event time. */
-  final case class Limited(input: Query) extends Query {
-    def inputs: Seq[Query] = Seq(input)
-    def nullable: Vector[Boolean] = input.nullable
-  }
+  final case class Limited(input: Query) extends OnRows
 
   /** A watermark on a column that has one already. */
-  final case class Again(input: Query, column: Int, delay: Int) extends Query {
-    def inputs: Seq[Query] = Seq(input)
-    def nullable: Vector[Boolean] = input.nullable
-  }
+  final case class Again(input: Query, column: Int, delay: Int) extends OnRows
 
   /** Of queries with equally many columns. */
   final case class Union(left: Query, right: Query) extends Query {
@@ -146,17 +141,12 @@ object Query {
   }
 
   /** Each row once, by all that is in it; `column` is its event time. */
-  final case class Distinct(input: Query, column: Int) extends Query {
-    def inputs: Seq[Query] = Seq(input)
-    def nullable: Vector[Boolean] = input.nullable
-  }
+  final case class Distinct(input: Query, column: Int) extends OnRows
 
   /** The first row of each id, and after it none until the watermark is as far behind its time as a row may be late. In the
     * order in which rows come: on top of one input.
     */
-  final case class Once(input: Query) extends Query {
-    def inputs: Seq[Query] = Seq(input)
-    def nullable: Vector[Boolean] = input.nullable
+  final case class Once(input: Query) extends OnRows {
     def delay: Int =
       nodes.collect { case it: Input => it.delay; case it: Again => it.delay; case it: Running => it.delay }.last
   }
@@ -182,10 +172,7 @@ object Query {
     * @param by what groups have in common, each of which is in order; without any, all rows are one group
     * @param ties what decides between rows of the same time
     */
-  final case class Ordered(input: Query, column: Int, by: Vector[Value], ties: Vector[Value]) extends Query {
-    def inputs: Seq[Query] = Seq(input)
-    def nullable: Vector[Boolean] = input.nullable
-
+  final case class Ordered(input: Query, column: Int, by: Vector[Value], ties: Vector[Value]) extends OnRows {
     /** Whether the rows of one batch are in this order: each group together, a row without that time first. */
     def isOf(rows: Seq[Row]): Boolean = {
       val groups = rows.map(row => by.map(_.of(row)))

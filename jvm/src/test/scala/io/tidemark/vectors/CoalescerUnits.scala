@@ -47,6 +47,35 @@ object Step {
   }
 }
 
+/** The steps of a vector whose inputs are queues. */
+private object Queues {
+
+  /** @param add adds a queue
+    * @param take what a step answers
+    * @param keys what a probe finds, if it asks for keys
+    */
+  def steps(vector: Vector, steps: Seq[Step])(add: () => Unit)(take: Step => Seq[String])(
+      keys: Option[() => String]): Seq[Mismatch] = {
+    for (_ <- 0L until vector.number("queues", 2L)) add()
+    vector.requireNothingElse()
+    steps.zipWithIndex.flatMap { case (step, index) =>
+      val where = s"${vector.id} step $index (${step.op})"
+      if (step.op == "probe") {
+        // Whether IDLE is due is said with the step that makes it so, and never again.
+        val idle = step.fields.optional("idle_pending").map(_ -> "false")
+        val found = keys.flatMap(of => step.fields.optional("keys").map(_ -> of()))
+        step.fields.requireNothingElse(where)
+        val (expected, actual) = (idle ++ found).toSeq.unzip
+        Mismatch.of(where, expected.map(Out.text), actual)
+      } else {
+        val actual = take(step)
+        if (step.fields.optional("op").nonEmpty) step.fields.requireNothingElse(where)
+        Mismatch.of(where, step.out, actual)
+      }
+    }
+  }
+}
+
 /** The coalescer as Hazelcast's class talks: a value when the watermark rises, IDLE when the last input falls silent. */
 object HazelcastUnit {
 
@@ -57,21 +86,7 @@ object HazelcastUnit {
 
   private def steps(vector: Vector, steps: Seq[Step]): Seq[Mismatch] = {
     val coalescer = new MessageCoalescer(OnReturn.Hold)
-    for (_ <- 0L until vector.number("queues", 2L)) coalescer.add(0L)
-    vector.requireNothingElse()
-    steps.zipWithIndex.flatMap { case (step, index) =>
-      val where = s"${vector.id} step $index (${step.op})"
-      if (step.op == "probe") {
-        // Whether IDLE is due is said with the step that makes it so, and never again.
-        val expected = step.fields.optional("idle_pending").map(Out.text)
-        step.fields.requireNothingElse(where)
-        Mismatch.of(where, expected, expected.map(_ => "false"))
-      } else {
-        val actual = take(coalescer, step)
-        if (step.fields.optional("op").nonEmpty) step.fields.requireNothingElse(where)
-        Mismatch.of(where, step.out, actual)
-      }
-    }
+    Queues.steps(vector, steps)(() => coalescer.add(0L))(take(coalescer, _))(None)
   }
 
   private def take(coalescer: MessageCoalescer, step: Step): Seq[String] = {
@@ -104,21 +119,8 @@ object KeyedUnit {
 
   private def steps(vector: Vector, steps: Seq[Step]): Seq[Mismatch] = {
     val coalescer = new KeyedCoalescer[Long]
-    for (_ <- 0L until vector.number("queues", 2L)) coalescer.add(0L)
-    vector.requireNothingElse()
-    steps.zipWithIndex.flatMap { case (step, index) =>
-      val where = s"${vector.id} step $index (${step.op})"
-      if (step.op == "probe") {
-        val idle = step.fields.optional("idle_pending").map(Out.text)
-        val keys = step.fields.optional("keys").map(Out.text)
-        step.fields.requireNothingElse(where)
-        val actual = idle.map(_ => "false") ++ keys.map(_ => coalescer.keys.toSeq.sorted.mkString("[", ",", "]"))
-        Mismatch.of(where, idle ++ keys, actual)
-      } else {
-        val actual = take(coalescer, step)
-        if (step.fields.optional("op").nonEmpty) step.fields.requireNothingElse(where)
-        Mismatch.of(where, step.out, actual)
-      }
+    Queues.steps(vector, steps)(() => coalescer.add(0L))(take(coalescer, _)) {
+      Some(() => coalescer.keys.toSeq.sorted.mkString("[", ",", "]"))
     }
   }
 

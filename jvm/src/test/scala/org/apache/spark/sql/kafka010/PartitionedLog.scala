@@ -1,18 +1,14 @@
 package org.apache.spark.sql.kafka010
 
-import java.util.{EnumSet, Map => JMap, Set => JSet}
-
 import scala.collection.immutable.TreeMap
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.catalog._
-import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.streaming._
-import org.apache.spark.sql.types._
+import org.apache.spark.sql.tidemark.support.{MicroBatchProvider, MicroBatchTable, RowsInMemory}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -37,23 +33,12 @@ object PartitionedLog {
 /** The format: its class is what `spark.readStream.format` is given. Option `limit`: rows of each partition per batch. Option
   * `pieces`: into how many tasks the rows of a partition are cut, as Kafka's `minPartitions` does.
   */
-class PartitionedLog extends TableProvider {
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType = PartitionedTable.struct
-  override def getTable(schema: StructType, by: Array[Transform], properties: JMap[String, String]): Table =
-    PartitionedTable
-}
+class PartitionedLog extends MicroBatchProvider(PartitionedTable)
 
-private object PartitionedTable extends Table with SupportsRead {
-  val struct: StructType = StructType.fromDDL("topic STRING, partition INT, time TIMESTAMP")
-  override def name: String = "partitioned log"
-  override def schema: StructType = struct
-  override def capabilities: JSet[TableCapability] = EnumSet.of(TableCapability.MICRO_BATCH_READ)
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () =>
-    new Scan {
-      override def readSchema: StructType = struct
-      override def toMicroBatchStream(checkpoint: String): MicroBatchStream =
-        new PartitionedStream(options.getLong("limit", Long.MaxValue), options.getInt("pieces", 1))
-    }
+private object PartitionedTable
+    extends MicroBatchTable("partitioned log", "topic STRING, partition INT, time TIMESTAMP") {
+  override protected def stream(options: CaseInsensitiveStringMap): MicroBatchStream =
+    new PartitionedStream(options.getLong("limit", Long.MaxValue), options.getInt("pieces", 1))
 }
 
 private final case class PartitionedOffset(ends: TreeMap[Int, Long]) extends Offset {
@@ -85,25 +70,13 @@ private final class PartitionedStream(limit: Long, pieces: Int) extends MicroBat
     // A partition without new rows has no task.
     deserializeOffset(end.json).ends.toArray.flatMap { case (p, until) =>
       val rows = PartitionedLog.slice(p, begins.getOrElse(p, 0L), until)
-      rows.grouped(math.max((rows.size + pieces - 1) / pieces, 1)).map(PartitionedRows(p, _))
+      rows.grouped(math.max((rows.size + pieces - 1) / pieces, 1)).map { times =>
+        RowsInMemory(times.map(time => InternalRow(UTF8String.fromString("t"), p, time * 1000L)))
+      }
     }
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = PartitionedReaders
+  override def createReaderFactory(): PartitionReaderFactory = RowsInMemory
   override def commit(end: Offset): Unit = ()
   override def stop(): Unit = ()
-}
-
-private final case class PartitionedRows(partition: Int, times: Seq[Long]) extends InputPartition
-
-private object PartitionedReaders extends PartitionReaderFactory {
-  override def createReader(of: InputPartition): PartitionReader[InternalRow] = {
-    val PartitionedRows(partition, times) = of: @unchecked
-    val all = times.iterator
-    new PartitionReader[InternalRow] {
-      override def next(): Boolean = all.hasNext
-      override def get(): InternalRow = InternalRow(UTF8String.fromString("t"), partition, all.next() * 1000L)
-      override def close(): Unit = ()
-    }
-  }
 }

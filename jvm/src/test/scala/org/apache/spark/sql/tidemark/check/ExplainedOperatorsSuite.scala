@@ -12,18 +12,12 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode}
-import org.apache.spark.sql.tidemark.support.WatermarkTest
 
 /** What `explain` says of each kind of operator, and of what Spark refuses. */
-class ExplainedOperatorsSuite extends WatermarkTest {
+class ExplainedOperatorsSuite extends ExplainTest {
   import testImplicits._
 
-  private lazy val orders = timed("at", "10 minutes")._2
   private def raw: DataFrame = MemoryStream[(Int, Timestamp)].toDF().toDF("id", "at")
-  private def windows(df: DataFrame): DataFrame = df.groupBy(window($"at", "1 hour")).count()
-
-  private def explained(df: DataFrame, mode: OutputMode = Append): Explanation =
-    Explanation.of(spark, df.queryExecution.analyzed, mode)
 
   private def codes(df: DataFrame, mode: OutputMode = Append): Seq[String] =
     explained(df, mode).findings.filter(_.severity.name != "info").map(_.code)

@@ -3,19 +3,17 @@ package org.apache.spark.sql.tidemark.comparison
 import io.tidemark.oracle.{Carrier, Case, Oracle, Query, RandomCase, Shrink, Step}
 import io.tidemark.oracle.Query.{Distinct, Input, Join, Running, SelfJoin, Through, Union, Windows}
 
-import org.apache.spark.sql.tidemark.support.OracleComparison
+import org.apache.spark.sql.tidemark.support.{FuzzNumber, OracleComparison}
 
 /** Compares the engine with the oracle on random queries and histories. `make fuzz N=1000 SEED=7` runs more of them. */
 class FuzzSuite extends OracleComparison {
-  private def told(name: String, otherwise: Int): Int = sys.props.get(s"tidemark.fuzz.$name").fold(otherwise)(_.toInt)
-
-  private val seed = told("seed", 1)
-  private val shrinks = told("shrink", 60)
+  private val seed = FuzzNumber("seed", 1)
+  private val shrinks = FuzzNumber("shrink", 60)
   private val MostAtOnce = 50
   // `make fuzz` sets the number of cases.
   private val fuzzing = sys.props.contains("tidemark.fuzz.n")
 
-  compared(seed, told("n", 2), told("carried", 1), told("ordered", 2), told("called", 2))
+  compared(seed, FuzzNumber("n", 2), FuzzNumber("carried", 1), FuzzNumber("ordered", 2), FuzzNumber("called", 2))
   if (!fuzzing) moreTests(compared(seed + 1000, 8, 4, 4, 8))
 
   private def compared(seed: Int, cases: Int, carried: Int, ordered: Int, called: Int): Unit = {

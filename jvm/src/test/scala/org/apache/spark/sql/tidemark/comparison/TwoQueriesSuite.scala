@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamingQuery
-import org.apache.spark.sql.tidemark.support.WatermarkTest
+import org.apache.spark.sql.tidemark.support.{FuzzNumber, WatermarkTest}
 
 /** One query is two queries. A plan is cut: the left part notes its time, and the right part uses it. Together they emit
   * what the whole plan emits, and no row is late on the right. `make fuzz CUTS=1000` cuts more plans.
@@ -24,8 +24,8 @@ class TwoQueriesSuite extends WatermarkTest {
   import TwoQueriesSuite._
   import testImplicits._
 
-  private val seed = sys.props.get("tidemark.fuzz.seed").fold(1)(_.toInt)
-  private val cuts = sys.props.get("tidemark.fuzz.cuts").fold(120)(_.toInt)
+  private val seed = FuzzNumber("seed", 1)
+  private val cuts = FuzzNumber("cuts", 120)
 
   // One task for a batch's few rows, and all of its progress: it has the late rows.
   override protected def sparkConf: SparkConf = super.sparkConf

@@ -11,17 +11,14 @@ import org.apache.commons.io.FileUtils
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.support.{ManualClockTest, MarkLog}
+import org.apache.spark.sql.tidemark.support.{ManualClockTest, MarkLog, MarkLogTest}
 
 /** Writers that were left out and come back, and logs that are away for a while. */
-class NotedWritersReturnSuite extends ManualClockTest {
+class NotedWritersReturnSuite extends ManualClockTest with MarkLogTest {
   import testImplicits._
 
-  private def number(n: Long) = s"""{"number":$n}"""
-
-  private def withLog(test: (MarkLog, MemoryStream[(String, Timestamp)], DataFrame) => Unit): Unit =
-    withTempDir { folder =>
-      val log = new MarkLog(new File(folder, "_tidemark"))
+  private def withQuery(test: (MarkLog, MemoryStream[(String, Timestamp)], DataFrame) => Unit): Unit =
+    withLog { log =>
       val stream = MemoryStream[(String, Timestamp)]
       val options =
         WatermarkOptions(idle = Idle("1 minute"), maxAhead = Some("none"), noted = Some(Noted(log.location)))
@@ -31,11 +28,9 @@ class NotedWritersReturnSuite extends ManualClockTest {
         withWatermark(stream.toDF().toDF("id", "time"), "time", "0 seconds", options).dropDuplicates("id", "time"))
     }
 
-  private def mark(add: => Unit): StreamAction = Execute(_ => add)
-
   for (word <- Seq("alive", "the time that it had noted before"))
     test(s"a writer that was idle by its word holds the watermark again when it says $word") {
-      withLog { (log, stream, df) =>
+      withQuery { (log, stream, df) =>
         run(df.select("id"))(
           mark {
             log.note("eu", millis("10:00"), number(0))
@@ -62,7 +57,7 @@ class NotedWritersReturnSuite extends ManualClockTest {
     }
 
   test("a log that is away for a while leaves no writer out that has marks ahead") {
-    withLog { (log, stream, df) =>
+    withQuery { (log, stream, df) =>
       val kept = new File(log.folder.getParentFile, "kept")
       run(df.select("id"))(
         mark {
@@ -90,7 +85,7 @@ class NotedWritersReturnSuite extends ManualClockTest {
   }
 
   test("the time that a batch takes is no silence of a writer whose next mark came after the log was read") {
-    withLog { (log, stream, df) =>
+    withQuery { (log, stream, df) =>
       val slow = udf { (id: String) =>
         ManualClockTest.within.getAndSet(() => ())()
         id
@@ -117,7 +112,7 @@ class NotedWritersReturnSuite extends ManualClockTest {
 
   test("a restart with other expected writers, and no others, forgets the rest and keeps the watermark") {
     withTempDir { checkpoint =>
-      withLog { (log, stream, df) =>
+      withQuery { (log, stream, df) =>
         val noted = Noted(Some(log.location), expected = Seq("eu"), onlyExpected = true)
         val only = withWatermark(
           stream.toDF().toDF("id", "time"),
@@ -145,7 +140,7 @@ class NotedWritersReturnSuite extends ManualClockTest {
   }
 
   test("a self-join by marks waits for what both of its copies have read") {
-    withLog { (log, stream, df) =>
+    withQuery { (log, stream, df) =>
       val left = df.select($"id", $"time")
       val right = df.select($"id".as("same"), $"time".as("then"))
       run(left.join(right, expr("id = same AND time = then")).select("id"))(

@@ -23,21 +23,18 @@ class NotedDrawnSuite extends AnyFunSuite {
   import MarkLines._
   import NotedDrawnSuite._
 
-  private val vectors = {
-    val file = root.resolve("jvm/src/test/resources/vectors/noted-drawn.json")
-    json.readTree(Files.readAllBytes(file)).get("suites").get(0).get("vectors").elements.asScala.toSeq
-  }
+  private val all = vectors("noted-drawn.json")
 
   test("all histories are in the file, those of files and those of records") {
-    assert(vectors.size === 50)
-    assert(vectors.count(_.findValue("read").has("kafka")) === 16)
+    assert(all.size === 50)
+    assert(all.count(_.findValue("read").has("kafka")) === 16)
   }
 
-  for (vector <- vectors)
+  for (vector <- all)
     test(s"${vector.get("id").asText}: ${vector.get("name").asText}")(run(vector))
 
   test("a row that is late is named") {
-    val vector = vectors.head.deepCopy[ObjectNode]
+    val vector = all.head.deepCopy[ObjectNode]
     vector.get("steps").get(0).asInstanceOf[ObjectNode].putArray("rows").addArray().add("eu").add("never").add(1)
     assert(intercept[TestFailedException](run(vector)).getMessage.contains("never"))
   }

@@ -15,20 +15,17 @@ import org.apache.spark.sql.tidemark.support.{MarkLines, TimeWindows}
 class NotedVectorsSuite extends AnyFunSuite {
   import MarkLines._
 
-  private val vectors = {
-    val file = root.resolve("jvm/src/test/resources/vectors/noted.json")
-    json.readTree(Files.readAllBytes(file)).get("suites").get(0).get("vectors").elements.asScala.toSeq
-  }
+  private val all = vectors("noted.json")
 
   test("the file has all vectors, and each has something to read or a cut, which only Python makes") {
-    assert(vectors.size === 35)
-    for (vector <- vectors; step <- vector.get("steps").elements.asScala)
+    assert(all.size === 35)
+    for (vector <- all; step <- vector.get("steps").elements.asScala)
       assert(Seq("read", "skipped", "cut_at").count(step.has) === 1)
-    val onlyCuts = vectors.filter(_.get("steps").elements.asScala.forall(_.has("cut_at"))).map(_.get("id").asText)
+    val onlyCuts = all.filter(_.get("steps").elements.asScala.forall(_.has("cut_at"))).map(_.get("id").asText)
     assert(onlyCuts === Seq("nt-17", "nt-18"))
   }
 
-  for (vector <- vectors)
+  for (vector <- all)
     test(s"${vector.get("id").asText}: ${vector.get("name").asText}") {
       val folder = Files.createTempDirectory("vectors")
       try run(vector, folder)

@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, W
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, OriginsOfPlan}
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
-import org.apache.spark.sql.tidemark.support.{OracleComparison, SparkQueries}
+import org.apache.spark.sql.tidemark.support.{FuzzNumber, OracleComparison, SparkQueries}
 
 /** For every plan: the column that an operator of stock Spark takes for event time is the one by which it goes here, or
   * [[SameEventTimeSuite.differences]] says why not. Plans are drawn as those of [[FuzzSuite]] are, and not run.
@@ -26,15 +26,13 @@ import org.apache.spark.sql.tidemark.support.{OracleComparison, SparkQueries}
 class SameEventTimeSuite extends OracleComparison {
   import SameEventTimeSuite._
 
-  private def told(name: String, otherwise: Int): Int = sys.props.get(s"tidemark.fuzz.$name").fold(otherwise)(_.toInt)
-
-  private val seed = told("seed", 1)
-  private val shrinks = told("shrink", 60)
+  private val seed = FuzzNumber("seed", 1)
+  private val shrinks = FuzzNumber("shrink", 60)
 
   // `make fuzz` sets the number of plans.
   private val fuzzing = sys.props.contains("tidemark.fuzz.plans")
 
-  compared(seed, told("plans", 15))
+  compared(seed, FuzzNumber("plans", 15))
   if (!fuzzing) moreTests(compared(seed + 15, 85))
 
   private def compared(seed: Int, plans: Int): Unit =

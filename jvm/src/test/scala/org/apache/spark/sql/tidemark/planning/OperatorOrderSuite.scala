@@ -19,8 +19,6 @@ import org.apache.spark.sql.types.IntegerType
 class OperatorOrderSuite extends OrderTest {
   import testImplicits._
 
-  private val byId = OrderOptions(by = Seq($"id"))
-
   private case class ShownOrder(order: JsonNode, plan: Seq[String]) {
     def kind: String = order.get("kind").asText
     def lostAt: String = order.get("lost_at").asText

@@ -14,14 +14,11 @@ import org.apache.spark.sql.execution.streaming.OneTimeTrigger
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{GroupState, GroupStateTimeout, OutputMode, Trigger}
-import org.apache.spark.sql.tidemark.support.{MarkLog, SilenceTest}
+import org.apache.spark.sql.tidemark.support.{MarkLogTest, SilenceTest}
 
 /** A run begins with what is due: a restart without any new row emits what nothing but a row would have brought. */
-class RunStartSuite extends SilenceTest {
+class RunStartSuite extends SilenceTest with MarkLogTest {
   import testImplicits._
-
-  private def withLog(test: MarkLog => Unit): Unit =
-    withTempDir(folder => test(new MarkLog(new File(folder, "_tidemark"))))
 
   private def write(folder: File, name: String, times: String*): Unit = {
     val rows = times.map(time => s"""{"time":"2024-03-01T$time:00Z"}""").mkString("", "\n", "\n")
@@ -39,7 +36,6 @@ class RunStartSuite extends SilenceTest {
   }
 
   private val byDevice = tenSeconds.copy(splitBy = SplitBy($"device"))
-  private val rising = byDevice.copy(idle = tenSeconds.idle.copy(whenAll = Some("rise")))
 
   private def batches(checkpoint: File): Seq[Long] =
     new File(checkpoint, "commits").list().toSeq.flatMap(_.toLongOption).sorted

@@ -11,10 +11,6 @@ import org.apache.spark.sql.tidemark.support.{ManualClockTest, SilenceTest}
 class SilentSplitsSuite extends SilenceTest {
   import testImplicits._
 
-  /** All fall idle one after the other, whichever split has rows. */
-  private val rising =
-    tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some("rise")))
-
   test("an idle timeout alone closes windows at the next trigger") {
     val (stream, df) = readings
     run(counted(withWatermark(df, "time", "0 seconds", rising)))(

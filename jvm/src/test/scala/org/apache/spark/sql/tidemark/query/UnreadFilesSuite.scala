@@ -13,10 +13,6 @@ import org.apache.spark.sql.tidemark.support.SilenceTest
 class UnreadFilesSuite extends SilenceTest {
   import testImplicits._
 
-  /** All fall idle one after the other, whichever split has rows. */
-  private val rising =
-    tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some("rise")))
-
   private def readFiles(folder: Path, most: Int): DataFrame =
     spark.readStream.schema("device STRING, time TIMESTAMP").option("maxFilesPerTrigger", most).json(folder.toString)
 

@@ -6,7 +6,6 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.concurrent.{ExecutionContext, Future}
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.tidemark.support.OrderTest
 
 /** What the functions of the tests share: they run in this JVM, but are sent to the tasks. */
 object AsyncCalls {

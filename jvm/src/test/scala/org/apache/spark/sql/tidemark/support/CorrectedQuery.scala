@@ -10,7 +10,6 @@ import io.tidemark.functions.withWatermark
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.support.TwoStreams
 
 /** A query that has read a row of the far future, and the correction of its clocks. */
 trait CorrectedQuery extends TwoStreams {

@@ -1,15 +1,10 @@
 package org.apache.spark.sql.tidemark.support
 
-import java.util.{EnumSet, Map => JMap, Set => JSet}
-
 import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.catalog._
-import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.streaming._
-import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -27,23 +22,11 @@ object LimitedLog {
   * The option `shows` sets what it reports as its latest offset: "nothing", an offset whose JSON has "other words", or
   * an offset that can be "compared".
   */
-class LimitedLog extends TableProvider {
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType = LimitedTable.struct
-  override def getTable(schema: StructType, by: Array[Transform], properties: JMap[String, String]): Table =
-    LimitedTable
-}
+class LimitedLog extends MicroBatchProvider(LimitedTable)
 
-private object LimitedTable extends Table with SupportsRead {
-  val struct: StructType = StructType.fromDDL("device STRING, time TIMESTAMP")
-  override def name: String = "limited log"
-  override def schema: StructType = struct
-  override def capabilities: JSet[TableCapability] = EnumSet.of(TableCapability.MICRO_BATCH_READ)
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () =>
-    new Scan {
-      override def readSchema: StructType = struct
-      override def toMicroBatchStream(checkpoint: String): MicroBatchStream =
-        new LimitedStream(options.getInt("files", Int.MaxValue), options.get("shows"))
-    }
+private object LimitedTable extends MicroBatchTable("limited log", "device STRING, time TIMESTAMP") {
+  override protected def stream(options: CaseInsensitiveStringMap): MicroBatchStream =
+    new LimitedStream(options.getInt("files", Int.MaxValue), options.get("shows"))
 }
 
 private sealed abstract class LimitedOffset(val at: Int, words: String) extends Offset {
@@ -79,27 +62,12 @@ private final class LimitedStream(files: Int, shows: String)
     offset(new ObjectMapper().readTree(json).get("at").asInt, "own")
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] =
-    Array(LimitedRows(LimitedLog.slice(at(start), at(end))))
-  override def createReaderFactory(): PartitionReaderFactory = LimitedReaders
+    Array(RowsInMemory(LimitedLog.slice(at(start), at(end)).map { case (device, millis) =>
+      InternalRow(UTF8String.fromString(device), millis * 1000L)
+    }))
+  override def createReaderFactory(): PartitionReaderFactory = RowsInMemory
   override def commit(end: Offset): Unit = ()
   override def stop(): Unit = ()
 
   private def at(offset: Offset): Int = offset.asInstanceOf[LimitedOffset].at
-}
-
-private final case class LimitedRows(rows: Seq[(String, Long)]) extends InputPartition
-
-private object LimitedReaders extends PartitionReaderFactory {
-  override def createReader(of: InputPartition): PartitionReader[InternalRow] = {
-    val LimitedRows(rows) = of: @unchecked
-    val all = rows.iterator
-    new PartitionReader[InternalRow] {
-      override def next(): Boolean = all.hasNext
-      override def get(): InternalRow = {
-        val (device, millis) = all.next()
-        InternalRow(UTF8String.fromString(device), millis * 1000L)
-      }
-      override def close(): Unit = ()
-    }
-  }
 }

@@ -5,6 +5,8 @@ import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
 import java.util.zip.CRC32
 
+import scala.jdk.CollectionConverters._
+
 import io.tidemark.core.noted.Mark
 
 import com.fasterxml.jackson.core.json.JsonWriteFeature
@@ -21,6 +23,12 @@ object MarkLines {
   val json: ObjectMapper = JsonMapper.builder.enable(JsonWriteFeature.ESCAPE_NON_ASCII).build
 
   def root: Path = Path.of(sys.props("tidemark.root"))
+
+  /** The vectors in a file of the test resources. */
+  def vectors(name: String): Seq[JsonNode] = {
+    val file = root.resolve(s"jvm/src/test/resources/vectors/$name")
+    json.readTree(Files.readAllBytes(file)).get("suites").get(0).get("vectors").elements.asScala.toSeq
+  }
 
   /** A line with the checksum that it should have. */
   def line(body: Array[Byte]): Array[Byte] = {

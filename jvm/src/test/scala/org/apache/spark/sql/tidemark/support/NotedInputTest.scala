@@ -1,6 +1,5 @@
 package org.apache.spark.sql.tidemark.support
 
-import java.io.File
 import java.sql.Timestamp
 
 import io.tidemark.{Idle, Noted, WatermarkOptions}
@@ -9,13 +8,10 @@ import io.tidemark.functions.withWatermark
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.tidemark.support.{ManualClockTest, MarkLog}
 
 /** A query whose watermark follows the times that writers note in a log. */
-trait NotedInputTest extends ManualClockTest {
+trait NotedInputTest extends ManualClockTest with MarkLogTest {
   import testImplicits._
-
-  protected def number(n: Long) = s"""{"number":$n}"""
 
   protected def input(noted: Noted, idle: Idle = Idle(), delay: String = "0 seconds") = {
     val stream = MemoryStream[(String, Timestamp)]
@@ -26,11 +22,6 @@ trait NotedInputTest extends ManualClockTest {
 
   protected def counted(df: DataFrame): DataFrame =
     df.groupBy(window($"time", "10 minutes").as("w")).count().select(date_format($"w.start", "HH:mm"), $"count")
-
-  protected def withLog(test: MarkLog => Unit): Unit =
-    withTempDir(folder => test(new MarkLog(new File(folder, "_tidemark"))))
-
-  protected def mark(add: => Unit): StreamAction = Execute(_ => add)
 
   protected def watermarkOf(key: String)(query: StreamExecution): Option[Long] =
     watermarksOf(query).view.get.snapshot.decision.origins.collectFirst {

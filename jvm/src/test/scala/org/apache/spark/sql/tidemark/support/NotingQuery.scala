@@ -8,7 +8,6 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.tidemark.noted.{MarkFolder, MarkLogReader}
-import org.apache.spark.sql.tidemark.support.WatermarkTest
 
 /** A query that writes files and notes how far they are. */
 trait NotingQuery extends WatermarkTest {

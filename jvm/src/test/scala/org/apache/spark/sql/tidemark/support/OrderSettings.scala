@@ -4,20 +4,14 @@ import java.sql.Timestamp
 
 import scala.util.Random
 
-import io.tidemark.OrderOptions
-
 import org.apache.spark.SparkConf
 import org.apache.spark.internal.config.SHUFFLE_SPILL_NUM_ELEMENTS_FORCE_SPILL_THRESHOLD
-import org.apache.spark.sql.tidemark.support.OrderTest
 
 /** Queries with a setting of `spark.tidemark.order`. Sorts spill after a few rows. */
 trait OrderSettings extends OrderTest {
-  import testImplicits._
-
   override protected def sparkConf: SparkConf =
     super.sparkConf.set(SHUFFLE_SPILL_NUM_ELEMENTS_FORCE_SPILL_THRESHOLD, 20)
 
-  protected val byId = OrderOptions(by = Seq($"id"))
   protected val Lanes = 3
 
   protected def withOrder(order: String)(body: => Unit): Unit = withSQLConf("spark.tidemark.order" -> order)(body)

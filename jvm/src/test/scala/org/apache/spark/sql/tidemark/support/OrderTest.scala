@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark.support
 
+import io.tidemark.OrderOptions
 import java.sql.Timestamp
 
 import scala.collection.mutable
@@ -25,6 +26,8 @@ object SeenRows {
 
 trait OrderTest extends WatermarkTest {
   import testImplicits._
+
+  protected val byId = OrderOptions(by = Seq($"id"))
 
   /** The rows as they are, each of them noted when a task sees it. */
   protected def seen(df: DataFrame): DataFrame = {

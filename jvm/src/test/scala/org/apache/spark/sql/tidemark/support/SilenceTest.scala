@@ -4,7 +4,7 @@ import java.io.File
 import java.nio.file.Files
 import java.sql.Timestamp
 
-import io.tidemark.{Idle, WatermarkOptions}
+import io.tidemark.{Idle, SplitBy, WatermarkOptions}
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
@@ -15,6 +15,10 @@ trait SilenceTest extends ManualClockTest {
   import testImplicits._
 
   protected val tenSeconds = WatermarkOptions(idle = Idle("10 seconds"))
+
+  /** Splits fall idle one after the other, whichever of them has rows. */
+  protected val rising =
+    tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some("rise")))
 
   protected def readings: (MemoryStream[(String, Timestamp)], DataFrame) = {
     val stream = MemoryStream[(String, Timestamp)]

@@ -15,8 +15,6 @@ import org.apache.spark.sql.tidemark.support.OrderTest
 class HeldRowsRestartSuite extends OrderTest {
   import testImplicits._
 
-  private val byId = OrderOptions(by = Seq($"id"))
-
   private val inZone = Seq(
     "date_format" -> date_format($"t", "yyyy-MM-dd"),
     "a cast to text" -> concat(lit("at "), $"t".cast("string")),

@@ -19,8 +19,6 @@ import org.apache.spark.sql.tidemark.support.{OrderTest, SeenRows}
 class InOrderSuite extends OrderTest {
   import testImplicits._
 
-  private val byId = OrderOptions(by = Seq($"id"))
-
   test("a row is emitted in the batch whose watermark has passed it") {
     val (stream, df) = timed("t", "10 minutes")
     testStream(inOrder(df, "t", byId))(

@@ -18,7 +18,6 @@ import org.apache.spark.sql.types.MetadataBuilder
 class OrderRefusalsSuite extends RefusalsTest with OrderTest {
   import testImplicits._
 
-  private val byId = OrderOptions(by = Seq($"id"))
   private val atOnce = byId.copy(waits = false)
 
   private def refused(query: DataFrame => DataFrame, mode: OutputMode = OutputMode.Append)(
