@@ -51,8 +51,8 @@ object Engine {
     // Tests throw away results of assertions all the time.
     Test / scalacOptions -= "-Wdead-code")
 
-  /** What minors do not share is in `spark-4.2`, for that minor alone, `spark-4.2+`, for it and all later ones, or
-    * `spark-4.2-`, for it and all earlier ones.
+  /** What minors do not share is in `spark-4.2`, for that minor alone, `spark-4.2+`, for it and all later minors, or
+    * `spark-4.2-`, for it and all earlier minors.
     */
   private def isFolderFor(minor: String): NameFilter = {
     val Folder = """spark-(\d+\.\d+)([+-]?)""".r
@@ -74,7 +74,7 @@ object Engine {
   def fromCentral(version: String): Seq[Setting[_]] =
     Seq(libraryDependencies += "org.apache.spark" %% "spark-sql" % version % Provided)
 
-  /** Spark as it stands in pip's pyspark, for a version that Central does not have. */
+  /** Spark as it is in pip's pyspark, for a version that Central does not have. */
   def fromPip: Seq[Setting[_]] = Seq(Compile / unmanagedJars := pipJars(root.value / ".venv", sparkMinor.value))
 
   /** Scala tests run on one version, the newest that Central has together with its tests jars. */

@@ -38,12 +38,12 @@ object ForkedTests {
     "-Xss4m",
     "-XX:+UseParallelGC",
     s"-Djava.io.tmpdir=${temporary(target)}",
-    s"-Dtidemark.root=$root") ++ told
+    s"-Dtidemark.root=$root") ++ passedOn
 
   /** System properties given to sbt are passed on to the tests: `-Dtidemark.golden=write` overwrites golden files,
     * `-Dtidemark.fuzz.n=100` draws more cases.
     */
-  private def told: Seq[String] =
+  private def passedOn: Seq[String] =
     sys.props.collect { case (key, value) if key.startsWith("tidemark.") => s"-D$key=$value" }.toSeq
 
   /** Checkpoints go to memory where there is some: every batch of every test waits several times for the disk. */

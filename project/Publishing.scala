@@ -6,7 +6,7 @@ import com.typesafe.tools.mima.plugin.MimaKeys._
 import sbt._
 import sbt.Keys._
 
-/** What a jar needs to be found by `--packages`, and to stand in Maven Central.
+/** What a jar needs to be found by `--packages`, and to be in Maven Central.
   *
   * `publish` writes a Maven repository into target/sona-staging; `publishSigned` adds signatures, and sbt's `sonaUpload`
   * sends it to Central. CONTRIBUTING.md has the steps of a release.
@@ -44,7 +44,7 @@ object Publishing {
     case other => other
   }
 
-  /** What the project says of itself stands in one place, for the wheel and for the jars. */
+  /** What the project says of itself is in one place, for the wheel and for the jars. */
   private def metadata(name: String): Def.Initialize[String] = Def.setting {
     val file = (ThisBuild / baseDirectory).value / "python/pyproject.toml"
     IO.readLines(file)

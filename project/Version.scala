@@ -1,7 +1,7 @@
 import Fail.fail
 import sbt._
 
-/** The version stands in one place, in the Python package: jar and wheel are always of one version. */
+/** The version is in one place, in the Python package: jar and wheel are always of one version. */
 object Version {
   private val line = """__version__ = "([^"]+)"""".r
 

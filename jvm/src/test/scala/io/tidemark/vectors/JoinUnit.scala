@@ -60,7 +60,7 @@ object JoinUnit {
     def observe(key: Long, time: Long): Seq[String] = {
       received(key) = time
       (left ++ right).toSeq.flatMap { column =>
-        val out = furthest(postpone.filter(_.to == column).flatMap(levels(_).flow.out.columns.get(ColumnId(column))))
+        val out = furthest(postpone.filter(_.to == column).flatMap(levels(_).root.out.columns.get(ColumnId(column))))
         out.filter(at => emitted.get(column).forall(at > _)).map { at =>
           emitted(column) = at
           s"""["wm",$column,$at]"""

@@ -31,7 +31,7 @@ object KeyedHash {
     var v3 = key1 ^ 0x7465646279746573L
     var at = from
     while (at < until + LastRounds) {
-      // A round without a word is one with 0.
+      // A round without a word takes 0.
       val word = if (at < until) words(at) else 0L
       if (at == until) v2 ^= 0xff
       v3 ^= word

@@ -5,8 +5,8 @@ import scala.collection.mutable
 /** The rows of a task whose calls are made asynchronously: which is called next, and which is emitted next.
   *
   * At most `concurrency` calls are in flight. Of rows with an equal key, at most one is, in the order of the rows. A row
-  * whose call has failed gives its slot back, and its key waits for it until it is done. A call that has been given up and
-  * goes on keeps its slot, and the slot of its key, until it has ended.
+  * whose call has failed gives its slot back, and its key waits for it until it is done. A call that has been given up keeps
+  * its slot, and the slot of its key, until it has ended.
   *
   * A watermark never overtakes a row here: it moves between batches, and a task ends when its queue is empty.
   *
@@ -64,7 +64,7 @@ final class AsyncQueue[A, R](concurrency: Int, capacity: Int, ordered: Boolean) 
     free += 1
   }
 
-  /** A call has been given up and goes on, so that its slot stays taken until it has [[returned]]. */
+  /** A call has been given up and has not ended, so that its slot stays taken until it has [[returned]]. */
   def gaveUp(entry: Entry[A, R]): Unit = if (entry.isInFlight) {
     entry.isInFlight = false
     entry.goesOn += 1

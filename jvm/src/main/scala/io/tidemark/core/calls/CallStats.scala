@@ -38,7 +38,7 @@ final case class CallStats(
     durations.toSeq.sortBy(_._1).scanLeft(Int.MinValue -> 0L) { case ((_, before), (bucket, count)) =>
       bucket -> (before + count)
     }.collectFirst { case (bucket, upTo) if upTo > 0 && upTo >= math.ceil(share * ended) => upperMillis(bucket) }
-      .map(upper => slowest.fold(upper)(one => math.min(upper, one.millis)))
+      .map(upper => slowest.fold(upper)(call => math.min(upper, call.millis)))
   }
 }
 

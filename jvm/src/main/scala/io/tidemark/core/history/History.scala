@@ -65,6 +65,7 @@ object History {
       now)
   }
 
-  private def better(one: Moment, later: Moment): Moment =
-    if (Ordering[(Long, Long)].gt((one.lateRows, one.stateRows), (later.lateRows, later.stateRows))) one else later
+  private def better(earlier: Moment, later: Moment): Moment =
+    if (Ordering[(Long, Long)].gt((earlier.lateRows, earlier.stateRows), (later.lateRows, later.stateRows))) earlier
+    else later
 }

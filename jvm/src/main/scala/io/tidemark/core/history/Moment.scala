@@ -59,11 +59,11 @@ object Moment {
   private val Unknown = Long.MinValue
 
   def apply(batch: Long, timeMillis: Long, lateRows: Long, stateRows: Long, inputs: Seq[InputMoment]): Moment = {
-    val packed = inputs.iterator.flatMap { one =>
+    val packed = inputs.iterator.flatMap { input =>
       Iterator(
-        one.watermarkMillis.getOrElse(Unknown),
-        one.maxEventTimeMillis.getOrElse(Unknown),
-        (one.active.toLong << 32) | (one.idle & 0xffffffffL))
+        input.watermarkMillis.getOrElse(Unknown),
+        input.maxEventTimeMillis.getOrElse(Unknown),
+        (input.active.toLong << 32) | (input.idle & 0xffffffffL))
     }
     new Moment(batch, timeMillis, lateRows, stateRows, packed.toArray)
   }

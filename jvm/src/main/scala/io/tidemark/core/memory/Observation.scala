@@ -183,7 +183,8 @@ object Observation {
       val holds = rules.get(name).exists(_.whenIdle == WhenIdle.Hold)
       val hasNew = now.splits.size > splits.size
       val isSilent = holds && decision.origin(name).isIdle && !isActive && !hasNew
-      val uncounted = seen.get(name).fold(moved)(one => moved.observed(now.splits, one.times, lastActiveMillis))
+      val uncounted =
+        seen.get(name).fold(moved)(observation => moved.observed(now.splits, observation.times, lastActiveMillis))
       val observed =
         now.copy(silent = isSilent && now.splits.size > 0 && !now.watermark.isIdle, uncounted = uncounted)
       name -> rules.get(name).fold(observed) { rules =>

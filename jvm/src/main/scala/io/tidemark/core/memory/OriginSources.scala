@@ -18,7 +18,7 @@ object OriginSources {
 
   /** Names for the origins of a plan.
     *
-    * An origin whose sources have names is the one that read these sources, or else some of them. Any other is found by its
+    * An origin whose sources have names is the origin that read these sources, or else some of them. Any other is found by its
     * place among those of its key that are left.
     * @param asked key and sources of each, in plan order
     */
@@ -31,7 +31,8 @@ object OriginSources {
     }
     def isNamed(name: OriginName) = known(name).exists(_.areNames)
     def takeNamed(key: String, sources: OriginSources)(is: Seq[String] => Boolean) =
-      if (sources.areNames) take(name => name.key == key && isNamed(name) && known(name).exists(one => is(one.of)))
+      if (sources.areNames)
+        take(name => name.key == key && isNamed(name) && known(name).exists(former => is(former.of)))
       else None
     val exact = asked.map { case (key, sources) => takeNamed(key, sources)(_ == sources.of) }
     val named = exact.zip(asked).map { case (found, (key, sources)) =>

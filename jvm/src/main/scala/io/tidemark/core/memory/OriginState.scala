@@ -47,7 +47,8 @@ final case class OriginState(
   def unread(rows: Option[Unread]): Option[Unread] =
     if (writers.isEmpty) rows
     else
-      rows.map(_ => Unread.In(writers.collect { case (name, one) if one.hasPending => OriginState.split(name) }.toSeq))
+      rows.map(_ =>
+        Unread.In(writers.collect { case (name, state) if state.hasPending => OriginState.split(name) }.toSeq))
 
   /** When a split really had its last rows; `None` if that is not known, or if it never had any. */
   def lastRows(split: Int): Option[Long] =

@@ -24,7 +24,7 @@ final case class InputWatermarks(
 final case class OperatorWatermarks(
     inputs: Map[Input, InputWatermarks],
     unions: Map[UnionSlot, Watermark],
-    flow: PropagatedNode) {
+    root: PropagatedNode) {
 
   /** The one number by which Spark asks whether an operator's watermark has advanced: it grows if any input's does. */
   def progress(operator: OperatorId): Option[Long] = {

@@ -15,16 +15,16 @@ object OrderFlow {
   def after(step: OrderStep, below: Seq[Order]): Order = step match {
     case Source(label, id, lane, mixed, cut) =>
       Arrival(Set(id), Agreement(lane, Lost(label, mixed)), Nil, cut.map(Lost(label, _)))
-    case made: InOrder =>
-      val flaw = Option.when(made.isOverBatches && made.passesLate)(Lost(made.label, "late rows are passed on"))
-      Time(made.terms.map(_.name), made.terms, Some(made.by), made.isOverBatches, flaw)
+    case order: InOrder =>
+      val flaw = Option.when(order.isOverBatches && order.passesLate)(Lost(order.label, "late rows are passed on"))
+      Time(order.terms.map(_.name), order.terms, Some(order.by), order.isOverBatches, flaw)
     case Breaks(label, why) => Lost(label, why)
     case union: Union => ofUnion(union, below)
-    case one =>
+    case _ =>
       below.head match {
         case lost: Lost => lost
-        case time: Time => ofTime(one, time)
-        case arrival: Arrival => ofArrival(one, arrival)
+        case time: Time => ofTime(step, time)
+        case arrival: Arrival => ofArrival(step, arrival)
       }
   }
 

@@ -12,8 +12,8 @@ object Propagation {
 
   def levels(shape: PlanShape, decision: Decision): OperatorWatermarks = {
     val run = new Run(decision)
-    val flow = run.visit(shape)
-    OperatorWatermarks(run.inputs.result(), run.unions.result(), flow)
+    val root = run.visit(shape)
+    OperatorWatermarks(run.inputs.result(), run.unions.result(), root)
   }
 
   private final class Run(decision: Decision) {

@@ -27,17 +27,17 @@ object Waits {
   /** Those of every input of a plan's operators. */
   def of(shape: PlanShape): Map[Input, Waits] = {
     val origins = PlanShape.postOrder(shape).collect { case origin: PlanShape.Origin => origin.name }.distinct
-    def probe(one: OriginName, watermark: Watermark) =
-      reached(shape, origins.map(name => name -> (if (name == one) watermark else Watermark.At(Ahead))).toMap)
+    def probe(origin: OriginName, watermark: Watermark) =
+      reached(shape, origins.map(name => name -> (if (name == origin) watermark else Watermark.At(Ahead))).toMap)
     val all = reached(shape, origins.map(_ -> Watermark.At(Ahead)).toMap)
-    val unknown = origins.map(one => one -> probe(one, Watermark.Unknown))
-    val idle = origins.map(one => one -> probe(one, Watermark.Idle(Some(Behind))))
+    val unknown = origins.map(origin => origin -> probe(origin, Watermark.Unknown))
+    val idle = origins.map(origin => origin -> probe(origin, Watermark.Idle(Some(Behind))))
     val operators = inputs(shape).map(_.swap).toMap
     all.map { case (input, known) =>
       def waitsFor(what: InputWatermarks => Option[Watermark]): Seq[OriginName] =
         if (what(known).forall(_.millis.isEmpty)) Nil
-        else unknown.collect { case (one, probed) if what(probed(input)).forall(_.millis.isEmpty) => one }
-      val late = if (dropsLate(operators.get(input))) waitsFor(one => Some(one.input.watermark)) else Nil
+        else unknown.collect { case (origin, probed) if what(probed(input)).forall(_.millis.isEmpty) => origin }
+      val late = if (dropsLate(operators.get(input))) waitsFor(watermarks => Some(watermarks.input.watermark)) else Nil
       val evicted = eviction(operators.get(input)) match {
         case PlanShape.Eviction.Never => None
         case PlanShape.Eviction.ByItself => Some(Nil)
@@ -45,7 +45,8 @@ object Waits {
           known.evicted.filter(_.watermark.millis.nonEmpty).map(_ => waitsFor(_.evicted.map(_.watermark)))
       }
       val matters = (late ++ evicted.toSeq.flatten).toSet
-      val evenIdle = idle.collect { case (one, probed) if matters(one) && isBehind(probed(input), known) => one }
+      val evenIdle =
+        idle.collect { case (origin, probed) if matters(origin) && isBehind(probed(input), known) => origin }
       val after = for {
         _ <- evicted.filter(_.size == 1)
         left <- known.evicted.flatMap(_.watermark.millis)
@@ -55,12 +56,12 @@ object Waits {
   }
 
   private def dropsLate(operator: Option[PlanShape]): Boolean = operator.forall {
-    case one: PlanShape.Stateful => one.dropsLate
+    case stateful: PlanShape.Stateful => stateful.dropsLate
     case _ => true
   }
 
   private def eviction(operator: Option[PlanShape]): PlanShape.Eviction = operator match {
-    case Some(one: PlanShape.Stateful) => one.eviction
+    case Some(stateful: PlanShape.Stateful) => stateful.eviction
     case _ => PlanShape.Eviction.ByWatermark
   }
 
@@ -81,8 +82,8 @@ object Waits {
     def settled(carried: Map[CarriedSlot, Watermark], left: Int): Map[Input, InputWatermarks] = {
       val inputs = levels(carried)
       val next = for {
-        (input, one) <- inputs
-        (held, index) <- one.carried.zipWithIndex
+        (input, watermarks) <- inputs
+        (held, index) <- watermarks.carried.zipWithIndex
       } yield CarriedSlot(input, index) -> held.watermark
       if (left == 0 || next == carried) inputs else settled(next, left - 1)
     }
@@ -91,5 +92,5 @@ object Waits {
 
   /** Both inputs of a join, or the one of another operator, from the sources up. */
   def inputs(shape: PlanShape): Seq[(PlanShape, Input)] =
-    PlanShape.postOrder(shape).flatMap(one => PlanShape.inputsOf(one).map(one -> _)).distinctBy(_._2)
+    PlanShape.postOrder(shape).flatMap(operator => PlanShape.inputsOf(operator).map(operator -> _)).distinctBy(_._2)
 }

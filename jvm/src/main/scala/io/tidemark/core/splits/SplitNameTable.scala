@@ -11,7 +11,7 @@ import io.tidemark.core.bytes.{ByteReader, ByteWriter, KeyedHash}
 /** Names of splits, numbered from 0 in the order in which they came.
   *
   * A name is a row of texts, one for each expression that the input is split by; any of them may be null. All of them are
-  * in one array of bytes behind a hash table of open addressing, which is made when one is looked up first. Nothing else is
+  * in one array of bytes behind a hash table of open addressing, which is made when a name is first looked up. Nothing else is
   * allocated, so a million short names take some 25 MB. Names are only ever added. While none is, any thread may read.
   *
   * @param most bytes of all names together
@@ -279,7 +279,7 @@ object SplitNameTable {
 
   /** A name for people: one text as it is, several in brackets. A text that reads as null is in quotes. */
   def show(name: Seq[Option[String]]): String = name match {
-    case Seq(one) => show(one)
+    case Seq(text) => show(text)
     case several => several.map(show).mkString("[", ", ", "]")
   }
 

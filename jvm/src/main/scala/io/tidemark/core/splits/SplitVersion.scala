@@ -10,7 +10,7 @@ import scala.annotation.tailrec
   * is in the store. An older one has a journal of how it differs from the next version. Reading an older one changes the
   * store back, and leaves a journal in the other direction. So any version may be read and changed at any time, and the
   * newest one costs nothing extra. An old version keeps the journals of all changes since then in memory, so nothing should
-  * hold one for longer than a batch.
+  * hold an old version for longer than a batch.
   *
   * Versions belong to one thread. Other threads call [[detached]] and [[names]], and nothing else.
   */

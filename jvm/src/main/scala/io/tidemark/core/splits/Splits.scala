@@ -53,7 +53,7 @@ final class Splits private (private val version: SplitVersion) {
   /** The numbers of the splits that a batch has seen, of those that are known. */
   private[core] def numbersOf(times: MaxEventTimes): Set[Int] = {
     val names = restored.names
-    Iterator.range(0, times.size).map(one => names.find(times.names.encoded(one))).filter(_ >= 0).toSet
+    Iterator.range(0, times.size).map(number => names.find(times.names.encoded(number))).filter(_ >= 0).toSet
   }
 
   /** The last time at which a split had rows with an event time; `None` if no split has had any. */
@@ -230,15 +230,15 @@ final class Splits private (private val version: SplitVersion) {
 
   private def contains(name: Array[Byte]): Boolean = restored.names.find(name) >= 0
 
-  private def stands: Seq[Any] = watermark +: (0 until size).map { split =>
+  private def contents: Seq[Any] = watermark +: (0 until size).map { split =>
     (name(split), state(split), clock(split), lastActive(split))
   }
   override def equals(that: Any): Boolean = that match {
-    case other: Splits => stands == other.stands
+    case other: Splits => contents == other.contents
     case _ => false
   }
-  override def hashCode: Int = stands.hashCode
-  override def toString: String = stands.mkString("Splits(", ", ", ")")
+  override def hashCode: Int = contents.hashCode
+  override def toString: String = contents.mkString("Splits(", ", ", ")")
 }
 
 object Splits {

@@ -64,8 +64,8 @@ class ObservationSuite extends AnyFunSuite {
 
   test("rows are late by the watermark of the previous batch") {
     val second = start.next(saw(100, 30)).next(saw(200, 30))
-    assert(second.late.flow.out.columns(col(1)).watermark == at(70))
-    assert(second.now.flow.out.columns(col(1)).watermark == at(170))
+    assert(second.late.root.out.columns(col(1)).watermark == at(70))
+    assert(second.now.root.out.columns(col(1)).watermark == at(170))
   }
 
   test("a union keeps its watermark when an input returns with older rows") {
@@ -129,8 +129,8 @@ class ObservationSuite extends AnyFunSuite {
 
   test("a batch uses the watermarks from before it, so that no on-time row of the batch is overtaken") {
     val before = entry(at(40), at(10))
-    assert(Moment(carrying, before).now.flow.out.columns(col(2)).watermark == at(10))
-    assert(Moment(carrying, before).next(nothing).now.flow.out.columns(col(2)).watermark == at(40))
+    assert(Moment(carrying, before).now.root.out.columns(col(2)).watermark == at(10))
+    assert(Moment(carrying, before).next(nothing).now.root.out.columns(col(2)).watermark == at(40))
   }
 
   test("the ledger keeps the values that are still in state") {

@@ -23,13 +23,13 @@ class JoinPropagationSuite extends AnyFunSuite with JoinPlans {
 
   test("a column's watermark after a join passes neither its input watermark nor the eviction of its side") {
     assert(out(join, decision) == Map(1L -> at(15), 2L -> at(40)))
-    val columns = Propagation.levels(join, decision).flow.out.columns
+    val columns = Propagation.levels(join, decision).root.out.columns
     assert(columns(col(1)).by.contains(named("payments")))
     assert(columns(col(2)).by.contains(named("payments")))
   }
 
   test("the minimum watermark after a join is the minimum of the join's columns") {
-    assert(Propagation.levels(join, decision).flow.out.least.map(_.watermark).contains(at(15)))
+    assert(Propagation.levels(join, decision).root.out.least.map(_.watermark).contains(at(15)))
   }
 
   test("a join side without a watermark yet evicts no state of the other side") {
@@ -70,7 +70,7 @@ class JoinPropagationSuite extends AnyFunSuite with JoinPlans {
   test("a side without a bound gives its column no watermark with unboundedJoin=hold") {
     val shape = join.copy(left = ordersSide.copy(bound = None, activeOut = ActiveOut.Withheld))
     assert(out(shape, decision) == Map(1L -> Unknown, 2L -> at(40)))
-    assert(Propagation.levels(shape, decision).flow.out.least.map(_.watermark).contains(Unknown))
+    assert(Propagation.levels(shape, decision).root.out.least.map(_.watermark).contains(Unknown))
   }
 
   test("a join on equal event times bounds each side by the other side's watermark") {
@@ -107,7 +107,7 @@ class JoinPropagationSuite extends AnyFunSuite with JoinPlans {
   test("a join without an event-time column on either side passes on the minimum watermark of both") {
     def bare(input: PlanShape) = JoinSide(input, None, None, Unbounded, Nil, comesOut = true)
     val shape = Join("join", OperatorId(0), bare(project(origin("orders", 1))), bare(project(origin("payments", 2))))
-    assert(Propagation.levels(shape, decision).flow.out ==
+    assert(Propagation.levels(shape, decision).root.out ==
       Edge(Map.empty, Some(AttributedWatermark(at(40), Some(named("payments"))))))
   }
 

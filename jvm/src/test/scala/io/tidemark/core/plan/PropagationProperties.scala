@@ -35,7 +35,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
       }
       moments.zip(moments.tail).foreach { case (before, after) =>
         after.now.requireNotBefore(before.now)
-        edges(before.now.flow).zip(edges(after.now.flow)).foreach { case (b, a) =>
+        edges(before.now.root).zip(edges(after.now.root)).foreach { case (b, a) =>
           b.columns.foreach { case (column, held) =>
             assert(a.columns(column).watermark.sparkMillis >= held.watermark.sparkMillis, s"of $column in $shape")
           }
@@ -93,7 +93,7 @@ class PropagationProperties extends AnyFunSuite with ScalaCheckPropertyChecks {
       val decision = Decision.none.copy(origins = names(shape).zip(watermarks).toMap)
       val actual = Propagation.levels(shape, decision)
       val expected = Propagation.levels(shuffled(shape, new Random(seed)), decision)
-      assert(this.watermarks(expected.flow.out) == this.watermarks(actual.flow.out), s"in $shape")
+      assert(this.watermarks(expected.root.out) == this.watermarks(actual.root.out), s"in $shape")
       assert(expected.unions == actual.unions)
       assert(numbers(expected) == numbers(actual))
     }

@@ -14,7 +14,7 @@ class PropagationSuite extends AnyFunSuite {
   private val payments = origin("payments", 2)
   private val both = decided("orders" -> at(100), "payments" -> at(40))
 
-  private def flow(shape: PlanShape, decision: Decision): Edge = Propagation.levels(shape, decision).flow.out
+  private def flow(shape: PlanShape, decision: Decision): Edge = Propagation.levels(shape, decision).root.out
 
   test("a source without event time has no watermark") {
     assert(flow(Source("files"), both) == Edge.empty)
@@ -150,7 +150,7 @@ class PropagationSuite extends AnyFunSuite {
     assert(out(shape, remembered) == Map(1L -> at(100), 2L -> at(35)))
     val levels = Propagation.levels(shape, remembered)
     assert(levels.inputs(left(3)).carried == Seq(AttributedWatermark(at(40), Some(named("payments")))))
-    assert(levels.flow.out.columns(col(2)).by.contains(named("payments")))
+    assert(levels.root.out.columns(col(2)).by.contains(named("payments")))
   }
 
   test("an operator without an active column uses the minimum input watermark") {
@@ -163,7 +163,7 @@ class PropagationSuite extends AnyFunSuite {
     val shape = Stateful("aggregation", OperatorId(3), Source("files"), None, Nil, Nil)
     val levels = Propagation.levels(shape, both)
     assert(levels.progress(OperatorId(3)).contains(0L))
-    assert(levels.flow.out == Edge.empty)
+    assert(levels.root.out == Edge.empty)
   }
 
   test("a declared column has the watermark of the operator below it") {
@@ -183,7 +183,7 @@ class PropagationSuite extends AnyFunSuite {
 
   test("the flow lists the output watermark of every node") {
     val shape = union(aggregation(1, orders, active = 1) -> Some(1), payments -> Some(2))
-    val flow = Propagation.levels(shape, both).flow
+    val flow = Propagation.levels(shape, both).root
     assert(flow.inputs.map(_.shape) == shape.inputs)
     assert(flow.inputs.map(_.out.least.get.watermark) == Seq(at(100), at(40)))
   }

@@ -60,5 +60,5 @@ private[core] object Plans {
 
   /** The watermark of each column that leaves the plan. */
   def out(shape: PlanShape, decision: Decision): Map[Long, Watermark] =
-    Propagation.levels(shape, decision).flow.out.columns.map { case (id, held) => id.value -> held.watermark }
+    Propagation.levels(shape, decision).root.out.columns.map { case (id, held) => id.value -> held.watermark }
 }

@@ -43,7 +43,7 @@ private[core] final class RowModel(shape: PlanShape, delay: OriginName => Long, 
     arrivals = rows
     newest.clear()
     noted.clear()
-    visit(moment.late.flow)
+    visit(moment.late.root)
     val seen = newest.map { case (name, time) => name -> Observation.OriginObservation.whole(time, delay(name)) }
     moment = moment.next(Observation(seen.toMap, noted.toMap))
   }

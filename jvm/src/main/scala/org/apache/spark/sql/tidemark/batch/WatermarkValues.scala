@@ -27,15 +27,15 @@ private[tidemark] object WatermarkValues {
       decision: Decision): Map[UUID, WatermarkExpression.State] =
     if (plan.targets.isEmpty) Map.empty
     else {
-      val late = Propagation.levels(plan.shape, entry.decision).flow
-      def watermark(of: WatermarkTarget.Single, decision: Decision, flow: PropagatedNode) = of match {
+      val late = Propagation.levels(plan.shape, entry.decision).root
+      def watermark(of: WatermarkTarget.Single, decision: Decision, root: PropagatedNode) = of match {
         case WatermarkTarget.Origin(name) => decision.origin(name)
-        case WatermarkTarget.Column(from, column) => flow.outOf(from).column(column).watermark
+        case WatermarkTarget.Column(from, column) => root.outOf(from).column(column).watermark
       }
       plan.targets.map {
         case (id, of: WatermarkTarget.Single) => id -> WatermarkExpression.Value(watermark(of, entry.decision, late))
         case (id, WatermarkTarget.Window(of, origin)) =>
-          val lower = watermark(of, decision, eviction.flow).millis
+          val lower = watermark(of, decision, eviction.root).millis
           val upper = origin.flatMap { name =>
             NotedAhead.millis(entry.splitsAt(at, name, rules), entry.origins.get(name).fold(noWriters)(_.writers))
           }

@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   * @param repeated the columns that have a name in common, all of those that the query's author sees: Spark leaves out those
   *   that nothing reads, and the others must not get their places
   * @param thenBy decides between rows of the same time. It is computed when rows are emitted, so that it is not kept with them
-  * @param waits whether rows are held until the watermark has passed them, so that the order goes on over batches
+  * @param waits whether rows are held until the watermark has passed them, so that the order holds over all batches
   * @param dropsLate whether late rows are dropped; if not, they are emitted immediately
   * @param isAdded whether a setting asks for it, and not the query
   */

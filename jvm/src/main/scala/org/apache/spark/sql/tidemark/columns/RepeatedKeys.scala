@@ -18,44 +18,44 @@ private[columns] object RepeatedKeys {
 
   private def refusal(
       key: String,
-      one: EventTimeWatermark,
-      other: EventTimeWatermark,
+      first: EventTimeWatermark,
+      second: EventTimeWatermark,
       all: Seq[EventTimeWatermark]): Option[TidemarkException] = {
-    val column = one.eventTime.name
+    val column = first.eventTime.name
     def twice(how: String) = Some(new TidemarkException(TidemarkError.KeyTwice(key, column, how)))
     def different = {
       val same = all.filter(node => EventTimeOptions.of(node).key.contains(key))
       Some(new TidemarkException(TidemarkError.DuplicateKey(key, same.map(_.eventTime.name))))
     }
-    val differences = differencesOf(one, other)
+    val differences = differencesOf(first, second)
     val words = s"with another ${differences.mkString(", ")}"
-    if (column != other.eventTime.name) different
-    else if (isAbove(one, other) || isAbove(other, one))
+    if (column != second.eventTime.name) different
+    else if (isAbove(first, second) || isAbove(second, first))
       twice(s"one above the other, ${if (differences.isEmpty) "with other steps between them" else words}")
-    else if (!isSameInput(one, other)) different
+    else if (!isSameInput(first, second)) different
     else if (differences.nonEmpty) twice(words)
     else None
   }
 
-  private def isAbove(one: EventTimeWatermark, other: EventTimeWatermark): Boolean = one.child.exists {
-    case below: EventTimeWatermark => below.nodeId == other.nodeId
+  private def isAbove(upper: EventTimeWatermark, lower: EventTimeWatermark): Boolean = upper.child.exists {
+    case below: EventTimeWatermark => below.nodeId == lower.nodeId
     case _ => false
   }
 
   /** The keywords of what was not given alike. */
-  private def differencesOf(one: EventTimeWatermark, other: EventTimeWatermark): Seq[String] = {
-    val (left, right) = (EventTimeOptions.of(one), EventTimeOptions.of(other))
+  private def differencesOf(first: EventTimeWatermark, second: EventTimeWatermark): Seq[String] = {
+    val (options, others) = (EventTimeOptions.of(first), EventTimeOptions.of(second))
     Seq(
-      "delay" -> (one.delay == other.delay),
-      "split_by" -> (splitBy(one, left) == splitBy(other, right)),
-      "expected" -> (left.expected == right.expected),
-      "forget_after" -> (left.forgetAfterMillis == right.forgetAfterMillis),
-      "idle_after" -> (left.idleAfterMillis == right.idleAfterMillis),
-      "on_return" -> (left.onReturn == right.onReturn),
-      "when_all" -> (left.whenIdle == right.whenIdle),
-      "at_join" -> (left.followsInJoins == right.followsInJoins),
-      "max_ahead" -> (left.maxAheadMillis == right.maxAheadMillis),
-      "noted" -> (left.noted == right.noted)).collect { case (keyword, false) => keyword }
+      "delay" -> (first.delay == second.delay),
+      "split_by" -> (splitBy(first, options) == splitBy(second, others)),
+      "expected" -> (options.expected == others.expected),
+      "forget_after" -> (options.forgetAfterMillis == others.forgetAfterMillis),
+      "idle_after" -> (options.idleAfterMillis == others.idleAfterMillis),
+      "on_return" -> (options.onReturn == others.onReturn),
+      "when_all" -> (options.whenIdle == others.whenIdle),
+      "at_join" -> (options.followsInJoins == others.followsInJoins),
+      "max_ahead" -> (options.maxAheadMillis == others.maxAheadMillis),
+      "noted" -> (options.noted == others.noted)).collect { case (keyword, false) => keyword }
   }
 
   /** What the rows are split by. */
@@ -65,12 +65,13 @@ private[columns] object RepeatedKeys {
   }
 
   /** Whether two nodes are above copies of one input: Spark Connect may analyze a DataFrame again at each use. */
-  private def isSameInput(one: EventTimeWatermark, other: EventTimeWatermark): Boolean = {
+  private def isSameInput(first: EventTimeWatermark, second: EventTimeWatermark): Boolean = {
     def below(node: EventTimeWatermark) = bare(node.child).transform { case source: StreamingRelationV2 =>
       LocalRelation(source.output, isStreaming = true)
     }
     def time(node: EventTimeWatermark) = onInput(Seq(node.eventTime), node.child)
-    time(one) == time(other) && below(one).sameResult(below(other)) && sources(one).corresponds(sources(other))(isSame)
+    time(first) == time(second) && below(first).sameResult(below(second)) &&
+    sources(first).corresponds(sources(second))(isSame)
   }
 
   /** The input below what only adds columns, as a watermark does for its options and its splits. */
@@ -105,6 +106,6 @@ private[columns] object RepeatedKeys {
   /** Kafka creates a new table object at each analysis, so only its options tell whether two tables are the same.
     * Memory streams have no options.
     */
-  private def isSame(one: StreamingRelationV2, other: StreamingRelationV2): Boolean = one.table == other.table ||
-    one.sourceName != "memory" && one.sourceName == other.sourceName && one.extraOptions == other.extraOptions
+  private def isSame(first: StreamingRelationV2, second: StreamingRelationV2): Boolean = first.table == second.table ||
+    first.sourceName != "memory" && first.sourceName == second.sourceName && first.extraOptions == second.extraOptions
 }

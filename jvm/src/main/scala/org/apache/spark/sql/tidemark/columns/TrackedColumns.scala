@@ -34,7 +34,7 @@ private[tidemark] final class TrackedColumns(
     */
   def out(node: LogicalPlan, below: Seq[Columns]): Columns = {
     val inside = node.output.filter(a => EventTimeMarks.isInside(a.dataType)).map(_.exprId).toSet
-    val known = flow(node, below)
+    val known = passedOn(node, below)
       .filter { case (id, _) => followsInside || !inside(id) }
       .map { case (id, column) => id -> column.copy(isInside = inside(id)) }
     val more = node.output.filter(a => EventTimeMarks.isMarked(a) && !known.contains(a.exprId) && !computed(a.exprId))
@@ -44,7 +44,7 @@ private[tidemark] final class TrackedColumns(
     }
   }
 
-  private def flow(node: LogicalPlan, below: Seq[Columns]): Columns = {
+  private def passedOn(node: LogicalPlan, below: Seq[Columns]): Columns = {
     val all: Columns = below.foldLeft(ListMap.empty: Columns)(_ ++ _)
     def renamed(pairs: Seq[(ExprId, ExprId)]): Columns = ListMap.from(pairs.map { case (to, from) => to -> all(from) })
     node match {

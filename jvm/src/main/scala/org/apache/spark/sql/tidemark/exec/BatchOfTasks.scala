@@ -22,7 +22,7 @@ private[exec] final class BatchOfTasks(rows: RDD[InternalRow], batch: Seq[(Strin
 private[exec] object BatchOfTasks {
 
   /** The same rows, if this thread plans a batch of a streaming query. */
-  def told(rows: RDD[InternalRow]): RDD[InternalRow] = {
+  def withBatch(rows: RDD[InternalRow]): RDD[InternalRow] = {
     val batch = Seq(StreamExecution.QUERY_ID_KEY, MicroBatchExecution.BATCH_ID_KEY).flatMap { key =>
       Option(rows.sparkContext.getLocalProperty(key)).map(key -> _)
     }

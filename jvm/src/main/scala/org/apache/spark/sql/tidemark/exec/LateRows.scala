@@ -70,7 +70,7 @@ private[tidemark] object LateRows {
       TaskCollector.begin(seen)(seen.flush)
     }
 
-    override protected def sum(one: LateRows, other: LateRows): LateRows = one + other
+    override protected def sum(left: LateRows, right: LateRows): LateRows = left + right
     override protected def sizeOf(late: LateRows): Long = late.rows
     override protected def empty: Accumulator = new Accumulator
   }

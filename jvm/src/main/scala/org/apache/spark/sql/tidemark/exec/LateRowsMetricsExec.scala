@@ -33,7 +33,8 @@ final class LateRowsMetricsExec(
     val counted = LateRowsMetricsExec.counting(child)
     def rowsOf(inputs: Seq[OperatorInputExec]) = inputs.flatMap(_.late).map(_.value.rows)
     val dropped = counted.filterNot(_.watermarks.passes)
-    val broken = dropped.flatMap(one => one.watermarks.input.filter(promised.contains).zip(one.late.map(_.value.rows)))
+    val broken = dropped.flatMap(operator =>
+      operator.watermarks.input.filter(promised.contains).zip(operator.late.map(_.value.rows)))
     val perOrigin = LateRowsMetricsExec.origins(promised).map { origin =>
       broken.collect { case (input, late) if promised(input).contains(origin) => late }.sum
     }
@@ -66,13 +67,14 @@ object LateRowsMetricsExec {
       if (counted.isEmpty) other
       else {
         val joins = other.collect { case join: StreamingSymmetricHashJoinExec => join.stateInfo.get.operatorId }.toSet
-        val names = counted.map { one =>
-          val input = one.watermarks.input.get
+        val names = counted.map { operator =>
+          val input = operator.watermarks.input.get
           val side = if (joins(input.operator.value)) s"_${input.side.name}" else ""
-          s"${if (one.watermarks.passes) "passed" else "late"}_rows_${input.operator.value}$side"
+          s"${if (operator.watermarks.passes) "passed" else "late"}_rows_${input.operator.value}$side"
         }
         val promises =
-          if (promised.isEmpty) Nil else "promises_broken" +: origins(promised).map(one => s"promises_broken_$one")
+          if (promised.isEmpty) Nil
+          else "promises_broken" +: origins(promised).map(origin => s"promises_broken_$origin")
         val metrics = ("late_rows" +: names) ++ promises
         val expressions = metrics.map(Alias(Literal(0L), _)()) ++
           more.columns.map { case (name, of) => Alias(Literal(null, of), name)() }

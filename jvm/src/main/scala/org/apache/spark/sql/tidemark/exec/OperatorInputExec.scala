@@ -88,8 +88,8 @@ case class OperatorInputExec(
         val (key, split) =
           if (watermarks.splitBy.isEmpty) "" -> ""
           else {
-            val made = GenerateUnsafeProjection.createCode(ctx, bound(watermarks.splitBy))
-            made.code.toString -> s", ${made.value}"
+            val key = GenerateUnsafeProjection.createCode(ctx, bound(watermarks.splitBy))
+            key.code.toString -> s", ${key.value}"
           }
         s"""if (!${time.isNull} && ${time.value} <= $limit) {
           |  ${metricTerm(ctx, LateRowsMetric)}.add(1);

@@ -9,7 +9,7 @@ private[tidemark] abstract class PartitionSums[A](none: A) extends AccumulatorV2
   // Replaced rather than changed: heartbeats read it while the task runs.
   @volatile private var parts = Map.empty[Int, A]
 
-  protected def sum(one: A, other: A): A
+  protected def sum(left: A, right: A): A
 
   /** By how much two runs of one task are compared. */
   protected def sizeOf(counted: A): Long

@@ -41,7 +41,9 @@ object DropRepeatedWatermarks extends Rule[LogicalPlan] {
         Nil)
     val (splits, otherSplits) = (keys(options, repeated.child), keys(others, first.child))
     repeated.delay == first.delay && options.copy(split = None) == others.copy(split = None) &&
-    splits.size == otherSplits.size && splits.zip(otherSplits).forall { case (one, other) => one.semanticEquals(other) }
+    splits.size == otherSplits.size && splits.zip(otherSplits).forall { case (split, otherSplit) =>
+      split.semanticEquals(otherSplit)
+    }
   }
 
   /** The expressions that the user has split by, instead of the hidden columns that have their values. */

@@ -21,7 +21,7 @@ object ResolveInOrder extends Rule[LogicalPlan] with PredicateHelper {
         case Cast(order: InOrderExpression, _, _, _) => scala.util.Left(order)
         case other => scala.util.Right(other)
       }
-      // What is left of it stands in a larger condition, and is refused by CheckEventTimePlacement.
+      // What is left of it is in a larger condition, and is refused by CheckEventTimePlacement.
       if (orders.isEmpty) filter
       else {
         val below = others.reduceOption(And).fold(filter.child)(Filter(_, filter.child))

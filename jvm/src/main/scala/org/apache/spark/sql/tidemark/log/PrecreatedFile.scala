@@ -108,7 +108,7 @@ private[tidemark] object PrecreatedFile {
     /** Works on the file, unless the ownership has ended. It does not end in the meantime. */
     def whileHeld[A](work: => A): Option[A] = synchronized(Option.when(isHeld)(work))
 
-    /** When this returns, no work on the file by this ownership goes on. */
+    /** When this returns, this ownership no longer works on the file. */
     def end(): Unit = {
       synchronized { isHeld = false }
       val _ = Ownership.held.remove(file, this)

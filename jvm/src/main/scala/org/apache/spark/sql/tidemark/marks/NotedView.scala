@@ -12,7 +12,7 @@ import io.tidemark.core.noted.{MarkId, NotedWriters, SourcePosition, WaitsFor, W
   * @param isCut whether marks of writers that are not known may have been removed
   * @param stuckSince the marks that are ahead though nothing is left to read, or a file of which may never be read: each
   *   writer's, and since when (ms)
-  * @param standingSince since when each writer has noted no later time that is passed (ms), as far as this run knows
+  * @param holdingSince since when each writer has noted no later time that is passed (ms), as far as this run knows
   * @param atMillis when that was, by the query's clock
   */
 private[tidemark] final case class NotedView(
@@ -21,15 +21,15 @@ private[tidemark] final case class NotedView(
     skipped: Map[String, Int],
     isCut: Boolean,
     stuckSince: Map[String, (MarkId, Long)],
-    standingSince: Map[String, Long],
+    holdingSince: Map[String, Long],
     atMillis: Long) {
 
   def progress(writer: String): Option[WriterProgress] = writers.writers.get(writer)
 
   /** What a writer's next mark waits for. */
   def waitsFor(writer: String): Option[WaitsFor] =
-    progress(writer).filterNot(_.isBroken).flatMap { one =>
-      if (one.waitsForPurged) Some(WaitsFor.Purged) else one.next.flatMap(WaitsFor(_, read))
+    progress(writer).filterNot(_.isBroken).flatMap { state =>
+      if (state.waitsForPurged) Some(WaitsFor.Purged) else state.next.flatMap(WaitsFor(_, read))
     }
 
   /** Whether a writer's next mark is at a position that the input does not seem to have. Rows and their mark arrive one after
@@ -42,15 +42,15 @@ private[tidemark] final case class NotedView(
   def hints(log: NotedBy, of: Iterable[String]): Seq[TidemarkError] =
     of.toSeq.flatMap(writer => progress(writer).toSeq.flatMap(notesOf(log.location, writer, _)))
 
-  private def notesOf(location: String, writer: String, one: WriterProgress): Seq[TidemarkError] = Seq(
-    one.next.filter(_ => one.isBroken).map(next => NotedTimeErrors.MarkChainBroken(writer, location, next.number)),
-    Option.when(one.isCutOff)(NotedTimeErrors.MarksDamaged(writer, location)),
-    for (next <- one.next if isPastTheEnd(writer); waits <- waitsFor(writer)) yield NotedTimeErrors.MarkPastEnd(
+  private def notesOf(location: String, writer: String, state: WriterProgress): Seq[TidemarkError] = Seq(
+    state.next.filter(_ => state.isBroken).map(next => NotedTimeErrors.MarkChainBroken(writer, location, next.number)),
+    Option.when(state.isCutOff)(NotedTimeErrors.MarksDamaged(writer, location)),
+    for (next <- state.next if isPastTheEnd(writer); waits <- waitsFor(writer)) yield NotedTimeErrors.MarkPastEnd(
       writer,
       location,
       waits.toString,
       s"number ${next.number} of life ${next.epoch}"),
-    one.farAheadMillis.map(millis => NotedTimeErrors.MarkFarAhead(writer, location, NotedView.shown(millis)))).flatten
+    state.farAheadMillis.map(millis => NotedTimeErrors.MarkFarAhead(writer, location, NotedView.shown(millis)))).flatten
 
   /** The same at a later time.
     * @param before what was shown before; `None` for the first view of a run
@@ -59,14 +59,14 @@ private[tidemark] final case class NotedView(
     */
   def at(nowMillis: Long, before: Option[NotedView], isAtEnd: Boolean, isLast: Boolean): NotedView = copy(
     stuckSince = for {
-      (writer, one) <- writers.writers
-      place <- one.next.map(_.place)
+      (writer, state) <- writers.writers
+      place <- state.next.map(_.place)
       isHopeless = waitsFor(writer).exists(_.why.nonEmpty) if isAtEnd || isHopeless
       since = before.flatMap(_.stuckSince.get(writer)).filter(_._1 == place)
     } yield writer -> since.getOrElse(
       place -> (if (isLast && isHopeless) nowMillis - NotedView.SettledMillis else nowMillis)),
-    standingSince = writers.writers.map { case (writer, one) =>
-      val since = if (one.timeMillis.isEmpty) before.flatMap(_.standingSince.get(writer)) else None
+    holdingSince = writers.writers.map { case (writer, state) =>
+      val since = if (state.timeMillis.isEmpty) before.flatMap(_.holdingSince.get(writer)) else None
       writer -> since.getOrElse(nowMillis)
     },
     atMillis = nowMillis)

@@ -59,10 +59,10 @@ private[tidemark] final class OutputMarks private (
     else {
       val levels = batch.eviction
       // Without state, no row waits for a later batch, so what follows is later than all that has been seen.
-      val flow = if (levels.inputs.isEmpty) Propagation.levels(levels.flow.shape, standing).flow else levels.flow
+      val root = if (levels.inputs.isEmpty) Propagation.levels(levels.root.shape, standing).root else levels.root
       outputs.map { entry =>
         val WatermarkTarget.Column(from, column) = batch.outputs(entry.note.id)
-        val at = flow.outOf(from).column(column).watermark
+        val at = root.outOf(from).column(column).watermark
         // An operator with state may still have rows of an input that is idle, so readers must not leave it out.
         entry.name -> (if (levels.inputs.isEmpty) at else at.active)
       }.toMap

@@ -77,7 +77,7 @@ private[tidemark] object MarkFolder {
   private val FirstBytes = 1 << 16
 
   /** Gives whole lines without their line feed, as places in a buffer. Never more than one line is in memory.
-    * @param unusable called in place of `line` for one that cannot be given, with the reason
+    * @param unusable called in place of `line` for a line that cannot be given, with the reason
     */
   private def lines(in: InputStream, unusable: String => Unit)(line: (Array[Byte], Int, Int) => Unit): Unit = {
     // It grows, because most files have only short lines.

@@ -17,7 +17,7 @@ import io.tidemark.core.noted.{Mark, MarkId, WriterHistory}
   *
   * Hosts of writers may have wrong clocks, so marks are dated by the file system, which all writers share: the last mark of a
   * file was written when the file was, and the others earlier by the times that the writer gives. A mark that is in several files
-  * has the date from the one that ends first, of those the oldest: that is nearest to when the mark was written.
+  * has the date of the file that ends first, of those the oldest: that is nearest to when the mark was written.
   *
   * About `mostMarks` marks are kept. Of a longer log, later sealed files are left out until earlier marks are passed, which
   * is sound. But the first file of each life is always read, because it says what a life fences off, and so are live files.
@@ -183,7 +183,7 @@ private[tidemark] object MarkLogReader {
     def lastUnread(sealedUpTo: Long): Option[Long] = {
       val last = marks.lastOption.map(_.number)
       file.name.range match {
-        // One that has bytes and no line was purged a moment ago.
+        // A file that has bytes and no line was purged a moment ago.
         case Some(range) => Option.when(last.forall(_ < range.last) && (lines > 0 || file.bytes == 0))(range.last)
         case None => Option.when(lostBehind > 0)(last.getOrElse(sealedUpTo) + lostBehind)
       }

@@ -96,7 +96,7 @@ private[noted] object MarkPast {
     val written = (files.flatMap(lastWritten(_, behind)) ++ cut).maxOption.filter(last => live.keys.forall(_ < last))
     Option.when(left.nonEmpty || isBeginningLost || written.nonEmpty) {
       val numbers = left.keys ++ Option.when(isBeginningLost)(behind) ++ written
-      Leftover(epoch, numbers.min, numbers.max, left.toSeq.sortBy(_._1).map(one => MarkText.line(one._2)))
+      Leftover(epoch, numbers.min, numbers.max, left.toSeq.sortBy(_._1).map(mark => MarkText.line(mark._2)))
     }
   }
 

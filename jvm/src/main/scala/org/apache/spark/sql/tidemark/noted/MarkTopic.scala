@@ -31,20 +31,20 @@ private[tidemark] final class MarkTopic private (
   override def read(
       passed: Map[String, MarkId] = Map.empty,
       isWanted: String => Boolean = _ => true): MarkLogContents = {
-    writers.foreach { case (writer, one) => passed.get(writer).foreach(one.forget) }
+    writers.foreach { case (writer, marks) => passed.get(writer).foreach(marks.forget) }
     var room = mostMarks - writers.valuesIterator.map(_.size).sum
     records.news(forgetAll _) { record =>
       try
         writerOf(record.key, start).filter(isWanted).foreach { writer =>
-          val one = writers.getOrElseUpdate(writer, new Writer(writer))
-          if (one.take(record, passed.get(writer))) room -= 1
+          val marks = writers.getOrElseUpdate(writer, new Writer(writer))
+          if (marks.take(record, passed.get(writer))) room -= 1
           if (room < 0) room = thinOut()
         }
       catch { case e: MarkText.Unusable => skipped.updateWith(e.reason)(count => Some(count.getOrElse(0) + 1)) }
     }
     if (passed.isEmpty) isCut = records.beginsLater
     MarkLogContents(
-      for { (writer, one) <- writers.toMap; history <- one.history } yield writer -> history,
+      for { (writer, marks) <- writers.toMap; history <- marks.history } yield writer -> history,
       skipped.toMap,
       isCut)
   }
@@ -89,10 +89,11 @@ private[tidemark] object MarkTopic {
   /** The marks of one writer that are needed. */
   private final class Writer(name: String) {
     private var marks = Vector.empty[Mark]
-    private var made = Option.empty[WriterHistory]
+    private var cached = Option.empty[WriterHistory]
     // Partitions in which a mark was read.
     private var begun = Set.empty[Int]
-    // A record that cannot be used may be the first mark, or the newest one. Of one in between, the numbers tell.
+    // A record that cannot be used may be the first mark or the newest mark. The numbers show if a mark in between is
+    // missing.
     private var isDamaged = false
     private val torn = mutable.HashMap.empty[Int, TopicRecords.Record]
 
@@ -106,7 +107,7 @@ private[tidemark] object MarkTopic {
         val found = mark(record.value.getOrElse(throw new MarkText.Unusable("json")))
         if (found.nonEmpty) {
           begun += record.partition
-          if (torn.remove(record.partition).nonEmpty) made = None
+          if (torn.remove(record.partition).nonEmpty) cached = None
         }
         val dated = found.map(mark =>
           record.appendedMillis.fold(mark.copy(isDated = false)) { at =>
@@ -114,14 +115,14 @@ private[tidemark] object MarkTopic {
           })
         val needed = dated.filter(mark => passed.forall(mark.place >= _))
         needed.foreach(marks :+= _)
-        if (needed.nonEmpty) made = None
+        if (needed.nonEmpty) cached = None
         needed.nonEmpty
       } catch {
         case e: MarkText.Unusable =>
           isDamaged ||= !begun(record.partition)
-          // One without a value is no mark: it lets Kafka remove the records before it.
+          // A record without a value is no mark: it lets Kafka remove the records before it.
           if (record.value.nonEmpty) torn(record.partition) = record
-          made = None
+          cached = None
           throw e
       }
 
@@ -130,26 +131,26 @@ private[tidemark] object MarkTopic {
 
     private def mark(value: Array[Byte]): Option[Mark] = usual.flatMap(_.read(value, 0, value.length)).orElse {
       val found = MarkText.record(value, name)
-      found.foreach(one => usual = Some(new UsualMark(name, one.epoch)))
+      found.foreach(mark => usual = Some(new UsualMark(name, mark.epoch)))
       found
     }
 
-    /** Leaves out marks before one that is passed. That one stays, so that a missing one behind it is seen. */
+    /** Leaves out marks before a passed mark. That mark stays, so that a missing mark behind it is seen. */
     def forget(passed: MarkId): Unit = {
       val kept = marks.filter(_.place >= passed)
-      if (kept.size < marks.size) { marks = kept; made = None }
+      if (kept.size < marks.size) { marks = kept; cached = None }
     }
 
     def history: Option[WriterHistory] = {
-      if (made.isEmpty) {
+      if (cached.isEmpty) {
         val newest = unread
-        made =
+        cached =
           if (marks.nonEmpty) Some(WriterHistory(name, marks, Option.when(isDamaged)(MarkId(0, 0)), newest.map(_._1)))
           else newest.map { case (at, written) =>
             WriterHistory.unreadable(name, at, written.getOrElse(at.epoch), written.nonEmpty)
           }
       }
-      made
+      cached
     }
 
     /** The newest record that may be a mark behind all others, and when it was appended (ms). */
@@ -169,7 +170,7 @@ private[tidemark] object MarkTopic {
       marks = ordered.indices.collect {
         case at if at % 2 == 0 || at == ordered.size - 1 || isNeeded(ordered(at), ordered(at - 1)) => ordered(at)
       }.toVector
-      made = None
+      cached = None
     }
 
     /** What begins a life fences off earlier ones, and what follows a rest ends it. */

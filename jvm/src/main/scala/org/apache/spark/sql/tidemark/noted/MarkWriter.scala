@@ -72,7 +72,7 @@ private[tidemark] final class MarkWriter private (
     }
   }
 
-  /** @param life one that counts, and may have just begun */
+  /** @param life a life that counts, and may have just begun */
   private def noteNow(life: WriterLife, noted: Option[Long], idle: Boolean, position: Position, now: Long): Unit =
     if (isDue(noted, idle, now)) {
       val isLater = advances(noted)

@@ -101,12 +101,12 @@ private[noted] object TopicRecords {
   /** The ends of the partitions of the only topic. */
   private def endsOf(ends: Offset): Map[Int, Long] =
     mapper.readTree(ends.json).elements.asScala.flatMap(_.properties.asScala)
-      .map(one => one.getKey.toInt -> one.getValue.asLong).toMap
+      .map(partition => partition.getKey.toInt -> partition.getValue.asLong).toMap
 
   /** Whether no partition has gone back, and none is gone. */
-  private def isBefore(one: Offset, other: Offset): Boolean = {
-    val before = mapper.readTree(one.json)
-    val now = mapper.readTree(other.json)
+  private def isBefore(earlier: Offset, later: Offset): Boolean = {
+    val before = mapper.readTree(earlier.json)
+    val now = mapper.readTree(later.json)
     before.properties.stream.allMatch { topic =>
       topic.getValue.properties.stream.allMatch { at =>
         now.path(topic.getKey).path(at.getKey).asLong(-1L) >= at.getValue.asLong

@@ -12,7 +12,7 @@ import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
 private[tidemark] object RestoreOptions {
 
   def restore(plan: LogicalPlan, origins: OriginsOfPlan): LogicalPlan = {
-    val metadata = origins.all.map(one => one.nodeId -> one.metadata).toMap
+    val metadata = origins.all.map(origin => origin.nodeId -> origin.metadata).toMap
     plan.transform {
       case origin: EventTimeWatermark if metadata.get(origin.nodeId).exists(_ != origin.eventTime.metadata) =>
         origin.copy(eventTime = origin.eventTime.withMetadata(metadata(origin.nodeId)))

@@ -5,10 +5,10 @@ import io.tidemark.core.plan.PlanShape
 /** Whether a plan keeps the promise that what it emits later is later than a watermark at its top. */
 private[planning] object NotePromise {
 
-  /** The operator that may emit rows of any age, if there is one.
+  /** The operator that breaks the promise, because it may emit rows of any age; `None` if there is none.
     * @param isMarked whether only the mark of the noted column is known. Then what made the column may have changed its times
     */
-  def unkept(shape: PlanShape, isMarked: Boolean): Option[String] =
+  def breaker(shape: PlanShape, isMarked: Boolean): Option[String] =
     (if (isMarked) markedBy(shape) else None).orElse(unbounded(shape))
 
   private def markedBy(shape: PlanShape): Option[String] = shape match {

@@ -43,7 +43,7 @@ private[tidemark] object PlanDueScans {
       column <- save.keyExpressions.find(a => EventTimeMarks.isMarked(a) && a.dataType.isInstanceOf[StructType])
       if save.child.output.find(EventTimeMarks.isMarked).exists(_.exprId == column.exprId)
       // Spark leaves empty inputs of a union out of a batch. Their windows stay in state.
-      grid <- WindowEnds.of(save.child, column.exprId).map(made => known.flatten.fold(made)(_ ++ made))
+      grid <- WindowEnds.of(save.child, column.exprId).map(grid => known.flatten.fold(grid)(_ ++ grid))
       first <- grid.next(EventTimeUnits.micros(before))
       isDue = first <= EventTimeUnits.micros(now)
       next <- if (isDue) grid.next(EventTimeUnits.micros(now)) else Some(first)

@@ -88,7 +88,7 @@ private[tidemark] final class PlanShapeBuilder(origins: OriginsOfPlan, unbounded
       val below = visit(note.child)
       if (!below.hasWatermark(note.column))
         throw new TidemarkException(NotedTimeErrors.NoteTimeNotEventTime(note.column.name, Nil))
-      NotePromise.unkept(below.shape, isMarked = below.marked(note.column.exprId)).foreach { operator =>
+      NotePromise.breaker(below.shape, isMarked = below.marked(note.column.exprId)).foreach { operator =>
         throw new TidemarkException(NotedTimeErrors.NoteTimeNotPromised(note.column.name, operator))
       }
       outputs(note.noteId) = WatermarkTarget.Column(below.shape, id(note.column.exprId))

@@ -44,17 +44,17 @@ private[planning] final class StatefulShapes(
       val carried = carriedIn(child)
       PlanShape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut, follows(built.shape))
     }
-    val untold = Seq(left -> join.left, right -> join.right).flatMap { case (built, child) =>
+    val withoutTime = Seq(left -> join.left, right -> join.right).flatMap { case (built, child) =>
       child.output.filter(a => built.has(a) && !EventTimeMarks.hasTime(a))
     }
-    untold.foreach(a => found += TidemarkError.TimeInsideState(a.name, "join"))
+    withoutTime.foreach(a => found += TidemarkError.TimeInsideState(a.name, "join"))
     val shape = PlanShape.Join(
       s"join (${join.joinType.sql.toLowerCase(Locale.ROOT)})",
       operator(join),
       side(Side.Left, left, join.left),
       side(Side.Right, right, join.right),
       emitsAtOnce = join.joinType == Inner || join.joinType == LeftSemi)
-    val columns = join.output.map(_.exprId).toSet -- untold.map(_.exprId)
+    val columns = join.output.map(_.exprId).toSet -- withoutTime.map(_.exprId)
     val active = Seq(bounds.left, bounds.right).flatten.map(_.exprId)
     BuiltShape(
       shape,

@@ -15,7 +15,7 @@ import org.apache.spark.sql.tidemark.exec.order.HoldExec
   *
   * The wall clock never stops. Without this rule a query with silent inputs would run a batch at each of its steps, and a
   * query with `Trigger.AvailableNow` would not end. A watermark that advances because of rows, or because an
-  * input fell idle, runs its batch immediately, as in Spark.
+  * input became idle, runs its batch immediately, as in Spark.
   */
 private[tidemark] object WallClockSteps {
 
@@ -67,12 +67,12 @@ private[tidemark] object WallClockSteps {
     * state.
     */
   private def isEmpty(writer: StateStoreWriter): Boolean = {
-    val tells = writer match {
+    val reportsRows = writer match {
       case _: StateStoreSaveExec | _: SessionWindowStateStoreSaveExec | _: StreamingSymmetricHashJoinExec => true
       case _: StreamingDeduplicateExec | _: StreamingDeduplicateWithinWatermarkExec => true
       case _ => false
     }
-    tells && isCounted(writer.conf) && writer.longMetric("numStateStoreInstances").value > 0 &&
+    reportsRows && isCounted(writer.conf) && writer.longMetric("numStateStoreInstances").value > 0 &&
     writer.longMetric("numTotalStateRows").value == 0
   }
 

@@ -17,18 +17,18 @@ private[tidemark] object WindowEnds {
       together(union.children.map(input => of(input, input.output(at).exprId)))
     case expand: ExpandExec if expand.output.exists(_.exprId == column) =>
       val at = expand.output.indexWhere(_.exprId == column)
-      // One for each sliding window that a time is in.
-      made(expand, expand.projections.map(_(at)).distinct)
+      // An end for each sliding window that a time is in.
+      grid(expand, expand.projections.map(_(at)).distinct)
     case node =>
       node.expressions.flatMap(_.collect {
         case alias: Alias if alias.exprId == column => alias.child
       }).distinct match {
         case Seq() => below(node, column)
-        case expressions => made(node, expressions)
+        case expressions => grid(node, expressions)
       }
   }
 
-  private def made(node: SparkPlan, expressions: Seq[Expression]): Option[WindowGrid] = expressions match {
+  private def grid(node: SparkPlan, expressions: Seq[Expression]): Option[WindowGrid] = expressions match {
     case Seq(renamed: Attribute) => below(node, renamed.exprId)
     case windows => WindowGrid.of(windows)
   }

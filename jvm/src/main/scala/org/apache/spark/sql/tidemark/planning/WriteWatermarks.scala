@@ -78,7 +78,7 @@ private[tidemark] object WriteWatermarks {
   private def filled(plan: SparkPlan, operator: StateStoreWriter, side: Side, watermarks: BatchWatermarks): SparkPlan =
     own(plan).fold(plan)(input => ChooseLateRowRule.replaced(plan, input, watermarks.fill(input, operator, side)))
 
-  /** Where it has none, with one that counts the rows which the operator is about to drop. */
+  /** The same as [[filled]]. An operator without such a node gets a node that counts the rows which it is about to drop. */
   private def filledOrCounted(plan: SparkPlan, operator: StateStoreWriter, watermarks: BatchWatermarks): SparkPlan =
     if (own(plan).nonEmpty) filled(plan, operator, Side.Left, watermarks)
     else

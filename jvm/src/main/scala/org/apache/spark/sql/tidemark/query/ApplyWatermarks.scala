@@ -77,7 +77,7 @@ final class ApplyWatermarks(session: SparkSession) extends ColumnarRule {
 
   private def holdIn(plan: SparkPlan): Option[HoldExec] = plan.collectFirst { case hold: HoldExec => hold }
 
-  /** @param batch `None`: the one that is being planned */
+  /** @param batch `None`: the batch that is being planned */
   private case class Run(id: UUID, batch: Option[Long])
 
   /** The run and the batch of a streaming plan; `None` for other plans, such as those of `explain` and of `foreachBatch`.

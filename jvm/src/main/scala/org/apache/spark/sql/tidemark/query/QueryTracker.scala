@@ -89,32 +89,32 @@ private[tidemark] final class QueryTracker(
   private def observed(plan: SparkPlan): Map[OriginName, Observation.OriginObservation] = {
     val clocks = collect(plan) { case clocks: SplitClocksExec => clocks }.groupBy(_.clocksId)
     val stats = collect(plan) { case origin: EventTimeWatermarkExec => origin }.groupBy(_.nodeId)
-    query.origins.all.map { one =>
-      val times = clocks.get(one.clocks) match {
+    query.origins.all.map { origin =>
+      val times = clocks.get(origin.clocks) match {
         case Some(nodes) =>
-          requireLimits(one, nodes)
-          together(nodes.map(_.seen.whole(one.column)))
+          requireLimits(origin, nodes)
+          together(nodes.map(_.seen.whole(origin.column)))
         case None =>
-          together(stats.getOrElse(one.nodeId, Nil).map(_.eventTimeStats.value).filter(_.count > 0).map(seen =>
+          together(stats.getOrElse(origin.nodeId, Nil).map(_.eventTimeStats.value).filter(_.count > 0).map(seen =>
             MaxEventTimes.whole(seen.max)))
       }
       val seen =
-        if (one.rules.noted.nonEmpty)
-          Observation.OriginObservation.noted(query.marksOf(one), one.rules.delayMillis, times.max)
+        if (origin.rules.noted.nonEmpty)
+          Observation.OriginObservation.noted(query.marksOf(origin), origin.rules.delayMillis, times.max)
         else
           Observation.OriginObservation(
             times,
-            one.rules.delayMillis,
-            sources.known(one.name),
-            one.rules.idleAfterMillis.nonEmpty && sources.waiting(one.name),
-            clocks.get(one.clocks).fold(0L)(_.map(_.seen.farAheadRows).max))
-      one.name -> seen
+            origin.rules.delayMillis,
+            sources.known(origin.name),
+            origin.rules.idleAfterMillis.nonEmpty && sources.waiting(origin.name),
+            clocks.get(origin.clocks).fold(0L)(_.map(_.seen.farAheadRows).max))
+      origin.name -> seen
     }.toMap
   }
 
   /** An origin may be in the plan twice. Both have the same rows. */
   private def together(all: Seq[MaxEventTimes]): MaxEventTimes = all match {
-    case Seq(one) => one
+    case Seq(times) => times
     case several =>
       val times = new MaxEventTimes
       several.foreach(times.merge(_, query.maxSplits))
@@ -122,11 +122,11 @@ private[tidemark] final class QueryTracker(
   }
 
   /** Without a limit, a row of the far future would have moved the clock. */
-  private def requireLimits(one: PlanOrigin, nodes: Seq[SplitClocksExec]): Unit =
+  private def requireLimits(origin: PlanOrigin, nodes: Seq[SplitClocksExec]): Unit =
     if (nodes.exists(_.limits.isEmpty))
       throw new TidemarkException(TidemarkError.TakeoverFailed(
         query.label,
-        s"the clocks of column '${one.column}' have no limit for event times ahead of the wall clock"))
+        s"the clocks of column '${origin.column}' have no limit for event times ahead of the wall clock"))
 
   private def lateRows(inputs: Seq[OperatorInputExec]): Map[Input, LateRows] =
     inputs.flatMap(input => input.watermarks.input.zip(input.late.map(_.value))).groupMapReduce(_._1)(_._2)(_ + _)

@@ -176,7 +176,7 @@ private[tidemark] final class QueryWatermarks(
       EvictionSlack(settings.evictionSlack, known.rows, known.evictedMillis),
       latestMillis(at.start),
       settings.maxSplits,
-      origins.promisedIn(at.eviction.flow.shape),
+      origins.promisedIn(at.eviction.root.shape),
       ProgressFields.of(origins.names, words)(published.after(id)))
   }
 

@@ -44,7 +44,7 @@ private[tidemark] object RunningQueries {
   /** The report of a query by its id or its run's, running or not long ended. */
   def report(id: UUID, render: Render): Option[String] =
     live(t => t.id == id || t.runId == id, render).nextOption().map(_.json).orElse(
-      remembered.findLast(one => one.id == id || one.runId == id).map(_.json))
+      remembered.findLast(report => report.id == id || report.runId == id).map(_.json))
 
   /** The report of one run, running or not long ended. */
   def reportOf(runId: UUID, render: Render): Option[RunReport] =
@@ -52,9 +52,9 @@ private[tidemark] object RunningQueries {
 
   /** The reports of these runs. Those that have ended come first, in the order of their ends. */
   def reports(runs: UUID => Boolean, render: Render): Seq[RunReport] = {
-    val alive = live(one => runs(one.runId), render).toSeq
-    val over = remembered.filter(one => runs(one.runId))
-    over ++ alive.filterNot(one => over.exists(_.runId == one.runId))
+    val alive = live(takeover => runs(takeover.runId), render).toSeq
+    val over = remembered.filter(report => runs(report.runId))
+    over ++ alive.filterNot(report => over.exists(_.runId == report.runId))
   }
 
   /** Whether there is a report of this run. */

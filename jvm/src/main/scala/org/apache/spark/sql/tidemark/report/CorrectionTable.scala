@@ -22,9 +22,12 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampTy
 object CorrectionTable {
 
   val correct: SqlFunctions.TableDescription = {
-    val takes =
+    val expected =
       "the location of a checkpoint, a key, and if wanted the name of a split and an event time, as constants,"
-    described("tidemark_correct", "(checkpoint, key[, split[, to]]) - takes an input's clocks back to a time", takes) {
+    described(
+      "tidemark_correct",
+      "(checkpoint, key[, split[, to]]) - takes an input's clocks back to a time",
+      expected) {
       case Seq(Text(location), Text(key)) => (location, Corrector.Correct(key, None, None))
       case Seq(Text(location), Text(key), TextOrNull(split)) => (location, Corrector.Correct(key, split, None))
       case Seq(Text(location), Text(key), TextOrNull(split), TimeOrNull(to)) =>
@@ -33,8 +36,8 @@ object CorrectionTable {
   }
 
   val forget: SqlFunctions.TableDescription = {
-    val takes = "the location of a checkpoint, a key and the name of a split, as constant texts,"
-    described("tidemark_forget", "(checkpoint, key, split) - retires a split that will not return", takes) {
+    val expected = "the location of a checkpoint, a key and the name of a split, as constant texts,"
+    described("tidemark_forget", "(checkpoint, key, split) - retires a split that will not return", expected) {
       case Seq(Text(location), Text(key), Text(split)) => (location, Corrector.Forget(key, split))
     }
   }
@@ -47,11 +50,11 @@ object CorrectionTable {
     .add("kept", StringType)
     .add("follows", StringType, nullable = false)
 
-  private def described(name: String, usage: String, takes: String)(
+  private def described(name: String, usage: String, expected: String)(
       asked: PartialFunction[Seq[Expression], (String, Corrector.Asked)]): SqlFunctions.TableDescription =
     SqlFunctions.described(getClass, name, usage) { arguments =>
       val (location, change) = asked.lift(arguments).getOrElse(
-        throw new TidemarkException(TidemarkError.WrongArguments(name, takes, arguments.size)))
+        throw new TidemarkException(TidemarkError.WrongArguments(name, expected, arguments.size)))
       CorrectionOnce(location, change, toAttributes(schema)): LogicalPlan
     }
 

@@ -87,7 +87,7 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
   private def ranWithout(batch: Long): String =
     s"batches up to $batch ran without Tidemark, or without this key, so what they have read is unknown"
 
-  private def at(millis: Option[Long]): String = millis.fold("not defined yet")(one => s"at ${show(one)}")
+  private def at(millis: Option[Long]): String = millis.fold("not defined yet")(time => s"at ${show(time)}")
 
   private def show(millis: Long): String = showMicros(EventTimeUnits.micros(millis))
 
@@ -99,7 +99,7 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
   private def batches(folder: String): Seq[Long] = batchesIn(checkpoint, folder, conf)
 
   private def sourcesOf(batch: Long): Seq[InternalRow] = {
-    def of(one: Long) = offsets.get(one).fold(Map.empty[String, String])(BatchOffsets.of(_).collect {
+    def of(id: Long) = offsets.get(id).fold(Map.empty[String, String])(BatchOffsets.of(_).collect {
       case (source, Some(offset)) => source -> offset.json
     }.toMap)
     val newest = batches("offsets").lastOption.fold(Map.empty[String, String])(of)

@@ -26,8 +26,8 @@ object ExplainFunction {
         case Seq(Some(view), Some(mode), Some(trigger)) =>
           SqlFunctions.text(json(view, modeOf(mode), isAvailableNow(trigger)))
         case _ =>
-          val takes = "the name of a streaming view, an output mode, and at most a trigger, as constant texts,"
-          throw new TidemarkException(TidemarkError.WrongArguments(name, takes, arguments.size))
+          val expected = "the name of a streaming view, an output mode, and at most a trigger, as constant texts,"
+          throw new TidemarkException(TidemarkError.WrongArguments(name, expected, arguments.size))
       }
     }
 

@@ -45,12 +45,12 @@ object LogTable {
 
   private def table(arguments: Seq[Expression]): LogicalPlan = {
     val checkpoint = arguments match {
-      case Seq(one) => SqlFunctions.constantText(one)
+      case Seq(argument) => SqlFunctions.constantText(argument)
       case _ => None
     }
     val location = checkpoint.getOrElse {
-      val takes = "the location of a checkpoint, as a constant text,"
-      throw new TidemarkException(TidemarkError.WrongArguments(name, takes, arguments.size))
+      val expected = "the location of a checkpoint, as a constant text,"
+      throw new TidemarkException(TidemarkError.WrongArguments(name, expected, arguments.size))
     }
     val session = SparkSession.active
     val conf = new SerializableConfiguration(session.sessionState.newHadoopConf())
@@ -131,7 +131,7 @@ object LogTable {
     val key = UTF8String.fromString(name.toString)
     val watermark = micros(state.watermark.millis)
     val begun = EventTimeUnits.micros(entry.timestampMillis)
-    val isCorrected = entry.correction.exists(one => one.batch == entry.batch && one.origins(name))
+    val isCorrected = entry.correction.exists(correction => correction.batch == entry.batch && correction.origins(name))
     val holding = UTF8String.fromString(heldBy(splits).map(nameOf(splits, _)).orNull)
     def row(split: String, clock: Option[Long], isIdle: Boolean) = {
       val named = UTF8String.fromString(split)
@@ -156,5 +156,5 @@ object LogTable {
     case texts => SplitNameTable.show(texts)
   }
 
-  private def micros(millis: Option[Long]): Any = millis.map(one => Long.box(EventTimeUnits.micros(one))).orNull
+  private def micros(millis: Option[Long]): Any = millis.map(time => Long.box(EventTimeUnits.micros(time))).orNull
 }

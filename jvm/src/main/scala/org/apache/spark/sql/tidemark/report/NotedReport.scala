@@ -56,7 +56,7 @@ private[tidemark] final class NotedReport(origin: PlanOrigin, view: Option[Noted
       yield obj("epoch" -> place.epoch, "number" -> place.number, "last_news_ms" -> known.lastActiveMillis)).orNull
 
   /** Since when a writer has noted no later time that is passed; null if this run has not looked yet. */
-  def standingSince(writer: String): AnyRef = view.flatMap(_.standingSince.get(writer)).map(Long.box).orNull
+  def holdingSince(writer: String): AnyRef = view.flatMap(_.holdingSince.get(writer)).map(Long.box).orNull
 
   /** What a user should know of the log, and of the marks of these writers. */
   def hints(writers: Seq[String]): Seq[TidemarkError] = origin.rules.noted.toSeq.flatMap { log =>

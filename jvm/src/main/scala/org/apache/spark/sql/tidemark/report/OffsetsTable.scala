@@ -44,9 +44,9 @@ object OffsetsTable {
       key = arguments.lift(3).flatMap(SqlFunctions.constantText)
     } yield new CutReader(session, checkpoint, CutReader.Asked(micros, edge, key))
     val reader = asked.getOrElse {
-      val takes =
+      val expected =
         "the location of a checkpoint, an event time, and if wanted 'complete' or 'before' and a key, as constants,"
-      throw new TidemarkException(TidemarkError.WrongArguments(name, takes, arguments.size))
+      throw new TidemarkException(TidemarkError.WrongArguments(name, expected, arguments.size))
     }
     LocalRelation(toAttributes(schema), reader.rows())
   }

@@ -144,16 +144,16 @@ private[tidemark] object Report {
       splits: Map[OriginName, String]) {
     private val lateRows = query.lateRows ++ query.passedRows
 
-    def json: AnyRef = node(eviction.flow)
+    def json: AnyRef = node(eviction.root)
 
-    private def node(flow: PropagatedNode): AnyRef = {
-      val below = flow.inputs.map(_.out)
-      val sources = flow.shape match {
+    private def node(at: PropagatedNode): AnyRef = {
+      val below = at.inputs.map(_.out)
+      val sources = at.shape match {
         case stateless: PlanShape.Stateless => stateless.columns.toMap
         case _ => Map.empty[ColumnId, ColumnId]
       }
-      val columns = flow.out.columns.toSeq.sortBy(_._1.value).map { case (id, held) =>
-        val in = flow.shape match {
+      val columns = at.out.columns.toSeq.sortBy(_._1.value).map { case (id, held) =>
+        val in = at.shape match {
           // Each input of a union has its own column.
           case _: PlanShape.Union => None
           case _ => below.flatMap(_.columns.get(sources.getOrElse(id, id))).headOption
@@ -164,12 +164,12 @@ private[tidemark] object Report {
           "out_ms" -> millis(held.watermark),
           "held_by" -> holder(held))
       }
-      val least = flow.out.least.filter(_ => columns.isEmpty)
+      val least = at.out.least.filter(_ => columns.isEmpty)
       val fields = Seq(
-        "operator" -> flow.shape.label,
+        "operator" -> at.shape.label,
         "columns" -> list(columns),
-        "least_ms" -> least.map(h => millis(h.watermark)).orNull) ++ stateful(flow.shape) ++ Seq(
-        "children" -> list(flow.inputs.filter(hasEventTime).map(node)))
+        "least_ms" -> least.map(h => millis(h.watermark)).orNull) ++ stateful(at.shape) ++ Seq(
+        "children" -> list(at.inputs.filter(hasEventTime).map(node)))
       obj(fields: _*)
     }
 
@@ -177,8 +177,8 @@ private[tidemark] object Report {
     private def holder(held: AttributedWatermark): String =
       if (query.origins.all.size < 2) null else held.by.map(_.toString).orNull
 
-    private def hasEventTime(flow: PropagatedNode): Boolean =
-      PlanShape.postOrder(flow.shape).exists(_.isInstanceOf[PlanShape.Origin])
+    private def hasEventTime(at: PropagatedNode): Boolean =
+      PlanShape.postOrder(at.shape).exists(_.isInstanceOf[PlanShape.Origin])
 
     private def stateful(shape: PlanShape): Seq[(String, Any)] = shape match {
       case origin: PlanShape.Origin => Seq("key" -> origin.name.toString)

@@ -64,7 +64,7 @@ private[tidemark] final class SplitsReport(
           "idle_at_ms" -> behind.idleAtMillis(split).map(Long.box).orNull) ++ silence(split)
         obj(fields ++ behind.writer(split).toSeq.flatMap { writer =>
           Seq(
-            "holds_since_ms" -> noted.standingSince(writer),
+            "holds_since_ms" -> noted.holdingSince(writer),
             "mark" -> noted.mark(writer, state),
             "next" -> noted.ahead(writer, state))
         }: _*)

@@ -30,8 +30,8 @@ private[tidemark] object SessionConf {
   def check(conf: SQLConf): TidemarkConf.Check = read(conf, TidemarkConf.CheckAtStart)
   def ui(conf: SQLConf): TidemarkConf.Ui = read(conf, TidemarkConf.WebUi)
 
-  // Rules that see every plan read these two. A query without watermarks runs whatever they are, and one with watermarks is
-  // refused for a wrong value when it is taken over.
+  // Rules that see every plan read these two. A query without watermarks runs whatever they are, and a query with watermarks
+  // is refused for a wrong value when it is taken over.
   def orderOfAnyPlan(conf: SQLConf): TidemarkConf.OrderKept = Try(order(conf)).getOrElse(TidemarkConf.Order.default)
   def requireOrderOfAnyPlan(conf: SQLConf): Boolean =
     Try(requireOrder(conf)).getOrElse(TidemarkConf.RequireOrder.default)

@@ -29,13 +29,13 @@ private[tidemark] final class SourcePositions(execution: MicroBatchExecution, is
     val read = streams.map(stream => stream -> ends.get(stream))
     if (streams.forall(isKafka)) kafka(read.map(_._2))
     else
-      read.map { case (source, end) => end.map(ofOne(source, _)) }.reduce[Option[SourcePosition]] { (one, other) =>
-        for (a <- one; b <- other) yield leastOf(a, b)
+      read.map { case (source, end) => end.map(ofOne(source, _)) }.reduce[Option[SourcePosition]] { (left, right) =>
+        for (a <- left; b <- right) yield leastOf(a, b)
       }
   }
 
   /** What two copies of a source have both read. */
-  private def leastOf(one: SourcePosition, other: SourcePosition): SourcePosition = (one, other) match {
+  private def leastOf(left: SourcePosition, right: SourcePosition): SourcePosition = (left, right) match {
     case (SourcePosition.Number(a), SourcePosition.Number(b)) => SourcePosition.Number(math.min(a, b))
     case (SourcePosition.Delta(a, at), SourcePosition.Delta(b, upTo)) if a == b =>
       SourcePosition.Delta(a, for (x <- at; y <- upTo) yield math.min(x, y))
@@ -51,7 +51,8 @@ private[tidemark] final class SourcePositions(execution: MicroBatchExecution, is
     }
 
   private def ofOne(source: SparkDataStream, end: Offset): SourcePosition = source match {
-    case one: FileStreamSource => files.getOrElseUpdate(one, new FilesRead(one, session, () => isDrained(one))).position
+    case stream: FileStreamSource =>
+      files.getOrElseUpdate(stream, new FilesRead(stream, session, () => isDrained(stream))).position
     case _ => ofOffset(end)
   }
 

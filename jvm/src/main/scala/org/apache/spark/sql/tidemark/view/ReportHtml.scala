@@ -58,11 +58,11 @@ private[tidemark] object ReportHtml {
 
   private def reason(report: Fields): NodeSeq = {
     val why = report.at("why")
-    val said = why.text("sentence").orElse(report.text("reason"))
+    val sentence = why.text("sentence").orElse(report.text("reason"))
     val colour = if (why.flag("is_trouble")) Svg.Alarm else Svg.hue(0)
-    said.fold(NodeSeq.Empty) { sentence =>
+    sentence.fold(NodeSeq.Empty) { text =>
       val fix = why.text("fix").fold("")(how => s" Fix this by $how.")
-      <p style={s"margin:0 0 8px;padding:6px 12px;border-left:4px solid $colour"}><b>{Say.sentence(sentence)}</b>{
+      <p style={s"margin:0 0 8px;padding:6px 12px;border-left:4px solid $colour"}><b>{Say.sentence(text)}</b>{
         Say.sentence(fix)
       }</p>
     }
@@ -99,7 +99,7 @@ private[tidemark] object ReportHtml {
 
   private def strips(report: Fields, say: Say): NodeSeq = {
     val split = report.list("inputs").filter(fields => fields.texts("split_by").nonEmpty || fields.has("noted"))
-    // The one that holds results back comes first.
+    // The input that holds results back comes first.
     val all = split.sortBy(fields => !fields.text("key").exists(heldBy(report).contains))
     val more = all.size - MostStrips
     shown(all.take(MostStrips).flatMap(new SplitStrip(_, say).drawing)) ++

@@ -6,7 +6,7 @@ import scala.xml.Elem
 private[tidemark] object ReportList {
 
   /** @param link where the report is
-    * @param status whether the run goes on
+    * @param status whether the run has ended
     * @param json what `tidemark_report` returns
     */
   final case class Row(link: String, status: String, json: String)
@@ -31,8 +31,8 @@ private[tidemark] object ReportList {
     val query = report.at("query")
     val name = query.text("name").orElse(query.text("id")).getOrElse("?")
     val why = report.at("why")
-    val said = why.text("sentence").orElse(report.text("reason")).getOrElse("")
-    val sentence = Say.sentence(said)
+    val text = why.text("sentence").orElse(report.text("reason")).getOrElse("")
+    val sentence = Say.sentence(text)
     val late = Operators.all(report.at("plan")).flatMap(_.long("late_rows")).sum
     <tr>
       <td style={Cell}><a href={of.link}>{Say.name(name)}</a></td>

@@ -22,7 +22,7 @@ class KnownStateSuite extends AnyFunSuite {
   /** The watermarks of one batch. Rows are evicted up to a time, if that is known. */
   private def watermarks(input: Long, evicted: Option[Long]): OperatorWatermarks = {
     val side = InputWatermarks(at(input), evicted.map(at), carried = Nil, closes = false)
-    OperatorWatermarks(Map(left -> side), Map.empty, Propagation.levels(origin, Decision.none).flow)
+    OperatorWatermarks(Map(left -> side), Map.empty, Propagation.levels(origin, Decision.none).root)
   }
 
   private def mayWait(known: KnownState, now: OperatorWatermarks): Boolean =

@@ -20,7 +20,7 @@ import org.apache.spark.sql.tidemark.columns.AsyncRules
   *
   * The task's thread does everything but the calls: it reads rows, begins calls, waits until one of them ends or has to be
   * given up, and emits rows. A call that ends leaves its result in `ended`, from whatever thread. So the task has no
-  * thread of its own to be ended, and one that is killed is interrupted while it waits.
+  * thread of its own to be ended, and a task that is killed is interrupted while it waits.
   *
   * A time-out gives up a call, and whatever the call returns later is ignored. It cannot end it, so the call keeps its slot
   * until it has ended: no more calls are in flight than allowed.
@@ -190,7 +190,7 @@ private object AsyncRows {
   final case class Ended(entry: Entry, attempt: Int, result: Try[Any])
   final case class Retry(atNanos: Long, entry: Entry)
 
-  /** Rows behind a slow call go on being called: these many are kept until it ends. */
+  /** Calls are made for rows behind a slow call too: at least this many are kept until it ends. */
   val LeastCapacity = 20000
 
   /** A century. */

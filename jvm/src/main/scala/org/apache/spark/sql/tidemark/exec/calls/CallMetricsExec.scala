@@ -59,7 +59,7 @@ final class CallMetricsExec(
     }
   }
 
-  private def rowsOfBatch: RDD[InternalRow] = BatchOfTasks.told(child.execute())
+  private def rowsOfBatch: RDD[InternalRow] = BatchOfTasks.withBatch(child.execute())
 
   override protected def otherCopyArgs: Seq[AnyRef] = Seq(column, at)
 

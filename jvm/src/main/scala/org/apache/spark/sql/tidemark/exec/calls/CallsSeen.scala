@@ -12,7 +12,7 @@ private[tidemark] final class CallsSeen extends PartitionSums(CallStats.none) {
   def whenTaskEnds(of: => CallStats): Unit =
     TaskContext.get().addTaskCompletionListener[Unit](task => add(task.partitionId() -> of))
 
-  override protected def sum(one: CallStats, other: CallStats): CallStats = one + other
+  override protected def sum(left: CallStats, right: CallStats): CallStats = left + right
   override protected def sizeOf(of: CallStats): Long = of.calls
   override protected def empty: CallsSeen = new CallsSeen
 }

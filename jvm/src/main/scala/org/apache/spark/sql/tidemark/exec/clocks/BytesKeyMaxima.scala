@@ -139,9 +139,9 @@ private[tidemark] final class BytesKeyMaxima(limits: ClockLimits, column: String
     key
   }
 
-  private def same(one: Array[Long], at: Int, other: Array[Long], otherAt: Int, words: Int): Boolean = {
+  private def same(left: Array[Long], leftAt: Int, right: Array[Long], rightAt: Int, words: Int): Boolean = {
     var word = 0
-    while (word < words && one(at + word) == other(otherAt + word)) word += 1
+    while (word < words && left(leftAt + word) == right(rightAt + word)) word += 1
     word == words
   }
 

@@ -50,8 +50,8 @@ private[tidemark] object WindowGrid {
     val ends = windows.map(endByTime)
     if (ends.isEmpty || ends.exists(_.isEmpty)) None
     else {
-      val made = Windows(ends.flatten)
-      Option.when(Try(made.next(0L).exists(made.has)).getOrElse(false))(WindowGrid(Set(made)))
+      val group = Windows(ends.flatten)
+      Option.when(Try(group.next(0L).exists(group.has)).getOrElse(false))(WindowGrid(Set(group)))
     }
   }
 

@@ -17,7 +17,7 @@ import org.apache.spark.unsafe.Platform
 
 /** The columns of held rows, as text that is kept beside them.
   *
-  * After a restart the query may have columns more or fewer: what stands above the order decides which are read. Held
+  * After a restart the query may have columns more or fewer: the operators above the order decide which are read. Held
   * rows are then rewritten by the names of their columns. What decides where rows lie must not change.
   *
   * @param time the name of the event-time column

@@ -14,7 +14,7 @@ private[tidemark] final class HeldRows(store: PageStore, columns: HeldColumns, r
   private var pages = rewritten(before)
   private val pageBytes = pages.pageBytes
   private val open = new PageWriter
-  private var isTold = false
+  private var hasColumns = false
   private var taken = 0L
   private var emitted = 0L
 
@@ -100,8 +100,8 @@ private[tidemark] final class HeldRows(store: PageStore, columns: HeldColumns, r
   }
 
   private def flush(): Unit = if (!open.isEmpty) {
-    if (!isTold && !store.columns.contains(columns.text)) store.columns = columns.text
-    isTold = true
+    if (!hasColumns && !store.columns.contains(columns.text)) store.columns = columns.text
+    hasColumns = true
     val page = open.info(pages.nextId)
     store.put(page.id, open.take())
     pages = pages.added(page)

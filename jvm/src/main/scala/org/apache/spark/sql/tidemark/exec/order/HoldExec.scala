@@ -152,7 +152,7 @@ final class HoldExec private[exec] (
         s", released up to ${java.time.Instant.ofEpochMilli(at)}")}, " +
       stateInfo.fold("no state")(_.toString)
 
-  // Spark keeps a node that a rule replaces by an equal one, and one with other watermarks is not equal.
+  // Spark keeps a node that a rule replaces by an equal one, and a node with other watermarks is not equal.
   override def canEqual(that: Any): Boolean = that.isInstanceOf[HoldExec]
   override def equals(that: Any): Boolean = that match {
     case other: HoldExec => super.equals(other) && order == other.order && watermarks == other.watermarks
