@@ -56,7 +56,7 @@ object CheckpointErrors {
         "ENTRY_CHANGED",
         s"The watermark entry '$file' was changed while the query ran, by a correction in another process or by another query. " +
           s"Batch $batch was decided without it, so it is not committed.",
-        "starting the query again, which goes on from the changed entry")
+        "starting the query again, which continues from the changed entry")
 
   final case class BatchNotCommitted(checkpoint: String, batch: Long) extends TidemarkError(
         "BATCH_NOT_COMMITTED",

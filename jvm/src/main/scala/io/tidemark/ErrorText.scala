@@ -17,6 +17,10 @@ private[tidemark] object ErrorText {
   /** `'a', 'b', 'c'`. */
   def quoted(values: Seq[String]): String = values.mkString("'", "', '", "'")
 
+  /** The event-time columns at a place where a column is not one. */
+  def eventTimeHere(columns: Seq[String]): String =
+    if (columns.isEmpty) "None of the columns here is." else s"Event time here: ${quoted(columns)}."
+
   /** `4.2` of `4.2.1`. */
   def minor(version: String): String = version.split('.').take(2).mkString(".")
 }

@@ -29,7 +29,7 @@ object NotedTimeErrors {
 
   final case class MarkPastEnd(writer: String, location: String, position: String, mark: String) extends TidemarkError(
         "MARK_PAST_END",
-        s"The next mark of writer '$writer' in '$location', $mark, waits for $position, which the input does not seem to have.",
+        s"The next mark of writer '$writer' in '$location', $mark, waits for $position. The input does not seem to have it.",
         "correcting the positions that the writer notes, or the path, topics and filters of the input")
 
   final case class MarkFarAhead(writer: String, location: String, time: String) extends TidemarkError(
@@ -67,7 +67,7 @@ object NotedTimeErrors {
   final case class NoteTimeNotEventTime(column: String, columns: Seq[String]) extends TidemarkError(
         "NOTE_TIME_NOT_EVENT_TIME",
         s"The query cannot note the time of column '$column', which is not event time. " +
-          (if (columns.isEmpty) "None of the columns here is." else s"Event time here: ${quoted(columns)}."),
+          eventTimeHere(columns),
         "naming the column that withWatermark declares, or the window that was computed from it. The start of a window " +
           "is earlier than its time: note the window with less='1 hour', if that is its length")
 

@@ -18,7 +18,7 @@ object OrderErrors {
   final case class OrderNotEventTime(column: String, columns: Seq[String]) extends TidemarkError(
         "ORDER_NOT_EVENT_TIME",
         s"Rows cannot wait for the watermark of column '$column', which is not event time. " +
-          (if (columns.isEmpty) "None of the columns here is." else s"Event time here: ${quoted(columns)}."),
+          eventTimeHere(columns),
         "naming a column with a watermark, or by wait=False, which orders each batch by itself")
 
   final case class OrderOfUpdates(column: String, operator: String) extends TidemarkError(

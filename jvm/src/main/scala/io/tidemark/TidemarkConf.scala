@@ -46,15 +46,14 @@ object TidemarkConf {
     val all: Seq[UnboundedJoinPolicy] = Seq(Spark, Hold, Refuse)
   }
 
-  val UnboundedJoin: TidemarkConf[UnboundedJoinPolicy] = TidemarkConf(
+  val UnboundedJoin: TidemarkConf[UnboundedJoinPolicy] = oneOf[UnboundedJoinPolicy](
     "spark.tidemark.unboundedJoin",
     "What to do about a stream-stream join whose condition does not bound one side in time. Rows of that side stay in " +
       "state forever, so rows of any age may be emitted. With spark, the watermark advances with both inputs, as in " +
       "stock Spark, and the log and the report say so. With hold, the watermark of that side's columns is undefined " +
       "after the join, so operators there wait. With refuse, the query fails at start.",
-    default = UnboundedJoinPolicy.Spark: UnboundedJoinPolicy,
-    since = "0.1.0",
-    UnboundedJoinPolicy.all.map(_.name))(text => UnboundedJoinPolicy.all.find(_.name == text))
+    default = UnboundedJoinPolicy.Spark,
+    UnboundedJoinPolicy.all)(_.name)
 
   /** The value that switches off a setting that takes a length of time. */
   val NoLength: String = "none"
@@ -77,6 +76,9 @@ object TidemarkConf {
 
   private def choice[A](key: String, doc: String, default: A)(values: (String, A)*): TidemarkConf[A] =
     TidemarkConf(key, doc, default, since = "0.1.0", values.map(_._1))(values.toMap.get)
+
+  private def oneOf[A](key: String, doc: String, default: A, values: Seq[A])(name: A => String): TidemarkConf[A] =
+    choice(key, doc, default)(values.map(value => name(value) -> value): _*)
 
   val OnReturnOfSplit: TidemarkConf[OnReturn] = choice[OnReturn](
     "spark.tidemark.idle.onReturn",
@@ -146,13 +148,14 @@ object TidemarkConf {
     val all: Seq[OrderKept] = Seq(Spark, Keep, EventTime)
   }
 
-  val Order: TidemarkConf[OrderKept] = choice[OrderKept](
+  val Order: TidemarkConf[OrderKept] = oneOf[OrderKept](
     "spark.tidemark.order",
     "In what order functions of groups and deduplications read their rows, where no in_order is below them. With " +
       "spark, in any. With keep, the rows of each group and source task come as that task has read them, as far as the " +
       "plan allows it. With event_time, rows wait and come by their event time, as if in_order stood below each such " +
       "operator with an event-time column.",
-    default = OrderKept.Spark)(OrderKept.all.map(value => value.name -> value): _*)
+    default = OrderKept.Spark,
+    OrderKept.all)(_.name)
 
   val RequireOrder: TidemarkConf[Boolean] = TidemarkConf(
     "spark.tidemark.requireOrder",
@@ -177,11 +180,12 @@ object TidemarkConf {
     val all: Seq[Check] = Seq(Warn, Refuse, Off)
   }
 
-  val CheckAtStart: TidemarkConf[Check] = choice[Check](
+  val CheckAtStart: TidemarkConf[Check] = oneOf[Check](
     "spark.tidemark.check",
-    "What happens when a query starts whose plan keeps state for ever, or waits for ever, as explain finds it. With warn, " +
+    "What happens when a query starts whose plan keeps state forever, or waits forever, as explain finds it. With warn, " +
       "the log has a line for each finding. With refuse, the query fails before its first batch, with all findings.",
-    default = Check.Warn)(Check.all.map(value => value.name -> value): _*)
+    default = Check.Warn,
+    Check.all)(_.name)
 
   /** What of Spark's web UI has the reports of queries. */
   sealed abstract class Ui(val name: String)
@@ -192,12 +196,13 @@ object TidemarkConf {
     val all: Seq[Ui] = Seq(On, Live, Off)
   }
 
-  val WebUi: TidemarkConf[Ui] = choice[Ui](
+  val WebUi: TidemarkConf[Ui] = oneOf[Ui](
     "spark.tidemark.ui",
     "Whether Spark's web UI has a tab with the report of each query. With on, reports are written into Spark's event log " +
       "too, if Spark writes one, and the History Server has the tab as well. With live, they are not. The names of splits " +
       "are part of a report.",
-    default = Ui.On)(Ui.all.map(value => value.name -> value): _*)
+    default = Ui.On,
+    Ui.all)(_.name)
 
   val all: Seq[TidemarkConf[_]] =
     Seq(
@@ -226,15 +231,15 @@ object TidemarkConf {
   def mistyped(keys: Iterable[String]): Option[(String, String)] = {
     val known = all.map(_.key)
     keys.filter(key => key.toLowerCase(Locale.ROOT).startsWith(Prefix) && !known.contains(key)).minOption.map { key =>
-      key -> known.minBy(one =>
+      key -> known.minBy(candidate =>
         math.min(
-          distance(one.toLowerCase(Locale.ROOT), key.toLowerCase(Locale.ROOT)),
-          distance(sorted(one), sorted(key))))
+          distance(candidate.toLowerCase(Locale.ROOT), key.toLowerCase(Locale.ROOT)),
+          distance(sorted(candidate), sorted(key))))
     }
   }
 
-  private def distance(one: String, other: String): Int =
-    LevenshteinDistance.getDefaultInstance.apply(one, other).intValue
+  private def distance(left: String, right: String): Int =
+    LevenshteinDistance.getDefaultInstance.apply(left, right).intValue
 
   /** The words of a key in alphabetical order: `whenIdle` is near `idle.whenAll`. */
   private def sorted(key: String): String =

@@ -13,7 +13,7 @@ abstract class TidemarkError private[tidemark] (val code: String, val what: Stri
   /** The parameters by name, each as text; commas separate several values of one parameter. */
   def parameters: Map[String, String] = productElementNames.zip(productIterator.map {
     case several: Seq[_] => several.mkString(", ")
-    case one => String.valueOf(one)
+    case value => String.valueOf(value)
   }).toMap
 }
 
@@ -118,7 +118,7 @@ object TidemarkError {
   final case class PlanRefused(findings: Seq[String]) extends TidemarkError(
         "PLAN_REFUSED",
         s"${TidemarkConf.CheckAtStart.key}=refuse, and the plan of the query has findings: ${findings.mkString(" ")}",
-        s"mending them, or by setting ${TidemarkConf.CheckAtStart.key} to warn")
+        s"correcting them, or by setting ${TidemarkConf.CheckAtStart.key} to warn")
 
   final case class TooManySplits(column: String, splits: Int, maxSplits: Int) extends TidemarkError(
         "TOO_MANY_SPLITS",

@@ -4,7 +4,7 @@ import java.nio.file.Files
 import java.time.ZoneOffset
 
 import io.tidemark.core.OriginName
-import io.tidemark.core.why.{Situation, Verdict, Words}
+import io.tidemark.core.why.{InputVerdict, Situation, Verdict, Words}
 
 /** The table in docs/why.md: each case with a sentence, in the order in which [[io.tidemark.core.why.Diagnosis]] tries them. */
 object VerdictTable {
@@ -28,17 +28,17 @@ object VerdictTable {
     Verdict.NoBatchYet(isRestart = true),
     Verdict.NoOperatorWaits,
     Verdict.EmitsAll(windows),
-    Verdict.FarAhead(windows, orders, 4102444800000L, noon, 5000),
+    InputVerdict.FarAhead(windows, orders, 4102444800000L, noon, 5000),
     Verdict.AllLate(windows, Some(orders), 5000, 3 * hour),
-    Verdict.ClockFarAhead(windows, orders, isSplit = true, 4102444800000L, noon),
-    Verdict.HeldByMark(windows, orders, "eu", Situation.Fault(pastEnd.what, pastEnd.fix)),
-    Verdict.NoEventTime(windows, payments, hasRows = false),
-    Verdict.NoMarks(windows, orders, "/lake/orders/_tidemark"),
+    InputVerdict.ClockFarAhead(windows, orders, isSplit = true, 4102444800000L, noon),
+    InputVerdict.HeldByMark(windows, orders, "eu", Situation.Fault(pastEnd.what, pastEnd.fix)),
+    InputVerdict.NoEventTime(windows, payments, hasRows = false),
+    InputVerdict.NoMarks(windows, orders, "/lake/orders/_tidemark"),
     Verdict.NoDataBatchesOff(windows, noon, None),
-    Verdict.JoinWaitsForIdle(join, payments, Some(noon)),
-    Verdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000)),
-    Verdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), isNoted = false),
-    Verdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour, hasIdleTime = false),
+    InputVerdict.JoinWaitsForIdle(join, payments, Some(noon)),
+    InputVerdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000)),
+    InputVerdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), isNoted = false),
+    InputVerdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour, hasIdleTime = false),
     Verdict.NeverEvicts(join, "left"),
     Verdict.Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(noon + hour), None, Some(600000)))
 
@@ -48,7 +48,8 @@ object VerdictTable {
 
   /** Every case that the code has. */
   def codes: Set[String] = {
-    val source = Files.readString(RoomsSuite.root.resolve("jvm/src/main/scala/io/tidemark/core/why/Verdict.scala"))
-    raw"""extends Verdict\(\s*"([A-Z_]+)"""".r.findAllMatchIn(source).map(_.group(1)).toSet
+    val folder = RoomsSuite.root.resolve("jvm/src/main/scala/io/tidemark/core/why")
+    val sources = Seq("Verdict", "InputVerdict").map(name => Files.readString(folder.resolve(s"$name.scala")))
+    sources.flatMap(raw"""extends \w*Verdict\(\s*"([A-Z_]+)"""".r.findAllMatchIn(_).map(_.group(1))).toSet
   }
 }

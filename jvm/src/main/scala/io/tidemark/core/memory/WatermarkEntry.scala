@@ -81,7 +81,7 @@ final case class WatermarkEntry(
     origins = floor.origins ++ origins)
 
   /** With the origins as the plan declares them now. An origin with another `split_by` keeps its watermark and loses its
-    * splits, which would hold it for ever. Without an idle time no split is idle.
+    * splits, which would hold it forever. Without an idle time no split is idle.
     */
   def fitting(rules: Map[OriginName, OriginRules]): WatermarkEntry = copy(origins = origins.map { case (name, state) =>
     name -> rules.get(name).fold(state) { wanted =>

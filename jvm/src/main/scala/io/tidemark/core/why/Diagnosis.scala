@@ -38,9 +38,9 @@ final class Diagnosis private (of: Situation) {
   private def allLate(shape: PlanShape, input: Input, rows: Situation.Rows): Verdict = {
     val judges = PlanShape.judgedByAll(shape, input.side).flatMap(of.origins.get)
     judges.find(_.watermark.millis.exists(isFarAhead)) match {
-      case Some(one) =>
-        val eventTime = one.maxEventTimeMillis.orElse(one.watermark.millis).get
-        Verdict.FarAhead(operator(shape), one.name, eventTime, of.nowMillis, rows.late)
+      case Some(origin) =>
+        val eventTime = origin.maxEventTimeMillis.orElse(origin.watermark.millis).get
+        InputVerdict.FarAhead(operator(shape), origin.name, eventTime, of.nowMillis, rows.late)
       case None => Verdict.AllLate(operator(shape), judges.headOption.map(_.name), rows.late, rows.mostMillis)
     }
   }
@@ -48,94 +48,96 @@ final class Diagnosis private (of: Situation) {
   private def isFarAhead(millis: Long): Boolean = millis - of.nowMillis > FarAheadMillis
 
   private def held(some: Seq[Waiting]): Option[Verdict] =
-    some.iterator.flatMap { one =>
-      clockFarAhead(one).orElse(byMark(one)).orElse(noEventTime(one)).orElse(noDataBatches(one)).orElse(joinWaits(one))
-        .orElse(allSilent(one)).orElse(bySplit(one)).orElse(byInput(one)).orElse(neverEvicts(one))
+    some.iterator.flatMap { waiting =>
+      clockFarAhead(waiting).orElse(byMark(waiting)).orElse(noEventTime(waiting)).orElse(noDataBatches(
+        waiting)).orElse(joinWaits(waiting))
+        .orElse(allSilent(waiting)).orElse(bySplit(waiting)).orElse(byInput(waiting)).orElse(neverEvicts(waiting))
     }.nextOption()
 
   /** Nothing is compared with a clock that is wrong: the others would seem to be behind, and the advice to leave one out would
     * lose all its rows. If all are far ahead, the query is about the future. What writers note need be no clock times.
     */
-  private def clockFarAhead(one: Waiting): Option[Verdict] = {
+  private def clockFarAhead(waiting: Waiting): Option[Verdict] = {
     val found = for {
-      reached <- one.reached.millis.toSeq if !isFarAhead(reached)
-      origin <- below(one.shape) if !origin.isNoted
+      reached <- waiting.reached.millis.toSeq if !isFarAhead(reached)
+      origin <- below(waiting.shape) if !origin.isNoted
       clock <- (origin.largestClockMillis ++ origin.watermark.millis).maxOption if isFarAhead(clock)
-    } yield Verdict.ClockFarAhead(one.operator, origin.name, origin.isSplit, clock, of.nowMillis)
+    } yield InputVerdict.ClockFarAhead(waiting.operator, origin.name, origin.isSplit, clock, of.nowMillis)
     found.headOption
   }
 
   /** A writer whose marks no longer count will hold the watermark, even if it is not behind the others yet. */
-  private def byMark(one: Waiting): Option[Verdict] = {
-    val found = for (origin <- below(one.shape); split <- origin.last; fault <- split.fault)
-      yield Verdict.HeldByMark(one.operator, origin.name, split.name, fault)
+  private def byMark(waiting: Waiting): Option[Verdict] = {
+    val found = for (origin <- below(waiting.shape); split <- origin.last; fault <- split.fault)
+      yield InputVerdict.HeldByMark(waiting.operator, origin.name, split.name, fault)
     found.headOption
   }
 
-  private def noEventTime(one: Waiting): Option[Verdict] = {
-    val origins = below(one.shape)
+  private def noEventTime(waiting: Waiting): Option[Verdict] = {
+    val origins = below(waiting.shape)
     def undefined = origins.find(origin => origin.watermark.millis.isEmpty && !origin.watermark.isIdle)
     val found = origins.find(origin => !origin.isNoted && origin.maxEventTimeMillis.contains(OfNull))
-      .orElse(undefined.filter(_ => one.reached == Watermark.Unknown))
+      .orElse(undefined.filter(_ => waiting.reached == Watermark.Unknown))
     found.map { origin =>
       val hasBegun = origin.isNoted || origin.maxEventTimeMillis.nonEmpty
       (origin.last.filter(split => split.clockMillis.isEmpty && hasBegun), origin.notedIn) match {
-        case (Some(split), _) => Verdict.HeldBySplit(one.operator, origin.name, split, None, origin.isNoted)
-        case (None, Some(log)) => Verdict.NoMarks(one.operator, origin.name, log)
+        case (Some(split), _) => InputVerdict.HeldBySplit(waiting.operator, origin.name, split, None, origin.isNoted)
+        case (None, Some(log)) => InputVerdict.NoMarks(waiting.operator, origin.name, log)
         case (None, None) =>
-          Verdict.NoEventTime(one.operator, origin.name, hasRows = origin.maxEventTimeMillis.nonEmpty)
+          InputVerdict.NoEventTime(waiting.operator, origin.name, hasRows = origin.maxEventTimeMillis.nonEmpty)
       }
     }
   }
 
-  private def noDataBatches(one: Waiting): Option[Verdict] = for {
-    due <- one.due if !of.runsNoDataBatches && one.reached.millis.exists(_ >= due)
-  } yield Verdict.NoDataBatchesOff(one.operator, due, one.held)
+  private def noDataBatches(waiting: Waiting): Option[Verdict] = for {
+    due <- waiting.due if !of.runsNoDataBatches && waiting.reached.millis.exists(_ >= due)
+  } yield Verdict.NoDataBatchesOff(waiting.operator, due, waiting.held)
 
-  private def joinWaits(one: Waiting): Option[Verdict] = joins(one).flatMap { join =>
+  private def joinWaits(waiting: Waiting): Option[Verdict] = joins(waiting).flatMap { join =>
     val (idle, active) = below(join).partition(_.watermark.isIdle)
-    idle.find(origin => one.holder.contains(origin.name) && active.exists(isAhead(_, origin, one))).map { origin =>
-      Verdict.JoinWaitsForIdle(operator(join), origin.name, origin.watermark.millis)
+    idle.find(origin => waiting.holder.contains(origin.name) && active.exists(isAhead(_, origin, waiting))).map {
+      origin =>
+        InputVerdict.JoinWaitsForIdle(operator(join), origin.name, origin.watermark.millis)
     }
   }.headOption
 
   /** The operator itself, if it is a join, and those that its rows come from. */
-  private def joins(one: Waiting): Seq[PlanShape.Join] =
-    PlanShape.postOrder(one.shape).collect { case join: PlanShape.Join => join }
+  private def joins(waiting: Waiting): Seq[PlanShape.Join] =
+    PlanShape.postOrder(waiting.shape).collect { case join: PlanShape.Join => join }
 
-  private def isAhead(leader: Origin, origin: Origin, one: Waiting): Boolean =
+  private def isAhead(leader: Origin, origin: Origin, waiting: Waiting): Boolean =
     (leader.watermark.millis, origin.watermark.millis) match {
-      case (Some(ahead), Some(reached)) => isHeld(one, ahead - reached, origin.delayMillis)
+      case (Some(ahead), Some(reached)) => isHeld(waiting, ahead - reached, origin.delayMillis)
       case (ahead, reached) => ahead.nonEmpty && reached.isEmpty
     }
 
-  private def allSilent(one: Waiting): Option[Verdict] = {
-    val origins = below(one.shape)
+  private def allSilent(waiting: Waiting): Option[Verdict] = {
+    val origins = below(waiting.shape)
     Option.when(origins.nonEmpty && origins.forall(_.watermark.isIdle)) {
-      val holder = one.holder.flatMap(of.origins.get).getOrElse(origins.head)
-      Verdict.AllSilent(
-        one.operator,
+      val holder = waiting.holder.flatMap(of.origins.get).getOrElse(origins.head)
+      InputVerdict.AllSilent(
+        waiting.operator,
         holder.name,
-        one.reached.millis,
+        waiting.reached.millis,
         origins.flatMap(_.lastActiveMillis).maxOption,
         holder.advances)
     }
   }
 
-  private def bySplit(one: Waiting): Option[Verdict] = for {
-    origin <- one.holder.flatMap(of.origins.get) if origin.isSplit
+  private def bySplit(waiting: Waiting): Option[Verdict] = for {
+    origin <- waiting.holder.flatMap(of.origins.get) if origin.isSplit
     split <- origin.last
     behind = for (largest <- origin.largestClockMillis; clock <- split.clockMillis) yield largest - clock
-    if behind.forall(isHeld(one, _, origin.delayMillis))
-  } yield Verdict.HeldBySplit(one.operator, origin.name, split, behind, origin.isNoted, origin.seenOnce)
+    if behind.forall(isHeld(waiting, _, origin.delayMillis))
+  } yield InputVerdict.HeldBySplit(waiting.operator, origin.name, split, behind, origin.isNoted, origin.seenOnce)
 
-  private def byInput(one: Waiting): Option[Verdict] = for {
-    origin <- one.holder.flatMap(of.origins.get)
+  private def byInput(waiting: Waiting): Option[Verdict] = for {
+    origin <- waiting.holder.flatMap(of.origins.get)
     reached <- origin.watermark.millis
-    ahead <- below(one.shape).filter(_.name != origin.name).maxByOption(_.watermark.millis)
-    far <- ahead.watermark.millis if isHeld(one, far - reached, origin.delayMillis)
-  } yield Verdict.HeldByInput(
-    one.operator,
+    ahead <- below(waiting.shape).filter(_.name != origin.name).maxByOption(_.watermark.millis)
+    far <- ahead.watermark.millis if isHeld(waiting, far - reached, origin.delayMillis)
+  } yield InputVerdict.HeldByInput(
+    waiting.operator,
     origin.name,
     reached,
     origin.lastActiveMillis,
@@ -143,13 +145,13 @@ final class Diagnosis private (of: Situation) {
     far,
     origin.hasIdleTime)
 
-  private def isHeld(one: Waiting, behindMillis: Long, delayMillis: Long): Boolean =
-    (one.due, one.reached.millis) match {
+  private def isHeld(waiting: Waiting, behindMillis: Long, delayMillis: Long): Boolean =
+    (waiting.due, waiting.reached.millis) match {
       case (Some(due), Some(reached)) => reached < due && due <= reached + behindMillis
       case _ => behindMillis > delayMillis
     }
 
-  private def neverEvicts(one: Waiting): Option[Verdict] = joins(one).flatMap { join =>
+  private def neverEvicts(waiting: Waiting): Option[Verdict] = joins(waiting).flatMap { join =>
     val hasTime = below(join).nonEmpty
     Seq[Side](Side.Left, Side.Right).find(side => hasTime && join.side(side).bound.isEmpty).map { side =>
       Verdict.NeverEvicts(operator(join), side.name)
@@ -157,17 +159,17 @@ final class Diagnosis private (of: Situation) {
   }.headOption
 
   private def flowing(some: Seq[Waiting]): Verdict = {
-    val one = some.head
-    one.reached.millis.fold[Verdict](Verdict.NoBatchYet(isRestart = false)) { reached =>
-      val origin = one.holder.flatMap(of.origins.get)
+    val waiting = some.head
+    waiting.reached.millis.fold[Verdict](Verdict.NoBatchYet(isRestart = false)) { reached =>
+      val origin = waiting.holder.flatMap(of.origins.get)
       val latest = origin.filter(o => !o.isSplit && o.maxEventTimeMillis.exists(_ - o.delayMillis == reached))
       Verdict.Flowing(
-        one.operator,
+        waiting.operator,
         origin.map(_.name),
         reached,
         latest.map(_.delayMillis),
-        one.due,
-        one.held,
+        waiting.due,
+        waiting.held,
         origin.map(_.delayMillis))
     }
   }
@@ -204,7 +206,7 @@ object Diagnosis {
   private def operator(shape: PlanShape): Verdict.Operator = {
     val name = PlanShape.inputsOf(shape).headOption.fold(shape.label)(in => s"${shape.label} #${in.operator.value}")
     shape match {
-      case one: PlanShape.Stateful => Verdict.Operator(name, one.emitsAtOnce)
+      case stateful: PlanShape.Stateful => Verdict.Operator(name, stateful.emitsAtOnce)
       case join: PlanShape.Join => Verdict.Operator(name, join.emitsAtOnce)
       case _ => Verdict.Operator(name)
     }

@@ -27,7 +27,7 @@ object Severity {
   /** The query does not start. */
   case object Error extends Severity("error")
 
-  /** State is kept for ever, or rows are lost or wait for ever. */
+  /** State is kept forever, or rows are lost or wait forever. */
   case object Warning extends Severity("warning")
 
   /** It is worth knowing, and may be just what is wanted. Only `explain` says it. */

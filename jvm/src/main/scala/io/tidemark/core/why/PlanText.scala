@@ -19,7 +19,7 @@ object PlanInput {
     val waits = Waits.of(shape)
     Waits.inputs(shape).map { case (operator, input) =>
       val column = operator match {
-        case one: PlanShape.Stateful => one.active.filter(_ => one.dropsLate)
+        case stateful: PlanShape.Stateful => stateful.active.filter(_ => stateful.dropsLate)
         case join: PlanShape.Join => join.side(input.side).active
         case _ => None
       }
@@ -56,8 +56,8 @@ object PlanText {
     waiting(input.waits, words))
 
   private def waiting(waits: Waits, words: Words): String = waits.evicted match {
-    case _ if waits.all.isEmpty && waits.evicted.isEmpty => "keeps its state for ever"
-    case None => s"keeps its state for ever; ${waitsFor(waits.late, words)}"
+    case _ if waits.all.isEmpty && waits.evicted.isEmpty => "keeps its state forever"
+    case None => s"keeps its state forever; ${waitsFor(waits.late, words)}"
     case Some(evicted) =>
       val after = waits.afterMillis.filter(_ != 0).fold("")(gap(_))
       val idle = if (waits.evenIdle.isEmpty || waits.all.size < 2) ""
@@ -72,7 +72,7 @@ object PlanText {
     if (origins.isEmpty) "waits for nothing" else s"waits for ${list(origins, words)}"
 
   private def list(origins: Seq[OriginName], words: Words): String =
-    origins.map(one => words.name(one.toString)).mkString(", ")
+    origins.map(origin => words.name(origin.toString)).mkString(", ")
 
   private def table(rows: Seq[Seq[String]]): Seq[String] = {
     val widths = rows.transpose.map(_.map(_.length).max)

@@ -38,7 +38,7 @@ object Situation {
     * @param notedIn the mark log in which writers, which are the splits, note their times
     * @param largestClockMillis the clock of the split that is furthest ahead
     * @param last the split that holds the watermark back, if the input is split
-    * @param hasIdleTime whether it falls idle after some time
+    * @param hasIdleTime whether it becomes idle after some time
     * @param advances whether its watermark follows the clock while all of it is idle
     * @param seenOnce how many splits it has, if nearly every one has rows in one batch and never again
     */
@@ -59,7 +59,7 @@ object Situation {
   }
 
   /** @param clockMillis `None` if it has had no row with an event time
-    * @param idleAtMillis when it falls idle if it stays silent; `None` if it never does
+    * @param idleAtMillis when it becomes idle if it stays silent; `None` if it never does
     * @param next what the next mark of a writer waits for, in words
     * @param fault why no mark of a writer counts that it writes from now on, if so
     */

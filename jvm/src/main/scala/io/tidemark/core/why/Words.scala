@@ -3,7 +3,7 @@ package io.tidemark.core.why
 import java.time.{Instant, ZoneId}
 import java.time.format.DateTimeFormatter
 
-/** Times, lengths of time and names as they stand in a sentence.
+/** Times, lengths of time and names as a sentence has them.
   * @param zone the session's time zone; each time has its offset, so that no reader has to know it
   */
 final class Words(zone: ZoneId) {
@@ -42,9 +42,9 @@ object Words {
       case -1 => s"$left ms"
       case first =>
         val (_, parts) = Units.slice(first, first + 2).foldLeft((left, Vector.empty[String])) {
-          case ((rest, said), (unit, size)) =>
+          case ((rest, texts), (unit, size)) =>
             val count = rest / size
-            (rest % size, if (count == 0) said else said :+ counted(count, unit))
+            (rest % size, if (count == 0) texts else texts :+ counted(count, unit))
         }
         parts.mkString(" ")
     }

@@ -43,7 +43,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
   test("a join that waits for an idle side says so") {
     val joined = situation(join, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
     assert(Diagnosis.of(joined) ===
-      Verdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40"))))
+      InputVerdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40"))))
   }
 
   test("when all inputs are silent, the sentence says since when") {
@@ -82,7 +82,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     val windows = aggregation(1, join, 1)
     val joined = situation(windows, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
     assert(Diagnosis.of(joined) ===
-      Verdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40"))))
+      InputVerdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40"))))
   }
 
   test("a window that is complete waits for a row if no-data batches are off") {

@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class InputsBehindSuite extends AnyFunSuite with Situations {
   test("an input without a row holds the operator that reads it") {
     val found = Diagnosis.of(situation(both, input("orders", at(time("12:10"))), input("payments", Watermark.Unknown)))
-    assert(found === Verdict.NoEventTime(Verdict.Operator("aggregation #1"), named("payments"), hasRows = false))
+    assert(found === InputVerdict.NoEventTime(Verdict.Operator("aggregation #1"), named("payments"), hasRows = false))
     assert(found.sentence(words) ===
       "Nothing comes out: aggregation #1 waits for \"payments\", which has had no row with an event time yet.")
   }
@@ -18,7 +18,7 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
   test("an input whose largest event time is that of a null is said to have no event time") {
     val nulls = input("payments", at(-minutes(10)))
     assert(Diagnosis.of(situation(counted, nulls)) ===
-      Verdict.NoEventTime(Verdict.Operator("aggregation #0"), named("payments"), hasRows = true))
+      InputVerdict.NoEventTime(Verdict.Operator("aggregation #0"), named("payments"), hasRows = true))
   }
 
   test("a split that is behind is named when the furthest one has passed the next window") {
@@ -26,9 +26,9 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
       .copy(isSplit = true, largestClockMillis = Some(time("12:10")), last = Some(lagging(Some(time("09:40")))))
     val held = situation(counted, splits).copy(dueMillis = due(0, "10:00"))
     assert(sentence(held) ===
-      "Nothing comes out: aggregation #0 waits for \"payments\", whose split \"pl-7\" stands at 1970-01-01T09:40:00Z, " +
+      "Nothing comes out: aggregation #0 waits for \"payments\", whose split \"pl-7\" is at 1970-01-01T09:40:00Z, " +
       "2 hours 30 minutes behind the furthest. It was last active at 1970-01-01T12:22:00Z. " +
-      "It has no idle_after, so it holds for ever if nothing comes.")
+      "It has no idle_after, so it holds forever if nothing comes.")
     assert(Diagnosis.of(held).fix(words).exists(_.contains("idle_after")))
     val once = Diagnosis.of(situation(counted, splits.copy(seenOnce = Some(936))).copy(dueMillis = due(0, "10:00")))
     assert(once.sentence(words).endsWith("Nearly all of its 936 splits have had rows in one batch only."))
@@ -80,7 +80,7 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
     val held = situation(both, input("orders", at(time("12:10"))), input("payments", at(time("09:40"))))
       .copy(dueMillis = due(1, "10:00"))
     assert(sentence(held) ===
-      "Nothing comes out: aggregation #1 waits for \"payments\", which stands at 1970-01-01T09:40:00Z. " +
+      "Nothing comes out: aggregation #1 waits for \"payments\", which is at 1970-01-01T09:40:00Z. " +
       "\"orders\" is at 1970-01-01T12:10:00Z, 2 hours 30 minutes ahead.")
   }
 
@@ -104,7 +104,7 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
       "clock. The watermark of aggregation #0 follows as soon as nothing else holds it, and then every row is late.")
     assert(Diagnosis.of(situation(counted, split.copy(notedIn = Some("/orders/_tidemark")))).code === "HELD_BY_SPLIT")
     val found = Diagnosis.of(situation(both, input("orders", at(year2100)), today))
-    assert(found === Verdict.ClockFarAhead(Verdict.Operator("aggregation #1"), named("orders"), false, year2100, now))
+    assert(found === InputVerdict.ClockFarAhead(Verdict.Operator("aggregation #1"), named("orders"), false, year2100, now))
     assert(found.fix(words).exists(_.contains("key=\"orders\"")))
     // If all clocks are that far ahead, the query is about the future.
     val future = situation(both, input("orders", at(year2100)), input("payments", at(year2100)))

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.check
 
-import io.tidemark.core.why.Trap
+import io.tidemark.core.why.{InputTrap, Trap}
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -19,32 +19,33 @@ private[check] object OriginTraps {
       origins.all.find(_.nodeId == node.nodeId).toSeq.flatMap(of(node, _))
     }
     found ++ endsOnly(plan) ++ origins.all.filter(_.rules.idleAfterMillis.nonEmpty && !isListening)
-      .map(origin => Trap.AvailableNowNeverListens(origin.name.toString))
+      .map(origin => InputTrap.AvailableNowNeverListens(origin.name.toString))
   }
 
   /** Windows that a query notes and writes by their end alone. */
   private def endsOnly(plan: LogicalPlan): Option[Trap] = {
-    val made = plan.output.map(column => column -> madeBy(column.exprId, plan))
-    def isTimeInWindow(column: Attribute, made: Option[Expression]) =
+    val outputs = plan.output.map(column => column -> madeBy(column.exprId, plan))
+    def isTimeInWindow(column: Attribute, definition: Option[Expression]) =
       isWindow(column.dataType) ||
-        made.exists(by => column.dataType == TimestampType && by.exists(isWindowEnd) && !isWindowEnd(by))
-    if (!plan.exists(_.isInstanceOf[NoteTime]) || made.exists { case (column, by) => isTimeInWindow(column, by) }) None
+        definition.exists(by => column.dataType == TimestampType && by.exists(isWindowEnd) && !isWindowEnd(by))
+    if (!plan.exists(_.isInstanceOf[NoteTime]) || outputs.exists { case (column, by) => isTimeInWindow(column, by) })
+      None
     else
-      (for ((column, by) <- made; window <- by.flatMap(windowOf))
+      (for ((column, by) <- outputs; window <- by.flatMap(windowOf))
         yield Trap.NotedOutputEnd(column.name, textOf(window))).headOption
   }
 
   private def of(node: EventTimeWatermark, origin: PlanOrigin): Seq[Trap] = {
     val name = origin.name.toString
     val isGuessed = origin.rules.noted.isEmpty
-    val made = madeBy(node.eventTime.exprId, node.child)
-    Option.when(isGuessed && origin.rules.delayMillis == 0)(Trap.DelayZero(name)).toSeq ++
-      Option.when(isGuessed && origin.rules.maxAheadMillis.isEmpty)(Trap.FarFuture(name)) ++
-      markedBelow(node).map(of => Trap.WatermarkAfter(name, StateTraps.labelOf(of))) ++
-      Option.when(isGuessed && origin.rules.splitBy.isEmpty && readsKafka(node.child))(Trap.KafkaOneClock(name)) ++
-      made.filter(isNow).map(by => Trap.EventTimeIsNow(name, textOf(by))) ++
-      made.filter(by => !isGuessed && isWindowEnd(by)).map(by => Trap.NotedWindowEnd(name, textOf(by))) ++
-      made.filter(mayBeNull).map(by => Trap.EventTimeMayBeNull(name, textOf(by)))
+    val definition = madeBy(node.eventTime.exprId, node.child)
+    Option.when(isGuessed && origin.rules.delayMillis == 0)(InputTrap.DelayZero(name)).toSeq ++
+      Option.when(isGuessed && origin.rules.maxAheadMillis.isEmpty)(InputTrap.FarFuture(name)) ++
+      markedBelow(node).map(of => InputTrap.WatermarkAfter(name, StateTraps.labelOf(of))) ++
+      Option.when(isGuessed && origin.rules.splitBy.isEmpty && readsKafka(node.child))(InputTrap.KafkaOneClock(name)) ++
+      definition.filter(isNow).map(by => InputTrap.EventTimeIsNow(name, textOf(by))) ++
+      definition.filter(by => !isGuessed && isWindowEnd(by)).map(by => InputTrap.NotedWindowEnd(name, textOf(by))) ++
+      definition.filter(mayBeNull).map(by => InputTrap.EventTimeMayBeNull(name, textOf(by)))
   }
 
   /** The nearest operator with state below, if a watermark is below that too. */
@@ -70,16 +71,16 @@ private[check] object OriginTraps {
       SQLConf.get.stringRedactionPattern,
       expression.transform { case a: Attribute => a.withQualifier(Nil) }.sql)
 
-  private def isNow(made: Expression): Boolean = made match {
+  private def isNow(definition: Expression): Boolean = definition match {
     case cast: Cast => isNow(cast.child)
     case _: CurrentTimestampLike | _: LocalTimestamp => true
     case _ => false
   }
 
-  private def isWindowEnd(made: Expression): Boolean = windowOf(made).nonEmpty
+  private def isWindowEnd(definition: Expression): Boolean = windowOf(definition).nonEmpty
 
   /** The window whose end an expression is. */
-  private def windowOf(made: Expression): Option[Expression] = made match {
+  private def windowOf(definition: Expression): Option[Expression] = definition match {
     case cast: Cast => windowOf(cast.child)
     case field @ GetStructField(of, 1, _) if field.extractFieldName == "end" && isWindow(of.dataType) => Some(of)
     case _ => None
@@ -91,7 +92,7 @@ private[check] object OriginTraps {
   }
 
   /** In ANSI mode the query fails at such a row instead. */
-  private def mayBeNull(made: Expression): Boolean = made match {
+  private def mayBeNull(definition: Expression): Boolean = definition match {
     case cast: Cast => cast.child.dataType == StringType && cast.evalMode != EvalMode.ANSI
     case parse: ParseToTimestamp => parse.left.dataType == StringType && !parse.failOnError
     case _ => false

@@ -6,7 +6,7 @@ import io.tidemark.TidemarkError
 import io.tidemark.core.{OriginName, Side}
 import io.tidemark.core.memory.WhenIdle
 import io.tidemark.core.plan.{PlanShape, Waits}
-import io.tidemark.core.why.{PlanInput, Trap}
+import io.tidemark.core.why.{InputTrap, OperatorTrap, PlanInput, Trap}
 
 import org.apache.spark.sql.catalyst.plans.{FullOuter, LeftOuter, RightOuter}
 import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
@@ -31,15 +31,15 @@ private[check] final class ShapeTraps(
     // The engine notes the others itself.
     isNoted = join.side(input.side).active.nonEmpty && join.side(input.side).comesOut
     if join.side(input.side).bound.isEmpty && !isNoted
-  } yield Trap.NeverEvicts(PlanInput.nameOf(join, input), input.side.name)
+  } yield OperatorTrap.NeverEvicts(PlanInput.nameOf(join, input), input.side.name)
 
   private def noDataBatchesOff: Seq[Trap] = for {
     (operator, input) <- operators.distinctBy(_._2.operator) if !runsNoDataBatches
     if waits.get(input).exists(_.all.nonEmpty) && !emitsAtOnce(operator)
-  } yield Trap.NoDataBatchesOff(PlanInput.nameOf(operator, input))
+  } yield OperatorTrap.NoDataBatchesOff(PlanInput.nameOf(operator, input))
 
   private def emitsAtOnce(operator: PlanShape): Boolean = operator match {
-    case one: PlanShape.Stateful => one.emitsAtOnce
+    case stateful: PlanShape.Stateful => stateful.emitsAtOnce
     case join: PlanShape.Join => join.emitsAtOnce
     case _ => true
   }
@@ -47,10 +47,10 @@ private[check] final class ShapeTraps(
   private def outerRowsWait: Seq[Trap] = for {
     (join: PlanShape.Join, input) <- operators if keepsUnmatched(join, input.side)
     found <- waits.get(input).toSeq
-    evicted <- found.evicted.toSeq if evicted.exists(one => found.evenIdle.contains(one) || !mayBeIdle(one))
-  } yield Trap.OuterRowsWait(PlanInput.nameOf(join, input), input.side.name, evicted.map(_.toString))
+    evicted <- found.evicted.toSeq if evicted.exists(origin => found.evenIdle.contains(origin) || !mayBeIdle(origin))
+  } yield OperatorTrap.OuterRowsWait(PlanInput.nameOf(join, input), input.side.name, evicted.map(_.toString))
 
-  private def mayBeIdle(one: OriginName): Boolean = origins.rules.get(one).exists(_.idleAfterMillis.nonEmpty)
+  private def mayBeIdle(origin: OriginName): Boolean = origins.rules.get(origin).exists(_.idleAfterMillis.nonEmpty)
 
   private def keepsUnmatched(join: PlanShape.Join, side: Side): Boolean =
     (FullOuter +: (if (side == Side.Left) Seq(LeftOuter) else Seq(RightOuter)))
@@ -58,39 +58,39 @@ private[check] final class ShapeTraps(
 
   /** In append mode, where results come out by the watermark alone. */
   private def lastWindowStays: Seq[Trap] = for {
-    (one: PlanShape.Stateful, input) <- operators if isAppend && !one.emitsAtOnce && Windowed(one.label)
+    (stateful: PlanShape.Stateful, input) <- operators if isAppend && !stateful.emitsAtOnce && Windowed(stateful.label)
     evicted <- waits.get(input).flatMap(_.evicted).toSeq
     if origins.all.exists(origin => evicted.contains(origin.name) && origin.rules.whenIdle != WhenIdle.Advance)
-  } yield Trap.LastWindowStays(PlanInput.nameOf(one, input))
+  } yield OperatorTrap.LastWindowStays(PlanInput.nameOf(stateful, input))
 
   /** A watermark that no operator uses. Expressions and marks may still use it. */
   private def unused: Seq[Trap] =
     // A note says it of complete mode.
     if (plan.targets.nonEmpty || plan.outputs.nonEmpty || plan.hints.exists(_.code == CompleteMode)) Nil
     else {
-      val used = waits.values.flatMap(one => one.all ++ one.evenIdle).toSet
-      origins.names.filterNot(used).map(one => Trap.WatermarkUnused(one.toString))
+      val used = waits.values.flatMap(waiting => waiting.all ++ waiting.evenIdle).toSet
+      origins.names.filterNot(used).map(origin => InputTrap.WatermarkUnused(origin.toString))
     }
 
   private def noIdleTime: Seq[Trap] = for {
-    one <- origins.all if one.rules.idleAfterMillis.isEmpty && one.rules.noted.isEmpty
-    hasSplits = one.rules.splitBy.nonEmpty
+    origin <- origins.all if origin.rules.idleAfterMillis.isEmpty && origin.rules.noted.isEmpty
+    hasSplits = origin.rules.splitBy.nonEmpty
     waiting = operators.filter { case (_, input) =>
-      waits.get(input).exists(at => at.all.contains(one.name) && (at.all.size > 1 || hasSplits))
+      waits.get(input).exists(at => at.all.contains(origin.name) && (at.all.size > 1 || hasSplits))
     }
     if waiting.nonEmpty
     // Where results are emitted as rows arrive, only state waits.
     results = waiting.filterNot { case (at, _) => emitsAtOnce(at) }
     names = (if (results.isEmpty) waiting else results).map { case (at, input) => PlanInput.nameOf(at, input) }
-  } yield Trap.NoIdleTime(one.name.toString, names.distinct, hasSplits, results.isEmpty)
+  } yield Trap.NoIdleTime(origin.name.toString, names.distinct, hasSplits, results.isEmpty)
 
   private def joinWaitsForIdle: Seq[Trap] = for {
-    one <- origins.all if one.rules.idleAfterMillis.nonEmpty
+    origin <- origins.all if origin.rules.idleAfterMillis.nonEmpty
     (join: PlanShape.Join, input) <- operators.filter { case (at, input) =>
       at.isInstanceOf[PlanShape.Join] &&
-      waits.get(input).exists(found => found.evenIdle.contains(one.name) && found.all.size > 1)
+      waits.get(input).exists(found => found.evenIdle.contains(origin.name) && found.all.size > 1)
     }.take(1)
-  } yield Trap.JoinWaitsForIdle(one.name.toString, PlanInput.nameOf(join, input))
+  } yield OperatorTrap.JoinWaitsForIdle(origin.name.toString, PlanInput.nameOf(join, input))
 }
 
 private[check] object ShapeTraps {

@@ -4,7 +4,7 @@ import java.util.Locale
 
 import scala.util.Try
 
-import io.tidemark.core.why.Trap
+import io.tidemark.core.why.{OperatorTrap, Trap}
 
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
@@ -44,9 +44,10 @@ private[check] final class StateTraps(
       if (says.contains("aggregations without watermark")) aggregations.flatMap(lostIn).headOption
       else if (says.contains("global watermark"))
         plan.collectFirst { case node if keepsState(node) && node.children.exists(_.exists(keepsState)) => node }
-          .map(node => Trap.UpdateChain(labelOf(node)))
+          .map(node => OperatorTrap.UpdateChain(labelOf(node)))
       else if (says.contains("without a watermark in the join keys")) plan.collectFirst {
-        case join: Join if isBetweenStreams(join) && Outer(join.joinType) => Trap.OuterJoinNoBound(labelOf(join))
+        case join: Join if isBetweenStreams(join) && Outer(join.joinType) =>
+          OperatorTrap.OuterJoinNoBound(labelOf(join))
       }
       else timeout
     found.getOrElse(Trap.SparkRefuses(says))
@@ -58,9 +59,9 @@ private[check] final class StateTraps(
 
   private def timeout: Option[Trap] = plan.collectFirst {
     case groups: FlatMapGroupsWithState if groups.timeout == EventTimeTimeout && !hasWatermark(groups) =>
-      Trap.StateTimeoutNoWatermark(labelOf(groups))
+      OperatorTrap.StateTimeoutNoWatermark(labelOf(groups))
     case groups: FlatMapGroupsInPandasWithState if groups.timeout == EventTimeTimeout && !hasWatermark(groups) =>
-      Trap.StateTimeoutNoWatermark(labelOf(groups))
+      OperatorTrap.StateTimeoutNoWatermark(labelOf(groups))
   }
 
   private def aggregations: Seq[Aggregate] =
@@ -89,10 +90,10 @@ private[check] final class StateTraps(
     val below = operator.child.collectFirst { case node: EventTimeWatermark => node.eventTime.name }
     val time = operator.child.output.find(a => times.contains(a.exprId)).map(_.name).orElse(below)
     time match {
-      case None => Some(Trap.NoEventTimeAppend(of))
+      case None => Some(OperatorTrap.NoEventTimeAppend(of))
       case Some(name) =>
         Some(lostKey(operator, isAppend).orElse(lostInMap(operator, name, isAppend)).getOrElse(
-          Trap.GroupsByNoEventTime(of, name, isAppend)))
+          OperatorTrap.GroupsByNoEventTime(of, name, isAppend)))
     }
   }
 
@@ -102,7 +103,12 @@ private[check] final class StateTraps(
       for {
         by <- madeBy(key, operator)
         time <- by.references.find(a => isTimeBelow(a, operator.child))
-      } yield Trap.MarkLost(labelOf(operator), nameOf(key, operator), OriginTraps.textOf(by), time.name, isAppend)
+      } yield OperatorTrap.MarkLost(
+        labelOf(operator),
+        nameOf(key, operator),
+        OriginTraps.textOf(by),
+        time.name,
+        isAppend)
     }.headOption
 
   /** A key by a time that comes out of a map. The map's columns are others than those below it. */
@@ -112,7 +118,7 @@ private[check] final class StateTraps(
         madeBy(key, operator).getOrElse(key).references.exists(_.dataType == TimestampType)
       }
       map <- operator.child.collectFirst { case node if Maps.contains(node.nodeName) && hasWatermark(node) => node }
-    } yield Trap.MarkLost(labelOf(operator), nameOf(key, operator), Maps(map.nodeName), time, isAppend)
+    } yield OperatorTrap.MarkLost(labelOf(operator), nameOf(key, operator), Maps(map.nodeName), time, isAppend)
 
   /** A key that names an event time as it was before its watermark was set: Spark then does not see the watermark. */
   private def keyOfOtherFrame(operator: Aggregate, isAppend: Boolean): Option[Trap] =
@@ -122,7 +128,7 @@ private[check] final class StateTraps(
           !EventTimeMarks.isMarked(a) &&
           operator.child.exists(_.output.exists(b => b.exprId == a.exprId && EventTimeMarks.isMarked(b)))
         }
-      } yield Trap.MarkOfOtherFrame(labelOf(operator), time.name, isAppend)
+      } yield OperatorTrap.MarkOfOtherFrame(labelOf(operator), time.name, isAppend)
     }.headOption
 
   private def madeBy(key: Expression, in: Aggregate): Option[Expression] = key match {
@@ -142,15 +148,16 @@ private[check] final class StateTraps(
   private def deduplications: Seq[Trap] = plan.collect {
     case operator: Deduplicate if operator.isStreaming =>
       timeOf(operator) match {
-        case None => Some(Trap.DedupForEver(labelOf(operator)))
-        case Some(time) => Option.when(operator.keys.size > 1)(Trap.DedupEqualTimes(labelOf(operator), time.name))
+        case None => Some(OperatorTrap.DedupForEver(labelOf(operator)))
+        case Some(time) =>
+          Option.when(operator.keys.size > 1)(OperatorTrap.DedupEqualTimes(labelOf(operator), time.name))
       }
   }.flatten
 
   /** `DISTINCT` in SQL, which is an aggregation by all columns. */
   private def distinct: Seq[Trap] = plan.collect {
     case operator: Distinct if operator.isStreaming && !operator.output.exists(EventTimeMarks.isMarked) =>
-      Trap.DedupForEver(labelOf(operator))
+      OperatorTrap.DedupForEver(labelOf(operator))
   }
 
   /** The event-time column among the keys. */

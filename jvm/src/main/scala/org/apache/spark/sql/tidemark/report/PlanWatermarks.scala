@@ -23,25 +23,26 @@ object PlanWatermarks {
     val shape = query.snapshot.plan.shape
     val now = Propagation.levels(shape, query.snapshot.decision)
     val last = Propagation.levels(shape, query.snapshot.entry.decision)
-    PlanInput.of(shape, query.snapshot.plan.columnNames).map { one =>
+    PlanInput.of(shape, query.snapshot.plan.columnNames).map { planInput =>
       def at(millis: Option[Long]) = millis.fold("undefined")(words.at)
-      val evicted = now.inputs.get(one.input).flatMap(_.evicted).map(_.watermark.millis)
-      val evicts = one.waits.evicted match {
-        case None => Some("keeps its state for ever")
+      val evicted = now.inputs.get(planInput.input).flatMap(_.evicted).map(_.watermark.millis)
+      val evicts = planInput.waits.evicted match {
+        case None => Some("keeps its state forever")
         // A function's own rows, or a limit's.
         case Some(Nil) => None
         case Some(_) => evicted.map(millis => s"evicts up to ${at(millis)}")
       }
       // Without a watermark, Spark's 0 stands for it.
       val due = for {
-        next <- query.known.windows.get(one.input.operator).flatMap(_.nextMillis)
+        next <- query.known.windows.get(planInput.input.operator).flatMap(_.nextMillis)
         if evicted.flatten.nonEmpty
       } yield s"next due at ${at(Some(next))}"
       val late =
-        one.column.map(_ => s"late up to ${at(last.inputs.get(one.input).flatMap(_.input.watermark.millis))}")
-      val waits = one.waits.all.map(origin => words.name(origin.toString))
+        planInput.column.map(_ =>
+          s"late up to ${at(last.inputs.get(planInput.input).flatMap(_.input.watermark.millis))}")
+      val waits = planInput.waits.all.map(origin => words.name(origin.toString))
       val waiting = Option.when(waits.nonEmpty)(s"waits for ${waits.mkString(", ")}")
-      s"${(one.operator +: one.side.toSeq).mkString(" ")}: ${(late ++ evicts ++ due ++ waiting).mkString(", ")}"
+      s"${(planInput.operator +: planInput.side.toSeq).mkString(" ")}: ${(late ++ evicts ++ due ++ waiting).mkString(", ")}"
     }
   }
 }

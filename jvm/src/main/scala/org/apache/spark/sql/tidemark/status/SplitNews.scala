@@ -9,7 +9,7 @@ import io.tidemark.core.why.{SeenOnce, Words}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 
-/** Logs when splits fall idle, and when one comes back behind the watermark: both are how rows get lost. It also logs, once,
+/** Logs when splits become idle, and when one comes back behind the watermark: both are how rows get lost. It also logs, once,
   * that an input is split by something that does not last. It belongs to the query's thread.
   *
   * Finding a name scans all splits. So each input is logged once a minute at most, and what comes in between is counted.
@@ -20,13 +20,13 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
   import SplitNews._
 
   private val silentUntil = mutable.HashMap.empty[OriginName, Long]
-  private val saidOnce = mutable.HashSet.empty[OriginName]
+  private val warned = mutable.HashSet.empty[OriginName]
 
   /** @param before the inputs after the batch before
     * @param nowMillis the batch's end
     */
   def after(before: Map[OriginName, QueryView.Totals], batch: QueryView.Planned, nowMillis: Long): Unit = {
-    for ((name, splits) <- batch.seenOnce if saidOnce.add(name)) {
+    for ((name, splits) <- batch.seenOnce if warned.add(name)) {
       val input = words.name(name.toString)
       logWarning(s"$label, input $input: ${SeenOnce.sentence(splits)} Fix this by ${SeenOnce.fix(input)}.")
     }
@@ -41,24 +41,24 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
       if batch.snapshot.entry.splitsOf(input.name).size >=
         before.get(input.name).fold(0)(totals => totals.active + totals.idle)
       was = before.get(input.name).fold(0)(_.idle) if idle != was && silentUntil.get(input.name).forall(_ <= nowMillis)
-      message <- if (idle > was) fellIdle(input, batch, idle - was, idle) else cameBack(input, batch)
+      message <- if (idle > was) becameIdle(input, batch, idle - was, idle) else returned(input, batch)
     } {
       silentUntil(input.name) = nowMillis + RestMillis
       logWarning(s"$label: $message")
     }
 
-  private def fellIdle(input: PlanOrigin, batch: QueryView.Planned, more: Int, all: Int): Option[String] = {
+  private def becameIdle(input: PlanOrigin, batch: QueryView.Planned, more: Int, all: Int): Option[String] = {
     val splits = batch.snapshot.entry.splitsOf(input.name)
     behind(input, batch).latestIdle.headOption.map { split =>
       val name = words.name(SplitNameTable.show(splits.name(split)))
       val others = if (more > 1) s" and ${Words.counted(more - 1L, "other")}" else ""
-      val stands = splits.clock(split).fold("")(clock => s" at ${words.at(clock)}")
-      s"split $name$others of input ${words.name(input.name.toString)} fell idle$stands, and the watermark goes on without it. " +
+      val at = splits.clock(split).fold("")(clock => s" at ${words.at(clock)}")
+      s"split $name$others of input ${words.name(input.name.toString)} became idle$at, and the watermark advances without it. " +
         s"${Words.grouped(all.toLong)} of ${Words.counted(splits.size.toLong, "split")} are idle."
     }
   }
 
-  private def cameBack(input: PlanOrigin, batch: QueryView.Planned): Option[String] = {
+  private def returned(input: PlanOrigin, batch: QueryView.Planned): Option[String] = {
     val splits = batch.snapshot.entry.splitsOf(input.name)
     for {
       split <- behind(input, batch).waitedFor.headOption

@@ -22,12 +22,12 @@ private[tidemark] final class SplitsBehind(origin: PlanOrigin, splits: Splits, n
     else (active ++ least(Drawn, are(SplitState.CatchingUp), clock)).take(Drawn)
   }
 
-  /** Those that fell idle last. */
+  /** Those that became idle last. */
   def latestIdle: Seq[Int] = least(Named, are(SplitState.Idle), split => -splits.lastActive(split))
 
   def are(state: SplitState): Iterator[Int] = Iterator.range(0, splits.size).filter(splits.state(_) == state)
 
-  /** When a split falls idle if it stays silent (ms). While everything is silent, no split gets closer to that. */
+  /** When a split becomes idle if it stays silent (ms). While everything is silent, no split gets closer to that. */
   def idleAtMillis(split: Int): Option[Long] =
     origin.rules.idleAfterMillis.filterNot(_ => now.isIdle).map(splits.lastActive(split) + _)
 

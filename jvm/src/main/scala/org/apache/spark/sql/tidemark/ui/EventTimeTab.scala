@@ -44,7 +44,7 @@ private[tidemark] final class EventTimeTab(ui: SparkUI, val reports: Reports)
   private object QueryPage extends WebUIPage("query") {
     override def render(request: HttpServletRequest): Seq[Node] = page(request, "Event Time of a Query") {
       asked(request).fold[Seq[Node]](<p>{Unknown}</p>) { report =>
-        <p>{told(report)} {s"Its id is ${report.runId}."}</p> ++
+        <p>{ending(report)} {s"Its id is ${report.runId}."}</p> ++
           ReportHtml.markup(report.json)
       }
     }
@@ -89,9 +89,9 @@ private[tidemark] object EventTimeTab {
   private def status(report: RunReport): String =
     if (report.hasEnded) "ENDED" else if (report.loggedMillis.isEmpty) "RUNNING" else "END NOT LOGGED"
 
-  private def told(report: RunReport): String =
+  private def ending(report: RunReport): String =
     if (report.hasEnded) "This run has ended."
-    else report.loggedMillis.fold("This run goes on.") { millis =>
+    else report.loggedMillis.fold("This run has not ended.") { millis =>
       s"The end of this run is not in the event log. Its last report there is of ${utc.at(millis)}."
     }
 

@@ -49,10 +49,10 @@ class ExplainSuite extends ExplainTest {
         |        "paid" believes any time: one row that is dated years ahead makes all rows after it late.
         |        Fix this by setting max_ahead on "paid", such as max_ahead="1 day", if its times are clock times.
         |info    NO_IDLE_TIME
-        |        If "at" falls silent, join (left outer) #0 will wait for it for ever.
+        |        If "at" falls silent, join (left outer) #0 will wait for it forever.
         |        Fix this by setting idle_after on "at", if it may be silent.
         |info    NO_IDLE_TIME
-        |        If "paid" falls silent, join (left outer) #0 will wait for it for ever.
+        |        If "paid" falls silent, join (left outer) #0 will wait for it forever.
         |        Fix this by setting idle_after on "paid", if it may be silent.
         |info    OUTER_ROWS_WAIT
         |        A row of the left side without a match comes out of the join (left outer) #0 only when the watermark of "paid" has passed it.

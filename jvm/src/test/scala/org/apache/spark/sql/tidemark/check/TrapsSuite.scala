@@ -46,7 +46,7 @@ class TrapsSuite extends ExplainTest {
 
   test("a key of another frame is a warning in update mode, where Spark runs it and keeps every group") {
     val other = found(byOwnColumn(_("at")), Update).find(_.code == "MARK_OF_OTHER_FRAME").get
-    assert(other.severity.name === "warning" && other.sentence.endsWith("Every group is kept for ever."))
+    assert(other.severity.name === "warning" && other.sentence.endsWith("Every group is kept forever."))
   }
 
   test("a watermark that ends below an aggregation is found there too, and in update mode as a warning") {

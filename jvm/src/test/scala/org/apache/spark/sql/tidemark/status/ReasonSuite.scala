@@ -49,7 +49,7 @@ class ReasonSuite extends RefusalsTest {
       why { why =>
         assert(why.get("code").asText === "HELD_BY_INPUT")
         assert(why.get("sentence").asText.contains(
-          "\"payments\", which stands at 2024-03-01T09:40:00Z. \"orders\" is at 2024-03-01T11:51:00Z, 2 hours 11 minutes ahead."))
+          "\"payments\", which is at 2024-03-01T09:40:00Z. \"orders\" is at 2024-03-01T11:51:00Z, 2 hours 11 minutes ahead."))
       },
       progress { fields =>
         assert(fields.getAs[String]("why").startsWith("Nothing comes out: aggregation #0 waits for \"payments\""))
@@ -117,7 +117,7 @@ class ReasonSuite extends RefusalsTest {
       why { why =>
         assert(why.get("code").asText === "HELD_BY_SPLIT")
         assert(why.get("sentence").asText.contains(
-          "whose split \"2\" stands at 2024-03-01T10:01:00Z, 1 hour 59 minutes behind the furthest."))
+          "whose split \"2\" is at 2024-03-01T10:01:00Z, 1 hour 59 minutes behind the furthest."))
         assert(why.get("fix").asText.startsWith("setting idle_after on \"time\""))
       })
   }

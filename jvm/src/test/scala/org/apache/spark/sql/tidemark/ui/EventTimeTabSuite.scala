@@ -62,7 +62,7 @@ class EventTimeTabSuite extends RefusalsTest {
       assert(all.contains("Nothing comes out: aggregation #0 waits for"))
       assert(all.contains(s"/event-time/query/?id=${query.runId}"))
       val html = page(s"query/?id=${query.runId}&refresh=10")
-      for (part <- Seq("Nothing comes out: ", "<svg ", "Operators", "This run goes on.", "content=\"10\""))
+      for (part <- Seq("Nothing comes out: ", "<svg ", "Operators", "This run has not ended.", "content=\"10\""))
         assert(html.contains(part), part)
       val json = new ObjectMapper().readTree(page(s"query/json?id=${query.runId}"))
       assert(json.at("/query/runId").asText === query.runId.toString)

@@ -1,0 +1,170 @@
+package io.tidemark.core.why
+
+import io.tidemark.core.OriginName
+
+/** Why nothing comes out of a query, where the answer is one input, which holds results back. Times are ms since the epoch.
+  * @see [[Verdict]]
+  */
+sealed abstract class InputVerdict(code: String, isTrouble: Boolean) extends Verdict(code, isTrouble) {
+  def origin: OriginName
+  override def heldBy: Option[OriginName] = Some(origin)
+  protected def input(words: Words): String = words.name(origin.toString)
+}
+
+object InputVerdict {
+  import Verdict.Operator
+  import Words.{counted, length}
+
+  /** An event time far ahead of the wall clock has moved what `moved` names, which has to be taken back. */
+  sealed trait AheadOfClock extends InputVerdict {
+    protected def moved: String
+    override def fix(words: Words): Option[String] = Some(
+      s"stopping the query, taking the $moved back with tidemark.correct(checkpoint, key=${input(words)}), and setting " +
+        s"max_ahead on ${input(words)}")
+  }
+
+  final case class FarAhead(operator: Operator, origin: OriginName, eventTimeMillis: Long, nowMillis: Long, rows: Long)
+      extends InputVerdict("FAR_AHEAD", isTrouble = true) with AheadOfClock {
+    protected def moved: String = "watermark"
+    def sentence(words: Words): String =
+      s"Everything is late: all ${counted(rows, "row")} of the last batch were dropped at $operator. An event time of " +
+        s"${input(words)} is ${words.at(eventTimeMillis)}, ${length(eventTimeMillis - nowMillis)} ahead of the " +
+        "wall clock, and the watermark went with it."
+  }
+
+  /** @param isSplit whether it is the clock of one split; @param clockMillis where the clock is */
+  final case class ClockFarAhead(
+      operator: Operator,
+      origin: OriginName,
+      isSplit: Boolean,
+      clockMillis: Long,
+      nowMillis: Long)
+      extends InputVerdict("CLOCK_FAR_AHEAD", isTrouble = true) with AheadOfClock {
+    protected def moved: String = "clocks"
+    def sentence(words: Words): String = {
+      val clock = s"${if (isSplit) "a split of " else ""}${input(words)}"
+      s"A wrong event time has moved $clock to ${words.at(clockMillis)}, ${length(clockMillis - nowMillis)} ahead of the wall " +
+        s"clock. The watermark of $operator follows as soon as nothing else holds it, and then every row is late."
+    }
+  }
+
+  /** @param hasRows whether rows without an event time are known to have come */
+  final case class NoEventTime(operator: Operator, origin: OriginName, hasRows: Boolean)
+      extends InputVerdict("NO_EVENT_TIME", isTrouble = true) {
+    def sentence(words: Words): String =
+      if (hasRows)
+        s"${operator.waitsFor(input(words))}, whose rows so far have no event time."
+      else
+        s"${operator.waitsFor(input(words))}, which has had no row with an event time " +
+          "yet."
+    override def fix(words: Words): Option[String] = Some(
+      if (hasRows) "checking how the event-time column is parsed: a text that is no timestamp becomes null"
+      else
+        s"checking that rows arrive there and that their event time is not null, or by setting idle_after on " +
+          s"${input(words)}")
+  }
+
+  /** An input whose clocks are marks, in a log without any. */
+  final case class NoMarks(operator: Operator, origin: OriginName, log: String)
+      extends InputVerdict("NO_MARKS", isTrouble = true) {
+    def sentence(words: Words): String =
+      s"${operator.waitsFor(input(words))}, and no writer has noted a time in " +
+        s"${words.name(log)} yet."
+    override def fix(words: Words): Option[String] =
+      Some("starting a writer that notes its times there, or by correcting the location of the mark log")
+  }
+
+  /** A writer whose next mark cannot be passed. */
+  final case class HeldByMark(operator: Operator, origin: OriginName, writer: String, fault: Situation.Fault)
+      extends InputVerdict("HELD_BY_MARK", isTrouble = true) {
+    def sentence(words: Words): String =
+      s"$operator waits for ${input(words)}, whose writer ${words.name(writer)} holds it. ${fault.what}"
+    override def fix(words: Words): Option[String] = Some(fault.fix)
+  }
+
+  /** @param behindMillis how far it is behind the split that is furthest ahead; `None` if it has no clock yet
+    * @param seenOnce how many splits the input has, if nearly every one has rows in one batch and never again
+    */
+  final case class HeldBySplit(
+      operator: Operator,
+      origin: OriginName,
+      split: Situation.Split,
+      behindMillis: Option[Long],
+      isNoted: Boolean,
+      seenOnce: Option[Int] = None)
+      extends InputVerdict("HELD_BY_SPLIT", isTrouble = true) {
+    private def kind: String = if (isNoted) "writer" else "split"
+    def sentence(words: Words): String = {
+      val standing = (split.clockMillis, behindMillis) match {
+        case (Some(clock), Some(behind)) => s"is at ${words.at(clock)}, ${length(behind)} behind the furthest"
+        case _ => if (isNoted) "has noted no time yet" else "has had no row yet"
+      }
+      val next = split.next.fold("")(waits => s"; its next mark waits for $waits")
+      val last = (split.lastActiveMillis, split.clockMillis) match {
+        case (Some(at), _) => s"It was last active at ${words.at(at)}. "
+        case (None, None) => "It was never active. "
+        case (None, Some(_)) => ""
+      }
+      val idle = split.idleAtMillis.fold("It has no idle_after, so it holds forever if nothing comes.") { at =>
+        s"It is left out from ${words.at(at)} on if it stays silent."
+      }
+      s"${operator.waitsFor(input(words))}, whose $kind ${words.name(split.name)} $standing$next. " +
+        s"$last$idle${seenOnce.fold("")(splits => s" ${SeenOnce.sentence(splits)}")}"
+    }
+    override def fix(words: Words): Option[String] = seenOnce match {
+      case Some(_) => Some(SeenOnce.fix(input(words)))
+      case None => Option.when(split.idleAtMillis.isEmpty && split.next.isEmpty)(
+          s"setting idle_after on ${input(words)}, longer than any pause of a $kind that will have rows again")
+    }
+  }
+
+  /** @param aheadMillis where the furthest other input is */
+  final case class HeldByInput(
+      operator: Operator,
+      origin: OriginName,
+      reachedMillis: Long,
+      lastActiveMillis: Option[Long],
+      ahead: OriginName,
+      aheadMillis: Long,
+      hasIdleTime: Boolean)
+      extends InputVerdict("HELD_BY_INPUT", isTrouble = true) {
+    def sentence(words: Words): String = {
+      val last = lastActiveMillis.fold("")(at => s" It last had rows at ${words.at(at)}.")
+      s"${operator.waitsFor(input(words))}, which is at ${words.at(reachedMillis)}. " +
+        s"${words.name(ahead.toString)} is at ${words.at(aheadMillis)}, ${length(aheadMillis - reachedMillis)} ahead.$last"
+    }
+    override def fix(words: Words): Option[String] =
+      Option.when(!hasIdleTime)(s"setting idle_after on ${input(words)}, if it may be silent")
+  }
+
+  final case class JoinWaitsForIdle(operator: Operator, origin: OriginName, reachedMillis: Option[Long])
+      extends InputVerdict("JOIN_WAITS_FOR_IDLE", isTrouble = true) {
+    def sentence(words: Words): String = {
+      val at = reachedMillis.fold("")(reached => s" at ${words.at(reached)}")
+      s"${operator.problem}: ${input(words)} is idle$at, and $operator waits for it, " +
+        "because rows that it may still bring could match."
+    }
+    override def fix(words: Words): Option[String] = Some(
+      s"""setting idle=tidemark.Idle(at_join="follow") on ${input(words)}, if its late rows may go unmatched""")
+  }
+
+  final case class AllSilent(
+      operator: Operator,
+      origin: OriginName,
+      reachedMillis: Option[Long],
+      sinceMillis: Option[Long],
+      advances: Boolean = false)
+      extends InputVerdict("ALL_SILENT", isTrouble = false) {
+    def sentence(words: Words): String = {
+      val at = reachedMillis.fold("")(reached => s" at ${words.at(reached)}")
+      val since = sinceMillis.fold("")(since => s" since ${words.at(since)}")
+      val standing =
+        if (advances) s"The watermark is$at and follows the clock, less the delay."
+        else s"Their watermarks stay$at until a row arrives."
+      s"All inputs of $operator are silent$since. $standing"
+    }
+    override def fix(words: Words): Option[String] = Option.when(!advances)(
+      s"""setting idle=tidemark.Idle(when_all="advance") on ${input(words)}, if windows are to be emitted """ +
+        "while nothing arrives")
+  }
+}
