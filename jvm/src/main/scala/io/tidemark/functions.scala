@@ -11,7 +11,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.functions.{call_function, col, lit}
-import org.apache.spark.sql.tidemark.functions.AsyncMaps
+import org.apache.spark.sql.tidemark.functions.MakeAsyncMap
 import org.apache.spark.sql.types.DataType
 
 /** Tidemark for Scala users: the same as `tidemark.with_watermark` and its companions in Python. */
@@ -168,7 +168,7 @@ object functions {
       returns: DataType,
       open: () => C,
       options: AsyncOptions = AsyncOptions())(call: (C, Row) => Future[Any]): DataFrame =
-    AsyncMaps(
+    MakeAsyncMap(
       df,
       column,
       inputs,

@@ -29,7 +29,7 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   private def takenBack(entry: WatermarkEntry, to: Long, split: Option[Int] = None) =
-    Corrections.takeBack(entry, a, split.map(Set(_)), Some(to), nowMillis = 0)
+    CorrectEntry.takeBack(entry, a, split.map(Set(_)), Some(to), nowMillis = 0)
 
   test("clocks, watermark and largest event time of an input go back to the time") {
     val before = entry(a -> of(at(year2100 - 600), Some(year2100), split("x", Some(year2100 - 600))))
@@ -44,7 +44,7 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("without a time, clocks go back to the wall clock less the delay, and only if one is ahead of it") {
-    def default(now: Long) = Corrections.takeBack(
+    def default(now: Long) = CorrectEntry.takeBack(
       entry(a -> of(at(9400), Some(10000), split("x", Some(9400)), split("y", Some(9500)))),
       a,
       None,
@@ -101,11 +101,11 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("a split that is forgotten no longer holds the watermark, which does not go back") {
     val before =
       entry(a -> of(at(900), Some(2100), split("x", Some(900)), split("y", Some(2000)), split("z", Some(1500))))
-    val after = Corrections.forget(before, a, Set(0)).origins(a)
+    val after = CorrectEntry.forget(before, a, Set(0)).origins(a)
     assert((0 until after.splits.size).map(after.splits.name(_).head.get) === Seq("y", "z"))
     assert(after.watermark === at(1500))
     assert(after.maxEventTimeMillis === Some(2100L))
-    val ahead = Corrections.forget(before, a, Set(1)).origins(a)
+    val ahead = CorrectEntry.forget(before, a, Set(1)).origins(a)
     assert(ahead.watermark === at(900))
     assert(ahead.maxEventTimeMillis === Some(1600L))
   }

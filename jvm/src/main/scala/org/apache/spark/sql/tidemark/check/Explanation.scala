@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.streaming.InternalOutputModes.Append
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
-import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanNotes, TrackedColumns, UnionChecks}
+import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanNote, TrackedColumns, UnionChecks}
 import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** What the plan of a query says before the query starts.
@@ -46,7 +46,7 @@ private[tidemark] object Explanation {
       val inlined = if (analyzed.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(analyzed) else analyzed
       val tracked = TrackedColumns.in(inlined, origins.computed, origins.takesTimesOut)
       val state = new StateTraps(inlined, tracked, mode, conf.isUnsupportedOperationCheckEnabled)
-      PlanNotes.requireValid(analyzed, mode)
+      PlanNote.requireValid(analyzed, mode)
       val logical = state.all ++
         OriginTraps.in(analyzed, origins, isListening = !isAvailableNow || SessionConf.downtimeIsSilence(conf))
       left match {

@@ -25,7 +25,7 @@ private[tidemark] object SplitText {
       def textOf(found: Expression) = SplitText(found).eval().toString
       read.map(_.eval()).fold(Option(value)) { found =>
         val literal = Literal(found, kind)
-        Option.when(found != null && textOf(literal) == value)(textOf(SplitKey.of(literal)))
+        Option.when(found != null && textOf(literal) == value)(textOf(BinaryKey.of(literal)))
       }
     }
 
@@ -38,7 +38,7 @@ private[tidemark] object SplitText {
     }
     declared match {
       case char: CharType =>
-        upTo(char.length).map(one => one + " " * (char.length - one.codePointCount(0, one.length)))
+        upTo(char.length).map(text => text + " " * (char.length - text.codePointCount(0, text.length)))
       case varchar: VarcharType => upTo(varchar.length)
       case _ => Some(text)
     }

@@ -10,14 +10,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.EVENT_TIME_WATERMARK
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
-import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, EventTimeOptions, SplitKey, SplitMarker, SplitText}
+import org.apache.spark.sql.tidemark.columns.{BinaryKey, EventTimeMarks, EventTimeOptions, SplitMarker, SplitText}
 import org.apache.spark.sql.tidemark.session.SessionConf
 import org.apache.spark.sql.types._
 
 /** Replaces `tidemark_event_time` by the plain column with the options in its metadata. If the input is split, a
   * [[SplitMarker]] goes below.
   *
-  * The column keeps its id, as with `withWatermark`, so that references to it and aliases of the DataFrame go on working.
+  * The column keeps its id, as with `withWatermark`, so that references to it and aliases of the DataFrame still work.
   * It gets another one if it is computed or renamed there, or if the projection has the column a second time.
   */
 final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
@@ -48,7 +48,7 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def split(child: LogicalPlan, time: EventTimeExpression, name: String): Marked = {
     time.splits.foreach(requireComparable(name, _))
-    val hidden = HiddenColumns.of(time.time +: time.splits.map(SplitKey.of), name, child)
+    val hidden = HiddenColumns.of(time.time +: time.splits.map(BinaryKey.of), name, child)
     val (column, keys) = (hidden.columns.head, hidden.columns.tail)
     val options = EventTimeOptions.parse(time.options)
     // With a mark log, the names are those of its writers.
@@ -80,7 +80,7 @@ private[tidemark] object ResolveEventTimes {
   private def requireComparable(column: String, by: Expression): Unit = {
     if (!RowOrdering.isOrderable(by.dataType))
       throw new TidemarkException(TidemarkError.SplitNotOrderable(column, by.sql, by.dataType.simpleString))
-    SplitKey.changingCollation(by.dataType).foreach { collation =>
+    BinaryKey.changingCollation(by.dataType).foreach { collation =>
       throw new TidemarkException(TidemarkError.SplitCollation(column, by.sql, collation))
     }
   }

@@ -35,7 +35,7 @@ private[tidemark] final class NotedInputs(
   private lazy val logs = inputs.map(origin => origin.name -> log(origin)).toMap
 
   // What was read of a log for the last question about news, and the answer.
-  private var glanced = Map.empty[OriginName, (MarkLogContents, NotedView)]
+  private var lastViews = Map.empty[OriginName, (MarkLogContents, NotedView)]
 
   // What was warned of, by input and writer: the newest thing of each.
   private var warned = Map.empty[(OriginName, String), Set[String]]
@@ -47,7 +47,7 @@ private[tidemark] final class NotedInputs(
 
   /** A batch begins: the logs are read while it runs. */
   def batchBegins(entry: WatermarkEntry, nowMillis: Long): Unit = if (inputs.nonEmpty) {
-    glanced = Map.empty
+    lastViews = Map.empty
     inputs.foreach(origin => logs(origin.name).read(passed(origin, entry), nowMillis))
   }
 
@@ -67,7 +67,7 @@ private[tidemark] final class NotedInputs(
   def news(entry: WatermarkEntry, startMillis: Long): Map[OriginName, Observation.OriginObservation] =
     inputs.flatMap { origin =>
       val log = logs(origin.name)
-      log.readNowAndThen(passed(origin, entry), startMillis)
+      log.readAfterPause(passed(origin, entry), startMillis)
       for {
         found <- if (endsByItself && log.latest.isEmpty) log.awaited else log.latest
         writers = glance(origin, found, entry, startMillis).writers if writers.states != before(origin, entry)
@@ -91,9 +91,9 @@ private[tidemark] final class NotedInputs(
       found: MarkLogContents,
       entry: WatermarkEntry,
       startMillis: Long): NotedView = {
-    val view = glanced.get(origin.name).collect { case (of, view) if of eq found => view }.getOrElse {
+    val view = lastViews.get(origin.name).collect { case (of, view) if of eq found => view }.getOrElse {
       val view = compare(origin, found, entry, startMillis)
-      glanced += origin.name -> (found -> view)
+      lastViews += origin.name -> (found -> view)
       view
     }
     // With rows to read, the position is already that of the next batch.

@@ -13,7 +13,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.streaming.OneTimeTrigger
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.tidemark.batch.PlannedBatch
-import org.apache.spark.sql.tidemark.columns.{PlanNote, PlanNotes}
+import org.apache.spark.sql.tidemark.columns.PlanNote
 import org.apache.spark.sql.tidemark.noted.{MarkThreads, MarkWriter}
 import org.apache.spark.sql.tidemark.planning.WatermarkTarget
 import org.apache.spark.sql.tidemark.stream.SparkInternals
@@ -98,7 +98,7 @@ private[tidemark] final class OutputMarks private (
   def look(): Unit = if (waiting.nonEmpty && System.nanoTime() - retryNanos >= 0) noteCommitted(isBetween = true)
 
   /** The same from any thread, later. */
-  def lookSoon(): Unit = if (waiting.nonEmpty) later(noteCommitted(isBetween = false))
+  def lookLater(): Unit = if (waiting.nonEmpty) later(noteCommitted(isBetween = false))
 
   /** The query has ended. */
   def close(): Unit = if (outputs.nonEmpty) later {
@@ -149,7 +149,7 @@ private[tidemark] object OutputMarks extends Logging {
 
   /** @throws TidemarkException if the query cannot note what it is to note */
   def of(execution: MicroBatchExecution, label: String): OutputMarks = {
-    val notes = PlanNotes.of(execution.analyzedPlan)
+    val notes = PlanNote.of(execution.analyzedPlan)
     if (notes.isEmpty) none
     else {
       val conf = SparkInternals.session(execution).sessionState.newHadoopConf()
@@ -173,7 +173,7 @@ private[tidemark] object OutputMarks extends Logging {
       }
       val places =
         outputs.map(entry => entry.note.id -> (OutputPosition.qualified(entry.location, conf), entry.writer)).toMap
-      PlanNotes.requireApart(notes)(note => places(note.id))
+      PlanNote.requireApart(notes)(note => places(note.id))
       new OutputMarks(label, outputs, batch => execution.commitLog.getLatestBatchId().exists(_ >= batch))
     }
   }

@@ -69,7 +69,7 @@ private[tidemark] final class BackgroundLog(
   }
 
   /** The same, unless the log is being read, or was a moment ago. */
-  def readNowAndThen(passed: Map[String, MarkId], nowMillis: Long): Unit =
+  def readAfterPause(passed: Map[String, MarkId], nowMillis: Long): Unit =
     if (reading.isEmpty && nowMillis >= begunMillis + PauseMillis) read(passed, nowMillis)
 
   /** What the last reading has found that is complete; `None` if none is. */
@@ -102,7 +102,7 @@ private[tidemark] final class BackgroundLog(
     }
   }
 
-  /** The log is not read again; from any thread. A reading that goes on may still open the log, so it ends first. */
+  /** The log is not read again; from any thread. A reading that has not ended may still open the log, so it ends first. */
   def close(): Unit = synchronized {
     isClosed = true
     val _ = afterReading.thenRunAsync(() => opened.foreach(_.close()), threads)

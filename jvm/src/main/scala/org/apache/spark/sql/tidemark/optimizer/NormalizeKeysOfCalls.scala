@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF
-import org.apache.spark.sql.tidemark.columns.{PythonCalls, SplitKey}
+import org.apache.spark.sql.tidemark.columns.{BinaryKey, PythonCalls}
 
 /** Gives functions in Python one key for all that is equal for Spark, such as texts of a collation and zeros of both signs:
   * Spark puts their rows into one task, and there at most one of their calls is in flight.
@@ -27,7 +27,7 @@ object NormalizeKeysOfCalls extends Rule[LogicalPlan] {
   /** On Spark 4.0 Python gets the key as text. */
   private def normalized(call: PythonUDF, key: Expression): Expression = key match {
     case cast: Cast if call.evalType == PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF =>
-      cast.withNewChildren(Seq(SplitKey.of(cast.child)))
-    case _ => SplitKey.of(key)
+      cast.withNewChildren(Seq(BinaryKey.of(cast.child)))
+    case _ => BinaryKey.of(key)
   }
 }

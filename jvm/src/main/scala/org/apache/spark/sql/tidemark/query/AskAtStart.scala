@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWri
 import org.apache.spark.sql.execution.streaming.runtime._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.check.StaticPlan
-import org.apache.spark.sql.tidemark.columns.{InOrder, OriginsOfPlan, PlanNotes}
+import org.apache.spark.sql.tidemark.columns.{InOrder, OriginsOfPlan, PlanNote}
 import org.apache.spark.sql.tidemark.stream.SparkInternals
 import org.apache.spark.sql.tidemark.stream.SparkTypes.ErrorNotifier
 
@@ -45,7 +45,7 @@ private[tidemark] final class AskAtStart(
       case first: MicroBatchExecutionContext if isFirst(first) =>
         for {
           query <- takeover.goingBeyondSpark if !cannotPlan
-          plan <- last.orElse(planned(first, query)) if !(endsByItself && neverHasEnough(plan))
+          plan <- last.orElse(planned(first, query)) if !(endsByItself && wantsAnotherAnyway(plan))
         } first.previousContext = Some(before(first, plan))
       case _ => last = None
     }
@@ -111,13 +111,13 @@ private[tidemark] object AskAtStart {
   /** Whether a query uses something of Tidemark, so that more may be due than Spark knows. */
   def goesBeyondSpark(origins: OriginsOfPlan, plan: LogicalPlan): Boolean =
     origins.all.exists(origin => origin.needsTidemark.nonEmpty || origin.rules.idleAfterMillis.nonEmpty) ||
-      PlanNotes.areIn(plan) ||
+      PlanNote.areIn(plan) ||
       plan.exists(_.isInstanceOf[InOrder])
 
   /** Whether an operator wants another batch although no watermark has advanced: its timers follow the clock. A run that ends
     * by itself would never end.
     */
-  private def neverHasEnough(plan: IncrementalExecution): Boolean = plan.executedPlan.exists {
+  private def wantsAnotherAnyway(plan: IncrementalExecution): Boolean = plan.executedPlan.exists {
     case operator: StateStoreWriter => operator.shouldRunAnotherBatch(Long.MinValue)
     case _ => false
   }

@@ -4,7 +4,7 @@ import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.{WriteToStream, WriteToStreamStatement}
 import org.apache.spark.sql.streaming.StreamingQueryListener
-import org.apache.spark.sql.tidemark.columns.PlanNotes
+import org.apache.spark.sql.tidemark.columns.PlanNote
 import org.apache.spark.sql.tidemark.session.SessionConf
 
 /** Puts the listener into the query manager of every session that starts a query, because each session has its own. It
@@ -22,8 +22,8 @@ private[tidemark] final class RegisterTakeoverListener(
     plan match {
       // Settings are read second: a query that notes nothing runs whatever they are.
       case query: WriteToStream
-          if PlanNotes.areIn(query.inputQuery) && SessionConf.enabled(session.sessionState.conf) =>
-        PlanNotes.requireValid(query.inputQuery, query.outputMode)
+          if PlanNote.areIn(query.inputQuery) && SessionConf.enabled(session.sessionState.conf) =>
+        PlanNote.requireValid(query.inputQuery, query.outputMode)
       case _ =>
     }
     listen(plan)

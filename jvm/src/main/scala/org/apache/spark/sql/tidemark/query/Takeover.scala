@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.check.{CheckAtStart, OrderSetting}
-import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanNotes, UnionChecks}
+import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanNote, UnionChecks}
 import org.apache.spark.sql.tidemark.marks.OutputMarks
 import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrders}
 import org.apache.spark.sql.tidemark.session.SessionConf
@@ -77,7 +77,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     leftToSpark(execution) match {
       case Some(reason) =>
         logWarning(s"$label: watermarks are left to Spark because of $reason")
-        val notes = PlanNotes.of(execution.analyzedPlan).map(note => s"notes the time of column '${note.column}'")
+        val notes = PlanNote.of(execution.analyzedPlan).map(note => s"notes the time of column '${note.column}'")
         refuseOptions(start.origins.get, notes ++ orderOf(start.origins.get), reason)
         LeftToSpark(reason)
       case None =>
@@ -99,16 +99,16 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
     case Started(start, Some(restored)) if restored.entry.outputs.nonEmpty && leftToSpark(execution).isEmpty =>
       val last = restored.entry
       // If they cannot be made, the query fails with that error when it is planned.
-      outputs.foreach { made =>
-        made.resume(last.batch, last.outputs, start.isRunAgain(last.batch + 1))
-        made.look()
+      outputs.foreach { marks =>
+        marks.resume(last.batch, last.outputs, start.isRunAgain(last.batch + 1))
+        marks.look()
       }
     case _ =>
   }
 
   /** A batch may have been committed, or there is none to run; from any thread. */
   def progressed(): Unit = current match {
-    case Running(watermarks, _) => watermarks.outputs.lookSoon()
+    case Running(watermarks, _) => watermarks.outputs.lookLater()
     case _ =>
   }
 

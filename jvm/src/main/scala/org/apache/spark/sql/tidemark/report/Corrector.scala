@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import io.tidemark.{CheckpointErrors, TidemarkError, TidemarkException}
 import io.tidemark.core.{EventTimeUnits, OriginName}
-import io.tidemark.core.memory.{Corrections, OriginState, WatermarkEntry}
+import io.tidemark.core.memory.{CorrectEntry, OriginState, WatermarkEntry}
 import io.tidemark.core.splits.SplitNameTable
 
 import org.apache.hadoop.fs.Path
@@ -39,11 +39,11 @@ private[report] final class Corrector(session: SparkSession, location: String, a
     val changed = asked match {
       case Correct(_, split, to) =>
         val splits = split.map(splitsNamed(name, state, _))
-        Corrections.takeBack(entry, name, splits, to.map(EventTimeUnits.millis), System.currentTimeMillis())
+        CorrectEntry.takeBack(entry, name, splits, to.map(EventTimeUnits.millis), System.currentTimeMillis())
       case Forget(_, split) =>
         val splits = splitsNamed(name, state, split)
         if (state.writers.nonEmpty) refuse(CheckpointErrors.SplitIsWriter(location, asked.key, split))
-        Corrections.forget(entry, name, splits)
+        CorrectEntry.forget(entry, name, splits)
     }
     val kept = Option.when(changed ne entry) {
       val copy = entries.keep(entry)

@@ -27,7 +27,7 @@ private[tidemark] final class PublishedView(
     waiting: Option[QueryView.Waiting])
     extends Logging {
 
-  private val reasons = new Reasons(label, words)
+  private val reasons = new ReasonLog(label, words)
   private val splitNews = new SplitNews(label, words)
   private val seenOnce = new SplitsSeenOnce
 

@@ -43,7 +43,7 @@ class HangingMarkLogSuite extends AnyFunSuite with Eventually {
       for (batch <- 1 to 3) {
         log.read(Map.empty, nowMillis = batch * 1000L)
         assert(log.awaited.exists(_.histories.values.map(_.marks.size).sum == 1))
-        log.readNowAndThen(Map.empty, nowMillis = batch * 1000L + 1000)
+        log.readAfterPause(Map.empty, nowMillis = batch * 1000L + 1000)
       }
       eventually(timeout(30.seconds))(assert(asked.get === calls + 1))
       answer.countDown()

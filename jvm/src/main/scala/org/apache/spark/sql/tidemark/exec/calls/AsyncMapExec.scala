@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, SQLExecution, UnaryExecNode}
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, StreamExecution}
-import org.apache.spark.sql.tidemark.columns.{AsyncClient, AsyncMap, AsyncRules, SplitKey}
+import org.apache.spark.sql.tidemark.columns.{AsyncClient, AsyncMap, AsyncRules, BinaryKey}
 
 /** Makes the calls of [[AsyncMap]], many at one time in each task. */
 case class AsyncMapExec(
@@ -41,16 +41,16 @@ case class AsyncMapExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     // Nothing of the plan goes to the tasks but these.
-    val (read, by, below, all, added, made, opening, counted) =
-      (inputs, key.map(SplitKey.of), child.output, output, result, rules, open, seen)
+    val (arguments, keyColumn, below, all, added, asked, opening, calls) =
+      (inputs, key.map(BinaryKey.of), child.output, output, result, rules, open, seen)
     child.execute().mapPartitionsInternal { rows =>
-      val conversion = new AsyncConversion(read, below, added, made.names)
-      val keyOf = by.map(expression => UnsafeProjection.create(Seq(expression), below))
+      val conversion = new AsyncConversion(arguments, below, added, asked.names)
+      val keyOf = keyColumn.map(expression => UnsafeProjection.create(Seq(expression), below))
       val unsafe = UnsafeProjection.create(all, all)
-      val ids = new CallIds(s"${task(made.origin)}/${added.name}")
+      val ids = new CallIds(s"${task(asked.origin)}/${added.name}")
       val counter = new CallStats.Counter
-      counted.whenTaskEnds(counter.result)
-      new AsyncRows(rows, () => opened(opening, added.name), keyOf, conversion, ids, counter, made).map(unsafe)
+      calls.whenTaskEnds(counter.result)
+      new AsyncRows(rows, () => opened(opening, added.name), keyOf, conversion, ids, counter, asked).map(unsafe)
     }
   }
 

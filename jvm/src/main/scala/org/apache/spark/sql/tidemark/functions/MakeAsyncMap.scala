@@ -13,7 +13,7 @@ import org.apache.spark.sql.tidemark.columns.{AsyncClient, AsyncMap, AsyncRules}
 import org.apache.spark.sql.types.DataType
 
 /** Makes an [[AsyncMap]] of what a user has given. */
-object AsyncMaps {
+object MakeAsyncMap {
 
   def apply[C](
       df: DataFrame,

@@ -5,12 +5,13 @@ import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.util.CollationFactory
 import org.apache.spark.sql.types._
 
-/** What decides a row's split: one value for all values that are equal for Spark.
+/** A key that is compared by its bytes, as those of splits and of asynchronous calls are: one value for all values that are
+  * equal for Spark.
   *
-  * Splits are told apart by the bytes of their key. Zero and minus zero, and texts of a collation, may be equal with other
-  * bytes. They are replaced here, also inside structs and arrays. Other values stay as they are.
+  * Zero and minus zero, and texts of a collation, may be equal with other bytes. They are replaced here, also inside structs
+  * and arrays. Other values stay as they are.
   */
-private[tidemark] object SplitKey {
+private[tidemark] object BinaryKey {
 
   def of(value: Expression): Expression = value.dataType match {
     case kind if !isReplaced(kind) => value
@@ -21,8 +22,8 @@ private[tidemark] object SplitKey {
       val fields = struct.fields.toSeq.zipWithIndex.flatMap { case (field, index) =>
         Seq(Literal(field.name), of(GetStructField(value, index)))
       }
-      val made = CreateNamedStruct(fields)
-      if (value.nullable) If(IsNull(value), Literal(null, made.dataType), made) else made
+      val key = CreateNamedStruct(fields)
+      if (value.nullable) If(IsNull(value), Literal(null, key.dataType), key) else key
     case ArrayType(element, hasNulls) =>
       val each = NamedLambdaVariable("each", element, hasNulls)
       ArrayTransform(value, LambdaFunction(of(each), Seq(each)))

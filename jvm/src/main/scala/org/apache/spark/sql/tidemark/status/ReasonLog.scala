@@ -12,8 +12,8 @@ import org.apache.spark.internal.Logging
   *
   * @param label the query's name, for messages
   */
-private[tidemark] final class Reasons(label: String, words: Words) extends Logging {
-  import Reasons._
+private[tidemark] final class ReasonLog(label: String, words: Words) extends Logging {
+  import ReasonLog._
 
   private val begun = System.nanoTime()
   private var spentNanos = 0L
@@ -46,7 +46,7 @@ private[tidemark] final class Reasons(label: String, words: Words) extends Loggi
   private def subject(verdict: Verdict): (String, Option[OriginName]) = (verdict.code, verdict.heldBy)
 }
 
-private[tidemark] object Reasons {
+private[tidemark] object ReasonLog {
   private val ShareOfTime = 100L
   private val StartNanos = 500000000L
   private val LastsBatches = 10

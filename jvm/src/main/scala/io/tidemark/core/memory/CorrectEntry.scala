@@ -14,7 +14,7 @@ import io.tidemark.core.plan.Floors
   *   1. A carried value does not hold its column if its row leaves the state nearer to the old watermark than to the new
   *      one, and more than a day after the new one. No watermark would reach that time.
   */
-object Corrections {
+object CorrectEntry {
   private val DayMillis = 24 * 3600 * 1000L
 
   /** With clocks and watermark of an input no later than a time.

@@ -14,14 +14,14 @@ import org.apache.spark.sql.streaming.OutputMode
   */
 private[tidemark] final case class PlanNote(id: UUID, column: String, options: NoteOptions)
 
-private[tidemark] object PlanNotes {
+private[tidemark] object PlanNote {
 
   def areIn(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[NoteTime])
 
   /** @throws TidemarkException if a query cannot note its time */
   def requireValid(plan: LogicalPlan, mode: OutputMode): Unit = of(plan).headOption.foreach { note =>
     if (mode == OutputMode.Complete()) throw new TidemarkException(NotedTimeErrors.NoteTimeCompleteMode(note.column))
-    // A column may bear Spark's mark although no watermark of the query has declared it.
+    // A column may have Spark's mark although no watermark of the query has declared it.
     if (!plan.exists(_.isInstanceOf[EventTimeWatermark]))
       throw new TidemarkException(NotedTimeErrors.NoteTimeNotEventTime(note.column, Nil))
   }
