@@ -53,7 +53,7 @@ object HeavyHitters {
     }
 
   /** Counts the keys of rows, one after the other.
-    * @param copy a key that stays as it is, of one that may change after the call
+    * @param copy makes a key that stays as it is, of a key that may change after the call
     */
   final class Counter[K](copy: K => K) {
     private val counts = new HashMap[K, Kept]
@@ -69,21 +69,21 @@ object HeavyHitters {
     }
 
     private def shorten(): Unit = {
-      val least = counts.values.asScala.map(_.atMost).toArray.sorted
+      val least = counts.values.asScala.map(_.count.atMost).toArray.sorted
       floor = least(least.length - Most)
-      counts.values.removeIf(_.atMost <= floor): Unit
+      counts.values.removeIf(_.count.atMost <= floor): Unit
     }
 
     /** What was counted, by the names of the keys. */
     def result(name: K => String): HeavyHitters = {
       val named = counts.asScala.toSeq.groupMapReduce { case (key, _) => name(key) } { case (_, kept) =>
-        Count(kept.rows, kept.missed)
+        kept.count
       }(_ + _)
       shortened(named, floor)
     }
   }
 
-  private final class Kept(var rows: Long, val missed: Long) {
-    def atMost: Long = rows + missed
+  private final class Kept(var rows: Long, missed: Long) {
+    def count: Count = Count(rows, missed)
   }
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.tidemark.columns.{AsyncMap, InOrder, NoteTime, Split
 /** Whether the rows of a key are in one task. It trusts in what a query asks for, such as `repartition`, and not in how Spark
   * happens to plan a join: Spark may plan that otherwise in the next batch.
   */
-private[functions] object RowsOfKey {
+private[functions] object RowsOfKey extends AliasHelper {
 
   /** @param key rows with the same value belong together, as do those with the same values of its parts if it is a struct */
   def areTogether(key: Expression, plan: LogicalPlan): Boolean = areTogether(parts(key), plan)
@@ -33,8 +33,8 @@ private[functions] object RowsOfKey {
   /** Whether rows with the same keys have the same values of what they are put together by. */
   private def areCovered(by: Seq[Expression], keys: Seq[Expression], child: LogicalPlan): Boolean = {
     val known = keys ++ keys.map(inlined(_, child))
-    by.nonEmpty && by.forall { one =>
-      val value = one match {
+    by.nonEmpty && by.forall { expression =>
+      val value = expression match {
         case range: SortOrder => range.child
         case other => other
       }
@@ -43,9 +43,10 @@ private[functions] object RowsOfKey {
   }
 
   private def inlined(expression: Expression, plan: LogicalPlan): Expression = plan match {
-    case Project(columns, _) =>
-      val computed = AttributeMap(columns.collect { case alias: Alias => alias.toAttribute -> alias.child })
-      expression.transform { case column: Attribute => computed.getOrElse(column, column) }
+    case project: Project =>
+      val aliases = getAliasMap(project)
+      // Not `replaceAlias`, which keeps an alias with metadata inside a struct: event time has metadata.
+      expression.transformUp { case column: Attribute => aliases.get(column).fold[Expression](column)(_.child) }
     case _ => expression
   }
 
