@@ -4,9 +4,8 @@ import io.tidemark.core.noted.WriterState
 
 /** Which writers of a noted origin are left out, beside those that are idle by [[Silence]]:
   *
-  *   1. A writer that has ended is left out. When all have ended, the watermark advances to the largest clock, because no
-  *      rows follow.
-  *   1. A writer that said it is idle is left out until it says more.
+  *   1. A writer that has ended or is idle by its last mark is left out: rule 8 of `docs/noted-time/writers.md`. When all have
+  *      ended, the watermark advances to the largest clock, because no rows follow.
   *   1. A writer is left out if it has stalled by the log's own time: another writer has said something `idle_after` or
   *      more later, and this one has nothing ahead. So a replay leaves out the same writers as the live query did, however
   *      fast it reads. The log's time is that of its store, and no later than that of the batch. Where a log has the clocks of
@@ -19,7 +18,7 @@ private[core] object LeftOutWriters {
   def of(state: OriginState, rules: OriginRules, nowMillis: Long): OriginState =
     if (state.writers.isEmpty) state
     else {
-      val stalledBy = rules.idleAfterMillis.map(lastSaid(state.writers.values, nowMillis) - _)
+      val stalledBy = rules.idleAfterMillis.map(lastNews(state.writers.values, nowMillis) - _)
       def isStalled(writer: WriterState) =
         writer.isDated && !writer.hasPending && stalledBy.exists(writer.lastActiveMillis <= _)
       val (ended, others) = state.writers.partition(_._2.isEnded)
@@ -30,7 +29,7 @@ private[core] object LeftOutWriters {
       else state.copy(splits = withoutEnded, silent = true)
     }
 
-  private def lastSaid(writers: Iterable[WriterState], nowMillis: Long): Long =
+  private def lastNews(writers: Iterable[WriterState], nowMillis: Long): Long =
     math.min(
       writers.filter(writer => writer.isDated && writer.passed.nonEmpty).map(
         _.lastActiveMillis).maxOption.getOrElse(Long.MinValue),

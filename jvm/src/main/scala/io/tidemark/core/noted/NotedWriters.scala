@@ -102,6 +102,7 @@ object NotedWriters {
     val passed = history.passed(read, place)
     val isCutOff = history.isCutOff(place)
     val hasPending = passed < marks.size || isCutOff
+    // Rule 7: the clock is the largest time among the marks that are passed.
     val time = history.lastNote(passed).collect {
       case (at, millis) if at >= known || latestBeforeMillis.exists(_ < millis) => millis
     }
@@ -109,10 +110,11 @@ object NotedWriters {
     val news = Iterator.range(known, passed).filter(history.isNews).toSeq
     val last = if (passed > known) Some(marks(passed - 1)) else None
     // Without news it is as it was, unless its marks were passed long before this reader kept anything of it.
-    val lastSaid = last.orElse(if (before.isEmpty && known > 0) Some(marks(known - 1)) else None).map(_.kind)
-    def rests(kind: Mark.Kind, did: WriterState => Boolean) =
-      !hasPending && lastSaid.fold(before.exists(did))(_ == kind)
-    val (isIdle, isEnded) = (rests(Mark.Idle, _.isIdle), rests(Mark.End, _.isEnded))
+    val lastKind = last.orElse(if (before.isEmpty && known > 0) Some(marks(known - 1)) else None).map(_.kind)
+    // Rule 8, but for a writer whose newest mark cannot be read, by rule 9.
+    def isLast(kind: Mark.Kind, wasLast: WriterState => Boolean) =
+      !hasPending && lastKind.fold(before.exists(wasLast))(_ == kind)
+    val (isIdle, isEnded) = (isLast(Mark.Idle, _.isIdle), isLast(Mark.End, _.isEnded))
     // Any mark brings back a writer that rested, even if its time is not new.
     val isBack = before.exists(_.isResting) && passed > known && !isIdle && !isEnded
     val isActive = time.isDefined || isBack || news.exists(marks(_).kind == Mark.Alive) ||

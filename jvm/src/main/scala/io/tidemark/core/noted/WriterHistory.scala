@@ -3,23 +3,9 @@ package io.tidemark.core.noted
 import scala.collection.Searching.Found
 import scala.collection.immutable.ArraySeq
 
-/** The marks of one writer that count, and which of them are passed at a position. The only place for both rules.
-  *
-  *   1. Marks are put in order by epoch and number. A mark that is found twice counts once.
-  *   1. A later life fences off an earlier one: its first mark says in `after` which mark it follows, and marks of
-  *      earlier lives behind that one do not count. If that first mark is missing, or no mark that counts is of the life
-  *      that it names, no mark of an earlier life counts.
-  *   1. A noted time after the latest one to believe is not believed until its time has come. The mark says that its
-  *      writer is alive, no more.
-  *   1. A noted time that is not above all before it says nothing new.
-  *   1. A mark with an absolute position is passed when that position has been read.
-  *   1. Any other mark is passed when its files have been read and the mark before it is passed. Where a mark is missing
-  *      in between, no later one is passed.
-  *   1. If marks before the first one were purged, nothing says which files they had. They count as passed when all
-  *      files that the source has listed have been read. What cannot be read, or does not count by the second rule, is
-  *      never passed.
-  *   1. A writer whose newest mark cannot be read still counts, and does not rest. If no mark of it can be read, none is
-  *      passed.
+/** The marks of one writer that count, and which of them are passed at a position, by the rules of
+  * `docs/noted-time/writers.md`, "What a reader takes". A comment names the rule that its code applies. [[NotedWriters]] has
+  * rules 7 and 8.
   *
   * A reader that has passed a mark before continues from that mark. Earlier marks that are missing do not matter then.
   *
@@ -43,7 +29,7 @@ final class WriterHistory private (
   private val positioned = marks.indices.filter(marks(_).position.isDefined).to(ArraySeq)
   private val isRelative = positioned.headOption.flatMap(marks(_).position).exists(_.isInstanceOf[Position.Files])
 
-  /** How many of the marks are passed, from the first one on.
+  /** How many of the marks are passed, from the first one on. Rule 9: of a writer without a readable mark, none is.
     * @param before the last mark that was passed earlier
     * @throws PositionMismatch if the marks have another kind of position
     */
@@ -70,7 +56,7 @@ final class WriterHistory private (
     count == before.fold(0)(upTo) && !isBroken(count, before) && !isJoined(count, before)(isWhole)
   }
 
-  /** Whether a mark was written and cannot be read, behind all that can.
+  /** Rule 9: whether a mark was written and cannot be read, behind all that can.
     * @param before the last mark that was passed earlier: it may have been passed when it could be read
     */
   def isCutOff(before: Option[MarkId]): Boolean = unread.exists(at => before.forall(_ < at))
@@ -100,7 +86,7 @@ final class WriterHistory private (
   /** Whether a mark notes a time above all before. */
   def isNote(at: Int): Boolean = risingNotes.lift(risingNotes.search(at).insertionPoint).contains(at)
 
-  /** Whether a mark says something new. A time that is not above all before does not. */
+  /** Rule 4: whether a mark says something new. A time that is not above all before does not. */
   def isNews(at: Int): Boolean = marks(at).kind != Mark.Note || isNote(at)
 
   /** Whether the writer has ended, or is idle by its own word, and has said nothing since. */
@@ -109,7 +95,7 @@ final class WriterHistory private (
     unread.isEmpty && usable == marks.size && marks.lastOption.exists(_.isResting)
   }
 
-  /** This history for a reader that believes no later time now. */
+  /** Rule 3: this history for a reader that believes no later time now. */
   def believed(latestMillis: Long): WriterHistory =
     if (lastNote(marks.size).forall(_._2 <= latestMillis)) this
     else {
@@ -117,6 +103,7 @@ final class WriterHistory private (
       new WriterHistory(writer, believed, isDamaged, breaks, WriterHistory.risingNotes(believed), unread, isUnreadable)
     }
 
+  /** Rule 6: a mark with files is passed with its files and all marks before it. */
   private def passedInChain(read: SourcePosition, before: Option[MarkId], known: Int): Int =
     if (!isJoined(known, before)(!isDamaged && (isWhole || hasDrained(read)))) known
     else {
@@ -124,8 +111,8 @@ final class WriterHistory private (
       Iterator.range(known, end).find(at => !marks(at).position.forall(isRead(read, _))).getOrElse(end)
     }
 
-  /** Positions of a writer do not go back. Where they do, this finds an earlier mark, which is sound. A mark without a
-    * position is passed with the one before it.
+  /** Rule 5: a mark is passed when its position has been read. Positions of a writer do not go back. Where they do, this
+    * finds an earlier mark, which is sound. A mark without a position is passed with the one before it.
     */
   private def passedByPosition(read: SourcePosition, before: Option[MarkId], known: Int): Int = {
     val from = positioned.search(known).insertionPoint
@@ -199,7 +186,9 @@ object WriterHistory {
     new WriterHistory(writer, ArraySeq(mark), true, ArraySeq.empty, ArraySeq.empty, Some(newest), isUnreadable = true)
   }
 
-  /** The marks that count, of a writer's marks in order. */
+  /** Rule 2: the marks that count, as later lives fence off earlier ones.
+    * @param ordered all marks of a writer
+    */
   private def unfenced(ordered: IndexedSeq[Mark]): IndexedSeq[Mark] = {
     @annotation.tailrec
     def kept(
@@ -219,7 +208,7 @@ object WriterHistory {
     kept(lives(ordered).reverse, None, Nil).to(ArraySeq.untagged).flatten
   }
 
-  /** Marks in order by life, without doubles. */
+  /** Rule 1: marks in order by life, each once. */
   private def lives(ordered: IndexedSeq[Mark]): List[IndexedSeq[Mark]] = {
     val once = ordered.indices.filter(at => at == 0 || ordered(at).place != ordered(at - 1).place).map(ordered)
     val starts = once.indices.filter(at => at == 0 || once(at).epoch != once(at - 1).epoch)
