@@ -65,8 +65,8 @@ def _rows_without_a_call(spark: SparkSession, rounds: int, rows: int) -> None:
 
     found = repeated(rounds, micros, list(ways))
     more = [
-        one["micros"] - other["micros"]
-        for one, other in zip(found["with"], found["without"], strict=True)
+        calling["micros"] - other["micros"]
+        for calling, other in zip(found["with"], found["without"], strict=True)
     ]
     spread = f"({min(more):.2f} to {max(more):.2f})"
     print(f"A row without a call: {statistics.median(more):.2f} us more than without {spread}")

@@ -116,8 +116,8 @@ def stepwise(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _in_state(one: Any) -> int:
-    return sum(operator["numRowsTotal"] for operator in one["stateOperators"])
+def _in_state(progress: Any) -> int:
+    return sum(operator["numRowsTotal"] for operator in progress["stateOperators"])
 
 
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"

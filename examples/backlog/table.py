@@ -25,7 +25,7 @@ def table(told: Sequence[tuple[str, Told]], read: Rows) -> str:
         told: what came of it, each with what its line is to be called.
         read: how many rows each part has.
     """
-    lines = [[name, *_figures(one, read)] for name, one in told]
+    lines = [[name, *_figures(outcome, read)] for name, outcome in told]
     return "\n".join([render(HEADINGS, lines), "", CAPTION])
 
 

@@ -12,7 +12,7 @@ from .outcome import Outcome
 def differences(name: str, outcome: Outcome, counted: Counter[Group]) -> Iterator[str]:
     """How the rows that were emitted differ from the count: a sentence each."""
     emitted = Counter(
-        {(one, other, minute): flights for one, other, minute, flights in outcome.rows}
+        {(origin, other, minute): flights for origin, other, minute, flights in outcome.rows}
     )
     if len(emitted) != len(outcome.rows):
         yield f"{name} emitted {len(outcome.rows) - len(emitted)} groups more than once."

@@ -27,11 +27,13 @@ def table(outcomes: Mapping[Engine, Outcome]) -> str:
     for step in range(STEPS):
         part = slice(1 + inputs * step // STEPS, 1 + inputs * (step + 1) // STEPS)
         state = both[0].state[part]
-        figures = [one.millis for one in both] + [one.cpu_millis for one in both]
+        figures = [outcome.millis for outcome in both] + [outcome.cpu_millis for outcome in both]
         medians = (statistics.median(figure[part]) for figure in figures)
         lines.append([f"{state[0]:,} to {state[-1]:,}", *(f"{median:,.0f}" for median in medians)])
-    emitting = [one.millis[-1] for one in both] + [one.cpu_millis[-1] for one in both]
+    emitting = [outcome.millis[-1] for outcome in both] + [
+        outcome.cpu_millis[-1] for outcome in both
+    ]
     lines.append(["the input that ends the window", *(f"{figure:,.0f}" for figure in emitting)])
-    batches = [f"{sum(one.batches):,}" for one in both]
+    batches = [f"{sum(outcome.batches):,}" for outcome in both]
     lines.append([f"batches for {inputs + 2} inputs", *batches, "", ""])
     return render(HEADINGS, lines)

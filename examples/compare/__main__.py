@@ -48,9 +48,9 @@ def replay(all_: Sequence[Case]) -> list[Outcomes]:
         bar.reset(sum(map(len, replays)) * (STEPS + 1))
         with ThreadPoolExecutor(AT_ONCE) as pool:
             running = [
-                [pool.submit(one.play, bar.update) for one in of_case] for of_case in replays
+                [pool.submit(replay.play, bar.update) for replay in of_case] for of_case in replays
             ]
-            found = [[one.result() for one in of_case] for of_case in running]
+            found = [[future.result() for future in of_case] for of_case in running]
         spark.stop()
     return [
         {way.name: outcome for way, outcome in zip(case.ways, outcomes, strict=True)}
@@ -77,9 +77,9 @@ def main() -> None:
     ]
     for case, of_case in zip(all_, found, strict=True):
         print("\n" + "\n".join([table(case, of_case), "", *advice(of_case)]) + "\n")
-    for one, other in combinations(range(len(all_)), 2):
-        if all_[one].ways is all_[other].ways:
-            print(f"{in_both(found[one], found[other])}\n")
+    for first, other in combinations(range(len(all_)), 2):
+        if all_[first].ways is all_[other].ways:
+            print(f"{in_both(found[first], found[other])}\n")
     print(CAPTION)
     differences = [*_differences(all_, outcomes)]
     if differences:

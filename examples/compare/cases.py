@@ -89,7 +89,9 @@ def _apart() -> Case:
 
 def _after_join() -> Case:
     today = _of_join(TODAY)
-    longer = smallest_delay(lambda one: after_join.one_query(one).rule(today.rows), today.counts)
+    longer = smallest_delay(
+        lambda delay: after_join.one_query(delay).rule(today.rows), today.counts
+    )
     ways = (
         after_join.one_query(SHORT),
         after_join.one_query(longer),

@@ -69,25 +69,25 @@ def flights(day: Day) -> tuple[Flight, ...]:
 
 def stragglers(day: Day) -> Steps:
     """The times for which flights were scheduled, reported when they depart: a few of them hours later."""
-    return _steps((one.scheduled, one.departure, one.origin) for one in flights(day))
+    return _steps((flight.scheduled, flight.departure, flight.origin) for flight in flights(day))
 
 
 def departures(day: Day) -> Steps:
     """Departures, reported when they happen."""
-    return _steps((one.departure, one.departure, one.origin) for one in flights(day))
+    return _steps((flight.departure, flight.departure, flight.origin) for flight in flights(day))
 
 
 def link_down(day: Day) -> Steps:
     """Departures. LaGuardia's link is down for a while, and then brings what has happened meanwhile."""
-    return _steps(_by_link(one.departure, one.origin, day) for one in flights(day))
+    return _steps(_by_link(flight.departure, flight.origin, day) for flight in flights(day))
 
 
 def link_dead(day: Day) -> Steps:
     """Departures. LaGuardia's link is never up again."""
     return _steps(
-        (one.departure, one.departure, one.origin)
-        for one in flights(day)
-        if one.origin != DOWN_AIRPORT or one.departure < DOWN_FROM
+        (flight.departure, flight.departure, flight.origin)
+        for flight in flights(day)
+        if flight.origin != DOWN_AIRPORT or flight.departure < DOWN_FROM
     )
 
 

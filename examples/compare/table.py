@@ -42,18 +42,18 @@ def cells(case: Case, figures: Figures) -> list[str]:
 
 def advice(found: Found) -> list[str]:
     """Whether stock Spark is enough, by the figures: a sentence each."""
-    right = {name: one for name, one in found.items() if one.is_right}
-    stock = {name: one for name, one in right.items() if not _is_tidemark(name)}
-    ours = [one for name, one in right.items() if _is_tidemark(name)]
+    right = {name: figures for name, figures in found.items() if figures.is_right}
+    stock = {name: figures for name, figures in right.items() if not _is_tidemark(name)}
+    ours = [figures for name, figures in right.items() if _is_tidemark(name)]
     if not ours:
         return [f"{_NOT_NEEDED}: with the same delay it loses the same rows as stock Spark."]
     best = min(ours, key=_rank)
-    for name, one in stock.items():
-        if _is_as_good(one, best):
+    for name, figures in stock.items():
+        if _is_as_good(figures, best):
             return [f'{_NOT_NEEDED}: "{name}" loses nothing on either day, and waits no longer.']
     return [
-        f'"{name}" {_says(one)}; Tidemark\'s is {_minutes(best.median)}.'
-        for name, one in stock.items()
+        f'"{name}" {_says(figures)}; Tidemark\'s is {_minutes(best.median)}.'
+        for name, figures in stock.items()
     ]
 
 
@@ -69,10 +69,10 @@ def _says(figures: Figures) -> str:
     return f"{loses}. Its median wait is {_minutes(figures.median)}"
 
 
-def in_both(one: Found, other: Found) -> str:
+def in_both(first: Found, other: Found) -> str:
     """The ways that are right in two cases, with their median waits."""
-    names = [name for name in one if one[name].is_right and other[name].is_right]
-    medians = (f'"{name}" ({_of_both(one[name], other[name])})' for name in names)
+    names = [name for name in first if first[name].is_right and other[name].is_right]
+    medians = (f'"{name}" ({_of_both(first[name], other[name])})' for name in names)
     return f"A query that has to take both inputs is right by {', '.join(medians)}."
 
 
@@ -80,13 +80,13 @@ def _is_tidemark(name: str) -> bool:
     return name.startswith(NAMES["tidemark"])
 
 
-def _of_both(one: Figures, other: Figures) -> str:
-    return f"{_minutes(one.median)} and {_minutes(other.median)}"
+def _of_both(first: Figures, other: Figures) -> str:
+    return f"{_minutes(first.median)} and {_minutes(other.median)}"
 
 
-def _is_as_good(one: Figures, best: Figures) -> bool:
-    waits_no_longer = one.median <= best.median and one.longest <= best.longest
-    return one.lost_next_day <= best.lost_next_day and waits_no_longer
+def _is_as_good(figures: Figures, best: Figures) -> bool:
+    waits_no_longer = figures.median <= best.median and figures.longest <= best.longest
+    return figures.lost_next_day <= best.lost_next_day and waits_no_longer
 
 
 def _rank(figures: Figures) -> tuple[float, ...]:

@@ -79,9 +79,9 @@ def _run(
     spark: SparkSession, folder: Path, way: Way, departures: Sequence[flights.Departure]
 ) -> Outcome:
     flights.write(departures, folder / "in")
-    one = spark.newSession()
-    one.conf.set("spark.tidemark.enabled", str(way.is_ours).lower())
-    return run(one, folder / "in", folder / "checkpoint", way, PLAN)
+    session = spark.newSession()
+    session.conf.set("spark.tidemark.enabled", str(way.is_ours).lower())
+    return run(session, folder / "in", folder / "checkpoint", way, PLAN)
 
 
 def _check(outcomes: Mapping[str, Outcome], truths: Mapping[str, flights.Counted]) -> None:

@@ -66,4 +66,6 @@ def write(all_: Sequence[Departure], folder: Path) -> None:
 
 def truth(all_: Sequence[Departure]) -> Counted:
     """What the query has to emit, but for the last row."""
-    return Counter((one.departure.replace(minute=0, second=0), gate_of(one.id)) for one in all_)
+    return Counter(
+        (flight.departure.replace(minute=0, second=0), gate_of(flight.id)) for flight in all_
+    )

@@ -23,7 +23,7 @@ windows    of a count above it, with the watermark below it. Where Spark refused
 
 def table(outcomes: Mapping[str, Outcome], truths: Mapping[str, Counted]) -> str:
     """A line for each way."""
-    lines = [_line(name, one, truths[name]) for name, one in outcomes.items()]
+    lines = [_line(name, outcome, truths[name]) for name, outcome in outcomes.items()]
     return f"{render(HEADINGS, lines)}\n{CAPTION}"
 
 

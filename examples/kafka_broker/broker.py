@@ -30,14 +30,14 @@ def broker(folder: Path) -> Iterator[str]:
     Raises:
         SystemExit: it did not start; says so with what its log has on it.
     """
-    one = Broker(folder)
+    broker = Broker(folder)
     # Ending this program ends the broker as well.
     with clean_end():
         try:
-            one.start()
-            yield one.servers
+            broker.start()
+            yield broker.servers
         finally:
-            one.stop()
+            broker.stop()
 
 
 class Broker:
@@ -128,12 +128,12 @@ def _free_ports(many: int) -> list[int]:
     """Free ports; all are held until all are found, so none comes twice."""
     sockets = [socket.socket() for _ in range(many)]
     try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        for listener in sockets:
+            listener.bind(("127.0.0.1", 0))
+        return [listener.getsockname()[1] for listener in sockets]
     finally:
-        for one in sockets:
-            one.close()
+        for listener in sockets:
+            listener.close()
 
 
 def _why(log: Path, lines: int = 25) -> str:

@@ -46,10 +46,10 @@ def steps() -> list[Step]:
     for line in flights():
         # No flight of the replay was to depart on another day.
         if (line["month"], line["day"]) == ("11", "1"):
-            one = report(line)
-            step = arrives(one)
+            reported = report(line)
+            step = arrives(reported)
             if step is not None:
-                found[step][one.origin].append(one)
+                found[step][reported.origin].append(reported)
     return found
 
 
@@ -60,15 +60,15 @@ def report(line: Mapping[str, str]) -> Report:
     return Report(time, line["origin"], row is not None)
 
 
-def arrives(one: Report) -> int | None:
+def arrives(reported: Report) -> int | None:
     """The step in which a report arrives. None: outside the replay.
 
     >>> [arrives(Report(datetime(2013, 11, 1, 10, 20), airport, True)) for airport in ("JFK", "LGA")]
     [14, 24]
     """
-    down = one.origin == DOWN_AIRPORT and DOWN_FROM <= one.time < DOWN_TO
-    step = ((DOWN_TO if down else one.time) - START) // STEP
-    return step if one.time >= START and step < STEPS else None
+    down = reported.origin == DOWN_AIRPORT and DOWN_FROM <= reported.time < DOWN_TO
+    step = ((DOWN_TO if down else reported.time) - START) // STEP
+    return step if reported.time >= START and step < STEPS else None
 
 
 def reached(step: int) -> datetime:

@@ -43,10 +43,10 @@ def replay(arriving: Sequence[Sequence[Sequence[Departure]]]) -> dict[Engine, li
         spark = session("tidemark", folder / "spark", "sequences", SETTINGS)
         for engine in ENGINES:
             found[engine] = []
-            one = spark if engine == "tidemark" else spark.newSession()
-            one.conf.set("spark.tidemark.enabled", str(engine == "tidemark").lower())
+            own_session = spark if engine == "tidemark" else spark.newSession()
+            own_session.conf.set("spark.tidemark.enabled", str(engine == "tidemark").lower())
             _run(
-                query.transitions(one, _made(folder / engine / "in"), engine),
+                query.transitions(own_session, _made(folder / engine / "in"), engine),
                 folder / engine,
                 arriving,
                 found[engine],
@@ -114,7 +114,7 @@ def _line(engine: Engine, found: Sequence[Transition], expected: set[Transition]
 
 
 def _wrong(found: Sequence[Transition], expected: set[Transition]) -> list[Transition]:
-    return [one for one in found if one not in expected]
+    return [transition for transition in found if transition not in expected]
 
 
 if __name__ == "__main__":

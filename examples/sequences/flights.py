@@ -57,9 +57,9 @@ def _departure(line: Mapping[str, str]) -> Departure | None:
 def files(all_: Sequence[Departure]) -> Iterator[list[list[Departure]]]:
     """What arrives in each step: several files, each with its rows."""
     by_step: dict[int, dict[str, list[Departure]]] = defaultdict(lambda: defaultdict(list))
-    for one in all_:
-        slow = SLOW_BY if one.origin == SLOW_AIRPORT else timedelta()
-        by_step[(one.departure + slow - START) // STEP][one.origin].append(one)
+    for departure in all_:
+        slow = SLOW_BY if departure.origin == SLOW_AIRPORT else timedelta()
+        by_step[(departure.departure + slow - START) // STEP][departure.origin].append(departure)
     for step in sorted(by_step):
         yield [
             rows[desk::FILES]
@@ -74,6 +74,6 @@ def files(all_: Sequence[Departure]) -> Iterator[list[list[Departure]]]:
 def truth(all_: Sequence[Departure]) -> set[Transition]:
     """Every departure with the next one from the same airport, by event time."""
     by_airport: dict[str, list[Departure]] = defaultdict(list)
-    for one in sorted(all_):
-        by_airport[one.origin].append(one)
+    for departure in sorted(all_):
+        by_airport[departure.origin].append(departure)
     return {pair for own in by_airport.values() for pair in pairwise(own)}

@@ -26,7 +26,7 @@ def main() -> None:
     )
     steps = {engine: (BACK_IN + 1) * len(RULES[engine]) for engine in ENGINES}
     documents = run_all("silence.worker", out_folder("silence"), steps)
-    outcomes = [Outcome.from_json(one) for engine in ENGINES for one in documents[engine]]
+    outcomes = [Outcome.from_json(outcome) for engine in ENGINES for outcome in documents[engine]]
     print("\n" + table(outcomes))
     for outcome in outcomes:
         if outcome.report:

@@ -31,7 +31,7 @@ class Batch(NamedTuple):
 
 def batches_of(progress: Iterable[dict[str, Any]]) -> list[Batch]:
     """The batches in a query's progress; between batches Spark tells its progress, too."""
-    return [_batch(one) for one in progress if "addBatch" in one["durationMs"]]
+    return [_batch(batch) for batch in progress if "addBatch" in batch["durationMs"]]
 
 
 def windows_out(given: Iterable[Given]) -> int:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def per_minute(spark: SparkSession, engine: Engine, live: Path) -> DataFrame:
     """Columns: when the window begins, in seconds since 1970; the input; how many rows."""
-    one, other = (_input(spark, engine, live / source, source) for source in INPUTS)
+    first, other = (_input(spark, engine, live / source, source) for source in INPUTS)
     window = F.window("time", f"{WINDOW} seconds").alias("window")
-    counts = one.union(other).groupBy(window, "source").count()
+    counts = first.union(other).groupBy(window, "source").count()
     return counts.select(F.unix_seconds("window.start").alias("window"), "source", "count")
 
 

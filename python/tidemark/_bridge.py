@@ -163,7 +163,9 @@ def explain_json(df: DataFrame, output_mode: str, trigger: str | None) -> str:
     view = f"tidemark_explain_{uuid.uuid4().hex}"
     df.createOrReplaceTempView(view)
     try:
-        given = ", ".join(_text(one) for one in (view, output_mode, trigger) if one is not None)
+        given = ", ".join(
+            _text(argument) for argument in (view, output_mode, trigger) if argument is not None
+        )
         return str(df.sparkSession.sql(f"SELECT tidemark_explain({given})").collect()[0][0])
     finally:
         df.sparkSession.catalog.dropTempView(view)
@@ -176,7 +178,7 @@ def log_table(session: SparkSession, checkpoint: str) -> DataFrame:
 
 def marks_table(session: SparkSession, location: str, options: Mapping[str, str]) -> DataFrame:
     """The marks of a mark log, by where it is."""
-    given = ", ".join(_text(one) for pair in options.items() for one in pair)
+    given = ", ".join(_text(text) for pair in options.items() for text in pair)
     more = f", map({given})" if given else ""
     return session.sql(f"SELECT * FROM tidemark_marks({_text(location)}{more})")
 

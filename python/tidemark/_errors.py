@@ -60,7 +60,7 @@ def invalid_option(
         allowed: What it must be, as it continues after "it must be", or all values that it may have.
         fix: What to do, as it continues after "Fix this by".
     """
-    values = [allowed] if isinstance(allowed, str) else [f"'{one}'" for one in allowed]
+    values = [allowed] if isinstance(allowed, str) else [f"'{value}'" for value in allowed]
     one_of = " or ".join(filter(None, (", ".join(values[:-1]), values[-1])))
     return TidemarkError(
         "INVALID_OPTION",
@@ -85,10 +85,10 @@ def error_code(error: BaseException) -> str | None:
         >>> error_code(RuntimeError("job failed: [TIDEMARK.DUPLICATE_KEY] The key ..."))
         'DUPLICATE_KEY'
     """
-    for one in _causes(error):
-        if isinstance(one, TidemarkError):
-            return one.code
-        found = _MARK.search(str(one))
+    for cause in _causes(error):
+        if isinstance(cause, TidemarkError):
+            return cause.code
+        found = _MARK.search(str(cause))
         if found:
             return found.group(1)
     return None
@@ -110,10 +110,10 @@ def error_parameters(error: BaseException) -> dict[str, str]:
         >>> error_parameters(TidemarkError("UNKNOWN_COLUMN", "No 'a'", "naming it", column="a"))
         {'column': 'a'}
     """
-    for one in _causes(error):
-        if isinstance(one, TidemarkError):
-            return dict(one.parameters)
-        parameters = _bridge.message_parameters(one, "TIDEMARK.")
+    for cause in _causes(error):
+        if isinstance(cause, TidemarkError):
+            return dict(cause.parameters)
+        parameters = _bridge.message_parameters(cause, "TIDEMARK.")
         if parameters is not None:
             return parameters
     return {}

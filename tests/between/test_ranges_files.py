@@ -179,7 +179,9 @@ def test_a_writer_whose_marks_were_all_purged_is_named(tmp_path: Path) -> None:
     with raising("CUT_EXPIRED"):
         between(start, cut_at(kept, 2), ())
     # A caller who knows that the writer had ended leaves it out.
-    start = Cut(start.position, {name: one for name, one in start.chains.items() if name != "w"})
+    start = Cut(
+        start.position, {name: chain for name, chain in start.chains.items() if name != "w"}
+    )
     assert between(start, cut_at(kept, 2), ()) == FilesRange(("c",))
 
 

@@ -90,7 +90,9 @@ def test_a_range_of_times_has_every_record_of_these_times(tmp_path: Path, seed: 
         }
         assert wanted <= set(records(found))
         assert isinstance(found, KafkaRange)
-        begins = any(offset == 0 for one in found.starting.values() for offset in one.values())
+        begins = any(
+            offset == 0 for offsets in found.starting.values() for offset in offsets.values()
+        )
         assert begins or not unknown
 
 

@@ -27,7 +27,7 @@ def in_a_thread(value: Any) -> str:
 
 def ids(function: Any, batches: list[list[Any]], task: str = "query/7/0/call") -> list[str]:
     found = call_all(function, batches, ids=CallIds(task))
-    return [one for batch in found for one in batch]
+    return [call for batch in found for call in batch]
 
 
 @pytest.mark.parametrize("function", [in_the_loop, in_a_thread])

@@ -45,10 +45,10 @@ class Clock:
     def stand_still(self, seconds: float) -> None:
         """All that is due comes late, at the end of these seconds. What that makes comes later."""
         self.now += seconds
-        due = [one for one in self._timers if one[0] <= self.now]
-        self._timers = [one for one in self._timers if one[0] > self.now]
+        due = [timer for timer in self._timers if timer[0] <= self.now]
+        self._timers = [timer for timer in self._timers if timer[0] > self.now]
         heapq.heapify(self._timers)
-        for _, _, timer, what in sorted(due, key=lambda one: one[:2]):
+        for _, _, timer, what in sorted(due, key=lambda timer: timer[:2]):
             if not timer.is_cancelled:
                 what()
 

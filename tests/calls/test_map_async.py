@@ -404,8 +404,8 @@ def test_results_of_every_type_come_back_as_they_are(spark: SparkSession, zone: 
     with with_settings(spark, {"spark.sql.session.timeZone": zone}):
         rows = spark.range(3).selectExpr(f"IF(id = 1, NULL, {values}) AS row")
         found = tidemark.map_async(rows, "echo", echo, inputs="row", returns=returns)
-        one = found.selectExpr("to_json(row) AS row", "to_json(echo) AS echo").collect()
-        assert [row["echo"] for row in one] == [row["row"] for row in one]
+        texts = found.selectExpr("to_json(row) AS row", "to_json(echo) AS echo").collect()
+        assert [row["echo"] for row in texts] == [row["row"] for row in texts]
         alone = found.selectExpr("row.at AS at", "row.list AS list", "row.s AS s")
         for name, kind in [("at", "TIMESTAMP"), ("list", "ARRAY<TIMESTAMP>"), ("s", "STRING")]:
             back = tidemark.map_async(alone, "echo", echo, inputs=name, returns=kind)
@@ -455,7 +455,7 @@ def test_a_worker_that_is_used_again_has_no_thread_of_it_left(spark: SparkSessio
     def look(n: int) -> tuple[int, list[str]]:
         import threading
 
-        names = [one.name for one in threading.enumerate()]
+        names = [thread.name for thread in threading.enumerate()]
         return os.getpid(), [name for name in names if name.startswith("tidemark")]
 
     rows = spark.range(0, 100, 1, 1)

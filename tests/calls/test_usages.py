@@ -98,7 +98,7 @@ class Compared:
         *,
         column: str = "answer",
         plain: DataFrame | None = None,
-        results_of: Callable[[object], list[object]] = lambda one: [one],
+        results_of: Callable[[object], list[object]] = lambda value: [value],
     ) -> None:
         """Checks every result, and in which batch each window is emitted.
 

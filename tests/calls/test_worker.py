@@ -196,7 +196,7 @@ def test_a_thread_that_never_returns_keeps_its_slot_and_does_not_hold_the_task()
         assert found == [-1, -1, *range(2, 9)]
         # Two of them never came back, and the third one has called all others.
         left = set(threading.enumerate()) - before
-        assert len([one for one in left if getattr(one, "calls_for", None)]) == 2
+        assert len([thread for thread in left if getattr(thread, "calls_for", None)]) == 2
     finally:
         release.set()
 

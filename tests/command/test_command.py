@@ -92,7 +92,7 @@ def test_complete_says_so_if_no_writer_has_begun(
 def test_complete_fails_with_another_exit_code_than_that_of_an_hour_that_is_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: list[str]
 ) -> None:
-    assert run(["complete", *(one.format(log=tmp_path) for one in wrong)]) == 2
+    assert run(["complete", *(argument.format(log=tmp_path) for argument in wrong)]) == 2
     assert "Fix this by" in capsys.readouterr().err
 
 

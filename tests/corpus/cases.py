@@ -104,8 +104,8 @@ def case(
     assert source in SOURCES
 
     def add(build: Build) -> Build:
-        assert build.__name__ not in {one.name for one in CASES}
-        one = Case(
+        assert build.__name__ not in {existing.name for existing in CASES}
+        added = Case(
             build=build,
             source=source,
             inputs=inputs,
@@ -125,7 +125,7 @@ def case(
             with_option=with_option,
             emits=emits,
         )
-        CASES.append(one)
+        CASES.append(added)
         return build
 
     return add

@@ -150,11 +150,11 @@ def counted_without_empty_batches(impressions: DataFrame, clicks: DataFrame) -> 
 @case("playground", VALUES)
 def three_inputs_joined(data1: DataFrame, data2: DataFrame, data3: DataFrame) -> DataFrame:
     """Two left outer joins one behind the other, on value and event time."""
-    one, two, three = (
-        each.withWatermark("event_time", "0 seconds") for each in (data1, data2, data3)
+    first, second, third = (
+        data.withWatermark("event_time", "0 seconds") for data in (data1, data2, data3)
     )
-    first = one.join(two, ["value", "event_time"], "leftOuter")
-    return first.join(three, ["value", "event_time"], "leftOuter")
+    pairs = first.join(second, ["value", "event_time"], "leftOuter")
+    return pairs.join(third, ["value", "event_time"], "leftOuter")
 
 
 def shown_and_clicked(left: DataFrame, right: DataFrame, how: str, on: str) -> DataFrame:
@@ -195,30 +195,30 @@ def named(left: DataFrame, right: DataFrame) -> tuple[DataFrame, DataFrame]:
 @case("neil", PAIRS)
 def a_minute_around(left: DataFrame, right: DataFrame) -> DataFrame:
     """Inner join of renamed columns on a range to both sides."""
-    one, two = named(left, right)
+    left_rows, right_rows = named(left, right)
     around = F.expr("""
         leftId = rightId AND leftTimestamp BETWEEN
             rightTimestamp - INTERVAL 1 MINUTE AND rightTimestamp + INTERVAL 1 MINUTE
     """)
-    return one.join(two, around, "inner")
+    return left_rows.join(right_rows, around, "inner")
 
 
 @case("neil", PAIRS, refused="More than one event time columns", differs=TWO_TIMES)
 def same_window(left: DataFrame, right: DataFrame) -> DataFrame:
     """Inner join on a window column that each side selects."""
-    one, two = named(left, right)
-    one = one.select("*", F.window("leftTimestamp", "1 minute"))
-    two = two.select("*", F.window("rightTimestamp", "1 minute"))
-    return one.join(two, "window", "inner")
+    left_rows, right_rows = named(left, right)
+    left_rows = left_rows.select("*", F.window("leftTimestamp", "1 minute"))
+    right_rows = right_rows.select("*", F.window("rightTimestamp", "1 minute"))
+    return left_rows.join(right_rows, "window", "inner")
 
 
 @case("neil", PAIRS, refused="More than one event time columns", differs=TWO_TIMES)
 def same_window_left_outer(left: DataFrame, right: DataFrame) -> DataFrame:
     """Left outer join on a window column that each side selects."""
-    one, two = named(left, right)
-    one = one.select("*", F.window("leftTimestamp", "1 minute"))
-    two = two.select("*", F.window("rightTimestamp", "1 minute"))
-    return one.join(two, "window", "leftOuter")
+    left_rows, right_rows = named(left, right)
+    left_rows = left_rows.select("*", F.window("leftTimestamp", "1 minute"))
+    right_rows = right_rows.select("*", F.window("rightTimestamp", "1 minute"))
+    return left_rows.join(right_rows, "window", "leftOuter")
 
 
 def table(df: DataFrame) -> DataFrame:

@@ -56,11 +56,11 @@ def watermark_then_arrow_map(words: DataFrame) -> DataFrame:
 @case("variant", TWICE)
 def pandas_map_then_outer_join(first: DataFrame, second: DataFrame) -> DataFrame:
     """`mapInPandas` behind a watermark, then a left outer join on a time range."""
-    one = first.withWatermark("time", "5 minutes")
-    one = one.mapInPandas(long_words, one.schema)
-    two = second.withWatermark("time", "5 minutes").toDF("time2", "word2")
+    first_words = first.withWatermark("time", "5 minutes")
+    first_words = first_words.mapInPandas(long_words, first_words.schema)
+    second_words = second.withWatermark("time", "5 minutes").toDF("time2", "word2")
     within = F.expr("word = word2 AND time2 BETWEEN time AND time + INTERVAL 5 MINUTES")
-    return one.join(two, within, "leftOuter")
+    return first_words.join(second_words, within, "leftOuter")
 
 
 @case("examples", READINGS)

@@ -159,7 +159,7 @@ def by_gaps(
         # A timeout cannot be before the watermark.
         over = session[1] + 5 * MINUTE
         state.setTimeoutTimestamp(max(over, state.getCurrentWatermarkMs()))
-    rows = [(key[0], *one) for one in ended]
+    rows = [(key[0], *ended_session) for ended_session in ended]
     yield pd.DataFrame(rows, columns=["id", "start", "end", "count"])
 
 
@@ -340,8 +340,8 @@ SHOWN_AND_CLICKED = inputs(
 )
 def first_clicks(in_order: Order, shown: DataFrame, clicked: DataFrame) -> DataFrame:
     """The first click on each picture: an inner join on a time range, then `dropDuplicates`."""
-    one, two = (side.withWatermark("at", "30 minutes") for side in (shown, clicked))
-    clicks = joined(one, two, "inner", "at2 BETWEEN at AND at + INTERVAL 1 HOUR")
+    pictures, found_clicks = (side.withWatermark("at", "30 minutes") for side in (shown, clicked))
+    clicks = joined(pictures, found_clicks, "inner", "at2 BETWEEN at AND at + INTERVAL 1 HOUR")
     return in_order(clicks, "at2", by="id").dropDuplicates(["id"]).select("id", clock("at2"))
 
 

@@ -385,8 +385,8 @@ BEHIND = inputs(
 def forgotten_on_arrival(left: DataFrame, right: DataFrame) -> DataFrame:
     """Full outer join; a row is so old that the join forgets it in the batch that brings it."""
     within = "at2 BETWEEN at - INTERVAL 1 MINUTE AND at + INTERVAL 1 MINUTE"
-    one = left.withWatermark("at", "5 minutes")
-    return joined(one, right.withWatermark("at", "5 minutes"), "fullOuter", within)
+    left_rows = left.withWatermark("at", "5 minutes")
+    return joined(left_rows, right.withWatermark("at", "5 minutes"), "fullOuter", within)
 
 
 RANGE = inputs(
@@ -421,9 +421,11 @@ def watermark_of_one_equal_time(left: DataFrame, right: DataFrame) -> DataFrame:
 def joined_by_windows(left: DataFrame, right: DataFrame) -> DataFrame:
     """Left outer join on the id and a window of each side, without the times themselves."""
     window = F.window("at", "10 minutes").alias("window")
-    one = left.withWatermark("at", "5 minutes").select("id", window, F.lit("left").alias("l"))
-    two = right.withWatermark("at", "5 minutes").select("id", window, F.lit("right").alias("r"))
-    return one.join(two, ["id", "window"], "leftOuter")
+    left_rows = left.withWatermark("at", "5 minutes").select("id", window, F.lit("left").alias("l"))
+    right_rows = right.withWatermark("at", "5 minutes").select(
+        "id", window, F.lit("right").alias("r")
+    )
+    return left_rows.join(right_rows, ["id", "window"], "leftOuter")
 
 
 @case(
@@ -435,8 +437,8 @@ def joined_by_windows(left: DataFrame, right: DataFrame) -> DataFrame:
 )
 def outer_join_by_id_alone(left: DataFrame, right: DataFrame) -> DataFrame:
     """Left outer join of two inputs with watermarks, on the ids and no times."""
-    one = left.withWatermark("at", "5 minutes")
-    return joined(one, right.withWatermark("at", "5 minutes"), "leftOuter", "true")
+    left_rows = left.withWatermark("at", "5 minutes")
+    return joined(left_rows, right.withWatermark("at", "5 minutes"), "leftOuter", "true")
 
 
 THREE = inputs(
@@ -459,15 +461,15 @@ THREE = inputs(
 )
 def outer_join_of_an_outer_join(b: DataFrame, c: DataFrame, d: DataFrame) -> DataFrame:
     """Two left outer joins one behind the other, on times within ten minutes."""
-    one, two, three = (
+    first, second, third = (
         each.toDF(f"id{name}", f"at{name}").withWatermark(f"at{name}", "1 minute")
         for name, each in (("b", b), ("c", c), ("d", d))
     )
-    first = one.join(
-        two, F.expr("idb = idc AND atc BETWEEN atb AND atb + INTERVAL 10 MINUTES"), "leftOuter"
+    pairs = first.join(
+        second, F.expr("idb = idc AND atc BETWEEN atb AND atb + INTERVAL 10 MINUTES"), "leftOuter"
     )
     within = F.expr("idb = idd AND atd BETWEEN atb AND atb + INTERVAL 10 MINUTES")
-    return first.join(three, within, "leftOuter")
+    return pairs.join(third, within, "leftOuter")
 
 
 # Code with state
@@ -550,8 +552,8 @@ def windows_of_a_processor(doors: DataFrame) -> DataFrame:
 )
 def silent_for_two_batches(left: DataFrame, right: DataFrame) -> DataFrame:
     """An input of a union that has no rows in some batches, and then is far behind."""
-    one, two = (each.withWatermark("at", "10 minutes") for each in (left, right))
-    return per_hour(one.union(two), "id")
+    left_rows, right_rows = (each.withWatermark("at", "10 minutes") for each in (left, right))
+    return per_hour(left_rows.union(right_rows), "id")
 
 
 TWO_OF_THREE = inputs(
@@ -573,9 +575,9 @@ TWO_OF_THREE = inputs(
     same_rows=True,
     available_now=True,
 )
-def two_of_three_inputs(one: DataFrame, two: DataFrame, three: DataFrame) -> DataFrame:
+def two_of_three_inputs(first: DataFrame, second: DataFrame, third: DataFrame) -> DataFrame:
     """Scheduled runs of a union of three inputs, of which each time one has no rows."""
-    kept = [each.withWatermark("at", "10 minutes") for each in (one, two, three)]
+    kept = [each.withWatermark("at", "10 minutes") for each in (first, second, third)]
     return per_hour(kept[0].union(kept[1]).union(kept[2]), "id")
 
 
@@ -680,9 +682,9 @@ WITHIN_TEN_MINUTES = "at2 BETWEEN at AND at + INTERVAL 10 MINUTES"
 
 def ended_and_left_out(left: DataFrame, right: DataFrame) -> DataFrame:
     idle = tidemark.Idle(after="1 millisecond", at_join="follow")
-    one = left.withWatermark("at", "1 minute")
-    two = tidemark.with_watermark(right, "at", "1 minute", key="right", idle=idle)
-    return joined(one, two, "leftOuter", WITHIN_TEN_MINUTES)
+    left_rows = left.withWatermark("at", "1 minute")
+    right_rows = tidemark.with_watermark(right, "at", "1 minute", key="right", idle=idle)
+    return joined(left_rows, right_rows, "leftOuter", WITHIN_TEN_MINUTES)
 
 
 @case(
@@ -698,8 +700,8 @@ def ended_and_left_out(left: DataFrame, right: DataFrame) -> DataFrame:
 )
 def joined_with_an_input_that_has_ended(left: DataFrame, right: DataFrame) -> DataFrame:
     """Left outer join with an input that has no more rows for a long time; scheduled runs."""
-    one = left.withWatermark("at", "1 minute")
-    return joined(one, right.withWatermark("at", "1 minute"), "leftOuter", WITHIN_TEN_MINUTES)
+    left_rows = left.withWatermark("at", "1 minute")
+    return joined(left_rows, right.withWatermark("at", "1 minute"), "leftOuter", WITHIN_TEN_MINUTES)
 
 
 PAYMENTS = inputs(

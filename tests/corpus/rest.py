@@ -41,13 +41,13 @@ def windows_by_available_now(words: DataFrame) -> DataFrame:
 @case("variant", IN_STEP, available_now=True)
 def join_by_available_now(impressions: DataFrame, clicks: DataFrame) -> DataFrame:
     """Inner join on a time range, each step a run of its own with `AvailableNow`."""
-    one = impressions.withWatermark("impressionTime", "2 hours")
-    two = clicks.withWatermark("clickTime", "3 hours")
+    shown = impressions.withWatermark("impressionTime", "2 hours")
+    clicked = clicks.withWatermark("clickTime", "3 hours")
     within = F.expr("""
         clickAdId = impressionAdId AND clickTime >= impressionTime
         AND clickTime <= impressionTime + INTERVAL 1 HOUR
     """)
-    return one.join(two, within)
+    return shown.join(clicked, within)
 
 
 @case("api", EVENTS, options={"maxFilesPerTrigger": 1})

@@ -47,10 +47,10 @@ def the_fastest_decides(first: DataFrame, second: DataFrame) -> DataFrame:
 @case("guide", IN_STEP)
 def an_hour_and_two(impressions: DataFrame, clicks: DataFrame) -> DataFrame:
     """A join of two inputs with different delays, by a condition on both times."""
-    one = impressions.withWatermark("impressionTime", "1 hour")
-    two = clicks.withWatermark("clickTime", "2 hours")
-    return one.join(
-        two, F.expr("impressionAdId = clickAdId AND clickTime >= impressionTime"), "inner"
+    shown = impressions.withWatermark("impressionTime", "1 hour")
+    clicked = clicks.withWatermark("clickTime", "2 hours")
+    return shown.join(
+        clicked, F.expr("impressionAdId = clickAdId AND clickTime >= impressionTime"), "inner"
     )
 
 
@@ -68,9 +68,9 @@ def windows_of_each_united(first: DataFrame, second: DataFrame) -> DataFrame:
 def a_stream_with_itself(words: DataFrame) -> DataFrame:
     """A stream joined with itself on a range of five minutes."""
     kept = words.withWatermark("timestamp", "10 minutes")
-    one, two = kept.alias("one"), kept.alias("two")
-    return one.join(
-        two,
+    earlier, later = kept.alias("one"), kept.alias("two")
+    return earlier.join(
+        later,
         F.expr("""
             one.word = two.word AND two.timestamp > one.timestamp
             AND two.timestamp <= one.timestamp + INTERVAL 10 MINUTES

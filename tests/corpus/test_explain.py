@@ -40,4 +40,4 @@ def errors(case: Case, spark: SparkSession, folder: Path) -> list[str]:
         except PySparkException as error:
             return [str(error.getCondition())]
         explained = tidemark.explain(df, output_mode=cast(Any, case.mode))
-    return [str(one) for one in explained.findings if one.severity == "error"]
+    return [str(finding) for finding in explained.findings if finding.severity == "error"]

@@ -44,7 +44,11 @@ def raised_by_python() -> Iterator[tuple[ast.Call, str, set[str]]]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "TidemarkError":
                 code = ast.literal_eval(node.args[0])
-                yield node, code, {one.arg for one in node.keywords if one.arg is not None}
+                yield (
+                    node,
+                    code,
+                    {keyword.arg for keyword in node.keywords if keyword.arg is not None},
+                )
 
 
 def raised_by_the_engine() -> Iterator[tuple[str, set[str]]]:
@@ -125,7 +129,9 @@ def test_relative_links_resolve_to_existing_pages_and_headings(page: Path) -> No
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as Markdown renderers create them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", one).strip().lower().replace(" ", "-") for one in headings}
+    return {
+        re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings
+    }
 
 
 def test_the_changelog_says_what_the_library_does_until_it_is_released() -> None:
@@ -134,4 +140,4 @@ def test_the_changelog_says_what_the_library_does_until_it_is_released() -> None
     if sections == [f"[{__version__}] - Unreleased"]:
         assert len(text.splitlines()) <= 25
     else:
-        assert all(re.search(r"\d{4}-\d{2}-\d{2}$", one) for one in sections[1:])
+        assert all(re.search(r"\d{4}-\d{2}-\d{2}$", section) for section in sections[1:])

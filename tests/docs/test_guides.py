@@ -57,7 +57,7 @@ def inputs(feed: Feeds) -> dict[str, DataFrame]:
                 | {"what": "update", "name": order}
             )
     streams = {"orders": orders, "payments": payments, "readings": readings, "changes": changes}
-    return {name: one.stream() for name, one in streams.items()}
+    return {name: feed.stream() for name, feed in streams.items()}
 
 
 @pytest.fixture(scope="module")

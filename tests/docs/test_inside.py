@@ -32,11 +32,15 @@ def sources(*folders: str) -> Iterator[str]:
 def folders(parent: str) -> set[str]:
     """The folders in a folder that have sources, with their paths."""
     built = ("target", "dist", "out")
-    found = [one for one in (ROOT / parent).iterdir() if one.is_dir() and one.name not in built]
+    found = [
+        folder
+        for folder in (ROOT / parent).iterdir()
+        if folder.is_dir() and folder.name not in built
+    ]
     return {
-        one.relative_to(ROOT).as_posix()
-        for one in found
-        if one.name[0] != "." and any(file.suffix in SOURCES for file in one.rglob("*"))
+        folder.relative_to(ROOT).as_posix()
+        for folder in found
+        if folder.name[0] != "." and any(file.suffix in SOURCES for file in folder.rglob("*"))
     }
 
 
@@ -45,14 +49,14 @@ def test_the_list_of_folders_names_each_folder_and_no_other() -> None:
     listed: set[str] = set()
     for line in tree.splitlines():
         last = ""
-        for one in re.split(r"  +", line)[0].split(", "):
+        for entry in re.split(r"  +", line)[0].split(", "):
             # `jvm/src/main/spark-4.2+/, spark-4.1-/` are two folders side by side.
-            path = one if "/" in one.rstrip("/") or not last else f"{last}/{one}"
+            path = entry if "/" in entry.rstrip("/") or not last else f"{last}/{entry}"
             listed.add(path.rstrip("/"))
             last = path.rstrip("/").rpartition("/")[0]
     assert [path for path in sorted(listed) if not (ROOT / path).exists()] == []
     there = set[str]().union(*map(folders, (".", "jvm/src", "jvm/src/main", "examples")))
-    known = {path for one in listed for path in (one, *map(str, Path(one).parents))}
+    known = {path for folder in listed for path in (folder, *map(str, Path(folder).parents))}
     assert sorted(there - known) == []
 
 
@@ -68,7 +72,7 @@ def test_the_page_names_each_private_member_of_spark_that_is_reached() -> None:
 def test_the_tables_of_packages_name_each_package() -> None:
     tables = section("Where things are").split("| package of `core` |")
     for table, top, prefix in ((tables[0], ENGINE, ""), (tables[1], CORE, "core.")):
-        names = {one.name for one in top.iterdir() if one.is_dir()}
+        names = {folder.name for folder in top.iterdir() if folder.is_dir()}
         listed = set(re.findall(rf"^\| `{prefix}(\w+)` \|", table, flags=re.MULTILINE))
         assert listed - {"core"} == names
 
@@ -78,11 +82,13 @@ def test_the_table_of_threads_names_each_thread() -> None:
     code = [*sources("jvm/src/main", "python/tidemark")]
     named = {name for text in code for name in re.findall(made, text)}
     named |= {
-        one for text in code for one in re.findall(r'name(?:_prefix)?=f?"(tidemark-[\w-]+)', text)
+        thread
+        for text in code
+        for thread in re.findall(r'name(?:_prefix)?=f?"(tidemark-[\w-]+)', text)
     }
     assert len(named) >= 6
     threads = set(re.findall(r"tidemark-[\w-]+", section("Threads")))
-    assert {one.rstrip("-") for one in threads} == {one.rstrip("-") for one in named}
+    assert {thread.rstrip("-") for thread in threads} == {thread.rstrip("-") for thread in named}
 
 
 def test_the_classes_that_are_named_exist() -> None:

@@ -24,7 +24,9 @@ MODULES = {
     **{name: getattr(tidemark, name) for name in ("errors", "jars", "marks", "results")},
 }
 OFFERED = {
-    f"{module}.{name}".lstrip(".") for module, one in MODULES.items() for name in one.__all__
+    f"{module}.{name}".lstrip(".")
+    for module, offered in MODULES.items()
+    for name in offered.__all__
 }
 
 

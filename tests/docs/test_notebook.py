@@ -14,11 +14,13 @@ MOST_BYTES = 1_000_000
 
 
 def outputs(notebook: Any) -> list[Any]:
-    return [one for cell in notebook["cells"] for one in cell.get("outputs", [])]
+    return [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
 
 
 def pages(notebook: Any) -> list[str]:
-    found = [one["data"].get("text/html", "") for one in outputs(notebook) if "data" in one]
+    found = [
+        output["data"].get("text/html", "") for output in outputs(notebook) if "data" in output
+    ]
     return ["".join(page) for page in found if page]
 
 
@@ -30,7 +32,7 @@ def test_the_notebook_can_be_read_without_running_it() -> None:
     notebook = kept()
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert all(cell["execution_count"] for cell in code)
-    assert not [one for one in outputs(notebook) if one["output_type"] == "error"]
+    assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
     assert any("<svg" in page for page in pages(notebook))
 
 

@@ -94,4 +94,4 @@ def test_the_rows_lost_picture_shows_the_measured_figures() -> None:
     drawn = re.sub(r"<desc.*?</desc>", "", picture, flags=re.DOTALL)
     figures = re.findall(r"\d{1,3}(?:,\d{3})+|\d+\.\d(?=%)|(?<=>)\d+(?=<)", drawn)
     assert len(figures) == 10
-    assert [one for one in figures if one not in measured] == []
+    assert [figure for figure in figures if figure not in measured] == []

@@ -41,7 +41,7 @@ def sentences(paragraph: str) -> list[str]:
     plain = re.sub(r"\]\([^)]*\)", "]", paragraph)
     plain = re.sub(r"``.+?``|`[^`]*`", "`code`", plain)
     plain = _SHORT_FORM.sub(r"\1", plain)
-    return [one for one in _END.split(plain) if one.strip()]
+    return [sentence for sentence in _END.split(plain) if sentence.strip()]
 
 
 def words(sentence: str) -> int:
@@ -49,8 +49,10 @@ def words(sentence: str) -> int:
 
 
 def too_long(text: str) -> list[str]:
-    every = (one for paragraph in paragraphs(text) for one in sentences(paragraph))
-    return [f"{words(one)} words: {one}" for one in every if words(one) > MOST_WORDS]
+    every = (sentence for paragraph in paragraphs(text) for sentence in sentences(paragraph))
+    return [
+        f"{words(sentence)} words: {sentence}" for sentence in every if words(sentence) > MOST_WORDS
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

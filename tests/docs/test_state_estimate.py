@@ -34,7 +34,7 @@ def test_the_sql_state_estimate_matches_the_reference_model(spark: SparkSession)
         ("by_split", oracle.by_the_oldest),
     ):
         told = oracle.tell(batches, rule)
-        kept = sum(one.rows for one in told.given) + sum(count for _, count in told.left)
+        kept = sum(batch.rows for batch in told.given) + sum(count for _, count in told.left)
         expected[f"lost_{name}"] = total - kept
         expected[f"peak_{name}"] = told.peak_state
     assert estimated == expected

@@ -35,12 +35,12 @@ def at(clock: str) -> datetime:
 
 def step(**clocks: str) -> Step:
     """The rows of a step: `EWR="10:00 10:05"`."""
-    return {part: [at(one) for one in text.split()] for part, text in clocks.items()}
+    return {part: [at(time) for time in text.split()] for part, text in clocks.items()}
 
 
 def after(clocks: Clocks, *steps: Step) -> datetime:
-    for one in steps:
-        clocks.observe(one)
+    for step in steps:
+        clocks.observe(step)
     return clocks.of("EWR")
 
 
@@ -109,7 +109,7 @@ def test_a_flight_of_a_join_waits_for_its_weather_as_long_as_the_watermarks_allo
     # By one clock the weather of 10:00 is late at 12:00.
     assert found(OneWatermark(Policy(min, {"flights": TEN, "weather": TEN})))[2] == last
     every = all_joined(flown, recorded)
-    assert sum(len(times) for one in every for times in one.values()) == 4
+    assert sum(len(times) for step in every for times in step.values()) == 4
 
 
 def test_a_join_hands_on_the_watermark_of_its_slower_side_and_stock_an_hour_less() -> None:
@@ -122,22 +122,22 @@ def test_a_join_hands_on_the_watermark_of_its_slower_side_and_stock_an_hour_less
 
 def test_every_departure_of_the_day_arrives_once_also_over_a_link_that_was_down() -> None:
     def all_of(steps: list[Step]) -> Counter[tuple[str, datetime]]:
-        return Counter((part, time) for one in steps for part in one for time in one[part])
+        return Counter((part, time) for step in steps for part in step for time in step[part])
 
     down, dead = all_of([*link_down(TODAY)]), all_of([*link_dead(TODAY)])
-    within = [one for one in flights(TODAY) if at("8:00") <= one.departure < at("19:00")]
+    within = [flight for flight in flights(TODAY) if at("8:00") <= flight.departure < at("19:00")]
     ends = dict.fromkeys([("EWR", THE_END), ("JFK", THE_END), ("LGA", THE_END)], 1)
-    assert down == Counter((one.origin, one.departure) for one in within) + Counter(ends)
+    assert down == Counter((flight.origin, flight.departure) for flight in within) + Counter(ends)
     assert {part for part, time in (down - dead) if time < at("12:00")} == {"LGA"}
     assert not link_down(TODAY)[5]["LGA"]
     assert min(link_down(TODAY)[8]["LGA"]) < at("10:30")
-    assert max(len(one["EWR"]) for one in stragglers(TODAY)) > 5
+    assert max(len(step["EWR"]) for step in stragglers(TODAY)) > 5
 
 
 def test_an_airport_is_silent_since_the_step_of_its_last_file(tmp_path: Path) -> None:
     arrive(tmp_path, 3, step(EWR="9:50", LGA="9:55"))
     arrive(tmp_path, 4, step(EWR="10:10", LGA="", JFK=""))
-    assert [newest_step(tmp_path / one) for one in ("EWR", "LGA", "JFK")] == [4, 3, -1]
+    assert [newest_step(tmp_path / airport) for airport in ("EWR", "LGA", "JFK")] == [4, 3, -1]
     text = (tmp_path / "EWR" / "04.json").read_text(encoding="utf-8")
     assert text == '{"at": "2013-11-01T10:10:00", "origin": "EWR"}\n'
 
@@ -199,8 +199,8 @@ def all_cases() -> list[Case]:
 
 
 def test_a_delay_ten_minutes_shorter_would_lose_rows(all_cases: list[Case]) -> None:
-    one, behind, _, _, join = all_cases
-    for case, minutes in ((one, 240), (behind, 50)):
+    alone, behind, _, _, join = all_cases
+    for case, minutes in ((alone, 240), (behind, 50)):
         shorter = together.one_clock(timedelta(minutes=minutes))
         assert lost(shorter.rule(case.today.rows), case.today.counts)
         longer = together.one_clock(timedelta(minutes=minutes + 10))
@@ -208,8 +208,10 @@ def test_a_delay_ten_minutes_shorter_would_lose_rows(all_cases: list[Case]) -> N
         assert not lost(longer.rule(case.today.rows), case.today.counts)
     for minutes, way in ((60, after_join.one_query), (50, after_join.two_queries)):
         delay = timedelta(minutes=minutes)
-        two = way(70 * timedelta(minutes=1), delay) if way is after_join.two_queries else way(delay)
-        assert lost(two.rule(join.today.rows), join.today.counts)
+        delayed = (
+            way(70 * timedelta(minutes=1), delay) if way is after_join.two_queries else way(delay)
+        )
+        assert lost(delayed.rule(join.today.rows), join.today.counts)
 
 
 def shown() -> dict[str, list[list[str]]]:

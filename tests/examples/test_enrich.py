@@ -21,8 +21,8 @@ def test_the_plan_is_the_same_for_everybody_and_has_its_shares() -> None:
     answers = [plan.answer(flight, 1) for flight in range(20_000)]
     assert answers == [Plan().answer(flight, 1) for flight in range(20_000)]
     assert answers != [Plan(seed=2).answer(flight, 1) for flight in range(20_000)]
-    slow = sum(one.seconds == plan.slow_seconds for one in answers)
-    failing = sum(one.status == 500 for one in answers)
+    slow = sum(answer.seconds == plan.slow_seconds for answer in answers)
+    failing = sum(answer.status == 500 for answer in answers)
     assert 10 < slow < 30
     assert 70 < failing < 130
 
@@ -61,7 +61,7 @@ def test_the_service_refuses_calls_above_its_limit() -> None:
 def test_departures_of_a_day_are_in_order_and_each_is_counted() -> None:
     all_ = flights.departures(days=1)
     assert len(all_) > 900
-    assert [one.departure for one in all_] == sorted(one.departure for one in all_)
+    assert [flight.departure for flight in all_] == sorted(flight.departure for flight in all_)
     assert sum(flights.truth(all_).values()) == len(all_)
 
 

@@ -28,7 +28,7 @@ def job() -> ModuleType:
 
 def send(feed: Feed, topic: str, *values: dict[str, Any], partition: int = 0) -> None:
     feed.add(
-        *({"topic": topic, "partition": partition, "value": json.dumps(one)} for one in values)
+        *({"topic": topic, "partition": partition, "value": json.dumps(value)} for value in values)
     )
 
 

@@ -12,7 +12,7 @@ def test_the_kafka_broker_listens_on_local_addresses_only() -> None:
     addresses = [
         part for part in text.replace(",", "\n").replace("@", "//").split("//") if ":" in part
     ]
-    assert all(one.startswith("127.0.0.1:") for one in addresses[1:])
+    assert all(address.startswith("127.0.0.1:") for address in addresses[1:])
     assert "listeners=PLAINTEXT://127.0.0.1:1111,CONTROLLER://127.0.0.1:2222\n" in text
 
 

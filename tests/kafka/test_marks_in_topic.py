@@ -50,7 +50,9 @@ def values_of(servers: str, topic: str, partitions: int) -> list[tuple[bytes, by
     """The committed records of a topic: keys and values."""
     settings = {"group.id": "t", "isolation.level": "read_committed", "enable.partition.eof": True}
     consumer = Consumer({"bootstrap.servers": servers, **settings})
-    consumer.assign([TopicPartition(topic, one, OFFSET_BEGINNING) for one in range(partitions)])
+    consumer.assign(
+        [TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(partitions)]
+    )
     found: list[tuple[bytes, bytes]] = []
     left = partitions
     while left:
@@ -113,15 +115,15 @@ def test_rows_and_mark_of_a_writer_that_is_killed_before_its_commit_are_never_se
     assert isinstance(cut, KafkaPosition)
     # Behind the rows and the ends of three transactions; the row of the aborted one may not have been sent.
     assert cut.offsets["orders"][0] >= 5
-    noted = [one.time_millis for one in marks.read().marks if one.kind == "note"]
+    noted = [mark.time_millis for mark in marks.read().marks if mark.kind == "note"]
     assert noted == [1, 3]
 
 
 def test_a_transactional_writer_whose_place_was_taken_commits_nothing(servers: str) -> None:
     marks = log(servers, "taken")
     producers = [producer_of(servers, **{"transactional.id": f"taken-{n}"}) for n in range(2)]
-    for one in producers:
-        one.init_transactions(60)
+    for producer in producers:
+        producer.init_transactions(60)
     old = marks.kafka_writer(producers[0], "orders", "eu", admin=None)
     producers[0].begin_transaction()
     old.produce(b"zombie", partition=0)
@@ -190,8 +192,8 @@ def test_an_implementation_of_the_page_alone_writes_and_reads(servers: str) -> N
     alive = {"v": 1, "w": "other", "e": 77, "n": 0, "k": "alive", "at": 6}
     note = {**alive, "n": 1, "k": "note", "t": 40, "p": {"number": 8}}
     producer = producer_of(servers, acks="all")
-    for one in (claim, alive, note):
-        producer.produce("marks", json.dumps(one), key)
+    for mark in (claim, alive, note):
+        producer.produce("marks", json.dumps(mark), key)
     producer.flush()
     marks = log(servers, "page")
     assert marks.is_complete(40) and not marks.is_complete(41)
@@ -201,7 +203,9 @@ def test_an_implementation_of_the_page_alone_writes_and_reads(servers: str) -> N
         later.note_time(50, NumberPosition(9))
         later.end()
     own = [json.loads(value) for at, value in values_of(servers, "marks", 3) if at == key]
-    mine = sorted((one for one in own if one["e"] > 77 and "n" in one), key=lambda one: one["n"])
-    assert [one["k"] for one in mine] == ["alive", "note", "end"]
+    mine = sorted(
+        (mark for mark in own if mark["e"] > 77 and "n" in mark), key=lambda mark: mark["n"]
+    )
+    assert [mark["k"] for mark in mine] == ["alive", "note", "end"]
     assert mine[0]["after"] == [77, 1]
     assert (mine[1]["t"], mine[1]["p"]) == (50, {"number": 9})

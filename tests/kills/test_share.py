@@ -108,6 +108,6 @@ def test_checkpoint_files_show_where_a_killed_query_stopped(tmp_path: Path) -> N
 
 def test_kill_moments_target_the_next_three_batches_of_a_live_run(tmp_path: Path) -> None:
     drawn = [Moment.draw(random.Random(seed), tmp_path) for seed in range(60)]
-    assert {one.batch for one in drawn} == {0, 1, 2}
-    assert len({one.name for one in drawn}) == 7
-    assert not any(one.wait(tmp_path, lambda: False) for one in drawn)
+    assert {moment.batch for moment in drawn} == {0, 1, 2}
+    assert len({moment.name for moment in drawn}) == 7
+    assert not any(moment.wait(tmp_path, lambda: False) for moment in drawn)

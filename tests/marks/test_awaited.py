@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
 
 def names(log: Marks, time: int) -> list[str | None]:
-    return [one.writer for one in log.waiting_for(time)]
+    return [writer.writer for writer in log.waiting_for(time)]
 
 
 def test_the_writers_that_have_not_noted_a_time_are_named_with_their_last_ones(

@@ -35,7 +35,7 @@ def test_no_writer_is_left_out_for_the_clock_of_a_host(tmp_path: Path, wrong_by:
     log = Marks(tmp_path, idle_after=timedelta(minutes=5))
     assert not log.is_complete(10 * MINUTE)
     assert log.window(NumberPosition(2)).lower_millis == 5 * MINUTE
-    assert [one.written_millis for one in log.read().marks if one.kind == "note"]
+    assert [mark.written_millis for mark in log.read().marks if mark.kind == "note"]
 
 
 def test_a_writer_whose_file_is_old_is_left_out(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_the_name_of_a_sealed_file_counts_the_lines_of_a_file_without_any_mark(
 ) -> None:
     put(tmp_path, DAMAGED * 2, DAMAGED * 3)
     log_at(tmp_path).writer("w")
-    assert [one.name for one in tmp_path.glob("w.1.*")] == ["w.1.0-2.marks"]
+    assert [file.name for file in tmp_path.glob("w.1.*")] == ["w.1.0-2.marks"]
     assert log_at(tmp_path).read().marks[0].after == (1, 2)
 
 
@@ -109,7 +109,7 @@ def test_a_writer_whose_newest_lines_are_lost_is_waited_for(tmp_path: Path) -> N
     assert log_at(tmp_path).is_complete(900)
     put(tmp_path, DAMAGED, "")
     assert not log_at(tmp_path).is_complete(900)
-    assert [one.writer for one in log_at(tmp_path).waiting_for(900)] == ["w"]
+    assert [writer.writer for writer in log_at(tmp_path).waiting_for(900)] == ["w"]
     assert log_at(tmp_path).window(ALL).lower_millis is None
 
 

@@ -39,7 +39,7 @@ def test_a_row_that_is_late_is_named(tmp_path: Path, number: int, place: list[st
 
 def test_another_answer_is_named(tmp_path: Path) -> None:
     vector = copy.deepcopy(VECTORS[0])
-    number, step = next((n, one) for n, one in enumerate(vector["steps"]) if "lower" in one)
+    number, step = next((n, step) for n, step in enumerate(vector["steps"]) if "lower" in step)
     step["lower"] -= 1
     (problem,) = replay(vector, tmp_path)
     assert problem.startswith(f"step {number + 1}: expected")

@@ -21,7 +21,7 @@ def test_many_marks_are_sealed_in_files_that_never_change(tmp_path: Path) -> Non
         for number in range(1, 600):
             writer.note_time(number, NumberPosition(number))
         writer.end()
-    names = sorted(one.name for one in tmp_path.iterdir())
+    names = sorted(file.name for file in tmp_path.iterdir())
     assert names == ["w.0.0-255.marks", "w.0.0.marks", "w.0.1.marks", "w.0.256-511.marks"]
     assert [mark.number for mark in log.read().marks] == list(range(601))
 
@@ -31,7 +31,7 @@ def test_large_marks_are_sealed_early(tmp_path: Path) -> None:
     writer = log.writer("w")
     for number in range(6):
         writer.note_time(number, files=[f"{number}-{'x' * 200}-{i}" for i in range(1000)])
-    assert max(one.stat().st_size for one in tmp_path.iterdir()) < 1_000_000
+    assert max(file.stat().st_size for file in tmp_path.iterdir()) < 1_000_000
     assert len(log.cut_at(5).files) == 6000
 
 

@@ -124,7 +124,8 @@ TOO_MANY = [
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
-    [(one["changes"], one["reason"]) for one in json.loads(REFUSED.read_text("utf-8"))] + TOO_MANY,
+    [(vector["changes"], vector["reason"]) for vector in json.loads(REFUSED.read_text("utf-8"))]
+    + TOO_MANY,
 )
 def test_a_mark_with_a_wrong_field_is_refused(changes: dict[str, object], reason: str) -> None:
     fields = {**json.loads(EXAMPLE[9:]), **changes}
@@ -162,7 +163,7 @@ def test_a_line_of_two_megabytes_is_left_out_and_the_next_one_is_read(tmp_path: 
     (tmp_path / "w.1.0.marks").write_text(long + good)
     (tmp_path / "w.1.1.marks").write_text("y" * 3_000_000)
     read = log_at(tmp_path).read()
-    assert [(one.file, one.line, one.reason) for one in read.skipped] == [
+    assert [(line.file, line.line, line.reason) for line in read.skipped] == [
         ("w.1.0.marks", 1, "long"),
         ("w.1.1.marks", 1, "long"),
     ]
@@ -176,7 +177,7 @@ def test_a_file_cut_anywhere_gives_its_whole_lines(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"".join(lines)[:length])
         read = log_at(tmp_path).read()
         assert len(read.marks) == length // len(EXAMPLE)
-        assert [one.reason for one in read.skipped] == ["torn"] * (length % len(EXAMPLE) > 0)
+        assert [line.reason for line in read.skipped] == ["torn"] * (length % len(EXAMPLE) > 0)
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ def test_a_drawn_history_keeps_what_marks_promise(world: World) -> None:
     for step in range(STEPS):
         world.step()
         if step % 15 == 5:
-            queries += [Query(*one) for one in world.chance.sample([*readers(world)], 1)]
-            objects += [Asked(*one) for one in world.chance.sample([*readers(world)], 2)]
+            queries += [Query(*reader) for reader in world.chance.sample([*readers(world)], 1)]
+            objects += [Asked(*reader) for reader in world.chance.sample([*readers(world)], 2)]
         what = world.chance.random()
         if what < 0.2:
             for query in queries:
@@ -57,11 +57,11 @@ def test_a_drawn_history_keeps_what_marks_promise(world: World) -> None:
 
 def require_agreement(world: World, objects: list[Asked]) -> None:
     """Early or late, those that wait for the same writers, and leave out none, give the same answers."""
-    alike = [one for one in objects if one.only is not None and not one.has_idle]
+    alike = [asked for asked in objects if asked.only is not None and not asked.has_idle]
     alike.append(Asked(*list(readers(world))[3]))
     if not world.has_changed:
-        times = {time for one in alike for time in one.complete}
-        assert all(one.marks.is_complete(time) for one in alike for time in times)
+        times = {time for asked in alike for time in asked.complete}
+        assert all(asked.marks.is_complete(time) for asked in alike for time in times)
 
 
 class Asked:
@@ -83,7 +83,7 @@ class Asked:
         if self.marks.is_complete(time):
             self.complete.add(time)
             self.require_rows(world, time)
-        assert all(self.marks.is_complete(one) for one in self.complete)
+        assert all(self.marks.is_complete(time) for time in self.complete)
         # Somebody is waited for exactly if there is something to wait for.
         assert (self.marks.waiting_for(time) == ()) == self.marks.is_complete(time)
 

@@ -49,7 +49,7 @@ def test_lines_that_cannot_be_used_are_counted_and_the_first_ones_are_kept(tmp_p
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (read.skipped_count, len(read.skipped), len(read.marks)) == (1 << 17, 1000, 1)
-    assert [one.line for one in read.skipped] == list(range(2, 1002))
+    assert [skipped.line for skipped in read.skipped] == list(range(2, 1002))
     # A line that is kept as an object takes some 200 bytes.
     assert most < 8 << 20
 
@@ -79,4 +79,4 @@ def test_a_writer_looks_at_its_own_names_only(
     writer.note_time(1, NumberPosition(1))
     assert writer.epoch == 2
     assert {name.split(".")[0] for name in parsed} == {"w"}
-    assert [one.name for one in tmp_path.glob(".*")] == [".w2.1.0.marks.1.tmp"]
+    assert [file.name for file in tmp_path.glob(".*")] == [".w2.1.0.marks.1.tmp"]

@@ -37,8 +37,8 @@ def automatic(tmp_path: Path, now: list[int]) -> Iterator[Callable[..., Any]]:
         return opened[-1]
 
     yield open_it
-    for one in opened:
-        one.close()
+    for writer in opened:
+        writer.close()
 
 
 def test_automatic_noting_stamps_each_row_above_all_times_noted(
@@ -177,7 +177,7 @@ def test_rows_of_many_threads_are_all_before_the_mark_that_follows_them(
                 with lock:
                     writer.note_time(time[0])
 
-    threads = [threading.Thread(target=send, args=(one,)) for one in range(4)]
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -71,7 +71,10 @@ class Admin:
         return self
 
     def list_offsets(self, asked: dict[Any, Any], request_timeout: float) -> dict[Any, Any]:
-        return {one: End(self._ends[one.topic][one.partition], self._error) for one in asked}
+        return {
+            partition: End(self._ends[partition.topic][partition.partition], self._error)
+            for partition in asked
+        }
 
 
 class Topic:

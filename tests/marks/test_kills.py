@@ -112,7 +112,7 @@ def require_whole(folder: Path, told: list[str]) -> None:
     noted = [mark for mark in log.read().marks if mark.kind == "note"]
     assert [mark.time_millis for mark in noted] == sorted({mark.time_millis or 0 for mark in noted})
     assert all(follows(after, before) for before, after in pairwise(log.read().marks))
-    assert [one.reason for one in log.read().skipped] == []
+    assert [line.reason for line in log.read().skipped] == []
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_a_kill_between_any_two_system_calls_loses_and_doubles_nothing(
                 writer.note_time(30, files=["c20"])
         require_whole(folder, told or ["c20"])
         assert "c20" in log_at(folder).cut_at(30).files
-        assert not [one for one in os.listdir(folder) if one.endswith(".tmp")]
+        assert not [name for name in os.listdir(folder) if name.endswith(".tmp")]
         killed = kill_at
     assert killed > 100
 

@@ -40,7 +40,7 @@ def test_a_new_life_seals_what_the_life_before_has_left(tmp_path: Path) -> None:
         writer = log.writer("w")
         for number in range(3):
             writer.note_time(life * 10 + number, files=[f"{life}-{number}"])
-    files = sorted(one.name for one in tmp_path.iterdir())
+    files = sorted(file.name for file in tmp_path.iterdir())
     assert files == ["w.7.0-3.marks", "w.8.0-3.marks", "w.9.0.marks", "w.9.1.marks"]
     assert len(log.cut_at(22).files) == 9
 

@@ -33,8 +33,8 @@ def test_millions_of_empty_lines_are_counted_and_not_looked_at_one_by_one(
     found = log_at(tmp_path).read()
     assert [mark.kind for mark in found.marks] == ["alive"]
     assert found.skipped_count == (4 << 20) + 1000
-    assert [one.line for one in found.skipped] == list(range(1, 1001))
-    assert {one.reason for one in found.skipped} == {"checksum"}
+    assert [skipped.line for skipped in found.skipped] == list(range(1, 1001))
+    assert {skipped.reason for skipped in found.skipped} == {"checksum"}
     # The first line of each piece of the file, and the mark.
     assert len(looked_at) < 20
 
@@ -47,23 +47,24 @@ def test_short_lines_between_marks_have_the_numbers_and_reasons_of_lines_that_ar
     monkeypatch.setattr("tidemark._marks.protocol.files._CHUNK", chance.choice([7, 64, 1 << 20]))
     short = [b"", b"\r", b"12345678", b"00000000 ", b"what is this", b"\xff" * 9]
     marks = [
-        line({**one, "n": n}).encode()[:-1] for n, one in enumerate(complete([{"k": "alive"}] * 9))
+        line({**mark, "n": n}).encode()[:-1]
+        for n, mark in enumerate(complete([{"k": "alive"}] * 9))
     ]
     lines = [chance.choice([*short, *marks]) for _ in range(200)]
     (tmp_path / "w.1.0.marks").write_bytes(b"\n".join(lines) + b"\n")
     found = log_at(tmp_path).read()
     name = FileName("w", 1, slot=0)
     expected = []
-    for number, one in enumerate(lines, start=1):
+    for number, text in enumerate(lines, start=1):
         try:
-            _mark(one, name)
+            _mark(text, name)
         except UnusableError as problem:
             expected.append((number, str(problem)))
-    assert [(one.line, one.reason) for one in found.skipped] == expected
+    assert [(skipped.line, skipped.reason) for skipped in found.skipped] == expected
     assert found.skipped_count == len(expected)
-    known = [number for number, one in enumerate(lines) if one in marks]
+    known = [number for number, text in enumerate(lines) if text in marks]
     read = read_lines(Folder(str(tmp_path)), name)
-    assert [one + b"\n" for one in lines if one in marks] == [text for _, text in read.marks]
+    assert [text + b"\n" for text in lines if text in marks] == [text for _, text in read.marks]
     assert (read.lost_before, read.lost_behind) == (
         (known[0], len(lines) - known[-1] - 1) if known else (len(lines), len(lines))
     )

@@ -94,7 +94,7 @@ def test_an_object_that_goes_on_waits_no_more_for_a_writer_that_was_purged(
     live.note_time(40, files=["l3"])
     again.note_time(15, files=["d2"])
     assert log.is_complete(20) and not log.is_complete(21)
-    assert [one.writer for one in log.waiting_for(40)] == ["dead"]
+    assert [writer.writer for writer in log.waiting_for(40)] == ["dead"]
     again.note_time(30, files=["d3"])
     assert log.is_complete(30) and not log.is_complete(31)
 
@@ -274,7 +274,7 @@ def test_each_file_is_in_one_range_or_purged_marks_may_have_listed_more(
         elif what < 0.7:
             lake.log.purge(lake.now - chance.choice([20, 200]))
             there = {mark.writer for mark in lake.log.read().marks}
-            writers = {one: writer for one, writer in writers.items() if one in there}
+            writers = {name: writer for name, writer in writers.items() if name in there}
         else:
             outcomes.append(job(lake, history, read, step))
     assert "read" in outcomes
@@ -293,7 +293,7 @@ def job(lake: Lake, history: History, read: set[str], step: int) -> str:
         there = {mark.writer for mark in marks}
         # For a writer in the log, nothing says which of its purged marks have listed files.
         assert wanted - kept or any(
-            end.chains[one].after[1] >= 0 for one in there & set(end.chains)
+            end.chains[writer].after[1] >= 0 for writer in there & set(end.chains)
         )
     else:
         assert isinstance(found, FilesRange)

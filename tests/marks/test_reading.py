@@ -98,7 +98,7 @@ def test_a_writer_whose_block_was_left_still_holds(tmp_path: Path) -> None:
         eu.note_time(400, NumberPosition(4))
     # Its next run notes the next hour.
     assert log.is_complete(300) and not log.is_complete(400)
-    assert [one.writer for one in log.waiting_for(400)] == ["us"]
+    assert [writer.writer for writer in log.waiting_for(400)] == ["us"]
     assert log.window(NumberPosition(4)).lower_millis == 300
     with log.writer("us") as us:
         us.note_time(400, NumberPosition(5))

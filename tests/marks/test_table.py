@@ -70,7 +70,7 @@ def test_a_line_that_cannot_be_used_has_a_row_that_says_why(
     for file in tmp_path.glob("*.marks"):
         file.write_bytes(file.read_bytes() + b"damaged\nand torn")
     reasons = tidemark.mark_table(tmp_path, spark=spark).where("kind = 'skipped'").collect()
-    said = {f"{one.file}: {one.reason}" for one in log_at(tmp_path).read().skipped}
+    said = {f"{line.file}: {line.reason}" for line in log_at(tmp_path).read().skipped}
     assert {f"{row.skipped.split(' of ')[1]}" for row in reasons} == said
     assert len(reasons) == 4
 

@@ -38,8 +38,8 @@ def key(writer: str = "w", stream: str = "orders") -> bytes:
 def test_a_mark_is_a_record_with_the_stream_and_the_writer_as_its_key(topic: FakeTopic) -> None:
     log().writer("w").note_time(7, KafkaPosition({"orders": {0: 3}}))
     (records,) = [part for part in topic.partitions if part]
-    assert {one.key for one in records} == {b"orders\0w"}
-    claim, alive, note = (json.loads(one.value or b"") for one in records)
+    assert {record.key for record in records} == {b"orders\0w"}
+    claim, alive, note = (json.loads(record.value or b"") for record in records)
     assert (claim["k"], claim["e"], claim["w"]) == ("claim", 1000, "w")
     assert alive == {"v": 1, "w": "w", "e": 1000, "n": 0, "k": "alive", "at": 1000}
     assert records[2].value == (
@@ -49,22 +49,22 @@ def test_a_mark_is_a_record_with_the_stream_and_the_writer_as_its_key(topic: Fak
 
 
 def test_readers_find_what_writers_have_noted(topic: FakeTopic) -> None:
-    with log().writer("a") as one, log().writer("b") as other:
-        one.note_time(7, NumberPosition(3))
+    with log().writer("a") as first, log().writer("b") as other:
+        first.note_time(7, NumberPosition(3))
         other.note_time(9, NumberPosition(4))
         reader = log(expected=["a", "b"])
         assert reader.is_complete(7) and not reader.is_complete(8)
         assert reader.cut_at(7).position == NumberPosition(4)
         assert reader.window(NumberPosition(3)).upper_millis is None
-        one.end()
-    assert {one.kind for one in log().read().marks} == {"alive", "note", "end"}
+        first.end()
+    assert {mark.kind for mark in log().read().marks} == {"alive", "note", "end"}
 
 
 def test_streams_of_one_topic_are_apart(topic: FakeTopic) -> None:
     log("/orders").writer("w").note_time(7, NumberPosition(3))
     log("/orders2").writer("w").note_time(70, NumberPosition(3))
     log("").writer("w").note_time(700, NumberPosition(3))
-    assert [log(one).is_complete(8) for one in ("/orders", "/orders2", "")] == [False, True, True]
+    assert [log(name).is_complete(8) for name in ("/orders", "/orders2", "")] == [False, True, True]
     assert log("/orders/eu").watermark() is None
 
 
@@ -84,7 +84,7 @@ def test_a_topic_that_was_made_anew_is_read_from_its_beginning(topic: FakeTopic)
     assert reader.is_complete(7)
     topic.partitions = [[], []]
     topic.put(key("v"), mark("v", t=5))
-    assert [one.writer for one in reader.read().marks] == ["v"]
+    assert [mark.writer for mark in reader.read().marks] == ["v"]
 
 
 def test_a_later_life_fences_an_earlier_one_whose_client_uses_another_partition(
@@ -144,7 +144,7 @@ def test_a_mark_that_could_not_be_sent_is_sent_with_the_next_one(topic: FakeTopi
     assert unread.value.code == "MARK_LOG_NOT_READ"
     topic.is_down = False
     writer.note_time(8, NumberPosition(4))
-    assert [one.time_millis for one in log().read().marks] == [None, 7, 8]
+    assert [mark.time_millis for mark in log().read().marks] == [None, 7, 8]
 
 
 def test_a_mark_that_the_topic_does_not_take_is_forgotten(topic: FakeTopic) -> None:
@@ -178,7 +178,9 @@ def test_a_record_that_cannot_be_used_is_left_out_and_named(
     topic.put(key(), value)
     topic.put(key(), mark(number=1, t=7))
     found = log().read()
-    assert [(one.file, one.line, one.reason) for one in found.skipped] == [("marks-1", 0, reason)]
+    assert [(line.file, line.line, line.reason) for line in found.skipped] == [
+        ("marks-1", 0, reason)
+    ]
     assert log().is_complete(7)
 
 
@@ -210,9 +212,9 @@ def test_a_writer_has_not_ended_if_its_newest_record_cannot_be_used(topic: FakeT
 
 
 def test_records_of_no_stream_are_named(topic: FakeTopic) -> None:
-    for one in (None, b"", b"orders", b"orders\0\xff"):
-        topic.put(one, mark())
-    assert [one.reason for one in log().read().skipped] == ["key"] * 4
+    for key in (None, b"", b"orders", b"orders\0\xff"):
+        topic.put(key, mark())
+    assert [line.reason for line in log().read().skipped] == ["key"] * 4
     assert log().watermark() is None
 
 
@@ -272,7 +274,7 @@ def test_a_writer_is_open_when_readers_see_it(topic: FakeTopic) -> None:
     topic.before_ends = transaction
     log().writer("w")
     assert asked == 8
-    assert [one.writer for one in log().read().marks] == ["w"]
+    assert [mark.writer for mark in log().read().marks] == ["w"]
 
 
 @pytest.mark.parametrize("state", [COMMITTED, ABORTED])

@@ -64,7 +64,7 @@ def test_a_transaction_that_is_aborted_takes_its_mark_back(topic: FakeTopic) -> 
     # An earlier time than that of the aborted mark, which was never said.
     writer.commit_transaction(7)
     assert log().is_complete(7) and not log().is_complete(8)
-    numbers = [one.number for one in log().read().marks]
+    numbers = [mark.number for mark in log().read().marks]
     assert numbers == sorted(set(numbers))
 
 

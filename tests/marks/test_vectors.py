@@ -19,9 +19,9 @@ def test_all_vectors_about_marks_pass_and_none_is_left_out() -> None:
 
 def test_a_vector_that_expects_something_else_fails(tmp_path: Path) -> None:
     content = json.loads((FOLDER / "conformance.json").read_text(encoding="utf-8"))
-    suites = [one for one in content["suites"] if one["suite"].startswith("pravega.")]
+    suites = [suite for suite in content["suites"] if suite["suite"].startswith("pravega.")]
     suites.append(json.loads((FOLDER / "noted.json").read_text(encoding="utf-8"))["suites"][0])
-    vectors = {one["id"]: one for suite in suites for one in suite["vectors"]}
+    vectors = {vector["id"]: vector for suite in suites for vector in suite["vectors"]}
     wrong = copy.deepcopy(vectors)
     wrong["pv-w-01"]["steps"][3][2]["lower"] = 99
     wrong["pv-w-03"]["rows"][2]["active"] = True
@@ -33,7 +33,7 @@ def test_a_vector_that_expects_something_else_fails(tmp_path: Path) -> None:
         file = tmp_path / "vectors.json"
         file.write_text(json.dumps({"suites": [{"suite": suite, "vectors": [wrong[name]]}]}))
         outcome = run([file])
-        assert [one.split()[0] for one in outcome.failed] == [name]
+        assert [line.split()[0] for line in outcome.failed] == [name]
 
 
 def test_a_vector_with_an_unknown_field_or_operation_is_not_run(tmp_path: Path) -> None:
@@ -44,5 +44,5 @@ def test_a_vector_with_an_unknown_field_or_operation_is_not_run(tmp_path: Path) 
     ]
     file.write_text(json.dumps({"suites": [{"suite": "pravega.reader", "vectors": vectors}]}))
     outcome = run([file])
-    assert [one.split(":")[0] for one in outcome.not_run] == ["x-1", "x-2"]
+    assert [line.split(":")[0] for line in outcome.not_run] == ["x-1", "x-2"]
     assert outcome.passed == [] and outcome.failed == []

@@ -45,8 +45,8 @@ def test_two_deduplicated_inputs_evict_state_by_their_own_watermarks(
 ) -> None:
     fast, slow = feed("fast", SCHEMA), feed("slow", SCHEMA)
     parts = [
-        with_watermark(one.stream(), "time", "0 seconds", key=key).dropDuplicates(["id", "time"])
-        for key, one in (("fast", fast), ("slow", slow))
+        with_watermark(feed.stream(), "time", "0 seconds", key=key).dropDuplicates(["id", "time"])
+        for key, feed in (("fast", fast), ("slow", slow))
     ]
     stepper = run(parts[0].union(parts[1]))
     slow.add({"id": 0, "time": "10:00"})

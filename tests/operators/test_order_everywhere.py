@@ -21,10 +21,10 @@ def test_no_row_comes_behind_a_later_one_of_its_device(spark: SparkSession, plac
     settings = {"spark.sql.streaming.stateStore.providerClass": ROCKSDB}
     with with_settings(spark, settings):
         stock = 0
-        for one in (INPUTS[3], INPUTS[6]):
-            stock += count(spark, one, PLACES[place], ROWS, ordered=False)[0]
-            behind, rows = count(spark, one, PLACES[place], ROWS, ordered=True)
-            assert (behind, rows > 0) == (0, True), one.name
+        for drawn in (INPUTS[3], INPUTS[6]):
+            stock += count(spark, drawn, PLACES[place], ROWS, ordered=False)[0]
+            behind, rows = count(spark, drawn, PLACES[place], ROWS, ordered=True)
+            assert (behind, rows > 0) == (0, True), drawn.name
     assert stock > 0
 
 

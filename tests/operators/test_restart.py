@@ -21,8 +21,10 @@ SCHEMA = "id LONG, time TIMESTAMP"
 
 def per_hour_of(feeds: dict[str, Feed]) -> DataFrame:
     parts = [
-        with_watermark(one.stream(), "time", "10 minutes", key=name).withColumn("name", F.lit(name))
-        for name, one in feeds.items()
+        with_watermark(feed.stream(), "time", "10 minutes", key=name).withColumn(
+            "name", F.lit(name)
+        )
+        for name, feed in feeds.items()
     ]
     both = parts[0]
     for part in parts[1:]:
@@ -40,9 +42,9 @@ def test_restarts_keep_the_watermark_of_an_input_without_new_rows(
     out: list[Row] = []
     for hour in range(6):
         silent = "abc"[hour % 3]
-        for name, one in feeds.items():
+        for name, source in feeds.items():
             if name != silent:
-                one.add({"id": hour, "time": f"{hour:02}:30"})
+                source.add({"id": hour, "time": f"{hour:02}:30"})
         out += run_once(per_hour_of(feeds), tmp_path / "checkpoint")
     # The last row of c is at 04:30, so all three watermarks have reached 04:20: hours 0 to 3 are closed, with
     # two inputs each. Four windows are open: two of hour 4 and two of hour 5.
@@ -64,11 +66,11 @@ def test_restarts_between_steps_do_not_change_the_results(
 
     def dashboards(feeds: dict[str, Feed]) -> DataFrame:
         parts = [
-            with_watermark(one.stream(), "time", "10 minutes", key=name)
+            with_watermark(feed.stream(), "time", "10 minutes", key=name)
             .groupBy(F.window("time", "1 hour"))
             .count()
             .select(F.lit(name).alias("name"), "window.start", "count")
-            for name, one in feeds.items()
+            for name, feed in feeds.items()
         ]
         return parts[0].union(parts[1])
 

@@ -40,4 +40,4 @@ def test_a_batch_in_which_no_window_is_due_skips_the_scan_of_its_state(
 def nodes(plan: dict[str, object]) -> list[dict[str, object]]:
     """The operators of a report that have skipped scans."""
     own = [plan] if "skipped_scans" in plan else []
-    return own + [one for child in plan.get("children") or [] for one in nodes(child)]
+    return own + [node for child in plan.get("children") or [] for node in nodes(child)]

@@ -76,8 +76,8 @@ def test_three_inputs_each_close_their_own_windows(
 ) -> None:
     feeds = {name: feed(name, SCHEMA) for name in ("a", "b", "c")}
     marked = [
-        counts(with_watermark(one.stream(), "time", "5 minutes", key=name), name)
-        for name, one in feeds.items()
+        counts(with_watermark(feed.stream(), "time", "5 minutes", key=name), name)
+        for name, feed in feeds.items()
     ]
     stepper = run(marked[0].union(marked[1]).union(marked[2]))
     feeds["a"].add({"id": 1, "time": "10:00"}, {"id": 1, "time": "11:00"})

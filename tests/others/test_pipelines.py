@@ -50,7 +50,7 @@ def test_each_of_two_flows_into_one_table_has_a_watermark_of_its_own(tmp_path: P
     for feed, clocks in {"fast": ("10:05", "12:20"), "slow": ("08:30", "09:10")}.items():
         folder = tmp_path / feed
         folder.mkdir()
-        rows = [json.dumps({"k": feed, "t": clock(one).isoformat()}) for one in clocks]
+        rows = [json.dumps({"k": feed, "t": clock(time).isoformat()}) for time in clocks]
         (folder / "1.json").write_text("\n".join(rows), encoding="utf-8")
     folder = tmp_path / "pipeline"
     (folder / "transformations").mkdir(parents=True)

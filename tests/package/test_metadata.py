@@ -75,7 +75,7 @@ def test_the_classifiers_name_the_oldest_python_and_the_one_that_is_tested() -> 
 
 
 def test_the_package_metadata_links_to_the_project_pages(metadata: Message) -> None:
-    urls = dict(one.split(", ", 1) for one in metadata.get_all("Project-URL") or ())
+    urls = dict(url.split(", ", 1) for url in metadata.get_all("Project-URL") or ())
     assert set(urls) == {"Homepage", "Documentation", "Repository", "Issues", "Changelog"}
     assert all(url.startswith("https://") for url in urls.values())
 
@@ -91,4 +91,6 @@ def test_the_wheel_and_the_sdist_contain_the_jars(built: Path) -> None:
         assert "tidemark/_jars/some.jar" in wheel.namelist()
     with tarfile.open(built / f"{NAME}.tar.gz") as sdist:
         names = set(sdist.getnames())
-    assert {f"{NAME}/{one}" for one in ("README.md", "LICENSE", "tidemark/_jars/some.jar")} <= names
+    assert {
+        f"{NAME}/{file}" for file in ("README.md", "LICENSE", "tidemark/_jars/some.jar")
+    } <= names

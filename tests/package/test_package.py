@@ -35,8 +35,10 @@ def test_the_package_version_matches_the_installed_distribution() -> None:
 
 @pytest.mark.engine
 def test_pyspark_is_the_only_required_dependency() -> None:
-    required = [one for one in requires("tidemark") or [] if "extra ==" not in one]
-    assert [re.split(r"[<>=~!; ]", one)[0] for one in required] == ["pyspark"]
+    required = [
+        requirement for requirement in requires("tidemark") or [] if "extra ==" not in requirement
+    ]
+    assert [re.split(r"[<>=~!; ]", requirement)[0] for requirement in required] == ["pyspark"]
 
 
 def test_the_package_has_a_py_typed_marker() -> None:

@@ -36,7 +36,7 @@ def test_a_notebook_shows_the_sentence_the_plan_and_the_history(stalled: Stepper
     assert found.why in text
     assert "Event time over processing time" in text
     assert "aggregation #0" in text
-    assert {one.tag for one in page.iter()} >= {"div", "svg", "table"}
+    assert {element.tag for element in page.iter()} >= {"div", "svg", "table"}
 
 
 def test_a_report_without_a_history_says_so(stalled: Stepper, spark: SparkSession) -> None:

@@ -32,7 +32,7 @@ def test_an_outer_join_says_whom_each_side_waits_for(feed: Feeds) -> None:
     assert (left.operator, left.side, left.column) == ("join (left outer) #0", "left", "o_at")
     assert (left.late_by, left.waits_for, left.after_ms) == (("o",), ("p",), 900_001)
     assert (right.waits_for, right.keeps_for_ever) == (("o",), False)
-    assert {one.code for one in explained.findings} == {"NO_IDLE_TIME", "OUTER_ROWS_WAIT"}
+    assert {finding.code for finding in explained.findings} == {"NO_IDLE_TIME", "OUTER_ROWS_WAIT"}
     assert str(explained) == explained.text
     assert 'late by "o_at"' in explained.text
 
@@ -55,8 +55,8 @@ def test_windows_of_one_input_have_the_usual_finding_and_leave_no_view(
 ) -> None:
     before = spark.catalog.listTables()
     explained = tidemark.explain(timed(feed, "o").groupBy(F.window("o_at", "1 hour")).count())
-    assert [one.code for one in explained.findings] == ["LAST_WINDOW_STAYS"]
-    assert [one.waits_for for one in explained.operators] == [("o",)]
+    assert [finding.code for finding in explained.findings] == ["LAST_WINDOW_STAYS"]
+    assert [operator.waits_for for operator in explained.operators] == [("o",)]
     assert spark.catalog.listTables() == before
 
 

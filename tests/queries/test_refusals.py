@@ -26,8 +26,8 @@ def inputs(feed: Callable[..., Feed]) -> tuple[Feed, Feed]:
     return left, right
 
 
-def marked(one: Feed, column: str, key: str | None) -> DataFrame:
-    return with_watermark(one.stream(), column, "1 minute", key=key)
+def marked(feed: Feed, column: str, key: str | None) -> DataFrame:
+    return with_watermark(feed.stream(), column, "1 minute", key=key)
 
 
 def started(df: DataFrame, folder: Path) -> tuple[str | None, str]:
@@ -64,8 +64,11 @@ def test_one_input_can_be_used_twice_with_the_same_key(
     def again() -> DataFrame:
         return with_watermark(inputs[0].stream(), "time", "1 minute", key="k", split_by="id")
 
-    one = again()
-    assert run_once(one.select("id").union(one.select("id")), tmp_path / "one") == [(1,), (1,)]
+    marked_once = again()
+    assert run_once(marked_once.select("id").union(marked_once.select("id")), tmp_path / "one") == [
+        (1,),
+        (1,),
+    ]
     both = again().select("id").union(again().select("id"))
     assert run_once(both, tmp_path / "both") == [(1,), (1,)]
 

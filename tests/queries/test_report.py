@@ -19,7 +19,7 @@ NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 
 
 def operators(node: dict[str, Any]) -> list[dict[str, Any]]:
-    below = [one for child in node["children"] for one in operators(child)]
+    below = [operator for child in node["children"] for operator in operators(child)]
     return [node, *below]
 
 

@@ -257,8 +257,8 @@ def test_the_docstring_of_a_report_names_each_field_of_an_input() -> None:
             # Its names are reasons.
             if name != "skipped_lines":
                 yield from fields(value)
-        for one in node if isinstance(node, list) else ():
-            yield from fields(one)
+        for element in node if isinstance(node, list) else ():
+            yield from fields(element)
 
     goldens = ("report_splits", "report_noted")
     named = {name for golden in goldens for name in fields(data(golden)["inputs"])}

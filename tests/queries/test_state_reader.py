@@ -75,18 +75,18 @@ def test_two_queries_on_one_dataframe_have_separate_watermarks(
         df = feed.stream().withWatermark("time", "5 minutes")
         first, second = windows(df).select("id", "count"), distinct(df)
         feed.add({"id": 1, "time": "10:00"})
-        one = run(first, checkpoint=f"{name}.one")
-        out = [one.step()]
+        first_run = run(first, checkpoint=f"{name}.one")
+        out = [first_run.step()]
         feed.add({"id": 1, "time": "10:40"})
-        out.append(one.step())
+        out.append(first_run.step())
         # The second query begins later on the same DataFrame. Its first row is not late there.
-        two = run(second.select("id"), checkpoint=f"{name}.two")
-        out.append(two.step())
+        second_run = run(second.select("id"), checkpoint=f"{name}.two")
+        out.append(second_run.step())
         feed.add({"id": 2, "time": "10:01"}, {"id": 2, "time": "10:41"})
-        out += [one.step(), two.step()]
-        one.stop()
+        out += [first_run.step(), second_run.step()]
+        first_run.stop()
         feed.add({"id": 3, "time": "12:00"})
-        out += [two.step(), run(first, checkpoint=f"{name}.one").step()]
+        out += [second_run.step(), run(first, checkpoint=f"{name}.one").step()]
         return out
 
     with stock(spark):

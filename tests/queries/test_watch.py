@@ -29,7 +29,7 @@ class Query:
     """A query with a report for each time that one is asked for; it has ended with the last one."""
 
     def __init__(self, *reports: dict[str, Any]) -> None:
-        self.reports = [Report(one) for one in reports]
+        self.reports = [Report(report) for report in reports]
         self.asked = 0
         self.pauses: list[float] = []
 

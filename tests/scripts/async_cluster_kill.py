@@ -28,8 +28,8 @@ def left_in_workers() -> list[str]:
 
         files = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
         links = [os.readlink(file) for file in files if os.path.islink(file)]
-        threads = [one.name for one in threading.enumerate()]
-        return [one for one in threads if one.startswith("tidemark")] + [
+        threads = [thread.name for thread in threading.enumerate()]
+        return [thread for thread in threads if thread.startswith("tidemark")] + [
             link for link in links if "eventpoll" in link
         ]
 

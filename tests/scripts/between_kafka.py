@@ -104,7 +104,7 @@ def main(servers: str) -> None:
         )
     ]  # fmt: skip
     ahead = [Cut(KafkaPosition({"orders": offsets})) for offsets in ({0: 1000}, {9: 1})]
-    found["ahead"] = [code_of(partial(between, None, one)) for one in ahead]
+    found["ahead"] = [code_of(partial(between, None, offsets)) for offsets in ahead]
 
     # Transactions leave offsets without records, also at the end and between ranges.
     make_topic(servers, "paid", 1)

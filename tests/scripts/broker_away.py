@@ -139,9 +139,9 @@ def main(broker: Broker) -> None:
 
 
 with clean_end():
-    one = Broker(folder / "kafka")
+    broker = Broker(folder / "kafka")
     try:
-        one.start()
-        main(one)
+        broker.start()
+        main(broker)
     finally:
-        one.stop()
+        broker.stop()

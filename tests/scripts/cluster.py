@@ -52,7 +52,7 @@ stepper = Stepper(
 )
 sums = stepper.step()
 origin = stepper.inputs()["time"]
-clocks = {one["name"]: one["clock_ms"] for one in origin["splits"]["worst"]}
+clocks = {split["name"]: split["clock_ms"] for split in origin["splits"]["worst"]}
 stepper.stop()
 
 problems = str(tidemark.doctor(spark)) if tidemark.doctor(spark).problems else ""

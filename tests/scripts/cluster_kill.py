@@ -109,7 +109,7 @@ def joined(name: str, *, id: int = -1, minute: int = -1) -> Found:
             feed.add(*({"id": i, "time": f"{12 + m // 60:02}:{m % 60:02}"} for i, m in rows))
         stepper.step()
     out = [[str(value) for value in row] for batch in stepper.batches for row in batch]
-    late = [(str(one.key), one.rows) for one in tidemark.late_rows(stepper.query)]
+    late = [(str(late.key), late.rows) for late in tidemark.late_rows(stepper.query)]
     stepper.stop()
     return Found(out, late, deed.exists(), again() > before)
 

@@ -64,10 +64,12 @@ def counted(name: str, victim: int) -> tuple[dict[str, Any], bool]:
             feed.add(*rows)
         stepper = Stepper(sums, "append", here / "cp")
         found["rows"] += [[str(start), total] for start, total in stepper.step()]
-        found["late"] += [one.rows for one in tidemark.late_rows(stepper.query)]
+        found["late"] += [late.rows for late in tidemark.late_rows(stepper.query)]
         origin = stepper.inputs()["time"]
         stepper.stop()
-    found["clocks"] = sorted((one["name"], one["clock_ms"]) for one in origin["splits"]["worst"])
+    found["clocks"] = sorted(
+        (split["name"], split["clock_ms"]) for split in origin["splits"]["worst"]
+    )
     found["far_ahead"] = origin["far_ahead_rows"]
     return found, deed.exists()
 

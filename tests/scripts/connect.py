@@ -72,10 +72,10 @@ def steps(df: DataFrame, name: str) -> list[list[list[object]]]:
                 slow.add({"id": hour, "time": f"{hour:02}:30"})
         query.processAllAvailable()
         rows = spark.table(name).collect()
-        out.append(sorted([one, str(start), count] for one, start, count in rows))
+        out.append(sorted([name, str(start), count] for name, start, count in rows))
     found[f"{name} report"] = str(tidemark.report(query))
     found[f"{name} inputs"] = [o["key"] for o in tidemark.report(query).to_dict()["inputs"]]
-    found[f"{name} late"] = [[one.operator, one.rows] for one in tidemark.late_rows(query)]
+    found[f"{name} late"] = [[late.operator, late.rows] for late in tidemark.late_rows(query)]
     if name == "keyed":
         found["page"] = tidemark.report(query)._repr_html_()
         found["watched"] = tidemark.watch(query, every=0.01, until=lambda now: True).why
@@ -84,21 +84,21 @@ def steps(df: DataFrame, name: str) -> list[list[list[object]]]:
 
 
 explained = tidemark.explain(dashboards(spark, str(folder)))
-found["explained"] = [[one.operator, one.waits_for] for one in explained.operators]
-found["explained findings"] = sorted({one.code for one in explained.findings})
+found["explained"] = [[operator.operator, operator.waits_for] for operator in explained.operators]
+found["explained findings"] = sorted({finding.code for finding in explained.findings})
 
 found["keyed"] = steps(dashboards(spark, str(folder)), "keyed")
 plot = tidemark.plot(folder / "keyed.cp")
 found["plot"] = {"keys": sorted({row["key"] for row in plot.data}), "svg": plot._repr_svg_()}
 
 plain = [
-    one.stream()
+    feed.stream()
     .withColumnRenamed("time", f"{name}_time")
     .withWatermark(f"{name}_time", "10 minutes")
     .groupBy(F.window(f"{name}_time", "1 hour"))
     .count()
     .select(F.lit(name).alias("name"), "window.start", "count")
-    for name, one in (("fast", fast), ("slow", slow))
+    for name, feed in (("fast", fast), ("slow", slow))
 ]
 found["plain"] = steps(plain[0].union(plain[1]), "plain")[-1]
 
@@ -127,7 +127,7 @@ fast.add({"id": 9, "time": "12:00"})
 run_to_files(tidemark.note_time(fast_time, "time", to=log), "noting")
 run_to_files(window, "windows")
 windows = spark.read.parquet(str(folder / "windows")).where("id = 9").selectExpr("window.*")
-found["window"] = [[one and str(one) for one in row] for row in windows.collect()]
+found["window"] = [[value and str(value) for value in row] for row in windows.collect()]
 
 tidemark.marks.Marks(folder / "marks").writer("eu").note_time(7, tidemark.marks.NumberPosition(1))
 marks = tidemark.mark_table(folder / "marks").orderBy("number").select("kind", "position")

@@ -52,7 +52,7 @@ def told(flow: str) -> dict[str, object]:
 
 
 result(
-    rows=sorted([str(one) for one in row] for row in spark.table(table).collect()),
+    rows=sorted([str(value) for value in row] for row in spark.table(table).collect()),
     reports=[told(flow) for flow in flows.split(",")],
 )
 spark.stop()

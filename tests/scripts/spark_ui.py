@@ -63,8 +63,8 @@ flowing = started("flowing", counted("orders", "10:05 a", "12:20 a"))
 code, page, headers = fetch("")
 query = fetch(f"query/?id={held}")[1]
 json = fetch(f"query/json?id={held}")[1]
-for one in spark.streams.active:
-    one.stop()
+for running in spark.streams.active:
+    running.stop()
 application = spark.sparkContext.applicationId
 spark.stop()
 result(

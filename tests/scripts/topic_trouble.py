@@ -111,8 +111,8 @@ class Trouble:
         make_topic(self.servers, "shared", 2)
         queries = [self.by_marks(name, f"kafka:shared/{name}") for name in ("east", "west")]
         east, west = (self.marks(f"kafka:shared/{name}") for name in ("east", "west"))
-        with east.writer("w") as one, west.writer("w") as other:
-            one.note_time(START + HOUR, files=[self.feed("east", 0)])
+        with east.writer("w") as first, west.writer("w") as other:
+            first.note_time(START + HOUR, files=[self.feed("east", 0)])
             other.note_time(START, files=[self.feed("west", 0)])
             self.until(lambda: self.hours(queries[0]), *queries)
             self.until(lambda: read(queries[1]) == 60, *queries)
@@ -267,7 +267,7 @@ def main(servers: str) -> None:
         trouble.what_is_refused,
     ]
     wanted = sys.argv[2:]
-    result(**{one.__name__: one() for one in parts if not wanted or one.__name__ in wanted})  # type: ignore[attr-defined]
+    result(**{part.__name__: part() for part in parts if not wanted or part.__name__ in wanted})  # type: ignore[attr-defined]
     spark.stop()
 
 

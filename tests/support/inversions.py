@@ -272,8 +272,12 @@ def kafka_sink(servers: str) -> Place:
         written = rows.sparkSession.read.format("kafka").option("subscribe", topic)
         found = written.option("kafka.bootstrap.servers", servers).load().collect()
         return inversions(
-            (one["key"].decode(), float(one["value"]), one["partition"] * 1e9 + one["offset"])
-            for one in found
+            (
+                record["key"].decode(),
+                float(record["value"]),
+                record["partition"] * 1e9 + record["offset"],
+            )
+            for record in found
         )
 
     return seen
@@ -300,13 +304,13 @@ def _run(rows: DataFrame, folder: Path, add: Callable[[DataFrame, int], None]) -
 
 
 def count(
-    spark: SparkSession, one: Input, place: Place, rows: int, *, ordered: bool
+    spark: SparkSession, drawn: Input, place: Place, rows: int, *, ordered: bool
 ) -> tuple[int, int]:
     """Runs one query.
 
     Args:
         spark: A session with the extension.
-        one: The input.
+        drawn: The input.
         place: Who looks at the rows.
         rows: How many rows the input has.
         ordered: Whether `in_order` is above the input.
@@ -315,10 +319,10 @@ def count(
         How many rows came behind a later one of their device, and how many came.
     """
     with tempfile.TemporaryDirectory() as folder:
-        one.write(Path(folder) / "in", rows)
-        read = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", one.files)
+        drawn.write(Path(folder) / "in", rows)
+        read = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", drawn.files)
         read = read.json(str(Path(folder) / "in")).withWatermark("time", "20 minutes")
-        changed = one.then(read)
+        changed = drawn.then(read)
         if ordered:
             changed = tidemark.in_order(changed, "time", by="device", then="n")
         return place(changed, Path(folder) / "checkpoint")
@@ -337,14 +341,14 @@ def main() -> None:
     print(f"| | {' | '.join(PLACES)} |")
     print("|---" * (len(PLACES) + 1) + "|")
     ordered = dict.fromkeys(PLACES, (0, 0))
-    for one in INPUTS:
+    for drawn in INPUTS:
         shares = []
         for name, place in PLACES.items():
-            behind, of = count(spark, one, place, rows, ordered=False)
+            behind, of = count(spark, drawn, place, rows, ordered=False)
             shares.append(f"{behind / max(of, 1):.0%}")
-            sums = zip(ordered[name], count(spark, one, place, rows, ordered=True), strict=True)
+            sums = zip(ordered[name], count(spark, drawn, place, rows, ordered=True), strict=True)
             ordered[name] = tuple(map(sum, sums))
-        print(f"| {one.name} | {' | '.join(shares)} |", flush=True)
+        print(f"| {drawn.name} | {' | '.join(shares)} |", flush=True)
     cells = [f"{behind} of {of:,}" for behind, of in ordered.values()]
     print(f"| all of them, by `in_order` | {' | '.join(cells)} |")
 

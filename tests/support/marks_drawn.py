@@ -151,7 +151,7 @@ def text_of(vectors: Iterable[Json]) -> str:
         "format": 1,
         "title": "Drawn histories of a mark log: what each reader is told, and which rows are still to come.",
     }
-    body = ",\n".join(compact(one) for one in vectors)
+    body = ",\n".join(compact(vector) for vector in vectors)
     suite = compact({"suite": "noted.drawn", "vectors": []}).removesuffix("]}")
     return f'{compact(head)[:-1]},\n"suites":[{suite}\n{body}\n]}}]}}\n'
 

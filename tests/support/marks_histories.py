@@ -187,7 +187,7 @@ class World:
     def _open(self, site: Site) -> None:
         if not site.spoke and site.name not in EXPECTED:
             # Readers do not know it yet, so its rows are no older than what may be complete.
-            site.floor = max(one.floor for one in self.sites.values())
+            site.floor = max(other.floor for other in self.sites.values())
         self.has_changed |= site.is_done and site.name in EXPECTED
         host = Marks(self.log, clock=lambda: self.now + site.wrong_by)
         site.marks = host.writer(site.name, retain=RETAIN)

@@ -73,7 +73,7 @@ class Writer:
         self.floor = time
         # Either exactly where its rows end, or further: the end of the partition.
         end = self.ends if self.chance.random() < 0.5 else self.stream.ends()
-        self.ends = [max(mine, one) for mine, one in zip(self.ends, end, strict=True)]
+        self.ends = [max(mine, offset) for mine, offset in zip(self.ends, end, strict=True)]
         # Every third mark has no largest time, which depends on nothing that is drawn.
         largest = None if time % 3 == 0 else self.largest
         self.marks.note_time(time, position(self.ends), max_time=largest)

@@ -102,12 +102,14 @@ def replay(vector: Json, folder: Path) -> Iterator[str]:
     rows: list[Row] = []
     # Readers date marks by their store only if their clock is that of the machine.
     with patch("tidemark._marks.marks.wall_clock", clock):
-        readers = [Reader(Marks(folder, clock=clock, **_options(one))) for one in vector["readers"]]
+        readers = [
+            Reader(Marks(folder, clock=clock, **_options(reader))) for reader in vector["readers"]
+        ]
         for number, step in enumerate(vector["steps"], start=1):
             now = step.get("now", now)
             for name, content in step.get("log", {}).items():
                 _put(folder / name, content, lines)
-            rows += [row for one in step.get("rows", ()) for row in Row.all_of(one)]
+            rows += [row for given in step.get("rows", ()) for row in Row.all_of(given)]
             if "reader" in step:
                 for problem in _ask(readers[step["reader"]], step, rows):
                     yield f"step {number}: {problem}"
@@ -124,7 +126,7 @@ def _put(file: Path, content: list[Any] | None, lines: list[str]) -> None:
         file.unlink()
     else:
         modified, *written = content
-        file.write_text("".join(lines[one] if isinstance(one, int) else one for one in written))
+        file.write_text("".join(lines[line] if isinstance(line, int) else line for line in written))
         os.utime(file, ns=(modified * 1_000_000,) * 2)
 
 

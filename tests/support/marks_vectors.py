@@ -91,8 +91,8 @@ def _numbers(position: dict[str, int]) -> dict[int, int]:
 
 
 def _workflow(vector: Json) -> Iterator[str]:
-    ranges = {int(one): (low, high) for one, (low, high) in vector["ranges"].items()}
-    segments = Segments(ranges, [int(one) for one in vector["epochs"][0]])
+    ranges = {int(segment): (low, high) for segment, (low, high) in vector["ranges"].items()}
+    segments = Segments(ranges, [int(segment) for segment in vector["epochs"][0]])
     stream = StreamMarks(segments.cut, vector["timeout"])
     epochs = iter(vector["epochs"][1:])
     for number, (op, *arguments) in enumerate(vector["steps"], start=1):
@@ -105,11 +105,11 @@ def _workflow(vector: Json) -> Iterator[str]:
             actual = emitted and {
                 "lower": emitted.lower_millis,
                 "upper": emitted.upper_millis,
-                "cut": {str(one): offset for one, offset in sorted(emitted.cut.items())},
+                "cut": {str(segment): offset for segment, offset in sorted(emitted.cut.items())},
             }
             yield from _expect(f"step {number} (run)", expected, actual)
         elif op == "scale":
-            segments.highest = [int(one) for one in next(epochs)]
+            segments.highest = [int(segment) for segment in next(epochs)]
         elif op == "shutdown":
             stream.shutdown(*arguments)
         elif op == "gone":
@@ -188,7 +188,7 @@ def _noted_step(where: str, folder: Path, options: Json, step: Json) -> Iterator
     is_at_end = step.pop("at_end", False)
     step.pop("note", None)
     if "skipped" in step:
-        yield from _expect(where, step.pop("skipped"), [one.reason for one in log.read().skipped])
+        yield from _expect(where, step.pop("skipped"), [line.reason for line in log.read().skipped])
     if "cut_at" in step:
         time = step.pop("cut_at")
         yield from _answer(
@@ -235,9 +235,9 @@ def files() -> list[Path]:
 
 def main() -> None:
     outcome = run(files())
-    for text in [f"FAILED {one}" for one in outcome.failed]:
+    for text in [f"FAILED {vector}" for vector in outcome.failed]:
         print(text)
-    for text in [f"not run: {one}" for one in outcome.not_run]:
+    for text in [f"not run: {vector}" for vector in outcome.not_run]:
         print(text)
     counts = (len(outcome.passed), len(outcome.failed), len(outcome.not_run))
     print("marks (Python): {} passed, {} failed, {} not run".format(*counts))

@@ -30,7 +30,7 @@ def executed(patience_seconds: int = 240) -> Any:
     for cell in notebook.cells:
         cell.metadata.clear()
         # What Spark's JVM says of itself has names and paths of this machine.
-        kept = [one for one in cell.get("outputs", []) if one.get("name") != "stderr"]
+        kept = [output for output in cell.get("outputs", []) if output.get("name") != "stderr"]
         if cell.cell_type == "code":
             cell.outputs = kept
     return notebook

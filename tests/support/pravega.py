@@ -22,8 +22,8 @@ class Segments:
     ranges: dict[int, tuple[float, float]]
     highest: list[int] = field(default_factory=list)
 
-    def overlap(self, one: int, other: int) -> bool:
-        (low, high), (other_low, other_high) = self.ranges[one], self.ranges[other]
+    def overlap(self, segment: int, other: int) -> bool:
+        (low, high), (other_low, other_high) = self.ranges[segment], self.ranges[other]
         return low < other_high and other_low < high
 
     def compare(self, read: Position, cut: Position) -> int:
@@ -45,27 +45,29 @@ class Segments:
             for segment, offset in position.items():
                 if segment in bound:
                     bound[segment] = max(bound[segment], offset)
-                elif not any(one > segment and self.overlap(one, segment) for one in bound):
-                    replaced = [one for one in bound if self.overlap(one, segment)]
-                    for one in replaced:
-                        del bound[one]
+                elif not any(other > segment and self.overlap(other, segment) for other in bound):
+                    replaced = [other for other in bound if self.overlap(other, segment)]
+                    for older in replaced:
+                        del bound[older]
                     bound[segment] = offset
         while missing := self._missing(bound):
             for segment in missing:
-                for one in [one for one in bound if self.overlap(one, segment)]:
-                    del bound[one]
+                for older in [other for other in bound if self.overlap(other, segment)]:
+                    del bound[older]
                 bound[segment] = 0
         return bound
 
     def _missing(self, bound: Position) -> list[int]:
         def is_covered(segment: int) -> bool:
             at, high = self.ranges[segment]
-            for low, end in sorted(self.ranges[one] for one in bound):
+            for low, end in sorted(self.ranges[segment] for segment in bound):
                 if low <= at:
                     at = max(at, end)
             return at >= high
 
-        return [one for one in self.highest if one not in bound and not is_covered(one)]
+        return [
+            segment for segment in self.highest if segment not in bound and not is_covered(segment)
+        ]
 
 
 class PravegaWindows:

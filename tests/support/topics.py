@@ -66,7 +66,7 @@ class FakeTopic:
         return entry
 
     def values(self) -> list[bytes]:
-        return [one.value or b"" for part in self.partitions for one in part]
+        return [entry.value or b"" for part in self.partitions for entry in part]
 
 
 @dataclass
@@ -98,7 +98,7 @@ class FakeReader:
         """Nothing is open."""
 
     def _end(self, part: list[Entry]) -> int:
-        is_open = (at for at, one in enumerate(part) if self.committed and one.state == OPEN)
+        is_open = (at for at, entry in enumerate(part) if self.committed and entry.state == OPEN)
         return next(is_open, len(part))
 
 
@@ -151,7 +151,7 @@ class TransactionalProducer(FakeProducer):
             entry.state = state
         if self._opened:
             for part in self.marks.partitions:
-                if any(one is entry for one in part for entry in self._opened):
+                if any(other is entry for other in part for entry in self._opened):
                     part.append(Entry(None, None, CONTROL))
         self._opened = []
 

@@ -43,7 +43,7 @@ def test_is_late_marks_the_rows_that_the_aggregation_drops(feed: Feeds, run: Run
     stepper.step()
     assert stepper.observed("told") == {"dropped": 1, "behind": 2, "at": "12:05"}
     assert stepper.observed("tidemark")["late_rows"] == 1
-    assert [one.rows for one in tidemark.late_rows(stepper.query)] == [1]
+    assert [late.rows for late in tidemark.late_rows(stepper.query)] == [1]
 
 
 def test_the_docs_example_collects_the_rows_that_the_aggregation_drops(
@@ -63,7 +63,7 @@ def test_the_docs_example_collects_the_rows_that_the_aggregation_drops(
     assert stepper.step() == [(3, None), (None, 2), (None, 4)]
     events.add({"id": 7, "time": "12:59"}, {"id": 8, "time": "13:10"}, {"id": 9, "time": "13:40"})
     assert stepper.step() == [(None, 7)]
-    assert [one.rows for one in tidemark.late_rows(stepper.query)] == [3]
+    assert [late.rows for late in tidemark.late_rows(stepper.query)] == [3]
 
 
 OPERATORS: dict[str, tuple[str, Callable[[DataFrame], DataFrame], int]] = {
@@ -96,7 +96,7 @@ def test_is_late_marks_the_rows_that_each_stateful_operator_drops(
     events.add(*({"id": number, "time": at} for number, at in behind.items()))
     stepper.step()
     assert stepper.observed("told") == {"late": late}
-    assert [one.rows for one in tidemark.late_rows(stepper.query)] == [late]
+    assert [late.rows for late in tidemark.late_rows(stepper.query)] == [late]
 
 
 def test_explain_works_on_a_query_with_is_late(

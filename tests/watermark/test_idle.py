@@ -44,7 +44,7 @@ def test_a_silent_split_stops_holding_the_watermark_after_its_idle_timeout(
 
     assert ("a", "10:00", 1) in stepper.step_until(b_is_out)
     idle_ones = stepper.inputs()["time"]["splits"]["idle_ones"]
-    assert "b" in {one["name"] for one in idle_ones}
+    assert "b" in {split["name"] for split in idle_ones}
     assert 'split "b", clock 2024-01-01T10:00:00Z' in str(tidemark.report(stepper.query))
 
 

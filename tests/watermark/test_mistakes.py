@@ -133,9 +133,9 @@ def test_engine_refusals_have_readable_error_parameters(
     missing = parameters(lambda: events.select(tidemark.is_late("time")).columns)
     assert missing == {"expression": "is_late(time)", "columns": ""}
     feeds = [feed(name, SCHEMA) for name in ("first", "second")]
-    for one in feeds:
-        one.add({"id": 1, "time": "10:00"})
-    a, b = (with_watermark(one.stream(), "time", "1 minute", key="k") for one in feeds)
+    for source in feeds:
+        source.add({"id": 1, "time": "10:00"})
+    a, b = (with_watermark(feed.stream(), "time", "1 minute", key="k") for feed in feeds)
     failed = parameters(lambda: run_once(a.union(b), tmp_path / "checkpoint"))
     # Spark Connect sends only the text of the error that ended a query.
     assert failed == ({} if is_connect(spark) else {"key": "k", "columns": "time, time"})

@@ -96,7 +96,7 @@ def test_the_last_hour_of_a_day_comes_out_without_a_row_of_the_next_one(
 ) -> None:
     jobs = Jobs(spark, tmp_path, write)
     for day in range(3):
-        before = [(one, hour) for one in range(day) for hour in HOURS]
+        before = [(earlier, hour) for earlier in range(day) for hour in HOURS]
         jobs.arrive(day)
         jobs.first()
         assert jobs.hours() == [*before, (day, 0), (day, 12)]

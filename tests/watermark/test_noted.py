@@ -73,7 +73,7 @@ def test_no_row_is_late_however_late_a_writer_is(
     assert stepper.step() == [(1, 2), (3, 1)]
     (origin,) = stepper.inputs().values()
     assert origin["splits"]["total"] == 2
-    assert [one["name"] for one in origin["splits"]["worst"]] == ["eu"]
+    assert [split["name"] for split in origin["splits"]["worst"]] == ["eu"]
 
 
 def test_the_same_in_sql_and_over_restarts(spark: SparkSession, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_the_time_window_of_a_batch_in_python_and_sql(
     rows = tidemark.with_watermark(lake(spark, tmp_path / "lake"), "time", noted=True, key="lake")
     columns = [tidemark.time_window("time"), F.expr("tidemark_time_window('lake')")]
     stepper = run(
-        rows.select(*[F.minute(one[end]) for one in columns for end in ("lower", "upper")])
+        rows.select(*[F.minute(column[end]) for column in columns for end in ("lower", "upper")])
     )
     site.write(5, noted=5)
     assert stepper.step() == [(None, None, None, None)]

@@ -33,9 +33,9 @@ class Pipeline(NamedTuple):
     def arrive(self, feed: str, file: str, **clocks: str) -> None:
         """Adds a file of orders, or of returns of one feed: `a="10:05 12:20"` by shop."""
         rows = [
-            {"shop": shop, "at": clock(one).isoformat(), "amount": 2.0}
+            {"shop": shop, "at": clock(time).isoformat(), "amount": 2.0}
             for shop, text in clocks.items()
-            for one in text.split()
+            for time in text.split()
         ]
         folder = self.inputs / feed
         folder.mkdir(exist_ok=True, parents=True)

@@ -66,9 +66,9 @@ def test_a_watermark_can_be_redefined_after_a_join(
 def test_a_watermark_can_be_redefined_after_a_union(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
-    one, two = feed("one", SCHEMA), feed("two", SCHEMA)
-    both = with_watermark(one.stream(), "time", "1 hour", key="one").union(
-        with_watermark(two.stream(), "time", "1 hour", key="two")
+    first, second = feed("one", SCHEMA), feed("two", SCHEMA)
+    both = with_watermark(first.stream(), "time", "1 hour", key="one").union(
+        with_watermark(second.stream(), "time", "1 hour", key="two")
     )
     counted = (
         with_watermark(both, "time", "0 seconds", key="both")
@@ -77,8 +77,8 @@ def test_a_watermark_can_be_redefined_after_a_union(
         .select("window.start", "count")
     )
     stepper = run(counted)
-    one.add({"id": 1, "time": "10:01"})
+    first.add({"id": 1, "time": "10:01"})
     assert stepper.step() == []
     # The new watermark follows the rows of both inputs and replaces the two earlier watermarks.
-    two.add({"id": 2, "time": "10:11"})
+    second.add({"id": 2, "time": "10:11"})
     assert stepper.step() == [(clock("10:00"), 1)]

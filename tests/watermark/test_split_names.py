@@ -71,7 +71,7 @@ def test_several_split_expressions_take_a_tuple_or_a_list_for_each_split() -> No
 
 def test_expected_splits_accept_any_iterable_and_drop_duplicates() -> None:
     assert expected_names(range(3), width=1) == [["0"], ["1"], ["2"]]
-    assert expected_names((one for one in ("b", "a", "b")), width=1) == [["b"], ["a"]]
+    assert expected_names((name for name in ("b", "a", "b")), width=1) == [["b"], ["a"]]
     assert expected_names([1, "1", ("1",)], width=1) == [["1"]]
     assert expected_names([], width=1) == []
 

@@ -86,9 +86,9 @@ def test_short_and_long_option_forms_write_the_same_column_metadata(feed: Feeds)
 
 def test_a_split_by_with_columns_equals_only_itself(spark: SparkSession) -> None:
     # Comparing two Columns with == gives a third Column, which is neither true nor false.
-    one, other = SplitBy(F.col("device")), SplitBy(F.col("device"))
-    assert one != other
-    assert len({one, other, one}) == 2
+    split_by, other = SplitBy(F.col("device")), SplitBy(F.col("device"))
+    assert split_by != other
+    assert len({split_by, other, split_by}) == 2
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_split_by_accepts_columns_and_fields_with_any_name(
     stepper.step()
     origin = stepper.inputs()["event.time"]
     assert origin["watermark_ms"] == millis("10:00")
-    assert {one["name"] for one in origin["splits"]["worst"]} == {"a", "b"}
+    assert {split["name"] for split in origin["splits"]["worst"]} == {"a", "b"}
 
 
 def test_split_by_accepts_one_or_several_expressions(feed: Feeds, run: Run) -> None:
@@ -77,8 +77,10 @@ def test_split_by_accepts_one_or_several_expressions(feed: Feeds, run: Run) -> N
         "hidden": "_metadata.file_path",
     }
     steppers = {
-        name: run(with_watermark(df, "time", "0 seconds", key=name, split_by=one), checkpoint=name)
-        for name, one in by.items()
+        name: run(
+            with_watermark(df, "time", "0 seconds", key=name, split_by=expressions), checkpoint=name
+        )
+        for name, expressions in by.items()
     }
     events.add(reading("a", "10:00", 1), reading("a", "11:00", 2), reading("b", "12:00", 1))
     events.add(reading("b", "12:30", 1))
@@ -114,7 +116,7 @@ def test_unusual_split_names_are_reported_exactly_and_shown_on_one_line(
     events.add(*(reading(name, f"1{place}:00") for place, name in enumerate(names)))
     stepper.step()
     worst = stepper.inputs()["time"]["splits"]["worst"]
-    assert [one["name"] for one in worst] == names
+    assert [split["name"] for split in worst] == names
     text = str(tidemark.report(stepper.query))
     assert r'held back by split "say \"x\""' in text
     assert r'then split "two\nlines"' in text

@@ -49,9 +49,9 @@ def test_sparks_own_with_watermark_uses_the_column_name_as_key(
 ) -> None:
     parts = []
     feeds = {name: feed(name, SCHEMA.format(column=f"{name}_time")) for name in ("fast", "slow")}
-    for name, one in feeds.items():
+    for name, source in feeds.items():
         counted = (
-            one.stream()
+            source.stream()
             .withWatermark(f"{name}_time", "0 seconds")
             .groupBy(F.window(f"{name}_time", "10 minutes"))
             .count()

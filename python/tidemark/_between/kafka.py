@@ -90,8 +90,10 @@ def _require_in_kafka(source: Source, rows: KafkaRange) -> None:
     With `failOnDataLoss`, the reader itself fails wherever an offset is out of Kafka's range.
     So the DataFrame is safe as well, if records are deleted before it is read.
     """
-    after_first = {t: {p: n + 1 for p, n in one.items()} for t, one in rows.starting.items()}
-    before_last = {t: {p: n - 1 for p, n in one.items()} for t, one in rows.ending.items()}
+    after_first = {
+        t: {p: n + 1 for p, n in offsets.items()} for t, offsets in rows.starting.items()
+    }
+    before_last = {t: {p: n - 1 for p, n in offsets.items()} for t, offsets in rows.ending.items()}
     first = _between(source, rows.starting, after_first)
     last = _between(source, before_last, rows.ending)
     try:
@@ -118,4 +120,6 @@ def _without_empty(rows: KafkaRange) -> KafkaRange:
 
 
 def _text(offsets: Offsets) -> str:
-    return json.dumps({t: {str(p): n for p, n in one.items()} for t, one in offsets.items()})
+    return json.dumps(
+        {t: {str(p): n for p, n in partitions.items()} for t, partitions in offsets.items()}
+    )

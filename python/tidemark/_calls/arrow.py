@@ -67,7 +67,7 @@ def with_stats_type(result: DataType) -> DataType:
 
 def _rows(batch: Sequence[pa.Array], rules: Rules, has_key: bool) -> list[KeyedInputs]:
     names = [*rules.names, "key"] if has_key else rules.names
-    lists = [_read(one, rules.column, name) for one, name in zip(batch, names, strict=True)]
+    lists = [_read(array, rules.column, name) for array, name in zip(batch, names, strict=True)]
     if not has_key:
         return [(NO_KEY, inputs) for inputs in zip(*lists, strict=True)]
     *given, keys = lists

@@ -100,7 +100,7 @@ def task_name(column: str, origin: str) -> str:
 def _text(value: Any) -> str:
     """A value of an input, with the same text in any time zone of a session."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{_text(key)}:{_text(one)}" for key, one in value.items()) + "}"
+        return "{" + ",".join(f"{_text(key)}:{_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(_text, value)) + "]"
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:

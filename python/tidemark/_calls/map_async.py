@@ -148,9 +148,9 @@ def map_async(
         origin=uuid.uuid4().hex,
         skips_nulls=on_null == _SKIP,
     )
-    columns = [one for _, one in given]
+    columns = [expression for _, expression in given]
     if key is not None:
-        columns += [one for _, one in _expressions(df, key, "key")]
+        columns += [expression for _, expression in _expressions(df, key, "key")]
     parts = Given(function, _is_async(function), service, _on_error(on_error, kind))
     if _bridge.has_arrow_functions():
         task = shipped(rules, kind, key is not None, parts)
@@ -177,13 +177,14 @@ def _expressions(df: DataFrame, given: Any, option: str = "inputs") -> list[tupl
 
     is_list = option == "inputs" and isinstance(given, (list, tuple))
     several: Sequence[str | Column] = given if is_list else [given]
-    if not several or not all(isinstance(one, (str, Column)) for one in several):
+    if not several or not all(isinstance(column, (str, Column)) for column in several):
         what = "a column's name or a Column"
         raise invalid_option(
             option, given, f"{what}, or a list of these" if option == "inputs" else what
         )
     names = [
-        one if isinstance(one, str) else _bridge.plain_name(one) or str(one) for one in several
+        column if isinstance(column, str) else _bridge.plain_name(column) or str(column)
+        for column in several
     ]
     return list(zip(names, find_expressions(df, several), strict=True))
 

@@ -36,9 +36,9 @@ def arrays(series: Sequence[Any], kinds: Sequence[pa.DataType]) -> list[pa.Array
     import pyarrow as pa
 
     found = []
-    for one, kind in zip(series, kinds, strict=True):
+    for column, kind in zip(series, kinds, strict=True):
         # pandas may have a NaN for a text that is null.
-        values = [None if isinstance(value, float) else value for value in one]
+        values = [None if isinstance(value, float) else value for value in column]
         if pa.types.is_binary(kind):
             found.append(pa.array(values, kind))
         elif pa.types.is_timestamp(kind) and kind.tz is not None:

@@ -119,8 +119,8 @@ def _run(
     except Exception as error:
         raise not_importable(rules.column, error) from error
     rules = dataclasses.replace(rules, on_error=on_error)
-    several = (one if isinstance(one, tuple) else (one,) for one in batches)
-    arrow = several if older is None else (arrays(one, older) for one in several)
+    several = (batch if isinstance(batch, tuple) else (batch,) for batch in batches)
+    arrow = several if older is None else (arrays(batch, older) for batch in several)
     ids = CallIds(task_name(rules.column, rules.origin))
     stats = Stats()
     start = lambda: Worker(rules, function, is_async, service, ids, stats)  # noqa: E731

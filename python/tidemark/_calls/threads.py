@@ -19,7 +19,7 @@ class _CallThread(threading.Thread):
 def outlived(origin: str) -> list[threading.Thread]:
     """Threads in calls of earlier tasks in this process."""
     # By an attribute: each task has classes of its own, as they are sent by value.
-    return [one for one in threading.enumerate() if is_calling(one, origin)]
+    return [thread for thread in threading.enumerate() if is_calling(thread, origin)]
 
 
 def is_calling(thread: threading.Thread, origin: str) -> bool:

@@ -29,11 +29,11 @@ def reader(kind: pa.DataType) -> Convert | None:
         return lambda value: {_if_any(keys, k): _if_any(values, v) for k, v in value}
     if types.is_list(kind) or types.is_large_list(kind):
         elements = reader(kind.value_type)
-        return elements and (lambda value: [_if_any(elements, one) for one in value])
+        return elements and (lambda value: [_if_any(elements, item) for item in value])
     if types.is_struct(kind):
         fields = {field.name: reader(field.type) for field in kind}
         if any(fields.values()):
-            return lambda value: {name: _if_any(fields[name], one) for name, one in value.items()}
+            return lambda value: {name: _if_any(fields[name], item) for name, item in value.items()}
     return None
 
 
@@ -52,7 +52,7 @@ def writer(kind: pa.DataType) -> Convert | None:
         return lambda value: _distinct([(keys(k), values(v)) for k, v in _pairs(value)])
     if types.is_list(kind) or types.is_large_list(kind):
         element = _element_writer(kind.value_field, "an element")
-        return lambda value: [element(one) for one in _elements(value)]
+        return lambda value: [element(item) for item in _elements(value)]
     if types.is_timestamp(kind):
         return _without_zone if kind.tz is None else _in_utc
     if types.is_integer(kind):
@@ -100,7 +100,7 @@ def _struct_writer(kind: pa.StructType) -> Convert:
         missing = [name for name in required if name not in fields]
         if missing:
             raise TypeError(f"field {missing[0]!r} is missing, and its type allows no null")
-        return {name: writers[name](one) for name, one in fields.items()}
+        return {name: writers[name](item) for name, item in fields.items()}
 
     return convert
 

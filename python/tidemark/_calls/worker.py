@@ -302,4 +302,4 @@ class Worker:
 
 def _own(inputs: Sequence[object]) -> Sequence[object]:
     """The inputs for one call: what it does to a list or a dictionary, the next one must not see."""
-    return [copy.deepcopy(one) if isinstance(one, (dict, list)) else one for one in inputs]
+    return [copy.deepcopy(value) if isinstance(value, (dict, list)) else value for value in inputs]

@@ -139,7 +139,7 @@ def _explain(told: argparse.Namespace) -> int:
     with _session() as spark:
         explained = explain(make(spark), output_mode=told.mode, trigger=told.trigger)
     if told.json:
-        shown = {name: [vars(one) for one in getattr(explained, name)] for name in _EXPLAINED}
+        shown = {name: [vars(part) for part in getattr(explained, name)] for name in _EXPLAINED}
         _say(json.dumps(shown))
     else:
         _say(str(explained))
@@ -155,12 +155,12 @@ def _complete(told: argparse.Namespace) -> int:
     is_complete = log.is_complete(time)
     waiting = () if is_complete else log.waiting_for(time)
     if told.json:
-        found = {"complete": is_complete, "waiting_for": [vars(one) for one in waiting]}
+        found = {"complete": is_complete, "waiting_for": [vars(writer) for writer in waiting]}
         _say(json.dumps(found))
     else:
         _say("complete" if is_complete else "not complete")
-        for one in waiting:
-            _say(f"waits for {one}")
+        for writer in waiting:
+            _say(f"waits for {writer}")
     return 0 if is_complete else 1
 
 

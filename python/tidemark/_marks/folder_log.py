@@ -39,7 +39,7 @@ class FolderLog:
         """As `MarkStore.positions`: from live files first, which are small and have the newest marks."""
         named = [parse(text) for text in self._folder.names()]
         files = [name for name in named if name is not None]
-        for name in sorted(files, key=lambda one: one.slot is None):
+        for name in sorted(files, key=lambda name: name.slot is None):
             marks = reversed(log.read_marks(self._folder, name))
             position = next((mark.position for mark in marks if mark.position is not None), None)
             if position is not None:
@@ -54,5 +54,5 @@ class FolderLog:
         named = [parse(text) for text in self._folder.names()]
         writers = {name.writer for name in named if name is not None}
         return sum(
-            purge(self._folder, one, before_millis, with_live=True) for one in sorted(writers)
+            purge(self._folder, writer, before_millis, with_live=True) for writer in sorted(writers)
         )

@@ -516,7 +516,7 @@ class Marks:
                 contents = replace(contents, corrections=(), has_host_clocks=False)
             found = histories(contents, latest)
         if self._idle_after is not None and any(
-            one.last_active() is None for one in found.values()
+            history.last_active() is None for history in found.values()
         ):
             self._warn_once(
                 "idle_after does not leave out a writer of the mark log %s: its topic has the clocks of "

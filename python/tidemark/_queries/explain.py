@@ -131,9 +131,12 @@ def explain(
 
 def _of(data: dict[str, Any]) -> Explanation:
     lists = ("late_by", "waits_for", "even_idle")
-    operators = [{**one, **{key: tuple(one[key]) for key in lists}} for one in data["operators"]]
+    operators = [
+        {**operator, **{key: tuple(operator[key]) for key in lists}}
+        for operator in data["operators"]
+    ]
     return Explanation(
         data["text"],
-        tuple(PlanInput(**one) for one in operators),
-        tuple(PlanFinding(**one) for one in data["findings"]),
+        tuple(PlanInput(**operator) for operator in operators),
+        tuple(PlanFinding(**finding) for finding in data["findings"]),
     )

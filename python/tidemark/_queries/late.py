@@ -98,7 +98,7 @@ def _of_input(node: _Node, found: _Node, side: str | None) -> Iterator[LateRows]
     late = found.get("late")
     if late:
         splits = late.get("splits")
-        named = None if splits is None else {one["name"]: one["rows"] for one in splits}
+        named = None if splits is None else {split["name"]: split["rows"] for split in splits}
         yield LateRows(
             key=late["key"],
             operator=node["operator"],

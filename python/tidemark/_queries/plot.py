@@ -157,7 +157,7 @@ def _of_checkpoint(checkpoint: str | os.PathLike[str], session: SparkSession) ->
 def _only(history: _Node, keys: Sequence[str] | None) -> _Node:
     if keys is None:
         return history
-    inputs = {one["key"]: one for one in history["inputs"]}
+    inputs = {entry["key"]: entry for entry in history["inputs"]}
     for key in keys:
         if key not in inputs:
             raise invalid_option("keys", key, f"keys of the query: {', '.join(inputs)}")
@@ -171,7 +171,7 @@ def _since(history: _Node, since: datetime) -> _Node:
     def picked(values: Any) -> Any:
         return [values[n] for n in at] if isinstance(values, list) else values
 
-    inputs = [{name: picked(of) for name, of in one.items()} for one in history["inputs"]]
+    inputs = [{name: picked(of) for name, of in entry.items()} for entry in history["inputs"]]
     of_batches = {name: picked(of) for name, of in history.items() if name != "inputs"}
     return {**of_batches, "inputs": inputs, "batches": len(at)}
 
@@ -181,12 +181,14 @@ def _rows(history: _Node) -> list[_Node]:
         {
             "batch": batch,
             "time": _moment(history["time_ms"][n]),
-            "key": one["key"],
-            **{name: _moment(one[f"{name}_ms"][n]) for name in _OF_INPUT if f"{name}_ms" in one},
+            "key": entry["key"],
+            **{
+                name: _moment(entry[f"{name}_ms"][n]) for name in _OF_INPUT if f"{name}_ms" in entry
+            },
             **{name: history[name][n] for name in _OF_BATCH if name in history},
         }
         for n, batch in enumerate(history.get("batch") or [])
-        for one in history["inputs"]
+        for entry in history["inputs"]
     ]
 
 

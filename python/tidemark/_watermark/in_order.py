@@ -120,7 +120,7 @@ def _several(
     if given is None and option != "time":
         return []
     several = given if isinstance(given, (list, tuple)) else (given,)
-    names = [one for one in several if isinstance(one, (str, Column))]
+    names = [column for column in several if isinstance(column, (str, Column))]
     if not names or len(names) < len(several):
         raise invalid_option(option, given, "a column's name, a Column, or a list of these")
     return names

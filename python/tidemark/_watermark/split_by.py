@@ -105,19 +105,20 @@ def _several(by: str | Column | Sequence[str | Column]) -> tuple[str | Column, .
             "split_by is an empty list",
             "naming what distinguishes the splits, or by leaving it out for a single split",
         )
-    for one in several:
-        _require_name_or_column(one)
+    for expression in several:
+        _require_name_or_column(expression)
     return several
 
 
-def _require_name_or_column(one: object) -> None:
+def _require_name_or_column(expression: object) -> None:
     from pyspark.sql import Column
 
-    if not isinstance(one, (str, Column)):
+    if not isinstance(expression, (str, Column)):
         raise TidemarkError(
             "INVALID_SPLITS",
-            f"split_by has {one!r} of type {type(one).__name__}, neither a column's name nor a Column",
+            f"split_by has {expression!r} of type {type(expression).__name__}, "
+            "neither a column's name nor a Column",
             'giving names and Columns, such as "device", F.col("partition") or F.input_file_name()',
-            split=one,
-            type=type(one).__name__,
+            split=expression,
+            type=type(expression).__name__,
         )

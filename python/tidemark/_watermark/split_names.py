@@ -52,21 +52,21 @@ def expected_names(
         >>> expected_names([("orders", 0), ("orders", 1)], width=2)
         [['orders', '0'], ['orders', '1']]
     """
-    names = dict.fromkeys(_name(one, width) for one in listed(expected))
+    names = dict.fromkeys(_name(split, width) for split in listed(expected))
     return [list(name) for name in names]
 
 
-def _name(one: object, width: int) -> tuple[str | None, ...]:
-    values: Sequence[object] = one if isinstance(one, (tuple, list)) else (one,)
+def _name(split: object, width: int) -> tuple[str | None, ...]:
+    values: Sequence[object] = split if isinstance(split, (tuple, list)) else (split,)
     if len(values) != width:
         raise TidemarkError(
             "INVALID_SPLITS",
-            f"The expected split {one!r} has {_counted(len(values), 'value')}, but split_by has "
+            f"The expected split {split!r} has {_counted(len(values), 'value')}, but split_by has "
             f"{_counted(width, 'expression')}",
             "giving a tuple with a value for each expression"
             if width > 1
             else "giving plain values, one for each split",
-            value=one,
+            value=split,
             values=len(values),
             expressions=width,
         )

@@ -36,8 +36,8 @@ def end_offsets(admin: Any, topics: Iterable[str], writer: str) -> dict[str, dic
             for partition in there[topic].partitions
         }
         answers = admin.list_offsets(asked, request_timeout=_SECONDS) if asked else {}
-        for one, answer in answers.items():
-            found.setdefault(one.topic, {})[one.partition] = answer.result().offset
+        for part, answer in answers.items():
+            found.setdefault(part.topic, {})[part.partition] = answer.result().offset
     except kafka.KafkaException as problem:
         where = ", ".join(sorted(topics))
         raise unknown_position(

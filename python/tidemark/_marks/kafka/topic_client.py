@@ -31,7 +31,7 @@ class KafkaTopic:
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
         self.name = name
         # A transaction belongs to the producer of the rows, and not to clients that look after marks.
-        self._options = {key: one for key, one in options.items() if key != "transactional.id"}
+        self._options = {key: value for key, value in options.items() if key != "transactional.id"}
         try:
             self._kafka: Any = import_module("confluent_kafka")
         except ModuleNotFoundError as problem:
@@ -128,7 +128,8 @@ class KafkaTopicReader:
     def ends(self) -> dict[int, int]:
         """As `TopicReader.ends`."""
         wanted = {
-            self._kafka.TopicPartition(self._name, one): self._latest for one in self.partitions()
+            self._kafka.TopicPartition(self._name, partition): self._latest
+            for partition in self.partitions()
         }
         patience = time.monotonic() + _SECONDS
         while True:
@@ -136,7 +137,10 @@ class KafkaTopicReader:
                 answers = self._admin.list_offsets(
                     wanted, isolation_level=self._level, request_timeout=_SECONDS
                 )
-                return {one.partition: answer.result().offset for one, answer in answers.items()}
+                return {
+                    partition.partition: answer.result().offset
+                    for partition, answer in answers.items()
+                }
             except self._kafka.KafkaException as problem:
                 if not self._has_no_leader(problem) or time.monotonic() > patience:
                     raise OSError(f"the brokers gave no offsets: {problem}") from problem
@@ -153,7 +157,9 @@ class KafkaTopicReader:
     def until(self, ends: Mapping[int, int]) -> Iterator[Record]:
         """As `TopicReader.until`."""
         self._assign(ends)
-        left = {one for one, end in ends.items() if self.reached.get(one, 0) < end}
+        left = {
+            partition for partition, end in ends.items() if self.reached.get(partition, 0) < end
+        }
         patience = time.monotonic() + _SECONDS
         problem: object = None
         while left:
@@ -178,7 +184,9 @@ class KafkaTopicReader:
                 else:
                     raise OSError(f"topic '{self._name}' cannot be read: {error}")
                 patience = time.monotonic() + _SECONDS
-            left = {one for one in left if self.reached.get(one, 0) < ends[one]}
+            left = {
+                partition for partition in left if self.reached.get(partition, 0) < ends[partition]
+            }
             if time.monotonic() > patience:
                 reason = "" if problem is None else f": {problem}"
                 raise OSError(
@@ -196,20 +204,22 @@ class KafkaTopicReader:
         there: list[Any] = self._consumer.consume(_BATCH, timeout=0)
         if there:
             return there
-        one = self._consumer.poll(0.2)
-        return [] if one is None else [one]
+        message = self._consumer.poll(0.2)
+        return [] if message is None else [message]
 
     def _assign(self, ends: Mapping[int, int]) -> None:
         """Reads these partitions from now on, in the background too."""
         # Those without records would give no sign of life.
-        wanted = {one for one, end in ends.items() if end > 0}
+        wanted = {partition for partition, end in ends.items() if end > 0}
         if wanted <= self._assigned:
             return
         self._assigned |= wanted
         beginning = self._kafka.OFFSET_BEGINNING
         parts = [
-            self._kafka.TopicPartition(self._name, one, self.reached.get(one, beginning))
-            for one in self._assigned
+            self._kafka.TopicPartition(
+                self._name, partition, self.reached.get(partition, beginning)
+            )
+            for partition in self._assigned
         ]
         self._consumer.assign(parts)
 

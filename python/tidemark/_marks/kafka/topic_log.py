@@ -53,7 +53,7 @@ class TopicLog:
                 with many_objects():
                     for _ in range(MOST_LOOKS):
                         # Taken in one by one: `any` alone would stop at the first one of the stream.
-                        if sum(self._marks.add(one) for one in reader.until(ends)) == 0:
+                        if sum(self._marks.add(record) for record in reader.until(ends)) == 0:
                             break
                         ends = reader.ends()
             finally:

@@ -80,15 +80,17 @@ class TopicMarks:
 
         marks = [mark for writer, own in self._marks.items() if is_wanted(writer) for mark in own]
         # As if a file's name promised a mark before all others.
-        lost = [FileName(one, 0, first=0, last=0) for one in self._damaged if is_wanted(one)]
-        unread = (self._unread(one) for one in self._torn if is_wanted(one))
+        lost = [
+            FileName(writer, 0, first=0, last=0) for writer in self._damaged if is_wanted(writer)
+        ]
+        unread = (self._unread(writer) for writer in self._torn if is_wanted(writer))
         return Contents(
             tuple(marks),
             tuple(lost),
             self._skipped.first,
             self._skipped.count,
             tuple(self._corrections),
-            tuple(one for one in unread if one is not None),
+            tuple(writer for writer in unread if writer is not None),
             has_host_clocks=True,
         )
 

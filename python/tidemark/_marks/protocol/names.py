@@ -85,7 +85,7 @@ def _decode_writer(text: str) -> str | None:
     plain, escaped = parts[::2], [*parts[1::2], ""]
     try:
         return b"".join(
-            one.encode() + bytes.fromhex(byte) for one, byte in zip(plain, escaped, strict=True)
+            text.encode() + bytes.fromhex(byte) for text, byte in zip(plain, escaped, strict=True)
         ).decode()
     except UnicodeDecodeError:
         return None

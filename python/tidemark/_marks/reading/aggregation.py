@@ -70,7 +70,7 @@ class StreamMarks:
     def positions(self) -> list[Position | None]:
         """What the next cut comes of: where these writers are and others were, and the cut before."""
         before = [] if self.watermark is None else [self.watermark.cut]
-        return [*(one.position for one in self._writers.values()), *self._left, *before]
+        return [*(state.position for state in self._writers.values()), *self._left, *before]
 
     def note(self, writer: str, time_millis: int, position: Position | None) -> bool:
         """Takes in a mark; False, and no effect, if its time is below the writer's last one."""
@@ -120,14 +120,16 @@ class StreamMarks:
 
     def run(self, now_millis: int) -> Aggregate | None:
         """One periodic run: the new watermark, or None if there is none."""
-        for writer in [one for one in self._writers if not self.is_active(one, now_millis)]:
+        for writer in [
+            writer for writer in self._writers if not self.is_active(writer, now_millis)
+        ]:
             self.drop(writer)
         active = list(self._writers.values())
         if not active or not all(map(self.is_participating, self._writers)):
             return None
         previous = None if self.watermark is None else self.watermark.cut
-        times = [one.time for one in active]
-        positions = [*(one.position for one in active), *self._left]
+        times = [state.time for state in active]
+        positions = [*(state.position for state in active), *self._left]
         self._left.clear()
         self.watermark = Aggregate(min(times), max(times), self._cut(positions, previous))
         return self.watermark
@@ -243,7 +245,7 @@ class Aggregation:
     def _require_kind(self, writer: str, position: Position | None) -> None:
         others = self._stream.positions
         try:
-            _cut([position], next((one for one in others if one is not None), None))
+            _cut([position], next((position for position in others if position is not None), None))
         except MismatchError as problem:
             raise position_mismatch(writer, problem) from problem
 

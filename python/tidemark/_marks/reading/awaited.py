@@ -63,18 +63,22 @@ def awaited(
     if not histories and not expected:
         return (AwaitedWriter(None, None, None),)
     behind = {
-        name: one
-        for name, one in histories.items()
-        if one.noted_millis is None or one.noted_millis < millis
+        name: history
+        for name, history in histories.items()
+        if history.noted_millis is None or history.noted_millis < millis
     }
-    holding = {name: one for name, one in behind.items() if not (one.is_done or name in left_out)}
+    holding = {
+        name: history
+        for name, history in behind.items()
+        if not (history.is_done or name in left_out)
+    }
     unseen = [AwaitedWriter(name, None, None) for name in set(expected) - histories.keys()]
     found = [
-        AwaitedWriter(name, one.noted_millis, one.marks[-1].written_millis)
-        for name, one in (holding if holding or unseen else behind).items()
+        AwaitedWriter(name, history.noted_millis, history.marks[-1].written_millis)
+        for name, history in (holding if holding or unseen else behind).items()
     ]
     return tuple(sorted([*unseen, *found], key=_furthest_behind_first))
 
 
-def _furthest_behind_first(one: AwaitedWriter) -> tuple[bool, int, str]:
-    return one.noted_millis is not None, one.noted_millis or 0, one.writer or ""
+def _furthest_behind_first(writer: AwaitedWriter) -> tuple[bool, int, str]:
+    return writer.noted_millis is not None, writer.noted_millis or 0, writer.writer or ""

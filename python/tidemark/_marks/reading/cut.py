@@ -160,7 +160,7 @@ class Cut(AsTable):
         Raises:
             TidemarkError: `MARK_POSITION_MISMATCH` if the position is of another kind.
         """
-        return all(one >= 0 for one in self._signs(read))
+        return all(sign >= 0 for sign in self._signs(read))
 
     def contains(self, read: Position) -> bool:
         """Whether everything that has been read is before the cut.
@@ -171,7 +171,7 @@ class Cut(AsTable):
         Raises:
             TidemarkError: `MARK_POSITION_MISMATCH` if the position is of another kind.
         """
-        return all(one <= 0 for one in self._signs(read))
+        return all(sign <= 0 for sign in self._signs(read))
 
     def _signs(self, read: Position) -> list[int]:
         try:
@@ -194,8 +194,8 @@ def _chains(value: object) -> dict[str, Chain]:
     if type(value) is not dict:
         raise InvalidPositionError("has chains that are not an object")
     return {
-        writer: Chain(read_place(one["after"]), read_place(one["last"]))
-        for writer, one in value.items()
+        writer: Chain(read_place(chain["after"]), read_place(chain["last"]))
+        for writer, chain in value.items()
     }
 
 
@@ -264,7 +264,9 @@ def ends_at(
     """
     for writer in sorted(set(expected) - histories.keys()):
         raise _no_cut(millis, f"writer '{writer}' has noted no time yet", writer)
-    return {writer: _end(one, millis, writer in left_out) for writer, one in histories.items()}
+    return {
+        writer: _end(history, millis, writer in left_out) for writer, history in histories.items()
+    }
 
 
 def joined_cut(
@@ -286,10 +288,10 @@ def joined_cut(
     """
     cut: Position | None = None
     gone = {
-        writer: one
-        for writer, one in (purged or {}).items()
+        writer: chain
+        for writer, chain in (purged or {}).items()
         # Where such marks are still there, they say all themselves.
-        if writer not in histories or one.last < histories[writer].marks[0].place
+        if writer not in histories or chain.last < histories[writer].marks[0].place
     }
     chains: dict[str, Chain] = {}
     for writer, history in histories.items():

@@ -307,14 +307,14 @@ def _lost(files: Iterable[_File]) -> Iterator[FileName]:
     promises no mark, so without this the beginning would count as purged, and so as read.
     """
     lives: dict[tuple[str, int], list[_File]] = {}
-    if not all(one.is_whole_from_start for one in files):
-        for one in files:
-            lives.setdefault((one.name.writer, one.name.epoch), []).append(one)
+    if not all(file.is_whole_from_start for file in files):
+        for file in files:
+            lives.setdefault((file.name.writer, file.name.epoch), []).append(file)
     for (writer, epoch), own in lives.items():
-        if all(one.is_whole_from_start for one in own):
+        if all(file.is_whole_from_start for file in own):
             continue
-        begins = {one.marks[0].number for one in own if one.is_whole_from_start and one.marks}
-        first = min((mark.number for one in own for mark in one.marks), default=None)
+        begins = {file.marks[0].number for file in own if file.is_whole_from_start and file.marks}
+        first = min((mark.number for file in own for mark in file.marks), default=None)
         if first not in begins:
             yield FileName(writer, epoch, first=0, last=0)
 
@@ -327,15 +327,15 @@ def _unread(folder: Folder, files: Iterable[_File], marks: Iterable[Mark]) -> It
     """
     files = list(files)
     sealed: dict[tuple[str, int], int] = {}
-    for one in files:
-        life = one.name.writer, one.name.epoch
-        sealed[life] = max(sealed.get(life, -1), -1 if one.name.last is None else one.name.last)
+    for file in files:
+        life = file.name.writer, file.name.epoch
+        sealed[life] = max(sealed.get(life, -1), -1 if file.name.last is None else file.name.last)
     newest: dict[str, tuple[int, int, str]] = {}
-    for one in files:
-        last = _last_unread(one, sealed[one.name.writer, one.name.epoch])
+    for file in files:
+        last = _last_unread(file, sealed[file.name.writer, file.name.epoch])
         if last is not None:
-            place = (one.name.epoch, last, one.name.text)
-            newest[one.name.writer] = max(place, newest.get(one.name.writer, place))
+            place = (file.name.epoch, last, file.name.text)
+            newest[file.name.writer] = max(place, newest.get(file.name.writer, place))
     known: dict[str, tuple[int, int]] = {}
     for mark in marks if newest else ():
         known[mark.writer] = max(known.get(mark.writer, mark.place), mark.place)

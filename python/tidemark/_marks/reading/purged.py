@@ -42,7 +42,7 @@ def notes(folder: Folder, only: Collection[str] | None = None) -> dict[str, Chai
         if only is None or name.writer in only:
             chain = _read(folder, name)
             before = found.get(name.writer, chain)
-            found[name.writer] = max(before, chain, key=lambda one: one.last)
+            found[name.writer] = max(before, chain, key=lambda chain: chain.last)
     return found
 
 
@@ -70,7 +70,7 @@ def note(folder: Folder, writer: str, files: Iterable[tuple[FileName, Lines]]) -
     if not ends or not (earlier or is_of_files or _is_lost(read)):
         return
     last = max(ends)
-    chain = Chain(_last_listing([one for _, one in marks], last, earlier), last)
+    chain = Chain(_last_listing([mark for _, mark in marks], last, earlier), last)
     fields = {"v": 1, "w": writer, "purged": list(chain.after), "last": list(chain.last)}
     body = json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
     own = _name(FileName(writer, last[0]))

@@ -126,7 +126,7 @@ def between_times(
     Raises:
         TidemarkError: `CUT_EXPIRED` if marks that are needed were purged; `CUT_NOT_READABLE`.
     """
-    known = {writer: _last_below(one, start_micros) for writer, one in histories.items()}
+    known = {writer: _last_below(history, start_micros) for writer, history in histories.items()}
     reaches = [
         (history.position(known[writer]), history.position(ends[writer]))
         for writer, history in histories.items()

@@ -86,7 +86,9 @@ class History:
 
     def _written_millis(self, at: int) -> int | None:
         mark = self.marks[at]
-        found = bisect_left(self.corrections, mark.place, key=lambda one: (one.epoch, one.last))
+        found = bisect_left(
+            self.corrections, mark.place, key=lambda correction: (correction.epoch, correction.last)
+        )
         if found == len(self.corrections) or self.corrections[found].epoch != mark.epoch:
             return None if self.has_host_clocks else mark.written_millis
         return mark.written_millis + self.corrections[found].millis
@@ -222,10 +224,10 @@ def histories(contents: Contents, latest_millis: int | None) -> dict[str, Histor
     for name in contents.promised:
         promised.setdefault(name.writer, []).append(name)
     corrections: dict[str, list[Correction]] = {}
-    for one in sorted(contents.corrections):
-        corrections.setdefault(one.writer, []).append(one)
+    for correction in sorted(contents.corrections):
+        corrections.setdefault(correction.writer, []).append(correction)
     ordered = sorted(contents.marks, key=BY_PLACE)
-    unread = {one.writer: one for one in contents.unread}
+    unread = {mark.writer: mark for mark in contents.unread}
     found = {
         writer: replace(
             _history(writer, list(marks), promised.get(writer, ()), latest_millis),
@@ -236,22 +238,22 @@ def histories(contents: Contents, latest_millis: int | None) -> dict[str, Histor
         for writer, marks in groupby(ordered, key=_WRITER)
     }
     found |= {
-        writer: replace(_unreadable(one), has_host_clocks=contents.has_host_clocks)
-        for writer, one in unread.items()
+        writer: replace(_unreadable(mark), has_host_clocks=contents.has_host_clocks)
+        for writer, mark in unread.items()
         if writer not in found
     }
     return found
 
 
-def _unreadable(one: Unread) -> History:
+def _unreadable(unread: Unread) -> History:
     """A writer that exists, and of which no mark can be read."""
-    mark = Mark(one.writer, one.epoch, one.number, "alive", None, one.written_millis)
-    return History(one.writer, [mark], 0, is_relative=False, notes=(), is_cut_off=True)
+    mark = Mark(unread.writer, unread.epoch, unread.number, "alive", None, unread.written_millis)
+    return History(unread.writer, [mark], 0, is_relative=False, notes=(), is_cut_off=True)
 
 
 def stalled(found: Mapping[str, History], idle_after: int | None, now: int) -> set[str]:
     """The writers that have been silent for too long, by the log's own time."""
-    last_active = {writer: one.last_active() for writer, one in found.items()}
+    last_active = {writer: history.last_active() for writer, history in found.items()}
     known = [millis for millis in last_active.values() if millis is not None]
     if idle_after is None or not known:
         return set()

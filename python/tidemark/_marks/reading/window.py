@@ -100,23 +100,23 @@ def window_at(
     """
     if any(writer not in histories for writer in expected):
         return TimeWindow(None, None)
-    all_writers = [standing(one, read, is_at_end=is_at_end) for one in histories.values()]
-    waiting = [one for one in all_writers if not one.is_done]
-    heard = [one.last_active_millis for one in all_writers if one.lower_millis is not None]
+    all_writers = [standing(history, read, is_at_end=is_at_end) for history in histories.values()]
+    waiting = [writer for writer in all_writers if not writer.is_done]
+    heard = [writer.last_active_millis for writer in all_writers if writer.lower_millis is not None]
     known = [millis for millis in heard if millis is not None]
     if idle_after_millis is not None and known:
         latest = min(max(known), now_millis)
         waiting = [
-            one
-            for one in waiting
-            if (one.is_pending and not is_at_end)
-            or one.last_active_millis is None
-            or latest - one.last_active_millis < idle_after_millis
+            writer
+            for writer in waiting
+            if (writer.is_pending and not is_at_end)
+            or writer.last_active_millis is None
+            or latest - writer.last_active_millis < idle_after_millis
         ]
     if not waiting:
         return TimeWindow(max(_lowers(all_writers), default=None), None)
     lowers = _lowers(waiting)
-    uppers = [one.upper_millis for one in waiting if one.upper_millis is not None]
+    uppers = [writer.upper_millis for writer in waiting if writer.upper_millis is not None]
     return TimeWindow(
         min(lowers) if len(lowers) == len(waiting) else None,
         max(uppers) if len(uppers) == len(waiting) else None,
@@ -124,4 +124,4 @@ def window_at(
 
 
 def _lowers(writers: Collection[Standing]) -> list[int]:
-    return [one.lower_millis for one in writers if one.lower_millis is not None]
+    return [writer.lower_millis for writer in writers if writer.lower_millis is not None]

@@ -179,7 +179,7 @@ def purge(folder: Folder, writer: str, before_millis: int, *, with_live: bool) -
     if not with_live:
         names = [name for name in names[: _needed(folder, names)] if name.slot is None]
     files = [(name, read_lines(folder, name)) for name in names]
-    old = list(takewhile(lambda one: _is_older(*one, before_millis), files))
+    old = list(takewhile(lambda file: _is_older(*file, before_millis), files))
     if with_live and len(old) == len(files):
         # Before any file is removed: only this note says which files there were.
         purged.note(folder, writer, files)

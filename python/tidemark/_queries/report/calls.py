@@ -33,8 +33,8 @@ def lines(report: _Node) -> Iterator[str]:
 def _counts(calls: _Node) -> str:
     count = calls.get("calls") or 0
     others = [
-        f"{number:,} {one if number == 1 else several}"
-        for name, one, several in _KINDS
+        f"{number:,} {singular if number == 1 else several}"
+        for name, singular, several in _KINDS
         if (number := calls.get(name) or 0)
     ]
     text = f"{count:,} call{'' if count == 1 else 's'}"

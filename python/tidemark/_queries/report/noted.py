@@ -40,21 +40,21 @@ def _window(noted: _Node) -> str:
     )
 
 
-def standing(origin: _Node, one: _Node) -> Iterator[str]:
+def standing(origin: _Node, writer: _Node) -> Iterator[str]:
     """How far a writer is, and what its next mark waits for."""
-    clock = one.get("clock_ms")
+    clock = writer.get("clock_ms")
     yield (
         "nothing noted yet"
         if clock is None
         else f"noted {instant(clock + (origin.get('delay_ms') or 0))}"
     )
-    if one.get("has_ended"):
+    if writer.get("has_ended"):
         yield "ended"
-    if one.get("holds_since_ms") is not None:
-        yield f"nothing later since {instant(one['holds_since_ms'])}"
-    if one.get("mark"):
-        yield f"last mark {_place(one['mark'])}"
-    ahead = one.get("next") or {}
+    if writer.get("holds_since_ms") is not None:
+        yield f"nothing later since {instant(writer['holds_since_ms'])}"
+    if writer.get("mark"):
+        yield f"last mark {_place(writer['mark'])}"
+    ahead = writer.get("next") or {}
     if ahead.get("is_broken"):
         yield "marks before its next one are missing"
     elif ahead.get("is_damaged"):

@@ -32,7 +32,9 @@ def details(origin: _Node) -> Iterator[str]:
         yield from _idle_ones(origin, splits)
     else:
         # One clock for the whole input: its watermark is in the line above, its name says nothing.
-        yield from (", ".join(_silence_of(origin, one)) for one in _waited_for(origin, splits)[:1])
+        yield from (
+            ", ".join(_silence_of(origin, split)) for split in _waited_for(origin, splits)[:1]
+        )
     yield from _far_ahead(origin)
     yield from noted.problems(origin.get("noted") or {})
 
@@ -57,7 +59,7 @@ def _options(origin: _Node) -> Iterator[str]:
     if origin.get("noted"):
         yield f"noted in {origin['noted'].get('location')}"
     # By the names under which the user gave them.
-    expressions = [_unquoted(one) for one in origin.get("split_by") or []]
+    expressions = [_unquoted(expression) for expression in origin.get("split_by") or []]
     if expressions and not origin.get("noted"):
         several = ", ".join(expressions)
         yield f"split_by {several if len(expressions) == 1 else f'({several})'}"
@@ -105,73 +107,73 @@ def _silence(origin: _Node) -> Iterator[str]:
 def _holders(origin: _Node, splits: _Node) -> Iterator[str]:
     # A single split holds no other one, and neither does a split that is not behind.
     several = (splits.get("total") or 0) > 1
-    for place, one in enumerate(_waited_for(origin, splits)):
-        holds = several and one.get("behind_ms") != 0
+    for place, split in enumerate(_waited_for(origin, splits)):
+        holds = several and split.get("behind_ms") != 0
         if holds or place == 0:
             lead = ("held back by " if place == 0 else "then ") if holds else ""
-            yield lead + _standing(origin, one)
-    for one in splits.get("worst") or []:
-        if _is_left_out(origin, one):
-            yield f"left out: {_standing(origin, one)}"
+            yield lead + _standing(origin, split)
+    for split in splits.get("worst") or []:
+        if _is_left_out(origin, split):
+            yield f"left out: {_standing(origin, split)}"
 
 
 def _waited_for(origin: _Node, splits: _Node) -> list[_Node]:
     """The splits the minimum is taken over, furthest behind first."""
     return [
-        one
-        for one in splits.get("worst") or []
-        if one.get("state") != "idle" and not _is_left_out(origin, one)
+        split
+        for split in splits.get("worst") or []
+        if split.get("state") != "idle" and not _is_left_out(origin, split)
     ]
 
 
-def _is_left_out(origin: _Node, one: _Node) -> bool:
-    return one.get("state") == "catching_up" and origin.get("on_return") == "catch_up"
+def _is_left_out(origin: _Node, split: _Node) -> bool:
+    return split.get("state") == "catching_up" and origin.get("on_return") == "catch_up"
 
 
-def _standing(origin: _Node, one: _Node) -> str:
-    clock, behind = one.get("clock_ms"), one.get("behind_ms")
+def _standing(origin: _Node, split: _Node) -> str:
+    clock, behind = split.get("clock_ms"), split.get("behind_ms")
     said = [
-        *_clock(origin, one, _never(one) if clock is None else f"clock {instant(clock)}"),
+        *_clock(origin, split, _never(split) if clock is None else f"clock {instant(clock)}"),
         f"{duration(behind)} behind" if behind else "",
-        "catching up" if one.get("state") == "catching_up" else "",
+        "catching up" if split.get("state") == "catching_up" else "",
         # Its silence counts while others have rows.
         *_silence_of(
             origin,
-            one,
+            split,
             "it sends nothing while others do" if origin.get("when_all") == "hold" else None,
         ),
     ]
     return ", ".join(part for part in said if part)
 
 
-def _clock(origin: _Node, one: _Node, clock: str) -> Iterator[str]:
-    name = one.get("name")
+def _clock(origin: _Node, split: _Node, clock: str) -> Iterator[str]:
+    name = split.get("name")
     text = "null" if name is None else shown(str(name))
     if origin.get("noted"):
         yield f"writer {text}"
-        yield from noted.standing(origin, one)
+        yield from noted.standing(origin, split)
     else:
         yield f"split {text}"
         yield clock
 
 
-def _never(one: _Node) -> str:
-    return f"{'expected, ' if one.get('is_expected') else ''}has never had a row"
+def _never(split: _Node) -> str:
+    return f"{'expected, ' if split.get('is_expected') else ''}has never had a row"
 
 
-def _silence_of(origin: _Node, one: _Node, silence: str | None = None) -> Iterator[str]:
-    last = one.get("last_active_ms")
+def _silence_of(origin: _Node, split: _Node, silence: str | None = None) -> Iterator[str]:
+    last = split.get("last_active_ms")
     if last is not None:
         yield f"{'last active' if origin.get('noted') else 'last row'} {instant(last)}"
     if not origin.get("noted"):
-        yield from _silent_for(one)
-    if one.get("idle_at_ms") is not None:
-        yield f"idle at {instant(one['idle_at_ms'])} if {silence or 'nothing arrives'}"
+        yield from _silent_for(split)
+    if split.get("idle_at_ms") is not None:
+        yield f"idle at {instant(split['idle_at_ms'])} if {silence or 'nothing arrives'}"
 
 
-def _silent_for(one: _Node) -> Iterator[str]:
+def _silent_for(split: _Node) -> Iterator[str]:
     """How much of its silence counts: downtime and pauses of the query do not."""
-    silent, real = one.get("silent_ms") or 0, one.get("silent_of_ms")
+    silent, real = split.get("silent_ms") or 0, split.get("silent_of_ms")
     if real is not None and real > silent:
         counted = f"silent for {duration(silent)} of {duration(real)}"
         yield f"{counted} (downtime and pauses not counted)"
@@ -181,10 +183,10 @@ def _silent_for(one: _Node) -> Iterator[str]:
 
 def _idle_ones(origin: _Node, splits: _Node) -> Iterator[str]:
     named = splits.get("idle_ones") or []
-    for one in named:
-        clock = one.get("clock_ms")
-        reached = _never(one) if clock is None else f"clock {instant(clock)}"
-        said = ", ".join([*_clock(origin, one, reached), *_silence_of(origin, one)])
+    for split in named:
+        clock = split.get("clock_ms")
+        reached = _never(split) if clock is None else f"clock {instant(clock)}"
+        said = ", ".join([*_clock(origin, split, reached), *_silence_of(origin, split)])
         yield f"idle: {said}"
     more = (splits.get("idle") or 0) - len(named)
     if named and more > 0:

@@ -184,8 +184,8 @@ def _late_splits(node: _Node) -> Iterator[str]:
     late = node.get("late") or {}
     worst = late.get("splits") or []
     if worst:
-        others = (late.get("rows") or 0) - sum(one["rows"] for one in worst)
-        named = [f"{shown(one['name'])} {one['rows']}" for one in worst]
+        others = (late.get("rows") or 0) - sum(split["rows"] for split in worst)
+        named = [f"{shown(split['name'])} {split['rows']}" for split in worst]
         yield f"late rows by split: {', '.join(named)}" + (f", others {others}" if others else "")
 
 
