@@ -1,23 +1,7 @@
-"""Which marks of a log count, and which of them are passed at a position. The only place for both.
+"""Which marks of a log count, and which of them are passed at a position.
 
-1. Marks of one writer are put in order by epoch and number. A mark that is found twice counts once.
-2. A later life fences off an earlier one: its first mark says in `after` which mark it follows, and
-   marks of earlier lives behind that one do not count. If that first mark is missing, no mark of an
-   earlier life counts.
-3. A noted time more than `max_ahead` in the future is not believed until its time has come. The
-   mark says that its writer is alive, no more.
-4. A noted time that is not above all before it says nothing new.
-5. A mark with an absolute position is passed when that position has been read.
-6. Any other mark is passed when its files have been read and the mark before it is passed. Where a
-   mark is missing in between, no later one is passed.
-7. If marks before the first one were purged, nothing says which files they had. They count as
-   passed when nothing is left to read. What cannot be read, or does not count by rule 2, is never
-   passed.
-8. A writer whose newest mark cannot be read still counts, and has not ended. If no mark of it can be
-   read, it holds, like a writer that has noted no time. An empty file says nothing, because a life
-   begins by making one.
-
-Leaving out any other mark is sound: a watermark is then lower or later, never wrong.
+The rules have numbers in docs/noted-time/writers.md, "What a reader takes". Each is named here at
+the code that applies it.
 """
 
 from __future__ import annotations
@@ -148,6 +132,7 @@ class History:
     @property
     def is_done(self) -> bool:
         """Whether the writer has ended, or is idle by its own word, and has said nothing since."""
+        # Rules 8 and 9.
         is_whole = 0 < len(self.marks) == self.usable and not self.is_cut_off
         return is_whole and self.marks[-1].kind in ("idle", "end")
 
@@ -157,6 +142,7 @@ class History:
         return self.marks[0].number == 0 and self.marks[0].after is None
 
     def _last_with_files(self, read: FilesPosition, is_at_end: bool) -> int:
+        # Rule 6: each mark of the chain, and a purged beginning only at the end.
         if not (self.is_whole or is_at_end):
             return -1
         for at in range(self.unbroken):
@@ -166,10 +152,10 @@ class History:
         return self.unbroken - 1
 
     def _last_by_position(self, read: Position) -> int:
-        # Positions of a writer do not go back. Where they do, this finds an earlier mark: sound.
+        # Rule 5. Positions of a writer do not go back. Where they do, this finds an earlier mark: sound.
         places = range(len(self.marks))
         end = bisect_left(places, True, key=lambda at: not self._is_read(at, read))
-        # The last one with a position is passed. Those behind it are as far as none is missing.
+        # The last one with a position is passed. By rule 6, those behind it are as far as none is missing.
         at = end - 1
         while at >= 0 and self.marks[at].position_text is None:
             at -= 1
@@ -193,7 +179,7 @@ class History:
 
 
 def follows(mark: Mark, before: Mark) -> bool:
-    """Whether no mark is missing between two neighbors."""
+    """Whether no mark is missing between two neighbors, by rule 6."""
     if mark.epoch == before.epoch:
         return mark.number == before.number + 1
     return mark.after == before.place
@@ -246,7 +232,7 @@ def histories(contents: Contents, latest_millis: int | None) -> dict[str, Histor
 
 
 def _unreadable(unread: Unread) -> History:
-    """A writer that exists, and of which no mark can be read."""
+    """A writer that exists, and of which no mark can be read: it holds, by rule 9."""
     mark = Mark(unread.writer, unread.epoch, unread.number, "alive", None, unread.written_millis)
     return History(unread.writer, [mark], 0, is_relative=False, notes=(), is_cut_off=True)
 
@@ -266,7 +252,7 @@ def stalled(found: Mapping[str, History], idle_after: int | None, now: int) -> s
 
 
 def unfenced(ordered: Iterable[Mark]) -> list[Mark]:
-    """A writer's marks in order, without doubles and without those of fenced lives."""
+    """A writer's marks in order, without doubles (rule 1) and those of fenced lives (rule 2)."""
     lives = [list(life) for _, life in groupby(ordered, key=_EPOCH)]
     kept: list[list[Mark]] = []
     fence: tuple[int, int] | None = None
@@ -296,6 +282,7 @@ def _history(
     if latest is not None and any((mark.time_millis or 0) > latest for mark in marks):
         marks = [_believed(mark, latest) for mark in marks]
     first = marks[0].place
+    # Rule 6: marks that are promised or fenced off break the beginning of the chain.
     is_damaged = ordered[0].place < first or any(
         (name.epoch, name.first) < first for name in promised if name.first is not None
     )
@@ -303,6 +290,7 @@ def _history(
     while 0 < unbroken < len(marks) and follows(marks[unbroken], marks[unbroken - 1]):
         unbroken += 1
     notes: list[int] = []
+    # Rule 4.
     highest: int | None = None
     for at, mark in enumerate(marks):
         time = mark.time_millis
@@ -315,6 +303,7 @@ def _history(
 
 
 def _believed(mark: Mark, latest: int) -> Mark:
+    """Rule 3: a mark whose time is too far ahead says only that its writer is alive."""
     if mark.time_millis is None or mark.time_millis <= latest:
         return mark
     return mark._replace(kind="alive" if mark.kind == "note" else mark.kind, time_millis=None)
