@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -97,35 +98,31 @@ def run(
     Raises:
         TidemarkError: `ASYNC_NOT_IMPORTABLE`, and what `columns` raises.
     """
+    with _sendable_errors():
+        try:
+            function, is_async, service, on_error = pickle.loads(user)
+        except Exception as error:
+            raise not_importable(rules.column, error) from error
+        rules = dataclasses.replace(rules, on_error=on_error)
+        several = (batch if isinstance(batch, tuple) else (batch,) for batch in batches)
+        arrow = several if older is None else (arrays(batch, older) for batch in several)
+        ids = CallIds(task_name(rules.column, rules.origin))
+        stats = Stats()
+        start = lambda: Worker(rules, function, is_async, service, ids, stats)  # noqa: E731
+        for found in columns(arrow, rules, kind, has_key, start):
+            yield with_stats(found, stats) if older is None else in_lists(found)
+
+
+@contextmanager
+def _sendable_errors() -> Iterator[None]:
+    """Raises an error that cannot be sent to the driver as another one that can."""
     try:
-        yield from _run(batches, user, rules, kind, has_key, older)
+        yield
     except Exception as error:
         can_be_sent = sendable(error)
         if can_be_sent is error:
             raise
         raise can_be_sent from None
-
-
-def _run(
-    batches: Iterator[Any],
-    user: bytes,
-    rules: Rules,
-    kind: pa.DataType,
-    has_key: bool,
-    older: Sequence[pa.DataType] | None,
-) -> Iterator[Any]:
-    try:
-        function, is_async, service, on_error = pickle.loads(user)
-    except Exception as error:
-        raise not_importable(rules.column, error) from error
-    rules = dataclasses.replace(rules, on_error=on_error)
-    several = (batch if isinstance(batch, tuple) else (batch,) for batch in batches)
-    arrow = several if older is None else (arrays(batch, older) for batch in several)
-    ids = CallIds(task_name(rules.column, rules.origin))
-    stats = Stats()
-    start = lambda: Worker(rules, function, is_async, service, ids, stats)  # noqa: E731
-    for found in columns(arrow, rules, kind, has_key, start):
-        yield with_stats(found, stats) if older is None else in_lists(found)
 
 
 def _not_sendable(column: str, error: Exception) -> TidemarkError:

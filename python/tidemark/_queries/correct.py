@@ -11,7 +11,7 @@ from tidemark import _bridge
 from tidemark._errors import invalid_option
 from tidemark._queries.log import checkpoint_path
 from tidemark._queries.offsets import event_time
-from tidemark._session.active import require_extension
+from tidemark._session.active import session_with_extension
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -157,12 +157,9 @@ def _change(
     more: list[str | int | None],
     spark: SparkSession | None,
 ) -> Correction:
-    from pyspark.sql import SparkSession
-
     if not isinstance(key, str):
         raise invalid_option("key", key, f"the key of a watermark, {_SHOWN}", "giving it as text")
-    session = spark if spark is not None else SparkSession.active()
-    require_extension(session)
+    session = session_with_extension(spark)
     row = _bridge.corrected(session, function, checkpoint_path(checkpoint), key, more)
     return Correction(
         batch=row["batch"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
 from tidemark._given import path_text
-from tidemark._session.active import require_extension
+from tidemark._session.active import session_with_extension
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,10 +47,7 @@ def watermark_log(
         >>> rows = tidemark.watermark_log("/checkpoints/orders")  # doctest: +SKIP
         >>> rows.where("batch = 41").orderBy("clock").show()  # doctest: +SKIP
     """
-    from pyspark.sql import SparkSession
-
-    session = spark if spark is not None else SparkSession.active()
-    require_extension(session)
+    session = session_with_extension(spark)
     return _bridge.log_table(session, checkpoint_path(checkpoint))
 
 

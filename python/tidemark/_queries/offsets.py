@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from tidemark import _bridge
 from tidemark._given import micros_of
 from tidemark._queries.log import checkpoint_path
-from tidemark._session.active import require_extension
+from tidemark._session.active import session_with_extension
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,10 +97,7 @@ def offsets_at(
         ... )
         >>> reader.option("startingOffsets", orders.starting)  # doctest: +SKIP
     """
-    from pyspark.sql import SparkSession
-
-    session = spark if spark is not None else SparkSession.active()
-    require_extension(session)
+    session = session_with_extension(spark)
     table = _bridge.offsets_table(session, checkpoint_path(checkpoint), event_time(time), edge, key)
     return [
         SourceOffsets(

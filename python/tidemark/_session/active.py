@@ -40,6 +40,17 @@ def require_extension(session: SparkSession) -> None:
     _active.add(session)
 
 
+def session_with_extension(spark: SparkSession | None) -> SparkSession:
+    """The session that was given, or else the active one, if the extension is active in it.
+
+    Raises:
+        TidemarkError: As `require_extension`.
+    """
+    session = _bridge.active_session() if spark is None else spark
+    require_extension(session)
+    return session
+
+
 def mismatch(session: SparkSession, version: str) -> TidemarkError | None:
     """The error for an active extension that was built for another Spark minor.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tidemark._marks.kafka.topic import Record, Topic, TopicReader, TopicSender
 from tidemark._marks.kafka.topic_marks import TopicMarks
@@ -104,7 +104,7 @@ class TopicLife:
         sender, reader = topic.sender(), topic.reader({}, committed=False)
         try:
             epochs = Epochs(key)
-            epochs.add(reader.until(reader.ends()))
+            epochs.add(_until_now(reader))
             epoch = _claim(reader, sender, epochs, key, writer, location, now_millis)
             past = _past(topic, stream, writer, epochs)
         except BaseException:
@@ -140,7 +140,7 @@ class TopicLife:
         Raises:
             OSError: If the topic cannot be read.
         """
-        self._epochs.add(self._reader.until(self._reader.ends()))
+        self._epochs.add(_until_now(self._reader))
 
     def _wait_until_seen(self) -> None:
         """Returns when readers see what the life has written, or when no transaction can still be open.
@@ -180,7 +180,7 @@ def _claim(
     while (epoch := max(epochs.latest + 1, epoch)) <= MOST:
         claim = uuid.uuid4().hex
         sender.send(key, [encode_claim(writer, epoch, claim, now_millis)])
-        epochs.add(reader.until(reader.ends()))
+        epochs.add(_until_now(reader))
         if epochs.is_latest(epoch, claim):
             return epoch
         # Two lives that have met must not meet again.
@@ -207,6 +207,10 @@ def _past(topic: Topic, stream: str, writer: str, epochs: Epochs) -> Past:
         # It may be a mark, so readers of files must see that one is missing.
         place = (place[0], place[1] + 1)
     return Past(last, place, max(times, default=None), positions[-1] if positions else None)
+
+
+def _until_now(reader: TopicReader) -> Iterator[Record]:
+    return reader.until(reader.ends())
 
 
 def _decided(reader: TopicReader, epochs: Epochs) -> dict[int, int]:

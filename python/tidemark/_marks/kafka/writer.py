@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from tidemark._errors import invalid_option
@@ -12,12 +11,13 @@ from tidemark._marks.kafka.rows import Rows
 from tidemark._marks.kafka.topic_refusal import is_fencing
 from tidemark._marks.kafka.transaction import Transaction, fenced_by_kafka, no_transactions
 from tidemark._marks.protocol.times import Time
+from tidemark._marks.writing.closing import ClosedByWith
 from tidemark._marks.writing.errors import closed, fenced
 from tidemark._marks.writing.owner import Owner
 from tidemark._marks.writing.writer import MarkWriter
 
 
-class KafkaMarkWriter:
+class KafkaMarkWriter(ClosedByWith):
     """A writer of Kafka rows that notes its times. `Marks.kafka_writer` makes one; use `with`.
 
     Any thread may call it, but no fork of the process. Rows that are sent without it, by the
@@ -208,18 +208,6 @@ class KafkaMarkWriter:
         if self._owner.is_here():
             self._is_closed = True
             self._marks.close()
-
-    def __enter__(self) -> KafkaMarkWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Closes the writer, and states nothing: it may go on in its next life."""
-        self.close()
 
     def _topic(self, topic: str | None) -> str:
         if topic is None and len(self._topics) == 1:

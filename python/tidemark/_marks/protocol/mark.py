@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from tidemark._marks.protocol.position import Position, decode_position
+from tidemark._marks.protocol.position import MOST, Position, decode_position
 
 Kind: TypeAlias = Literal["note", "alive", "idle", "end"]
 
@@ -48,3 +48,14 @@ class Mark(NamedTuple):
     def place(self) -> tuple[int, int]:
         """The mark's place among those of its writer: epoch and number."""
         return self.epoch, self.number
+
+
+def read_place(value: object, least_number: int) -> tuple[int, int] | None:
+    """The place of a mark from decoded JSON; None for everything else."""
+    if type(value) is not list or len(value) != 2:
+        return None
+    epoch, number = value
+    if type(epoch) is not int or type(number) is not int:
+        return None
+    is_place = 0 <= epoch <= MOST and least_number <= number <= MOST
+    return (epoch, number) if is_place else None

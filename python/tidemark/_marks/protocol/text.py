@@ -9,7 +9,7 @@ import json
 import zlib
 from typing import NoReturn
 
-from tidemark._marks.protocol.mark import Kind, Mark
+from tidemark._marks.protocol.mark import Kind, Mark, read_place
 from tidemark._marks.protocol.names import MOST_WRITER_BYTES
 from tidemark._marks.protocol.position import (
     MOST,
@@ -138,16 +138,9 @@ def _position(fields: dict[str, object]) -> str | None:
 
 
 def _after(fields: dict[str, object]) -> tuple[int, int] | None:
-    value = fields.get("after")
     if "after" not in fields:
         return None
-    if type(value) is list and len(value) == 2:
-        epoch, number = value
-        if (
-            type(epoch) is int
-            and type(number) is int
-            and 0 <= epoch <= MOST
-            and 0 <= number <= MOST
-        ):
-            return epoch, number
-    raise UnusableError("after")
+    place = read_place(fields["after"], least_number=0)
+    if place is None:
+        raise UnusableError("after")
+    return place

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, overload
 
 from tidemark._errors import TidemarkError, invalid_option
+from tidemark._marks.protocol.mark import read_place
 from tidemark._marks.protocol.position import (
-    MOST,
     DeltaPosition,
     FilesPosition,
     InvalidPositionError,
@@ -194,27 +194,21 @@ def _chains(value: object) -> dict[str, Chain]:
     if type(value) is not dict:
         raise InvalidPositionError("has chains that are not an object")
     return {
-        writer: Chain(read_place(chain["after"]), read_place(chain["last"]))
+        writer: Chain(place_in_cut(chain["after"]), place_in_cut(chain["last"]))
         for writer, chain in value.items()
     }
 
 
-def read_place(value: object) -> tuple[int, int]:
-    """The place of a mark from decoded JSON.
+def place_in_cut(value: object) -> tuple[int, int]:
+    """The place of a mark from decoded JSON; its number is -1 in front of the first one.
 
     Raises:
         InvalidPositionError: For everything else.
     """
-    if type(value) is list and len(value) == 2:
-        epoch, number = value
-        if (
-            type(epoch) is int
-            and type(number) is int
-            and 0 <= epoch <= MOST
-            and -1 <= number <= MOST
-        ):
-            return epoch, number
-    raise InvalidPositionError("has a mark that is not an epoch and a number")
+    place = read_place(value, least_number=-1)
+    if place is None:
+        raise InvalidPositionError("has a mark that is not an epoch and a number")
+    return place
 
 
 def _signs(read: Position, cut: Position) -> list[int]:

@@ -19,7 +19,7 @@ from tidemark._marks.protocol.mark import Mark
 from tidemark._marks.protocol.names import FileName, encode_writer, own_prefix, parse
 from tidemark._marks.protocol.position import MOST, FilesPosition, InvalidPositionError
 from tidemark._marks.protocol.text import UnusableError, checked
-from tidemark._marks.reading.cut import Chain, read_place
+from tidemark._marks.reading.cut import Chain, place_in_cut
 from tidemark._marks.reading.log import Lines
 
 _NOTE = re.compile(r"(.+)\.purged")
@@ -134,7 +134,7 @@ def _read(folder: Folder, name: FileName) -> Chain:
     try:
         fields = json.loads(checked(data.removesuffix(b"\n")))
         if fields["w"] == name.writer:
-            return Chain(read_place(fields["purged"]), read_place(fields["last"]))
+            return Chain(place_in_cut(fields["purged"]), place_in_cut(fields["last"]))
     except (UnusableError, InvalidPositionError, ValueError, KeyError, TypeError):
         pass
     return Chain((name.epoch, MOST), (name.epoch, MOST))

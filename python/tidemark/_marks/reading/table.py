@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
 from tidemark._given import path_text
-from tidemark._session.active import require_extension
+from tidemark._session.active import session_with_extension
 from tidemark._watermark.noted import log_options
 
 if TYPE_CHECKING:
@@ -60,10 +60,7 @@ def mark_table(
         >>> rows = tidemark.mark_table("/lake/orders/_tidemark")  # doctest: +SKIP
         >>> rows.where("writer = 'eu'").orderBy("epoch", "number").show()  # doctest: +SKIP
     """
-    from pyspark.sql import SparkSession
-
-    session = spark if spark is not None else SparkSession.active()
-    require_extension(session)
+    session = session_with_extension(spark)
     given = log_options(location, options)
     return _bridge.marks_table(session, _location(location), given)
 

@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from types import TracebackType
 
 from tidemark._errors import TidemarkError
 from tidemark._marks.protocol.file_names import require_no_folder
@@ -22,6 +21,7 @@ from tidemark._marks.protocol.position import (
 from tidemark._marks.protocol.text import UnusableError
 from tidemark._marks.protocol.times import Time, held_millis_up_to, millis_up_to
 from tidemark._marks.store import WriterLife
+from tidemark._marks.writing.closing import ClosedByWith
 from tidemark._marks.writing.errors import (
     automatic,
     closed,
@@ -44,7 +44,7 @@ Others = Callable[[], Iterable[tuple[str, Position]]]
 """Other writers of the log, each with a position."""
 
 
-class MarkWriter:
+class MarkWriter(ClosedByWith):
     """A writer of rows that notes its times. `Marks.writer` makes one; close it, or use `with`.
 
     Any thread may call it. One process at a time may have a writer of a name: a later one fences
@@ -224,18 +224,6 @@ class MarkWriter:
         if not self._is_closed:
             self._is_closed = True
             self._life.close()
-
-    def __enter__(self) -> MarkWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Closes the writer, and states nothing: it may go on in its next life."""
-        self.close()
 
     def _locked(self) -> AbstractContextManager[object]:
         """Keeps other threads out, and forks."""
