@@ -87,23 +87,23 @@ def test_the_errors_page_lists_the_parameters_of_each_code() -> None:
 def test_the_errors_page_says_which_errors_of_a_section_the_engine_raises(title: str) -> None:
     text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     section = text.split(f"\n## {title}\n")[1].split("\n## ")[0]
-    (said,) = re.findall(r"The engine raises (.*?)\.\s", section.split("\n### ")[0], re.DOTALL)
+    (sentence,) = re.findall(r"The engine raises (.*?)\.\s", section.split("\n### ")[0], re.DOTALL)
     listed = set(re.findall(r"^### ([A-Z_]+)$", section, flags=re.MULTILINE))
     by_engine = listed & {code for code, _ in raised_by_the_engine()}
-    assert set(re.findall(r"`([A-Z_]+)`", said)) == by_engine
+    assert set(re.findall(r"`([A-Z_]+)`", sentence)) == by_engine
 
 
 def test_the_errors_page_says_which_marks_errors_the_engine_raises() -> None:
     text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     section = text.split("\n## Marks\n")[1]
     listed = set(re.findall(r"^### ([A-Z_]+)$", section, flags=re.MULTILINE))
-    notes = set(re.findall(r"^### ([A-Z_]+)\nThis is only a note", section, flags=re.MULTILINE))
+    hints = set(re.findall(r"^### ([A-Z_]+)\nThis is only a hint", section, flags=re.MULTILINE))
     by_engine = listed & {code for code, _ in raised_by_the_engine()}
     by_python = listed & {code for _, code, _ in raised_by_python()}
-    assert {code for code in listed if code.startswith(("CUT", "MARK"))} - notes == by_python
+    assert {code for code in listed if code.startswith(("CUT", "MARK"))} - hints == by_python
     both = by_engine & by_python
     assert all(f"`{code}`" in section.split("\n### ")[0] for code in both)
-    assert by_engine - both - notes == listed - by_python - notes
+    assert by_engine - both - hints == listed - by_python - hints
 
 
 def test_python_errors_with_a_formatted_message_have_parameters() -> None:

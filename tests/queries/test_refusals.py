@@ -61,15 +61,15 @@ def test_one_input_can_be_used_twice_with_the_same_key(
     inputs: tuple[Feed, Feed], tmp_path: Path
 ) -> None:
     # Spark Connect may analyze a DataFrame again at each use; writing it twice has the same effect.
-    def again() -> DataFrame:
+    def marked_again() -> DataFrame:
         return with_watermark(inputs[0].stream(), "time", "1 minute", key="k", split_by="id")
 
-    marked_once = again()
+    marked_once = marked_again()
     assert run_once(marked_once.select("id").union(marked_once.select("id")), tmp_path / "one") == [
         (1,),
         (1,),
     ]
-    both = again().select("id").union(again().select("id"))
+    both = marked_again().select("id").union(marked_again().select("id"))
     assert run_once(both, tmp_path / "both") == [(1,), (1,)]
 
 
@@ -110,9 +110,9 @@ def test_a_query_left_to_stock_spark_runs_and_its_report_gives_the_reason(
     with with_settings(spark, {setting: value}):
         stepper = run(marked(inputs[0], "time", None))
         assert len(stepper.step()) == 1  # type: ignore[attr-defined]
-        told = report(stepper.query)  # type: ignore[attr-defined]
-    assert told.to_dict()["engine"] == "spark"
-    assert f"left to Spark ({setting}={value})" in str(told)
+        shown = report(stepper.query)  # type: ignore[attr-defined]
+    assert shown.to_dict()["engine"] == "spark"
+    assert f"left to Spark ({setting}={value})" in str(shown)
 
 
 def test_the_report_names_union_inputs_without_event_time(
@@ -122,11 +122,11 @@ def test_the_report_names_union_inputs_without_event_time(
     timed = marked(left, "time", "l").select("time")
     stepper = run(timed.union(right.stream().select("sent")))
     assert len(stepper.step()) == 2
-    told = report(stepper.query)
-    assert [note["code"] for note in told.to_dict()["notes"]] == ["UNION_INPUT_LEFT_OUT"]
-    assert told.to_dict()["plan"]["inputs_without_event_time"] == [1]
-    assert "UNION_INPUT_LEFT_OUT: " in str(told)
-    assert "input 1 has no event time and is left out" in str(told)
+    shown = report(stepper.query)
+    assert [hint["code"] for hint in shown.to_dict()["hints"]] == ["UNION_INPUT_LEFT_OUT"]
+    assert shown.to_dict()["plan"]["inputs_without_event_time"] == [1]
+    assert "UNION_INPUT_LEFT_OUT: " in str(shown)
+    assert "input 1 has no event time and is left out" in str(shown)
 
 
 def test_an_unbounded_join_side_is_reported_or_refused(
@@ -138,8 +138,8 @@ def test_an_unbounded_join_side_is_reported_or_refused(
     )
     stepper = run(joined)
     assert len(stepper.step()) == 1  # type: ignore[attr-defined]
-    notes = report(stepper.query).to_dict()["notes"]  # type: ignore[attr-defined]
-    assert {note["code"] for note in notes} == {"UNBOUNDED_JOIN_SIDE"}
+    hints = report(stepper.query).to_dict()["hints"]  # type: ignore[attr-defined]
+    assert {hint["code"] for hint in hints} == {"UNBOUNDED_JOIN_SIDE"}
 
     with with_settings(spark, {"spark.tidemark.unboundedJoin": "refuse"}):
         code, _ = refusal(lambda: run_once(joined, tmp_path / "refused"))

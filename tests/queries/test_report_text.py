@@ -33,13 +33,13 @@ def test_the_report_shows_when_the_next_window_closes() -> None:
     windows = {"operator": "aggregation", "id": 0, "late_ms": 0, "eviction_ms": 0, "columns": []}
     query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}
 
-    def said(**fields: int) -> str:
+    def text_with(**fields: int) -> str:
         return str(Report({**query, "plan": {**windows, **fields}}))
 
-    assert "next window" not in said()
-    assert said(next_due_ms=3_600_000).endswith("next window due at 1970-01-01T01:00:00Z")
-    assert said(next_due_ms=0, skipped_scans=1).endswith("Z, 1 state scan skipped")
-    assert said(next_due_ms=0, skipped_scans=12).endswith("Z, 12 state scans skipped")
+    assert "next window" not in text_with()
+    assert text_with(next_due_ms=3_600_000).endswith("next window due at 1970-01-01T01:00:00Z")
+    assert text_with(next_due_ms=0, skipped_scans=1).endswith("Z, 1 state scan skipped")
+    assert text_with(next_due_ms=0, skipped_scans=12).endswith("Z, 12 state scans skipped")
 
 
 def test_the_report_shows_how_often_a_side_of_a_join_has_left_its_state_unscanned() -> None:
@@ -80,41 +80,44 @@ def test_the_report_says_where_an_order_is_lost() -> None:
     function = {"operator": "dropDuplicates", "id": 0, "columns": []}
     query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}
 
-    def said(**order: Any) -> str:
+    def text_with(**order: Any) -> str:
         plan = {**function, "order": {"of_groups": True, **order}}
         return str(Report({**query, "plan": plan})).splitlines()[-1].strip()
 
     lost = {"lost_at": "union", "why": "its inputs have watermarks of their own"}
-    assert said(kind="none", **lost) == f"order: none, lost at union: {lost['why']}"
-    assert said(kind="arrival") == "order: each group in the order of the source"
-    assert said(kind="arrival", lost_at="Kafka", why="its 2 partitions are mixed") == (
+    assert text_with(kind="none", **lost) == f"order: none, lost at union: {lost['why']}"
+    assert text_with(kind="arrival") == "order: each group in the order of the source"
+    assert text_with(kind="arrival", lost_at="Kafka", why="its 2 partitions are mixed") == (
         "order: each group as each task has read them from the source, lost in part at Kafka: "
         "its 2 partitions are mixed"
     )
     time = {"kind": "time", "columns": ["time"]}
-    assert said(**time) == "order: each group by time, within each batch"
-    assert said(**time, of_groups=False, over_batches=True) == "order: all rows by time"
+    assert text_with(**time) == "order: each group by time, within each batch"
+    assert text_with(**time, of_groups=False, over_batches=True) == "order: all rows by time"
     assert (
-        said(**time, **lost) == f"order: each group by time, lost in part at union: {lost['why']}"
+        text_with(**time, **lost)
+        == f"order: each group by time, lost in part at union: {lost['why']}"
     )
     braces = {"lost_at": "project", "why": "'a{b}' is not passed on"}
-    assert said(kind="none", **braces) == "order: none, lost at project: 'a{b}' is not passed on"
-    assert said(**time, **braces).endswith("lost in part at project: 'a{b}' is not passed on")
+    assert (
+        text_with(kind="none", **braces) == "order: none, lost at project: 'a{b}' is not passed on"
+    )
+    assert text_with(**time, **braces).endswith("lost in part at project: 'a{b}' is not passed on")
 
 
 def test_the_report_says_how_many_rows_wait() -> None:
     query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}
 
-    def said(**held: Any) -> str:
+    def text_with(**held: Any) -> str:
         plan = {"operator": "in order", "id": 0, "columns": [], "held": held}
         return str(Report({**query, "plan": plan})).splitlines()[-1].strip()
 
-    assert said(rows=0, bytes=10) == "holds no rows"
-    assert said(rows=1, bytes=900) == "holds 1 row (900 bytes)"
-    assert said(rows=2, bytes=999_960, next_due_ms=0, last_due_ms=0, waits_for="t") == (
+    assert text_with(rows=0, bytes=10) == "holds no rows"
+    assert text_with(rows=1, bytes=900) == "holds 1 row (900 bytes)"
+    assert text_with(rows=2, bytes=999_960, next_due_ms=0, last_due_ms=0, waits_for="t") == (
         "holds 2 rows (1.0 MB) until the watermark reaches 1970-01-01T00:00:00Z; waits for t"
     )
-    assert said(rows=2, bytes=9, next_due_ms=0, last_due_ms=60_000, waits_for="t") == (
+    assert text_with(rows=2, bytes=9, next_due_ms=0, last_due_ms=60_000, waits_for="t") == (
         "holds 2 rows (9 bytes), the first until the watermark reaches 1970-01-01T00:00:00Z, "
         "the last until 1970-01-01T00:01:00Z; waits for t"
     )
@@ -123,14 +126,14 @@ def test_the_report_says_how_many_rows_wait() -> None:
 def test_the_report_says_that_late_rows_were_passed_on() -> None:
     query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}
 
-    def said(**rows: int) -> str:
+    def text_with(**rows: int) -> str:
         plan = {"operator": "in order", "id": 0, "columns": [], **rows}
         return str(Report({**query, "plan": plan})).splitlines()[-1].strip()
 
-    assert said(late_rows=0, passed_rows=0) == "in order #0"
-    assert said(late_rows=0, passed_rows=1) == "in order #0, 1 late row passed on"
-    assert said(late_rows=0, passed_rows=3) == "in order #0, 3 late rows passed on"
-    assert said(late_rows=3) == "in order #0, 3 late rows"
+    assert text_with(late_rows=0, passed_rows=0) == "in order #0"
+    assert text_with(late_rows=0, passed_rows=1) == "in order #0, 1 late row passed on"
+    assert text_with(late_rows=0, passed_rows=3) == "in order #0, 3 late rows passed on"
+    assert text_with(late_rows=3) == "in order #0, 3 late rows"
 
 
 def test_the_report_gives_the_reason_for_a_query_left_to_stock_spark() -> None:
@@ -239,7 +242,7 @@ def test_the_report_text_escapes_control_characters() -> None:
         "engine": "tidemark",
         "batch": 1,
         "inputs": [{"key": key, "column": "time", "watermark_ms": 0}],
-        "notes": [{"code": "X", "message": "about \x07this"}],
+        "hints": [{"code": "X", "message": "about \x07this"}],
         "plan": {"operator": "withWatermark", "key": key, "columns": [column], "children": []},
     }
     text = str(Report(odd))

@@ -25,14 +25,14 @@ class Report(InWords):
     notebook shows the report with drawings.
 
     The data has the engine's fields: `why`, `zone` (the session's time zone), `query`, `batch`,
-    `engine`, `reason`, `inputs` (one per `withWatermark`), `notes` and `plan` (the operators,
+    `engine`, `reason`, `inputs` (one per `withWatermark`), `hints` and `plan` (the operators,
     nested). Times are milliseconds since the epoch in UTC, or None if a watermark is not defined
     yet. `batch` is the last batch that has
     ended, or None. Until a run has planned its first batch, `waiting_since` is `"start"` or
     `"restart"`, and `plan` is None. Everything else then comes from the checkpoint's last entry.
     `why` has the `sentence`, its `code`, the `fix` (or None), the input it is `held_by` (or None)
     and `is_trouble`: whether rows are lost, or results wait for what need not come.
-    A note has `code`, `message` and `parameters`, like an error. A query that notes its time has
+    A hint has `code`, `message` and `parameters`, like an error. A query that notes its time has
     `outputs`, each with `column`, `location`, `writer`, `noted_ms` and `failures`.
 
     An input has `key`, `column`, `delay_ms`, `watermark_ms`, `max_event_time_ms` and
@@ -170,7 +170,7 @@ def report(query: StreamingQuery | str, *, spark: SparkSession | None = None) ->
             "reason": "Tidemark does not know this query: it has no watermark, failed at its "
             "start, or ended long ago",
             "inputs": [],
-            "notes": [],
+            "hints": [],
             "plan": None,
         },
         session,

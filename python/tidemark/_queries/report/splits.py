@@ -132,7 +132,7 @@ def _is_left_out(origin: _Node, split: _Node) -> bool:
 
 def _standing(origin: _Node, split: _Node) -> str:
     clock, behind = split.get("clock_ms"), split.get("behind_ms")
-    said = [
+    parts = [
         *_clock(origin, split, _never(split) if clock is None else f"clock {instant(clock)}"),
         f"{duration(behind)} behind" if behind else "",
         "catching up" if split.get("state") == "catching_up" else "",
@@ -143,7 +143,7 @@ def _standing(origin: _Node, split: _Node) -> str:
             "it sends nothing while others do" if origin.get("when_all") == "hold" else None,
         ),
     ]
-    return ", ".join(part for part in said if part)
+    return ", ".join(part for part in parts if part)
 
 
 def _clock(origin: _Node, split: _Node, clock: str) -> Iterator[str]:
@@ -186,8 +186,8 @@ def _idle_ones(origin: _Node, splits: _Node) -> Iterator[str]:
     for split in named:
         clock = split.get("clock_ms")
         reached = _never(split) if clock is None else f"clock {instant(clock)}"
-        said = ", ".join([*_clock(origin, split, reached), *_silence_of(origin, split)])
-        yield f"idle: {said}"
+        text = ", ".join([*_clock(origin, split, reached), *_silence_of(origin, split)])
+        yield f"idle: {text}"
     more = (splits.get("idle") or 0) - len(named)
     if named and more > 0:
         yield f"and {more} more {'is' if more == 1 else 'are'} idle"

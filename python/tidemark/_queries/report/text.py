@@ -29,7 +29,7 @@ def render(report: _Node) -> str:
             *_inputs(report),
             *_outputs(report),
             *calls.lines(report),
-            *_notes(report),
+            *_hints(report),
             *_plan(report.get("plan")),
         ]
         return "\n".join(map(printable, lines))
@@ -67,13 +67,13 @@ def _inputs(report: _Node) -> Iterator[str]:
     yield "inputs"
     for origin in inputs:
         delay = origin.get("delay_ms")
-        said = [
+        parts = [
             _label(origin.get("key"), origin.get("column")),
             f"watermark {instant(origin.get('watermark_ms'))}",
             f"delay {duration(delay)}" if delay is not None else "",
             f"largest event time {instant(origin.get('max_event_time_ms'))}",
         ]
-        yield "  " + ", ".join(part for part in said if part)
+        yield "  " + ", ".join(part for part in parts if part)
         yield from ("    " + detail for detail in details(origin))
 
 
@@ -83,19 +83,19 @@ def _outputs(report: _Node) -> Iterator[str]:
         yield "noted for other queries"
     for output in outputs:
         noted = output.get("noted_ms")
-        said = "nothing is noted yet" if noted is None else f"noted {instant(noted)}"
+        state = "nothing is noted yet" if noted is None else f"noted {instant(noted)}"
         failures = output.get("failures")
         failed = f", {failures} marks could not be written" if failures else ""
         where = f"writer {output.get('writer')} in {output.get('location')}"
-        yield f"  {_label(None, output.get('column'))}, {said}, {where}{failed}"
+        yield f"  {_label(None, output.get('column'))}, {state}, {where}{failed}"
 
 
-def _notes(report: _Node) -> Iterator[str]:
-    notes = report.get("notes") or []
-    if notes:
-        yield "notes"
-    for note in notes:
-        yield f"  {note.get('code')}: {note.get('message')}"
+def _hints(report: _Node) -> Iterator[str]:
+    hints = report.get("hints") or []
+    if hints:
+        yield "hints"
+    for hint in hints:
+        yield f"  {hint.get('code')}: {hint.get('message')}"
 
 
 def _plan(plan: _Node | None) -> Iterator[str]:

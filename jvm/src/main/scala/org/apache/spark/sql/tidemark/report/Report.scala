@@ -67,7 +67,7 @@ private[tidemark] object Report {
     Seq(
       "batch" -> batch(entry),
       "inputs" -> list(origins.map(_.json)),
-      "notes" -> list((query.hints ++ origins.flatMap(_.hints)).map(hint)),
+      "hints" -> list((query.hints ++ origins.flatMap(_.hints)).map(hint)),
       "plan" -> tree.json) ++
       Option.when(query.known.calls.nonEmpty)("calls" -> list(query.known.calls.toSeq.sortBy(_._1).map {
         case (column, calls) => obj(
@@ -98,7 +98,7 @@ private[tidemark] object Report {
         val noted = NotedReport.of(planOrigin, Map.empty, Map.empty, Map.empty)
         new OriginReport(planOrigin, entry, entry.standing, entry.splitsOf(planOrigin.name), noted).json
       }),
-      "notes" -> list(Nil),
+      "hints" -> list(Nil),
       "plan" -> null)
   }
 

@@ -8,7 +8,7 @@ import scala.xml.{Elem, NodeSeq, Xhtml}
   * suits a light and a dark one. It is below 1 MB for any report below 1 MB, and says in words what it leaves out.
   */
 private[tidemark] object ReportHtml {
-  private val MostNotes = 10
+  private val MostHints = 10
   private val MostStrips = 4
 
   /** @param json what `tidemark_report` returns, of this engine or of an older one
@@ -40,7 +40,7 @@ private[tidemark] object ReportHtml {
     <div style="font-family:sans-serif;font-size:13px;line-height:1.4">
       {heading(report)}
       {reason(report)}
-      {notes(report)}
+      {hints(report)}
       {plan(report, say)}
       {history(report, say)}
       {strips(report, say)}
@@ -68,11 +68,11 @@ private[tidemark] object ReportHtml {
     }
   }
 
-  private def notes(report: Fields): NodeSeq = {
-    val all = report.list("notes").flatMap(_.text("message"))
-    val more = all.size - MostNotes
-    val items = all.take(MostNotes).map(note => <li>{Say.sentence(note)}</li>) ++
-      Option.when(more > 0)(<li>{s"${Say.counted(more.toLong, "note")} more."}</li>)
+  private def hints(report: Fields): NodeSeq = {
+    val all = report.list("hints").flatMap(_.text("message"))
+    val more = all.size - MostHints
+    val items = all.take(MostHints).map(hint => <li>{Say.sentence(hint)}</li>) ++
+      Option.when(more > 0)(<li>{s"${Say.counted(more.toLong, "hint")} more."}</li>)
     if (items.isEmpty) NodeSeq.Empty else <ul>{items}</ul>
   }
 

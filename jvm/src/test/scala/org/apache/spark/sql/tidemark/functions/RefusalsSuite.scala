@@ -12,7 +12,7 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.tidemark.support.RefusalsTest
 
-/** What Tidemark will not run, or only with a note. */
+/** What Tidemark will not run, or only with a hint. */
 class RefusalsSuite extends RefusalsTest {
   import testImplicits._
 
@@ -77,18 +77,18 @@ class RefusalsSuite extends RefusalsTest {
     }
   }
 
-  test("the report notes that complete mode drops no row and closes no window") {
+  test("the report hints that complete mode drops no row and closes no window") {
     val (stream, df) = timed("t", "0 seconds")
-    def notes(mode: OutputMode, codes: String*) = testStream(counted(df, "t").select($"count"), mode)(
+    def hinted(mode: OutputMode, codes: String*) = testStream(counted(df, "t").select($"count"), mode)(
       AddData(stream, 1 -> at("10:00")),
       ProcessAllAvailable(),
       report { json =>
-        val notes = json.get("notes").elements.asScala.toSeq
-        assert(notes.map(_.get("code").asText) === codes)
-        assert(notes.forall(_.get("parameters").get("operator").asText == "aggregation #0"))
+        val hints = json.get("hints").elements.asScala.toSeq
+        assert(hints.map(_.get("code").asText) === codes)
+        assert(hints.forall(_.get("parameters").get("operator").asText == "aggregation #0"))
       })
-    notes(OutputMode.Complete, "COMPLETE_MODE")
-    notes(OutputMode.Update)
+    hinted(OutputMode.Complete, "COMPLETE_MODE")
+    hinted(OutputMode.Update)
   }
 
   test("a query with an unknown setting does not start, and the error names the nearest setting") {
@@ -142,7 +142,7 @@ class RefusalsSuite extends RefusalsTest {
           "eventTimes" -> "tb"))
   }
 
-  test("a union leaves out an input without event time, and the report notes it") {
+  test("a union leaves out an input without event time, and the report hints at it") {
     val ((left, a), (right, b)) = (timed("ta", "0 seconds"), bare("tb"))
     testStream(counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count"))(
       MultiAddData(left, 1 -> at("10:00"), 2 -> at("10:30"))(right, 1 -> at("10:01")),
@@ -150,13 +150,13 @@ class RefusalsSuite extends RefusalsTest {
       CheckNewAnswer(("10:00", 2L)),
       // The plan of the last batch, which had no data, has no union at all: Spark takes the empty input out of it.
       report { json =>
-        val note = json.get("notes").get(0)
-        assert(note.get("code").asText === "UNION_INPUT_LEFT_OUT")
-        assert(note.get("parameters").toString === """{"input":"1","columns":"id, ta"}""")
+        val hint = json.get("hints").get(0)
+        assert(hint.get("code").asText === "UNION_INPUT_LEFT_OUT")
+        assert(hint.get("parameters").toString === """{"input":"1","columns":"id, ta"}""")
       })
   }
 
-  test("a union has no event time if its first input has none, as in Spark, and the report notes it") {
+  test("a union has no event time if its first input has none, as in Spark, and the report hints at it") {
     for (enabled <- Seq(true, false)) withSQLConf(TidemarkConf.Enabled.key -> enabled.toString) {
       val ((left, a), (right, b)) = (bare("ta"), timed("tb", "0 seconds"))
       val windows = counted(a.union(b), "ta").select(date_format($"window.start", "HH:mm"), $"count")
@@ -170,9 +170,9 @@ class RefusalsSuite extends RefusalsTest {
         CheckNewAnswer(("10:00", 3L)),
         if (!enabled) ProcessAllAvailable()
         else report { json =>
-          val note = json.get("notes").get(0)
-          assert(note.get("code").asText === "UNION_INPUT_LEFT_OUT")
-          assert(note.get("parameters").toString === """{"input":"0","columns":"id, ta"}""")
+          val hint = json.get("hints").get(0)
+          assert(hint.get("code").asText === "UNION_INPUT_LEFT_OUT")
+          assert(hint.get("parameters").toString === """{"input":"0","columns":"id, ta"}""")
         })
       val refused = intercept[AnalysisException](testStream(windows)())
       assert(refused.getCondition === "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION")
@@ -186,20 +186,20 @@ class RefusalsSuite extends RefusalsTest {
     (left, right, windows)
   }
 
-  test("a join side that never evicts state runs as in Spark, and the report notes it") {
+  test("a join side that never evicts state runs as in Spark, and the report hints at it") {
     val (left, right, windows) = unbounded()
     testStream(windows)(
       MultiAddData(left, 1 -> at("10:00"), 2 -> at("11:00"))(right, 1 -> at("9:00")),
       ProcessAllAvailable(),
       report { json =>
-        val notes = json.get("notes")
+        val hints = json.get("hints")
         // The right side's time is not used after the join.
-        assert(notes.size === 1)
-        assert(notes.get(0).get("code").asText === "UNBOUNDED_JOIN_SIDE")
-        assert(notes.get(0).get("parameters").toString === """{"join":"on a = b","side":"left"}""")
+        assert(hints.size === 1)
+        assert(hints.get(0).get("code").asText === "UNBOUNDED_JOIN_SIDE")
+        assert(hints.get(0).get("parameters").toString === """{"join":"on a = b","side":"left"}""")
         // The value that is already set is not offered as a fix.
         val error = TidemarkError.UnboundedJoinSide("on a = b", "left")(TidemarkConf.UnboundedJoinPolicy.Spark)
-        assert(notes.get(0).get("message").asText === error.message)
+        assert(hints.get(0).get("message").asText === error.message)
       },
       // The left side's time waits for the right input, as in Spark, although that evicts no state.
       CheckNewAnswer(),
@@ -209,7 +209,7 @@ class RefusalsSuite extends RefusalsTest {
       AddData(right, 9 -> at("10:30")),
       ProcessAllAvailable(),
       CheckNewAnswer(("10:00", 2L)),
-      // Row 1 is emitted from the state once more and is late after the join, which is what the note warns about.
+      // Row 1 is emitted from the state once more and is late after the join, which is what the hint warns about.
       AddData(right, 1 -> at("10:45")),
       ProcessAllAvailable(),
       MultiAddData(left, 3 -> at("12:00"))(right, 9 -> at("12:00")),
@@ -226,7 +226,7 @@ class RefusalsSuite extends RefusalsTest {
         AddData(left, 3 -> at("23:00")),
         ProcessAllAvailable(),
         CheckNewAnswer(),
-        report(json => assert(json.get("notes").get(0).get("code").asText === "UNBOUNDED_JOIN_SIDE")))
+        report(json => assert(json.get("hints").get(0).get("code").asText === "UNBOUNDED_JOIN_SIDE")))
     }
   }
 

@@ -21,7 +21,7 @@ class MarkFaultsSuite extends NotedReportTest {
         triggers(2),
         report { all =>
           assert(codes(all) === Seq("MARK_FAR_AHEAD"))
-          val parameters = all.get("notes").get(0).get("parameters")
+          val parameters = all.get("hints").get(0).get("parameters")
           assert(parameters.get("writer").asText === "eu")
           assert(parameters.get("time").asText === "1970-01-01T02:00:00Z")
         })
@@ -53,11 +53,11 @@ class MarkFaultsSuite extends NotedReportTest {
       withLogAppender(appender)(run(counted(df, "time").select("count"))(
         triggers(15),
         report { all =>
-          val notes = all.get("notes").elements.asScala.toSeq.map(_.get("parameters"))
+          val hints = all.get("hints").elements.asScala.toSeq.map(_.get("parameters"))
           assert(codes(all).sorted === "MARK_CHAIN_BROKEN" +: Seq.fill(4)("MARK_PAST_END"))
-          assert(notes.find(_.get("writer").asText == "uk").map(_.get("number").asText) === Some("3"))
-          assert(notes.filter(_.has("position")).map(note =>
-            note.get("writer").asText -> note.get("position").asText).toMap === Map(
+          assert(hints.find(_.get("writer").asText == "uk").map(_.get("number").asText) === Some("3"))
+          assert(hints.filter(_.has("position")).map(hint =>
+            hint.get("writer").asText -> hint.get("position").asText).toMap === Map(
             "us" -> "file _2.json, whose name the source passes over",
             "folder" -> "file 3, which is a folder",
             "gone" -> "file 4.json, which does not exist",
@@ -108,7 +108,7 @@ class MarkFaultsSuite extends NotedReportTest {
         CheckNewAnswer(),
         report { all =>
           assert(codes(all) === Seq("MARKS_DAMAGED"))
-          assert(all.get("notes").get(0).get("parameters").get("writer").asText === "us")
+          assert(all.get("hints").get(0).get("parameters").get("writer").asText === "us")
           assert(all.findValues("is_damaged").asScala.exists(_.asBoolean))
         })
     }

@@ -49,7 +49,7 @@ class NotedReportSuite extends NotedReportTest {
         triggers(12),
         report { all =>
           assert(codes(all) === Seq("MARK_PAST_END", "MARK_PAST_END"))
-          val parameters = all.get("notes").elements.asScala.map(_.get("parameters")).toSeq
+          val parameters = all.get("hints").elements.asScala.map(_.get("parameters")).toSeq
           assert(parameters.map(_.get("writer").asText).toSet === Set("eu", "us"))
           assert(parameters.map(_.get("position").asText).toSet ===
             Set("the source's number at 1 (read: 0)", "the source's number at 7 (read: 0)"))
@@ -59,7 +59,7 @@ class NotedReportSuite extends NotedReportTest {
         triggers(14),
         report { all =>
           assert(codes(all) === Seq("MARK_PAST_END"))
-          assert(all.get("notes").get(0).get("parameters").get("writer").asText === "us")
+          assert(all.get("hints").get(0).get("parameters").get("writer").asText === "us")
         })
     }
   }

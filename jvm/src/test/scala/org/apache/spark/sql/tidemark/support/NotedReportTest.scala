@@ -27,7 +27,7 @@ trait NotedReportTest extends RefusalsTest with ManualClockTest with MarkLogTest
     "0 seconds",
     WatermarkOptions(maxAhead = Some(maxAhead), noted = Some(Noted(log.location))))
 
-  protected def codes(report: JsonNode) = report.get("notes").elements.asScala.map(_.get("code").asText).toSeq
+  protected def codes(report: JsonNode) = report.get("hints").elements.asScala.map(_.get("code").asText).toSeq
 
   protected def triggers(count: Int): StreamAction = Execute { _ =>
     for (_ <- 1 to count) { moveWithin(1000); triggered() }

@@ -110,7 +110,7 @@ final case class ReportSample(
     "engine" -> "tidemark",
     "batch" -> batches,
     "inputs" -> list((0 until keys).map(origin)),
-    "notes" -> list(Seq(obj("code" -> "A_NOTE", "message" -> name("a note")))),
+    "hints" -> list(Seq(obj("code" -> "A_HINT", "message" -> name("a hint")))),
     "plan" -> plan) ++ points.map("history" -> history(_)): _*))
 }
 
