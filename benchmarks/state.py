@@ -45,9 +45,11 @@ def _distinct(rows: DataFrame, _again: DataFrame) -> DataFrame:
     return rows.withWatermark("t", f"{KEPT_MINUTES} minutes").dropDuplicates(["id", "t"])
 
 
-def _joined(rows: DataFrame, again: DataFrame) -> DataFrame:
+def _joined(rows: DataFrame, same_rows: DataFrame) -> DataFrame:
     left = rows.where("id % 2 = 0").select(F.expr("id div 2").alias("a"), F.col("t").alias("ta"))
-    right = again.where("id % 2 = 1").select(F.expr("id div 2").alias("b"), F.col("t").alias("tb"))
+    right = same_rows.where("id % 2 = 1").select(
+        F.expr("id div 2").alias("b"), F.col("t").alias("tb")
+    )
     near = f"INTERVAL {KEPT_MINUTES} MINUTES"
     return left.withWatermark("ta", "1 minute").join(
         right.withWatermark("tb", "1 minute"),

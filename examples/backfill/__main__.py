@@ -103,10 +103,10 @@ def main() -> None:
         jars = {"spark.jars": ",".join([tidemark.jars.jar_path(), *connector_jars()])}
         spark = session("tidemark", folder / "spark", "backfill", jars)
         streamed = stream(spark, servers, folder)
-        again, read = backfill(spark, servers, folder)
+        replayed, read = backfill(spark, servers, folder)
         spark.stop()
     lines = [
-        [f"{hour:%H:%M}", str(truth[hour]), str(streamed[hour]), str(again[hour] or "")]
+        [f"{hour:%H:%M}", str(truth[hour]), str(streamed[hour]), str(replayed[hour] or "")]
         for hour in sorted(truth)
     ]
     print(render(["hour", "orders", "streamed", "counted again"], lines))

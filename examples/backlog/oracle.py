@@ -43,7 +43,7 @@ def tell(batches: Iterable[Batch], rule: Rule) -> Told:
 
     Every part has to be in the first batch: what is to be waited for is known from then on.
     """
-    told = Told()
+    outcome = Told()
     newest: dict[Split, int] = {}
     hours: Counter[tuple[int, Split]] = Counter()
     late = watermark = UNKNOWN
@@ -53,16 +53,16 @@ def tell(batches: Iterable[Batch], rule: Rule) -> Told:
             break
         hours.update(_on_time(batch, late))
         ended = sorted(hour for hour in hours if hour[0] + WINDOW <= watermark)
-        told.given += [Given(told.batches, *hour, hours.pop(hour)) for hour in ended]
-        told.peak_state = max(told.peak_state, len(hours))
-        told.batches += 1
+        outcome.given += [Given(outcome.batches, *hour, hours.pop(hour)) for hour in ended]
+        outcome.peak_state = max(outcome.peak_state, len(hours))
+        outcome.batches += 1
         for split, times in batch.items():
             newest[split] = max(newest.get(split, UNKNOWN), max(times, default=UNKNOWN))
     left: Counter[Split] = Counter()
     for (_, split), count in hours.items():
         left[split] += count
-    told.left = sorted(left.items(), key=str)
-    return told
+    outcome.left = sorted(left.items(), key=str)
+    return outcome
 
 
 def _watermark(newest: Mapping[Split, int], rule: Rule, before: int) -> int:

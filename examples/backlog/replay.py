@@ -27,20 +27,20 @@ def replay(
         checkpoint: a folder for the query's own.
         stepped: called after every batch, for a progress bar.
     """
-    told = Told()
+    outcome = Told()
 
     def keep(batch: int, rows: list[tuple[Any, ...]]) -> None:
-        told.given += [Given(batch, *row) for row in rows]
+        outcome.given += [Given(batch, *row) for row in rows]
         stepped()
 
     query = start(counts, checkpoint, keep)
     try:
         read_all(query)
-        told.batches, told.peak_state, told.said_late = figures(query)
+        outcome.batches, outcome.peak_state, outcome.said_late = figures(query)
     finally:
         query.stop()
     left: Counter[Split] = Counter()
     for _, split, count in counts_left(spark, checkpoint):
         left[split] += count
-    told.left = sorted(left.items(), key=str)
-    return told
+    outcome.left = sorted(left.items(), key=str)
+    return outcome

@@ -31,9 +31,9 @@ def show(case: Case, batches: Sequence[Batch], folder: Path, source: str) -> Non
     lines: list[tuple[str, Told]] = []
     broken: list[str] = []
     for engine in ENGINES:
-        told = Told.from_json(documents[engine])
-        lines += [(_name(engine, case), told), (ALONE, alone[engine])]
-        broken += promise.differences(NAMES[engine], told, alone[engine])
+        outcome = Told.from_json(documents[engine])
+        lines += [(_name(engine, case), outcome), (ALONE, alone[engine])]
+        broken += promise.differences(NAMES[engine], outcome, alone[engine])
     print("\n" + table(lines, rows_of(batches)))
     if broken:
         raise SystemExit("\n".join(["\nThis is not what the rules say:", *broken]))

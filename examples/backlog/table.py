@@ -18,19 +18,19 @@ said late    what Spark's own progress says was dropped. It counts hours of a pa
              batch dropped them, however many rows they had"""
 
 
-def table(told: Sequence[tuple[str, Told]], read: Rows) -> str:
+def table(outcomes: Sequence[tuple[str, Told]], read: Rows) -> str:
     """The table.
 
     Args:
-        told: what came of it, each with what its line is to be called.
+        outcomes: what came of it, each with what its line is to be called.
         read: how many rows each part has.
     """
-    lines = [[name, *_figures(outcome, read)] for name, outcome in told]
+    lines = [[name, *_figures(outcome, read)] for name, outcome in outcomes]
     return "\n".join([render(HEADINGS, lines), "", CAPTION])
 
 
-def _figures(told: Told, read: Rows) -> Sequence[str]:
-    lost, all_rows = told.lost(read), sum(read.values())
+def _figures(outcome: Told, read: Rows) -> Sequence[str]:
+    lost, all_rows = outcome.lost(read), sum(read.values())
     losers = [split for split in lost if lost[split]]
     worst = max(lost, key=lambda split: lost[split] / read[split])
     return (
@@ -38,9 +38,9 @@ def _figures(told: Told, read: Rows) -> Sequence[str]:
         _percent(sum(lost.values()), all_rows),
         f"{len(losers)} of {len(read)}",
         f"{worst}: {_percent(lost[worst], read[worst])}" if losers else "-",
-        f"{told.peak_state:,}",
-        f"{told.batches}",
-        "" if told.said_late is None else f"{told.said_late:,}",
+        f"{outcome.peak_state:,}",
+        f"{outcome.batches}",
+        "" if outcome.said_late is None else f"{outcome.said_late:,}",
     )
 
 

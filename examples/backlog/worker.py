@@ -27,9 +27,9 @@ def main(case: Case, engine: Engine, folder: Path, source: str) -> None:
     with fast_folder(f"{case.name}-") as work:
         spark = session(engine, work, case.name, {"spark.jars": ",".join(jars)} if jars else {})
         counts = hourly(case.read(spark, source), case, engine)
-        told = replay(spark, counts, work / "checkpoint", lambda: say_steps(1))
+        outcome = replay(spark, counts, work / "checkpoint", lambda: say_steps(1))
         spark.stop()
-    leave(told.to_json(), engine, folder)
+    leave(outcome.to_json(), engine, folder)
 
 
 if __name__ == "__main__":

@@ -80,8 +80,8 @@ def _hourly(enriched: DataFrame) -> DataFrame:
 def _cause(error: StreamingQueryException) -> str:
     """What a worker said last, such as `ServiceError: 429 too many requests`; else Spark's own words."""
     lines = [line.strip() for line in str(error).splitlines()]
-    said = [line for line in lines if "Error: " in line]
-    return said[-1] if said else lines[0]
+    errors = [line for line in lines if "Error: " in line]
+    return errors[-1] if errors else lines[0]
 
 
 @contextmanager

@@ -54,8 +54,8 @@ def _newest(axes: Axes, prepared: Path, silent: bool) -> None:
         (".", "tab:blue", "newest departure", departures),
         ("+", "tab:green", "newest weather record", weather),
     ):
-        said = [(step, time) for step, time in enumerate(times) if time is not None]
-        steps, values = zip(*said, strict=True)
+        points = [(step, time) for step, time in enumerate(times) if time is not None]
+        steps, values = zip(*points, strict=True)
         axes.plot(steps, values, marker=marker, color=colour, label=label, linestyle="none")
 
 

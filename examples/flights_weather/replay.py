@@ -91,8 +91,8 @@ class Replay:
                 self.outcome.given.append((step, row["hour"], row["count"]))
 
     def _read_progress(self, query: StreamingQuery) -> None:
-        said = figures(query)
-        self.outcome.batches, self.outcome.peak_state, self.outcome.late = said
+        progress_figures = figures(query)
+        self.outcome.batches, self.outcome.peak_state, self.outcome.late = progress_figures
 
     @property
     def _table(self) -> str:

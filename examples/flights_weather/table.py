@@ -56,12 +56,12 @@ def render(found: Sequence[Result]) -> str:
 
 def _part(part: PartText, found: Sequence[Result]) -> Iterator[str]:
     yield f"\n{part.title}"
-    said = ""
+    text = ""
     for name, silent, label in part.cases:
         for result in found:
             if (result.outcome.part, result.outcome.silent) == (name, silent):
-                yield _line("" if label == said else label, result)
-                said = label
+                yield _line("" if label == text else label, result)
+                text = label
     yield from (f"   | {line}" for line in part.why)
 
 

@@ -138,11 +138,11 @@ def _free_ports(many: int) -> list[int]:
 
 def _why(log: Path, lines: int = 25) -> str:
     """What the log says of a failure: its cause stands far above its end."""
-    said = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines_of_log = log.read_text(encoding="utf-8", errors="replace").splitlines()
     bad = (
         n
-        for n, line in enumerate(said)
+        for n, line in enumerate(lines_of_log)
         if "ERROR" in line or "FATAL" in line or "Exception" in line
     )
-    first = next(bad, max(0, len(said) - lines))
-    return "\n".join([f"From {log}:", *said[first : first + lines]])
+    first = next(bad, max(0, len(lines_of_log) - lines))
+    return "\n".join([f"From {log}:", *lines_of_log[first : first + lines]])

@@ -146,33 +146,35 @@ def main() -> None:
         action="store_true",
         help="takes Tidemark's entries away at each kill, and so has to find that rows differ",
     )
-    told = parser.parse_args()
-    draw = random.Random(told.seed)
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
     places: Counter[str] = Counter()
     cases = rows = 0
     with ExitStack() as stack:
         folder = stack.enter_context(fast_folder("tidemark-kills-"))
         servers = None
-        if not told.no_kafka:
+        if not options.no_kafka:
             from kafka_broker.broker import broker
 
             servers = stack.enter_context(broker(folder / "broker"))
             inputs.make_topic(servers, chain_writers.MARKS)
-        bar = stack.enter_context(tqdm(total=told.kills, unit="kill"))
-        while places.total() < told.kills:
-            plan = told.plans[cases % len(told.plans)]
+        bar = stack.enter_context(tqdm(total=options.kills, unit="kill"))
+        while places.total() < options.kills:
+            plan = options.plans[cases % len(options.plans)]
             # Files and Kafka in turn, and the other way round when a plan comes again.
-            by_kafka = servers if (cases % len(told.plans) + cases // len(told.plans)) % 2 else None
+            by_kafka = (
+                servers if (cases % len(options.plans) + cases // len(options.plans)) % 2 else None
+            )
             if plan in MUCH_STATE:
                 # A batch of Kafka is to be small, and the first piece is one batch.
                 by_kafka = None
-            here, seed = folder / f"case-{cases}", told.seed + cases
-            most = min(told.at_once, told.kills - places.total())
+            here, seed = folder / f"case-{cases}", options.seed + cases
+            most = min(options.at_once, options.kills - places.total())
             bar.set_postfix_str(plan)
             if plan == NOTED:
                 found_at, put_out = chain.run(here, seed, by_kafka, draw, most)
             else:
-                case = Case(here, plan, seed, by_kafka, forgets=told.forget)
+                case = Case(here, plan, seed, by_kafka, forgets=options.forget)
                 found_at, put_out = run(case, draw, most)
             places += found_at
             cases, rows = cases + 1, rows + put_out

@@ -53,8 +53,8 @@ class Replay:
                 # What a step brings has had all its effect before the next one begins.
                 query.processAllAvailable()
                 stepped()
-            said, batches = progress.figures(query), measure.batches_of(query.recentProgress)
-            said_late = self._late(query, said.said_late)
+            figures, batches = progress.figures(query), measure.batches_of(query.recentProgress)
+            said_late = self._late(query, figures.said_late)
         finally:
             query.stop()
         left = counts_left(self.spark, self.work / "checkpoint")
@@ -64,8 +64,8 @@ class Replay:
             figures=measure.figures(out_in_time, counted),
             held=measure.held(self.given, batches),
             longest_batch=measure.longest_batch(batches),
-            peak_state=said.peak_state,
-            batches=said.batches,
+            peak_state=figures.peak_state,
+            batches=figures.batches,
             said_late=said_late,
             report=report,
         )

@@ -64,8 +64,8 @@ def test_adjacent_ranges_have_each_record_once_and_always_the_same(
         assert isinstance(last.position, KafkaPosition)
         ends = last.position.offsets.get(TOPIC, {})
         assert set(read) == {(p, offset) for p, end in ends.items() for offset in range(end)}
-    again = [between(start, end, TOPICS) for start, end in pairwise(cuts) if end is not None]
-    assert again == ranges
+    later_ranges = [between(start, end, TOPICS) for start, end in pairwise(cuts) if end is not None]
+    assert later_ranges == ranges
 
 
 @pytest.mark.parametrize("seed", SEEDS)

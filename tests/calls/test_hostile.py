@@ -65,7 +65,7 @@ async def cancels_all_tasks(service: Kept) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attack", "said"),
+    ("attack", "message"),
     [
         (ends_the_loop, "Event loop stopped"),
         (asks_to_exit_in_a_task_of_its_own, "SystemExit: 3"),
@@ -74,7 +74,7 @@ async def cancels_all_tasks(service: Kept) -> None:
     ],
 )
 def test_what_ends_the_loop_is_named_and_calls_and_service_are_closed(
-    attack: Any, said: str
+    attack: Any, message: str
 ) -> None:
     service = Kept()
 
@@ -90,7 +90,7 @@ def test_what_ends_the_loop_is_named_and_calls_and_service_are_closed(
 
     with raising("ASYNC_LOOP_STOPPED") as raised:
         call_all(call, [list(range(8))], service=service.opened)
-    assert re.search(said, error_parameters(raised.value)["error"])
+    assert re.search(message, error_parameters(raised.value)["error"])
     assert service.is_closed
 
 
@@ -121,10 +121,13 @@ def test_closing_the_loop_or_running_another_one_in_it_is_an_error_of_the_call()
         finally:
             coroutine.close()
 
-    for call, said in (closes, "Cannot close a running"), (runs_another, "cannot be called from"):
+    for call, message in (
+        (closes, "Cannot close a running"),
+        (runs_another, "cannot be called from"),
+    ):
         with raising("ASYNC_CALL_FAILED", inputs="user=1") as raised:
             call_all(call, [[1]])
-        assert said in error_parameters(raised.value)["error"]
+        assert message in error_parameters(raised.value)["error"]
 
 
 def test_tasks_that_ignore_their_cancelling_do_not_hold_the_task(
@@ -256,8 +259,8 @@ def test_a_call_that_changes_its_inputs_changes_no_other_call_and_no_message(
     values = pa.array([{"items": [7]}])
     own = rules(retries=3)
     start = lambda: Worker(own, in_the_loop if is_async else call, is_async, None, IDS, STATS)  # noqa: E731
-    told = {"attempts": 4, "inputs": "user={'items': [7]}", "error": "OSError: away"}
-    with raising("ASYNC_CALL_FAILED", **told):
+    parameters = {"attempts": 4, "inputs": "user={'items': [7]}", "error": "OSError: away"}
+    with raising("ASYNC_CALL_FAILED", **parameters):
         list(columns([[values]], own, pa.int64(), False, start))
 
 
@@ -300,12 +303,12 @@ def test_an_error_that_cannot_be_pickled_or_formatted_is_named() -> None:
     def call(value: int) -> None:
         raise UnpicklableError(threading.Lock()) if value == 1 else NoTextError
 
-    for value, said in (1, "UnpicklableError: <unlocked"), (2, "NoTextError: its text cannot"):
-        with pytest.raises(TidemarkError, match=said) as raised:
+    for value, message in (1, "UnpicklableError: <unlocked"), (2, "NoTextError: its text cannot"):
+        with pytest.raises(TidemarkError, match=message) as raised:
             column_of(call, pa.int64(), value)
         assert raised.value.code == "ASYNC_CALL_FAILED"
         # As Spark's worker tells the driver of it.
-        assert said.split(":")[0] in "".join(traceback.format_exception(raised.value))
+        assert message.split(":")[0] in "".join(traceback.format_exception(raised.value))
 
 
 def test_a_service_whose_opening_hangs_is_cancelled_and_leaves_no_thread(

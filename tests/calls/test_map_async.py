@@ -376,8 +376,8 @@ def test_a_batch_that_runs_again_calls_with_the_same_ids(
     assert first == second
     # The batch is done, but the checkpoint says that it is not.
     (tmp_path / "checkpoint" / "commits" / "0").unlink()
-    (again,) = once("checkpoint", "again")
-    assert again == first
+    (second_result,) = once("checkpoint", "again")
+    assert second_result == first
     rows.add({"id": 1})
     (with_next,) = once("checkpoint", "again")
     assert len(set(with_next)) == 4
@@ -408,8 +408,8 @@ def test_results_of_every_type_come_back_as_they_are(spark: SparkSession, zone: 
         assert [row["echo"] for row in texts] == [row["row"] for row in texts]
         alone = found.selectExpr("row.at AS at", "row.list AS list", "row.s AS s")
         for name, kind in [("at", "TIMESTAMP"), ("list", "ARRAY<TIMESTAMP>"), ("s", "STRING")]:
-            back = tidemark.map_async(alone, "echo", echo, inputs=name, returns=kind)
-            assert back.where(f"NOT ({name} <=> echo)").count() == 0
+            echoed = tidemark.map_async(alone, "echo", echo, inputs=name, returns=kind)
+            assert echoed.where(f"NOT ({name} <=> echo)").count() == 0
 
 
 def test_the_progress_of_a_batch_says_what_its_calls_were(
@@ -431,17 +431,17 @@ def test_the_progress_of_a_batch_says_what_its_calls_were(
     writer = called.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
     query = writer.trigger(availableNow=True).start(str(tmp_path / "out"))
     query.awaitTermination()
-    said = query.recentProgress[0]["observedMetrics"]["tidemark_calls_call"].asDict()
+    metrics = query.recentProgress[0]["observedMetrics"]["tidemark_calls_call"].asDict()
     # As Spark Connect has it, in 4.3.
-    if "schema" in said:
-        names = [field["name"] for field in said["schema"]["fields"]]
-        said = dict(zip(names, said["values"], strict=True))
-    counts = [said[name] for name in ("calls", "retries", "failed", "timed_out", "defaulted")]
+    if "schema" in metrics:
+        names = [field["name"] for field in metrics["schema"]["fields"]]
+        metrics = dict(zip(names, metrics["values"], strict=True))
+    counts = [metrics[name] for name in ("calls", "retries", "failed", "timed_out", "defaulted")]
     assert counts == [12, 2, 3, 0, 1]
-    assert 1 <= said["most_in_flight"] <= 4
-    assert said["slowest"] == "id=5"
-    assert 200 <= said["slowest_ms"] < 60_000
-    assert said["p50_ms"] <= said["p99_ms"] <= said["slowest_ms"]
+    assert 1 <= metrics["most_in_flight"] <= 4
+    assert metrics["slowest"] == "id=5"
+    assert 200 <= metrics["slowest_ms"] < 60_000
+    assert metrics["p50_ms"] <= metrics["p99_ms"] <= metrics["slowest_ms"]
 
 
 def test_a_worker_that_is_used_again_has_no_thread_of_it_left(spark: SparkSession) -> None:

@@ -164,9 +164,9 @@ def test_the_last_row_of_each_batch_says_what_the_calls_were() -> None:
     batches = [pa.array([1, 2, 0]), pa.array([], pa.int64()), pa.array([3])]
     found = [column.to_pylist() for column in task(iter(batches))]
     assert [[row["value"] for row in batch] for batch in found] == [[2, 4, 0], [], [6]]
-    said = [[row[STATS_FIELD] for row in batch] for batch in found]
-    assert said[0][:2] == [None, None]
-    calls = [int(text.split()[0]) for batch in said for text in batch if text]
+    figures = [[row[STATS_FIELD] for row in batch] for batch in found]
+    assert figures[0][:2] == [None, None]
+    calls = [int(text.split()[0]) for batch in figures for text in batch if text]
     assert sum(calls) == 4
 
 

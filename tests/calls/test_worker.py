@@ -305,12 +305,12 @@ def test_a_call_that_asks_the_program_to_end_has_failed_like_any_other(
     def in_a_thread(value: int) -> int:
         raise error
 
-    def again(raised: BaseException, value: int) -> int:
+    def raise_again(raised: BaseException, value: int) -> int:
         raise error
 
     for call in in_the_loop, in_a_thread:
         assert call_all(call, [[1]], on_error=lambda raised, value: -value) == [[-1]]
-        for on_error in None, again:
+        for on_error in None, raise_again:
             with raising("ASYNC_CALL_FAILED") as raised:
                 call_all(call, [[1]], on_error=on_error)
             assert type(error).__name__ in error_parameters(raised.value)["error"]
@@ -360,10 +360,10 @@ def test_a_function_that_blocks_the_loop_for_a_while_is_named_once_and_has_its_r
         return value
 
     assert call_all(call, [[0, 1, 2]], timeout=timeout) == [[0, 1, 2]]
-    (said,) = seen
-    assert "[TIDEMARK.ASYNC_LOOP_BLOCKED]" in said
-    assert "was called with user=0, and has let no other call run" in said
-    assert "threading.py, in wait" in said
+    (error,) = seen
+    assert "[TIDEMARK.ASYNC_LOOP_BLOCKED]" in error
+    assert "was called with user=0, and has let no other call run" in error
+    assert "threading.py, in wait" in error
 
 
 def test_answers_that_came_while_the_loop_stood_still_are_no_time_outs() -> None:

@@ -183,5 +183,5 @@ def test_explain_of_no_function_is_refused_by_its_name(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["explain", name]) == 1
-    told = capsys.readouterr().err
-    assert ".INVALID_OPTION]" in told and repr(name) in told
+    errors = capsys.readouterr().err
+    assert ".INVALID_OPTION]" in errors and repr(name) in errors

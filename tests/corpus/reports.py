@@ -779,17 +779,21 @@ def columns_from_before_the_watermark(doors: DataFrame) -> DataFrame:
 
 
 def old_columns(doors: DataFrame, keyed: bool) -> DataFrame:
-    again = doors.select(doors.id.alias("id2"), doors.at.alias("at2"))
+    later_doors = doors.select(doors.id.alias("id2"), doors.at.alias("at2"))
     if keyed:
         left = tidemark.with_watermark(doors, "at", "10 minutes", key="doors")
-        right = tidemark.with_watermark(again, "at2", "10 minutes", key="again")
+        right = tidemark.with_watermark(later_doors, "at2", "10 minutes", key="again")
     else:
         left, right = (
             doors.withWatermark("at", "10 minutes"),
-            again.withWatermark("at2", "10 minutes"),
+            later_doors.withWatermark("at2", "10 minutes"),
         )
     hour = F.expr("INTERVAL 1 HOUR")
-    within = (doors.id == again.id2) & (again.at2 > doors.at) & (again.at2 <= doors.at + hour)
+    within = (
+        (doors.id == later_doors.id2)
+        & (later_doors.at2 > doors.at)
+        & (later_doors.at2 <= doors.at + hour)
+    )
     return left.join(right, within)
 
 

@@ -164,9 +164,9 @@ class Running(StatefulProcessor):
                 self.each.updateValue((name,), ((known[0] if known else 0) + 1,))
                 self.all.appendValue((name,))
         counts = sorted((name, n) for (name,), (n,) in self.each.iterator())
-        said = ",".join(f"{name}={n}" for name, n in counts)
+        text = ",".join(f"{name}={n}" for name, n in counts)
         count = sum(1 for _ in self.all.get())
-        yield pd.DataFrame({"id": [key[0]], "count": [count], "each": [said]})
+        yield pd.DataFrame({"id": [key[0]], "count": [count], "each": [text]})
 
     def close(self) -> None:
         pass

@@ -65,8 +65,10 @@ def test_the_page_names_each_private_member_of_spark_that_is_reached() -> None:
     fields = re.findall(r'getDeclaredField\("(\w+)"\)', internals)
     methods = re.findall(r'getDeclaredMethod\("(\w+)"\)', internals)
     assert (len(fields), len(methods)) == (4, 2)
-    said = PAGE.partition("**Four fields and two methods by reflection**")[2].partition("\n\n")[0]
-    assert [name for name in (*fields, *methods) if f"`{name}`" not in said] == []
+    paragraph = PAGE.partition("**Four fields and two methods by reflection**")[2].partition(
+        "\n\n"
+    )[0]
+    assert [name for name in (*fields, *methods) if f"`{name}`" not in paragraph] == []
 
 
 def test_the_tables_of_packages_name_each_package() -> None:

@@ -33,10 +33,10 @@ def test_the_sql_state_estimate_matches_the_reference_model(spark: SparkSession)
         ("with_one_clock", oracle.by_the_newest),
         ("by_split", oracle.by_the_oldest),
     ):
-        told = oracle.tell(batches, rule)
-        kept = sum(batch.rows for batch in told.given) + sum(count for _, count in told.left)
+        outcome = oracle.tell(batches, rule)
+        kept = sum(batch.rows for batch in outcome.given) + sum(count for _, count in outcome.left)
         expected[f"lost_{name}"] = total - kept
-        expected[f"peak_{name}"] = told.peak_state
+        expected[f"peak_{name}"] = outcome.peak_state
     assert estimated == expected
     # Enough rows are late, or kept in state, for the two rules to differ.
     assert estimated["lost_with_one_clock"] > 1000

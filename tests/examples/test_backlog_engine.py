@@ -23,12 +23,12 @@ PACE = {"ORD": 12, "ATL": 9, "MCO": 2}
 def shuffled(seed: int) -> files_per_airport.Files:
     """Flights in the order in which they are reported: most of them promptly, some hours later."""
     chance = random.Random(seed)
-    told = [
+    arrivals = [
         (time + timedelta(hours=chance.expovariate(1 / 3)), flights.Flight(time, origin, "SFO", 0))
         for origin, pace in PACE.items()
         for time in (FIRST + timedelta(hours=n / pace) for n in range(600))
     ]
-    return files_per_airport.files_of([flight for _, flight in sorted(told)], len(PACE), 40)
+    return files_per_airport.files_of([flight for _, flight in sorted(arrivals)], len(PACE), 40)
 
 
 @pytest.mark.classic

@@ -32,15 +32,15 @@ def test_an_hour_that_ends_at_the_watermark_is_closed() -> None:
 
 
 def test_a_closing_hour_includes_rows_from_the_batch_that_emits_it() -> None:
-    said = oracle.tell([{"a": at(1, 4)}, {"a": at(1)}], oracle.by_the_newest)
-    assert said.given == [told.Given(1, HOUR, "a", 2)]
-    assert said.left == [("a", 1)]
+    outcome = oracle.tell([{"a": at(1, 4)}, {"a": at(1)}], oracle.by_the_newest)
+    assert outcome.given == [told.Given(1, HOUR, "a", 2)]
+    assert outcome.left == [("a", 1)]
 
 
 def test_a_final_no_data_batch_emits_the_hours_that_have_closed() -> None:
-    said = oracle.tell([{"a": at(1, 4)}], oracle.by_the_newest)
-    assert said.given == [told.Given(1, HOUR, "a", 1)]
-    assert said.batches == 2
+    outcome = oracle.tell([{"a": at(1, 4)}], oracle.by_the_newest)
+    assert outcome.given == [told.Given(1, HOUR, "a", 1)]
+    assert outcome.batches == 2
 
 
 def test_the_final_no_data_batch_is_skipped_if_the_watermark_has_not_advanced() -> None:
@@ -70,9 +70,9 @@ def test_a_watermark_never_moves_backward(rule: oracle.Rule) -> None:
 
 
 def test_peak_state_counts_the_open_hours_after_each_batch() -> None:
-    said = oracle.tell([{"a": at(1, 2, 9)}, {"a": at(9)}], oracle.by_the_newest)
+    outcome = oracle.tell([{"a": at(1, 2, 9)}, {"a": at(9)}], oracle.by_the_newest)
     # Three open hours after the first batch, one after the second: 1:00 and 2:00 are closed.
-    assert said.peak_state == 3
+    assert outcome.peak_state == 3
 
 
 @pytest.mark.parametrize("rule", BOTH)
@@ -85,6 +85,6 @@ def test_every_row_is_emitted_once_kept_in_state_or_dropped_as_late(
         {split: at(*(chance.uniform(n, n + 9) for _ in range(7))) for split in "abc"}
         for n in range(20)
     ]
-    said, read = oracle.tell(batches, rule), show.rows_of(batches)
-    assert all(0 <= rows < read[split] for split, rows in said.lost(read).items())
-    assert len({(line.hour, line.split) for line in said.given}) == len(said.given)
+    outcome, read = oracle.tell(batches, rule), show.rows_of(batches)
+    assert all(0 <= rows < read[split] for split, rows in outcome.lost(read).items())
+    assert len({(line.hour, line.split) for line in outcome.given}) == len(outcome.given)

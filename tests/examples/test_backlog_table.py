@@ -60,8 +60,8 @@ def test_the_backlog_check_accepts_expected_results_in_any_order() -> None:
 def test_the_backlog_check_reports_each_difference_from_the_expected_results(
     change: dict[str, object], words: str
 ) -> None:
-    (said,) = promise.differences("stock", replace(STOCK, **change), STOCK)
-    assert words in said
+    (difference,) = promise.differences("stock", replace(STOCK, **change), STOCK)
+    assert words in difference
 
 
 def test_the_backlog_check_rejects_a_run_that_emits_nothing() -> None:

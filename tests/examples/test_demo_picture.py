@@ -16,8 +16,8 @@ def test_the_demo_writes_a_png_picture(tmp_path: Path) -> None:
     }
     found = []
     for engine, names in keys.items():
-        told = outcome.Outcome("two_dashboards", False)
-        told.watermarks = {name: [None, "2013-11-02T00:50:00"] for name in names}
-        found.append(table.Result(engine, told, figures))
+        run = outcome.Outcome("two_dashboards", False)
+        run.watermarks = {name: [None, "2013-11-02T00:50:00"] for name in names}
+        found.append(table.Result(engine, run, figures))
     picture.draw(found, prepared, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")

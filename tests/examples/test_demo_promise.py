@@ -11,8 +11,8 @@ HOUR_5, HOUR_6 = (7, "2013-11-02 05:00:00", 15), (8, "2013-11-02 06:00:00", 9)
 def result(
     engine: runs.Engine, part: str, silent: bool, *given: tuple[int, str, int], error: str = ""
 ) -> table.Result:
-    told = outcome.Outcome(part, silent, given=list(given), error=error or None)
-    return table.Result(engine, told, held.Held(len(given), 2, 0.0, 0, 0, 0))
+    run = outcome.Outcome(part, silent, given=list(given), error=error or None)
+    return table.Result(engine, run, held.Held(len(given), 2, 0.0, 0, 0, 0))
 
 
 ALONE = result("stock", "departures_alone", False, HOUR_5, HOUR_6)
@@ -42,8 +42,8 @@ def test_the_demo_check_rejects_a_missing_delayed_or_changed_hour(
     silent: bool, given: list[tuple[int, str, int]]
 ) -> None:
     other = result("tidemark", "two_dashboards", silent, *given)
-    (said,) = promise.broken([ALONE, SILENT if not silent else LIVE, other, *JOINED])
-    assert f"weather {'silent' if silent else 'live'}" in said
+    (problem,) = promise.broken([ALONE, SILENT if not silent else LIVE, other, *JOINED])
+    assert f"weather {'silent' if silent else 'live'}" in problem
 
 
 def test_the_demo_check_rejects_a_failed_or_missing_run() -> None:
@@ -58,8 +58,8 @@ def test_the_demo_check_requires_results_from_the_departures_only_run() -> None:
 
 
 def test_the_demo_check_rejects_flights_that_wait_for_an_idle_weather_input() -> None:
-    (said,) = promise.broken([ALONE, LIVE, SILENT, WAITING, WAITING])
-    assert "Part 2 was not run" in said
+    (problem,) = promise.broken([ALONE, LIVE, SILENT, WAITING, WAITING])
+    assert "Part 2 was not run" in problem
     held_up = result("tidemark", "flights_with_weather_or_silence", True, HOUR_5)
-    (said,) = promise.broken([ALONE, LIVE, SILENT, WAITING, held_up])
-    assert "rule for silence" in said
+    (problem,) = promise.broken([ALONE, LIVE, SILENT, WAITING, held_up])
+    assert "rule for silence" in problem

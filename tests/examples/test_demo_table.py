@@ -56,9 +56,9 @@ def test_the_demo_table_shows_dashes_for_a_run_without_results() -> None:
 
 
 def test_a_demo_outcome_survives_a_json_round_trip() -> None:
-    told = outcome.Outcome("two_dashboards", True, given=[(7, "2013-11-02 05:00:00", 15)])
-    told.watermarks[""] = [None, "2013-11-02T04:50:00"]
-    assert outcome.Outcome.from_json(json.loads(json.dumps(told.to_json()))) == told
+    run = outcome.Outcome("two_dashboards", True, given=[(7, "2013-11-02 05:00:00", 15)])
+    run.watermarks[""] = [None, "2013-11-02T04:50:00"]
+    assert outcome.Outcome.from_json(json.loads(json.dumps(run.to_json()))) == run
 
 
 def test_the_demo_table_contains_exactly_the_planned_runs() -> None:

@@ -38,9 +38,9 @@ def batches(spark: SparkSession, house: Path, stream: str) -> list[list[Row]]:
 def test_generated_nexmark_rows_are_the_same_each_time(
     spark: SparkSession, house: Path, stream: str, tmp_path: Path
 ) -> None:
-    again = written(spark, SIZES, tmp_path)
-    assert again != house
-    assert batches(spark, again, stream) == batches(spark, house, stream)
+    second_run = written(spark, SIZES, tmp_path)
+    assert second_run != house
+    assert batches(spark, second_run, stream) == batches(spark, house, stream)
 
 
 def test_existing_nexmark_files_are_not_rewritten(spark: SparkSession, house: Path) -> None:

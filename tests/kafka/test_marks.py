@@ -86,8 +86,8 @@ def test_times_are_noted_behind_the_rows_that_a_broker_has(
     arrived: list[int] = []
     with log.kafka_writer(producer_of(servers), topic, "w", admin=None) as writer:
         for number in range(1, 2001):
-            told = lambda error, message: arrived.append(message.offset())  # noqa: E731
-            writer.produce(b"x", str(number % 10), timestamp=number, on_delivery=told)
+            keep = lambda error, message: arrived.append(message.offset())  # noqa: E731
+            writer.produce(b"x", str(number % 10), timestamp=number, on_delivery=keep)
             if number % 500 == 0:
                 writer.note_time(number)
                 assert len(arrived) == number

@@ -15,13 +15,13 @@ def test_killed_executors_do_not_change_results_or_late_row_counts(tmp_path: Pat
     straight = found["straight"]
     assert len(straight["rows"]) > 2
     assert sum(rows for _, rows in straight["late"]) > 0
-    assert (straight["died"], straight["again"]) == (False, False)
+    assert (straight["died"], straight["reran"]) == (False, False)
     for where in ("reading", "counting"):
         assert found[where]["died"]
         assert found[where]["rows"] == straight["rows"], where
         assert found[where]["late"] == straight["late"], where
     # The shuffle files were lost with their executors: a fetch failure, and the stage ran again.
-    assert found["counting"]["again"]
+    assert found["counting"]["reran"]
 
 
 def test_a_hanging_task_with_a_speculative_copy_counts_once(tmp_path: Path) -> None:

@@ -70,12 +70,12 @@ class Pretended(kills.Case):
 
 
 @pytest.mark.parametrize(
-    ("killed", "said"), [(["a"], "lost {'b': 1}"), (["a", "b", "b"], "changed {'b': 1}")]
+    ("killed", "message"), [(["a"], "lost {'b': 1}"), (["a", "b", "b"], "changed {'b': 1}")]
 )
 def test_the_kill_check_fails_on_a_lost_or_duplicated_row(
-    killed: list[str], said: str, tmp_path: Path
+    killed: list[str], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(SystemExit, match=said):
+    with pytest.raises(SystemExit, match=message):
         kills.run(Pretended(tmp_path, ["a", "b"], killed), random.Random(1), most=0)
     places, rows = kills.run(Pretended(tmp_path, ["a"], ["a"]), random.Random(1), most=0)
     assert (places.total(), rows) == (0, 1)

@@ -46,32 +46,32 @@ def test_where_no_cut_is_stored_there_is_none() -> None:
 
 
 def test_a_cut_says_whether_it_is_read_and_whether_it_has_all_that_is_read() -> None:
-    def told(cut: Cut, read: Position) -> tuple[bool, bool]:
+    def answers(cut: Cut, read: Position) -> tuple[bool, bool]:
         return cut.is_read(read), cut.contains(read)
 
     cut = Cut(KafkaPosition({"t": {0: 10, 1: 10}}))
-    for offsets, said in (
+    for offsets, expected in (
         ((10, 10), (True, True)),
         ((11, 10), (True, False)),
         ((9, 10), (False, True)),
         ((9, 11), (False, False)),
     ):
-        assert told(cut, KafkaPosition({"t": dict(enumerate(offsets))})) == said
-    assert told(cut, KafkaPosition({"t": {0: 10}})) == (False, True)
+        assert answers(cut, KafkaPosition({"t": dict(enumerate(offsets))})) == expected
+    assert answers(cut, KafkaPosition({"t": {0: 10}})) == (False, True)
     # A partition that the cut does not name is cut at its beginning.
-    assert told(cut, KafkaPosition({"t": {0: 10, 1: 10, 2: 0}})) == (True, True)
-    assert told(cut, KafkaPosition({"t": {0: 10, 1: 10, 2: 1}})) == (True, False)
+    assert answers(cut, KafkaPosition({"t": {0: 10, 1: 10, 2: 0}})) == (True, True)
+    assert answers(cut, KafkaPosition({"t": {0: 10, 1: 10, 2: 1}})) == (True, False)
     files = Cut(FilesPosition(frozenset("ab")))
-    for read, said in (
+    for read, expected in (
         ("ab", (True, True)),
         ("abc", (True, False)),
         ("a", (False, True)),
         ("ac", (False, False)),
     ):
-        assert told(files, FilesPosition(frozenset(read))) == said
-    assert told(Cut(DeltaPosition("x", 5)), DeltaPosition("x", 5)) == (True, True)
-    assert told(Cut(SinkBatchPosition(5)), SinkBatchPosition(4)) == (False, True)
-    assert told(Cut(NumberPosition(5)), NumberPosition(6)) == (True, False)
+        assert answers(files, FilesPosition(frozenset(read))) == expected
+    assert answers(Cut(DeltaPosition("x", 5)), DeltaPosition("x", 5)) == (True, True)
+    assert answers(Cut(SinkBatchPosition(5)), SinkBatchPosition(4)) == (False, True)
+    assert answers(Cut(NumberPosition(5)), NumberPosition(6)) == (True, False)
     for other in (DeltaPosition("y", 5), SinkBatchPosition(5)):
         for ask in (Cut(DeltaPosition("x", 5)).is_read, Cut(DeltaPosition("x", 5)).contains):
             with raising("MARK_POSITION_MISMATCH", position="delta"):

@@ -75,10 +75,10 @@ def test_automatic_noting_goes_on_above_the_times_of_the_life_before(
     with Marks(tmp_path, clock=lambda: 0).writer("w") as writer:
         writer.note_time(5000, NumberPosition(0))
     log = Marks(tmp_path, clock=lambda: 100)
-    with log.writer("w", flush=rows.flush, automatic=timedelta(hours=1)) as again:
-        with again.stamp() as millis:
+    with log.writer("w", flush=rows.flush, automatic=timedelta(hours=1)) as second_life:
+        with second_life.stamp() as millis:
             assert millis == 5001
-        again.note_now()
+        second_life.note_now()
     assert kinds(log)[-1] == ("note", 5000)
 
 

@@ -67,13 +67,13 @@ def test_automatic_noting_takes_the_time_before_it_waits(
     producer = FakeProducer()
     writer = automatic(producer)
 
-    def told(*_: object) -> None:
+    def produce_and_fail(*_: object) -> None:
         now[0] += 100
         writer.produce("b")
         producer.is_down = True
         now[0] += 100
 
-    writer.produce("a", on_delivery=told)
+    writer.produce("a", on_delivery=produce_and_fail)
     writer.note_now()
     assert noted(log_at(tmp_path))[-1] == ("note", 999, {"orders": {0: 1}})
     assert producer.queue[0][1]["timestamp"] == 1100

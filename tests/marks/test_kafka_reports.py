@@ -25,13 +25,13 @@ def test_a_failed_delivery_stops_marks_until_the_failure_is_accepted(tmp_path: P
     log, producer = log_at(tmp_path), FakeProducer(fails=lambda value: value == "bad")
     failed: list[str] = []
 
-    def told(error: object, message: Any) -> None:
+    def keep_failed(error: object, message: Any) -> None:
         if error is not None:
             failed.append(message.value())
 
     with log.kafka_writer(producer, "orders", "w", admin=None) as writer:
         for value in ("good", "bad", "bad"):
-            writer.produce(value, on_delivery=told)
+            writer.produce(value, on_delivery=keep_failed)
         for call in (lambda: writer.note_time(10), writer.idle, writer.end):
             with pytest.raises(TidemarkError) as error:
                 call()
@@ -52,12 +52,12 @@ def test_a_row_may_be_sent_again_from_its_own_report(tmp_path: Path) -> None:
     log, producer = log_at(tmp_path), FakeProducer(fails=lambda value: value == "bad")
     writer = log.kafka_writer(producer, "orders", "w", admin=None)
 
-    def again(error: object, message: Any) -> None:
+    def resend(error: object, message: Any) -> None:
         if error is not None:
             writer.accept_failures()
-            writer.produce("good", on_delivery=again)
+            writer.produce("good", on_delivery=resend)
 
-    writer.produce("bad", on_delivery=again)
+    writer.produce("bad", on_delivery=resend)
     # The row that was sent again is not waited for, so this call cannot note the time.
     with pytest.raises(TidemarkError) as error:
         writer.note_time(1)
@@ -74,13 +74,13 @@ def test_a_call_that_waits_for_reports_is_refused_inside_a_report(
     writer = log.kafka_writer(producer, "orders", "w", admin=None)
     errors: list[str] = []
 
-    def told(_: object, message: Any) -> None:
+    def call_inside(_: object, message: Any) -> None:
         writer.alive()
         with pytest.raises(TidemarkError) as error:
             getattr(writer, call)(*[1][: call == "note_time"])
         errors.append(code_of(error))
 
-    writer.produce("a", on_delivery=told)
+    writer.produce("a", on_delivery=call_inside)
     writer.note_time(1)
     assert errors == ["MARK_CALL_INSIDE"]
     assert noted(log)[-1] == ("note", 1, {"orders": {0: 1}})
@@ -118,7 +118,7 @@ def test_no_lock_is_held_while_a_report_calls_a_function(tmp_path: Path) -> None
     with log.kafka_writer(producer, "orders", "w", automatic=HOUR, admin=None) as writer:
         done: list[bool] = []
 
-        def told(*_: object) -> None:
+        def call_from_a_thread(*_: object) -> None:
             def others() -> None:
                 writer.produce("from another thread")
                 writer.alive()
@@ -129,7 +129,7 @@ def test_no_lock_is_held_while_a_report_calls_a_function(tmp_path: Path) -> None
             thread.join(10)
             done.append(not thread.is_alive())
 
-        writer.produce("a", on_delivery=told)
+        writer.produce("a", on_delivery=call_from_a_thread)
         writer.note_now()
     assert done == [True]
 

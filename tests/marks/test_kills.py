@@ -84,33 +84,33 @@ class Calls:
                 Path(path).write_bytes(before)
 
 
-def two_lives(log: Marks, told: list[str]) -> None:
+def two_lives(log: Marks, noted: list[str]) -> None:
     """A life that seals twice, a second that takes over, and the first, which does not know."""
     first = log.writer("w")
     for number in range(4):
         first.note_time(number, files=[f"a{number}"])
-        told.append(f"a{number}")
+        noted.append(f"a{number}")
     second = log.writer("w")
     second.note_time(10, files=["b0"])
-    told.append("b0")
+    noted.append("b0")
     with raising("MARK_WRITER_FENCED"):
         first.note_time(99, files=["zombie"])
     for number in range(1, 4):
         second.note_time(10 + number, files=[f"b{number}"])
-        told.append(f"b{number}")
+        noted.append(f"b{number}")
     second.end()
 
 
-def require_whole(folder: Path, told: list[str]) -> None:
-    """The log has every mark told of once, and the chain has no gap."""
+def require_whole(folder: Path, noted: list[str]) -> None:
+    """The log has every noted mark once, and the chain has no gap."""
     log = log_at(folder)
-    if told:
-        time = max(int(name[1:]) + 10 * (name[0] == "b") for name in told)
-        assert set(told) <= log.cut_at(time).files
+    if noted:
+        time = max(int(name[1:]) + 10 * (name[0] == "b") for name in noted)
+        assert set(noted) <= log.cut_at(time).files
         window = log.window(FilesPosition(log.cut_at(time).files))
         assert window.lower_millis is not None and window.lower_millis >= time
-    noted = [mark for mark in log.read().marks if mark.kind == "note"]
-    assert [mark.time_millis for mark in noted] == sorted({mark.time_millis or 0 for mark in noted})
+    notes = [mark for mark in log.read().marks if mark.kind == "note"]
+    assert [mark.time_millis for mark in notes] == sorted({mark.time_millis or 0 for mark in notes})
     assert all(follows(after, before) for before, after in pairwise(log.read().marks))
     assert [line.reason for line in log.read().skipped] == []
 
@@ -126,16 +126,16 @@ def kills(
     """The two lives, killed at each of their system calls in turn, until they are not."""
     for kill_at in range(1, 2000):
         where = folder / str(kill_at)
-        calls, told = Calls(kill_at), list[str]()
+        calls, noted = Calls(kill_at), list[str]()
         with monkeypatch.context() as patch:
             patch.setattr(files, "os", calls)
             try:
-                two_lives(log_at(where), told)
+                two_lives(log_at(where), noted)
             except KilledError:
                 pass
             else:
                 return
-        yield kill_at, calls, where, told
+        yield kill_at, calls, where, noted
         shutil.rmtree(where, ignore_errors=True)
     raise AssertionError("the lives never ended")
 
@@ -147,16 +147,16 @@ def test_a_kill_between_any_two_system_calls_loses_and_doubles_nothing(
 ) -> None:
     chance = random.Random(3)
     killed = 0
-    for kill_at, calls, folder, told in kills(tmp_path, monkeypatch):
+    for kill_at, calls, folder, noted in kills(tmp_path, monkeypatch):
         if power:
             calls.lose_power(chance)
-        require_whole(folder, told)
+        require_whole(folder, noted)
         # The next life goes on, and is killed no more.
         with monkeypatch.context() as patch:
             patch.setattr(files, "os", Calls(-1))
             with log_at(folder).writer("w") as writer:
                 writer.note_time(30, files=["c20"])
-        require_whole(folder, told or ["c20"])
+        require_whole(folder, noted or ["c20"])
         assert "c20" in log_at(folder).cut_at(30).files
         assert not [name for name in os.listdir(folder) if name.endswith(".tmp")]
         killed = kill_at
@@ -175,24 +175,24 @@ with log.writer("w") as writer:
 
 def kill_in_a_loop(folder: Path, kills: int, seed: int) -> None:
     chance = random.Random(seed)
-    told: list[int] = []
+    noted: list[int] = []
     for _ in range(kills):
-        command = [sys.executable, "-c", LOOP, str(folder), str(told[-1] + 1 if told else 0)]
+        command = [sys.executable, "-c", LOOP, str(folder), str(noted[-1] + 1 if noted else 0)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
-        told.append(int(process.stdout.readline()))
+        noted.append(int(process.stdout.readline()))
         time.sleep(chance.random() / 5)
         process.kill()
-        told += [int(line) for line in process.stdout if line.endswith("\n")]
+        noted += [int(line) for line in process.stdout if line.endswith("\n")]
         process.wait()
     log = Marks(folder, max_ahead=None)
-    assert set(map(str, told)) <= log.cut_at(told[-1]).files
+    assert set(map(str, noted)) <= log.cut_at(noted[-1]).files
     marks = log.read().marks
     assert all(follows(after, before) for before, after in pairwise(marks))
     noted = [mark.time_millis for mark in marks if mark.kind == "note"]
     # The mark that was being written when its writer was killed may be in the log, and comes again.
-    assert sorted({time for time in noted if time is not None}) == list(range(max(told) + 1)) or (
-        sorted({time for time in noted if time is not None})[:-1] == list(range(max(told) + 1))
+    assert sorted({time for time in noted if time is not None}) == list(range(max(noted) + 1)) or (
+        sorted({time for time in noted if time is not None})[:-1] == list(range(max(noted) + 1))
     )
     assert len(noted) - len(set(noted)) <= kills
 

@@ -90,12 +90,12 @@ def test_an_object_that_goes_on_waits_no_more_for_a_writer_that_was_purged(
     assert lake.log.is_complete(20)
     assert log.is_complete(20)
     # It comes back with an earlier time, and holds from then on.
-    again = lake.writer("dead")
+    second_life = lake.writer("dead")
     live.note_time(40, files=["l3"])
-    again.note_time(15, files=["d2"])
+    second_life.note_time(15, files=["d2"])
     assert log.is_complete(20) and not log.is_complete(21)
     assert [writer.writer for writer in log.waiting_for(40)] == ["dead"]
-    again.note_time(30, files=["d3"])
+    second_life.note_time(30, files=["d3"])
     assert log.is_complete(30) and not log.is_complete(31)
 
 

@@ -45,13 +45,13 @@ def test_the_table_has_the_marks_that_a_program_without_spark_reads(
     found = rows.selectExpr(
         "writer", "epoch", "number", "kind", "time_millis", "unix_millis(written)", "position"
     ).collect()
-    assert sorted(tuple(row) for row in found) == sorted(map(told, written.marks))
+    assert sorted(tuple(row) for row in found) == sorted(map(row_of, written.marks))
     (row,) = rows.where("writer = 'files' AND kind = 'note'").collect()
     assert (row.time, row.position_kind) == (datetime(2024, 1, 1, 10), "files")
     assert row.position == '{"files":["a","b/ü.json"]}'
 
 
-def told(mark: Mark) -> tuple[Any, ...]:
+def row_of(mark: Mark) -> tuple[Any, ...]:
     return (
         mark.writer,
         mark.epoch,
@@ -69,10 +69,10 @@ def test_a_line_that_cannot_be_used_has_a_row_that_says_why(
     log_at(tmp_path).writer("eu").note_time(7, FilesPosition(frozenset()))
     for file in tmp_path.glob("*.marks"):
         file.write_bytes(file.read_bytes() + b"damaged\nand torn")
-    reasons = tidemark.mark_table(tmp_path, spark=spark).where("kind = 'skipped'").collect()
-    said = {f"{line.file}: {line.reason}" for line in log_at(tmp_path).read().skipped}
-    assert {f"{row.skipped.split(' of ')[1]}" for row in reasons} == said
-    assert len(reasons) == 4
+    rows = tidemark.mark_table(tmp_path, spark=spark).where("kind = 'skipped'").collect()
+    reasons = {f"{line.file}: {line.reason}" for line in log_at(tmp_path).read().skipped}
+    assert {f"{row.skipped.split(' of ')[1]}" for row in rows} == reasons
+    assert len(rows) == 4
 
 
 @pytest.mark.parametrize(

@@ -104,9 +104,9 @@ def test_a_time_that_no_timestamp_can_hold_is_not_committed(topic: FakeTopic) ->
     writer.abort_transaction()
     assert log().watermark() is None
     numbers = log(max_ahead=None)
-    again = numbers.kafka_writer(producer, "orders", "w", admin=None)
+    other_writer = numbers.kafka_writer(producer, "orders", "w", admin=None)
     producer.begin_transaction()
-    again.commit_transaction(2**62)
+    other_writer.commit_transaction(2**62)
     assert numbers.is_complete(2**62)
 
 

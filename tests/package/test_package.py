@@ -65,9 +65,9 @@ def test_an_error_message_contains_a_code_a_sentence_and_a_fix() -> None:
 
 def test_an_error_survives_pickling() -> None:
     error = TidemarkError("JAR_MISSING", "The package has no jar", "installing the wheel", jar="x")
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.code) == (str(error), "JAR_MISSING")
-    assert again.parameters == {"jar": "x"}
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.code) == (str(error), "JAR_MISSING")
+    assert copy.parameters == {"jar": "x"}
 
 
 def test_error_parameters_are_read_only_strings() -> None:

@@ -37,9 +37,9 @@ def test_a_step_fails_if_it_leaves_a_process_running(
     monkeypatch.setattr(steps, "GRACE_SECONDS", 0.1)
     start = f"import subprocess; subprocess.Popen({SLEEP!r})"
     assert steps.run("some", "Python", [sys.executable, "-c", start]) == 1
-    said = capfd.readouterr().err
-    assert "make some, Python: left running: " in said
-    assert "time.sleep(60)" in said
+    errors = capfd.readouterr().err
+    assert "make some, Python: left running: " in errors
+    assert "time.sleep(60)" in errors
 
 
 def test_a_step_fails_if_fewer_tests_pass_than_it_has(

@@ -112,11 +112,11 @@ def test_the_late_row_count_starts_at_zero_after_a_restart(
     first.step()
     assert [late.rows for late in tidemark.late_rows(first.query)] == [1]
     first.stop()
-    again = Stepper(_counted(events), "append", tmp_path / "checkpoint")
+    restarted = Stepper(_counted(events), "append", tmp_path / "checkpoint")
     events.add({"id": 3, "time": "10:30"}, {"id": 4, "time": "10:31"})
-    again.step()
-    assert [late.rows for late in tidemark.late_rows(again.query)] == [2]
-    again.stop()
+    restarted.step()
+    assert [late.rows for late in tidemark.late_rows(restarted.query)] == [2]
+    restarted.stop()
 
 
 def test_a_query_without_a_watermark_has_no_late_rows(feed: Feeds, run: Run) -> None:

@@ -109,9 +109,9 @@ def test_the_report_states_that_a_query_has_no_watermark(
     spark: SparkSession, feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:
     stepper = run(feed("events", "id LONG").stream())
-    told = tidemark.report(stepper.query, spark=spark)
-    assert told.to_dict()["engine"] == "spark"
-    assert "it has no watermark" in str(told)
+    shown = tidemark.report(stepper.query, spark=spark)
+    assert shown.to_dict()["engine"] == "spark"
+    assert "it has no watermark" in str(shown)
 
 
 def test_a_stopped_query_still_has_a_report(
@@ -134,8 +134,8 @@ def test_the_report_can_be_read_from_another_session(
     stepper.step()
     other = spark.newSession()
     assert tidemark.report(stepper.query, spark=other).to_dict()["engine"] == "tidemark"
-    again = tidemark.report(stepper.query)
-    assert repr(again) == str(again)
+    second_report = tidemark.report(stepper.query)
+    assert repr(second_report) == str(second_report)
 
 
 def test_the_report_shows_checkpointed_watermarks_after_a_restart_until_rows_arrive(
@@ -162,12 +162,12 @@ def test_the_report_shows_checkpointed_watermarks_after_a_restart_until_rows_arr
 
     stepper = run(counted)
     stepper.step()
-    told = tidemark.report(stepper.query)
-    assert told.to_dict()["engine"] == "tidemark"
-    assert told.to_dict()["waiting_since"] == "restart"
+    shown = tidemark.report(stepper.query)
+    assert shown.to_dict()["engine"] == "tidemark"
+    assert shown.to_dict()["waiting_since"] == "restart"
     assert stepper.watermarks() == {"events": millis("09:50")}
-    assert "waiting for its first batch since the restart" in str(told)
-    assert "2 splits: 2 active" in str(told)
+    assert "waiting for its first batch since the restart" in str(shown)
+    assert "2 splits: 2 active" in str(shown)
     assert tidemark.late_rows(stepper.query) == []
     events.add({"id": 1, "time": "10:30"})
     stepper.step()

@@ -113,8 +113,8 @@ def test_a_name_cannot_write_lines_of_its_own(
     made = Query(hostile)
     monkeypatch.setattr(watch, "report", made.report)
     tidemark.watch(made)  # type: ignore[arg-type]
-    said = capsys.readouterr().out
-    assert said == "batch 1, orders\\x1b[2J\\nbatch 2 1970-01-01T00:00:00Z, All is well.\n"
+    output = capsys.readouterr().out
+    assert output == "batch 1, orders\\x1b[2J\\nbatch 2 1970-01-01T00:00:00Z, All is well.\n"
 
 
 def test_in_a_notebook_one_drawing_is_replaced_by_the_next(

@@ -71,11 +71,11 @@ class Found(NamedTuple):
     """Late rows of each side."""
     died: bool
     """Whether an executor was killed."""
-    again: bool
+    reran: bool
     """Whether a stage ran again."""
 
 
-def again() -> int:
+def stages_run_again() -> int:
     """The number of stages that had to run again so far."""
     tracker = spark.sparkContext.statusTracker()
     found = (tracker.getStageInfo(stage) for stage in range(1000))
@@ -87,7 +87,7 @@ def joined(name: str, *, id: int = -1, minute: int = -1) -> Found:
     here = folder / name
     feeds = [Feed(spark, here / side, SCHEMA) for side in ("left", "right")]
     deed = here / "deed"
-    before = again()
+    before = stages_run_again()
 
     def side(feed: Feed, key: str) -> DataFrame:
         marked = tidemark.with_watermark(feed.stream(), "time", "0 seconds", key=key)
@@ -111,7 +111,7 @@ def joined(name: str, *, id: int = -1, minute: int = -1) -> Found:
     out = [[str(value) for value in row] for batch in stepper.batches for row in batch]
     late = [(str(late.key), late.rows) for late in tidemark.late_rows(stepper.query)]
     stepper.stop()
-    return Found(out, late, deed.exists(), again() > before)
+    return Found(out, late, deed.exists(), stages_run_again() > before)
 
 
 result(

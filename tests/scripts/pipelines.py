@@ -38,7 +38,7 @@ done = run_program([*command, "--remote", f"sc://{server}"], pipeline, **kept)
 assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
 
 
-def told(flow: str) -> dict[str, object]:
+def report_of(flow: str) -> dict[str, object]:
     """What the report of a flow's query says."""
     (offsets,) = (pipeline / "storage").glob(f"_checkpoints/**/{flow}/**/offsets")
     id = json.loads((offsets.parent / "metadata").read_text())["id"]
@@ -53,6 +53,6 @@ def told(flow: str) -> dict[str, object]:
 
 result(
     rows=sorted([str(value) for value in row] for row in spark.table(table).collect()),
-    reports=[told(flow) for flow in flows.split(",")],
+    reports=[report_of(flow) for flow in flows.split(",")],
 )
 spark.stop()

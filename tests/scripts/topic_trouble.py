@@ -173,20 +173,22 @@ class Trouble:
         self.feed("twice", 0)
         self.until(lambda: self.noted("kafka:twice/orders") == 59, patient)
         second = self.noting("twice", "kafka:twice/orders", "-second")
-        self.until(lambda: said(second) is not None, patient, second)
+        self.until(lambda: noted_by(second) is not None, patient, second)
         self.feed("twice", 1)
-        self.until(lambda: said(second) == START + 119 * 60_000, patient, second)
+        self.until(lambda: noted_by(second) == START + 119 * 60_000, patient, second)
         self.until(lambda: failures(patient) > 0, patient, second)
         third = self.noting("twice", "kafka:twice/orders", "-third", on_failure="fail")
-        self.until(lambda: said(third) is not None, patient, third)
+        self.until(lambda: noted_by(third) is not None, patient, third)
         fourth = self.noting("twice", "kafka:twice/orders", "-fourth")
-        self.until(lambda: said(fourth) is not None, patient, fourth)
+        self.until(lambda: noted_by(fourth) is not None, patient, fourth)
         self.feed("twice", 2)
         self.until(lambda: not third.isActive)
         self.until(lambda: self.noted("kafka:twice/orders") == 179, patient, fourth)
         for query in (patient, second, fourth):
             query.stop()
-        return tidemark.errors.error_code(third.exception()), said(patient) == START + 59 * 60_000
+        return tidemark.errors.error_code(third.exception()), noted_by(
+            patient
+        ) == START + 59 * 60_000
 
     def a_compacted_topic(self) -> object:
         admin = self.admin()
@@ -247,7 +249,7 @@ def failures(query: StreamingQuery) -> int:
     return int(tidemark.report(query).to_dict()["outputs"][0]["failures"])
 
 
-def said(query: StreamingQuery) -> int | None:
+def noted_by(query: StreamingQuery) -> int | None:
     outputs = tidemark.report(query).to_dict().get("outputs") or [{}]
     noted = outputs[0].get("noted_ms")
     return None if noted is None else int(noted)

@@ -41,8 +41,8 @@ if how == "jar only":
     except tidemark.TidemarkError as error:
         fix = error.fix
     spark.stop()
-    again = tidemark.configure(SparkSession.builder.master("local[1]")).getOrCreate()
-    result(configure=refused, fix=fix, again=tidemark.doctor(again).ok)
+    other_session = tidemark.configure(SparkSession.builder.master("local[1]")).getOrCreate()
+    result(configure=refused, fix=fix, again=tidemark.doctor(other_session).ok)
     sys.exit(0)
 
 jars, extensions = spark.conf.get("spark.jars"), spark.conf.get("spark.sql.extensions")
@@ -51,11 +51,11 @@ version = spark.sql("SELECT tidemark_version()").head()
 spark.stop()
 # The JVM keeps running with its jar: a second session in it works like the first.
 builder = SparkSession.builder.master("local[1]")
-again = (builder if how == "as it is" else tidemark.configure(builder)).getOrCreate()
+other_session = (builder if how == "as it is" else tidemark.configure(builder)).getOrCreate()
 result(
     jars=jars,
     extensions=extensions,
     version=version[0] if version else None,
     problems=str(diagnosis) if diagnosis.problems else "",
-    again=tidemark.doctor(again).ok,
+    again=tidemark.doctor(other_session).ok,
 )

@@ -23,8 +23,13 @@ class Session:
 
 def refusal(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], **answers: Any) -> Any:
     """The error of a session without the extension, with these settings and such a JVM."""
-    said = {"tidemark_version": None, "is_submitted": False, "is_local_connect": False, **answers}
-    for name, answer in said.items():
+    session = {
+        "tidemark_version": None,
+        "is_submitted": False,
+        "is_local_connect": False,
+        **answers,
+    }
+    for name, answer in session.items():
         monkeypatch.setattr(_bridge, name, lambda *_, answer=answer: answer)
     monkeypatch.setattr(_bridge, "setting", lambda _, key: settings.get(key, ""))
     with pytest.raises(TidemarkError) as caught:

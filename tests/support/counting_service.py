@@ -140,8 +140,8 @@ def doubled_by(port: int, rows: DataFrame) -> DataFrame:
     async def call(n: int) -> int:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         try:
-            said = f"{n} {tidemark.call_id()} {os.getpid()} {os.getppid()}\n"
-            writer.write(said.encode())
+            line = f"{n} {tidemark.call_id()} {os.getpid()} {os.getppid()}\n"
+            writer.write(line.encode())
             return int(await reader.readline())
         finally:
             writer.close()

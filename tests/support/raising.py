@@ -24,7 +24,7 @@ def raising(code: str, **parameters: object) -> Iterator[pytest.ExceptionInfo[Ex
     with pytest.raises(Exception) as caught:  # noqa: PT011
         yield caught
     assert error_code(caught.value) == code, caught.value
-    told = error_parameters(caught.value)
-    assert {name: told.get(name) for name in parameters} == {
+    found = error_parameters(caught.value)
+    assert {name: found.get(name) for name in parameters} == {
         name: str(value) for name, value in parameters.items()
     }

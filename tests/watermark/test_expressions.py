@@ -29,13 +29,13 @@ def test_is_late_marks_the_rows_that_the_aggregation_drops(feed: Feeds, run: Run
     marked = with_watermark(events.stream(), "time", "0 seconds", key="events")
     # On Spark Connect `withColumn` would drop the event-time mark of the window column.
     windows = marked.select("*", F.window("time", "10 minutes").alias("window"))
-    told = windows.observe(
+    observed = windows.observe(
         "told",
         F.count_if(is_late("window")).alias("dropped"),
         F.count_if(is_late("time")).alias("behind"),
         F.date_format(F.max(current_watermark(key="events")), "HH:mm").alias("at"),
     )
-    stepper = run(told.groupBy("window").count())
+    stepper = run(observed.groupBy("window").count())
     events.add({"id": 1, "time": "12:05"})
     stepper.step()
     # The window of 11:59 is closed; that of 12:01 is open, although the watermark has passed 12:01.
@@ -88,8 +88,8 @@ def test_is_late_marks_the_rows_that_each_stateful_operator_drops(
         df = df.select("*", F.window("time", "1 hour").alias("window"))
     if asked == "session":
         df = df.select("*", F.session_window("time", "10 minutes").alias("session"))
-    told = df.observe("told", F.count_if(is_late(asked)).alias("late"))
-    stepper = run(operator(told))
+    observed = df.observe("told", F.count_if(is_late(asked)).alias("late"))
+    stepper = run(operator(observed))
     events.add({"id": 1, "time": "12:05"})
     stepper.step()
     behind = {2: "11:59", 3: "12:01", 4: "10:30", 5: "12:04", 6: "13:30"}

@@ -114,11 +114,11 @@ def test_engine_refusals_are_pyspark_errors_that_start_with_the_reason(
         with pytest.raises(PySparkException) as caught:
             action()
         assert isinstance(caught.value, IllegalArgumentException)
-        said = str(caught.value).splitlines()
-        assert said[0].startswith("[TIDEMARK.")
-        assert "Fix this by " in said[0]
+        lines = str(caught.value).splitlines()
+        assert lines[0].startswith("[TIDEMARK.")
+        assert "Fix this by " in lines[0]
         # A Spark Connect server appends part of its stack trace to every error, Spark's own included.
-        assert len(said) < 5 or is_connect(spark)
+        assert len(lines) < 5 or is_connect(spark)
 
 
 def test_engine_refusals_have_readable_error_parameters(

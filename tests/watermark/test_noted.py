@@ -131,7 +131,7 @@ def test_an_input_whose_marks_are_of_something_else_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "told"),
+    ("options", "code", "parameters"),
     [
         ({"noted": 5}, "INVALID_OPTION", {"option": "noted", "value": 5}),
         ({"noted": "  "}, "INVALID_OPTION", {"option": "noted"}),
@@ -140,10 +140,14 @@ def test_an_input_whose_marks_are_of_something_else_is_refused_by_name(
     ],
 )
 def test_wrong_options_are_refused(
-    spark: SparkSession, tmp_path: Path, options: dict[str, Any], code: str, told: dict[str, Any]
+    spark: SparkSession,
+    tmp_path: Path,
+    options: dict[str, Any],
+    code: str,
+    parameters: dict[str, Any],
 ) -> None:
     rows = spark.readStream.schema(SCHEMA).json(str(tmp_path))
-    with raising(code, **told):
+    with raising(code, **parameters):
         tidemark.with_watermark(rows, "time", **options)
 
 

@@ -17,7 +17,7 @@ from tidemark.marks import Marks
 MINUTE = timedelta(minutes=1)
 
 
-def told(noted: object, **options: Any) -> dict[str, Any]:
+def engine_options(noted: object, **options: Any) -> dict[str, Any]:
     """What the engine is told, without the location."""
     found = dict(read_options(noted=as_noted(noted), **options))
     found.pop("noted")
@@ -32,29 +32,29 @@ def test_the_settings_of_a_marks_reach_the_engine(tmp_path: Path) -> None:
         idle_after=5 * MINUTE,
         max_ahead=2 * MINUTE,
     )
-    assert told(log) == {
+    assert engine_options(log) == {
         "expectedSplits": [["eu"], ["us"]],
         "onlyExpected": True,
         "idleAfter": "300000 milliseconds",
         "maxAhead": "120000 milliseconds",
     }
-    assert told(Noted(log)) == told(log)
+    assert engine_options(Noted(log)) == engine_options(log)
     assert Noted(log).expected == ("eu", "us")
 
 
 def test_a_marks_without_settings_tells_the_engine_nothing(tmp_path: Path) -> None:
     # A day is the limit of a query, too, and the session's setting may be another.
-    assert told(Marks(tmp_path)) == {}
-    assert told(Marks(tmp_path), max_ahead=2 * MINUTE) == {
+    assert engine_options(Marks(tmp_path)) == {}
+    assert engine_options(Marks(tmp_path), max_ahead=2 * MINUTE) == {
         "maxAhead": "0 days 120 seconds 0 microseconds"
     }
-    assert told(Marks(tmp_path, max_ahead=None)) == {"maxAhead": "none"}
+    assert engine_options(Marks(tmp_path, max_ahead=None)) == {"maxAhead": "none"}
 
 
 def test_what_both_say_alike_is_taken(tmp_path: Path) -> None:
     log = Marks(tmp_path, expected=["us", "eu"], idle_after=MINUTE, max_ahead=None)
     long = Noted(log, expected=["eu", "us"], only_expected=True)
-    assert told(long, idle_after="1 minute", max_ahead="none") == {
+    assert engine_options(long, idle_after="1 minute", max_ahead="none") == {
         "expectedSplits": [["eu"], ["us"]],
         "onlyExpected": True,
         "idleAfter": "1 minute",
@@ -76,7 +76,7 @@ def test_what_they_say_differently_is_refused(
 ) -> None:
     log = Marks(tmp_path, idle_after=MINUTE, max_ahead=3 * MINUTE)
     with pytest.raises(TidemarkError) as error:
-        told(log, **options)
+        engine_options(log, **options)
     assert (error.value.code, error.value.parameters["option"]) == ("INVALID_OPTION", option)
 
 

@@ -131,13 +131,13 @@ def test_the_list_of_expected_splits_can_be_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("split_by", "told"),
+    ("split_by", "parameters"),
     [([], {}), ((), {}), (3, {"type": "int"}), ([None], {"type": "NoneType"}),
      ([SplitBy("a")], {"type": "SplitBy"})],
 )  # fmt: skip
-def test_split_by_accepts_only_column_names_and_columns(split_by: Any, told: Any) -> None:
+def test_split_by_accepts_only_column_names_and_columns(split_by: Any, parameters: Any) -> None:
     for make in (as_split_by, SplitBy):
-        with raising("INVALID_SPLITS", **told):
+        with raising("INVALID_SPLITS", **parameters):
             make(split_by)
 
 

@@ -77,7 +77,7 @@ def test_expected_splits_accept_any_iterable_and_drop_duplicates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "width", "told"),
+    ("expected", "width", "parameters"),
     [
         (["a"], 2, {"value": "a", "values": 1, "expressions": 2}),
         ([("a", "b", "c")], 2, {"values": 3, "expressions": 2}),
@@ -90,7 +90,7 @@ def test_expected_splits_accept_any_iterable_and_drop_duplicates() -> None:
     ],
 )
 def test_expected_splits_with_the_wrong_shape_are_refused(
-    expected: Any, width: int, told: dict[str, Any]
+    expected: Any, width: int, parameters: dict[str, Any]
 ) -> None:
-    with raising("INVALID_SPLITS", **told):
+    with raising("INVALID_SPLITS", **parameters):
         expected_names(expected, width)

@@ -61,7 +61,7 @@ def test_a_length_that_spark_cannot_read_is_refused_by_option_and_value(feed: Fe
 def test_short_and_long_option_forms_write_the_same_column_metadata(feed: Feeds) -> None:
     df = feed("events", SCHEMA).stream()
 
-    def told(**options: Any) -> dict[str, Any]:
+    def options_of(**options: Any) -> dict[str, Any]:
         marked = with_watermark(df, "time", "1 minute", **options)
         node = marked._jdf.queryExecution().analyzed()
         while node.nodeName() != "EventTimeWatermark":
@@ -72,13 +72,19 @@ def test_short_and_long_option_forms_write_the_same_column_metadata(feed: Feeds)
         metadata.pop("tidemark.split", None)
         return metadata
 
-    short = told(split_by=["device", "n"], idle_after="1 minute", max_ahead="1 day")
-    long = told(split_by=SplitBy(["device", "n"]), idle=Idle("1 minute"), max_ahead="1 day")
+    short = options_of(split_by=["device", "n"], idle_after="1 minute", max_ahead="1 day")
+    long = options_of(split_by=SplitBy(["device", "n"]), idle=Idle("1 minute"), max_ahead="1 day")
     assert short == long
     options = {"idleAfter": "1 minute", "maxAhead": "1 day"}
     assert json.loads(short["tidemark.options"]) == options
-    assert told(split_by=F.col("device")) == told(split_by=SplitBy("device")) == told()
-    assert json.loads(told(idle=Idle(when_all="rise", at_join="follow"))["tidemark.options"]) == {
+    assert (
+        options_of(split_by=F.col("device"))
+        == options_of(split_by=SplitBy("device"))
+        == options_of()
+    )
+    assert json.loads(
+        options_of(idle=Idle(when_all="rise", at_join="follow"))["tidemark.options"]
+    ) == {
         "whenAll": "rise",
         "atJoin": "follow",
     }

@@ -50,10 +50,10 @@ def with_stats(values: pa.Array, stats: Stats) -> pa.Array:
     """Results as `with_stats_type` declares them: the last row carries what the calls were."""
     import pyarrow as pa
 
-    said = stats.take() if len(values) else None
+    figures = stats.take() if len(values) else None
     texts = pa.nulls(len(values), pa.string())
-    if said is not None:
-        texts = pa.array([None] * (len(values) - 1) + [said], pa.string())
+    if figures is not None:
+        texts = pa.array([None] * (len(values) - 1) + [figures], pa.string())
     fields = [pa.field("value", values.type), pa.field(STATS, pa.string())]
     return pa.StructArray.from_arrays([values, texts], fields=fields)
 

@@ -43,11 +43,11 @@ def _takeover(spark: SparkSession, folder: Path) -> Finding:
     query = writing.start()
     try:
         query.processAllAvailable()
-        said = report(query).to_dict()
+        data = report(query).to_dict()
     finally:
         query.stop()
-    if said["engine"] == "tidemark":
+    if data["engine"] == "tidemark":
         return Finding("takeover", True, "a streaming query ran with Tidemark's watermarks")
-    reason = f"a streaming query was left to Spark: {said.get('reason')}"
+    reason = f"a streaming query was left to Spark: {data.get('reason')}"
     fix = "removing that setting, or by asking in an issue"
     return Finding("takeover", False, reason, "LEFT_TO_SPARK", fix)

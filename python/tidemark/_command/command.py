@@ -36,12 +36,12 @@ def run(arguments: Sequence[str]) -> int:
         of `complete` are missing, or if a command has failed. 2 if `complete` has failed, or the
         arguments are wrong.
     """
-    told = _parser().parse_args(arguments)
+    given = _parser().parse_args(arguments)
     try:
-        return int(told.command(told))
+        return int(given.command(given))
     except TidemarkError as error:
         sys.stderr.write(f"{error}\n")
-        return 2 if told.command is _complete else 1
+        return 2 if given.command is _complete else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -103,15 +103,15 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _jar(told: argparse.Namespace) -> int:
-    _say(jar_path(told.spark))
+def _jar(given: argparse.Namespace) -> int:
+    _say(jar_path(given.spark))
     return 0
 
 
-def _check(told: argparse.Namespace) -> int:
+def _check(given: argparse.Namespace) -> int:
     with _session() as spark:
         diagnosis = check(spark)
-    if told.json:
+    if given.json:
         findings = [vars(finding) for finding in diagnosis.findings]
         _say(json.dumps({"ok": diagnosis.ok, "version": __version__, "findings": findings}))
     else:
@@ -119,13 +119,13 @@ def _check(told: argparse.Namespace) -> int:
     return 0 if diagnosis.ok else 1
 
 
-def _log(told: argparse.Namespace) -> int:
+def _log(given: argparse.Namespace) -> int:
     with _session() as spark:
-        rows = watermark_log(told.checkpoint, spark=spark)
+        rows = watermark_log(given.checkpoint, spark=spark)
         newest = rows.agg({"batch": "max"}).first()
-        first = (newest[0] or 0) - told.batches + 1 if newest else 0
+        first = (newest[0] or 0) - given.batches + 1 if newest else 0
         shown = rows.where(f"batch >= {first}").orderBy("batch", "key", "split")
-        if told.json:
+        if given.json:
             # Spark writes times with the offset of the session's time zone.
             for line in shown.toJSON().collect():
                 _say(str(line))
@@ -134,11 +134,11 @@ def _log(told: argparse.Namespace) -> int:
     return 0
 
 
-def _explain(told: argparse.Namespace) -> int:
-    make = _function(told.function)
+def _explain(given: argparse.Namespace) -> int:
+    make = _function(given.function)
     with _session() as spark:
-        explained = explain(make(spark), output_mode=told.mode, trigger=told.trigger)
-    if told.json:
+        explained = explain(make(spark), output_mode=given.mode, trigger=given.trigger)
+    if given.json:
         shown = {name: [vars(part) for part in getattr(explained, name)] for name in _EXPLAINED}
         _say(json.dumps(shown))
     else:
@@ -146,15 +146,15 @@ def _explain(told: argparse.Namespace) -> int:
     return int(any(finding.severity != "info" for finding in explained.findings))
 
 
-def _complete(told: argparse.Namespace) -> int:
-    idle_after = None if told.idle_after is None else timedelta(seconds=told.idle_after)
+def _complete(given: argparse.Namespace) -> int:
+    idle_after = None if given.idle_after is None else timedelta(seconds=given.idle_after)
     log = _open(
-        told, expected=told.expected, only_expected=told.only_expected, idle_after=idle_after
+        given, expected=given.expected, only_expected=given.only_expected, idle_after=idle_after
     )
-    time = int(told.time) if told.time.lstrip("-").isdigit() else told.time
+    time = int(given.time) if given.time.lstrip("-").isdigit() else given.time
     is_complete = log.is_complete(time)
     waiting = () if is_complete else log.waiting_for(time)
-    if told.json:
+    if given.json:
         found = {"complete": is_complete, "waiting_for": [vars(writer) for writer in waiting]}
         _say(json.dumps(found))
     else:
@@ -164,10 +164,10 @@ def _complete(told: argparse.Namespace) -> int:
     return 0 if is_complete else 1
 
 
-def _marks(told: argparse.Namespace) -> int:
-    found = _open(told).read()
+def _marks(given: argparse.Namespace) -> int:
+    found = _open(given).read()
     for mark in found.marks:
-        if told.json:
+        if given.json:
             _say(json.dumps(mark._asdict()))
         else:
             time = "" if mark.time_millis is None else shown(mark.time_millis)
@@ -178,14 +178,14 @@ def _marks(told: argparse.Namespace) -> int:
     return 0
 
 
-def _open(told: argparse.Namespace, **options: Any) -> Marks:
+def _open(given: argparse.Namespace, **options: Any) -> Marks:
     settings: dict[str, str] = {}
-    for option in told.option:
+    for option in given.option:
         name, equals, value = option.partition("=")
         if not (name and equals):
             raise invalid_option("--option", option, "NAME=VALUE")
         settings[name] = value
-    return Marks(told.log, options=settings or None, **options)
+    return Marks(given.log, options=settings or None, **options)
 
 
 def _function(name: str) -> Callable[[SparkSession], DataFrame]:

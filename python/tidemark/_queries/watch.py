@@ -108,13 +108,13 @@ def _in_a_notebook() -> Callable[[Report], None] | None:
 
 
 def _printing() -> Callable[[Report], None]:
-    said: tuple[str, ...] | None = None
+    last: tuple[str, ...] | None = None
 
     def show(now: Report) -> None:
-        nonlocal said
+        nonlocal last
         line = _line(now.to_dict())
-        if line[1:] != said:
-            said = line[1:]
+        if line[1:] != last:
+            last = line[1:]
             sys.stdout.write(printable(", ".join(part for part in line if part)) + "\n")
             sys.stdout.flush()
 
