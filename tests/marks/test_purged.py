@@ -113,13 +113,18 @@ def test_an_object_that_goes_on_is_told_of_another_kind_of_position_after_a_purg
     assert error.value.code == "MARK_POSITION_MISMATCH"
 
 
-def test_files_that_were_noted_after_the_cut_and_purged_are_missed(
-    lake: Lake, live: MarkWriter
-) -> None:
+def note_before_and_after_a_cut(lake: Lake) -> None:
+    """A writer that lists a file before the job's cut, and another one behind it."""
     dead = lake.writer("dead")
     dead.note_time(10, files=["d1"])
     lake.new_files(10)
     dead.note_time(20, files=["d2"])
+
+
+def test_files_that_were_noted_after_the_cut_and_purged_are_missed(
+    lake: Lake, live: MarkWriter
+) -> None:
+    note_before_and_after_a_cut(lake)
     after_a_purge(lake, live)
     with raising("CUT_EXPIRED") as error:
         lake.new_files(20)
@@ -179,10 +184,7 @@ def test_a_writer_that_comes_back_after_files_were_missed_does_not_hide_them(
 def test_lines_that_were_damaged_before_the_purge_may_have_listed_files(
     lake: Lake, live: MarkWriter
 ) -> None:
-    dead = lake.writer("dead")
-    dead.note_time(10, files=["d1"])
-    lake.new_files(10)
-    dead.note_time(20, files=["d2"])
+    note_before_and_after_a_cut(lake)
     for file in lake.folder.glob("dead.*"):
         file.write_bytes(file.read_bytes()[:-2])
     after_a_purge(lake, live)

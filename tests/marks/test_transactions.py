@@ -31,6 +31,14 @@ def opened(topic: FakeTopic, **options: Any) -> tuple[KafkaMarkWriter, Transacti
     return log().kafka_writer(producer, "orders", "w", admin=None, **options), producer
 
 
+def require_refused(writer: Any, code: str, time: int = 7) -> None:
+    """The commit fails with this code, and nothing of the transaction is noted."""
+    with raising(code):
+        writer.commit_transaction(time)
+    writer.abort_transaction()
+    assert log().watermark() is None
+
+
 def test_a_mark_is_seen_when_its_transaction_is_committed(topic: FakeTopic) -> None:
     writer, producer = opened(topic)
     producer.begin_transaction()
@@ -87,22 +95,14 @@ def test_a_row_that_fails_in_a_transaction_stops_its_commit(topic: FakeTopic) ->
     producer.fails = lambda value: value == b"bad"
     producer.begin_transaction()
     writer.produce(b"bad", 0)
-    with pytest.raises(TidemarkError) as error:
-        writer.commit_transaction(7)
-    assert error.value.code == "MARK_ROWS_FAILED"
-    writer.abort_transaction()
-    assert log().watermark() is None
+    require_refused(writer, "MARK_ROWS_FAILED")
 
 
 def test_a_time_that_no_timestamp_can_hold_is_not_committed(topic: FakeTopic) -> None:
     writer, producer = opened(topic)
     producer.begin_transaction()
     writer.produce(b"x", 0)
-    with pytest.raises(TidemarkError) as error:
-        writer.commit_transaction(2**62)
-    assert error.value.code == "INVALID_OPTION"
-    writer.abort_transaction()
-    assert log().watermark() is None
+    require_refused(writer, "INVALID_OPTION", 2**62)
     numbers = log(max_ahead=None)
     other_writer = numbers.kafka_writer(producer, "orders", "w", admin=None)
     producer.begin_transaction()
@@ -115,11 +115,7 @@ def test_a_fenced_writer_does_not_commit(topic: FakeTopic) -> None:
     producer.begin_transaction()
     writer.produce(b"x", 0)
     log().writer("w").close()
-    with pytest.raises(TidemarkError) as error:
-        writer.commit_transaction(7)
-    assert error.value.code == "MARK_WRITER_FENCED"
-    writer.abort_transaction()
-    assert log().watermark() is None
+    require_refused(writer, "MARK_WRITER_FENCED")
 
 
 @pytest.mark.parametrize("by_the_producer", [True, False])
@@ -144,11 +140,7 @@ def test_a_mark_that_is_too_large_for_the_topic_is_named(
     writer = log().kafka_writer(producer, "orders", "w", admin=None)
     producer.begin_transaction()
     writer.produce(b"x", 0)
-    with pytest.raises(TidemarkError) as error:
-        writer.commit_transaction(7)
-    assert error.value.code == "MARK_TOO_LONG"
-    writer.abort_transaction()
-    assert log().watermark() is None
+    require_refused(writer, "MARK_TOO_LONG")
 
 
 def kafka_error(name: str) -> Any:
