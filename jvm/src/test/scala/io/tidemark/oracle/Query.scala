@@ -173,6 +173,7 @@ object Query {
     * @param ties what decides between rows of the same time
     */
   final case class Ordered(input: Query, column: Int, by: Vector[Value], ties: Vector[Value]) extends OnRows {
+
     /** Whether the rows of one batch are in this order: each group together, a row without that time first. */
     def isOf(rows: Seq[Row]): Boolean = {
       val groups = rows.map(row => by.map(_.of(row)))

@@ -103,7 +103,8 @@ object RandomCase {
     private def input(): Query = {
       inputs += 1
       val idleAfter = if (hasIdle && random.nextBoolean()) Some(anyOf(2, 4)) else None
-      val splits = if (hasSplits && random.nextBoolean()) Some(anyOf(Set.empty[Int], Set.empty[Int], Set(0, 2))) else None
+      val splits =
+        if (hasSplits && random.nextBoolean()) Some(anyOf(Set.empty[Int], Set.empty[Int], Set(0, 2))) else None
       val rows = Input(
         inputs - 1,
         anyOf(0, 0, 3, 10),

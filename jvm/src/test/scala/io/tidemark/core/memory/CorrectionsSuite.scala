@@ -39,7 +39,8 @@ class CorrectionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(state.splits.clock(0) === Some(1000L))
     assert(state.maxEventTimeMillis === Some(1600L))
     assert(after.decision.origin(a) === at(1000))
-    assert(after.correction.map(correction => (correction.batch, correction.queryMillis, correction.origins)) === Some((7L, 1000L, Set(a))))
+    assert(after.correction.map(correction => (correction.batch, correction.queryMillis, correction.origins)) ===
+      Some((7L, 1000L, Set(a))))
     assert(takenBack(after, 1000) === after)
   }
 

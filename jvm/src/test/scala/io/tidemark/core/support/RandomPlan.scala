@@ -128,7 +128,8 @@ private[core] final class RandomPlan(random: Random) {
   }
 
   private def join(l: Part, r: Part): Part = {
-    val (left, right) = (l.columns.headOption.map(_ => anyOf(l.columns)), r.columns.headOption.map(_ => anyOf(r.columns)))
+    val (left, right) =
+      (l.columns.headOption.map(_ => anyOf(l.columns)), r.columns.headOption.map(_ => anyOf(r.columns)))
     // low <= right - left <= high; without one of the two, a side has no bound.
     val (low, high) =
       anyOf(Seq((Some(0L), Some(0L)), (Some(-20L), Some(5L)), (Some(0L), None), (None, Some(9L)), (None, None)))

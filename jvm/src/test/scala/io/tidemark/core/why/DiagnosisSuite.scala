@@ -21,7 +21,8 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
         "1970-01-01T12:30:00Z."))
     val single = waiting.copy(held = Map(OperatorId(0) -> rows.copy(rows = 1)))
     assert(
-      sentence(single).endsWith("It holds 1 row: the first is emitted once an event time reaches 1970-01-01T12:11:00Z."))
+      sentence(
+        single).endsWith("It holds 1 row: the first is emitted once an event time reaches 1970-01-01T12:11:00Z."))
   }
 
   test("rows in order are held by the input behind if the one ahead has passed the first of them") {

@@ -85,7 +85,8 @@ class ExplainSuite extends ExplainTest {
     val before = spark.catalog.listTables().count()
     val explanation = explain(orders.dropDuplicates("id"))
     assert(explanation.findings.map(finding => (finding.code, finding.severity)).head === "DEDUP_FOR_EVER" -> "warning")
-    assert(explanation.findings.head.operator === Some("dropDuplicates by id") && explanation.toString === explanation.text)
+    assert(explanation.findings.head.operator === Some("dropDuplicates by id") &&
+      explanation.toString === explanation.text)
     assert(spark.catalog.listTables().count() === before)
   }
 

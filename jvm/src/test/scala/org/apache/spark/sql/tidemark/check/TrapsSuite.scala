@@ -164,8 +164,9 @@ class TrapsSuite extends ExplainTest {
     under(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key, "false")(windows(orders)) { explanation =>
       assert(unusual(explanation) === Seq("NO_DATA_BATCHES_OFF"))
     }
-    under(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key, "false")(orders.dropDuplicates("id", "at")) { explanation =>
-      assert(unusual(explanation) === Nil)
+    under(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED.key, "false")(orders.dropDuplicates("id", "at")) {
+      explanation =>
+        assert(unusual(explanation) === Nil)
     }
   }
 

@@ -140,11 +140,13 @@ private object SameEventTimeSuite {
   val differences: Seq[Difference] = Seq(
     Difference(
       "of several event-time columns stock Spark refuses to take one; here it is the one that the operator names",
-      (_, there, takenByTidemark) => there.columns.size > 1 && takenByTidemark.columns.size == 1 && takenByTidemark.columns.subsetOf(there.columns)),
+      (_, there, takenByTidemark) =>
+        there.columns.size > 1 && takenByTidemark.columns.size == 1 && takenByTidemark.columns.subsetOf(there.columns)),
     Difference(
       "a watermark on one of several columns makes the others plain ones in stock Spark; here they stay event time",
       (query, there, takenByTidemark) =>
         // A limit uses no event time, so all of them reach it.
-        (takenByTidemark.columns.size == 1 || takenByTidemark.operator == "globalLimit" && there.columns.subsetOf(takenByTidemark.columns)) &&
+        (takenByTidemark.columns.size == 1 ||
+          takenByTidemark.operator == "globalLimit" && there.columns.subsetOf(takenByTidemark.columns)) &&
           query.nodes.exists(Carrier.isLastOfSeveral)))
 }

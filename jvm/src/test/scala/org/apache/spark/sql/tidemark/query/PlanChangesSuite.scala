@@ -145,7 +145,8 @@ class PlanChangesSuite extends TwoStreams {
         in.plain,
         "ta",
         "0 seconds",
-        WatermarkOptions(splitBy = SplitBy(Seq(col("a")), expected = expected.map(value => Seq(Some(value.toString)))))),
+        WatermarkOptions(splitBy =
+          SplitBy(Seq(col("a")), expected = expected.map(value => Seq(Some(value.toString)))))),
       "ta")
     changed(query(), query(2))(_.step(1 -> "11:00")())(_.step(1 -> "11:30")()) { run =>
       assert(minutes(watermarks(run)) === Map("ta" -> "11:00"))

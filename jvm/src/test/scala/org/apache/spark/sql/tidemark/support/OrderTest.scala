@@ -1,10 +1,11 @@
 package org.apache.spark.sql.tidemark.support
 
-import io.tidemark.OrderOptions
 import java.sql.Timestamp
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
+
+import io.tidemark.OrderOptions
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 

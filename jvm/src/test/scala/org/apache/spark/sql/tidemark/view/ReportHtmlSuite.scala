@@ -200,7 +200,9 @@ object ReportHtmlSuite {
     "stroke-opacity",
     "stroke-dasharray")
 
-  private def elements(page: Elem): Seq[String] = page.descendant_or_self.collect { case element: Elem => element.label }
+  private def elements(page: Elem): Seq[String] = page.descendant_or_self.collect { case element: Elem =>
+    element.label
+  }
 
   private def texts(page: Node): Seq[String] = (page \\ "text").map(_.text)
 }

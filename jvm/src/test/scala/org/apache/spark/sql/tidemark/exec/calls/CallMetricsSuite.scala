@@ -39,7 +39,8 @@ class CallMetricsSuite extends WatermarkTest {
   }
 
   test("what the rows carry is added up over batches of Arrow and tasks") {
-    val partitions = Seq(Some("2 0 0 0 0 2\n0:2\n0.5\nn=1"), None, Some("3 1 1 1 1 3\n16:3\n4.0\nn=2"), None, Some("other"))
+    val partitions =
+      Seq(Some("2 0 0 0 0 2\n0:2\n0.5\nn=1"), None, Some("3 1 1 1 1 3\n16:3\n4.0\nn=2"), None, Some("other"))
     val rows = partitions.toDF("said").repartition(3)
       .selectExpr("1 AS n", "IF(said = 'other', NULL, named_struct('value', 1, 'tidemark_calls', said)) AS result")
     for (adaptive <- Seq("true", "false")) withSQLConf("spark.sql.adaptive.enabled" -> adaptive) {
