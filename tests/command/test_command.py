@@ -114,6 +114,22 @@ def test_marks_prints_each_mark_and_names_the_lines_that_cannot_be_used(
     assert json.loads(capsys.readouterr().out.splitlines()[1])["kind"] == "note"
 
 
+def test_names_of_writers_are_printed_on_one_line_and_move_no_cursor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "eu\t\n\x1b[2J\u202e\x00"
+    with Marks(tmp_path).writer(name) as writer:
+        writer.note_time("2026-11-23T13:00:00Z", files=["1.json"])
+    assert run(["marks", str(tmp_path)]) == 0
+    assert run(["complete", str(tmp_path), "2026-11-23T14:00:00Z"]) == 1
+    marks_and_more = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[0] for line in marks_and_more[:2]] == [repr(name)[1:-1]] * 2
+    assert marks_and_more[2:] == [
+        "not complete",
+        f"waits for {repr(name)[1:-1]}, which has noted 2026-11-23T13:00:00.000Z",
+    ]
+
+
 @pytest.mark.more
 def test_check_runs_a_streaming_query_and_says_that_takeover_works() -> None:
     done = command("check", "--json")

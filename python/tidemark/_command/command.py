@@ -17,6 +17,7 @@ from tidemark._marks.marks import Marks
 from tidemark._marks.protocol.times import shown
 from tidemark._queries.explain import explain
 from tidemark._queries.log import watermark_log
+from tidemark._queries.report.printing import printable
 from tidemark._session.configure import configure
 from tidemark._session.jars import jar_path
 from tidemark._version import __version__
@@ -160,7 +161,7 @@ def _complete(given: argparse.Namespace) -> int:
     else:
         _say("complete" if is_complete else "not complete")
         for writer in waiting:
-            _say(f"waits for {writer}")
+            _say(printable(f"waits for {writer}"))
     return 0 if is_complete else 1
 
 
@@ -172,9 +173,11 @@ def _marks(given: argparse.Namespace) -> int:
         else:
             time = "" if mark.time_millis is None else shown(mark.time_millis)
             written = shown(mark.written_millis)
-            _say(f"{mark.writer}\t{mark.epoch}\t{mark.number}\t{mark.kind}\t{time}\t{written}")
+            writer = printable(mark.writer)
+            _say(f"{writer}\t{mark.epoch}\t{mark.number}\t{mark.kind}\t{time}\t{written}")
     for line in found.skipped:
-        sys.stderr.write(f"{line.file}, line {line.line}: cannot be used ({line.reason})\n")
+        said = f"{line.file}, line {line.line}: cannot be used ({line.reason})"
+        sys.stderr.write(f"{printable(said)}\n")
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
 from tidemark._queries.report.drawing import InWords
+from tidemark._queries.report.printing import printable
 from tidemark._session import active, java, settings
 from tidemark._session.jars import EXTENSION, jar_path
 from tidemark._version import __version__
@@ -65,7 +66,7 @@ class Diagnosis(InWords):
 
     def __str__(self) -> str:
         return "\n".join(
-            [f"Tidemark {__version__}", *(f"  {line}" for line in self._lines())],
+            [f"Tidemark {__version__}", *(f"  {printable(line)}" for line in self._lines())],
         )
 
     def _lines(self) -> Iterator[str]:
