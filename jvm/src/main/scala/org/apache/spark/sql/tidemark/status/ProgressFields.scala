@@ -6,7 +6,9 @@ import io.tidemark.core.why.Words
 import org.apache.spark.sql.tidemark.exec.ObservedFields
 import org.apache.spark.sql.types.{BooleanType, LongType, StringType}
 
-/** What the progress of each batch says of the watermarks: why nothing comes out, what holds it, and each input's watermark. */
+/** What the progress of each batch says of the watermarks: why nothing comes out, what holds it, and each input's watermark
+  * and how far that is behind the input's largest event time.
+  */
 private[tidemark] object ProgressFields {
 
   // Spark keeps the fields of every batch, and an event log has them all.
@@ -18,7 +20,9 @@ private[tidemark] object ProgressFields {
       words: Words)(after: => Option[QueryView.Planned]): ObservedFields = {
     val named = origins.take(MostOrigins)
     val columns = Seq("why" -> StringType, "held_by" -> StringType) ++
-      named.flatMap(name => Seq(s"watermark_ms_$name" -> LongType, s"idle_$name" -> BooleanType))
+      named.flatMap { name =>
+        Seq(s"watermark_ms_$name" -> LongType, s"behind_ms_$name" -> LongType, s"idle_$name" -> BooleanType)
+      }
     ObservedFields(
       columns,
       () =>
@@ -27,7 +31,9 @@ private[tidemark] object ProgressFields {
           Seq(text(query.reason.map(_.sentence(words))), text(query.reason.flatMap(_.heldBy).map(_.toString))) ++
             named.flatMap { name =>
               val at = decision.origin(name)
-              Seq(at.millis.map(Long.box).orNull, at.isIdle)
+              val latest = query.totals.get(name).flatMap(_.maxEventTimeMillis)
+              val behind = for (event <- latest; reached <- at.millis) yield event - reached
+              Seq(at.millis.map(Long.box).orNull, behind.map(Long.box).orNull, at.isIdle)
             }
         })
   }

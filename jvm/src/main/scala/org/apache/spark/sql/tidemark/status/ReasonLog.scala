@@ -11,22 +11,24 @@ import org.apache.spark.internal.Logging
   * cost more than a hundredth of the run's time, and a little for the start, when no code is compiled yet.
   *
   * @param label the query's name, for messages
+  * @param nanoTime a clock that only measures
   */
-private[tidemark] final class ReasonLog(label: String, words: Words) extends Logging {
+private[tidemark] final class ReasonLog(label: String, words: Words, nanoTime: () => Long = () => System.nanoTime())
+    extends Logging {
   import ReasonLog._
 
-  private val begun = System.nanoTime()
+  private val begun = nanoTime()
   private var spentNanos = 0L
   private var last = Option.empty[Verdict]
   private var batches = 0
 
   /** @return `None` while it rests */
   def after(batch: QueryView.Planned): Option[Verdict] = {
-    val now = System.nanoTime()
+    val now = nanoTime()
     Option.when(spentNanos <= StartNanos + (now - begun) / ShareOfTime) {
       val verdict = Reason.of(batch, System.currentTimeMillis())
       say(verdict)
-      spentNanos += System.nanoTime() - now
+      spentNanos += nanoTime() - now
       verdict
     }
   }

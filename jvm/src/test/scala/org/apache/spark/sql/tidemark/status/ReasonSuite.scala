@@ -1,13 +1,17 @@
 package org.apache.spark.sql.tidemark.status
 
 import java.sql.Timestamp
+import java.time.ZoneOffset
 
 import io.tidemark.{OrderOptions, SplitBy, WatermarkOptions}
+import io.tidemark.core.why.Words
 import io.tidemark.functions.{inOrder, withWatermark}
 
 import com.fasterxml.jackson.databind.JsonNode
+import org.apache.logging.log4j.Level
 
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions.when
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.support.RefusalsTest
@@ -56,8 +60,45 @@ class ReasonSuite extends RefusalsTest {
         assert(fields.getAs[String]("held_by") === "payments")
         assert(fields.getAs[Long]("watermark_ms_payments") === millis("09:40"))
         assert(fields.getAs[Long]("watermark_ms_orders") === millis("11:51"))
+        assert(fields.getAs[Long]("behind_ms_orders") === 600000L)
         assert(!fields.getAs[Boolean]("idle_orders"))
         assert(fields.getAs[Long]("late_rows") === 0)
+      })
+  }
+
+  test("trouble that lasts is one warning with what to do, and its end is one line") {
+    val (orders, allOrders) = bare("time")
+    val (payments, allPayments) = bare("time")
+    val both = withWatermark(allOrders, "time", "0 seconds", keyed("orders"))
+      .union(withWatermark(allPayments, "time", "0 seconds", keyed("payments")))
+    def batch(stream: MemoryStream[(Int, Timestamp)], minute: Int): Seq[StreamAction] =
+      Seq(AddData(stream, (1, at(s"12:$minute"))), ProcessAllAvailable())
+    val log = new LogAppender("the reason why nothing comes out")
+    withLogAppender(log, Seq(classOf[Reasons].getName), level = Some(Level.INFO)) {
+      testStream(counted(both, "time"))(
+        StartStream() +: ((10 to 30).flatMap(batch(orders, _)) ++ batch(payments, 30) ++ batch(orders, 31)): _*)
+    }
+    val lines = log.loggingEvents.map(event => event.getLevel -> event.getMessage.getFormattedMessage).toSeq
+    assert(lines.map(_._1) === Seq(Level.WARN, Level.INFO), lines)
+    assert(lines.head._2.contains("for 10 batches: Nothing comes out: aggregation #0 waits for \"payments\""))
+    assert(lines.head._2.contains(" Fix this by checking that rows arrive there"))
+    assert(lines.last._2.contains("aggregation #0 has emitted what was due up to 2024-03-01T12:30:00Z"))
+  }
+
+  test("the reason is not worked out while that has cost more than a hundredth of the run's time") {
+    val (stream, df) = timed("time", "0 seconds")
+    val second = 1000000000L
+    // The begin of the run, and the begin of each question, followed by its end if it was answered.
+    val times = Iterator[Long](0, 0, second, 2 * second, 49 * second, 51 * second, 51 * second)
+    testStream(counted(df, "time"))(
+      StartStream(),
+      AddData(stream, (1, at("10:05"))),
+      ProcessAllAvailable(),
+      Execute { query =>
+        val batch = watermarksOf(query).latest.get
+        val reasons = new Reasons("q", new Words(ZoneOffset.UTC), () => times.next())
+        assert((1 to 4).map(_ => reasons.after(batch).nonEmpty) === Seq(true, false, false, true))
+        assert(times.isEmpty)
       })
   }
 
