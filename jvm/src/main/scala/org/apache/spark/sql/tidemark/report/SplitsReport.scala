@@ -47,12 +47,13 @@ private[tidemark] final class SplitsReport(
         "far_ahead_rows" -> state.farAheadRows,
         "splits" -> splits) ++ rules.forgetAfterMillis.map("forget_after_ms" -> Long.box(_)) ++ noted.fields(state, now)
 
-  private def splits: AnyRef =
+  private def splits: AnyRef = {
+    val catchingUp = are(SplitState.CatchingUp).size
     obj(
       "total" -> all.size,
-      "active" -> all.active,
+      "active" -> (all.active - catchingUp),
       "idle" -> all.idle,
-      "catching_up" -> are(SplitState.CatchingUp).size,
+      "catching_up" -> catchingUp,
       "without_rows" -> are(SplitState.Active).count(all.clock(_).isEmpty),
       "without_clock" -> Iterator.range(0, all.size).count(all.clock(_).isEmpty),
       "worst" -> list(behind.waitedFor.map { split =>
@@ -75,12 +76,13 @@ private[tidemark] final class SplitsReport(
           "behind_ms" -> behindMillis(split),
           "state" -> stateName(split)) ++ silence(split): _*)
       }),
-      "idle_ones" -> list(behind.latestIdle.map { split =>
+      "idle_ones" -> list(behind.latestIdle(_ => true).map { split =>
         val fields = Seq[(String, Any)](
           "name" -> SplitNameTable.show(all.name(split)),
           "clock_ms" -> all.clock(split).map(Long.box).orNull) ++ silence(split)
         obj(fields ++ behind.writer(split).map(name => "has_ended" -> state.writers.get(name).exists(_.isEnded)): _*)
       }))
+  }
 
   /** When a split really had its last rows, and how much of the time since then counts as silence. */
   private def silence(split: Int): Seq[(String, Any)] = {

@@ -22,8 +22,9 @@ private[tidemark] final class SplitsBehind(origin: PlanOrigin, splits: Splits, n
     else (active ++ least(Drawn, are(SplitState.CatchingUp), clock)).take(Drawn)
   }
 
-  /** Those that became idle last. */
-  def latestIdle: Seq[Int] = least(Named, are(SplitState.Idle), split => -splits.lastActive(split))
+  /** Those that became idle last, of those that count. */
+  def latestIdle(counts: Int => Boolean): Seq[Int] =
+    least(Named, are(SplitState.Idle).filter(counts), split => -splits.lastActive(split))
 
   def are(state: SplitState): Iterator[Int] = Iterator.range(0, splits.size).filter(splits.state(_) == state)
 

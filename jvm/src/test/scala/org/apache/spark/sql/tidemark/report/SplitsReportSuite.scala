@@ -52,7 +52,7 @@ class SplitsReportSuite extends AnyFunSuite {
     val behind = (1 to 7).map(n => split(s"c$n", SplitState.CatchingUp, Some(n.toLong)))
     val splits = report(behind :+ split("a", SplitState.Active, Some(900L)): _*)
     assert(names(splits.get("worst")) === Seq("a", "c1", "c2", "c3", "c4"))
-    assert(splits.get("catching_up").asInt === 7)
+    assert(splits.get("catching_up").asInt === 7 && splits.get("active").asInt === 1)
   }
 
   test("the report lists idle splits separately, the latest to become idle first") {

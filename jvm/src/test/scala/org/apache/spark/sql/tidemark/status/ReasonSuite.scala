@@ -74,7 +74,7 @@ class ReasonSuite extends RefusalsTest {
     def batch(stream: MemoryStream[(Int, Timestamp)], minute: Int): Seq[StreamAction] =
       Seq(AddData(stream, (1, at(s"12:$minute"))), ProcessAllAvailable())
     val log = new LogAppender("the reason why nothing comes out")
-    withLogAppender(log, Seq(classOf[Reasons].getName), level = Some(Level.INFO)) {
+    withLogAppender(log, Seq(classOf[ReasonLog].getName), level = Some(Level.INFO)) {
       testStream(counted(both, "time"))(
         StartStream() +: ((10 to 30).flatMap(batch(orders, _)) ++ batch(payments, 30) ++ batch(orders, 31)): _*)
     }
@@ -96,7 +96,7 @@ class ReasonSuite extends RefusalsTest {
       ProcessAllAvailable(),
       Execute { query =>
         val batch = watermarksOf(query).latest.get
-        val reasons = new Reasons("q", new Words(ZoneOffset.UTC), () => times.next())
+        val reasons = new ReasonLog("q", new Words(ZoneOffset.UTC), () => times.next())
         assert((1 to 4).map(_ => reasons.after(batch).nonEmpty) === Seq(true, false, false, true))
         assert(times.isEmpty)
       })
