@@ -30,26 +30,31 @@ def gauges(text: str, query: str) -> dict[str, float]:
     return {name: float(value) for name, value in re.findall(pattern, text, re.MULTILINE)}
 
 
-def documented(*keys: str) -> set[str]:
+def documented(*keys: str, operators: tuple[str, ...]) -> set[str]:
     """The gauges that the page lists."""
     table = PAGE.read_text(encoding="utf-8").split("| gauge |")[1].split("\n\n")[0]
     cells = (line.split("|")[1] for line in table.splitlines()[2:])
     names = [name.replace("-", "_") for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
-    assert len(names) == 9
-    return {name.replace("<key>", key) for name in names for key in keys}
+    assert len(names) == 14
+    return {
+        name.replace("<key>", key).replace("<id>", operator)
+        for name in names
+        for key in keys
+        for operator in operators
+    }
 
 
 def test_prometheus_scrapes_every_gauge_that_the_page_lists(scraped: dict[str, Any]) -> None:
     assert "tidemark" not in scraped["before"]
     found = gauges(scraped["during"], "hourly")
-    assert set(found) == documented("orders", "payments")
+    assert set(found) == documented("orders", "payments", operators=("0", "1"))
     assert found["orders_behind_seconds"] == found["payments_behind_seconds"] == 600
     assert found["late_rows_total"] == 0
 
 
 def test_the_alerts_of_the_page_ask_for_gauges_that_there_are(scraped: dict[str, Any]) -> None:
     asked = set(re.findall(rf"{PREFIX}hourly_(\w+)_Value", PAGE.read_text(encoding="utf-8")))
-    assert len(asked) == 5
+    assert len(asked) == 6
     assert asked <= set(gauges(scraped["during"], "hourly"))
 
 
@@ -63,7 +68,7 @@ def test_the_dashboard_asks_for_gauges_that_there_are(scraped: dict[str, Any]) -
         assert found, expression
         pattern = found.group(1).replace("${application}", "orders").replace("${query}", "hourly")
         assert any(re.fullmatch(pattern, name) for name in names), expression
-    assert len(asked) == 8
+    assert len(asked) == 9
 
 
 def test_a_lag_is_measured_when_prometheus_scrapes(scraped: dict[str, Any]) -> None:
@@ -73,7 +78,12 @@ def test_a_lag_is_measured_when_prometheus_scrapes(scraped: dict[str, Any]) -> N
 
 
 def test_late_rows_reach_prometheus(scraped: dict[str, Any]) -> None:
-    assert gauges(scraped["late"], "hourly")["late_rows_total"] == 1
+    found = gauges(scraped["late"], "hourly")
+    assert found["late_rows_total"] == found["orders_late_rows_total"] == 1
+    assert found["payments_late_rows_total"] == 0
+    assert {found["op_0_late_rows_total"], found["op_1_late_rows_total"]} == {0, 1}
+    # The window of the row had ended at 09:00, and the watermark was 12:10.
+    assert found["orders_most_late_seconds"] == pytest.approx(190 * 60, abs=1)
 
 
 def test_the_names_of_a_query_and_of_its_keys_cannot_break_the_format(
@@ -83,8 +93,8 @@ def test_the_names_of_a_query_and_of_its_keys_cannot_break_the_format(
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     ours = [line for line in lines if line.startswith(PREFIX)]
     others = [line for line in ours if not line.startswith(f"{PREFIX}hourly_")]
-    # One input, and what every query has. Spark shows each gauge twice, as a number and as a value.
-    assert len(others) == 2 * 9
+    # One input, one operator, and what every query has. Spark shows each gauge twice, as a number and as a value.
+    assert len(others) == 2 * 14
     assert max(map(len, others)) < 400
 
 

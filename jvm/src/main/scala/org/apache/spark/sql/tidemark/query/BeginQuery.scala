@@ -74,6 +74,7 @@ private[tidemark] final class BeginQuery(execution: MicroBatchExecution, label: 
         watermarks.latest,
         () => System.currentTimeMillis())
       watermarks.onClose(Gauges.register(gauges))
+      watermarks.onPlanned(gauges.planned)
     }
     QueryLife.Running(watermarks, sources)
   }

@@ -62,6 +62,7 @@ private[tidemark] final class QueryWatermarks(
   private val published = new PublishedView(label, origins, settings.keepsHistory, emission, words, waiting)
 
   @volatile private var closing: () => Unit = () => ()
+  private var planning: PlanShape => Unit = _ => ()
 
   /** What a report is made from, from any thread. */
   def state: Option[QueryView.State] = published.state.map {
@@ -104,6 +105,7 @@ private[tidemark] final class QueryWatermarks(
         val eviction = Propagation.levels(translated.shape, decision)
         requireNotBefore(late, eviction)
         published.planned(QueryView.Snapshot(translated, entry, decision, Some(start), origins.rules), known)
+        planning(translated.shape)
         PlannedBatch(
           batch,
           Some(plan),
@@ -243,6 +245,9 @@ private[tidemark] final class QueryWatermarks(
 
   /** Nothing more comes of the batch that was begun: another driver has ended it. From any thread. */
   def abandon(): Unit = log.abandon()
+
+  /** Does something more with the plan of each batch. */
+  def onPlanned(more: PlanShape => Unit): Unit = planning = more
 
   /** Does something more when the query has ended. */
   def onClose(more: () => Unit): Unit = closing = more

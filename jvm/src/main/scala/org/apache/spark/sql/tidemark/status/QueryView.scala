@@ -8,7 +8,7 @@ import io.tidemark.core.{Input, OperatorId, OriginName}
 import io.tidemark.core.history.{History, Moment}
 import io.tidemark.core.memory.{BatchStart, OriginRules, OriginState, WatermarkEntry}
 import io.tidemark.core.plan.Decision
-import io.tidemark.core.splits.Splits
+import io.tidemark.core.splits.{OnReturn, Splits, SplitState}
 import io.tidemark.core.why.{Situation, Verdict}
 
 import org.apache.spark.sql.tidemark.batch.KnownState
@@ -97,7 +97,9 @@ private[tidemark] object QueryView {
         known: KnownState): Planned = copy(
       known = known,
       lastRows = lastRows ++ rows.filter(_._2.all > 0),
-      totals = entry.origins.map { case (name, state) => name -> Totals.of(state) },
+      totals = entry.origins.map { case (name, state) =>
+        name -> Totals.of(state, snapshot.rules.get(name).exists(_.onReturn == OnReturn.CatchUp))
+      },
       snapshot = snapshot.copy(entry = entry, decision = entry.standing, decidedAt = None),
       lateRows = totals(lateRows, late.dropped, batch),
       passedRows = totals(passedRows, late.passed, batch))
@@ -145,23 +147,35 @@ private[tidemark] object QueryView {
 
   /** An input after a batch, as plain numbers: another thread may read no splits.
     * @param largestClockMillis the clock of the split that is furthest ahead
+    * @param active the splits that are not idle, those that catch up among them
+    * @param catchingUp the splits that catch up; `None` of more splits than are counted after each batch
     */
   final case class Totals(
       maxEventTimeMillis: Option[Long],
       largestClockMillis: Option[Long],
       active: Int,
+      catchingUp: Option[Int],
       idle: Int,
       farAheadRows: Long)
 
   object Totals {
-    val none: Totals = of(OriginState.initial)
+    val none: Totals = of(OriginState.initial, mayCatchUp = false)
 
-    def of(state: OriginState): Totals = Totals(
+    // Counting them scans all splits.
+    private val MostCounted = 100000
+
+    /** @param mayCatchUp whether a split that returns behind the watermark catches up */
+    def of(state: OriginState, mayCatchUp: Boolean): Totals = Totals(
       state.maxEventTimeMillis,
       state.splits.largest,
       state.splits.active,
+      if (mayCatchUp) catchingUp(state.splits) else Some(0),
       state.splits.idle,
       state.farAheadRows)
+
+    private def catchingUp(splits: Splits): Option[Int] = Option.when(splits.size <= MostCounted) {
+      Iterator.range(0, splits.size).count(splits.state(_) == SplitState.CatchingUp)
+    }
   }
 
   /** @param emitsAll whether every batch emits all results (output mode complete)

@@ -4,7 +4,7 @@ import java.util.Properties
 
 import scala.jdk.CollectionConverters._
 
-import io.tidemark.{SplitBy, WatermarkOptions}
+import io.tidemark.{Idle, SplitBy, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import com.codahale.metrics.MetricRegistry
@@ -13,11 +13,12 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.metrics.sink.PrometheusServlet
 import org.apache.spark.metrics.source.Source
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.support.RefusalsTest
+import org.apache.spark.sql.tidemark.support.{ManualClockTest, RefusalsTest}
 
 /** The metrics of a running query that Spark's sinks show. */
-class GaugesSuite extends RefusalsTest {
+class GaugesSuite extends RefusalsTest with ManualClockTest {
   import testImplicits._
 
   private def sources(query: StreamExecution): Seq[Source] =
@@ -52,9 +53,15 @@ class GaugesSuite extends RefusalsTest {
         gauge("or_ders_1-holds")(_ == 1.0),
         gauge("trouble")(_ == 1.0),
         gauge("late-rows-total")(_ == 0.0),
+        gauge("or_ders_1-late-rows-total")(_ == 0.0),
+        gauge("op-0-eviction-lag-seconds")(isAbout((System.currentTimeMillis() - millis("9:55")) / 1000.0)),
         AddData(stream, (1, at("9:00")), (2, at("12:01"))),
         ProcessAllAvailable(),
         gauge("late-rows-total")(_ == 1.0),
+        gauge("or_ders_1-late-rows-total")(_ == 1.0),
+        // The window of the late row ended at 9:10.
+        gauge("or_ders_1-most-late-seconds")(found => math.abs(found - 45 * 60) < 1),
+        gauge("op-0-late-rows-total")(_ == 1.0),
         gauge("trouble")(_ == 0.0),
         Execute { query =>
           // What Prometheus scrapes.
@@ -88,8 +95,67 @@ class GaugesSuite extends RefusalsTest {
       })
     val unknown = new Gauges("q", Seq(io.tidemark.core.OriginName("time", 0)), None, () => now)
     val names = unknown.metricRegistry.getGauges.keySet.asScala
-    assert(names.size === 9)
+    assert(names.size === 12)
     assert(names.forall(number(unknown.metricRegistry, _).isNaN))
+  }
+
+  test("each side of a join has gauges from its first batch on, and a key cannot take their names") {
+    withSQLConf(SQLConf.STREAMING_METRICS_ENABLED.key -> "true") {
+      val (orders, allOrders) = bare("at")
+      val (payments, allPayments) = bare("paid")
+      val paid = withWatermark(allPayments.withColumnRenamed("id", "order"), "paid", "0 seconds")
+      val joined = withWatermark(allOrders, "at", "0 seconds", WatermarkOptions(key = Some("op-0-left")))
+        .join(paid, expr("id = order AND paid >= at AND paid <= at + INTERVAL 15 MINUTES"))
+      testStream(joined)(
+        StartStream(),
+        AddData(orders, (1, at("12:00"))),
+        ProcessAllAvailable(),
+        AddData(payments, (1, at("12:05"))),
+        ProcessAllAvailable(),
+        // Orders stay until payments are 15 minutes past them.
+        gauge("op-0-left_2-eviction-lag-seconds")(isAbout((System.currentTimeMillis() - millis("11:50")) / 1000.0)),
+        gauge("op-0-left_2-late-rows-total")(_ == 0.0),
+        AddData(orders, (1, at("11:00"))),
+        ProcessAllAvailable(),
+        gauge("op-0-left_2-late-rows-total")(_ == 1.0),
+        gauge("op-0-right-late-rows-total")(_ == 0.0),
+        gauge("op-0-left-late-rows-total")(_ == 1.0),
+        gauge("op-0-left-most-late-seconds")(_ == 3600.0),
+        gauge("paid-late-rows-total")(_ == 0.0))
+    }
+  }
+
+  test("late rows of a union are counted at the operator, and of none of its inputs") {
+    val (orders, allOrders) = bare("time")
+    val (_, allPayments) = bare("time")
+    val both = withWatermark(allOrders, "time", "0 seconds", WatermarkOptions(key = Some("orders")))
+      .union(withWatermark(allPayments, "time", "0 seconds", WatermarkOptions(key = Some("payments"))))
+    testStream(counted(both, "time"))(
+      StartStream(),
+      AddData(orders, (1, at("12:00"))),
+      ProcessAllAvailable(),
+      Execute { query =>
+        val watermarks = watermarksOf(query)
+        val gauges = new Gauges("q", watermarks.origins.names, watermarks.latest, () => 0L)
+        gauges.planned(watermarks.latest.get.snapshot.plan.shape)
+        assert(number(gauges.metricRegistry, "orders-late-rows-total").isNaN)
+        assert(number(gauges.metricRegistry, "op-0-late-rows-total") === 0.0)
+      })
+  }
+
+  test("a split that catches up is counted apart from those that are active") {
+    val (stream, df) = bare("time")
+    val options =
+      WatermarkOptions(splitBy = SplitBy($"id"), idle = Idle(after = Some("10 seconds"), onReturn = Some("catch_up")))
+    def batch(rows: (Int, java.sql.Timestamp)*) = Seq(AddData(stream, rows: _*), AdvanceManualClock(1000))
+    val actions = batch((1, at("10:00")), (2, at("10:05"))) ++
+      (11 to 22).flatMap(minute => batch((1, at(s"10:$minute")))) ++ batch((1, at("10:35"))) ++ batch((2, at("10:06")))
+    run(counted(withWatermark(df, "time", "0 seconds", options), "time"))(actions :+ Execute { query =>
+      val watermarks = watermarksOf(query)
+      val gauges = new Gauges("q", watermarks.origins.names, watermarks.latest, () => 0L)
+      def count(kind: String) = number(gauges.metricRegistry, s"time-splits-$kind")
+      assert((count("active"), count("catching-up"), count("idle")) === ((1.0, 1.0, 0.0)))
+    }: _*)
   }
 
   test("keys that differ in what a metric's name cannot have get names of their own") {
