@@ -25,7 +25,8 @@ object PlanWatermarks {
     val last = Propagation.levels(shape, query.snapshot.entry.decision)
     PlanInput.of(shape, query.snapshot.plan.columnNames).map { planInput =>
       def at(millis: Option[Long]) = millis.fold("undefined")(words.at)
-      val evicted = now.inputs.get(planInput.input).flatMap(_.evicted).map(_.watermark.millis)
+      val evicting = now.inputs.get(planInput.input).flatMap(_.evicted)
+      val evicted = evicting.map(_.watermark.millis)
       val evicts = planInput.waits.evicted match {
         case None => Some("keeps its state forever")
         // A function's own rows, or a limit's.
@@ -42,7 +43,9 @@ object PlanWatermarks {
           s"late up to ${at(last.inputs.get(planInput.input).flatMap(_.input.watermark.millis))}")
       val waits = planInput.waits.all.map(origin => words.name(origin.toString))
       val waiting = Option.when(waits.nonEmpty)(s"waits for ${waits.mkString(", ")}")
-      s"${(planInput.operator +: planInput.side.toSeq).mkString(" ")}: ${(late ++ evicts ++ due ++ waiting).mkString(", ")}"
+      val holder = evicting.flatMap(_.by).filter(_ => evicts.nonEmpty && waits.size > 1)
+      val held = holder.map(origin => s"held back by ${words.name(origin.toString)}")
+      s"${(planInput.operator +: planInput.side.toSeq).mkString(" ")}: ${(late ++ evicts ++ due ++ waiting ++ held).mkString(", ")}"
     }
   }
 }
