@@ -42,9 +42,10 @@ class Report(InWords):
     wait to be read), `far_ahead_rows` and `splits`. One whose splits are forgotten has
     `forget_after_ms`. `idle_after_ms`, `max_ahead_ms` and `forget_after_ms` are lengths in ms.
 
-    `splits` has the numbers `total`, `active`, `idle` and `catching_up`, `without_rows` (active
-    ones that never had any) and `without_clock`. It names the `worst` five that are furthest behind,
-    at most fifty `furthest` for drawings, and at most five `idle_ones`. Each has a `name` and
+    `splits` has the numbers `total`, of which each split is one of `active`, `idle` and
+    `catching_up`, and `without_rows` (active ones that never had any) and `without_clock`. It names
+    the `worst` five that are furthest behind, at most fifty `furthest` for drawings, and at most
+    five `idle_ones`. Each has a `name` and
     `last_active_ms`, the end of the last batch with rows of it: None if it never had any, or if
     that is not known. `silent_ms` is what counts as silence since then, and `silent_of_ms` all of
     that time, both lengths in ms. `is_expected` is present, and true, if it is expected and never had
@@ -52,8 +53,9 @@ class Report(InWords):
     and `behind_ms`, how many ms they are behind the furthest. The worst and the idle ones have their
     `clock_ms`, and the worst `idle_at_ms`, when they fall idle if they stay silent.
 
-    An input whose clocks are the marks of its writers has `noted`, with the log's `location` and
-    the time window, `lower_ms` and `upper_ms`, each None if there is none. It counts the writers
+    An input whose clocks are the marks of its writers has `noted`, with the log's `location`,
+    `log_read_ms`, when this run began to read what is shown of it (None before), and the time
+    window, `lower_ms` and `upper_ms`, each None if there is none. It counts the writers
     that have `ended`, and for each reason the lines of the log that cannot be used
     (`skipped_lines`). `promises_broken` has the `rows` of this run that were late by what writers
     had noted, and by how many ms at most (`most_ms`). It is None where late rows are not counted.

@@ -26,7 +26,8 @@ def counts(origin: _Node, splits: _Node) -> str:
         return "no writer has noted yet"
     shown = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if (count or 0) > 0)
     by = f"noted by {total} writer{'' if total == 1 else 's'}{f': {shown}' if shown else ''}"
-    return f"{by}; {_window(noted)}"
+    read = noted.get("log_read_ms")
+    return f"{by}; {_window(noted)}" + (f"; log read {instant(read)}" if read is not None else "")
 
 
 def _window(noted: _Node) -> str:

@@ -136,7 +136,15 @@ private[tidemark] final class NotedInputs(
     try {
       val writers =
         NotedWriters(found.histories, before(origin, entry), read, latest(startMillis), latest(entry.timestampMillis))
-      NotedView(read, writers, found.skipped, found.isCut, Map.empty, Map.empty, startMillis)
+      NotedView(
+        read,
+        writers,
+        found.skipped,
+        found.isCut,
+        Map.empty,
+        Map.empty,
+        logs(origin.name).latestMillis,
+        startMillis)
     } catch {
       case e: PositionMismatch =>
         throw new TidemarkException(NotedTimeErrors.MarkPositionMismatch(e.writer, e.position, e.other), e)

@@ -13,7 +13,8 @@ import io.tidemark.core.noted.{MarkId, NotedWriters, SourcePosition, WaitsFor, W
   * @param stuckSince the marks that are ahead though nothing is left to read, or a file of which may never be read: each
   *   writer's, and since when (ms)
   * @param holdingSince since when each writer has noted no later time that is passed (ms), as far as this run knows
-  * @param atMillis when that was, by the query's clock
+  * @param logMillis when the reading of the log began that found these marks, by the query's clock
+  * @param atMillis when they were compared, by the same clock
   */
 private[tidemark] final case class NotedView(
     read: SourcePosition,
@@ -22,6 +23,7 @@ private[tidemark] final case class NotedView(
     isCut: Boolean,
     stuckSince: Map[String, (MarkId, Long)],
     holdingSince: Map[String, Long],
+    logMillis: Option[Long],
     atMillis: Long) {
 
   def progress(writer: String): Option[WriterProgress] = writers.writers.get(writer)

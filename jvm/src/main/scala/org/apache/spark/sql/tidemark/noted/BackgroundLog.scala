@@ -28,6 +28,9 @@ private[tidemark] final class BackgroundLog(
   @volatile private var reading = Option.empty[CompletableFuture[MarkLogContents]]
   private var isClosed = false
   private var last = Option.empty[MarkLogContents]
+  // The begin of the reading that has found it, and of the one that goes on.
+  private var lastMillis = Option.empty[Long]
+  private var readingMillis = 0L
   private var begunMillis = Long.MinValue / 2
   private var isFailing = false
   // Whether a batch has waited for the reading without a result.
@@ -41,11 +44,12 @@ private[tidemark] final class BackgroundLog(
   def read(passed: Map[String, MarkId], nowMillis: Long): Unit = {
     begunMillis = nowMillis
     // A file system that does not answer is not asked again.
-    if (!isOverdue || reading.forall(_.isDone)) begin(passed)
+    if (!isOverdue || reading.forall(_.isDone)) begin(passed, nowMillis)
   }
 
-  private def begin(passed: Map[String, MarkId]): Unit = synchronized {
+  private def begin(passed: Map[String, MarkId], nowMillis: Long): Unit = synchronized {
     isOverdue = false
+    readingMillis = nowMillis
     if (!isClosed) reading = Some(afterReading.thenApplyAsync((_: Unit) => readNow(passed), threads))
   }
 
@@ -78,7 +82,10 @@ private[tidemark] final class BackgroundLog(
     last
   }
 
-  /** The same after waiting for the last reading. A reading that takes too long is waited for once, and its result is
+  /** When the reading began that has found the latest contents (ms, by the query's clock). */
+  def latestMillis: Option[Long] = lastMillis
+
+  /** The same as [[latest]] after waiting for the last reading. A reading that takes too long is waited for once, and its result is
     * taken when it ends.
     */
   def awaited: Option[MarkLogContents] = {
@@ -90,6 +97,7 @@ private[tidemark] final class BackgroundLog(
   private def take(): Unit = {
     try {
       last = Some(reading.get.get(if (isOverdue) 0L else waitMillis, TimeUnit.MILLISECONDS))
+      lastMillis = Some(readingMillis)
       ended()
       isFailing = false
     } catch {

@@ -22,6 +22,7 @@ private[tidemark] final class NotedReport(origin: PlanOrigin, view: Option[Noted
   def fields(state: OriginState, now: Watermark): Seq[(String, Any)] = origin.rules.noted.toSeq.map { log =>
     "noted" -> obj(
       "location" -> log.location,
+      "log_read_ms" -> view.flatMap(_.logMillis).map(Long.box).orNull,
       "lower_ms" -> now.millis.map(Long.box).orNull,
       "upper_ms" -> NotedAhead.millis(state.splits, state.writers).map(Long.box).orNull,
       "ended" -> state.writers.values.count(_.isEnded),

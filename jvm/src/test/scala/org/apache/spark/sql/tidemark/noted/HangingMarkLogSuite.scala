@@ -35,6 +35,7 @@ class HangingMarkLogSuite extends AnyFunSuite with Eventually {
       marks.note("eu", 1, position(1))
       log.read(Map.empty, nowMillis = 0)
       eventually(timeout(30.seconds))(assert(known === 1))
+      assert(log.latestMillis === Some(0))
 
       val answer = hang()
       val calls = asked.get
@@ -46,8 +47,11 @@ class HangingMarkLogSuite extends AnyFunSuite with Eventually {
         log.readAfterPause(Map.empty, nowMillis = batch * 1000L + 1000)
       }
       eventually(timeout(30.seconds))(assert(asked.get === calls + 1))
+      // What is known is as old as before.
+      assert(log.latestMillis === Some(0))
       answer.countDown()
       eventually(timeout(30.seconds))(assert(known === 2))
+      assert(log.latestMillis === Some(1000))
 
       marks.note("eu", 3, position(3))
       log.read(Map.empty, nowMillis = 9000)

@@ -29,6 +29,8 @@ class NotedReportSuite extends NotedReportTest {
         origin { origin =>
           val noted = origin.get("noted")
           assert(noted.get("location").asText === log.location)
+          // A trigger without rows compares what the one before has begun to read.
+          assert(Seq(1000L, 2000L, 3000L).contains(noted.get("log_read_ms").asLong), noted)
           assert(noted.get("lower_ms").asLong === millis("10:00"))
           assert(noted.get("upper_ms").asLong === millis("10:20"))
           assert(noted.get("ended").asInt === 1)
