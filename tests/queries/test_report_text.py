@@ -37,7 +37,9 @@ def test_the_report_shows_when_the_next_window_closes() -> None:
         return str(Report({**query, "plan": {**windows, **fields}}))
 
     assert "next window" not in text_with()
-    assert text_with(next_due_ms=3_600_000).endswith("next window due at 1970-01-01T01:00:00Z")
+    assert text_with(next_due_ms=3_600_000).endswith(
+        "the next window closes when the watermark reaches 1970-01-01T01:00:00Z"
+    )
     assert text_with(next_due_ms=0, skipped_scans=1).endswith("Z, 1 state scan skipped")
     assert text_with(next_due_ms=0, skipped_scans=12).endswith("Z, 12 state scans skipped")
 
@@ -49,8 +51,8 @@ def test_the_report_shows_how_often_a_side_of_a_join_has_left_its_state_unscanne
     sides = [line.strip(" │") for line in str(Report(query)).splitlines() if " side: " in line]
     upto = "1970-01-01T00:00:00Z"
     assert sides == [
-        f"left side: rows late up to {upto}, state evicted up to {upto}, 3 state scans skipped",
-        f"right side: rows late up to {upto}, state evicted up to {upto}",
+        f"left side: drops rows at or before {upto}, state evicted up to {upto}, 3 state scans skipped",
+        f"right side: drops rows at or before {upto}, state evicted up to {upto}",
     ]
 
 
@@ -126,7 +128,7 @@ def test_the_report_says_how_many_rows_wait() -> None:
 def test_the_report_says_that_late_rows_were_passed_on() -> None:
     query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}
 
-    def text_with(**rows: int) -> str:
+    def text_with(**rows: Any) -> str:
         plan = {"operator": "in order", "id": 0, "columns": [], **rows}
         return str(Report({**query, "plan": plan})).splitlines()[-1].strip()
 
@@ -134,6 +136,9 @@ def test_the_report_says_that_late_rows_were_passed_on() -> None:
     assert text_with(late_rows=0, passed_rows=1) == "in order #0, 1 late row passed on"
     assert text_with(late_rows=0, passed_rows=3) == "in order #0, 3 late rows passed on"
     assert text_with(late_rows=3) == "in order #0, 3 late rows"
+    bounds = {"late_ms": 0, "eviction_ms": 0}
+    assert text_with(**bounds).startswith("drops rows at or before 1970-01-01T00:00:00Z, ")
+    assert text_with(**bounds, late={"passed": True}).startswith("passes late rows on at or before 1970")
 
 
 def test_the_report_gives_the_reason_for_a_query_left_to_stock_spark() -> None:

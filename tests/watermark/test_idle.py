@@ -99,7 +99,7 @@ def test_an_input_without_new_rows_becomes_idle_and_keeps_its_watermark(
     stepper.step_until(lambda _: stepper.inputs()["time"]["idle"])
     assert stepper.watermarks() == {"time": millis("10:00")}
     assert stepper.inputs()["time"]["splits"]["idle"] == 0
-    assert "idle as a whole: its splits and its watermark stay as they are" in str(
+    assert "idle as a whole, as no rows arrive: its watermark stops" in str(
         tidemark.report(stepper.query)
     )
 

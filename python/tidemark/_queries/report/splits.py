@@ -96,10 +96,9 @@ def _counts(splits: _Node) -> str:
 def _silence(origin: _Node) -> Iterator[str]:
     if origin.get("idle"):
         goes_on = {
-            "advance": "the watermark follows the wall clock",
-            "hold": "its splits and its watermark stay as they are",
-        }.get(str(origin.get("when_all")), "the watermark stays where it is")
-        yield f"idle as a whole: {goes_on} until a row arrives"
+            "advance": "its watermark follows the wall clock",
+        }.get(str(origin.get("when_all")), "its watermark stops")
+        yield f"idle as a whole, as no rows arrive: {goes_on} until the next row"
     elif origin.get("waiting") and origin.get("idle_after_ms") is not None:
         yield "rows are waiting to be read, and no split becomes idle until they are read"
 
@@ -137,11 +136,7 @@ def _standing(origin: _Node, split: _Node) -> str:
         f"{duration(behind)} behind" if behind else "",
         "catching up" if split.get("state") == "catching_up" else "",
         # Its silence counts while others have rows.
-        *_silence_of(
-            origin,
-            split,
-            "it sends nothing while others do" if origin.get("when_all") == "hold" else None,
-        ),
+        *_silence_of(origin, split, counts_alone=origin.get("when_all") != "hold"),
     ]
     return ", ".join(part for part in parts if part)
 
@@ -161,14 +156,16 @@ def _never(split: _Node) -> str:
     return f"{'expected, ' if split.get('is_expected') else ''}has never had a row"
 
 
-def _silence_of(origin: _Node, split: _Node, silence: str | None = None) -> Iterator[str]:
+def _silence_of(origin: _Node, split: _Node, *, counts_alone: bool = True) -> Iterator[str]:
     last = split.get("last_active_ms")
     if last is not None:
         yield f"{'last active' if origin.get('noted') else 'last row'} {instant(last)}"
     if not origin.get("noted"):
         yield from _silent_for(split)
     if split.get("idle_at_ms") is not None:
-        yield f"idle at {instant(split['idle_at_ms'])} if {silence or 'nothing arrives'}"
+        kind = "writer" if origin.get("noted") else "split"
+        while_others = "" if counts_alone else f" and another {kind} does not"
+        yield f"left out at {instant(split['idle_at_ms'])} if it stays silent{while_others}"
 
 
 def _silent_for(split: _Node) -> Iterator[str]:

@@ -167,12 +167,15 @@ def _bounds(node: _Node, show_holder: bool) -> Iterator[str]:
         yield _late_and_eviction(node, show_holder)
         yield from _late_splits(node)
     if node.get("next_due_ms") is not None:
-        yield f"next window due at {instant(node['next_due_ms'])}{_skipped(node)}"
+        due = instant(node["next_due_ms"])
+        yield f"the next window closes when the watermark reaches {due}{_skipped(node)}"
 
 
 def _late_and_eviction(node: _Node, show_holder: bool) -> str:
     late, eviction = node.get("late_ms"), node.get("eviction_ms")
-    rows = "no rows late yet" if late is None else f"rows late up to {instant(late)}"
+    # An `in_order` may pass late rows on.
+    drops = "passes late rows on" if (node.get("late") or {}).get("passed") else "drops rows"
+    rows = "no rows late yet" if late is None else f"{drops} at or before {instant(late)}"
     if eviction is None:
         return f"{rows}, no state evicted yet"
     # Windows say it beside the time at which the next of them is due.

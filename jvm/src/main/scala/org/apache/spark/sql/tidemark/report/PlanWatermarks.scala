@@ -45,7 +45,8 @@ object PlanWatermarks {
       val waiting = Option.when(waits.nonEmpty)(s"waits for ${waits.mkString(", ")}")
       val holder = evicting.flatMap(_.by).filter(_ => evicts.nonEmpty && waits.size > 1)
       val held = holder.map(origin => s"held back by ${words.name(origin.toString)}")
-      s"${(planInput.operator +: planInput.side.toSeq).mkString(" ")}: ${(late ++ evicts ++ due ++ waiting ++ held).mkString(", ")}"
+      val parts = late ++ evicts ++ due ++ waiting ++ held
+      s"${(planInput.operator +: planInput.side.toSeq).mkString(" ")}: ${parts.mkString(", ")}"
     }
   }
 }

@@ -42,7 +42,7 @@ private[view] final class Tables(report: Fields, say: Say) {
         "operator",
         "passes on",
         "held by",
-        "rows late up to",
+        "late at or before",
         "state evicted up to",
         "late rows",
         "most late",
