@@ -117,7 +117,7 @@ def _pieces(
                 at = instead
             rows.append(Row(draw.randrange(ids), at, draw.randrange(PARTS)))
         if ids == MANY and piece in (0, PIECES - 2):
-            # All of them: else one that has said nothing holds the rest for ever.
+            # All of them: else one that has said nothing holds the rest forever.
             rows += [Row(id, now, id % PARTS) for id in range(ids)]
         pieces.append(rows)
     # In the end all parts jump, so that most of what waits comes out.

@@ -5,7 +5,7 @@ input pauses for three steps, and brings their rows in the step after. From step
 silent; two steps after the last one it comes back, with the 600 rows of the thirty steps
 that it kept. The same replay three times:
 
-- stock, ``multipleWatermarkPolicy=min``: the count waits for the silent input for ever;
+- stock, ``multipleWatermarkPolicy=min``: the count waits for the silent input forever;
 - stock, ``multipleWatermarkPolicy=max``: no input is waited for, neither silent nor slow;
 - Tidemark with ``idle_after``: an input is waited for until it has been silent for that long.
 

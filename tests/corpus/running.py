@@ -1,4 +1,4 @@
-"""Aggregations that go on for ever, and what stands above them."""
+"""Aggregations that go on forever, and what stands above them."""
 
 from __future__ import annotations
 

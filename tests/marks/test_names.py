@@ -1,4 +1,4 @@
-"""Names of files that no source ever lists: a writer that notes one would hold all readers for ever."""
+"""Names of files that no source ever lists: a writer that notes one would hold all readers forever."""
 
 from __future__ import annotations
 

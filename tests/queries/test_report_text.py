@@ -138,7 +138,9 @@ def test_the_report_says_that_late_rows_were_passed_on() -> None:
     assert text_with(late_rows=3) == "in order #0, 3 late rows"
     bounds = {"late_ms": 0, "eviction_ms": 0}
     assert text_with(**bounds).startswith("drops rows at or before 1970-01-01T00:00:00Z, ")
-    assert text_with(**bounds, late={"passed": True}).startswith("passes late rows on at or before 1970")
+    assert text_with(**bounds, late={"passed": True}).startswith(
+        "passes late rows on at or before 1970"
+    )
 
 
 def test_the_report_gives_the_reason_for_a_query_left_to_stock_spark() -> None:

@@ -17,7 +17,7 @@ from tidemark._calls.stats import Stats
 _LATE_SECONDS = 0.1
 """A loop that is so much later than it was to be has stood still."""
 _LONGEST_WAIT_SECONDS = 30.0
-"""Waiting twice as long each time must not become waiting for ever."""
+"""Waiting twice as long each time must not become waiting forever."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class Calls:
             return
         try:
             result = rules.on_error(error, *row.inputs)
-        # Also what asks a program to end: it would end the loop, and the row would wait for ever.
+        # Also what asks a program to end: it would end the loop, and the row would wait forever.
         except BaseException as another:  # noqa: BLE001
             reason = f"{reason_of(error)}. Then on_error failed: {reason_of(another)}"
             self._failed_for(row, another, reason)

@@ -43,7 +43,7 @@ def _shown(value: object) -> str:
 def _text(make: Callable[[object], str], value: object) -> str:
     # Code of the user's: some errors of clients cannot say what they are.
     try:
-        # Half of a surrogate pair, as a broken answer may have, cannot be sent: Spark would wait for ever.
+        # Half of a surrogate pair, as a broken answer may have, cannot be sent: Spark would wait forever.
         return make(value).encode("utf-8", "backslashreplace").decode()
     except BaseException as error:  # noqa: BLE001
         return f"its text cannot be made ({type(error).__name__})"

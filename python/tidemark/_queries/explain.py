@@ -23,7 +23,7 @@ class PlanFinding:
 
     Attributes:
         code: A stable name, e.g. `"MARK_LOST"`. `docs/explain.md` lists them.
-        severity: `"error"` (the query does not start), `"warning"` (state is kept for ever, or rows
+        severity: `"error"` (the query does not start), `"warning"` (state is kept forever, or rows
             are lost or wait) or `"info"` (worth knowing, and maybe just what you want).
         sentence: What is the case.
         fix: The text after "Fix this by".

@@ -1,4 +1,4 @@
-"""Names of files in marks: those that no source of files ever lists would hold readers for ever."""
+"""Names of files in marks: those that no source of files ever lists would hold readers forever."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def require_no_folder(position: FilesPosition, log: str) -> None:
 def _not_listed(name: str, why: str, fix: str) -> TidemarkError:
     return TidemarkError(
         "INVALID_OPTION",
-        f"files has {name!r}, which {why}. No source of files lists such a name, so readers would wait for ever",
+        f"files has {name!r}, which {why}. No source of files lists such a name, so readers would wait forever",
         fix,
         option="files",
         value=name,

@@ -26,7 +26,7 @@ class Owner:
         return os.getpid() == self._process
 
     def require_here(self) -> None:
-        """Refuses a call in a fork. To be asked before any lock: a fork may have it locked for ever.
+        """Refuses a call in a fork. To be asked before any lock: a fork may have it locked forever.
 
         Raises:
             TidemarkError: `MARK_WRITER_FORKED`.

@@ -51,7 +51,7 @@ class Report(InWords):
     that time, both lengths in ms. `is_expected` is present, and true, if it is expected and never had
     a row. Those that are not idle have a `state` (`"active"`, `"without_rows"` or `"catching_up"`)
     and `behind_ms`, how many ms they are behind the furthest. The worst and the idle ones have their
-    `clock_ms`, and the worst `idle_at_ms`, when they fall idle if they stay silent.
+    `clock_ms`, and the worst `idle_at_ms`, when they become idle if they stay silent.
 
     An input whose clocks are the marks of its writers has `noted`, with the log's `location`,
     `log_read_ms`, when this run began to read what is shown of it (None before), and the time

@@ -65,7 +65,7 @@ def _options(origin: _Node) -> Iterator[str]:
         yield f"split_by {several if len(expressions) == 1 else f'({several})'}"
     if origin.get("idle_after_ms") is not None:
         yield f"idle_after {duration(origin['idle_after_ms'])}"
-        # These two mean nothing where nothing falls idle.
+        # These two mean nothing where nothing becomes idle.
         yield from (
             f"{name} {origin[name]}" for name in ("on_return", "when_all") if origin.get(name)
         )

@@ -24,9 +24,9 @@ class HangingTestsSuite extends AnyFunSuite {
     val suite = new HangingTestsSuite.Hangs
     try suite.run(None, Args(reporter))
     finally hanging.dispose()
-    assert(ended === Seq("waits for ever" -> false, "ends" -> true))
+    assert(ended === Seq("waits forever" -> false, "ends" -> true))
     val text = printed.toString
-    assert(text.contains(s"*** HANGS *** after 200 ms: ${suite.suiteName}: waits for ever"))
+    assert(text.contains(s"*** HANGS *** after 200 ms: ${suite.suiteName}: waits forever"))
     assert(text.contains("java.util.concurrent.CountDownLatch.await"))
   }
 }
@@ -34,7 +34,7 @@ class HangingTestsSuite extends AnyFunSuite {
 object HangingTestsSuite {
   @DoNotDiscover
   class Hangs extends AnyFunSuite {
-    test("waits for ever")(new CountDownLatch(1).await())
+    test("waits forever")(new CountDownLatch(1).await())
     test("ends")(assert(true))
   }
 }

@@ -45,7 +45,7 @@ object Query {
   /** @param idleAfter after which silence it is left out, if ever, or a split of it
     * @param splits the ids that are splits of it from the beginning on, if each id is a split
     * @param catchesUp whether a split that comes back behind the watermark is left out until it has caught up
-    * @param rises whether its splits fall idle also when none of them has rows, and the watermark rises to the largest clock
+    * @param rises whether its splits become idle also when none of them has rows, and the watermark rises to the largest clock
     * @param advances whether the watermark then follows the clock
     * @param follows whether a side of a join with nothing but such inputs goes as far as the other one while it is idle
     * @param leftover whether it has no watermark, and its schema bears the mark of another query's
@@ -152,7 +152,7 @@ object Query {
   }
 
   /** How many rows of each id there were so far, with the largest time of those in the batch. The function with state keeps
-    * it for ever, drops no row, and knows no event time. What it emits gets a watermark of its own.
+    * it forever, drops no row, and knows no event time. What it emits gets a watermark of its own.
     */
   final case class Running(input: Query, column: Int, delay: Int) extends Query {
     def inputs: Seq[Query] = Seq(input)

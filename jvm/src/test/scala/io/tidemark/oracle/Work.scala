@@ -106,7 +106,7 @@ private[oracle] final class Work(nodes: Nodes, before: Memory, marks: Marks, arr
     fresh.map(_._1)
   }
 
-  /** A row in state knows how many there are of its id, and stays for ever. */
+  /** A row in state knows how many there are of its id, and stays forever. */
   private def soFar(place: MarkId, running: Running, rows: Seq[Row]): Seq[Row] = {
     val ids = rows.map(_.id).toSet
     val (changed, rest) = kept.getOrElse(place, Vector.empty).partition(k => ids(k.row.id))

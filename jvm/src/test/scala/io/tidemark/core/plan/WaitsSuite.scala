@@ -42,7 +42,7 @@ class WaitsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(waits(right(5)).evicted === Some(Seq(named("orders"))))
   }
 
-  test("a side without a bound keeps its state for ever") {
+  test("a side without a bound keeps its state forever") {
     assert(Waits.of(joined(boundOfRight = None))(right(5)).evicted === None)
   }
 

@@ -7,7 +7,7 @@ import io.tidemark.core.splits.{Coalescer, IdlePreview, OnReturn}
 /** The engine's [[Coalescer]] with an operation for each message of Hazelcast's coalescer and Flink's valve.
   *
   * The engine observes all inputs of a batch and then settles. Here each message is a batch of one. An input that has ended
-  * is idle for ever, and does not count when all inputs are idle.
+  * is idle forever, and does not count when all inputs are idle.
   */
 final class MessageCoalescer(clocks: Coalescer) {
   private val ended = mutable.HashSet.empty[Int]

@@ -98,7 +98,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     assert(Diagnosis.of(complete) === Verdict.EmitsAll(Verdict.Operator("aggregation #0")))
   }
 
-  test("a join side without a time bound is kept for ever") {
+  test("a join side without a time bound is kept forever") {
     val unbounded = join.copy(right = paymentsSide.copy(bound = None, activeOut = PlanShape.ActiveOut.Unbounded))
     val found = Diagnosis.of(situation(unbounded, input("orders", at(100)), input("payments", at(100))))
     assert(found === Verdict.NeverEvicts(Verdict.Operator("join #0"), "right"))

@@ -37,7 +37,7 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
     assert(Diagnosis.of(held.copy(dueMillis = due(0, "13:00"))).code === "FLOWING")
   }
 
-  test("a split that falls idle by itself has nothing to mend") {
+  test("a split that becomes idle by itself has nothing to mend") {
     val splits = input("payments", at(time("09:40"))).copy(
       isSplit = true,
       largestClockMillis = Some(time("12:10")),
@@ -104,7 +104,8 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
       "clock. The watermark of aggregation #0 follows as soon as nothing else holds it, and then every row is late.")
     assert(Diagnosis.of(situation(counted, split.copy(notedIn = Some("/orders/_tidemark")))).code === "HELD_BY_SPLIT")
     val found = Diagnosis.of(situation(both, input("orders", at(year2100)), today))
-    assert(found === InputVerdict.ClockFarAhead(Verdict.Operator("aggregation #1"), named("orders"), false, year2100, now))
+    assert(found ===
+      InputVerdict.ClockFarAhead(Verdict.Operator("aggregation #1"), named("orders"), false, year2100, now))
     assert(found.fix(words).exists(_.contains("key=\"orders\"")))
     // If all clocks are that far ahead, the query is about the future.
     val future = situation(both, input("orders", at(year2100)), input("payments", at(year2100)))

@@ -52,7 +52,7 @@ private[tidemark] final class Gauges(
     }
   }
 
-  /** Each registry is complete from its start: one that Spark was given twice would show a new gauge twice, and fail. */
+  /** Each registry is complete from its start: a registry that Spark was given twice would show a new gauge twice, and fail. */
   private def metrics: MetricRegistry = {
     val all = new Metrics
     origins.take(MostOrigins).foreach(all.addOrigin)

@@ -13,7 +13,7 @@ import org.apache.spark.sql.tidemark.columns.PlanOrigin
 /** Logs when splits become idle, and when one comes back behind the watermark: both are how rows get lost. It also logs, once,
   * that an input is split by something that does not last. It belongs to the query's thread.
   *
-  * The splits of a noted input are its writers. One that has ended, or has said that it may be left out, is no news.
+  * The splits of a noted input are its writers. A writer that has ended, or has said that it may be left out, is no news.
   *
   * Finding a name scans all splits. So each input is logged once a minute at most, and what comes in between is counted.
   *

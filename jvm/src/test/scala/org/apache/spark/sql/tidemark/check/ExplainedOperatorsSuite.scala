@@ -65,7 +65,7 @@ class ExplainedOperatorsSuite extends ExplainTest {
     assert(codes(windows(orders.dropDuplicates("id", "at")), Update) === Nil)
   }
 
-  test("state that stays for ever is found without a watermark below it too") {
+  test("state that stays forever is found without a watermark below it too") {
     assert(codes(windows(raw.dropDuplicates("id").withWatermark("at", "1 minute"))) === Seq("DEDUP_FOR_EVER"))
     assert(codes(raw.dropDuplicates("id")) === Seq("DEDUP_FOR_EVER"))
     assert(codes(raw.join(MemoryStream[Int].toDF().toDF("order"), expr("id = order"))) === Seq.fill(2)("NEVER_EVICTS"))

@@ -150,7 +150,7 @@ class NotingTopicSuite extends AnyFunSuite {
     assert(message.contains("largest epoch"))
   }
 
-  test("a claim that is not found in the topic is an error, and not tried for ever") {
+  test("a claim that is not found in the topic is an error, and not tried forever") {
     val topic = new PretendedTopic {
       override def open(committedOnly: Boolean): KafkaSource.Stream = new MemoryTopic(1).stream
     }

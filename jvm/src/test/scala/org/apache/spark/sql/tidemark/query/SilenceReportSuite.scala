@@ -15,10 +15,10 @@ import org.apache.spark.sql.tidemark.support.SilenceTest
 class SilenceReportSuite extends SilenceTest {
   import testImplicits._
 
-  test("the log says when a split falls idle, and when it comes back behind the watermark") {
+  test("the log says when a split becomes idle, and when it comes back behind the watermark") {
     val (stream, df) = readings
     val marked = withWatermark(df, "time", "0 seconds", tenSeconds.copy(splitBy = SplitBy($"device")))
-    val appender = new LogAppender("splits that fall idle and return")
+    val appender = new LogAppender("splits that become idle and return")
     withLogAppender(appender, Seq(classOf[SplitNews].getName)) {
       run(counted(marked))(
         more(stream, "a" -> "10:00", "b" -> "10:05") ++

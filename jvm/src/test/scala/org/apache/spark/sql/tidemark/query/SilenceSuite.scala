@@ -14,7 +14,7 @@ import org.apache.spark.sql.tidemark.support.SilenceTest
 class SilenceSuite extends SilenceTest {
   import testImplicits._
 
-  /** Two inputs, of which the second may fall idle, and their union. */
+  /** Two inputs, of which the second may become idle, and their union. */
   private def united: (MemoryStream[(String, Timestamp)], MemoryStream[(String, Timestamp)], DataFrame) = {
     val (loud, a) = readings
     val (silent, b) = readings

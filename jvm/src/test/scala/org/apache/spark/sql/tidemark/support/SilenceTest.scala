@@ -16,7 +16,7 @@ trait SilenceTest extends ManualClockTest {
 
   protected val tenSeconds = WatermarkOptions(idle = Idle("10 seconds"))
 
-  /** Splits fall idle one after the other, whichever of them has rows. */
+  /** Splits become idle one after the other, whichever of them has rows. */
   protected val rising =
     tenSeconds.copy(splitBy = SplitBy($"device"), idle = tenSeconds.idle.copy(whenAll = Some("rise")))
 
@@ -52,7 +52,7 @@ trait SilenceTest extends ManualClockTest {
         second,
         CheckNewAnswer()) ++ seconds(9) ++ Seq(
         CheckNewAnswer(("10:00", 2L)),
-        // The union stands at 10:35 now.
+        // The union is at 10:35 now.
         AddData(silent, "b" -> at("10:31")),
         second,
         AddData(loud, "a" -> at("11:00")),
