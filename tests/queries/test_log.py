@@ -33,7 +33,7 @@ def test_the_log_shows_which_split_held_the_watermark_after_the_query_ends(
 
     log = tidemark.watermark_log(checkpoint)
     assert log.columns == [
-        "batch", "time", "key", "split", "clock", "watermark", "idle", "held_by",
+        "batch", "time", "key", "split", "clock", "watermark", "idle", "held_by_split",
         "corrected",
     ]  # fmt: skip
     first = log.where("batch = 0").orderBy("split").drop("batch", "time", "corrected").collect()

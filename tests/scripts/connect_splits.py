@@ -66,7 +66,7 @@ query.stop()
 log = (
     tidemark.watermark_log(folder / "checkpoint")
     .where("batch = 0")
-    .select("key", "split", "held_by")
+    .select("key", "split", "held_by_split")
 )
 logged = sorted(tuple(row) for row in log.collect())
 result(codes=codes, inputs=inputs, dtypes=[events.dtypes, marked.dtypes], log=logged)

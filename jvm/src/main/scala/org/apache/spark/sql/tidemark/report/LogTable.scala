@@ -40,7 +40,7 @@ object LogTable {
     .add("clock", TimestampType)
     .add("watermark", TimestampType)
     .add("idle", BooleanType, nullable = false)
-    .add("held_by", StringType)
+    .add("held_by_split", StringType)
     .add("corrected", BooleanType, nullable = false)
 
   private def table(arguments: Seq[Expression]): LogicalPlan = {

@@ -33,7 +33,7 @@ class LogTableSuite extends TwoStreams {
     def clock(column: String) = date_format(col(column), "HH:mm")
     log(checkpoint)
       .orderBy("batch", "key", "split")
-      .select($"batch", $"key", $"split", clock("clock"), clock("watermark"), $"idle", $"held_by")
+      .select($"batch", $"key", $"split", clock("clock"), clock("watermark"), $"idle", $"held_by_split")
       .collect()
       .toSeq
   }
@@ -87,7 +87,7 @@ class LogTableSuite extends TwoStreams {
       entries.write(Iterator.continually(query.next(Seq(1))).dropWhile(_.origins.values.forall(_.splits.idle ==
         0)).next())
       val rows = log(checkpoint).where("key = 'readings'").orderBy("batch", "split")
-      assert(rows.select("split", "idle", "held_by").collect().toSeq === Seq(
+      assert(rows.select("split", "idle", "held_by_split").collect().toSeq === Seq(
         Row("device-1", false, "device-1"),
         Row("device-2", false, "device-1"),
         Row("device-1", false, "device-1"),
