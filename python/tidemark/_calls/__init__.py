@@ -5,6 +5,7 @@ standard library and pyarrow only.
 
     map_async   the function
     shipping    what is sent, and what runs first on a worker
+    pickling    how it is pickled, for workers that may have no Tidemark
     arrow       batches of Arrow to rows of Python values, and results back
     older       the same for Spark 4.0, over pandas
     values      one value from and to Arrow

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tidemark import _bridge
 from tidemark._calls.arrow import columns, with_stats
 from tidemark._calls.call_id import CallIds, task_name
 from tidemark._calls.calls import Rules
 from tidemark._calls.errors import not_importable, sendable
 from tidemark._calls.older import arrays, in_lists
+from tidemark._calls.pickling import pickled
 from tidemark._calls.stats import Stats
 from tidemark._calls.worker import Worker
 from tidemark._errors import TidemarkError
@@ -61,10 +61,10 @@ def shipped(
     """
     parts = (given.function, given.is_async, given.service, given.on_error)
     try:
-        user = _bridge.pickled(parts)
+        user = pickled(parts)
     except Exception as error:
         raise _not_sendable(rules.column, error) from error
-    own = _bridge.pickled((run, rules, kind, has_key, older), by_value=True)
+    own = pickled((run, rules, kind, has_key, older), by_value=True)
 
     # Spark's pickler sends a function inside another one by value. It names nothing of this module.
     def map_async(batches: Iterator[Any]) -> Iterator[Any]:
