@@ -104,6 +104,18 @@ def test_without_ipython_a_line_is_printed_when_the_sentence_or_a_watermark_has_
     ]
 
 
+def test_a_printed_line_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use_no_ipython(monkeypatch)
+    held = data(1, 0, "Nothing comes out.")
+    held["why"]["fix"] = "setting idle_after"
+    query = Query(held)
+    monkeypatch.setattr(watch, "report", query.report)
+    tidemark.watch(query)  # type: ignore[arg-type]
+    assert capsys.readouterr().out.endswith("Nothing comes out. Fix this by setting idle_after.\n")
+
+
 def test_a_name_cannot_write_lines_of_its_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -122,7 +122,7 @@ def _printing() -> Callable[[Report], None]:
 
 
 def _line(data: dict[str, Any]) -> tuple[str, ...]:
-    """The batch, which alone is no news; each watermark; and the sentence."""
+    """The batch, which alone is no news; each watermark; the sentence; and what to do."""
     batch = data.get("batch")
     why = data.get("why") or {}
     with shown_in(data.get("zone")):
@@ -131,8 +131,9 @@ def _line(data: dict[str, Any]) -> tuple[str, ...]:
             for origin in data.get("inputs") or []
         ]
     sentence = str(why.get("sentence") or data.get("reason") or "")
+    fix = why.get("fix")
     return (
         "no batch yet" if batch is None else f"batch {batch}",
         *watermarks,
-        sentence,
+        sentence + (f" Fix this by {fix}." if fix else ""),
     )
