@@ -170,7 +170,8 @@ final class Diagnosis private (of: Situation) {
         latest.map(_.delayMillis),
         waiting.due,
         waiting.held,
-        origin.map(_.delayMillis))
+        origin.map(_.delayMillis),
+        Option.when(origin.exists(!_.isNoted) && isFarAhead(reached))(reached - of.nowMillis))
     }
   }
 

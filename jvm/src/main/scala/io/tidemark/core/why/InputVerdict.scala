@@ -18,19 +18,27 @@ object InputVerdict {
   /** An event time far ahead of the wall clock has moved what `moved` names, which has to be taken back. */
   sealed trait AheadOfClock extends InputVerdict {
     protected def moved: String
-    override def fix(words: Words): Option[String] = Some(
-      s"stopping the query, taking the $moved back with tidemark.correct(checkpoint, key=${input(words)}), and setting " +
-        s"max_ahead on ${input(words)}")
+    override def fix(words: Words): Option[String] = Some(takenBack(moved, input(words)))
   }
+
+  /** What mends a clock of the far future.
+    * @param moved what the wrong event time has moved; @param input the input's name, as the sentence writes it
+    */
+  private[why] def takenBack(moved: String, input: String): String =
+    s"stopping the query, taking the $moved back with tidemark.correct(checkpoint, key=$input), and setting max_ahead on $input"
 
   final case class FarAhead(operator: Operator, origin: OriginName, eventTimeMillis: Long, nowMillis: Long, rows: Long)
       extends InputVerdict("FAR_AHEAD", isTrouble = true) with AheadOfClock {
     protected def moved: String = "watermark"
     def sentence(words: Words): String =
-      s"Everything is late: all ${counted(rows, "row")} of the last batch were dropped at $operator. An event time of " +
+      s"Everything is late: ${dropped(rows)} at $operator. An event time of " +
         s"${input(words)} is ${words.at(eventTimeMillis)}, ${length(eventTimeMillis - nowMillis)} ahead of the " +
         "wall clock, and the watermark went with it."
   }
+
+  private def dropped(rows: Long): String =
+    if (rows == 1) "the only row of the last batch was dropped"
+    else s"all ${counted(rows, "row")} of the last batch were dropped"
 
   /** @param isSplit whether it is the clock of one split; @param clockMillis where the clock is */
   final case class ClockFarAhead(
@@ -94,6 +102,7 @@ object InputVerdict {
       seenOnce: Option[Int] = None)
       extends InputVerdict("HELD_BY_SPLIT", isTrouble = true) {
     private def kind: String = if (isNoted) "writer" else "split"
+    private def isLive: Boolean = split.isLive && split.clockMillis.nonEmpty && !isNoted
     def sentence(words: Words): String = {
       val standing = (split.clockMillis, behindMillis) match {
         case (Some(clock), Some(behind)) => s"is at ${words.at(clock)}, ${length(behind)} behind the furthest"
@@ -108,13 +117,23 @@ object InputVerdict {
       val idle = split.idleAtMillis.fold("It has no idle_after, so it holds forever if nothing comes.") { at =>
         s"It is left out from ${words.at(at)} on if it stays silent."
       }
+      val live =
+        if (isLive) "It had rows in the last batch that read any, so results come out as it catches up. " else last
       s"${operator.waitsFor(input(words))}, whose $kind ${words.name(split.name)} $standing$next. " +
-        s"$last$idle${seenOnce.fold("")(splits => s" ${SeenOnce.sentence(splits)}")}"
+        s"$live$idle${seenOnce.fold("")(splits => s" ${SeenOnce.sentence(splits)}")}"
     }
     override def fix(words: Words): Option[String] = seenOnce match {
       case Some(_) => Some(SeenOnce.fix(input(words)))
-      case None => Option.when(split.idleAtMillis.isEmpty && split.next.isEmpty)(
-          s"setting idle_after on ${input(words)}, longer than any pause of a $kind that will have rows again")
+      case None => Option.when(split.idleAtMillis.isEmpty && split.next.isEmpty) {
+          if (isNoted)
+            s"starting writer ${words.name(split.name)} again, by its end() or Marks.purge if it is gone for good, or by " +
+              s"setting idle_after on ${input(words)} if a writer that notes nothing sends no rows either"
+          else {
+            val idle =
+              s"setting idle_after on ${input(words)}, longer than any pause of a split that will have rows again"
+            if (isLive) s"letting it catch up, or in case it becomes silent by $idle" else idle
+          }
+        }
     }
   }
 
@@ -129,9 +148,9 @@ object InputVerdict {
       hasIdleTime: Boolean)
       extends InputVerdict("HELD_BY_INPUT", isTrouble = true) {
     def sentence(words: Words): String = {
-      val last = lastActiveMillis.fold("")(at => s" It last had rows at ${words.at(at)}.")
-      s"${operator.waitsFor(input(words))}, which is at ${words.at(reachedMillis)}. " +
-        s"${words.name(ahead.toString)} is at ${words.at(aheadMillis)}, ${length(aheadMillis - reachedMillis)} ahead.$last"
+      val last = lastActiveMillis.fold("")(at => s" and last had rows at ${words.at(at)}")
+      s"${operator.waitsFor(input(words))}, which is at ${words.at(reachedMillis)}$last. " +
+        s"${words.name(ahead.toString)} is at ${words.at(aheadMillis)}, ${length(aheadMillis - reachedMillis)} ahead."
     }
     override def fix(words: Words): Option[String] =
       Option.when(!hasIdleTime)(s"setting idle_after on ${input(words)}, if it may be silent")

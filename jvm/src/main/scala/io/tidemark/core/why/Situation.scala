@@ -62,6 +62,7 @@ object Situation {
     * @param idleAtMillis when it becomes idle if it stays silent; `None` if it never does
     * @param next what the next mark of a writer waits for, in words
     * @param fault why no mark of a writer counts that it writes from now on, if so
+    * @param isLive whether it had rows in the last batch that read any of this input
     */
   final case class Split(
       name: String,
@@ -69,7 +70,8 @@ object Situation {
       lastActiveMillis: Option[Long],
       idleAtMillis: Option[Long],
       next: Option[String] = None,
-      fault: Option[Fault] = None)
+      fault: Option[Fault] = None,
+      isLive: Boolean = false)
 
   /** Rows that wait to come out in order.
     * @param firstMillis the watermark that lets the first of them go

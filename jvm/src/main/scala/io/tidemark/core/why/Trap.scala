@@ -41,15 +41,15 @@ object Trap {
   }
 
   /** @param operators those that wait for this input and another one
-    * @param hasSplits whether a part of the input is enough
+    * @param part a split or a writer, if one part of the input is enough
     * @param onlyState whether their results do not wait, as those of an inner join
     */
-  final case class NoIdleTime(input: String, operators: Seq[String], hasSplits: Boolean, onlyState: Boolean)
+  final case class NoIdleTime(input: String, operators: Seq[String], part: Option[String], onlyState: Boolean)
       extends Trap("NO_IDLE_TIME", Info) {
     override def operator: Option[String] = operators.headOption
     def sentence: String = {
       val what = if (onlyState) "keep their state until it has rows again" else "wait for it forever"
-      s"If ${if (hasSplits) "a split of " else ""}${name(input)} falls silent, ${operators.mkString(", ")} will $what."
+      s"If ${part.fold("")(kind => s"a $kind of ")}${name(input)} falls silent, ${operators.mkString(", ")} will $what."
     }
     def fix: String = s"setting idle_after on ${name(input)}, if it may be silent"
   }

@@ -59,7 +59,10 @@ object Verdict {
       extends Verdict("ALL_LATE", isTrouble = true) {
     override def heldBy: Option[OriginName] = origin
     def sentence(words: Words): String =
-      s"All ${counted(rows, "row")} of the last batch were late at $operator, by up to ${length(mostMillis)}, and were dropped."
+      if (rows == 1) s"The only row of the last batch was late at $operator, by ${length(mostMillis)}, and was dropped."
+      else
+        s"All ${counted(rows, "row")} of the last batch were late at $operator, by up to ${length(mostMillis)}, " +
+          "and were dropped."
     override def fix(words: Words): Option[String] =
       Some("using a longer delay, or split_by where some parts of the input are behind the others")
   }
@@ -92,6 +95,7 @@ object Verdict {
     * @param nextMillis the end of the next window, or the watermark that lets the first row go that waits
     * @param held the rows that wait, if rows do
     * @param neededDelayMillis how far an event time of the input has to be beyond a watermark that it moves
+    * @param aheadOfClockMillis how far the watermark is ahead of the wall clock, if that is far and `origin` has moved it
     */
   final case class Flowing(
       operator: Operator,
@@ -100,7 +104,8 @@ object Verdict {
       delayMillis: Option[Long],
       nextMillis: Option[Long],
       held: Option[Situation.Held],
-      neededDelayMillis: Option[Long])
+      neededDelayMillis: Option[Long],
+      aheadOfClockMillis: Option[Long] = None)
       extends Verdict("FLOWING", isTrouble = false) {
     def sentence(words: Words): String = {
       val behind = for (name <- origin; delay <- delayMillis)
@@ -116,7 +121,13 @@ object Verdict {
           s" It holds ${counted(rows.rows, "row")}: the first $emitted$last."
       }
       val done = if (operator.emitsAtOnce) "evicted its state" else "emitted what was due"
-      s"$operator has $done up to ${words.at(reachedMillis)}${behind.getOrElse("")}.${next.getOrElse("")}"
+      val ahead = aheadOfClockMillis.fold("") { far =>
+        s" This is ${length(far)} ahead of the wall clock: rows with a time of today are late."
+      }
+      s"$operator has $done up to ${words.at(reachedMillis)}${behind.getOrElse("")}.$ahead${next.getOrElse("")}"
     }
+    override def fix(words: Words): Option[String] =
+      for (name <- origin if aheadOfClockMillis.nonEmpty)
+        yield s"${InputVerdict.takenBack("watermark", words.name(name.toString))}, if the event time there is wrong"
   }
 }

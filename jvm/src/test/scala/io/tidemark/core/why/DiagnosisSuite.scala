@@ -75,8 +75,14 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     assert(Diagnosis.of(late).code === "FAR_AHEAD")
     assert(sentence(late).contains("2100-01-01T00:00:00Z, 130 years 31 days ahead of the wall clock"))
     assert(Diagnosis.of(late).fix(words).exists(_.contains("tidemark.correct(checkpoint, key=\"payments\")")))
-    // Rows of the future that are not late are what the query is about.
-    assert(Diagnosis.of(late.copy(lastRows = Map.empty)).code === "FLOWING")
+    val single = late.copy(lastRows = Map(left(0) -> Situation.Rows(1, 1, year2100)))
+    assert(sentence(single).startsWith("Everything is late: the only row of the last batch was dropped at "))
+    // Rows of the future that are not late may be what the query is about.
+    val flowing = Diagnosis.of(late.copy(lastRows = Map.empty))
+    assert(flowing.code === "FLOWING" && !flowing.isTrouble)
+    assert(flowing.sentence(
+      words).contains("130 years 31 days ahead of the wall clock: rows with a time of today are late."))
+    assert(flowing.fix(words).exists(_.endsWith("max_ahead on \"payments\", if the event time there is wrong")))
   }
 
   test("a join below an aggregation that waits for an idle side says so") {

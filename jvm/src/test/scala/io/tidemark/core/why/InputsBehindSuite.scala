@@ -37,6 +37,17 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
     assert(Diagnosis.of(held.copy(dueMillis = due(0, "13:00"))).code === "FLOWING")
   }
 
+  test("a split that is behind and has rows is said to catch up") {
+    val slow = lagging(Some(time("09:40"))).copy(isLive = true)
+    val splits = input("payments", at(time("09:40")))
+      .copy(isSplit = true, largestClockMillis = Some(time("12:10")), last = Some(slow))
+    val held = Diagnosis.of(situation(counted, splits).copy(dueMillis = due(0, "10:00")))
+    assert(
+      held.sentence(words).endsWith("2 hours 30 minutes behind the furthest. It had rows in the last batch that read " +
+        "any, so results come out as it catches up. It has no idle_after, so it holds forever if nothing comes."))
+    assert(held.fix(words).exists(_.startsWith("letting it catch up")))
+  }
+
   test("a split that becomes idle by itself has nothing to mend") {
     val splits = input("payments", at(time("09:40"))).copy(
       isSplit = true,
@@ -61,6 +72,8 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
       aggregation(0, origin("orders", 1), 1),
       noted.copy(last = Some(writer), largestClockMillis = writer.clockMillis)))
     assert(of(lagging(None)).sentence(words).contains("whose writer \"pl-7\" has noted no time yet."))
+    // Leaving a writer out loses the rows that it sends without a mark, so that is the last resort.
+    assert(of(lagging(None)).fix(words).exists(fix => fix.startsWith("starting writer \"pl-7\" again, by its end()")))
     // The only writer is not behind any other.
     val fault = Situation.Fault("A mark is missing.", "noting under another name")
     val stuck = lagging(Some(time("09:40"))).copy(fault = Some(fault))
@@ -82,6 +95,10 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
     assert(sentence(held) ===
       "Nothing comes out: aggregation #1 waits for \"payments\", which is at 1970-01-01T09:40:00Z. " +
       "\"orders\" is at 1970-01-01T12:10:00Z, 2 hours 30 minutes ahead.")
+    val silent = input("payments", at(time("09:40"))).copy(lastActiveMillis = Some(time("12:00")))
+    assert(sentence(situation(both, input("orders", at(time("12:10"))), silent).copy(dueMillis =
+      due(1, "10:00"))).contains(
+      "which is at 1970-01-01T09:40:00Z and last had rows at 1970-01-01T12:00:00Z."))
   }
 
   test("without a known window, inputs apart by less than the delay do not hold each other") {

@@ -73,16 +73,17 @@ private[check] final class ShapeTraps(
     }
 
   private def noIdleTime: Seq[Trap] = for {
-    origin <- origins.all if origin.rules.idleAfterMillis.isEmpty && origin.rules.noted.isEmpty
-    hasSplits = origin.rules.splitBy.nonEmpty
+    origin <- origins.all if origin.rules.idleAfterMillis.isEmpty
+    part =
+      if (origin.rules.noted.nonEmpty) Some("writer") else Option.when(origin.rules.splitBy.nonEmpty)("split")
     waiting = operators.filter { case (_, input) =>
-      waits.get(input).exists(at => at.all.contains(origin.name) && (at.all.size > 1 || hasSplits))
+      waits.get(input).exists(at => at.all.contains(origin.name) && (at.all.size > 1 || part.nonEmpty))
     }
     if waiting.nonEmpty
     // Where results are emitted as rows arrive, only state waits.
     results = waiting.filterNot { case (at, _) => emitsAtOnce(at) }
     names = (if (results.isEmpty) waiting else results).map { case (at, input) => PlanInput.nameOf(at, input) }
-  } yield Trap.NoIdleTime(origin.name.toString, names.distinct, hasSplits, results.isEmpty)
+  } yield Trap.NoIdleTime(origin.name.toString, names.distinct, part, results.isEmpty)
 
   private def joinWaitsForIdle: Seq[Trap] = for {
     origin <- origins.all if origin.rules.idleAfterMillis.nonEmpty

@@ -46,16 +46,17 @@ private[tidemark] object Reason {
     val state = snapshot.entry.origins.getOrElse(input.name, OriginState.initial).copy(splits = snapshot.splits(input))
     val splits = state.splits
     val isSplit = input.rules.splitBy.nonEmpty || input.rules.noted.nonEmpty
+    val lastRows = state.lastRowsOfAll
     Situation.Origin(
       input.name,
       now,
       input.rules.delayMillis,
       state.maxEventTimeMillis,
-      state.lastRowsOfAll,
+      lastRows,
       isSplit,
       input.rules.noted.map(_.location),
       splits.largest,
-      if (isSplit) last(input, state, now, query.noted.get(input.name)) else None,
+      if (isSplit) last(input, state, lastRows, now, query.noted.get(input.name)) else None,
       input.rules.idleAfterMillis.nonEmpty,
       input.rules.whenIdle == WhenIdle.Advance,
       query.seenOnce.get(input.name))
@@ -64,6 +65,7 @@ private[tidemark] object Reason {
   private def last(
       input: PlanOrigin,
       state: OriginState,
+      lastRows: Option[Long],
       now: Watermark,
       noted: Option[NotedView]): Option[Situation.Split] = {
     val splits = state.splits
@@ -79,7 +81,8 @@ private[tidemark] object Reason {
           writer <- behind.writer(split)
           log <- input.rules.noted
           hint <- noted.flatMap(_.hints(log, Seq(writer)).headOption)
-        } yield Situation.Fault(hint.what, hint.fix))
+        } yield Situation.Fault(hint.what, hint.fix),
+        lastRows.exists(state.lastRows(split).contains))
     }
   }
 }

@@ -129,14 +129,20 @@ class TrapsSuite extends ExplainTest {
     windows(texts.selectExpr("try_cast(value AS TIMESTAMP) AS at").withWatermark("at", "1 minute")))(
     windows(texts.selectExpr("CAST(value AS TIMESTAMP) AS at").withWatermark("at", "1 minute")))
 
-  private def byMarks(time: Column): DataFrame = {
+  private def byMarks(time: Column, idle: Idle = Idle("1 hour")): DataFrame = {
     val counts = MemoryStream[Timestamp].toDF().groupBy(window($"value", "1 hour")).count().schema
     val rows = MemoryStream[Int].toDF().select(lit(null).cast(counts("window").dataType).as("window"))
     windows(withWatermark(
       rows.select(time.as("at")),
       "at",
       "0 seconds",
-      WatermarkOptions(noted = Some(Noted("/counts/_tidemark")))))
+      WatermarkOptions(noted = Some(Noted("/counts/_tidemark")), idle = idle)))
+  }
+
+  test("an input with a mark log waits forever for a writer that stops, unless it has an idle time") {
+    val found = explained(byMarks($"window.start", Idle())).findings.filter(_.code == "NO_IDLE_TIME")
+    assert(found.map(_.sentence.takeWhile(_ != ',')) === Seq("If a writer of \"at\" falls silent"))
+    assert(unusual(explained(byMarks($"window.start"))) === Nil)
   }
 
   traps("NOTED_WINDOW_END", "info")(byMarks($"window.end"))(byMarks($"window.end" - expr("INTERVAL 1 MICROSECOND")))
