@@ -90,12 +90,17 @@ object TidemarkError {
         s"Query $query was stopped before it could emit wrong rows: $reason.",
         "reporting this with the query's plan")
 
-  /** @param set what the setting is; the way out is another, so it is no parameter of the sentence */
-  final case class UnboundedJoinSide(join: String, side: String)(set: TidemarkConf.UnboundedJoinPolicy)
+  /** @param set what the setting is; the way out is another, so it is no parameter of the sentence
+    * @param range a condition that would bound the side
+    */
+  final case class UnboundedJoinSide(join: String, side: String)(
+      set: TidemarkConf.UnboundedJoinPolicy,
+      range: Option[String] = None)
       extends TidemarkError(
         "UNBOUNDED_JOIN_SIDE",
         s"The $side side of the join $join keeps its rows forever, so the join may emit rows of any age.",
-        s"adding a time condition that bounds the $side side, or setting ${TidemarkConf.UnboundedJoin.key} to " +
+        s"adding a time condition that bounds the $side side${range.fold("")(condition => s", such as $condition")}, " +
+          s"or setting ${TidemarkConf.UnboundedJoin.key} to " +
           oneOf(TidemarkConf.UnboundedJoinPolicy.all.filterNot(_ == set).map(_.name)))
 
   final case class CompleteMode(operator: String) extends TidemarkError(

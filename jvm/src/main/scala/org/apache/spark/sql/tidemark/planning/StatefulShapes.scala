@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.join.Streamin
 import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, LateRowRule, OriginsOfPlan}
 import org.apache.spark.sql.tidemark.exec.OperatorInputExec
 import org.apache.spark.sql.tidemark.exec.order.HoldExec
+import org.apache.spark.sql.types.{TimestampNTZType, TimestampType}
 
 /** Translates stateful operators, for [[PlanShapeBuilder]]. */
 private[planning] final class StatefulShapes(
@@ -40,7 +41,7 @@ private[planning] final class StatefulShapes(
       val bound = bounds.bound(at)
       val out =
         if (bound.nonEmpty && bounds.boundsActive(at)) PlanShape.ActiveOut.Bounded
-        else unboundedOut(join, at, active.nonEmpty && comesOut)
+        else unboundedOut(join, at, active.nonEmpty && comesOut, range(bounds, at))
       val carried = carriedIn(child)
       PlanShape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut, follows(built.shape))
     }
@@ -69,11 +70,24 @@ private[planning] final class StatefulShapes(
     below.nonEmpty && below.forall(origins.rules(_).followsInJoins)
   }
 
-  private def unboundedOut(join: StreamingSymmetricHashJoinExec, side: Side, matters: Boolean): PlanShape.ActiveOut = {
+  /** A condition that would bound a side, for the user to adapt. Only with names and times that need no explanation. */
+  private def range(bounds: JoinBounds, side: Side): Option[String] = {
+    val (own, other) = if (side == Side.Left) (bounds.left, bounds.right) else (bounds.right, bounds.left)
+    def isPlain(column: Attribute) =
+      (column.dataType == TimestampType || column.dataType == TimestampNTZType) && column.name.matches("[A-Za-z]\\w*")
+    for (time <- own if isPlain(time); bounding <- other if isPlain(bounding) && bounding.name != time.name)
+      yield s"${bounding.name} <= ${time.name} + INTERVAL 1 HOUR"
+  }
+
+  private def unboundedOut(
+      join: StreamingSymmetricHashJoinExec,
+      side: Side,
+      matters: Boolean,
+      range: Option[String]): PlanShape.ActiveOut = {
     if (matters) {
       val error = TidemarkError.UnboundedJoinSide(
         join.leftKeys.zip(join.rightKeys).map { case (l, r) => s"${l.sql} = ${r.sql}" }.mkString("on ", " and ", ""),
-        side.name)(unbounded)
+        side.name)(unbounded, range)
       if (unbounded == TidemarkConf.UnboundedJoinPolicy.Refuse) throw new TidemarkException(error)
       found += error
     }

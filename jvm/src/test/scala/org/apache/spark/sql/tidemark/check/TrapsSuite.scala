@@ -97,6 +97,19 @@ class TrapsSuite extends ExplainTest {
 
   traps("UNBOUNDED_JOIN_SIDE", "warning")(joined(on = "id = order AND paid >= at"))(joined())
 
+  test("the missing half of a join's condition is written out, and the join with it is sound") {
+    def unbounded(df: DataFrame) = found(df, Append).filter(_.code == "UNBOUNDED_JOIN_SIDE")
+    for ((half, missing) <-
+        Seq("paid >= at" -> "paid <= at + INTERVAL 1 HOUR", "paid <= at" -> "at <= paid + INTERVAL 1 HOUR")) {
+      assert(unbounded(joined(on = s"id = order AND $half")).map(_.fix.contains(s", such as $missing, or ")) ===
+        Seq(true))
+      assert(!found(joined(on = s"id = order AND $half AND $missing"), Append).exists(_.severity.name == "warning"))
+    }
+    val odd = withWatermark(MemoryStream[(Int, Timestamp)].toDF().toDF("id", "at\n"), "at\n", "1 minute")
+    val findings = unbounded(odd.join(payments, expr("id = order")))
+    assert(findings.nonEmpty && !findings.exists(_.fix.contains("such as")))
+  }
+
   traps("COMPLETE_MODE", "warning", Complete)(windows(orders))(orders.groupBy().count())
 
   traps("UNION_INPUT_LEFT_OUT", "warning")(
