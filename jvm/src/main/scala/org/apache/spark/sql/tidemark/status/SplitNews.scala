@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import io.tidemark.core.OriginName
 import io.tidemark.core.noted.WriterState
-import io.tidemark.core.splits.{SplitNameTable, SplitState}
+import io.tidemark.core.splits.{SplitNameTable, Splits, SplitState}
 import io.tidemark.core.why.{SeenOnce, Words}
 
 import org.apache.spark.internal.Logging
@@ -25,8 +25,8 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
   private val silentUntil = mutable.HashMap.empty[OriginName, Long]
   private val warned = mutable.HashSet.empty[OriginName]
 
-  // Of each noted input the writers that are idle by their silence.
-  private val silentWriters = mutable.HashMap.empty[OriginName, Int]
+  // Of each noted input the names of the writers that are idle by their silence.
+  private val silentWriters = mutable.HashMap.empty[OriginName, Set[Seq[Option[String]]]]
 
   /** @param before the inputs after the batch before
     * @param nowMillis the batch's end
@@ -42,29 +42,34 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
   private def activity(before: Map[OriginName, QueryView.Totals], batch: QueryView.Planned, nowMillis: Long): Unit =
     for {
       input <- batch.origins.all if input.rules.splitBy.nonEmpty && input.rules.idleAfterMillis.nonEmpty
-      (was, idle) <- idleBeforeAndNow(input, before, batch)
+      change <- if (input.rules.noted.isEmpty) changeOfSplits(input, before, batch) else changeOfWriters(input, batch)
       // Splits that are forgotten do not return.
       if batch.snapshot.entry.splitsOf(input.name).size >=
         before.get(input.name).fold(0)(totals => totals.active + totals.idle)
-      if idle != was && silentUntil.get(input.name).forall(_ <= nowMillis)
-      message <- if (idle > was) becameIdle(input, batch, idle - was, idle) else returned(input, batch)
+      if silentUntil.get(input.name).forall(_ <= nowMillis)
+      message <- if (change.more > 0) becameIdle(input, batch, change) else returned(input, batch, change)
     } {
       silentUntil(input.name) = nowMillis + RestMillis
       logWarning(s"$label: $message")
     }
 
-  private def idleBeforeAndNow(
+  private def changeOfSplits(
       input: PlanOrigin,
       before: Map[OriginName, QueryView.Totals],
-      batch: QueryView.Planned): Option[(Int, Int)] =
-    if (input.rules.noted.isEmpty)
-      batch.totals.get(input.name).map(now => before.get(input.name).fold(0)(_.idle) -> now.idle)
-    else {
-      val splits = batch.snapshot.entry.splitsOf(input.name)
-      val isSilent = silent(input, batch)
-      val now = Iterator.range(0, splits.size).count(split => splits.state(split) == SplitState.Idle && isSilent(split))
-      Some(silentWriters.put(input.name, now).getOrElse(0) -> now)
-    }
+      batch: QueryView.Planned): Option[Change] = for {
+    now <- batch.totals.get(input.name)
+    was = before.get(input.name).fold(0)(_.idle) if now.idle != was
+  } yield Change(now.idle, now.idle - was, _ => true)
+
+  /** A writer that has ended since is no longer silent, and has not returned either. */
+  private def changeOfWriters(input: PlanOrigin, batch: QueryView.Planned): Option[Change] = {
+    val splits = batch.snapshot.entry.splitsOf(input.name)
+    val isSilent = silent(input, batch)
+    def isIdle(split: Int) = splits.state(split) == SplitState.Idle
+    val now = Iterator.range(0, splits.size).filter(split => isIdle(split) && isSilent(split)).map(splits.name).toSet
+    val was = silentWriters.put(input.name, now).getOrElse(Set.empty)
+    Option.when(now != was)(Change(now.size, (now -- was).size, split => was(splits.name(split)) && !isIdle(split)))
+  }
 
   /** Whether a split that is idle is so by its silence, and not by its word. */
   private def silent(input: PlanOrigin, batch: QueryView.Planned): Int => Boolean = {
@@ -73,33 +78,45 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
     split => !all.writer(split).flatMap(writers.get).exists(_.isResting)
   }
 
-  private def becameIdle(input: PlanOrigin, batch: QueryView.Planned, more: Int, all: Int): Option[String] = {
+  private def becameIdle(input: PlanOrigin, batch: QueryView.Planned, change: Change): Option[String] = {
     val splits = batch.snapshot.entry.splitsOf(input.name)
     behind(input, batch).latestIdle(silent(input, batch)).headOption.map { split =>
-      val name = words.name(SplitNameTable.show(splits.name(split)))
-      val others = if (more > 1) s" and ${Words.counted(more - 1L, "other")}" else ""
+      val others = if (change.more > 1) s" and ${Words.counted(change.more - 1L, "other")}" else ""
       val at = splits.clock(split).fold("")(clock => s" at ${words.at(clock)}")
-      s"${noun(input)} $name$others of input ${words.name(input.name.toString)} became idle$at, and the watermark advances " +
-        s"without it. ${Words.grouped(all.toLong)} of ${Words.counted(splits.size.toLong, noun(input))} are idle."
+      val verb = if (change.idle == 1) "is" else "are"
+      s"${named(input, splits, split)}$others of input ${words.name(input.name.toString)} became idle$at, and the watermark " +
+        s"advances without it. ${Words.grouped(change.idle.toLong)} of " +
+        s"${Words.counted(splits.size.toLong, noun(input))} $verb idle${if (isNoted(input)) " for silence" else ""}."
     }
   }
 
-  private def returned(input: PlanOrigin, batch: QueryView.Planned): Option[String] = {
+  private def returned(input: PlanOrigin, batch: QueryView.Planned, change: Change): Option[String] = {
     val splits = batch.snapshot.entry.splitsOf(input.name)
     for {
-      split <- behind(input, batch).waitedFor.headOption
+      split <- behind(input, batch).waitedFor.find(change.isBack)
       clock <- splits.clock(split)
       reached <- batch.snapshot.decision.origin(input.name).millis if clock < reached
-    } yield s"${noun(input)} ${words.name(SplitNameTable.show(splits.name(split)))} of input ${words.name(input.name.toString)} is back at " +
-      s"${words.at(clock)}, ${Words.length(reached - clock)} behind the watermark. Its rows before that are late."
+    } yield s"${named(input, splits, split)} of input ${words.name(input.name.toString)} is back at ${words.at(clock)}, " +
+      s"${Words.length(reached - clock)} behind the watermark. Its rows before that are late."
   }
 
-  private def noun(input: PlanOrigin): String = if (input.rules.noted.isEmpty) "split" else "writer"
+  private def named(input: PlanOrigin, splits: Splits, split: Int): String =
+    s"${noun(input)} ${words.name(SplitNameTable.show(splits.name(split)))}"
+
+  private def isNoted(input: PlanOrigin): Boolean = input.rules.noted.nonEmpty
+
+  private def noun(input: PlanOrigin): String = if (isNoted(input)) "writer" else "split"
 
   private def behind(input: PlanOrigin, batch: QueryView.Planned) =
     new SplitsBehind(input, batch.snapshot.entry.splitsOf(input.name), batch.snapshot.decision.origin(input.name))
 }
 
 private[tidemark] object SplitNews {
+
+  /** @param idle how many are idle; @param more how many of them were not before, less than 0 if some are back
+    * @param isBack whether a split was idle before
+    */
+  private final case class Change(idle: Int, more: Int, isBack: Int => Boolean)
+
   private val RestMillis = 60000L
 }

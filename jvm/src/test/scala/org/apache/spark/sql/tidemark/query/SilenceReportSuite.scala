@@ -30,7 +30,7 @@ class SilenceReportSuite extends SilenceTest {
     assert(lines.size === 2, lines)
     assert(lines.head.endsWith(
       "split \"b\" of input \"time\" became idle at 2024-03-01T10:05:00Z, and the watermark advances " +
-        "without it. 1 of 2 splits are idle."))
+        "without it. 1 of 2 splits is idle."))
     assert(lines(
       1).endsWith("split \"b\" of input \"time\" is back at 2024-03-01T10:06:00Z, 29 minutes behind the watermark. " +
       "Its rows before that are late."))

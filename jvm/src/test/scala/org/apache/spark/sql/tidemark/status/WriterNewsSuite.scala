@@ -42,7 +42,7 @@ class WriterNewsSuite extends ManualClockTest {
       assert(lines.size === 2, lines)
       assert(lines.head.endsWith(
         "writer \"us\" of input \"time\" became idle at 2024-03-01T10:00:00Z, and the watermark advances without it. " +
-          "1 of 4 writers are idle."))
+          "1 of 4 writers is idle for silence."))
       assert(lines(1).endsWith(
         "writer \"us\" of input \"time\" is back at 2024-03-01T10:10:00Z, 20 minutes behind the watermark. " +
           "Its rows before that are late."))
