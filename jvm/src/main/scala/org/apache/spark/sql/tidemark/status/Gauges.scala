@@ -159,7 +159,9 @@ private[tidemark] object Gauges {
   private def remove(gauges: Gauges): Unit = shown.get(gauges).foreach { system =>
     system.removeSource(gauges)
     // Spark removes all whose names begin alike, which may be those of other queries.
-    val others = shown.keys.filter(one => (one ne gauges) && one.sourceName.startsWith(gauges.sourceName)).toSeq
+    val others = shown.collect {
+      case (other, of) if (other ne gauges) && (of eq system) && other.sourceName.startsWith(gauges.sourceName) => other
+    }.toSeq
     others.foreach(system.removeSource)
     others.foreach(system.registerSource)
   }
