@@ -41,7 +41,7 @@ private[planning] final class StatefulShapes(
       val bound = bounds.bound(at)
       val out =
         if (bound.nonEmpty && bounds.boundsActive(at)) PlanShape.ActiveOut.Bounded
-        else unboundedOut(join, at, active.nonEmpty && comesOut, range(bounds, at))
+        else unboundedOut(join, at, active.nonEmpty && comesOut, range(join, bounds, at))
       val carried = carriedIn(child)
       PlanShape.JoinSide(built.shape, active.map(name), bound, out, carried.map(name), comesOut, follows(built.shape))
     }
@@ -70,13 +70,16 @@ private[planning] final class StatefulShapes(
     below.nonEmpty && below.forall(origins.rules(_).followsInJoins)
   }
 
-  /** A condition that would bound a side, for the user to adapt. Only with names and times that need no explanation. */
-  private def range(bounds: JoinBounds, side: Side): Option[String] = {
-    val (own, other) = if (side == Side.Left) (bounds.left, bounds.right) else (bounds.right, bounds.left)
-    def isPlain(column: Attribute) =
-      (column.dataType == TimestampType || column.dataType == TimestampNTZType) && column.name.matches("[A-Za-z]\\w*")
-    for (time <- own if isPlain(time); bounding <- other if isPlain(bounding) && bounding.name != time.name)
-      yield s"${bounding.name} <= ${time.name} + INTERVAL 1 HOUR"
+  /** A condition that would bound a side, for the user to adapt. Only with names and times that need no explanation, and
+    * not beside an equal key that is event time, which decides alone.
+    */
+  private def range(join: StreamingSymmetricHashJoinExec, bounds: JoinBounds, side: Side): Option[String] = {
+    val names = (join.left.output ++ join.right.output).map(_.name.toLowerCase(Locale.ROOT))
+    def isPlain(column: Attribute) = (column.dataType == TimestampType || column.dataType == TimestampNTZType) &&
+      column.name.matches("[A-Za-z]\\w*") && names.count(_ == column.name.toLowerCase(Locale.ROOT)) == 1
+    for (time <- bounds.active(side) if isPlain(time) && bounds.key.isEmpty; that <- bounds.active(side.other)
+      if isPlain(that))
+      yield s"${that.name} <= ${time.name} + INTERVAL 1 HOUR"
   }
 
   private def unboundedOut(

@@ -105,9 +105,12 @@ class TrapsSuite extends ExplainTest {
         Seq(true))
       assert(!found(joined(on = s"id = order AND $half AND $missing"), Append).exists(_.severity.name == "warning"))
     }
-    val odd = withWatermark(MemoryStream[(Int, Timestamp)].toDF().toDF("id", "at\n"), "at\n", "1 minute")
-    val findings = unbounded(odd.join(payments, expr("id = order")))
-    assert(findings.nonEmpty && !findings.exists(_.fix.contains("such as")))
+    // A name that needs quotes, and one that both sides have.
+    def times(name: String) = withWatermark(MemoryStream[(Int, Timestamp)].toDF().toDF("key", name), name, "1 minute")
+    for (name <- Seq("at\n", "paid")) {
+      val findings = unbounded(times(name).join(payments, expr("key = order")))
+      assert(findings.nonEmpty && !findings.exists(_.fix.contains("such as")), name)
+    }
   }
 
   traps("COMPLETE_MODE", "warning", Complete)(windows(orders))(orders.groupBy().count())
