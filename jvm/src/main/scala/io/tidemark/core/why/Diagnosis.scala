@@ -171,7 +171,7 @@ final class Diagnosis private (of: Situation) {
         waiting.due,
         waiting.held,
         origin.map(_.delayMillis),
-        Option.when(origin.exists(!_.isNoted) && isFarAhead(reached))(reached - of.nowMillis))
+        origin.filterNot(_.isNoted).flatMap(_.watermark.millis).filter(isFarAhead).map(_ - of.nowMillis))
     }
   }
 

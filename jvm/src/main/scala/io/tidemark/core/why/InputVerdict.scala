@@ -21,7 +21,7 @@ object InputVerdict {
     override def fix(words: Words): Option[String] = Some(takenBack(moved, input(words)))
   }
 
-  /** What mends a clock of the far future.
+  /** How a clock of the far future is corrected.
     * @param moved what the wrong event time has moved; @param input the input's name, as the sentence writes it
     */
   private[why] def takenBack(moved: String, input: String): String =
@@ -100,9 +100,9 @@ object InputVerdict {
       behindMillis: Option[Long],
       isNoted: Boolean,
       seenOnce: Option[Int] = None)
-      extends InputVerdict("HELD_BY_SPLIT", isTrouble = true) {
+      extends InputVerdict("HELD_BY_SPLIT", isTrouble = !(split.isLive && split.clockMillis.nonEmpty && !isNoted)) {
     private def kind: String = if (isNoted) "writer" else "split"
-    private def isLive: Boolean = split.isLive && split.clockMillis.nonEmpty && !isNoted
+    private def isLive: Boolean = !isTrouble
     def sentence(words: Words): String = {
       val standing = (split.clockMillis, behindMillis) match {
         case (Some(clock), Some(behind)) => s"is at ${words.at(clock)}, ${length(behind)} behind the furthest"
@@ -131,7 +131,7 @@ object InputVerdict {
           else {
             val idle =
               s"setting idle_after on ${input(words)}, longer than any pause of a split that will have rows again"
-            if (isLive) s"letting it catch up, or in case it becomes silent by $idle" else idle
+            if (isLive) s"letting it catch up, or, if it may become silent, by $idle" else idle
           }
         }
     }

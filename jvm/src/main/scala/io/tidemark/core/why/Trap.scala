@@ -4,7 +4,7 @@ import java.time.ZoneOffset
 
 /** What is wrong, or worth knowing, of a query that has not started: one sentence, and what the user can do.
   *
-  * Each case follows from the plan alone. What the engine refuses or notes by itself is not among them. Most cases are of one
+  * Each case follows from the plan alone. What the engine refuses or hints at by itself is not among them. Most cases are of one
   * operator ([[OperatorTrap]]) or of one input ([[InputTrap]]).
   */
 abstract class Trap private[why] (val code: String, val severity: Severity) {

@@ -95,7 +95,7 @@ object Verdict {
     * @param nextMillis the end of the next window, or the watermark that lets the first row go that waits
     * @param held the rows that wait, if rows do
     * @param neededDelayMillis how far an event time of the input has to be beyond a watermark that it moves
-    * @param aheadOfClockMillis how far the watermark is ahead of the wall clock, if that is far and `origin` has moved it
+    * @param aheadOfClockMillis how far the watermark of `origin` is ahead of the wall clock, if that is far
     */
   final case class Flowing(
       operator: Operator,
@@ -122,7 +122,7 @@ object Verdict {
       }
       val done = if (operator.emitsAtOnce) "evicted its state" else "emitted what was due"
       val ahead = aheadOfClockMillis.fold("") { far =>
-        s" This is ${length(far)} ahead of the wall clock: rows with a time of today are late."
+        s" Its watermark is ${length(far)} ahead of the wall clock: rows with a time of today are late."
       }
       s"$operator has $done up to ${words.at(reachedMillis)}${behind.getOrElse("")}.$ahead${next.getOrElse("")}"
     }

@@ -81,7 +81,8 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     val flowing = Diagnosis.of(late.copy(lastRows = Map.empty))
     assert(flowing.code === "FLOWING" && !flowing.isTrouble)
     assert(flowing.sentence(
-      words).contains("130 years 31 days ahead of the wall clock: rows with a time of today are late."))
+      words).contains(
+      "Its watermark is 130 years 31 days ahead of the wall clock: rows with a time of today are late."))
     assert(flowing.fix(words).exists(_.endsWith("max_ahead on \"payments\", if the event time there is wrong")))
   }
 

@@ -8,7 +8,7 @@ import io.tidemark.core.{Input, OperatorId, OriginName}
 import io.tidemark.core.history.{History, Moment}
 import io.tidemark.core.memory.{BatchStart, OriginRules, OriginState, WatermarkEntry}
 import io.tidemark.core.plan.Decision
-import io.tidemark.core.splits.{OnReturn, Splits, SplitState}
+import io.tidemark.core.splits.{Splits, SplitState}
 import io.tidemark.core.why.{Situation, Verdict}
 
 import org.apache.spark.sql.tidemark.batch.KnownState
@@ -98,7 +98,7 @@ private[tidemark] object QueryView {
       known = known,
       lastRows = lastRows ++ rows.filter(_._2.all > 0),
       totals = entry.origins.map { case (name, state) =>
-        name -> Totals.of(state, snapshot.rules.get(name).exists(_.onReturn == OnReturn.CatchUp))
+        name -> Totals.of(state)
       },
       snapshot = snapshot.copy(entry = entry, decision = entry.standing, decidedAt = None),
       lateRows = totals(lateRows, late.dropped, batch),
@@ -159,17 +159,16 @@ private[tidemark] object QueryView {
       farAheadRows: Long)
 
   object Totals {
-    val none: Totals = of(OriginState.initial, mayCatchUp = false)
+    val none: Totals = of(OriginState.initial)
 
     // Counting them scans all splits.
     private val MostCounted = 100000
 
-    /** @param mayCatchUp whether a split that returns behind the watermark catches up */
-    def of(state: OriginState, mayCatchUp: Boolean): Totals = Totals(
+    def of(state: OriginState): Totals = Totals(
       state.maxEventTimeMillis,
       state.splits.largest,
       state.splits.active,
-      if (mayCatchUp) catchingUp(state.splits) else Some(0),
+      catchingUp(state.splits),
       state.splits.idle,
       state.farAheadRows)
 
