@@ -189,12 +189,12 @@ def kill_in_a_loop(folder: Path, kills: int, seed: int) -> None:
     assert set(map(str, noted)) <= log.cut_at(noted[-1]).files
     marks = log.read().marks
     assert all(follows(after, before) for before, after in pairwise(marks))
-    noted = [mark.time_millis for mark in marks if mark.kind == "note"]
+    notes = [mark.time_millis for mark in marks if mark.kind == "note"]
     # The mark that was being written when its writer was killed may be in the log, and comes again.
-    assert sorted({time for time in noted if time is not None}) == list(range(max(noted) + 1)) or (
-        sorted({time for time in noted if time is not None})[:-1] == list(range(max(noted) + 1))
-    )
-    assert len(noted) - len(set(noted)) <= kills
+    times = sorted({time for time in notes if time is not None})
+    expected = list(range(max(noted) + 1))
+    assert times == expected or times[:-1] == expected
+    assert len(notes) - len(set(notes)) <= kills
 
 
 def test_a_process_that_is_killed_loses_no_mark(tmp_path: Path) -> None:
