@@ -51,8 +51,8 @@ def test_the_report_shows_how_often_a_side_of_a_join_has_left_its_state_unscanne
     sides = [line.strip(" │") for line in str(Report(query)).splitlines() if " side: " in line]
     upto = "1970-01-01T00:00:00Z"
     assert sides == [
-        f"left side: drops rows at or before {upto}, state evicted up to {upto}, 3 state scans skipped",
-        f"right side: drops rows at or before {upto}, state evicted up to {upto}",
+        f"left side: late at or before {upto}, state evicted up to {upto}, 3 state scans skipped",
+        f"right side: late at or before {upto}, state evicted up to {upto}",
     ]
 
 
@@ -137,10 +137,9 @@ def test_the_report_says_that_late_rows_were_passed_on() -> None:
     assert text_with(late_rows=0, passed_rows=3) == "in order #0, 3 late rows passed on"
     assert text_with(late_rows=3) == "in order #0, 3 late rows"
     bounds = {"late_ms": 0, "eviction_ms": 0}
-    assert text_with(**bounds).startswith("drops rows at or before 1970-01-01T00:00:00Z, ")
-    assert text_with(**bounds, late={"passed": True}).startswith(
-        "passes late rows on at or before 1970"
-    )
+    assert text_with(**bounds).startswith("late at or before 1970-01-01T00:00:00Z, ")
+    passed = text_with(**bounds, late={"passed": True})
+    assert passed.startswith("late at or before 1970-01-01T00:00:00Z (passed on), ")
 
 
 def test_the_report_gives_the_reason_for_a_query_left_to_stock_spark() -> None:

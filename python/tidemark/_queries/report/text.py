@@ -174,8 +174,8 @@ def _bounds(node: _Node, show_holder: bool) -> Iterator[str]:
 def _late_and_eviction(node: _Node, show_holder: bool) -> str:
     late, eviction = node.get("late_ms"), node.get("eviction_ms")
     # An `in_order` may pass late rows on.
-    drops = "passes late rows on" if (node.get("late") or {}).get("passed") else "drops rows"
-    rows = "no rows late yet" if late is None else f"{drops} at or before {instant(late)}"
+    passed = " (passed on)" if (node.get("late") or {}).get("passed") else ""
+    rows = "no rows late yet" if late is None else f"late at or before {instant(late)}{passed}"
     if eviction is None:
         return f"{rows}, no state evicted yet"
     # Windows say it beside the time at which the next of them is due.
