@@ -5,7 +5,6 @@ standard library and pyarrow only.
 
     map_async   the function
     shipping    what is sent, and what runs first on a worker
-    pickling    how it is pickled, for workers that may have no Tidemark
     arrow       batches of Arrow to rows of Python values, and results back
     older       the same for Spark 4.0, over pandas
     values      one value from and to Arrow
@@ -18,6 +17,10 @@ standard library and pyarrow only.
     call_id     what tells a repeated call from a new one
     stats       what the calls of a task were, for the progress of its batch
     errors      what a call, a result or a service may end with
+
+On the driver only:
+
+    pickling    how all this is pickled, for workers that may have no Tidemark
 """
 
 from __future__ import annotations

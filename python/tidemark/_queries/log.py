@@ -33,8 +33,8 @@ def watermark_log(
         (TIMESTAMP, when the batch began); `key` (the watermark's); `split` (null if the input has
         no splits); `clock` (TIMESTAMP, the split's clock, null before its first row); `watermark`
         (TIMESTAMP, the input's after the batch); `idle` (whether the split, or the whole input, is
-        idle); `held_by_split` (the split that the watermark waits for); and `corrected` (whether
-        `correct` or `forget` has changed the input after the batch).
+        idle); `held_by_split` (the split that the watermark waits for, null if there is none); and
+        `corrected` (whether `correct` or `forget` has changed the input after the batch).
 
     Raises:
         TidemarkError: `NO_LOG` if `checkpoint` is not a location, or if the extension is not active

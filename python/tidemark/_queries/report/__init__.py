@@ -42,10 +42,10 @@ class Report(InWords):
     wait to be read), `far_ahead_rows` and `splits`. One whose splits are forgotten has
     `forget_after_ms`. `idle_after_ms`, `max_ahead_ms` and `forget_after_ms` are lengths in ms.
 
-    `splits` has the numbers `total`, of which each split is one of `active`, `idle` and
-    `catching_up`, and `without_rows` (active ones that never had any) and `without_clock`. It names
-    the `worst` five that are furthest behind, at most fifty `furthest` for drawings, and at most
-    five `idle_ones`. Each has a `name` and
+    `splits` has the number `total`, which is the sum of `active`, `idle` and `catching_up`. It also
+    has `without_rows` (active ones that never had any) and `without_clock`. It names the `worst`
+    five that are furthest behind, at most fifty `furthest` for drawings, and at most five
+    `idle_ones`. Each has a `name` and
     `last_active_ms`, the end of the last batch with rows of it: None if it never had any, or if
     that is not known. `silent_ms` is what counts as silence since then, and `silent_of_ms` all of
     that time, both lengths in ms. `is_expected` is present, and true, if it is expected and never had

@@ -17,7 +17,7 @@ private[tidemark] object ErrorText {
   /** `'a', 'b', 'c'`. */
   def quoted(values: Seq[String]): String = values.mkString("'", "', '", "'")
 
-  /** The event-time columns at a place where a column is not one. */
+  /** Which columns are event time, to follow that a given one is not. */
   def eventTimeHere(columns: Seq[String]): String =
     if (columns.isEmpty) "None of the columns here is." else s"Event time here: ${quoted(columns)}."
 

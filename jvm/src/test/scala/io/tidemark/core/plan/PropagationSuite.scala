@@ -181,7 +181,7 @@ class PropagationSuite extends AnyFunSuite {
     assert(out(shape, both) == Map(5L -> at(100)))
   }
 
-  test("the flow lists the output watermark of every node") {
+  test("the root lists the output watermark of every node") {
     val shape = union(aggregation(1, orders, active = 1) -> Some(1), payments -> Some(2))
     val flow = Propagation.levels(shape, both).root
     assert(flow.inputs.map(_.shape) == shape.inputs)

@@ -20,7 +20,7 @@ private[tidemark] object CheckAtStart extends Logging {
     SessionConf.check(session.sessionState.conf) match {
       case Check.Off => ()
       case Check.Warn =>
-        // What the engine notes or refuses by itself is logged or thrown when the first batch is planned.
+        // What the engine hints at or refuses by itself is logged or thrown when the first batch is planned.
         explained(execution, label).toSeq.flatMap(_.found).filter(_.severity == Severity.Warning).distinct
           .foreach(finding => logWarning(s"$label: ${finding.message}"))
       case Check.Refuse =>

@@ -17,7 +17,7 @@ import org.apache.spark.sql.tidemark.session.SessionConf
 /** What the plan of a query says before the query starts.
   *
   * @param inputs of its operators with state, those nearest to the sources first
-  * @param notes the findings that the engine logs by itself when the query runs
+  * @param hints the findings that the engine logs by itself when the query runs
   * @param found all other findings
   */
 private[tidemark] final case class Explanation(inputs: Seq[PlanInput], hints: Seq[Finding], found: Seq[Finding]) {

@@ -28,9 +28,9 @@ private[check] final class ShapeTraps(
 
   private def neverEvicts: Seq[Trap] = for {
     (join: PlanShape.Join, input) <- operators
-    // The engine notes the others itself.
-    isNoted = join.side(input.side).active.nonEmpty && join.side(input.side).comesOut
-    if join.side(input.side).bound.isEmpty && !isNoted
+    // The engine has a hint on the others.
+    hasHint = join.side(input.side).active.nonEmpty && join.side(input.side).comesOut
+    if join.side(input.side).bound.isEmpty && !hasHint
   } yield OperatorTrap.NeverEvicts(PlanInput.nameOf(join, input), input.side.name)
 
   private def noDataBatchesOff: Seq[Trap] = for {
@@ -65,7 +65,7 @@ private[check] final class ShapeTraps(
 
   /** A watermark that no operator uses. Expressions and marks may still use it. */
   private def unused: Seq[Trap] =
-    // A note says it of complete mode.
+    // A hint says it of complete mode.
     if (plan.targets.nonEmpty || plan.outputs.nonEmpty || plan.hints.exists(_.code == CompleteMode)) Nil
     else {
       val used = waits.values.flatMap(waiting => waiting.all ++ waiting.evenIdle).toSet

@@ -36,7 +36,7 @@ private[tidemark] object UnionChecks {
     case _ => false
   }
 
-  /** Inputs without event time beside inputs with it: as in Spark the union does not wait for them, and a note says so.
+  /** Inputs without event time beside inputs with it: as in Spark the union does not wait for them, and a hint says so.
     */
   def leftOut(plan: LogicalPlan): Seq[TidemarkError] =
     unions(plan).flatMap { union =>

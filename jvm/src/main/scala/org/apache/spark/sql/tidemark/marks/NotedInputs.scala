@@ -111,16 +111,16 @@ private[tidemark] final class NotedInputs(
   }
 
   /** A time that is too far ahead is told once of a writer, as each mark may have another. */
-  private def warnOnce(input: OriginName, writer: String, note: TidemarkError): Unit = {
-    val subject = note match {
+  private def warnOnce(input: OriginName, writer: String, hint: TidemarkError): Unit = {
+    val subject = hint match {
       case past: NotedTimeErrors.MarkPastEnd => s"${past.code} ${past.mark}"
       case other => other.code
     }
     val before = warned.getOrElse((input, writer), Set.empty[String])
     if (!before(subject) && (warned.size < MostWarned || before.nonEmpty)) {
-      logWarning(s"${prefix(input)} ${note.message}")
+      logWarning(s"${prefix(input)} ${hint.message}")
       // A later mark takes the place of the one before.
-      warned += (input, writer) -> (before.filterNot(_.startsWith(note.code)) + subject)
+      warned += (input, writer) -> (before.filterNot(_.startsWith(hint.code)) + subject)
     }
   }
 

@@ -42,9 +42,9 @@ private[tidemark] final case class NotedView(
 
   /** What a user should know of the marks of some writers. */
   def hints(log: NotedBy, of: Iterable[String]): Seq[TidemarkError] =
-    of.toSeq.flatMap(writer => progress(writer).toSeq.flatMap(notesOf(log.location, writer, _)))
+    of.toSeq.flatMap(writer => progress(writer).toSeq.flatMap(hintsOf(log.location, writer, _)))
 
-  private def notesOf(location: String, writer: String, state: WriterProgress): Seq[TidemarkError] = Seq(
+  private def hintsOf(location: String, writer: String, state: WriterProgress): Seq[TidemarkError] = Seq(
     state.next.filter(_ => state.isBroken).map(next => NotedTimeErrors.MarkChainBroken(writer, location, next.number)),
     Option.when(state.isCutOff)(NotedTimeErrors.MarksDamaged(writer, location)),
     for (next <- state.next if isPastTheEnd(writer); waits <- waitsFor(writer)) yield NotedTimeErrors.MarkPastEnd(

@@ -28,7 +28,7 @@ private[tidemark] final class BackgroundLog(
   @volatile private var reading = Option.empty[CompletableFuture[MarkLogContents]]
   private var isClosed = false
   private var last = Option.empty[MarkLogContents]
-  // The begin of the reading that has found it, and of the one that goes on.
+  // When the reading began that has found it, and when the current one began.
   private var lastMillis = Option.empty[Long]
   private var readingMillis = 0L
   private var begunMillis = Long.MinValue / 2
@@ -85,8 +85,8 @@ private[tidemark] final class BackgroundLog(
   /** When the reading began that has found the latest contents (ms, by the query's clock). */
   def latestMillis: Option[Long] = lastMillis
 
-  /** The same as [[latest]] after waiting for the last reading. A reading that takes too long is waited for once, and its result is
-    * taken when it ends.
+  /** The same as [[latest]] after waiting for the last reading. A reading that takes too long is waited for once, and its
+    * result is taken when it ends.
     */
   def awaited: Option[MarkLogContents] = {
     if (reading.nonEmpty) take()

@@ -69,7 +69,7 @@ class CheckAtStartSuite extends RefusalsTest {
     }
   }
 
-  test("refuse also stops a query for what the engine only notes otherwise") {
+  test("refuse also stops a query for what the engine only hints at otherwise") {
     withSQLConf(TidemarkConf.CheckAtStart.key -> "refuse") {
       val ((stream, a), (_, b)) = (timed("ta", "0 seconds", "a"), timed("tb", "0 seconds", "b"))
       testStream(a.join(b, expr("a = b AND tb >= ta")))(

@@ -190,7 +190,7 @@ private object AsyncRows {
   final case class Ended(entry: Entry, attempt: Int, result: Try[Any])
   final case class Retry(atNanos: Long, entry: Entry)
 
-  /** Calls are made for rows behind a slow call too: at least this many are kept until it ends. */
+  /** Calls are made for rows behind a slow call too: there is room for at least so many until it ends. */
   val LeastCapacity = 20000
 
   /** A century. */
