@@ -49,7 +49,7 @@ final class Moment private (
 object Moment {
 
   /** One input after a batch. Times are ms since the epoch, and `None` if there is none yet.
-    * @param active how many of its splits hold the watermark or may; 0 if the input has no splits
+    * @param active how many of its splits are neither idle nor catch up; 0 if the input has no splits
     * @param idle how many of its splits are idle
     */
   final case class InputMoment(watermarkMillis: Option[Long], maxEventTimeMillis: Option[Long], active: Int, idle: Int)

@@ -23,6 +23,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
 
   private var count = 0
   private var activeCount = 0
+  private var catchingUpCount = 0
   private var idleCount = 0
   private var top = NoClock
   private var latest = Long.MinValue
@@ -156,11 +157,12 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
 
   /** What is known of all inputs together. */
   private[core] def totals: CoalescerTotals =
-    CoalescerTotals(count, activeCount, idleCount, top, latest, latestRows, reached, earliest)
+    CoalescerTotals(count, activeCount, catchingUpCount, idleCount, top, latest, latestRows, reached, earliest)
 
   private def restore(to: CoalescerTotals): Unit = {
     count = to.size
     activeCount = to.active
+    catchingUpCount = to.catchingUp
     idleCount = to.idle
     top = to.largest
     latest = to.lastActive
@@ -210,6 +212,8 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
 
   private def put(input: Int, state: Byte, clockMillis: Long, lastActiveMillis: Long): Unit = {
     val before = if (states(input) == Active) clocks(input) else BlockMinima.Absent
+    if (states(input) == CatchingUp) catchingUpCount -= 1
+    if (state == CatchingUp) catchingUpCount += 1
     states(input) = state
     clocks(input) = clockMillis
     activeAt(input) = lastActiveMillis
@@ -269,6 +273,7 @@ object Coalescer {
       if (clock != NoClock) all.latestRows = math.max(all.latestRows, activeAt(input))
       if (isActive(state)) {
         all.activeCount += 1
+        if (state == CatchingUp) all.catchingUpCount += 1
         all.earliest = math.min(all.earliest, activeAt(input))
       } else all.idleCount += 1
       input += 1

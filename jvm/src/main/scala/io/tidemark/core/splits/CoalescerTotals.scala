@@ -2,6 +2,8 @@ package io.tidemark.core.splits
 
 /** What is known of all inputs together. Immutable.
   *
+  * @param active those that are not idle
+  * @param catchingUp those of the active ones that catch up
   * @param largest the largest clock that any input has had
   * @param lastActive the last time at which any input was observed, or added; `Long.MinValue` if there is no input
   * @param lastRows the last time at which an input with a clock was observed; `Long.MinValue` if none has a clock
@@ -10,6 +12,7 @@ package io.tidemark.core.splits
 private[core] final case class CoalescerTotals(
     size: Int,
     active: Int,
+    catchingUp: Int,
     idle: Int,
     largest: Long,
     lastActive: Long,

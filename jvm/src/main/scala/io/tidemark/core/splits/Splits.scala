@@ -28,6 +28,9 @@ final class Splits private (private val version: SplitVersion) {
   def active: Int = totals.active
   def idle: Int = totals.idle
 
+  /** How many of the active splits catch up. */
+  def catchingUp: Int = totals.catchingUp
+
   /** The watermark if no further split becomes idle. */
   def watermark: Watermark = watermarkOf(totals.watermark, totals.isIdle)
 

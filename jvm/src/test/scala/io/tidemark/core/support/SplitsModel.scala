@@ -68,6 +68,7 @@ private[core] object SplitsModel {
       OneSplit(all.name(i).head.get, NaiveCoalescer.names(all.state(i)), all.clock(i), all.lastActive(i))
     }
     assert(all.active == each.count(_.state != "idle") && all.idle == each.count(_.state == "idle"))
+    assert(all.catchingUp == each.count(_.state == "catching up"))
     assert(all.largest == each.flatMap(_.clock).maxOption)
     Status(each, all.watermark.millis, all.watermark.isIdle, all.lastRows)
   }

@@ -21,7 +21,7 @@ object PlanWatermarks {
 
   private def lines(query: QueryView.Planned, words: Words): Seq[String] = {
     val shape = query.snapshot.plan.shape
-    val now = Propagation.levels(shape, query.snapshot.decision)
+    val now = query.snapshot.levels
     val last = Propagation.levels(shape, query.snapshot.entry.decision)
     PlanInput.of(shape, query.snapshot.plan.columnNames).map { planInput =>
       def at(millis: Option[Long]) = millis.fold("undefined")(words.at)

@@ -61,7 +61,7 @@ private[tidemark] object Report {
     val tree = new Tree(
       snapshot.plan,
       Propagation.levels(shape, entry.decision),
-      Propagation.levels(shape, snapshot.decision),
+      snapshot.levels,
       query,
       origins.flatMap(planOrigin => planOrigin.heldBack.map(planOrigin.name -> _)).toMap)
     Seq(

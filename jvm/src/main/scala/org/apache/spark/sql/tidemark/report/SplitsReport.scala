@@ -48,7 +48,7 @@ private[tidemark] final class SplitsReport(
         "splits" -> splits) ++ rules.forgetAfterMillis.map("forget_after_ms" -> Long.box(_)) ++ noted.fields(state, now)
 
   private def splits: AnyRef = {
-    val catchingUp = are(SplitState.CatchingUp).size
+    val catchingUp = all.catchingUp
     obj(
       "total" -> all.size,
       "active" -> (all.active - catchingUp),

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.status
 import scala.collection.mutable
 
 import io.tidemark.core.{Input, OriginName}
-import io.tidemark.core.plan.{PlanShape, Propagation, Waits}
+import io.tidemark.core.plan.{PlanShape, Waits}
 import io.tidemark.core.why.Verdict
 
 import com.codahale.metrics.{Gauge, MetricRegistry}
@@ -77,8 +77,8 @@ private[tidemark] final class Gauges(
       add(s"$key-worst-split-behind-seconds")(seconds { now =>
         for (largest <- totals(now).largestClockMillis; reached <- watermark(now)) yield math.max(0L, largest - reached)
       })
-      add(s"$key-splits-active")(state.map(now => (totals(now).active - totals(now).catchingUp.getOrElse(0)).toDouble))
-      add(s"$key-splits-catching-up")(state.flatMap(totals(_).catchingUp).map(_.toDouble))
+      add(s"$key-splits-active")(state.map(totals(_).active.toDouble))
+      add(s"$key-splits-catching-up")(state.map(totals(_).catchingUp.toDouble))
       add(s"$key-splits-idle")(state.map(totals(_).idle.toDouble))
       add(s"$key-late-rows-total")(state.flatMap(late(_, origin)).map(_.rows.toDouble))
       add(s"$key-most-late-seconds")(seconds(late(_, origin).map(_.mostMillis)))
@@ -91,11 +91,10 @@ private[tidemark] final class Gauges(
         case _: PlanShape.Join => s"-${input.side.name}"
         case _ => ""
       }
-      val name = free(s"op-${input.operator.value}$side")
+      val name = s"op-${input.operator.value}$side"
       add(s"$name-late-rows-total")(state.flatMap(_.lateRows.get(input)).map(_.all.rows.toDouble))
       if (isEvicted) add(s"$name-eviction-lag-seconds")(seconds { now =>
-        val watermarks = Propagation.levels(now.snapshot.plan.shape, now.snapshot.decision).inputs.get(input)
-        watermarks.flatMap(_.evicted).flatMap(_.watermark.millis).map(nowMillis() - _)
+        now.snapshot.levels.inputs.get(input).flatMap(_.evicted).flatMap(_.watermark.millis).map(nowMillis() - _)
       })
     }
 
@@ -104,9 +103,9 @@ private[tidemark] final class Gauges(
         registry.register(gauge, new Gauge[Double] { override def getValue: Double = value.getOrElse(Double.NaN) })
     }
 
-    /** Two keys may differ only in what a metric's name cannot have. */
+    /** Two keys may differ only in what a metric's name cannot have. An operator's name is no key's. */
     private def free(key: String): String =
-      Iterator(key).concat(Iterator.from(2).map(n => s"${key}_$n")).find(taken.add).get
+      Iterator(key).concat(Iterator.from(2).map(n => s"${key}_$n")).filterNot(OfOperator.matches).find(taken.add).get
   }
 
   private def reason(holds: Verdict => Boolean): Option[Double] =
@@ -119,6 +118,7 @@ private[tidemark] final class Gauges(
 private[tidemark] object Gauges {
   private val MostOrigins = 50
   private val MostInputs = 50
+  private val OfOperator = "op-[0-9]+(-left|-right)?".r
 
   /** Spark's own metrics of streams leave out dots as well: sinks take them for folders. */
   private def legible(name: String): String = name.take(100).replaceAll("[^A-Za-z0-9_-]", "_")

@@ -7,8 +7,8 @@ import io.tidemark.TidemarkError
 import io.tidemark.core.{Input, OperatorId, OriginName}
 import io.tidemark.core.history.{History, Moment}
 import io.tidemark.core.memory.{BatchStart, OriginRules, OriginState, WatermarkEntry}
-import io.tidemark.core.plan.Decision
-import io.tidemark.core.splits.{Splits, SplitState}
+import io.tidemark.core.plan.{Decision, OperatorWatermarks, Propagation}
+import io.tidemark.core.splits.Splits
 import io.tidemark.core.why.{Situation, Verdict}
 
 import org.apache.spark.sql.tidemark.batch.KnownState
@@ -139,6 +139,9 @@ private[tidemark] object QueryView {
       decidedAt: Option[BatchStart],
       rules: Map[OriginName, OriginRules]) {
 
+    /** The watermarks by which the next batch evicts state. */
+    lazy val levels: OperatorWatermarks = Propagation.levels(plan.shape, decision)
+
     /** The splits of an origin at the time of the decision, and not when the last batch ended. */
     def splits(planOrigin: PlanOrigin): Splits = decidedAt.fold(entry.splitsOf(planOrigin.name)) { at =>
       entry.splitsAt(at, planOrigin.name, rules)
@@ -147,34 +150,28 @@ private[tidemark] object QueryView {
 
   /** An input after a batch, as plain numbers: another thread may read no splits.
     * @param largestClockMillis the clock of the split that is furthest ahead
-    * @param active the splits that are not idle, those that catch up among them
-    * @param catchingUp the splits that catch up; `None` of more splits than are counted after each batch
+    * @param active the splits that are neither idle nor catch up
     */
   final case class Totals(
       maxEventTimeMillis: Option[Long],
       largestClockMillis: Option[Long],
       active: Int,
-      catchingUp: Option[Int],
+      catchingUp: Int,
       idle: Int,
-      farAheadRows: Long)
+      farAheadRows: Long) {
+    def splits: Int = active + catchingUp + idle
+  }
 
   object Totals {
     val none: Totals = of(OriginState.initial)
 
-    // Counting them scans all splits.
-    private val MostCounted = 100000
-
     def of(state: OriginState): Totals = Totals(
       state.maxEventTimeMillis,
       state.splits.largest,
-      state.splits.active,
-      catchingUp(state.splits),
+      state.splits.active - state.splits.catchingUp,
+      state.splits.catchingUp,
       state.splits.idle,
       state.farAheadRows)
-
-    private def catchingUp(splits: Splits): Option[Int] = Option.when(splits.size <= MostCounted) {
-      Iterator.range(0, splits.size).count(splits.state(_) == SplitState.CatchingUp)
-    }
   }
 
   /** @param emitsAll whether every batch emits all results (output mode complete)

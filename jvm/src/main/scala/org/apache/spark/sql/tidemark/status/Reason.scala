@@ -2,7 +2,6 @@ package org.apache.spark.sql.tidemark.status
 
 import io.tidemark.core.{EventTimeUnits, Watermark}
 import io.tidemark.core.memory.{OriginState, WhenIdle}
-import io.tidemark.core.plan.Propagation
 import io.tidemark.core.splits.SplitNameTable
 import io.tidemark.core.why.{Diagnosis, Situation, Verdict}
 
@@ -26,7 +25,7 @@ private[tidemark] object Reason {
     val shape = snapshot.plan.shape
     Situation(
       shape,
-      Propagation.levels(shape, snapshot.decision),
+      snapshot.levels,
       query.origins.all.map(input => input.name -> origin(input, query)).toMap,
       query.lastRows,
       query.known.windows.flatMap { case (id, windows) => windows.nextMillis.map(id -> _) },

@@ -44,8 +44,7 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
       input <- batch.origins.all if input.rules.splitBy.nonEmpty && input.rules.idleAfterMillis.nonEmpty
       change <- if (input.rules.noted.isEmpty) changeOfSplits(input, before, batch) else changeOfWriters(input, batch)
       // Splits that are forgotten do not return.
-      if batch.snapshot.entry.splitsOf(input.name).size >=
-        before.get(input.name).fold(0)(totals => totals.active + totals.idle)
+      if batch.snapshot.entry.splitsOf(input.name).size >= before.get(input.name).fold(0)(_.splits)
       if silentUntil.get(input.name).forall(_ <= nowMillis)
       message <- if (change.more > 0) becameIdle(input, batch, change) else returned(input, batch, change)
     } {
