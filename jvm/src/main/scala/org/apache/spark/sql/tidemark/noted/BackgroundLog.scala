@@ -25,12 +25,9 @@ private[tidemark] final class BackgroundLog(
   import BackgroundLog._
 
   @volatile private var opened = Option.empty[MarkSource]
-  @volatile private var reading = Option.empty[CompletableFuture[MarkLogContents]]
+  @volatile private var reading = Option.empty[CompletableFuture[Reading]]
   private var isClosed = false
-  private var last = Option.empty[MarkLogContents]
-  // When the reading began that has found it, and when the current one began.
-  private var lastMillis = Option.empty[Long]
-  private var readingMillis = 0L
+  private var last = Option.empty[Reading]
   private var begunMillis = Long.MinValue / 2
   private var isFailing = false
   // Whether a batch has waited for the reading without a result.
@@ -49,8 +46,8 @@ private[tidemark] final class BackgroundLog(
 
   private def begin(passed: Map[String, MarkId], nowMillis: Long): Unit = synchronized {
     isOverdue = false
-    readingMillis = nowMillis
-    if (!isClosed) reading = Some(afterReading.thenApplyAsync((_: Unit) => readNow(passed), threads))
+    if (!isClosed)
+      reading = Some(afterReading.thenApplyAsync((_: Unit) => Reading(nowMillis, readNow(passed)), threads))
   }
 
   /** Completes when the current reading has ended, failed or not. */
@@ -79,25 +76,24 @@ private[tidemark] final class BackgroundLog(
   /** What the last reading has found that is complete; `None` if none is. */
   def latest: Option[MarkLogContents] = {
     if (reading.exists(_.isDone)) take()
-    last
+    last.map(_.contents)
   }
 
   /** When the reading began that has found the latest contents (ms, by the query's clock). */
-  def latestMillis: Option[Long] = lastMillis
+  def latestMillis: Option[Long] = last.map(_.begunMillis)
 
   /** The same as [[latest]] after waiting for the last reading. A reading that takes too long is waited for once, and its
     * result is taken when it ends.
     */
   def awaited: Option[MarkLogContents] = {
     if (reading.nonEmpty) take()
-    last
+    last.map(_.contents)
   }
 
   /** A log that cannot be read holds the watermark: leaving out marks is never wrong. */
   private def take(): Unit = {
     try {
       last = Some(reading.get.get(if (isOverdue) 0L else waitMillis, TimeUnit.MILLISECONDS))
-      lastMillis = Some(readingMillis)
       ended()
       isFailing = false
     } catch {
@@ -134,6 +130,9 @@ private[tidemark] object BackgroundLog {
   val WaitMillis = 30000L
 
   private val PauseMillis = 1000L
+
+  /** @param begunMillis when it began, ms by the query's clock */
+  private final case class Reading(begunMillis: Long, contents: MarkLogContents)
 
   // A thread for each log that is being read.
   private lazy val threads = MarkThreads.pool("tidemark-marks")
