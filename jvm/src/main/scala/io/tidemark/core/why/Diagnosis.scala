@@ -48,11 +48,19 @@ final class Diagnosis private (of: Situation) {
   private def isFarAhead(millis: Long): Boolean = millis - of.nowMillis > FarAheadMillis
 
   private def held(some: Seq[Waiting]): Option[Verdict] =
-    some.iterator.flatMap { waiting =>
-      clockFarAhead(waiting).orElse(byMark(waiting)).orElse(noEventTime(waiting)).orElse(noDataBatches(
-        waiting)).orElse(joinWaits(waiting))
-        .orElse(allSilent(waiting)).orElse(bySplit(waiting)).orElse(byInput(waiting)).orElse(neverEvicts(waiting))
-    }.nextOption()
+    some.iterator.flatMap(waiting => cases.iterator.flatMap(_(waiting)).nextOption()).nextOption()
+
+  // The first one that applies to an operator tells what holds it.
+  private def cases: Seq[Waiting => Option[Verdict]] = Seq(
+    clockFarAhead,
+    byMark,
+    noEventTime,
+    noDataBatches,
+    joinWaits,
+    allSilent,
+    bySplit,
+    byInput,
+    neverEvicts)
 
   /** Nothing is compared with a clock that is wrong: the others would seem to be behind, and the advice to leave one out would
     * lose all its rows. If all are far ahead, the query is about the future. What writers note need be no clock times.

@@ -100,9 +100,8 @@ object InputVerdict {
       behindMillis: Option[Long],
       isNoted: Boolean,
       seenOnce: Option[Int] = None)
-      extends InputVerdict("HELD_BY_SPLIT", isTrouble = !(split.isLive && split.clockMillis.nonEmpty && !isNoted)) {
+      extends InputVerdict("HELD_BY_SPLIT", isTrouble = !HeldBySplit.catchesUp(split, isNoted)) {
     private def kind: String = if (isNoted) "writer" else "split"
-    private def isLive: Boolean = !isTrouble
     def sentence(words: Words): String = {
       val standing = (split.clockMillis, behindMillis) match {
         case (Some(clock), Some(behind)) => s"is at ${words.at(clock)}, ${length(behind)} behind the furthest"
@@ -118,7 +117,9 @@ object InputVerdict {
         s"It is left out from ${words.at(at)} on if it stays silent."
       }
       val live =
-        if (isLive) "It had rows in the last batch that read any, so results come out as it catches up. " else last
+        if (HeldBySplit.catchesUp(split, isNoted))
+          "It had rows in the last batch that read any, so results come out as it catches up. "
+        else last
       s"${operator.waitsFor(input(words))}, whose $kind ${words.name(split.name)} $standing$next. " +
         s"$live$idle${seenOnce.fold("")(splits => s" ${SeenOnce.sentence(splits)}")}"
     }
@@ -131,10 +132,18 @@ object InputVerdict {
           else {
             val idle =
               s"setting idle_after on ${input(words)}, longer than any pause of a split that will have rows again"
-            if (isLive) s"letting it catch up, or, if it may become silent, by $idle" else idle
+            if (HeldBySplit.catchesUp(split, isNoted)) s"letting it catch up, or, if it may become silent, by $idle"
+            else idle
           }
         }
     }
+  }
+
+  object HeldBySplit {
+
+    /** Whether a split that is behind has rows: then results come out as it advances. A writer's rows say nothing of its marks. */
+    private def catchesUp(split: Situation.Split, isNoted: Boolean): Boolean =
+      split.isLive && split.clockMillis.nonEmpty && !isNoted
   }
 
   /** @param aheadMillis where the furthest other input is */
