@@ -54,7 +54,7 @@ def q3(auctions: DataFrame, persons: DataFrame) -> DataFrame:
 
 
 def q4(auctions: DataFrame, bids: DataFrame) -> DataFrame:
-    """Average price of a category. Of auctions opened in the same ten seconds; the original has one for ever."""
+    """Average price of a category. Of auctions opened in the same ten seconds; the original has one forever."""
     highest = (
         _won(auctions, bids)
         .groupBy("id", "category", "opened")

@@ -487,7 +487,7 @@ def test_a_query_that_is_stopped_among_its_calls_leaves_no_process_and_loses_not
             with open(ended, "a") as file:
                 file.write("closed\n")
 
-    async def for_ever(client: str, n: int) -> int:
+    async def forever(client: str, n: int) -> int:
         with open(started, "a") as file:
             file.write(f"{os.getpid()}\n")
         try:
@@ -516,7 +516,7 @@ def test_a_query_that_is_stopped_among_its_calls_leaves_no_process_and_loses_not
 
     rows = feed("orders", SCHEMA)
     rows.add(*({"id": n} for n in range(100)))
-    query = begin(for_ever)
+    query = begin(forever)
     eventually(lambda: os.path.exists(started) and len(Path(started).read_text().split()) == 64)
     query.stop()
     (worker,) = set(Path(started).read_text().split())

@@ -90,14 +90,14 @@ def test_a_service_that_is_never_closed_does_not_hold_the_task(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     @asynccontextmanager
-    async def for_ever() -> Any:
+    async def forever() -> Any:
         yield "client"
         await asyncio.Event().wait()
 
     set_seconds(monkeypatch, "_CLOSING_SECONDS", 0.3)
     late = "TimeoutError: not closed within 0.3 seconds"
     with raising("ASYNC_SERVICE_FAILED", error=late):
-        call_all(through, [[1]], service=for_ever)
+        call_all(through, [[1]], service=forever)
 
 
 def test_a_service_that_is_never_open_does_not_hold_the_task(
@@ -106,13 +106,13 @@ def test_a_service_that_is_never_open_does_not_hold_the_task(
     door, closed = threading.Event(), threading.Event()
 
     @contextmanager
-    def for_ever() -> Iterator[str]:
+    def forever() -> Iterator[str]:
         door.wait()
         yield "client"
         closed.set()
 
     set_seconds(monkeypatch, "_OPENING_SECONDS", 0.05)
     with raising("ASYNC_SERVICE_FAILED"):
-        Worker(RULES, through, True, for_ever, IDS, STATS)
+        Worker(RULES, through, True, forever, IDS, STATS)
     door.set()
     assert closed.wait(30)

@@ -498,7 +498,7 @@ def test_calls_are_cancelled_and_the_service_is_closed_when_spark_has_hung_up() 
         yield "client"
         events.append("closed")
 
-    async def for_ever(client: str, value: int) -> int:
+    async def forever(client: str, value: int) -> int:
         if value == 1:
             there.close()
         try:
@@ -510,7 +510,7 @@ def test_calls_are_cancelled_and_the_service_is_closed_when_spark_has_hung_up() 
 
     # As `pyspark.worker.main`, with rows that are still to be read.
     def main(infile: BinaryIO) -> None:
-        call_all(for_ever, [[1, 2, 3]], service=opened, timeout=None)
+        call_all(forever, [[1, 2, 3]], service=opened, timeout=None)
 
     there.sendall(b"more rows")
     with here, here.makefile("rb") as infile, pytest.raises(BrokenPipeError):

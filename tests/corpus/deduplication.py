@@ -10,7 +10,7 @@ from corpus.inputs import EVENTS, VISITS
 
 
 @case("guide", EVENTS)
-def by_guid_for_ever(events: DataFrame) -> DataFrame:
+def by_guid_forever(events: DataFrame) -> DataFrame:
     """Deduplication by an id, without a watermark."""
     return events.dropDuplicates(["guid"])
 

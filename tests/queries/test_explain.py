@@ -31,7 +31,7 @@ def test_an_outer_join_says_whom_each_side_waits_for(feed: Feeds) -> None:
     left, right = explained.operators
     assert (left.operator, left.side, left.column) == ("join (left outer) #0", "left", "o_at")
     assert (left.late_by, left.waits_for, left.after_ms) == (("o",), ("p",), 900_001)
-    assert (right.waits_for, right.keeps_for_ever) == (("o",), False)
+    assert (right.waits_for, right.keeps_forever) == (("o",), False)
     assert {finding.code for finding in explained.findings} == {"NO_IDLE_TIME", "OUTER_ROWS_WAIT"}
     assert str(explained) == explained.text
     assert 'late by "o_at"' in explained.text

@@ -55,7 +55,7 @@ class PlanInput:
         even_idle: Those of them that hold this input back even while they are idle.
         after_ms: How far past a row's time the watermark is when the row leaves the state (ms).
             None if several inputs decide that together, or if it never leaves.
-        keeps_for_ever: Whether rows of this input never leave the state.
+        keeps_forever: Whether rows of this input never leave the state.
     """
 
     operator: str
@@ -65,7 +65,7 @@ class PlanInput:
     waits_for: tuple[str, ...]
     even_idle: tuple[str, ...]
     after_ms: int | None
-    keeps_for_ever: bool
+    keeps_forever: bool
 
 
 @dataclass(frozen=True, repr=False)

@@ -62,7 +62,7 @@ object ExplainFunction {
     "waits_for" -> list(input.waits.evicted.getOrElse(Nil).map(_.toString)),
     "even_idle" -> list(input.waits.evenIdle.map(_.toString)),
     "after_ms" -> input.waits.afterMillis.map(Long.box).orNull,
-    "keeps_for_ever" -> input.waits.evicted.isEmpty)
+    "keeps_forever" -> input.waits.evicted.isEmpty)
 
   private def ofFinding(finding: Finding): AnyRef = obj(
     "code" -> finding.code,
