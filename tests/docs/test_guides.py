@@ -1,22 +1,27 @@
 """Runs the guides' Python and SQL block by block and compares the printed output with the page.
 
-A DataFrame that a block names `result` is run as a query and must emit rows.
+A DataFrame that a block names `result` is run as a query and must emit rows. `explain` must warn of nothing in it.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry import metrics
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from support.feeds import Feed
 from support.pages import GUIDES, ROOT, blocks
-from support.streams import run_once
+from support.streams import run_once, warnings
 from support.web import Reply, Request, serving
 
 import tidemark
@@ -24,6 +29,7 @@ import tidemark
 pytestmark = pytest.mark.docs
 Feeds = Callable[..., Feed]
 
+MONITORING = ROOT / "docs" / "guides" / "monitoring.md"
 SOURCE = "topic STRING, partition INT"
 # The third day closes all windows of the first day, daily ones included; its last hour closes its earlier hour.
 HOURS = ("2024-01-01T10", "2024-01-03T10", "2024-01-03T13")
@@ -99,6 +105,10 @@ def for_choosing_times(spark: SparkSession, feed: Feeds, folder: Path) -> dict[s
     return {"tidemark": tidemark, "readings": inputs(feed)["readings"]}
 
 
+def for_monitoring(spark: SparkSession, feed: Feeds, folder: Path) -> dict[str, Any]:
+    return {"tidemark": tidemark}
+
+
 def for_state_size(spark: SparkSession, feed: Feeds, folder: Path) -> dict[str, Any]:
     query = hourly_job(feed, folder)()
     query.processAllAvailable()
@@ -110,11 +120,39 @@ PREPARED: dict[str, Callable[[SparkSession, Feeds, Path], dict[str, Any]]] = {
     "cookbook": for_the_cookbook,
     "install": lambda *_: {},
     "migration": for_migration,
-    "monitoring": lambda *_: {},
+    "monitoring": for_monitoring,
     "platforms": lambda *_: {},
     "state-size": for_state_size,
     "troubleshooting": lambda *_: {},
 }
+
+
+@pytest.mark.usefixtures("one_partition")
+def test_opentelemetry_collects_the_lag_of_each_input(
+    spark: SparkSession, feed: Feeds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = InMemoryMetricReader()
+    monkeypatch.setattr(metrics, "get_meter", MeterProvider([reader]).get_meter)
+    export = next(b for b in blocks(MONITORING, "python") if "opentelemetry" in b.text)
+    names: dict[str, Any] = {"tidemark": tidemark}
+    exec(compile(export.text, "export", "exec"), names)
+    orders = inputs(feed)["orders"]
+    timed = tidemark.with_watermark(orders, "order_time", "10 minutes", key="orders")
+    counts = timed.groupBy(F.window("order_time", "1 hour")).count()
+    query = counts.writeStream.format("noop").queryName("hourly").start()
+    try:
+        query.processAllAvailable()
+        names["export_lag"](query)
+        before = time.time()
+        collected = json.loads(reader.get_metrics_data().to_json())
+        (gauge,) = collected["resource_metrics"][0]["scope_metrics"][0]["metrics"]
+        assert (gauge["name"], gauge["unit"]) == ("streaming.watermark.lag", "s")
+        (point,) = gauge["data"]["data_points"]
+        assert point["attributes"] == {"query": "hourly", "input": "orders"}
+        watermark = datetime.fromisoformat("2024-01-03T12:55:00+00:00").timestamp()
+        assert 0 <= point["value"] - (before - watermark) < 60
+    finally:
+        query.stop()
 
 
 def test_every_guide_is_run_or_has_its_own_tests() -> None:
@@ -157,6 +195,7 @@ def test_guide_code_runs_and_prints_the_output_shown(
                 exec(compile(here, f"{guide}, block {number}", "exec"), names)
                 if names.get("result") is not ran:
                     ran = names["result"]
+                    assert warnings(ran) == [], block.text
                     emitted = run_once(ran, tmp_path / f"checkpoint-{number}")
                     assert emitted, f"nothing came out of\n{block.text}"
             printed = capsys.readouterr().out

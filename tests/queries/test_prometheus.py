@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from support.pages import ROOT
+import yaml
+from support.pages import ROOT, blocks
 from support.processes import run_script
 
 pytestmark = [pytest.mark.engine, pytest.mark.more]
@@ -34,7 +35,7 @@ def documented(*keys: str, operators: tuple[str, ...]) -> set[str]:
     """The gauges that the page lists."""
     table = PAGE.read_text(encoding="utf-8").split("| gauge |")[1].split("\n\n")[0]
     cells = (line.split("|")[1] for line in table.splitlines()[2:])
-    names = [name.replace("-", "_") for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+    names = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
     assert len(names) == 14
     return {
         name.replace("<key>", key).replace("<id>", operator)
@@ -47,7 +48,8 @@ def documented(*keys: str, operators: tuple[str, ...]) -> set[str]:
 def test_prometheus_scrapes_every_gauge_that_the_page_lists(scraped: dict[str, Any]) -> None:
     assert "tidemark" not in scraped["before"]
     found = gauges(scraped["during"], "hourly")
-    assert set(found) == documented("orders", "payments", operators=("0", "1"))
+    gauges_of_page = documented("orders", "payments", operators=("0", "1"))
+    assert set(found) == {name.replace("-", "_") for name in gauges_of_page}
     assert found["orders_behind_seconds"] == found["payments_behind_seconds"] == 600
     assert found["late_rows_total"] == 0
 
@@ -69,6 +71,35 @@ def test_the_dashboard_asks_for_gauges_that_there_are(scraped: dict[str, Any]) -
         pattern = found.group(1).replace("${application}", "orders").replace("${query}", "hourly")
         assert any(re.fullmatch(pattern, name) for name in names), expression
     assert len(asked) == 9
+
+
+def labelled(gauge: str) -> tuple[str, dict[str, str | None]]:
+    """A gauge as the page's rules of the JMX exporter name it: the first rule whose pattern is found counts."""
+    rules = next(block.text for block in blocks(PAGE, "yaml") if block.text.startswith("rules:"))
+    bean = f"metrics<name=orders.driver.tidemark.hourly.{gauge}, type=gauges><>Value"
+    for rule in yaml.safe_load(rules)["rules"]:
+        if match := re.search(rule["pattern"], bean):
+            labels = {label: match[int(group[1:])] for label, group in rule["labels"].items()}
+            return match.expand(rule["name"].replace("$", "\\")), labels
+    raise AssertionError(f"no rule is for {gauge}")
+
+
+def test_the_rules_of_the_page_name_every_gauge_and_label_it() -> None:
+    found = {
+        gauge: labelled(gauge)
+        for gauge in documented("orders", "pay-ments", operators=("0", "1-left"))
+    }
+    assert len({(name, tuple(labels.items())) for name, labels in found.values()}) == len(found)
+    query = {"query": "hourly"}
+    lag = ("tidemark_watermark-lag-seconds", query | {"key": "pay-ments"})
+    assert found["pay-ments-watermark-lag-seconds"] == lag
+    split = ("tidemark_worst-split-behind-seconds", query | {"key": "pay-ments"})
+    assert found["pay-ments-worst-split-behind-seconds"] == split
+    left = ("tidemark_operator_late-rows-total", query | {"operator": "1", "side": "left"})
+    assert found["op-1-left-late-rows-total"] == left
+    alone = ("tidemark_operator_late-rows-total", query | {"operator": "0", "side": None})
+    assert found["op-0-late-rows-total"] == alone
+    assert found["late-rows-total"] == ("tidemark_query_late-rows-total", query)
 
 
 def test_a_lag_is_measured_when_prometheus_scrapes(scraped: dict[str, Any]) -> None:

@@ -143,6 +143,11 @@ def run_once(df: DataFrame, checkpoint: Path, *, mode: str = "append") -> list[R
     return sorted((row for rows in batches.get().values() for row in rows), key=repr)
 
 
+def warnings(df: DataFrame) -> list[str]:
+    """What `explain` finds wrong with a streaming DataFrame, without what is only worth knowing."""
+    return [str(found) for found in tidemark.explain(df).findings if found.severity != "info"]
+
+
 def refusal(action: Callable[[], object]) -> tuple[str | None, str]:
     """The Tidemark code and the text of the error that an action raises."""
     try:
