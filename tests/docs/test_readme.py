@@ -1,4 +1,4 @@
-"""The README examples run and print the output shown, and so does the report of the first one.
+"""The README examples run, print the output shown, and have no fault by `explain`. So does the report of the first one.
 
 Every block marked `python` is run, in order, in one namespace. A block marked `text` is the output
 of the block before it.
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from support.pages import ROOT, blocks
+from support.streams import warnings
 
 REPORT = ROOT / "docs" / "guides" / "report.md"
 PAGES = {
@@ -50,6 +51,9 @@ def test_readme_examples_run_and_print_the_output_shown(
                 printed = capsys.readouterr().out
             else:
                 assert plain(printed) == plain(block.text)
+        streams = [df for df in names.values() if isinstance(df, DataFrame) and df.isStreaming]
+        assert streams
+        assert [found for df in streams for found in warnings(df)] == []
     finally:
         for query in set(spark.streams.active) - before:
             query.stop()
