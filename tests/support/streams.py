@@ -144,8 +144,8 @@ def run_once(df: DataFrame, checkpoint: Path, *, mode: str = "append") -> list[R
 
 
 def warnings(df: DataFrame) -> list[str]:
-    """What `explain` finds wrong with a streaming DataFrame, without what is only worth knowing."""
-    return [str(found) for found in tidemark.explain(df).findings if found.severity != "info"]
+    """The codes of what `explain` finds wrong with a streaming DataFrame, beyond what is only worth knowing."""
+    return [found.code for found in tidemark.explain(df).findings if found.severity != "info"]
 
 
 def refusal(action: Callable[[], object]) -> tuple[str | None, str]:

@@ -16,7 +16,7 @@ object TrapTable {
     OperatorTrap.StateTimeoutNoWatermark("function with state"),
     OperatorTrap.UpdateChain("aggregation by window"),
     Trap.SparkRefuses("Sorting is not supported on streaming DataFrames"),
-    OperatorTrap.DedupForEver("dropDuplicates by id"),
+    OperatorTrap.DedupForever("dropDuplicates by id"),
     OperatorTrap.NeverEvicts("join (inner) #0", "right"),
     OperatorTrap.NoDataBatchesOff("aggregation #0"),
     Trap.LeftToSpark("spark.sql.streaming.multipleWatermarkPolicy=max"),

@@ -59,7 +59,7 @@ object OperatorTrap {
     def fix: String = s"naming the column by itself, as in F.col(\"$time\")"
   }
 
-  final case class DedupForEver(of: String) extends OperatorTrap("DEDUP_FOR_EVER", Warning) {
+  final case class DedupForever(of: String) extends OperatorTrap("DEDUP_FOREVER", Warning) {
     def sentence: String = s"The $of has no event time among its columns, so it remembers every key forever."
     def fix: String = "calling dropDuplicatesWithinWatermark, or by adding the event time, if copies have the same one"
   }

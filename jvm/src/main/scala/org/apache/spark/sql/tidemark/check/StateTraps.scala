@@ -148,7 +148,7 @@ private[check] final class StateTraps(
   private def deduplications: Seq[Trap] = plan.collect {
     case operator: Deduplicate if operator.isStreaming =>
       timeOf(operator) match {
-        case None => Some(OperatorTrap.DedupForEver(labelOf(operator)))
+        case None => Some(OperatorTrap.DedupForever(labelOf(operator)))
         case Some(time) =>
           Option.when(operator.keys.size > 1)(OperatorTrap.DedupEqualTimes(labelOf(operator), time.name))
       }
@@ -157,7 +157,7 @@ private[check] final class StateTraps(
   /** `DISTINCT` in SQL, which is an aggregation by all columns. */
   private def distinct: Seq[Trap] = plan.collect {
     case operator: Distinct if operator.isStreaming && !operator.output.exists(EventTimeMarks.isMarked) =>
-      OperatorTrap.DedupForEver(labelOf(operator))
+      OperatorTrap.DedupForever(labelOf(operator))
   }
 
   /** The event-time column among the keys. */

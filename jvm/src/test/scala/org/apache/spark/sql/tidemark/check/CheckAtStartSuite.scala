@@ -46,7 +46,7 @@ class CheckAtStartSuite extends RefusalsTest {
       ProcessAllAvailable(),
       CheckAnswer(1, 2))
     assert(lines.size === 1)
-    assert(lines.head.contains("[TIDEMARK.DEDUP_FOR_EVER]") && lines.head.contains("Fix this by"))
+    assert(lines.head.contains("[TIDEMARK.DEDUP_FOREVER]") && lines.head.contains("Fix this by"))
   }
 
   test("a sound query logs nothing, and neither does what is for information") {
@@ -61,7 +61,7 @@ class CheckAtStartSuite extends RefusalsTest {
       val (stream, events) = timed("t", "10 minutes")
       testStream(deduplicated(events))(
         AddData(stream, 1 -> at("10:00")),
-        refusedFor("DEDUP_FOR_EVER"))
+        refusedFor("DEDUP_FOREVER"))
       testStream(counted(events, "t").select($"count"))(
         AddData(stream, 2 -> at("10:00"), 3 -> at("11:00")),
         ProcessAllAvailable(),

@@ -84,7 +84,7 @@ class ExplainSuite extends ExplainTest {
   test("Scala's explain has the findings of the SQL function, and leaves no view") {
     val before = spark.catalog.listTables().count()
     val explanation = explain(orders.dropDuplicates("id"))
-    assert(explanation.findings.map(finding => (finding.code, finding.severity)).head === "DEDUP_FOR_EVER" -> "warning")
+    assert(explanation.findings.map(finding => (finding.code, finding.severity)).head === "DEDUP_FOREVER" -> "warning")
     assert(explanation.findings.head.operator === Some("dropDuplicates by id") &&
       explanation.toString === explanation.text)
     assert(spark.catalog.listTables().count() === before)

@@ -66,8 +66,8 @@ class ExplainedOperatorsSuite extends ExplainTest {
   }
 
   test("state that stays forever is found without a watermark below it too") {
-    assert(codes(windows(raw.dropDuplicates("id").withWatermark("at", "1 minute"))) === Seq("DEDUP_FOR_EVER"))
-    assert(codes(raw.dropDuplicates("id")) === Seq("DEDUP_FOR_EVER"))
+    assert(codes(windows(raw.dropDuplicates("id").withWatermark("at", "1 minute"))) === Seq("DEDUP_FOREVER"))
+    assert(codes(raw.dropDuplicates("id")) === Seq("DEDUP_FOREVER"))
     assert(codes(raw.join(MemoryStream[Int].toDF().toDF("order"), expr("id = order"))) === Seq.fill(2)("NEVER_EVICTS"))
   }
 
@@ -76,7 +76,7 @@ class ExplainedOperatorsSuite extends ExplainTest {
     def sql(text: String) = spark.sql(text)
     val days = "WITH d AS (SELECT CAST(at AS DATE) AS day FROM orders_seen) SELECT day, count(*) FROM d GROUP BY day"
     assert(codes(sql(days)) === Seq("MARK_LOST"))
-    assert(codes(sql("SELECT DISTINCT id FROM orders_seen"), Update) === Seq("DEDUP_FOR_EVER"))
+    assert(codes(sql("SELECT DISTINCT id FROM orders_seen"), Update) === Seq("DEDUP_FOREVER"))
     assert(
       codes(sql("WITH o AS (SELECT * FROM orders_seen) SELECT window(at, '1 hour'), count(*) FROM o GROUP BY 1")) ===
         Nil)

@@ -75,7 +75,7 @@ class TrapsSuite extends ExplainTest {
 
   traps("SPARK_REFUSES", "error")(orders.orderBy("id"))(windows(orders))
 
-  traps("DEDUP_FOR_EVER", "warning")(orders.dropDuplicates("id"))(orders.dropDuplicates("id", "at"))
+  traps("DEDUP_FOREVER", "warning")(orders.dropDuplicates("id"))(orders.dropDuplicates("id", "at"))
 
   traps("DEDUP_EQUAL_TIMES", "info")(orders.dropDuplicates("id", "at"))(orders.dropDuplicates("at"))
 
