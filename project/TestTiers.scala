@@ -49,8 +49,8 @@ object TestTiers {
   private val tiers = Seq(
     // No Spark is started for these; the core's tests do not even have one on their class path.
     Tier("check", _.startsWith("io.tidemark."), Map.empty, seconds = 120),
-    Tier("test", _ => true, Map("EventTimeWatermarkSuite" -> 33), seconds = 120),
-    Tier("more", _ => true, SparkSuites.core + ("EventTimeWatermarkSuite" -> 2), seconds = 300))
+    Tier("test", _ => true, Map("EventTimeWatermarkSuite" -> 31), seconds = 120),
+    Tier("more", _ => true, SparkSuites.core + ("EventTimeWatermarkSuite" -> 4), seconds = 300))
 
   val tier = inputKey[Unit]("Tests of one tier: check, test, or more.")
 

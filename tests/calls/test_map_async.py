@@ -285,6 +285,7 @@ def test_a_column_that_nobody_reads_is_not_called(spark: SparkSession, tmp_path:
     assert len(Path(log).read_text()) == 10
 
 
+@pytest.mark.more
 def test_actions_of_foreach_batch_call_again_unless_the_batch_is_persisted(
     feed: Callable[..., Feed], tmp_path: Path
 ) -> None:

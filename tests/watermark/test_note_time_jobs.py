@@ -90,7 +90,9 @@ def at(day: int, hour: int = 0, minute: int = 0) -> datetime:
     return FIRST + timedelta(days=day, hours=hour, minutes=minute)
 
 
-@pytest.mark.parametrize("write", [by_file_sink, by_foreach_batch])
+@pytest.mark.parametrize(
+    "write", [by_file_sink, pytest.param(by_foreach_batch, marks=pytest.mark.more)]
+)
 def test_the_last_hour_of_a_day_comes_out_without_a_row_of_the_next_one(
     spark: SparkSession, one_partition: None, tmp_path: Path, write: Write
 ) -> None:

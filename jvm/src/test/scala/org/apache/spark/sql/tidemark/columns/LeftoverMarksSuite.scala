@@ -56,7 +56,7 @@ class LeftoverMarksSuite extends RecordedRuns with MarkedColumns {
     assertSameBatches(ours, stock(windows))
   }
 
-  test("a watermark on a column that a Python map has added to a marked schema matches stock Spark") {
+  testMore("a watermark on a column that a Python map has added to a marked schema matches stock Spark") {
     def once: Seq[BatchRun] = {
       val (events, df) = keyedRows("k", "at")
       val wider = marked(df, "at").withColumn("seen", $"at" + expr("INTERVAL 5 MINUTES"))

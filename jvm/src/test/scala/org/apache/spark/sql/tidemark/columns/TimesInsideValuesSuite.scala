@@ -8,18 +8,20 @@ class TimesInsideValuesSuite extends RecordedRuns with MarkedColumns {
   import testImplicits._
 
   for ((name, value) <- Seq("max(struct(t, k))" -> "m.*", "collect_list(struct(t, k))" -> "inline(m)"))
-    test(s"a row that is on time is not dropped by a later operator when its event time is inside $name") {
-      val (events, df) = keyedRows("k", "t")
-      val latest = df.withWatermark("t", "0 seconds")
-        .groupBy(window($"t", "10 minutes"), $"k").agg(expr(name).as("m"))
-        .selectExpr(value)
-        .dropDuplicates("k", "t")
-      val steps = Seq("10:01", "10:02", "10:11", "10:25", "11:00").zipWithIndex.map { case (time, step) =>
-        () => { events.addData(step -> at(time)); () }
+    moreTestsIf(value == "inline(m)") {
+      test(s"a row that is on time is not dropped by a later operator when its event time is inside $name") {
+        val (events, df) = keyedRows("k", "t")
+        val latest = df.withWatermark("t", "0 seconds")
+          .groupBy(window($"t", "10 minutes"), $"k").agg(expr(name).as("m"))
+          .selectExpr(value)
+          .dropDuplicates("k", "t")
+        val steps = Seq("10:01", "10:02", "10:11", "10:25", "11:00").zipWithIndex.map { case (time, step) =>
+          () => { events.addData(step -> at(time)); () }
+        }
+        val out = record("append", latest.select($"k"), steps)
+        assert(rows(out) === Seq("[0]", "[1]", "[2]", "[3]"))
+        assert(rows(stock(record("append", latest.select($"k"), steps))).isEmpty)
       }
-      val out = record("append", latest.select($"k"), steps)
-      assert(rows(out) === Seq("[0]", "[1]", "[2]", "[3]"))
-      assert(rows(stock(record("append", latest.select($"k"), steps))).isEmpty)
     }
 
   test("an event time inside a struct is carried through a join") {

@@ -13,7 +13,7 @@ class FuzzSuite extends OracleComparison {
   // `make fuzz` sets the number of cases.
   private val fuzzing = sys.props.contains("tidemark.fuzz.n")
 
-  compared(seed, FuzzNumber("n", 2), FuzzNumber("carried", 1), FuzzNumber("ordered", 2), FuzzNumber("called", 2))
+  compared(seed, FuzzNumber("n", 2), FuzzNumber("carried", 1), FuzzNumber("ordered", 1), FuzzNumber("called", 1))
   if (!fuzzing) moreTests(compared(seed + 1000, 8, 4, 4, 8))
 
   private def compared(seed: Int, cases: Int, carried: Int, ordered: Int, called: Int): Unit = {

@@ -32,8 +32,8 @@ class SameEventTimeSuite extends OracleComparison {
   // `make fuzz` sets the number of plans.
   private val fuzzing = sys.props.contains("tidemark.fuzz.plans")
 
-  compared(seed, FuzzNumber("plans", 15))
-  if (!fuzzing) moreTests(compared(seed + 15, 85))
+  compared(seed, FuzzNumber("plans", 10))
+  if (!fuzzing) moreTests(compared(seed + 10, 90))
 
   private def compared(seed: Int, plans: Int): Unit =
     test(s"operators of $plans plans from seed $seed use the same event-time columns as in stock Spark") {

@@ -102,7 +102,7 @@ class RestartSuite extends TwoStreams {
   }
 
   // Spark commits a batch of its own for it, which Tidemark does not see.
-  for ((name, query) <- queries) moreTestsIf(query != carriedColumn && query != splitInput) {
+  for ((name, query) <- queries) moreTestsIf(query != splitInput) {
     test(s"another number of partitions of the state changes no batch of $name") {
       withSQLConf(SQLConf.STATE_STORE_PROVIDER_CLASS.key -> classOf[RocksDBStateStoreProvider].getName) {
         val straight = new Inputs
