@@ -50,7 +50,7 @@ class WatermarkExpressionRefusalsSuite extends WatermarkTest {
     assertRefused("NO_WATERMARK", "expression" -> "current_watermark(shifted)", "columns" -> "time") {
       run(df.withColumn("shifted", $"time" + expr("INTERVAL 1 HOUR")).select(currentWatermark($"shifted")), stream)
     }
-    assertRefused("NO_WATERMARK", "expression" -> "current_watermark('weather')") {
+    assertQueryRefused("NO_WATERMARK", "expression" -> "current_watermark('weather')") {
       run(df.select(currentWatermark("weather")), stream)
     }
     assertRefused("WRONG_ARGUMENTS", "function" -> "is_late", "arguments" -> "0")(df.select(expr("is_late()")))
@@ -65,7 +65,7 @@ class WatermarkExpressionRefusalsSuite extends WatermarkTest {
     for ((key, value) <-
         Seq("spark.tidemark.enabled" -> "false", "spark.sql.streaming.multipleWatermarkPolicy" -> "max"))
       withSQLConf(key -> value) {
-        assertRefused("LEFT_TO_SPARK", "reason" -> s"$key=$value", "need" -> "reads is_late(time)") {
+        assertQueryRefused("LEFT_TO_SPARK", "reason" -> s"$key=$value", "need" -> "reads is_late(time)") {
           run(df.select(isLate($"time")), stream)
         }
       }

@@ -62,7 +62,7 @@ class NotingFailuresSuite extends WatermarkTest {
       stream.addData(at("11:00"))
       val df = noteTime(rows(stream), "time", NoteTimeOptions(new File(folder, "log").getPath))
       for (acks <- Seq("0", "1"))
-        assertRefused("NOTE_TIME_SINK_UNKNOWN", "column" -> "time", "sink" -> s"Kafka with kafka.acks=$acks") {
+        assertQueryRefused("NOTE_TIME_SINK_UNKNOWN", "column" -> "time", "sink" -> s"Kafka with kafka.acks=$acks") {
           runToEnd(start(
             df,
             new File(folder, acks),
@@ -84,10 +84,10 @@ class NotingFailuresSuite extends WatermarkTest {
       }
       val topic = NoteTimeOptions("kafka:marks/orders")
       val reason = "has the mark log kafka:marks/orders, but no option kafka.bootstrap.servers"
-      assertRefused("INVALID_NOTE_TIME", "reason" -> reason)(run(topic))
+      assertQueryRefused("INVALID_NOTE_TIME", "reason" -> reason)(run(topic))
       val brokers = Map("kafka.bootstrap.servers" -> "nowhere:9092")
       for (options <- Seq(topic.copy(toOptions = brokers), topic.copy(positionOptions = brokers)))
-        assertRefused("NO_KAFKA_CONNECTOR", "location" -> "kafka:marks/orders")(run(options))
+        assertQueryRefused("NO_KAFKA_CONNECTOR", "location" -> "kafka:marks/orders")(run(options))
       for (wrong <- Seq("kafka:", "kafka:/orders", "kafka:marks/", "kafka:two words", "kafka://marks/orders"))
         withClue(wrong)(assertRefused("INVALID_NOTE_TIME")(run(NoteTimeOptions(wrong).copy(toOptions = brokers))))
     }
@@ -107,10 +107,10 @@ class NotingFailuresSuite extends WatermarkTest {
       val positioned = same.copy(position = Some("kafka:a, orders"), positionOptions = brokers)
       val reason = "has the mark log kafka:orders/marks in a topic that has the rows"
       for ((options, name) <- Seq(same -> "sink", positioned -> "position"))
-        assertRefused("INVALID_NOTE_TIME", "reason" -> reason)(run(options, name))
+        assertQueryRefused("INVALID_NOTE_TIME", "reason" -> reason)(run(options, name))
       // Other brokers may have a topic of the name.
       val elsewhere = same.copy(toOptions = Map("kafka.bootstrap.servers" -> "there:9092"))
-      assertRefused("NO_KAFKA_CONNECTOR", "location" -> "kafka:orders/marks")(run(elsewhere, "elsewhere"))
+      assertQueryRefused("NO_KAFKA_CONNECTOR", "location" -> "kafka:orders/marks")(run(elsewhere, "elsewhere"))
     }
   }
 
@@ -124,7 +124,7 @@ class NotingFailuresSuite extends WatermarkTest {
       val options = NoteTimeOptions(new File(folder, "log").getPath).copy(writer = Some("ü" * 27))
       val path = "path" -> new File(folder, "out").getPath
       val reason = s"has a writer whose name is too long, '${"ü" * 27}'"
-      assertRefused("INVALID_NOTE_TIME", "reason" -> reason) {
+      assertQueryRefused("INVALID_NOTE_TIME", "reason" -> reason) {
         runToEnd(start(noteTime(rows(stream), "time", options), folder, "parquet", path))
       }
     }

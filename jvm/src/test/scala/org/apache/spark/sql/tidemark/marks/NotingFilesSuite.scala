@@ -170,7 +170,7 @@ class NotingFilesSuite extends WatermarkTest {
           s"files:$file" -> "is a file")) {
         val query = counting.start(position)
         val reason = s"has the position '$position', which $why. Give the folder that has the files"
-        try assertRefused("INVALID_NOTE_TIME", "reason" -> reason)(query.processAllAvailable())
+        try assertQueryRefused("INVALID_NOTE_TIME", "reason" -> reason)(query.processAllAvailable())
         finally query.stop()
       }
     }
@@ -186,7 +186,7 @@ class NotingFilesSuite extends WatermarkTest {
         .writeStream.format("json").option("checkpointLocation", s"$folder/a").start(s"$folder/out")
       val reason =
         s"has the position 'files:$folder/out', but the sink keeps a log of its files. Leave out the position"
-      try assertRefused("INVALID_NOTE_TIME", "reason" -> reason)(query.processAllAvailable())
+      try assertQueryRefused("INVALID_NOTE_TIME", "reason" -> reason)(query.processAllAvailable())
       finally query.stop()
     }
   }

@@ -43,7 +43,7 @@ class NotingRefusalsSuite extends NotingQuery {
       }
       val ((left, ordered), (right, paid)) = (timed("ordered", "1 minute"), timed("paid", "1 minute", "of"))
       Seq(left, right).foreach(_.addData(1 -> at("11:00")))
-      assertRefused("NOTE_TIME_NOT_PROMISED", "column" -> "ordered") {
+      assertQueryRefused("NOTE_TIME_NOT_PROMISED", "column" -> "ordered") {
         run(noteTime(ordered.join(paid, $"id" === $"of"), "ordered", log))
       }
       rows.createOrReplaceTempView("rows_to_note")
@@ -52,7 +52,7 @@ class NotingRefusalsSuite extends NotingQuery {
           SELECT * FROM a UNION ALL SELECT * FROM a""")
       assertRefused("NOTE_TIME_DROPPED", "column" -> "time")(run(inside))
       // The next one is found with the first row; the others before the query starts.
-      assertRefused("NOTE_TIME_SINK_UNKNOWN", "column" -> "time")(run(noteTime(rows, "time", log), sink = "noop"))
+      assertQueryRefused("NOTE_TIME_SINK_UNKNOWN", "column" -> "time")(run(noteTime(rows, "time", log), sink = "noop"))
       assertRefused("INVALID_NOTE_TIME")(run(noteTime(noteTime(rows, "time", log), "time", log)))
       assertRefused("INVALID_NOTE_TIME")(noteTime(rows, "time", NoteTimeOptions("kafka:")))
       assertRefused("INVALID_NOTE_TIME")(spark.sql("SELECT tidemark_note_time(now(), '{}')").collect())

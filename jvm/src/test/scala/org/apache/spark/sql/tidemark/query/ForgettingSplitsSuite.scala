@@ -43,7 +43,7 @@ class ForgettingSplitsSuite extends SilenceTest {
 
   test("forget_after without idle_after, or shorter than it, is refused") {
     for (idle <- Seq(Idle(), Idle("1 minute")))
-      assertRefused("INVALID_OPTION", "option" -> "forget_after", "value" -> "20000 ms") {
+      assertQueryRefused("INVALID_OPTION", "option" -> "forget_after", "value" -> "20000 ms") {
         runOnce(forgetting("20 seconds", idle))
       }
     val options = WatermarkOptions(splitBy = SplitBy(forgetAfter = Some("1 day")))

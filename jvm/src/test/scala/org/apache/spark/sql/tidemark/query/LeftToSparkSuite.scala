@@ -96,7 +96,7 @@ class LeftToSparkSuite extends RefusalsTest {
       } finally plain.stop()
       stream.addData(2 -> at("10:10"))
       val asking = start(withKey(events, "t", "orders").withWatermark("t", "1 minute"))
-      assertRefused(
+      assertQueryRefused(
         "LEFT_TO_SPARK",
         "reason" -> "asynchronous progress tracking",
         "need" -> "sets the watermark key 'orders'")(asking.processAllAvailable())

@@ -67,7 +67,7 @@ class CorrectionRefusalsSuite extends CorrectedQuery {
       assertRefusal(begun.get, "BATCH_NOT_COMMITTED")
       assert(recorder.batches.last.id > before.batch)
       recorder.atSink = () => ()
-      assertRefused("ENTRY_CHANGED", "batch" -> s"${recorder.batches.last.id + 1}") {
+      assertQueryRefused("ENTRY_CHANGED", "batch" -> s"${recorder.batches.last.id + 1}") {
         recorder.run(windows(orders.marked()))(() => { correctElsewhere(); orders.step("10:33")() })
       }
       val rows = newRows(recorder)(recorder.run(windows(orders.marked(limit)))(orders.step("10:55")))

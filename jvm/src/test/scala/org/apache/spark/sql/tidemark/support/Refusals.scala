@@ -28,7 +28,14 @@ trait Refusals extends Assertions {
     assert(refused.error.parameters.filter { case (name, _) => expected.contains(name) } === expected)
   }
 
-  /** Asserts that the body ends with a refusal of this code, and those of its parameters that are given. */
+  /** Asserts that the body itself is refused with this code, and those of the parameters that are given. */
   protected def assertRefused(code: String, parameters: (String, String)*)(body: => Any): Unit =
-    assertRefusal(intercept[Throwable](body), code, parameters: _*)
+    assertRefusal(intercept[TidemarkException](body), code, parameters: _*)
+
+  /** The same of a query or a task that the refusal ends, so that Spark throws an error of its own with that cause. */
+  protected def assertQueryRefused(code: String, parameters: (String, String)*)(body: => Any): Unit = {
+    val error = intercept[Throwable](body)
+    assert(!error.isInstanceOf[TidemarkException], "the body itself was refused")
+    assertRefusal(error, code, parameters: _*)
+  }
 }

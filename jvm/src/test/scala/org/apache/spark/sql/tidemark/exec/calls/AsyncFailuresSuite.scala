@@ -105,13 +105,18 @@ class AsyncFailuresSuite extends AsyncTest {
 
   test("a client that cannot be opened or closed is no failed call") {
     val options = AsyncOptions(retries = 5, failsQuery = false)
-    for ((open, error) <- Seq[(() => AutoCloseable, String)](
-        (() => throw new IllegalStateException("no address"), "IllegalStateException: no address"),
-        (() => () => throw new IllegalStateException("no answer"), "IllegalStateException: no answer")))
-      assertRefused("ASYNC_SERVICE_FAILED", "column" -> "same", "error" -> error) {
-        mapAsyncWith(numbers(3), "same", n, LongType, open, options)((_, row) =>
-          Future.successful(row.getLong(0))).collect()
+    def call(open: () => AutoCloseable): Unit = {
+      val called = mapAsyncWith(numbers(3), "same", n, LongType, open, options) { (_, row) =>
+        Future.successful(row.getLong(0))
       }
+      val _ = called.collect()
+    }
+    assertRefused("ASYNC_SERVICE_FAILED", "column" -> "same", "error" -> "IllegalStateException: no address") {
+      call(() => throw new IllegalStateException("no address"))
+    }
+    assertQueryRefused("ASYNC_SERVICE_FAILED", "column" -> "same", "error" -> "IllegalStateException: no answer") {
+      call(() => () => throw new IllegalStateException("no answer"))
+    }
   }
 
   test("a row is given up after its time-out, and its call keeps its slot until it has ended") {

@@ -169,7 +169,7 @@ class EvictionSlackSuite extends StockComparison {
     val stream = MemoryStream[Event]
     stream.addData(steady(1).head)
     withSlack("1.1") {
-      assertRefused("INVALID_SETTING", "setting" -> "spark.tidemark.evictionSlack", "value" -> "1.1") {
+      assertQueryRefused("INVALID_SETTING", "setting" -> "spark.tidemark.evictionSlack", "value" -> "1.1") {
         record("append", distinct(timed(stream).withWatermark("t", Delay)), Nil)
       }
     }
