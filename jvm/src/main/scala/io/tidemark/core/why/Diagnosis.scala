@@ -101,13 +101,16 @@ final class Diagnosis private (of: Situation) {
     due <- waiting.due if !of.runsNoDataBatches && waiting.reached.millis.exists(_ >= due)
   } yield Verdict.NoDataBatchesOff(waiting.operator, due, waiting.held)
 
-  private def joinWaits(waiting: Waiting): Option[Verdict] = joins(waiting).flatMap { join =>
-    val (idle, active) = below(join).partition(_.watermark.isIdle)
-    idle.find(origin => waiting.holder.contains(origin.name) && active.exists(isAhead(_, origin, waiting))).map {
-      origin =>
-        InputVerdict.JoinWaitsForIdle(operator(join), origin.name, origin.watermark.millis)
-    }
-  }.headOption
+  /** Also while all inputs are idle: a row of another one would not help. */
+  private def joinWaits(waiting: Waiting): Option[Verdict] = {
+    val found = for {
+      join <- joins(waiting)
+      origins = below(join)
+      origin <- origins if origin.watermark.isIdle && !origin.followsInJoins && waiting.holder.contains(origin.name)
+      if origins.exists(isAhead(_, origin, waiting))
+    } yield InputVerdict.JoinWaitsForIdle(operator(join), origin.name, origin.watermark.millis)
+    found.headOption
+  }
 
   /** The operator itself, if it is a join, and those that its rows come from. */
   private def joins(waiting: Waiting): Seq[PlanShape.Join] =
@@ -176,7 +179,8 @@ final class Diagnosis private (of: Situation) {
         origin.map(_.name),
         reached,
         latest.map(_.delayMillis),
-        waiting.due,
+        // The end that the last batch knew may be passed since.
+        waiting.due.filter(_ > reached),
         waiting.held,
         origin.map(_.delayMillis),
         origin.filterNot(_.isNoted).flatMap(_.watermark.millis).filter(isFarAhead).map(_ - of.nowMillis))

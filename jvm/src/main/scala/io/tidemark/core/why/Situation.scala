@@ -40,6 +40,7 @@ object Situation {
     * @param last the split that holds the watermark back, if the input is split
     * @param hasIdleTime whether it becomes idle after some time
     * @param advances whether its watermark follows the clock while all of it is idle
+    * @param followsInJoins whether a join does not wait for it while all of it is idle
     * @param seenOnce how many splits it has, if nearly every one has rows in one batch and never again
     */
   final case class Origin(
@@ -54,6 +55,7 @@ object Situation {
       last: Option[Split] = None,
       hasIdleTime: Boolean = false,
       advances: Boolean = false,
+      followsInJoins: Boolean = false,
       seenOnce: Option[Int] = None) {
     def isNoted: Boolean = notedIn.nonEmpty
   }

@@ -45,6 +45,11 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     val joined = situation(join, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
     assert(Diagnosis.of(joined) ===
       InputVerdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40"))))
+    // A row of the other side would not help, even if that is idle, too.
+    val allIdle = situation(join, silent("payments", "09:40", "10:00"), silent("orders", "12:10", "12:21"))
+    assert(Diagnosis.of(allIdle) === Diagnosis.of(joined))
+    val following = silent("payments", "09:40", "10:00").copy(followsInJoins = true)
+    assert(Diagnosis.of(situation(join, following, silent("orders", "12:10", "12:21"))).code === "ALL_SILENT")
   }
 
   test("when all inputs are silent, the sentence says since when") {
@@ -97,7 +102,10 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     val off = situation(counted, input("payments", at(time("13:00"))))
       .copy(dueMillis = due(0, "13:00"), runsNoDataBatches = false)
     assert(Diagnosis.of(off).code === "NO_DATA_BATCHES_OFF")
-    assert(Diagnosis.of(off.copy(runsNoDataBatches = true)).code === "FLOWING")
+    val on = off.copy(runsNoDataBatches = true)
+    assert(Diagnosis.of(on).code === "FLOWING")
+    // The next one is not known before the next batch.
+    assert(!sentence(on).contains("next window"))
   }
 
   test("in complete mode nothing waits") {

@@ -58,6 +58,7 @@ private[tidemark] object Reason {
       if (isSplit) last(input, state, lastRows, now, query.noted.get(input.name)) else None,
       input.rules.idleAfterMillis.nonEmpty,
       input.rules.whenIdle == WhenIdle.Advance,
+      input.rules.followsInJoins,
       query.seenOnce.get(input.name))
   }
 
