@@ -80,6 +80,7 @@ private[tidemark] final class Gauges(
       add(s"$key-splits-active")(state.map(totals(_).active.toDouble))
       add(s"$key-splits-catching-up")(state.map(totals(_).catchingUp.toDouble))
       add(s"$key-splits-idle")(state.map(totals(_).idle.toDouble))
+      add(s"$key-idle")(state.map(now => if (now.snapshot.decision.origin(origin).isIdle) 1.0 else 0.0))
       add(s"$key-late-rows-total")(state.flatMap(late(_, origin)).map(_.rows.toDouble))
       add(s"$key-most-late-seconds")(seconds(late(_, origin).map(_.mostMillis)))
       add(s"$key-far-ahead-rows-total")(state.map(totals(_).farAheadRows.toDouble))

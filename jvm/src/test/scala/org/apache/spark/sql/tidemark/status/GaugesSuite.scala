@@ -50,6 +50,7 @@ class GaugesSuite extends RefusalsTest with ManualClockTest {
         gauge("or_ders_1-worst-split-behind-seconds")(_ == 115 * 60.0),
         gauge("or_ders_1-splits-active")(_ == 2.0),
         gauge("or_ders_1-splits-idle")(_ == 0.0),
+        gauge("or_ders_1-idle")(_ == 0.0),
         gauge("or_ders_1-holds")(_ == 1.0),
         // Split 2 has rows, so results come as it catches up.
         gauge("trouble")(_ == 0.0),
@@ -99,7 +100,7 @@ class GaugesSuite extends RefusalsTest with ManualClockTest {
       })
     val unknown = new Gauges("q", Seq(io.tidemark.core.OriginName("time", 0)), None, () => now)
     val names = unknown.metricRegistry.getGauges.keySet.asScala
-    assert(names.size === 12)
+    assert(names.size === 13)
     assert(names.forall(number(unknown.metricRegistry, _).isNaN))
   }
 
