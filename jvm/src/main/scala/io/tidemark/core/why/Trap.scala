@@ -51,7 +51,8 @@ object Trap {
       val what = if (onlyState) "keep their state until it has rows again" else "wait for it forever"
       s"If ${part.fold("")(kind => s"a $kind of ")}${name(input)} falls silent, ${operators.mkString(", ")} will $what."
     }
-    def fix: String = s"setting idle_after on ${name(input)}, if it may be silent"
+    def fix: String =
+      s"setting idle_after on ${name(input)}, if ${part.fold("it")(kind => s"a $kind")} may be silent"
   }
 
   /** A query that notes the time of its output writes windows, and no event time but their end. */

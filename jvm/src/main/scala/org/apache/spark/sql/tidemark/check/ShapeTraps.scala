@@ -60,7 +60,10 @@ private[check] final class ShapeTraps(
   private def lastWindowStays: Seq[Trap] = for {
     (stateful: PlanShape.Stateful, input) <- operators if isAppend && !stateful.emitsAtOnce && Windowed(stateful.label)
     evicted <- waits.get(input).flatMap(_.evicted).toSeq
-    if origins.all.exists(origin => evicted.contains(origin.name) && origin.rules.whenIdle != WhenIdle.Advance)
+    // Later marks of writers need no rows.
+    if origins.all.exists { origin =>
+      evicted.contains(origin.name) && origin.rules.whenIdle != WhenIdle.Advance && origin.rules.noted.isEmpty
+    }
   } yield OperatorTrap.LastWindowStays(PlanInput.nameOf(stateful, input))
 
   /** A watermark that no operator uses. Expressions and marks may still use it. */

@@ -89,6 +89,11 @@ class TrapsSuite extends ExplainTest {
   traps("LAST_WINDOW_STAYS", "info")(windows(orders))(
     windows(marked(WatermarkOptions(idle = Idle(after = Some("1 minute"), whenAll = Some("advance"))))))
 
+  test("the last windows of an input with noted time come out by its writers' marks") {
+    val noted = windows(marked(WatermarkOptions(noted = Some(Noted("/orders/_tidemark")))))
+    assert(!found(noted, Append).exists(_.code == "LAST_WINDOW_STAYS"))
+  }
+
   traps("WATERMARK_AFTER", "info")(
     windows(windows(orders).select($"window.end".as("end")).withWatermark("end", "1 minute"), "end"))(windows(orders))
 
