@@ -44,13 +44,17 @@ private[tidemark] object ReportList {
     </tr>
   }
 
-  /** The input with the least watermark, and how far that is behind the largest event time of all inputs. */
+  /** The input with the least watermark, and how far that is behind the largest event time of all inputs. Without a watermark,
+    * an input is behind all others.
+    */
   private def furthestBehind(report: Fields): String = {
     val inputs = report.list("inputs")
+    def name(input: Fields) = Say.name(input.text("key").getOrElse("?"))
+    val undefined = inputs.find(input => input.long("watermark_ms").isEmpty && !input.flag("idle"))
     val furthest = for {
       newest <- inputs.flatMap(_.long("max_event_time_ms")).maxOption
       (reached, of) <- inputs.flatMap(input => input.long("watermark_ms").map(_ -> input)).minByOption(_._1)
-    } yield s"${Say.name(of.text("key").getOrElse("?"))}, ${Say.length(math.max(0L, newest - reached))}"
-    furthest.getOrElse("")
+    } yield s"${name(of)}, ${Say.length(math.max(0L, newest - reached))}"
+    undefined.map(input => s"${name(input)}, no watermark yet").orElse(furthest).getOrElse("")
   }
 }

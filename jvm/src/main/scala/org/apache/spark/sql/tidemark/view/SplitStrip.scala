@@ -2,12 +2,14 @@ package org.apache.spark.sql.tidemark.view
 
 import scala.xml.NodeSeq
 
-/** The splits of an input that are furthest behind: a bar for each, as long as it is behind the one furthest ahead. */
+/** The splits of an input, or its writers, that are furthest behind: a bar for each, as long as it is behind the furthest. */
 private[view] final class SplitStrip(origin: Fields, say: Say) {
   import SplitStrip._
 
   private val key = Say.name(origin.text("key").getOrElse("?"))
   private val all = origin.at("splits")
+  private val isNoted = origin.has("noted")
+  private val kind = if (isNoted) "writers" else "splits"
   // An older engine names five of them.
   private val splits = {
     val furthest = all.list("furthest")
@@ -17,7 +19,7 @@ private[view] final class SplitStrip(origin: Fields, say: Say) {
 
   def drawing: Option[Drawing] = Option.when(splits.nonEmpty) {
     Drawing(
-      s"The splits of $key that are furthest behind",
+      s"The $kind of $key that are furthest behind",
       Frame.Width,
       Top + splits.size * Row + 8,
       Svg.text(10, 20, heading, isBold = true) ++ splits.zipWithIndex.flatMap { case (split, at) =>
@@ -29,16 +31,18 @@ private[view] final class SplitStrip(origin: Fields, say: Say) {
     val total = all.long("total").getOrElse(splits.size.toLong)
     val shown =
       if (splits.size < total) s"the ${splits.size} furthest behind of ${Say.grouped(total)}" else s"all $total"
-    s"Splits of $key that the watermark waits for: $shown"
+    s"${kind.capitalize} of $key that the watermark waits for: $shown"
   }
 
   private def bar(split: Fields, top: Int): NodeSeq = {
     val behind = split.long("behind_ms")
     val name = Say.brief(split.text("name").getOrElse("?"))
     val long = behind.fold(Across)(millis => Across * math.max(0L, millis) / most)
-    val far = behind.fold("no row with an event time yet")(millis => s"${Say.length(millis)} behind")
+    val far = behind.fold(if (isNoted) "no noted time yet" else "no row with an event time yet")(millis =>
+      s"${Say.length(millis)} behind")
     val catches = if (split.text("state").contains("catching_up")) ", catching up" else ""
-    val heard = split.long("last_active_ms").fold("")(at => s", last row ${say.time(Some(at))}")
+    val heard =
+      split.long("last_active_ms").fold("")(at => s", last ${if (isNoted) "news" else "row"} ${say.time(Some(at))}")
     Svg.text(Frame.Left + 40, top + 11, name, size = 11, anchor = "end") ++
       Svg.bar(Frame.Left + 48, top.toDouble, math.max(1.0, long), 12, Svg.Alarm, 0.75) ++
       Svg.text(Frame.Left + 48 + math.max(1.0, long) + 6, top + 11, far + catches + heard, size = 10)

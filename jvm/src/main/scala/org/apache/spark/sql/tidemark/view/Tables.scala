@@ -33,7 +33,9 @@ private[view] final class Tables(report: Fields, say: Say) {
       val kinds = Seq("active", "idle", "catching_up").flatMap { kind =>
         all.long(kind).filter(_ > 0).map(count => s"${Say.grouped(count)} ${kind.replace('_', ' ')}")
       }
-      (all.long("total").map(Say.counted(_, "split")).toSeq ++ kinds).mkString(", ")
+      (all.long("total").map(Say.counted(
+        _,
+        if (origin.has("noted")) "writer" else "split")).toSeq ++ kinds).mkString(", ")
     }
 
   def operators: NodeSeq = {

@@ -41,6 +41,23 @@ class ReportHtmlSuite extends AnyFunSuite {
     matches("history.svg", ReportHtml.svg(ReportSample().json))
   }
 
+  test("the splits of an input with noted time are called writers") {
+    val noted = Paths.get(sys.props("tidemark.root"), "tests/golden/report_noted.json")
+    val text = wordsOf(ReportHtml.fragment(Files.readString(noted)))
+    assert(text.contains("6 writers, 4 active, 2 idle") &&
+      text.contains("Writers of orders that the watermark waits for"))
+    assert(!text.contains("last row"))
+  }
+
+  test("in the list of queries, an input without a watermark is behind all others") {
+    val json =
+      """{"inputs": [{"key": "orders", "watermark_ms": 0, "max_event_time_ms": 60000}, {"key": "payments", "watermark_ms": null}]}"""
+    val table = ReportList.table(Seq(ReportList.Row("#", "running", json)))
+    assert(table.text.contains("payments, no watermark yet"))
+    val known = json.replace("null", "-60000")
+    assert(ReportList.table(Seq(ReportList.Row("#", "running", known))).text.contains("payments, 2 minutes"))
+  }
+
   test("a page begins with the query and the sentence, also where no drawing is shown") {
     val text = words(ReportSample())
     assert(
