@@ -94,7 +94,7 @@ class NotedReportSuite extends NotedReportTest {
     }
   }
 
-  test("a report names no next window while there is no watermark") {
+  test("a report names no next window until a batch has had a watermark") {
     withLog { log =>
       val (stream, df) = input(log)
       run(counted(df, "time").select("count"))(
@@ -103,7 +103,10 @@ class NotedReportSuite extends NotedReportTest {
         report(all => assert(all.findValues("next_due_ms").isEmpty)),
         Execute(_ => log.note("eu", millis("10:05"), number(0))),
         until(watermarksOf(_).view.get.snapshot.decision.origins.values.head.millis.nonEmpty),
-        report(all => assert(all.findValues("next_due_ms").size === 1)))
+        report(all => assert(all.findValues("next_due_ms").isEmpty)),
+        AddData(stream, ("b", at("10:06"))),
+        triggers(1),
+        report(all => assert(all.findValue("next_due_ms").asLong === millis("10:10"))))
     }
   }
 
