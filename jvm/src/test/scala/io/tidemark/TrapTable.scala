@@ -22,7 +22,7 @@ object TrapTable {
     Trap.LeftToSpark("spark.sql.streaming.multipleWatermarkPolicy=max"),
     Trap.NoIdleTime("payments", Seq("join (left outer) #0"), part = None, onlyState = false),
     OperatorTrap.JoinWaitsForIdle("payments", "join (inner) #0"),
-    OperatorTrap.OuterRowsWait("join (left outer) #0", "left", Seq("payments")),
+    OperatorTrap.OuterRowsWait("join (left outer) #0", "left", Seq("payments"), hasIdleTime = false),
     OperatorTrap.LastWindowStays("aggregation #0"),
     OperatorTrap.DedupEqualTimes("dropDuplicates by id, at", "at"),
     InputTrap.KafkaOneClock("orders"),

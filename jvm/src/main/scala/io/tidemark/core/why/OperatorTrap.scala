@@ -85,13 +85,16 @@ object OperatorTrap {
   /** @param rows the side whose rows come out without a match
     * @param inputs those that they wait for
     */
-  final case class OuterRowsWait(of: String, rows: String, inputs: Seq[String])
+  /** @param hasIdleTime whether each of the inputs may become idle */
+  final case class OuterRowsWait(of: String, rows: String, inputs: Seq[String], hasIdleTime: Boolean)
       extends OperatorTrap("OUTER_ROWS_WAIT", Info) {
     private val others = inputs.map(name).mkString(" and ")
     def sentence: String =
       s"A row of the $rows side without a match comes out of the $of only when the watermark of $others has passed it."
-    def fix: String =
-      s"setting idle_after on $others with at_join=\"follow\", if such rows must not wait for a silent input"
+    def fix: String = {
+      val set = if (hasIdleTime) s"at_join=\"follow\" on $others" else s"idle_after on $others with at_join=\"follow\""
+      s"setting $set, if such rows must not wait for a silent input"
+    }
   }
 
   final case class StateTimeoutNoWatermark(of: String) extends OperatorTrap("STATE_TIMEOUT_NO_WATERMARK", Error) {

@@ -48,7 +48,11 @@ private[check] final class ShapeTraps(
     (join: PlanShape.Join, input) <- operators if keepsUnmatched(join, input.side)
     found <- waits.get(input).toSeq
     evicted <- found.evicted.toSeq if evicted.exists(origin => found.evenIdle.contains(origin) || !mayBeIdle(origin))
-  } yield OperatorTrap.OuterRowsWait(PlanInput.nameOf(join, input), input.side.name, evicted.map(_.toString))
+  } yield OperatorTrap.OuterRowsWait(
+    PlanInput.nameOf(join, input),
+    input.side.name,
+    evicted.map(_.toString),
+    evicted.forall(mayBeIdle))
 
   private def mayBeIdle(origin: OriginName): Boolean = origins.rules.get(origin).exists(_.idleAfterMillis.nonEmpty)
 

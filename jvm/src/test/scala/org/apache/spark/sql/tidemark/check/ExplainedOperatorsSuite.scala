@@ -109,4 +109,13 @@ class ExplainedOperatorsSuite extends ExplainTest {
     val joined = orders.join(paid, expr("id = order AND paid >= at AND paid <= at + INTERVAL 15 MINUTES"), "left_outer")
     assert(!explained(joined).findings.exists(_.code == "OUTER_ROWS_WAIT"))
   }
+
+  test("a row of an outer join that waits for an input with idle_after is not told to set it") {
+    val options = WatermarkOptions(idle = Idle(after = Some("1 minute")))
+    val paid =
+      withWatermark(MemoryStream[(Int, Timestamp)].toDF().toDF("order", "paid"), "paid", "10 minutes", options)
+    val joined = orders.join(paid, expr("id = order AND paid >= at AND paid <= at + INTERVAL 15 MINUTES"), "left_outer")
+    val fixes = explained(joined).findings.filter(_.code == "OUTER_ROWS_WAIT").map(_.fix)
+    assert(fixes === Seq("setting at_join=\"follow\" on \"paid\", if such rows must not wait for a silent input"))
+  }
 }
