@@ -183,6 +183,7 @@ final class Diagnosis private (of: Situation) {
         waiting.due.filter(_ > reached),
         waiting.held,
         origin.map(_.delayMillis),
+        origin.exists(_.isNoted),
         origin.filterNot(_.isNoted).flatMap(_.watermark.millis).filter(isFarAhead).map(_ - of.nowMillis))
     }
   }

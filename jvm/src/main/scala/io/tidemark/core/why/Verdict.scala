@@ -95,6 +95,7 @@ object Verdict {
     * @param nextMillis the end of the next window, or the watermark that lets the first row go that waits
     * @param held the rows that wait, if rows do
     * @param neededDelayMillis how far an event time of the input has to be beyond a watermark that it moves
+    * @param isNoted whether writers note the times of the input
     * @param aheadOfClockMillis how far the watermark of `origin` is ahead of the wall clock, if that is far
     */
   final case class Flowing(
@@ -105,6 +106,7 @@ object Verdict {
       nextMillis: Option[Long],
       held: Option[Situation.Held],
       neededDelayMillis: Option[Long],
+      isNoted: Boolean = false,
       aheadOfClockMillis: Option[Long] = None)
       extends Verdict("FLOWING", isTrouble = false) {
     def sentence(words: Words): String = {
@@ -113,11 +115,13 @@ object Verdict {
       val next = for {
         due <- nextMillis
         delay <- neededDelayMillis
-        emitted = s"is emitted once an event time reaches ${words.at(due + delay)}"
+        (reaches, alsoReaches) =
+          if (isNoted) ("its writers have noted", "they have noted") else ("an event time reaches", "one reaches")
+        emitted = s"is emitted once $reaches ${words.at(due + delay)}"
       } yield held match {
         case None => s" The next window ends at ${words.at(due)} and $emitted."
         case Some(rows) =>
-          val last = if (rows.rows < 2) "" else s", and the last once one reaches ${words.at(rows.lastMillis + delay)}"
+          val last = if (rows.rows < 2) "" else s", and the last once $alsoReaches ${words.at(rows.lastMillis + delay)}"
           s" It holds ${counted(rows.rows, "row")}: the first $emitted$last."
       }
       val done = if (operator.emitsAtOnce) "evicted its state" else "emitted what was due"

@@ -135,6 +135,15 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
       "1970-01-01T13:10:00Z.")
   }
 
+  test("a query that flows by noted times says which time its writers have to note") {
+    val noted = input("payments", at(time("12:10"))).copy(isSplit = true, notedIn = Some("/lake/payments/_tidemark"))
+    val rows = Situation.Held(3, time("12:11"), time("12:20"))
+    val waiting = situation(counted, noted).copy(held = Map(OperatorId(0) -> rows))
+    assert(sentence(waiting).endsWith(
+      "the first is emitted once its writers have noted 1970-01-01T12:21:00Z, and the last once they have noted " +
+        "1970-01-01T12:30:00Z."))
+  }
+
   test("of two operators side by side the one behind is named") {
     val apart = PlanShape.Union(
       "union",
