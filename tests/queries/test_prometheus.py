@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +61,52 @@ def test_the_alerts_of_the_page_ask_for_gauges_that_there_are(scraped: dict[str,
     asked = set(re.findall(rf"{PREFIX}hourly_(\w+)_Value", PAGE.read_text(encoding="utf-8")))
     assert len(asked) == 6
     assert asked <= set(gauges(scraped["during"], "hourly"))
+
+
+RULE_TESTS = """
+rule_files: [alerts.yaml]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - series: 'metrics_orders_driver_tidemark_hourly_payments_watermark_lag_seconds_Value{type="gauges"}'
+        values: '4000x20 NaNx20 -100000x20'
+      - series: 'metrics_orders_driver_tidemark_hourly_trouble_Value{type="gauges"}'
+        values: '1x20 0x40'
+    alert_rule_test:
+      - {eval_time: 14m, alertname: ResultsAreDelayed}
+      - {eval_time: 14m, alertname: QueryIsInTrouble}
+      - eval_time: 16m
+        alertname: ResultsAreDelayed
+        exp_alerts: [{exp_labels: {type: gauges}}]
+      - eval_time: 16m
+        alertname: QueryIsInTrouble
+        exp_alerts: [{exp_labels: {type: gauges}}]
+      - {eval_time: 30m, alertname: ResultsAreDelayed}
+      - {eval_time: 30m, alertname: WatermarkIsAhead}
+      - {eval_time: 30m, alertname: QueryIsInTrouble}
+      - {eval_time: 30m, alertname: QueryIsGone}
+      - eval_time: 50m
+        alertname: WatermarkIsAhead
+        exp_alerts: [{exp_labels: {type: gauges}}]
+      - eval_time: 90m
+        alertname: QueryIsGone
+        exp_alerts: [{}]
+"""
+
+
+def test_the_alerts_of_the_page_are_raised_in_time(tmp_path: Path) -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("Prometheus' promtool is not on the path")
+    alerts = next(block.text for block in blocks(PAGE, "yaml") if block.text.startswith("groups:"))
+    (tmp_path / "alerts.yaml").write_text(alerts, encoding="utf-8")
+    (tmp_path / "tests.yaml").write_text(RULE_TESTS, encoding="utf-8")
+    for command in (["check", "rules", "alerts.yaml"], ["test", "rules", "tests.yaml"]):
+        done = subprocess.run(
+            [promtool, *command], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_dashboard_asks_for_gauges_that_there_are(scraped: dict[str, Any]) -> None:
