@@ -34,6 +34,7 @@ def test_a_query_goes_on_after_a_row_of_the_far_future(tmp_path: Path, spark: Sp
     assert (done.before, done.watermark) == ("2099-12-31 23:50:00", "2024-01-01 10:30:00")
     assert done.kept is not None and "come again" in done.follows
     last = tidemark.watermark_log(checkpoint).where("corrected").collect()
+    assert all(row.why is None for row in last)
     assert [(row["batch"], row["split"]) for row in last] == [(done.batch, "a")]
     events.add({"device": "a", "time": "10:35"}, {"device": "a", "time": "10:55"})
     run_once(hourly(events, max_ahead="1 hour"), checkpoint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import sys
 import xml.etree.ElementTree as ET
@@ -105,6 +106,9 @@ def test_a_plot_of_a_checkpoint_has_the_clocks_of_the_log(
 ) -> None:
     stalled.stop()
     plot = tidemark.plot(tmp_path / "checkpoint", spark=spark)
+    said = 'Nothing comes out: aggregation #0 waits for "payments", which is at'
+    assert str(plot).startswith(said)
+    assert html.escape(said) in plot._repr_html_()
     latest = {row["key"]: row for row in plot.data}
     assert latest["orders"]["watermark"] == at("10:20")
     assert latest["payments"]["watermark"] == at("09:50")

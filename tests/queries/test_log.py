@@ -34,9 +34,16 @@ def test_the_log_shows_which_split_held_the_watermark_after_the_query_ends(
     log = tidemark.watermark_log(checkpoint)
     assert log.columns == [
         "batch", "time", "key", "split", "clock", "watermark", "idle", "held_by_split",
-        "corrected",
+        "corrected", "why",
     ]  # fmt: skip
-    first = log.where("batch = 0").orderBy("split").drop("batch", "time", "corrected").collect()
+    entries = log.where("batch = 0").orderBy("split")
+    why = entries.select("why.*").distinct().collect()
+    assert [(row.code, row.held_by, row.is_trouble) for row in why] == [
+        ("HELD_BY_SPLIT", "readings", True)
+    ]
+    assert 'whose split "b" is at' in why[0].sentence
+    assert why[0].fix.startswith('setting idle_after on "readings"')
+    first = entries.drop("batch", "time", "corrected", "why").collect()
     nine = datetime(2024, 1, 1, 9, 59)
     assert [tuple(row) for row in first] == [
         ("readings", "a", datetime(2024, 1, 1, 11, 59), nine, False, "b"),

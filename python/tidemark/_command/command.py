@@ -6,9 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from datetime import timedelta
 from importlib import import_module
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from tidemark._command.check import check
@@ -18,6 +19,7 @@ from tidemark._marks.protocol.times import shown
 from tidemark._queries.explain import explain
 from tidemark._queries.log import watermark_log
 from tidemark._queries.report.printing import printable
+from tidemark._queries.report.text import reason
 from tidemark._session.configure import configure
 from tidemark._session.jars import jar_path
 from tidemark._version import __version__
@@ -58,7 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     checks.add_argument("--json", action="store_true", help="print the findings as JSON")
     checks.set_defaults(command=_check)
-    logs = commands.add_parser("log", help="print the watermarks in a query's checkpoint")
+    logs = commands.add_parser(
+        "log", help="print why nothing came out of a query, and the watermarks in its checkpoint"
+    )
     logs.add_argument("checkpoint", help="the query's checkpointLocation")
     logs.add_argument("--batches", type=int, default=10, help="how many of the last (10)")
     logs.add_argument("--json", action="store_true", help="print one JSON object a line")
@@ -70,7 +74,9 @@ def _parser() -> argparse.ArgumentParser:
         "function", metavar="MODULE:FUNCTION", help="it takes the session and returns the DataFrame"
     )
     explains.add_argument("--mode", default="append", choices=["append", "update", "complete"])
-    explains.add_argument("--trigger", choices=["availableNow"], help="if it has that one")
+    explains.add_argument(
+        "--trigger", choices=["availableNow"], help="the query's trigger, if that is availableNow"
+    )
     explains.add_argument("--json", action="store_true", help="print the findings as JSON")
     explains.set_defaults(command=_explain)
     complete = commands.add_parser(
@@ -131,8 +137,28 @@ def _log(given: argparse.Namespace) -> int:
             for line in shown.toJSON().collect():
                 _say(str(line))
         else:
-            shown.show(n=1000, truncate=False)
+            for line in _reason(shown):
+                _say(printable(line))
+            _say(f"Times are in {spark.conf.get('spark.sql.session.timeZone')}.")
+            for line in _table(shown.drop("why")):
+                _say(printable(line))
     return 0
+
+
+def _table(rows: DataFrame) -> list[str]:
+    """What `show` prints. A key may have characters that a terminal obeys."""
+    printed = StringIO()
+    with redirect_stdout(printed):
+        rows.show(n=1000, truncate=False)
+    return printed.getvalue().rstrip("\n").split("\n")
+
+
+def _reason(log: DataFrame) -> Iterator[str]:
+    """Why nothing came out after the newest batch of a log that says so."""
+    newest = log.where("why IS NOT NULL").orderBy("batch", ascending=False).first()
+    if newest is not None:
+        yield f"After batch {newest['batch']}:"
+        yield from reason(newest["why"].asDict())
 
 
 def _explain(given: argparse.Namespace) -> int:

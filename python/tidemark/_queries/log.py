@@ -19,8 +19,8 @@ def watermark_log(
 ) -> DataFrame:
     """The watermark log of a query as a DataFrame, whether the query is running or not.
 
-    It answers "why did last night's job write nothing": the watermark of each input after each
-    batch, and the split that held it. The query is not started, and nothing is written. The table
+    It answers "why did last night's job write nothing": the sentence of each batch, the watermark
+    of each input after it, and the split that held it. The query is not started, and nothing is written. The table
     has the batches that Spark keeps (`spark.sql.streaming.minBatchesToRetain`, 100). In SQL:
     `SELECT * FROM tidemark_log('checkpoint')`. Works on classic and Spark Connect alike.
 
@@ -33,8 +33,10 @@ def watermark_log(
         (TIMESTAMP, when the batch began); `key` (the watermark's); `split` (null if the input has
         no splits); `clock` (TIMESTAMP, the split's clock, null before its first row); `watermark`
         (TIMESTAMP, the input's after the batch); `idle` (whether the split, or the whole input, is
-        idle); `held_by_split` (the split that the watermark waits for, null if there is none); and
-        `corrected` (whether `correct` or `forget` has changed the input after the batch).
+        idle); `held_by_split` (the split that the watermark waits for, null if there is none);
+        `corrected` (whether `correct` or `forget` has changed the input after the batch); and `why`
+        (STRUCT, why nothing came out of the query when the batch had ended, with the fields of
+        `to_dict()["why"]` of a report; null if the entry has none, as after `correct`).
 
     Raises:
         TidemarkError: `NO_LOG` if `checkpoint` is not a location, or if the extension is not active

@@ -12,8 +12,9 @@ from tidemark import _bridge
 from tidemark._errors import invalid_option
 from tidemark._queries.log import watermark_log
 from tidemark._queries.report import report
-from tidemark._queries.report.drawing import HISTORY, drawn
+from tidemark._queries.report.drawing import HISTORY, drawn, in_words
 from tidemark._queries.report.printing import printable
+from tidemark._queries.report.text import reason
 from tidemark._queries.report.times import instant, shown_in
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ _OF_INPUT = ("watermark", "max_event_time", "clock")
 
 class Plot:
     """Watermarks over time. A notebook shows it as a drawing, and `str()` in words.
+
+    Both begin with the sentence that says why nothing comes out, as a report does.
 
     Attributes:
         data: A dictionary for each batch and input, for other tools to draw: `batch`, `time` (when
@@ -60,7 +63,17 @@ class Plot:
     def _repr_svg_(self) -> str | None:
         return drawn(self._source, HISTORY, self._session)
 
+    def _repr_html_(self) -> str:
+        svg = self._repr_svg_()
+        return in_words(str(self)) if svg is None else in_words("\n".join(self._why())) + svg
+
+    def _why(self) -> list[str]:
+        return [printable(line) for line in reason(self._source.get("why"))]
+
     def __str__(self) -> str:
+        return "\n".join([*self._why(), self._watermarks()])
+
+    def _watermarks(self) -> str:
         if not self.data:
             return "no batch has ended"
         latest = {row["key"]: row for row in self.data}
@@ -131,10 +144,12 @@ def _of_checkpoint(checkpoint: str | os.PathLike[str], session: SparkSession) ->
             F.unix_millis(F.max("time")),
             F.unix_millis(F.max("watermark")),
             F.unix_millis(F.max("clock")),
+            F.first("why"),
         )
         .collect()
     )
-    found = {(row[0], row[1]): row[2:] for row in rows}
+    found = {(row[0], row[1]): row[2:5] for row in rows}
+    whys = {row[0]: row[5] for row in rows if row[5] is not None}
     times = {row[0]: row[2] for row in rows}
     batches = sorted(times)
 
@@ -143,6 +158,7 @@ def _of_checkpoint(checkpoint: str | os.PathLike[str], session: SparkSession) ->
 
     return {
         "zone": _bridge.setting(session, "spark.sql.session.timeZone"),
+        "why": whys[max(whys)].asDict() if whys else None,
         "history": {
             "batch": batches,
             "time_ms": [times[batch] for batch in batches],

@@ -24,7 +24,7 @@ def render(report: _Node) -> str:
     """The whole report, without a line break at its end."""
     with shown_in(report.get("zone")):
         lines = [
-            *_why(report.get("why")),
+            *reason(report.get("why")),
             _heading(report),
             *_inputs(report),
             *_outputs(report),
@@ -35,7 +35,8 @@ def render(report: _Node) -> str:
         return "\n".join(map(printable, lines))
 
 
-def _why(why: _Node | None) -> Iterator[str]:
+def reason(why: _Node | None) -> Iterator[str]:
+    """The lines that say why nothing comes out, and what a user can do."""
     if why and why.get("sentence"):
         yield from _lines(str(why["sentence"]))
         if why.get("fix"):

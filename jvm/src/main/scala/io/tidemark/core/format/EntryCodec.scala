@@ -4,7 +4,15 @@ import scala.collection.immutable.TreeMap
 
 import io.tidemark.core.OriginName
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
-import io.tidemark.core.memory.{CarriedMinima, Correction, OriginSources, OriginState, Uncounted, WatermarkEntry}
+import io.tidemark.core.memory.{
+  CarriedMinima,
+  Correction,
+  OriginSources,
+  OriginState,
+  ReasonText,
+  Uncounted,
+  WatermarkEntry
+}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.Splits
 
@@ -37,6 +45,8 @@ object EntryCodec {
     val Correction = SectionFormat.FirstOptionalTag + 2
     // An older version tells origins of the same key apart by their places alone.
     val Sources = SectionFormat.FirstOptionalTag + 3
+    // Only people read it.
+    val Reason = SectionFormat.FirstOptionalTag + 4
   }
 
   /** An entry as it was written, and the checksum of its file. */
@@ -130,7 +140,7 @@ object EntryCodec {
         })
     val all = sections ++ Option.when(changes.nonEmpty)(changed) ++ Option.when(noted.nonEmpty)(writers) ++
       Option.when(entry.outputs.nonEmpty)(outputs) ++ Option.when(moved.nonEmpty)(uncounted) ++
-      entry.correction.map(correction) ++ Option.when(reading.nonEmpty)(sources)
+      entry.correction.map(correction) ++ Option.when(reading.nonEmpty)(sources) ++ entry.reason.map(reason)
     SectionFormat.writeVersion(if (noted.isEmpty) SectionFormat.First else SectionFormat.Version, all)
   }
 
@@ -140,6 +150,18 @@ object EntryCodec {
       w.signed(of.queryMillis)
       w.seq(of.origins.toSeq.sortBy(_.toString))(originName(w, _))
     })
+
+  private def reason(of: ReasonText): (Int, ByteWriter => Unit) = Tag.Reason ->
+    (w => {
+      w.text(of.code)
+      w.text(of.sentence)
+      w.seq(of.fix.toSeq)(w.text)
+      w.seq(of.heldBy.toSeq)(w.text)
+      w.unsigned(if (of.isTrouble) 1L else 0L)
+    })
+
+  private def readReason(r: ByteReader): ReasonText =
+    ReasonText(r.text(), r.text(), r.seq(r.text()).headOption, r.seq(r.text()).headOption, r.unsigned() == 1L)
 
   /** Reads an entry without its splits, which go into the assembler. */
   private[core] def decode(bytes: Array[Byte], into: EntryAssembler): WatermarkEntry = {
@@ -183,6 +205,7 @@ object EntryCodec {
           val (batch, queryMillis) = (body.signed(), body.signed())
           val origins = body.seq(readOriginName(body)).toSet
           entry = entry.copy(correction = Some(Correction(batch, queryMillis, origins)))
+      case Tag.Reason => body => entry = entry.copy(reason = Some(readReason(body)))
       case Tag.Sources => body =>
           val sources = body.seq {
             val name = readOriginName(body)

@@ -50,7 +50,8 @@ object CorrectEntry {
   private def changed(entry: WatermarkEntry, name: OriginName, state: OriginState): WatermarkEntry = {
     val after = entry.copy(origins = entry.origins.updated(name, state))
     val before = entry.correction.filter(_.batch == entry.batch).fold(Set.empty[OriginName])(_.origins)
-    after.copy(correction = Some(Correction(entry.batch, after.sparkMillis, before + name)))
+    // What the query said of its watermarks is no longer so.
+    after.copy(correction = Some(Correction(entry.batch, after.sparkMillis, before + name)), reason = None)
   }
 
   private def derived(entry: WatermarkEntry, name: OriginName, shift: Shift): WatermarkEntry = entry.copy(

@@ -13,6 +13,7 @@ import io.tidemark.core.splits.Splits
   * @param ledgers oldest carried values that are still in state
   * @param outputs how far the query's output was, by the name of each note: location of the mark log, writer and column
   * @param correction the last change that a person has made to this entry or an earlier one
+  * @param reason why nothing came out when the batch had ended, for people who read the log
   */
 final case class WatermarkEntry(
     batch: Long,
@@ -23,7 +24,8 @@ final case class WatermarkEntry(
     floors: Floors,
     ledgers: Map[Input, CarriedMinima],
     outputs: Map[String, Watermark] = Map.empty,
-    correction: Option[Correction] = None) {
+    correction: Option[Correction] = None,
+    reason: Option[ReasonText] = None) {
 
   /** What counts of Spark's own watermark of the query (ms) after this entry. */
   def countsOf(sparkMillis: Long): Long = correction.fold(sparkMillis)(_.counts(sparkMillis))

@@ -1,6 +1,7 @@
 package io.tidemark.core.why
 
 import io.tidemark.core.OriginName
+import io.tidemark.core.memory.ReasonText
 
 /** Why nothing comes out of a query, or that it does: one sentence, and what the user can do. Times are ms since the epoch.
   *
@@ -19,6 +20,8 @@ abstract class Verdict private[why] (val code: String, val isTrouble: Boolean) {
 
   /** The input that holds results back, if one does. */
   def heldBy: Option[OriginName] = None
+
+  def text(words: Words): ReasonText = ReasonText(code, sentence(words), fix(words), heldBy.map(_.toString), isTrouble)
 }
 
 object Verdict {

@@ -3,7 +3,7 @@ package io.tidemark.core.support
 import scala.collection.immutable.TreeMap
 
 import io.tidemark.core.{CarriedSlot, Input, OperatorId, OriginName, Side, UnionSlot, Watermark}
-import io.tidemark.core.memory.{CarriedMinima, Correction, OriginSources, OriginState, WatermarkEntry}
+import io.tidemark.core.memory.{CarriedMinima, Correction, OriginSources, OriginState, ReasonText, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{OnReturn, SplitNameTable, Splits, SplitState}
 
@@ -80,7 +80,14 @@ private[core] object Entries {
     outputs <- mapOf(Gen.oneOf("/log query", "/other query"), watermark)
     correction <-
       Gen.option(Gen.zip(natural, number, Gen.listOf(origin).map(_.toSet)).map((Correction(_, _, _)).tupled))
-  } yield WatermarkEntry(batch, timestamp, end, worked, origins, reached, ledgers, outputs, correction)
+    reason <- Gen.option(
+      Gen.zip(
+        key,
+        key,
+        Gen.option(key),
+        Gen.option(key),
+        Gen.oneOf(true, false)).map((ReasonText(_, _, _, _, _)).tupled))
+  } yield WatermarkEntry(batch, timestamp, end, worked, origins, reached, ledgers, outputs, correction, reason)
 
   /** One of each: what a small query with a union and a carried column writes. */
   val small: WatermarkEntry = {

@@ -217,12 +217,14 @@ private[tidemark] final class QueryWatermarks(
     val missed = if (hasIdleTimes) resumed.missedIn(id, entry.endMillis, endMillis) else 0L
     entry = (if (missed > 0) after.notListening(missed) else after)
       .copy(outputs = outputs.watermarks(batch, after.standing))
+    known = known.after(ofState, batch.eviction)
+    val view = published.ended(endMillis)(_.after(id, endMillis, entry, late, rows, known))
+    entry = entry.copy(reason = view.flatMap(_.reason).map(_.text(words)))
     log.write(entry)
     outputs.written(id, entry.outputs)
     ended = Some(batch.copy(plan = None))
     planned = None
-    known = known.after(ofState, batch.eviction)
-    published.ended(endMillis)(_.after(id, endMillis, entry, late, rows, known))
+    published.publish(view)
   }
 
   private def observe(batch: PlannedBatch, endMillis: Long, seen: Observation): WatermarkEntry = {

@@ -4,7 +4,7 @@ import java.io.{FileNotFoundException, IOException}
 
 import io.tidemark.{CheckpointErrors, TidemarkError, TidemarkException}
 import io.tidemark.core.{EventTimeUnits, OriginName}
-import io.tidemark.core.memory.{OriginState, WatermarkEntry}
+import io.tidemark.core.memory.{OriginState, ReasonText, WatermarkEntry}
 import io.tidemark.core.splits.{SplitNameTable, Splits, SplitState}
 
 import org.apache.hadoop.conf.Configuration
@@ -32,6 +32,13 @@ object LogTable {
     name,
     "(checkpoint) - the watermark of each input and split of a streaming query after each batch")(table)
 
+  private val why: StructType = new StructType()
+    .add("code", StringType, nullable = false)
+    .add("sentence", StringType, nullable = false)
+    .add("fix", StringType)
+    .add("held_by", StringType)
+    .add("is_trouble", BooleanType, nullable = false)
+
   val schema: StructType = new StructType()
     .add("batch", LongType, nullable = false)
     .add("time", TimestampType, nullable = false)
@@ -42,6 +49,7 @@ object LogTable {
     .add("idle", BooleanType, nullable = false)
     .add("held_by_split", StringType)
     .add("corrected", BooleanType, nullable = false)
+    .add("why", why)
 
   private def table(arguments: Seq[Expression]): LogicalPlan = {
     val checkpoint = arguments match {
@@ -123,10 +131,22 @@ object LogTable {
     commit.getFileSystem(conf.value).exists(commit)
   }
 
-  private def rowsOf(entry: WatermarkEntry): Iterator[InternalRow] =
-    entry.origins.toSeq.sortBy(_._1.toString).iterator.flatMap { case (name, state) => rowsOf(entry, name, state) }
+  private def rowsOf(entry: WatermarkEntry): Iterator[InternalRow] = {
+    val why = entry.reason.map(reason).orNull
+    entry.origins.toSeq.sortBy(_._1.toString).iterator.flatMap { case (name, state) => rowsOf(entry, name, state, why) }
+  }
 
-  private def rowsOf(entry: WatermarkEntry, name: OriginName, state: OriginState): Iterator[InternalRow] = {
+  private def reason(of: ReasonText): InternalRow = {
+    def text(value: String) = UTF8String.fromString(value)
+    new GenericInternalRow(
+      Array[Any](text(of.code), text(of.sentence), text(of.fix.orNull), text(of.heldBy.orNull), of.isTrouble))
+  }
+
+  private def rowsOf(
+      entry: WatermarkEntry,
+      name: OriginName,
+      state: OriginState,
+      why: InternalRow): Iterator[InternalRow] = {
     val splits = state.splits
     val key = UTF8String.fromString(name.toString)
     val watermark = micros(state.watermark.millis)
@@ -136,7 +156,7 @@ object LogTable {
     def row(split: String, clock: Option[Long], isIdle: Boolean) = {
       val named = UTF8String.fromString(split)
       val values =
-        Array[Any](entry.batch, begun, key, named, micros(clock), watermark, isIdle, holding, isCorrected)
+        Array[Any](entry.batch, begun, key, named, micros(clock), watermark, isIdle, holding, isCorrected, why)
       new GenericInternalRow(values)
     }
     if (splits.size == 0) Iterator.single(row(null, None, state.watermark.isIdle))

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.report
 
 import io.tidemark.TidemarkError
 import io.tidemark.core.{ColumnId, Input, OperatorId, OriginName, Side, Watermark}
-import io.tidemark.core.memory.{OriginState, WatermarkEntry}
+import io.tidemark.core.memory.{OriginState, ReasonText, WatermarkEntry}
 import io.tidemark.core.plan.{
   AttributedWatermark,
   Decision,
@@ -13,7 +13,7 @@ import io.tidemark.core.plan.{
   Propagation
 }
 import io.tidemark.core.splits.{SplitNameTable, Splits}
-import io.tidemark.core.why.{Verdict, Words}
+import io.tidemark.core.why.Words
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.exec.LateRows
@@ -38,16 +38,16 @@ private[tidemark] object Report {
       case planned: QueryView.Planned => "tidemark" -> body(planned)
     }
     val query = obj("id" -> view.id.toString, "runId" -> view.runId.toString, "name" -> view.name.orNull)
-    val why = reason(Reason.of(view.state, System.currentTimeMillis()), new Words(view.zone))
+    val why = reason(Reason.of(view.state, System.currentTimeMillis()).text(new Words(view.zone)))
     Json.text(obj(Seq("query" -> query, "zone" -> view.zone.getId, "why" -> why, "engine" -> engine) ++ fields: _*))
   }
 
-  private def reason(verdict: Verdict, words: Words): AnyRef = obj(
-    "code" -> verdict.code,
-    "sentence" -> verdict.sentence(words),
-    "fix" -> verdict.fix(words).orNull,
-    "held_by" -> verdict.heldBy.map(_.toString).orNull,
-    "is_trouble" -> verdict.isTrouble)
+  private def reason(why: ReasonText): AnyRef = obj(
+    "code" -> why.code,
+    "sentence" -> why.sentence,
+    "fix" -> why.fix.orNull,
+    "held_by" -> why.heldBy.orNull,
+    "is_trouble" -> why.isTrouble)
 
   private def body(query: QueryView.Planned): Seq[(String, Any)] = {
     val snapshot = query.snapshot

@@ -62,13 +62,15 @@ private[tidemark] final class PublishedView(
     now = Some(view.copy(hints = hints ++ more))
   }
 
-  /** A batch has ended. */
-  def ended(endMillis: Long)(after: QueryView.Planned => QueryView.Planned): Unit = {
+  /** The query when a batch has ended, with the reason why nothing comes out. It is published once the batch is durable. */
+  def ended(endMillis: Long)(after: QueryView.Planned => QueryView.Planned): Option[QueryView.Planned] = {
     val before = latest.fold(Map.empty[OriginName, QueryView.Totals])(_.totals)
     val view = latest.map(after).map(now => now.copy(seenOnce = seenOnce.after(before, now)))
     view.foreach(splitNews.after(before, _, endMillis))
-    now = view.map(current => current.copy(reason = reasons.after(current).orElse(current.reason)))
+    view.map(current => current.copy(reason = reasons.after(current).orElse(current.reason)))
   }
+
+  def publish(view: Option[QueryView.Planned]): Unit = now = view
 
   private def begun(snapshot: QueryView.Snapshot, known: KnownState): QueryView.Planned =
     QueryView.Planned(

@@ -82,9 +82,11 @@ trait TwoStreams extends RecordedRuns {
   protected val splitInput: Query = (a, _) =>
     counted(withWatermark(a, "ta", "0 seconds", WatermarkOptions(splitBy = SplitBy($"a" % 3))), "ta")
 
-  /** An entry without the times at which its batch has ended: they are others when it is run again. */
+  /** An entry without the times at which its batch has ended, which its reason names too: they are others when the batch is
+    * run again.
+    */
   protected def timeless(entry: WatermarkEntry): (WatermarkEntry, Decision, Map[OriginName, Option[Long]]) = (
-    entry.copy(endMillis = 0L, origins = Map.empty),
+    entry.copy(endMillis = 0L, origins = Map.empty, reason = None),
     entry.standing,
     entry.origins.map { case (name, state) => name -> state.maxEventTimeMillis })
 
