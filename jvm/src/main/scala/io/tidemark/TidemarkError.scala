@@ -1,13 +1,23 @@
 package io.tidemark
 
+import io.tidemark.core.why.Words
+
 /** A refusal: a stable code, one sentence that says what happened and where, and the way out.
   *
   * Each refusal is a case of this class, in the object below or in that of its subject, such as [[CheckpointErrors]]. The
   * fields of the case are the parameters of its sentence. Their names are as stable as the codes, and docs/errors.md
   * lists them. Only Tidemark adds cases.
+  *
+  * The sentences are one line each, whatever the names in them are: what does not print is escaped, so that a name cannot
+  * write lines into a log. The parameters have names as they are.
   */
-abstract class TidemarkError private[tidemark] (val code: String, val what: String, val fix: String)
+abstract class TidemarkError private[tidemark] (val code: String, sentence: String, wayOut: String)
     extends Product with Serializable {
+  import TidemarkError.LongestSentence
+
+  val what: String = Words.legible(sentence, LongestSentence)
+  val fix: String = Words.legible(wayOut, LongestSentence)
+
   def message: String = s"[TIDEMARK.$code] $what Fix this by $fix."
 
   /** The parameters by name, each as text; commas separate several values of one parameter. */
@@ -20,6 +30,8 @@ abstract class TidemarkError private[tidemark] (val code: String, val what: Stri
 /** The refusals of the engine that have no object of their own; Python has more, about jars and arguments. */
 object TidemarkError {
   import ErrorText._
+
+  private val LongestSentence = 20000
 
   final case class SparkVersionMismatch(builtFor: String, running: String) extends TidemarkError(
         "SPARK_VERSION_MISMATCH",

@@ -18,6 +18,15 @@ class TidemarkErrorSuite extends AnyFunSuite {
   private val golden: Path = root.resolve("jvm/src/test/resources/golden/errors.txt")
   private def read(path: String): String = Files.readString(root.resolve(path))
 
+  test("a name cannot write lines of its own into a sentence") {
+    val name = "a\n2026-11-27 WARN\u001b[2J\u202e\u0000"
+    val error = UnionInputLeftOut(0, Seq(name))
+    assert(error.what.contains("'a\\u000a2026-11-27 WARN\\u001b[2J\\u202e\\u0000'"))
+    assert(error.message === s"[TIDEMARK.${error.code}] ${error.what} Fix this by ${error.fix}.")
+    assert(error.parameters("columns") === name)
+    assert(NoLog("x" * 1000000).what.length < 30000)
+  }
+
   /** One of each case, with values that its sentence has from nowhere else. */
   private val examples: Seq[TidemarkError] = Seq(
     SparkVersionMismatch("p1", "p2"),
