@@ -67,6 +67,22 @@ def test_the_report_text_names_every_input_and_operator(
     assert "└─ withWatermark [events]" in text
 
 
+def test_in_complete_mode_no_row_is_late_and_no_state_is_evicted(
+    feed: Callable[..., Feed], run: Callable[..., Stepper]
+) -> None:
+    events = feed("events", "id LONG, time TIMESTAMP")
+    marked = with_watermark(events.stream(), "time", "10 minutes", key="events")
+    stepper = run(marked.groupBy(F.window("time", "1 hour")).count(), mode="complete")
+    events.add({"id": 1, "time": "10:00"})
+    stepper.step()
+    report = tidemark.report(stepper.query)
+    assert report.to_dict()["why"]["code"] == "EMITS_ALL"
+    (counts,) = (node for node in operators(report.to_dict()["plan"]) if "id" in node)
+    assert (counts["late_ms"], counts["eviction_ms"]) == (None, None)
+    assert counts["never_late"] and counts["keeps_forever"]
+    assert "no row is late here, state kept forever" in str(report)
+
+
 def test_the_report_shows_late_rows_at_the_operator_that_drops_them(
     feed: Callable[..., Feed], run: Callable[..., Stepper]
 ) -> None:

@@ -81,7 +81,10 @@ class Report(InWords):
     with `name` and `rows`. It is absent where the split of a row is not known. An `in_order` that
     passes late rows on has `passed` there, and their number as `passed_rows` instead of `late_rows`.
 
-    An operator with state has `state_rows` after a batch of this run: how many rows are in it.
+    An operator with state has `state_rows` after a batch of this run: how many rows are in it. It,
+    or each side of a join, has `late_ms` and `eviction_ms`: rows at or before the one are late, and
+    state up to the other is evicted. Where no row is ever late, as in output mode complete, it has
+    `never_late` instead, and `keeps_forever` where no watermark evicts its state.
 
     An aggregation by windows has `next_due_ms`, the watermark at which its next window ends. It, a
     deduplication, or a side of an inner join may have `skipped_scans`: how many batches of this run

@@ -18,6 +18,7 @@ from tidemark._queries.report.times import duration, instant, shown_in
 _Node = dict[str, Any]
 
 _WIDTH = 100
+_BOUNDS = ("late_ms", "eviction_ms", "never_late", "keeps_forever")
 
 
 def render(report: _Node) -> str:
@@ -164,7 +165,7 @@ def _bounds(node: _Node, show_holder: bool) -> Iterator[str]:
     for side in node.get("sides") or []:
         yield f"{side.get('side')} side: {_late_and_eviction(side, show_holder)}"
         yield from _late_splits(side)
-    if not node.get("sides") and (node.get("late_ms"), node.get("eviction_ms")) != (None, None):
+    if not node.get("sides") and any(node.get(name) is not None for name in _BOUNDS):
         yield _late_and_eviction(node, show_holder)
         yield from _late_splits(node)
     if node.get("next_due_ms") is not None:
@@ -176,7 +177,12 @@ def _late_and_eviction(node: _Node, show_holder: bool) -> str:
     late, eviction = node.get("late_ms"), node.get("eviction_ms")
     # An `in_order` may pass late rows on.
     passed = " (passed on)" if (node.get("late") or {}).get("passed") else ""
-    rows = "no rows late yet" if late is None else f"late at or before {instant(late)}{passed}"
+    if node.get("never_late"):
+        rows = "no row is late here"
+    else:
+        rows = "no rows late yet" if late is None else f"late at or before {instant(late)}{passed}"
+    if node.get("keeps_forever"):
+        return f"{rows}, state kept forever"
     if eviction is None:
         return f"{rows}, no state evicted yet"
     # Windows say it beside the time at which the next of them is due.

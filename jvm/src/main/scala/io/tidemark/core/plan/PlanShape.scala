@@ -28,6 +28,19 @@ object PlanShape {
     case object ByItself extends Eviction
   }
 
+  /** Whether any row is late at an operator. */
+  def dropsLate(operator: PlanShape): Boolean = operator match {
+    case stateful: Stateful => stateful.dropsLate
+    case _ => true
+  }
+
+  /** What the state of one input of an operator leaves by. */
+  def eviction(operator: PlanShape, side: Side): Eviction = operator match {
+    case stateful: Stateful => stateful.eviction
+    case join: Join if join.side(side).bound.isEmpty => Eviction.Never
+    case _ => Eviction.ByWatermark
+  }
+
   /** A leaf without event time. */
   final case class Source(label: String) extends PlanShape {
     def inputs: Seq[PlanShape] = Nil

@@ -37,8 +37,11 @@ object Waits {
       def waitsFor(what: InputWatermarks => Option[Watermark]): Seq[OriginName] =
         if (what(known).forall(_.millis.isEmpty)) Nil
         else unknown.collect { case (origin, probed) if what(probed(input)).forall(_.millis.isEmpty) => origin }
-      val late = if (dropsLate(operators.get(input))) waitsFor(watermarks => Some(watermarks.input.watermark)) else Nil
-      val evicted = eviction(operators.get(input)) match {
+      val late = if (operators.get(input).forall(PlanShape.dropsLate))
+        waitsFor(watermarks => Some(watermarks.input.watermark))
+      else Nil
+      val left = operators.get(input).map(PlanShape.eviction(_, input.side))
+      val evicted = left.getOrElse(PlanShape.Eviction.ByWatermark) match {
         case PlanShape.Eviction.Never => None
         case PlanShape.Eviction.ByItself => Some(Nil)
         case PlanShape.Eviction.ByWatermark =>
@@ -49,20 +52,10 @@ object Waits {
         idle.collect { case (origin, probed) if matters(origin) && isBehind(probed(input), known) => origin }
       val after = for {
         _ <- evicted.filter(_.size == 1)
-        left <- known.evicted.flatMap(_.watermark.millis)
-      } yield Ahead - left
+        reached <- known.evicted.flatMap(_.watermark.millis)
+      } yield Ahead - reached
       input -> Waits(late, evicted, evenIdle, after)
     }
-  }
-
-  private def dropsLate(operator: Option[PlanShape]): Boolean = operator.forall {
-    case stateful: PlanShape.Stateful => stateful.dropsLate
-    case _ => true
-  }
-
-  private def eviction(operator: Option[PlanShape]): PlanShape.Eviction = operator match {
-    case Some(stateful: PlanShape.Stateful) => stateful.eviction
-    case _ => PlanShape.Eviction.ByWatermark
   }
 
   private def isBehind(now: InputWatermarks, known: InputWatermarks): Boolean =

@@ -219,13 +219,16 @@ private[tidemark] object Report {
 
     private def levels(operator: PlanShape, input: Input): Seq[(String, Any)] = {
       val (judged, now) = (late.inputs.get(input), eviction.inputs.get(input))
+      val neverLate = !PlanShape.dropsLate(operator)
+      val keepsForever = PlanShape.eviction(operator, input.side) == PlanShape.Eviction.Never
       Seq(
-        "late_ms" -> judged.map(l => millis(l.input.watermark)).orNull,
-        "eviction_ms" -> now.flatMap(_.evicted).map(h => millis(h.watermark)).orNull,
+        "late_ms" -> judged.filterNot(_ => neverLate).map(l => millis(l.input.watermark)).orNull,
+        "eviction_ms" -> now.flatMap(_.evicted).filterNot(_ => keepsForever).map(h => millis(h.watermark)).orNull,
         "held_by" -> now.flatMap(_.evicted).map(holder).orNull,
         "late" ->
           lateRows.get(input).map(lateness(input, _, PlanShape.judgedByAll(operator, input.side), judged)).orNull) ++
-        query.known.skippedScans.get(input).map("skipped_scans" -> _)
+        query.known.skippedScans.get(input).map("skipped_scans" -> _) ++
+        Option.when(neverLate)("never_late" -> true) ++ Option.when(keepsForever)("keeps_forever" -> true)
     }
 
     /** @param judges the origins whose watermark decides what is late here. Where a union has made one column of several,

@@ -62,8 +62,8 @@ private[view] final class Tables(report: Fields, say: Say) {
         s"${Say.name(column.text("name").getOrElse("?"))} ${say.time(column.long("out_ms"))}"
       }.mkString(", ") + (if (columns.size > MostColumns) ", ..." else ""),
       (sides ++ columns.take(MostColumns)).flatMap(_.text("held_by")).distinct.map(Say.name).mkString(", "),
-      sides.map(side => say.time(side.long("late_ms"))).mkString(", "),
-      sides.map(side => say.time(side.long("eviction_ms"))).mkString(", "),
+      sides.map(side => if (side.flag("never_late")) "no row" else say.time(side.long("late_ms"))).mkString(", "),
+      sides.map(side => if (side.flag("keeps_forever")) "never" else say.time(side.long("eviction_ms"))).mkString(", "),
       fields.long("passed_rows").map(rows => s"${Say.grouped(rows)} passed on")
         .orElse(fields.long("late_rows").map(Say.grouped)).getOrElse(""),
       Operators.mostLate(fields).fold("")(Say.length),
