@@ -70,7 +70,7 @@ tests:
   - interval: 1m
     input_series:
       - series: 'metrics_orders_driver_tidemark_hourly_payments_watermark_lag_seconds_Value{type="gauges"}'
-        values: '4000x20 NaNx20 -100000x20'
+        values: '4000x20 NaN NaN NaN -100000x20'
       - series: 'metrics_orders_driver_tidemark_hourly_trouble_Value{type="gauges"}'
         values: '1x20 0x40'
     alert_rule_test:
@@ -82,11 +82,11 @@ tests:
       - eval_time: 16m
         alertname: QueryIsInTrouble
         exp_alerts: [{exp_labels: {type: gauges}}]
-      - {eval_time: 30m, alertname: ResultsAreDelayed}
-      - {eval_time: 30m, alertname: WatermarkIsAhead}
+      - {eval_time: 22m, alertname: ResultsAreDelayed}
+      - {eval_time: 22m, alertname: WatermarkIsAhead}
       - {eval_time: 30m, alertname: QueryIsInTrouble}
       - {eval_time: 30m, alertname: QueryIsGone}
-      - eval_time: 50m
+      - eval_time: 30m
         alertname: WatermarkIsAhead
         exp_alerts: [{exp_labels: {type: gauges}}]
       - eval_time: 90m
