@@ -70,6 +70,12 @@ def main(servers: str) -> None:
             .select(F.hour("window.start"), "count")
         )
 
+    one_clock = [
+        noted
+        for noted in (True, False)
+        for finding in tidemark.explain(counted(noted)).findings
+        if finding.code == "KAFKA_ONE_CLOCK"
+    ]
     out: dict[str, list[list[int]]] = {"noted": []}
     if not in_topic:
         out["guessed"] = []
@@ -106,7 +112,7 @@ def main(servers: str) -> None:
     for name in out:
         out[name] += run_once(counted(name == "noted"), folder / name)
     totals = {name: sum(count for _, count in rows) for name, rows in out.items()}
-    result(sent=sent, hours=sorted(hour for hour, _ in out["noted"]), **totals)
+    result(one_clock=one_clock, sent=sent, hours=sorted(hour for hour, _ in out["noted"]), **totals)
     spark.stop()
 
 
