@@ -159,7 +159,7 @@ def test_log_prints_the_last_batches_of_a_checkpoint(
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("{")]
     assert json.loads(line)["key"] == "events\x1b[2J"
     printed = command("log", str(checkpoint)).stdout
-    assert "After batch 0:\naggregation #0 has emitted what was due" in printed
+    assert "After batch 1:\naggregation #0 has emitted what was due" in printed
     assert "Times are in " in printed
     assert "|events\\x1b[2J|" in printed
     assert "\x1b" not in printed

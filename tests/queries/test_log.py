@@ -39,10 +39,10 @@ def test_the_log_shows_which_split_held_the_watermark_after_the_query_ends(
     entries = log.where("batch = 0").orderBy("split")
     why = entries.select("why.*").distinct().collect()
     assert [(row.code, row.held_by, row.is_trouble) for row in why] == [
-        ("HELD_BY_SPLIT", "readings", True)
+        ("HELD_BY_SPLIT", "readings", False)
     ]
     assert 'whose split "b" is at' in why[0].sentence
-    assert why[0].fix.startswith('setting idle_after on "readings"')
+    assert 'setting idle_after on "readings"' in why[0].fix
     first = entries.drop("batch", "time", "corrected", "why").collect()
     nine = datetime(2024, 1, 1, 9, 59)
     assert [tuple(row) for row in first] == [
