@@ -4,7 +4,8 @@ import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.tidemark.report.PlanWatermarks
 
-/** Adds the watermarks of a running query's operators to what Spark's `explain` prints of its last batch.
+/** Adds to what Spark's `explain` prints of a running query's last batch: why nothing comes out, and what each operator's
+  * watermarks are.
   *
   * Set `spark.sql.extendedExplainProviders=io.tidemark.TidemarkExplain`. Spark prints the heading for each plan; below it is
   * nothing for a batch query, or for one without an operator with state.

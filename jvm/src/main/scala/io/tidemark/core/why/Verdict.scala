@@ -18,6 +18,9 @@ abstract class Verdict private[why] (val code: String, val isTrouble: Boolean) {
   /** What the user can do, to follow "Fix this by"; `None` if there is nothing to do. */
   def fix(words: Words): Option[String] = None
 
+  /** The sentence, and what the user can do. */
+  final def message(words: Words): String = sentence(words) + fix(words).fold("")(how => s" Fix this by $how.")
+
   /** The input that holds results back, if one does. */
   def heldBy: Option[OriginName] = None
 

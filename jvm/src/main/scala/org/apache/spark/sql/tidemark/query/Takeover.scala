@@ -1,6 +1,5 @@
 package org.apache.spark.sql.tidemark.query
 
-import java.time.ZoneId
 import java.util.UUID
 
 import scala.util.Try
@@ -116,14 +115,6 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   def close(): Unit = current match {
     case Running(watermarks, _) => watermarks.close()
     case _ => if (hasOutputs) outputs.foreach(_.close())
-  }
-
-  /** What a batch was planned with last, and the zone in which people read times; from any thread. The splits in it are the
-    * query's own.
-    */
-  def latest: Option[(QueryView.Planned, ZoneId)] = current match {
-    case Running(watermarks, _) => watermarks.latest.map(_ -> SessionConf.zone(confOf(execution)))
-    case _ => None
   }
 
   /** What can be said of the query, from any thread; `None` if it failed before anything was known. */

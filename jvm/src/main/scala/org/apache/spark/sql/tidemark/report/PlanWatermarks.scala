@@ -1,52 +1,67 @@
 package org.apache.spark.sql.tidemark.report
 
+import io.tidemark.core.OriginName
 import io.tidemark.core.plan.Propagation
 import io.tidemark.core.why.{PlanInput, Words}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.tidemark.query.RunningQueries
-import org.apache.spark.sql.tidemark.status.QueryView
+import org.apache.spark.sql.tidemark.status.{QueryView, Reason}
 
-/** The watermarks of a running query's operators, for Spark's own `explain`. */
+/** Why nothing comes out of a running query, and the watermarks of its operators, for Spark's own `explain`. */
 object PlanWatermarks {
 
-  /** @return a line for each input of an operator with state; empty for a plan of no running query */
+  /** @return the sentence of the report, and a line for each input of an operator with state; empty for a plan of no running
+    *   query
+    */
   def of(plan: SparkPlan): String = {
     val runs = plan.collect { case writer: StateStoreWriter => writer.stateInfo.map(_.queryRunId) }.flatten.distinct
-    runs.flatMap(RunningQueries.get).flatMap(_.latest).flatMap { case (planned, zone) =>
-      lines(planned, new Words(zone))
-    }.mkString("\n")
+    runs.flatMap(RunningQueries.get).flatMap(_.view).flatMap(lines(_, System.currentTimeMillis())).mkString("\n")
   }
 
-  private def lines(query: QueryView.Planned, words: Words): Seq[String] = {
-    val shape = query.snapshot.plan.shape
-    val now = query.snapshot.levels
-    val last = Propagation.levels(shape, query.snapshot.entry.decision)
-    PlanInput.of(shape, query.snapshot.plan.columnNames).map { planInput =>
-      def at(millis: Option[Long]) = millis.fold("undefined")(words.at)
-      val evicting = now.inputs.get(planInput.input).flatMap(_.evicted)
-      val evicted = evicting.map(_.watermark.millis)
-      val evicts = planInput.waits.evicted match {
+  private def lines(view: QueryView, nowMillis: Long): Seq[String] = {
+    val words = new Words(view.zone)
+    val inputs = view.state match {
+      case planned: QueryView.Planned => new Lines(planned, words).all
+      case _: QueryView.LeftToSpark | _: QueryView.Waiting => Nil
+    }
+    Reason.of(view.state, nowMillis).message(words) +: inputs
+  }
+
+  private final class Lines(query: QueryView.Planned, words: Words) {
+    private val snapshot = query.snapshot
+    private val shape = snapshot.plan.shape
+    private val now = snapshot.levels
+    private val last = Propagation.levels(shape, snapshot.entry.decision)
+
+    def all: Seq[String] = PlanInput.of(shape, snapshot.plan.columnNames).map(line)
+
+    private def line(of: PlanInput): String = {
+      val evicting = now.inputs.get(of.input).flatMap(_.evicted)
+      val reached = evicting.flatMap(_.watermark.millis)
+      val evicts = of.waits.evicted match {
         case None => Some("keeps its state forever")
         // A function's own rows, or a limit's.
         case Some(Nil) => None
-        case Some(_) => evicted.map(millis => s"evicts up to ${at(millis)}")
+        case Some(_) =>
+          evicting.map(_ => s"evicts up to ${reached.fold("undefined")(words.at)}")
       }
       // Without a watermark, Spark's 0 stands for it.
       val due = for {
-        next <- query.known.windows.get(planInput.input.operator).flatMap(_.nextMillis)
-        if evicted.flatten.nonEmpty
-      } yield s"next due at ${at(Some(next))}"
+        next <- query.known.windows.get(of.input.operator).flatMap(_.nextMillis)
+        if reached.nonEmpty
+      } yield s"next due at ${words.at(next)}"
+      val judging = last.inputs.get(of.input).flatMap(_.input.watermark.millis)
       val late =
-        planInput.column.map(_ =>
-          s"late up to ${at(last.inputs.get(planInput.input).flatMap(_.input.watermark.millis))}")
-      val waits = planInput.waits.all.map(origin => words.name(origin.toString))
-      val waiting = Option.when(waits.nonEmpty)(s"waits for ${waits.mkString(", ")}")
-      val holder = evicting.flatMap(_.by).filter(_ => evicts.nonEmpty && waits.size > 1)
-      val held = holder.map(origin => s"held back by ${words.name(origin.toString)}")
-      val parts = late ++ evicts ++ due ++ waiting ++ held
-      s"${(planInput.operator +: planInput.side.toSeq).mkString(" ")}: ${parts.mkString(", ")}"
+        of.column.map(_ => s"late up to ${judging.fold("undefined")(words.at)}")
+      val waits = of.waits.all
+      val waiting = Option.when(waits.nonEmpty)(s"waits for ${waits.map(name).mkString(", ")}")
+      val held = evicting.flatMap(_.by).filter(_ => evicts.nonEmpty && waits.size > 1)
+      val parts = late ++ evicts ++ due ++ waiting ++ held.map(by => s"held back by ${name(by)}")
+      s"${(of.operator +: of.side.toSeq).mkString(" ")}: ${parts.mkString(", ")}"
     }
+
+    private def name(origin: OriginName): String = words.name(origin.toString)
   }
 }

@@ -37,10 +37,9 @@ private[tidemark] final class ReasonLog(label: String, words: Words, nanoTime: (
   private def say(verdict: Verdict): Unit = {
     val isSame = last.exists(before => subject(before) == subject(verdict))
     batches = if (isSame) batches + 1 else 1
-    if (verdict.isTrouble && batches == LastsBatches) {
-      val fix = verdict.fix(words).fold("")(how => s" Fix this by $how.")
-      logWarning(s"$label, for $batches batches: ${verdict.sentence(words)}$fix")
-    } else if (!isSame && last.exists(_.isTrouble) && !verdict.isTrouble)
+    if (verdict.isTrouble && batches == LastsBatches)
+      logWarning(s"$label, for $batches batches: ${verdict.message(words)}")
+    else if (!isSame && last.exists(_.isTrouble) && !verdict.isTrouble)
       logInfo(s"$label: ${verdict.sentence(words)}")
     last = Some(verdict)
   }

@@ -90,7 +90,11 @@ class NotedReportSuite extends NotedReportTest {
         triggers(3),
         why("FLOWING"),
         triggers(12),
-        why("HELD_BY_MARK", "whose writer \"us\" holds it", "waits for the source's number at 9"))
+        why("HELD_BY_MARK", "whose writer \"us\" holds it", "waits for the source's number at 9"),
+        Execute { query =>
+          val lines = PlanWatermarks.of(query.lastExecution.executedPlan).linesIterator.toSeq
+          assert(lines.head.contains("whose writer \"us\" holds it") && lines.head.contains(" Fix this by "))
+        })
     }
   }
 
