@@ -45,7 +45,7 @@ object PlanWatermarks {
         // A function's own rows, or a limit's.
         case Some(Nil) => None
         case Some(_) =>
-          evicting.map(_ => s"evicts up to ${reached.fold("undefined")(words.at)}")
+          evicting.map(_ => reached.fold("evicts nothing yet: no watermark")(at => s"evicts up to ${words.at(at)}"))
       }
       // Without a watermark, Spark's 0 stands for it.
       val due = for {
@@ -54,7 +54,7 @@ object PlanWatermarks {
       } yield s"next due at ${words.at(next)}"
       val judging = last.inputs.get(of.input).flatMap(_.input.watermark.millis)
       val late =
-        of.column.map(_ => s"late up to ${judging.fold("undefined")(words.at)}")
+        of.column.map(_ => judging.fold("no row is late yet")(at => s"late up to ${words.at(at)}"))
       val waits = of.waits.all
       val waiting = Option.when(waits.nonEmpty)(s"waits for ${waits.map(name).mkString(", ")}")
       val held = evicting.flatMap(_.by).filter(_ => evicts.nonEmpty && waits.size > 1)

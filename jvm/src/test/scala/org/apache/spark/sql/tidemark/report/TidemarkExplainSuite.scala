@@ -62,6 +62,27 @@ class TidemarkExplainSuite extends WatermarkTest {
     stalled(query => assert(shown(said(query)) === shown(example)))
   }
 
+  test("explain of an input without rows says so, and that no row is late and no state is evicted yet") {
+    withSQLConf(SQLConf.EXTENDED_EXPLAIN_PROVIDERS.key -> classOf[TidemarkExplain].getName) {
+      val orders = MemoryStream[(Int, Timestamp)]
+      val payments = MemoryStream[(Int, Timestamp)]
+      def input(stream: MemoryStream[(Int, Timestamp)], key: String) =
+        withWatermark(stream.toDF().toDF("id", "time"), "time", "10 minutes", keyed(key))
+      val both = input(orders, "orders").union(input(payments, "payments"))
+      testStream(both.groupBy(window($"time", "1 hour")).count().select($"count"))(
+        AddData(orders, 1 -> at("12:00")),
+        ProcessAllAvailable(),
+        Execute { (query: StreamExecution) =>
+          assert(said(query) === Seq(
+            "Nothing comes out: aggregation #0 waits for \"payments\", which has had no row with an event time yet. Fix this " +
+              "by checking that rows arrive there and that their event time is not null, or by setting idle_after on " +
+              "\"payments\".",
+            "aggregation #0: no row is late yet, evicts nothing yet: no watermark, waits for \"orders\", \"payments\", " +
+              "held back by \"payments\""))
+        })
+    }
+  }
+
   test("the plan shows the names of what Tidemark adds to the progress, and no values") {
     stalled { query =>
       val node = explained(query).linesIterator.find(_.contains("LateRowsMetrics")).get
