@@ -2,12 +2,14 @@ package org.apache.spark.sql.tidemark.report
 
 import io.tidemark.core.OriginName
 import io.tidemark.core.plan.Propagation
+import io.tidemark.core.splits.SplitNameTable
 import io.tidemark.core.why.{PlanInput, Words}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
+import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.query.RunningQueries
-import org.apache.spark.sql.tidemark.status.{QueryView, Reason}
+import org.apache.spark.sql.tidemark.status.{QueryView, Reason, SplitsBehind}
 
 /** Why nothing comes out of a running query, and the watermarks of its operators, for Spark's own `explain`. */
 object PlanWatermarks {
@@ -34,6 +36,7 @@ object PlanWatermarks {
     private val shape = snapshot.plan.shape
     private val now = snapshot.levels
     private val last = Propagation.levels(shape, snapshot.entry.decision)
+    private val splits = query.origins.all.flatMap(input => split(input).map(input.name -> _)).toMap
 
     def all: Seq[String] = PlanInput.of(shape, snapshot.plan.columnNames).map(line)
 
@@ -57,9 +60,22 @@ object PlanWatermarks {
         of.column.map(_ => judging.fold("no row is late yet")(at => s"late up to ${words.at(at)}"))
       val waits = of.waits.all
       val waiting = Option.when(waits.nonEmpty)(s"waits for ${waits.map(name).mkString(", ")}")
-      val held = evicting.flatMap(_.by).filter(_ => evicts.nonEmpty && waits.size > 1)
-      val parts = late ++ evicts ++ due ++ waiting ++ held.map(by => s"held back by ${name(by)}")
+      val held = evicting.flatMap(_.by).filter(_ => evicts.nonEmpty).flatMap { origin =>
+        splits.get(origin).orElse(Option.when(waits.size > 1)(name(origin)))
+      }
+      val parts = late ++ evicts ++ due ++ waiting ++ held.map(by => s"held back by $by")
       s"${(of.operator +: of.side.toSeq).mkString(" ")}: ${parts.mkString(", ")}"
+    }
+
+    /** The split or writer of an input that is furthest behind, if it has any that count. */
+    private def split(input: PlanOrigin): Option[String] = {
+      val kind =
+        if (input.rules.noted.nonEmpty) Some("writer") else Option.when(input.rules.splitBy.nonEmpty)("split")
+      kind.flatMap { kind =>
+        val of = snapshot.splits(input)
+        val behind = new SplitsBehind(input, of, snapshot.decision.origin(input.name)).waitedFor.headOption
+        behind.map(at => s"$kind ${words.name(SplitNameTable.show(of.name(at)))} of ${name(input.name)}")
+      }
     }
 
     private def name(origin: OriginName): String = words.name(origin.toString)

@@ -94,6 +94,7 @@ class NotedReportSuite extends NotedReportTest {
         Execute { query =>
           val lines = PlanWatermarks.of(query.lastExecution.executedPlan).linesIterator.toSeq
           assert(lines.head.contains("whose writer \"us\" holds it") && lines.head.contains(" Fix this by "))
+          assert(lines.last.endsWith("held back by writer \"us\" of \"time\""))
         })
     }
   }

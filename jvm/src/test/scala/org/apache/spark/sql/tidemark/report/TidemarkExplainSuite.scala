@@ -51,6 +51,7 @@ class TidemarkExplainSuite extends WatermarkTest {
       assert(lines.head.contains(" Fix this by setting idle_after on \"payments\", longer than any pause"))
       val why = new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get).get("why")
       assert(lines.head === s"${why.get("sentence").asText} Fix this by ${why.get("fix").asText}.")
+      assert(lines.last.endsWith("waits for \"payments\", held back by split \"pl-7\" of \"payments\""))
     }
   }
 
