@@ -62,3 +62,10 @@ def test_readme_examples_run_and_print_the_output_shown(
 def test_the_readme_shows_a_table_and_the_page_on_reports_a_report() -> None:
     for page in PAGES["README.md"]:
         assert [block.kind for block in blocks(page, "python", "text")] == ["python", "text"], page
+
+
+def test_the_readme_quotes_the_report() -> None:
+    readme, report = (" ".join(page.read_text().split()) for page in PAGES["README.md"])
+    quotes = re.findall(r'payments: "(The next window [^"]+)"', readme)
+    assert len(quotes) == 1
+    assert quotes[0] in report
