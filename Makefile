@@ -37,7 +37,8 @@ OTHERS_READY := target/stamps/others
 STARTS := tests/session/test_session_starts.py
 SMOKE := $(STARTS)::test_configure_keeps_settings_from_the_environment \
   $(STARTS)::test_a_jar_for_another_spark_version_stops_the_session \
-  $(patsubst %,tests/operators/test_%.py,union join restart skipped_scans)
+  $(patsubst %,tests/operators/test_%.py,union join restart skipped_scans) tests/queries/test_explain.py \
+  tests/queries/test_drawing.py::test_a_notebook_shows_the_sentence_the_plan_and_the_history
 PYTEST_ALONE := $(BIN)/python -m pytest
 # Three processes, each with its own Spark, because one keeps hardly more than one processor busy.
 PYTEST_3 := $(PYTEST_ALONE) -n 3 --dist loadfile
