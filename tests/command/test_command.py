@@ -14,6 +14,7 @@ from support.feeds import Feed
 from support.streams import Stepper
 
 import tidemark
+from tidemark._command import command as command_line
 from tidemark._command.command import run
 from tidemark.marks import Marks
 
@@ -45,6 +46,12 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         run(["explode"])
     assert "invalid choice" in capsys.readouterr().err
+
+
+def test_doctor_is_another_name_of_check() -> None:
+    parser = command_line._parser()
+    doctor, check = (parser.parse_args([name, "--json"]) for name in ("doctor", "check"))
+    assert vars(doctor) == vars(check)
 
 
 def test_complete_says_by_its_exit_code_whether_an_hour_is_complete(
