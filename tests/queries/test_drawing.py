@@ -108,13 +108,18 @@ def test_a_plot_of_a_checkpoint_has_the_clocks_of_the_log(
     plot = tidemark.plot(tmp_path / "checkpoint", spark=spark)
     said = 'Nothing comes out: aggregation #0 waits for "payments", which is at'
     assert str(plot).startswith(said)
-    assert html.escape(said) in plot._repr_html_()
+    page = plot._repr_html_()
+    assert html.escape(said) in page
     latest = {row["key"]: row for row in plot.data}
     assert latest["orders"]["watermark"] == at("10:20")
     assert latest["payments"]["watermark"] == at("09:50")
     assert "clock" in latest["orders"]
     plot.save(tmp_path / "night.svg")
     root = ET.parse(tmp_path / "night.svg").getroot()
+    # A file has a background, as dark text needs one. A page has its own, which may be dark.
+    assert "background" in root.attrib.pop("style")
+    drawing_of_page = ET.fromstring(page[page.index("<svg") :])
+    assert ET.tostring(drawing_of_page) == ET.tostring(root)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     text = " ".join(root.itertext())
     assert "payments: furthest clock" in text

@@ -12,7 +12,7 @@ from tidemark import _bridge
 from tidemark._errors import invalid_option
 from tidemark._queries.log import watermark_log
 from tidemark._queries.report import report
-from tidemark._queries.report.drawing import HISTORY, drawn, in_words
+from tidemark._queries.report.drawing import HISTORY, drawn, in_words, within_a_page
 from tidemark._queries.report.printing import printable
 from tidemark._queries.report.text import reason
 from tidemark._queries.report.times import instant, shown_in
@@ -65,7 +65,9 @@ class Plot:
 
     def _repr_html_(self) -> str:
         svg = self._repr_svg_()
-        return in_words(str(self)) if svg is None else in_words("\n".join(self._why())) + svg
+        if svg is None:
+            return in_words(str(self))
+        return in_words("\n".join(self._why())) + within_a_page(svg)
 
     def _why(self) -> list[str]:
         return [printable(line) for line in reason(self._source.get("why"))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from tidemark import _bridge
@@ -35,6 +36,15 @@ def drawn(data: dict[str, Any], function: str, session: SparkSession | None) -> 
         # A notebook calls this by itself whenever it shows the report, also after the session was
         # stopped. Then the text is what is left.
         return None
+
+
+def within_a_page(svg: str) -> str:
+    """A drawing as a part of a page, whose colours it takes: those of a file do not suit a dark one.
+
+    Args:
+        svg: What `drawn` returns for `HISTORY`: a file, which has colours of its own.
+    """
+    return re.sub(r'^(<svg\b[^>]*?) style="[^"]*"', r"\1", svg)
 
 
 class InWords:
