@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tidemark._queries.late import _of_plan
+from tidemark._queries.report.printing import name_of
 from tidemark._queries.report.splits import details, shown
 from tidemark._queries.report.times import duration, instant
 from tidemark.results import Report
@@ -257,6 +258,50 @@ def test_the_report_text_escapes_control_characters() -> None:
     ] == []
     assert len(text.splitlines()) == 8
     assert "orders\\x1b[2J\\nquery fake, batch 9" in text
+
+
+def test_the_report_text_cuts_long_names_as_the_engine_does() -> None:
+    name = "x" * 10_000
+    column = {"name": name, "key": f"{name}y", "in_ms": 0, "out_ms": 0, "held_by": name}
+    held = {"rows": 1, "next_due_ms": 0, "last_due_ms": 0, "waits_for": name}
+    order = {"kind": "time", "columns": [name, "offset"]}
+    marked = {"operator": "withWatermark", "key": name}
+    in_order = {
+        "operator": "in order", "key": f"{name}y", "columns": [column], "held": held,
+        "order": order, "late_ms": 0, "eviction_ms": 0, "held_by": name, "children": [marked],
+    }  # fmt: skip
+    long = {
+        "query": {"name": name},
+        "engine": "tidemark",
+        "batch": 1,
+        "inputs": [{"key": name, "column": f"{name}y", "watermark_ms": 0}],
+        "calls": [{"column": name}],
+        "plan": in_order,
+    }
+    lines = str(Report(long)).splitlines()
+    cut = "x" * 60 + "..."
+    assert max(map(len, lines)) < 300
+    assert lines[0] == f"query {cut}, batch 1: one watermark per event-time column"
+    assert f"  {cut} [{cut}], watermark 1970-01-01T00:00:00Z, " in lines[2]
+    assert "".join(lines).count(cut) == 12
+    assert "x" * 61 not in "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x" * 60, "x" * 60),
+        ("x" * 61, "x" * 60 + "..."),
+        ("\x1b" * 16, r"\x1b" * 15 + "..."),
+        ("orders\n", r"orders\n"),
+        ('a "b"\\', 'a "b"\\'),
+        (None, "None"),
+    ],
+)
+def test_a_name_of_what_users_have_called_something_is_short_and_printable(
+    name: object, text: str
+) -> None:
+    assert name_of(name) == text
 
 
 def test_the_docstring_of_a_report_names_each_field_of_an_input() -> None:

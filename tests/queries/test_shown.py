@@ -37,3 +37,14 @@ def test_a_cell_without_a_drawing_shows_the_text_and_no_markup_of_its_names(
     assert page.startswith("<pre>")
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)" in page
+
+
+def test_a_plot_in_words_cuts_long_names() -> None:
+    keys = ["x" * 10_000, "x" * 10_000 + "y"]
+    plot = Plot(
+        {"history": {**HISTORY, "inputs": [{**HISTORY["inputs"][0], "key": key} for key in keys]}},
+        None,
+    )
+    one = "x" * 60 + "... 1970-01-01T00:00:00Z"
+    assert str(plot) == f"1 batch, last watermarks: {one}, {one}"
+    assert {row["key"] for row in plot.data} == set(keys)

@@ -129,6 +129,19 @@ def test_a_name_cannot_write_lines_of_its_own(
     assert output == "batch 1, orders\\x1b[2J\\nbatch 2 1970-01-01T00:00:00Z, All is well.\n"
 
 
+def test_a_long_name_is_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use_no_ipython(monkeypatch)
+    long = data(1, 0, "All is well.")
+    long["inputs"][0]["key"] = "x" * 10_000
+    made = Query(long)
+    monkeypatch.setattr(watch, "report", made.report)
+    tidemark.watch(made)  # type: ignore[arg-type]
+    cut = "x" * 60
+    assert capsys.readouterr().out == f"batch 1, {cut}... 1970-01-01T00:00:00Z, All is well.\n"
+
+
 def test_in_a_notebook_one_drawing_is_replaced_by_the_next(
     query: Query, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

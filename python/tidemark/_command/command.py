@@ -18,7 +18,7 @@ from tidemark._marks.marks import Marks
 from tidemark._marks.protocol.times import shown
 from tidemark._queries.explain import explain
 from tidemark._queries.log import watermark_log
-from tidemark._queries.report.printing import printable
+from tidemark._queries.report.printing import LONGEST_NAME, printable
 from tidemark._queries.report.text import reason
 from tidemark._session.configure import configure
 from tidemark._session.jars import jar_path
@@ -146,10 +146,20 @@ def _log(given: argparse.Namespace) -> int:
 
 
 def _table(rows: DataFrame) -> list[str]:
-    """What `show` prints. A key may have characters that a terminal obeys."""
+    """What `show` prints, with names cut: a long one would pad the column in every row.
+
+    A key may have characters that a terminal obeys.
+    """
+    from pyspark.sql import functions as F
+
+    most = LONGEST_NAME
+    names = {
+        name: F.expr(f"IF(length({name}) > {most}, left({name}, {most}) || '...', {name})")
+        for name in ("key", "split", "held_by_split")
+    }
     printed = StringIO()
     with redirect_stdout(printed):
-        rows.show(n=1000, truncate=False)
+        rows.withColumns(names).show(n=1000, truncate=False)
     return printed.getvalue().rstrip("\n").split("\n")
 
 

@@ -13,7 +13,7 @@ from tidemark._errors import invalid_option
 from tidemark._queries.log import watermark_log
 from tidemark._queries.report import report
 from tidemark._queries.report.drawing import HISTORY, drawn, in_words, within_a_page
-from tidemark._queries.report.printing import printable
+from tidemark._queries.report.printing import name_of, printable
 from tidemark._queries.report.text import reason
 from tidemark._queries.report.times import instant, shown_in
 
@@ -82,7 +82,8 @@ class Plot:
         batches = len({row["batch"] for row in self.data})
         with shown_in(self._source.get("zone")):
             watermarks = ", ".join(
-                f"{key} {instant(_millis(row['watermark']))}" for key, row in latest.items()
+                f"{name_of(key)} {instant(_millis(row['watermark']))}"
+                for key, row in latest.items()
             )
         return printable(
             f"{batches} batch{'' if batches == 1 else 'es'}, last watermarks: {watermarks}"

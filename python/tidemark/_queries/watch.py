@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tidemark._errors import invalid_option
 from tidemark._queries.report import Report, report
-from tidemark._queries.report.printing import printable
+from tidemark._queries.report.printing import name_of, printable
 from tidemark._queries.report.times import instant, shown_in
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _line(data: dict[str, Any]) -> tuple[str, ...]:
     why = data.get("why") or {}
     with shown_in(data.get("zone")):
         watermarks = [
-            f"{origin.get('key')} {instant(origin.get('watermark_ms'))}"
+            f"{name_of(origin.get('key'))} {instant(origin.get('watermark_ms'))}"
             for origin in data.get("inputs") or []
         ]
     sentence = str(why.get("sentence") or data.get("reason") or "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tidemark._queries.report.printing import name_of
+
 _Node = dict[str, Any]
 
 _KINDS = [
@@ -22,7 +24,8 @@ def lines(report: _Node) -> Iterator[str]:
         yield "calls"
     for column in columns:
         last, of_run = column.get("last") or {}, column.get("all") or {}
-        yield f"  {column.get('column')}: {_counts(last)} in the last batch, {_counts(of_run)} so far"
+        name = name_of(column.get("column"))
+        yield f"  {name}: {_counts(last)} in the last batch, {_counts(of_run)} so far"
         if last.get("slowest_ms") is not None:
             half, most = _millis(last.get("p50_ms")), _millis(last.get("p99_ms"))
             in_flight = last.get("most_in_flight")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tidemark._queries.report.printing import name_of
 from tidemark._queries.report.splits import shown
 from tidemark._queries.report.times import instant
 
@@ -30,7 +31,7 @@ def _order(order: _Node) -> str:
         return f"{rows} as each task has read them from the source, lost in part {lost}"
     if order.get("kind") != "time":
         return f"none, lost {lost}"
-    by = f"{rows} by {', then '.join(order.get('columns') or [])}"
+    by = f"{rows} by {', then '.join(map(name_of, order.get('columns') or []))}"
     if order.get("lost_at"):
         return f"{by}, lost in part {lost}"
     return by if order.get("over_batches") else f"{by}, within each batch"
@@ -59,7 +60,7 @@ def _waits(held: _Node) -> str:
     if held.get("waits_for") is None:
         return ""
     split = held.get("split")
-    return f"; waits for {held['waits_for']}{f', split {shown(split)}' if split else ''}"
+    return f"; waits for {name_of(held['waits_for'])}{f', split {shown(split)}' if split else ''}"
 
 
 def _size(count: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+LONGEST_NAME = 60
+
 
 def printable(line: str) -> str:
     r"""A line of text in which everything that does not print is escaped.
@@ -15,3 +17,18 @@ def printable(line: str) -> str:
     if line.isprintable():
         return line
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+
+
+def name_of(what: object) -> str:
+    """What users have called something, `printable`, and cut where it is long, as the engine cuts it.
+
+    Example:
+        >>> print(name_of("x" * 61) == "x" * 60 + "...")
+        True
+    """
+    text = ""
+    for character in str(what):
+        if len(text) >= LONGEST_NAME:
+            return f"{text}..."
+        text += printable(character)
+    return text

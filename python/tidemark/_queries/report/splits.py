@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from tidemark._queries.report import noted
+from tidemark._queries.report.printing import LONGEST_NAME
 from tidemark._queries.report.times import duration, instant
 
 _Node = dict[str, Any]
-
-_LONGEST = 60
 
 
 def details(origin: _Node) -> Iterator[str]:
@@ -49,7 +48,7 @@ def shown(name: str) -> str:
     text = ""
     for character in name:
         piece = '\\"' if character == '"' else repr(character)[1:-1]
-        if len(text) + len(piece) > _LONGEST:
+        if len(text) + len(piece) > LONGEST_NAME:
             return f'"{text}"...'
         text += piece
     return f'"{text}"'

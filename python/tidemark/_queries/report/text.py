@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import Any
 
 from tidemark._queries.report import calls, order
-from tidemark._queries.report.printing import printable
+from tidemark._queries.report.printing import name_of, printable
 from tidemark._queries.report.splits import details, shown
 from tidemark._queries.report.times import duration, instant, shown_in
 
@@ -50,7 +50,7 @@ def _lines(text: str) -> list[str]:
 
 def _heading(report: _Node) -> str:
     query = report.get("query") or {}
-    name = query.get("name") or query.get("id") or "?"
+    name = name_of(query.get("name") or query.get("id") or "?")
     if report.get("engine") != "tidemark":
         return f"query {name}: left to Spark ({report.get('reason') or 'no reason given'})"
     batch = report.get("batch")
@@ -136,7 +136,7 @@ def _operator_line(node: _Node) -> str:
     if identity is not None:
         line += f" #{identity}"
     if node.get("key"):
-        line += f" [{node['key']}]"
+        line += f" [{name_of(node['key'])}]"
     late = node.get("late_rows")
     if late:
         line += f", {late} late row{'' if late == 1 else 's'}"
@@ -205,10 +205,10 @@ def _skipped(node: _Node) -> str:
 
 
 def _holder(node: _Node, show: bool) -> str:
-    return f", held back by {node['held_by']}" if show and node.get("held_by") else ""
+    return f", held back by {name_of(node['held_by'])}" if show and node.get("held_by") else ""
 
 
 def _label(key: str | None, column: str | None) -> str:
     if key and column and key != column:
-        return f"{column} [{key}]"
-    return str(column or key or "?")
+        return f"{name_of(column)} [{name_of(key)}]"
+    return name_of(column or key or "?")
