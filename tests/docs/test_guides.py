@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
+from support.counting_service import eventually
 from support.feeds import Feed
 from support.pages import GUIDES, ROOT, blocks
 from support.streams import run_once, warnings
@@ -153,6 +154,52 @@ def test_opentelemetry_collects_the_lag_of_each_input(
         assert 0 <= point["value"] - (before - watermark) < 60
     finally:
         query.stop()
+
+
+@pytest.mark.usefixtures("one_partition")
+def test_the_listener_says_what_the_page_promises(
+    spark: SparkSession,
+    feed: Feeds,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    orders, payments = (feed(name, "time TIMESTAMP") for name in ("orders", "payments"))
+    both = tidemark.with_watermark(orders.stream(), "time", "10 minutes", key="orders").union(
+        tidemark.with_watermark(payments.stream(), "time", "2 hours", key="payments")
+    )
+    counts = both.groupBy(F.window("time", "1 hour")).count()
+    listener = next(b for b in blocks(MONITORING, "python") if "EventTimeAlerts" in b.text)
+    names: dict[str, Any] = {"spark": spark}
+    exec(compile(listener.text, "listener", "exec"), names)
+    query = counts.writeStream.format("noop").queryName("hourly").start()
+
+    def add(to: Feed, at: str) -> None:
+        to.add({"time": at})
+        query.processAllAvailable()
+
+    def logs(message: str) -> None:
+        eventually(message, lambda: any(text.startswith(message) for text in caplog.messages))
+
+    try:
+        payments.add({"time": "10:00"})
+        add(orders, "10:00")
+        behind = {"behind_ms_orders": 600_000, "behind_ms_payments": 7_200_000}
+        logs(f"hourly: more than an hour behind: {behind}")
+        assert not any("late rows" in text for text in caplog.messages)
+        add(payments, "07:00")
+        logs("hourly: 1 late rows")
+        assert not any("ahead of the clock" in text for text in caplog.messages)
+        future = datetime.now(timezone.utc) + timedelta(days=3)
+        add(orders, future.isoformat(timespec="seconds"))
+        logs("hourly: watermark_ms_orders is ahead of the clock: ")
+        printed = capsys.readouterr().out.splitlines()
+        assert any(
+            line.startswith("hourly: Nothing comes out: ") and 'waits for "payments"' in line
+            for line in printed
+        )
+    finally:
+        query.stop()
+        spark.streams.removeListener(names["alert"])
 
 
 def test_every_guide_is_run_or_has_its_own_tests() -> None:
