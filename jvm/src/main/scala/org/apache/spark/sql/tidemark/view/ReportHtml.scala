@@ -98,12 +98,15 @@ private[tidemark] object ReportHtml {
     else "This report has no history: the setting spark.tidemark.history is off, or it is one of an older engine."
 
   private def strips(report: Fields, say: Say): NodeSeq = {
-    val split = report.list("inputs").filter(fields => fields.texts("split_by").nonEmpty || fields.has("noted"))
+    val split = report.list("inputs").filter(Inputs.isSplit)
     // The input that holds results back comes first.
     val all = split.sortBy(fields => !fields.text("key").exists(heldBy(report).contains))
-    val more = all.size - MostStrips
+    val left = all.drop(MostStrips)
+    val nouns = left.map(Inputs.noun).distinct.sorted.map(noun => s"${noun}s").mkString(" and ")
     shown(all.take(MostStrips).flatMap(new SplitStrip(_, say).drawing)) ++
-      Option.when(more > 0)(<p>{s"The splits of ${Say.counted(more.toLong, "input")} more are left out."}</p>)
+      Option.when(left.nonEmpty)(<p>{
+        s"The $nouns of ${Say.counted(left.size.toLong, "input")} more are left out."
+      }</p>)
   }
 
   private def heldBy(report: Fields): Option[String] = report.at("why").text("held_by")

@@ -8,8 +8,8 @@ private[view] final class SplitStrip(origin: Fields, say: Say) {
 
   private val key = Say.name(origin.text("key").getOrElse("?"))
   private val all = origin.at("splits")
-  private val isNoted = origin.has("noted")
-  private val kind = if (isNoted) "writers" else "splits"
+  private val isNoted = Inputs.isNoted(origin)
+  private val kind = s"${Inputs.noun(origin)}s"
   // An older engine names five of them.
   private val splits = {
     val furthest = all.list("furthest")

@@ -27,15 +27,13 @@ private[view] final class Tables(report: Fields, say: Say) {
   }
 
   private def splits(origin: Fields): String =
-    if (origin.texts("split_by").isEmpty && !origin.has("noted")) ""
+    if (!Inputs.isSplit(origin)) ""
     else {
       val all = origin.at("splits")
       val kinds = Seq("active", "idle", "catching_up").flatMap { kind =>
         all.long(kind).filter(_ > 0).map(count => s"${Say.grouped(count)} ${kind.replace('_', ' ')}")
       }
-      (all.long("total").map(Say.counted(
-        _,
-        if (origin.has("noted")) "writer" else "split")).toSeq ++ kinds).mkString(", ")
+      (all.long("total").map(Say.counted(_, Inputs.noun(origin))).toSeq ++ kinds).mkString(", ")
     }
 
   def operators: NodeSeq = {

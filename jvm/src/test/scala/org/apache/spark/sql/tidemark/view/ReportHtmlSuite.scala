@@ -49,6 +49,15 @@ class ReportHtmlSuite extends AnyFunSuite {
     assert(!text.contains("last row"))
   }
 
+  test("what is left out of the splits of inputs and of their writers is called by both names") {
+    val noted = """{"noted": {}, "splits": {"total": 1}}"""
+    val split = """{"split_by": ["device"], "splits": {"total": 1}}"""
+    def text(inputs: String*) = wordsOf(ReportHtml.fragment(s"""{"inputs": [${inputs.mkString(", ")}]}"""))
+    assert(text(Seq.fill(5)(noted): _*).contains("The writers of 1 input more are left out."))
+    assert(text(Seq.fill(5)(noted) :+ split: _*).contains("The splits and writers of 2 inputs more are left out."))
+    assert(text(split, noted).contains("1 split") && text(split, noted).contains("1 writer"))
+  }
+
   test("in the list of queries, an input without a watermark is behind all others") {
     val json =
       """{"inputs": [{"key": "orders", "watermark_ms": 0, "max_event_time_ms": 60000}, {"key": "payments", "watermark_ms": null}]}"""
