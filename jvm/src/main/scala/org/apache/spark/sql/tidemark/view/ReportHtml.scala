@@ -69,7 +69,8 @@ private[tidemark] object ReportHtml {
   }
 
   private def hints(report: Fields): NodeSeq = {
-    val all = report.list("hints").flatMap(_.text("message"))
+    // An older engine called them notes.
+    val all = report.list(if (report.has("hints")) "hints" else "notes").flatMap(_.text("message"))
     val more = all.size - MostHints
     val items = all.take(MostHints).map(hint => <li>{Say.sentence(hint)}</li>) ++
       Option.when(more > 0)(<li>{s"${Say.counted(more.toLong, "hint")} more."}</li>)

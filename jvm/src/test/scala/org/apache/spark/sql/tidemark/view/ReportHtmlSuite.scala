@@ -93,6 +93,13 @@ class ReportHtmlSuite extends AnyFunSuite {
     assert(text.contains("aggregation #0"))
   }
 
+  test("a report of an older engine, which called hints notes, is drawn as before") {
+    val sample = ReportSample().json
+    val older = sample.replace("\"hints\":", "\"notes\":")
+    assert(older !== sample)
+    assert(ReportHtml.fragment(older) === ReportHtml.fragment(sample))
+  }
+
   test("a report that has hardly anything is drawn") {
     for (json <- Seq("{}", """{"query": null, "plan": null, "inputs": 7, "history": {}, "why": []}""")) {
       assert(ReportHtml.fragment(json).startsWith("<div"))
