@@ -16,19 +16,25 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
   private val nodes = all(root)
   private val columns = nodes.map(_.column).max + 1
 
+  /** The day of all watermarks, if they have the same one. The heading names it, and the edges need not. */
+  private val day = Some(nodes.flatMap(_.out).map(say.day).distinct).filter(_.size == 1).map(_.head)
+
   /** `None` if the plan is too large to be read in a drawing. */
   def drawing: Option[Drawing] = Option.when(nodes.size <= MostNodes) {
     Drawing(
       "The plan, with the watermark that each operator passes on",
-      columns * Wide + SinkWide + 20,
+      math.max(columns * Wide + SinkWide + 20, HeadingWide),
       (math.max(1.0, rows) * Tall + 34).toInt,
-      Svg.text(10, 16, "The plan, and the watermark that each operator passes on", isBold = true) ++
+      Svg.text(10, 16, heading, isBold = true) ++
         nodes.flatMap(vertex => edges(vertex) ++ box(vertex)) ++ sink)
   }
 
   /** What the drawing does not show. */
   def leftOut: Option[String] = Option.when(nodes.size > MostNodes)(
     s"The plan has ${Say.grouped(nodes.size.toLong)} operators; a drawing has at most $MostNodes.")
+
+  private def heading: String =
+    s"The plan, and the watermark that each operator passes on${day.fold("")(of => s" (times of $of)")}"
 
   private def x(column: Int): Double = 10.0 + (columns - 1 - column) * Wide
   private def y(row: Double): Double = 28 + row * Tall
@@ -53,7 +59,11 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
     val (path, fill) =
       if (from.holds) (Svg.path(curve, Svg.Alarm, 3, dash = "6 3"), Svg.Alarm)
       else (Svg.path(curve, opacity = 0.5), Svg.Ink)
-    path ++ Svg.text(fromX + 4, fromY - 6, from.out + (if (from.holds) " holds" else ""), fill, 10)
+    val above =
+      from.out.filter(_ => day.isEmpty).map(millis => Svg.text(fromX + 4, fromY - 18, say.day(millis), fill, 10))
+    // The offset is in the table.
+    val out = from.out.fold("undefined")(say.clock)
+    path ++ above.toSeq ++ Svg.text(fromX + 4, fromY - 6, out + (if (from.holds) " holds" else ""), fill, 10)
   }
 
   private def sink: NodeSeq = {
@@ -70,8 +80,7 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
     }
     val row = if (inputs.isEmpty) top else (inputs.head.row + inputs.last.row) / 2
     val holds = inputs.exists(_.holds) || operator.text("key").exists(heldBy.contains)
-    val out = Operators.leastOut(operator)
-    val node = Node(column, row, label(operator), details(operator), out.fold("undefined")(brief), holds, inputs)
+    val node = Node(column, row, label(operator), details(operator), Operators.leastOut(operator), holds, inputs)
     (node, math.max(next, top + 1))
   }
 
@@ -85,9 +94,6 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
         operator.long("state_rows").map(rows => s"${Say.counted(rows, "row")} in state"),
         operator.long("passed_rows").map(rows => s"${Say.counted(rows, "late row")} passed on")
           .orElse(operator.long("late_rows").map(rows => Say.counted(rows, "late row")))).flatten
-
-  /** Without the date and the offset, which the table has. */
-  private def brief(millis: Long): String = say.tick(millis, 1000, 0)
 }
 
 private[view] object PlanGraph {
@@ -97,9 +103,10 @@ private[view] object PlanGraph {
   private val BoxTall = 52.0
   private val Tall = 66.0
   private val SinkWide = 60
+  private val HeadingWide = 560
 
   /** @param column how many operators are between it and the sink
-    * @param out the watermark that it passes on
+    * @param out the watermark that it passes on, in ms since the epoch
     * @param holds whether results wait for what comes from here
     */
   private final case class Node(
@@ -107,7 +114,7 @@ private[view] object PlanGraph {
       row: Double,
       label: String,
       details: Seq[String],
-      out: String,
+      out: Option[Long],
       holds: Boolean,
       inputs: Seq[Node])
 

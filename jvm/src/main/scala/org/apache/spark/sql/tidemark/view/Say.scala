@@ -25,6 +25,12 @@ private[view] final class Say(zone: ZoneId) {
     form.format(Instant.ofEpochMilli(millis).atZone(zone))
   }
 
+  /** The day of a time. */
+  def day(millis: Long): String = Date.format(Instant.ofEpochMilli(millis).atZone(zone))
+
+  /** A time without its day and its offset. */
+  def clock(millis: Long): String = Seconds.format(Instant.ofEpochMilli(millis).atZone(zone))
+
   /** How far the zone is ahead of UTC then, in ms. */
   def offset(millis: Long): Long = zone.getRules.getOffset(Instant.ofEpochMilli(millis)).getTotalSeconds * 1000L
 }

@@ -81,6 +81,29 @@ class ReportHtmlSuite extends AnyFunSuite {
     assert(holds.size === 5)
   }
 
+  test("a plan names the day of its watermarks once, and at each of them if they are of several days") {
+    val midnight = 1714521600000L // 2024-05-01T00:00:00Z
+    def plan(zone: String, millis: Option[Long]*): Seq[String] = {
+      val leaves = millis.map(out =>
+        s"""{"operator": "withWatermark", "columns": [{"out_ms": ${out.fold("null")(_.toString)}}]}""")
+      val json = s"""{"zone": "$zone", "plan": {"operator": "union", "children": [${leaves.mkString(", ")}]}}"""
+      texts(XML.loadString(ReportHtml.svg(json)))
+    }
+    val heading = "The plan, and the watermark that each operator passes on"
+    val one = plan("UTC", Some(midnight), Some(midnight + 3600000), None)
+    assert(one.contains(s"$heading (times of 2024-05-01)"))
+    assert(one.contains("00:00:00") && one.contains("01:00:00") && !one.contains("2024-05-01"))
+    // The first of them is still of the day before in New York.
+    for (texts <- Seq(
+        plan("America/New_York", Some(midnight), Some(midnight + 8 * 3600000)),
+        plan("UTC", Some(midnight), Some(4102444800000L)))) {
+      assert(texts.contains(heading))
+      assert(texts.count(_.matches(raw"\d{4}-\d\d-\d\d")) === 2)
+    }
+    assert(plan("UTC", Some(midnight), Some(4102444800000L)).contains("2100-01-01"))
+    assert(plan("UTC", None).contains(heading))
+  }
+
   for (points <- Seq(0, 1, 512)) test(s"a history of $points batches is drawn") {
     val text = words(ReportSample(points = Some(points)))
     assert(text.contains("No batch has ended yet in this run") === (points == 0))
