@@ -3,13 +3,13 @@ package org.apache.spark.sql.tidemark.view
 import scala.xml.NodeSeq
 
 /** The plan from the inputs on the left to the sink on the right, with the watermark on each edge. The edges from the input
-  * that holds results back are broad, dashed, and say so.
+  * that holds results back are broad, dashed, and say so. Of an input that is ahead, only its own edge is.
   *
   * A plan is a tree, so each operator stands beside the middle of those that it reads.
   *
-  * @param heldBy the input that holds results back
+  * @param cause the input that the report's sentence is about
   */
-private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: Say) {
+private[view] final class PlanGraph(plan: Fields, cause: Option[Cause], say: Say) {
   import PlanGraph._
 
   private val (root, rows) = place(plan, 0, 0.0)
@@ -41,7 +41,7 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
 
   private def box(vertex: Node): NodeSeq = {
     val (left, top) = (x(vertex.column), y(vertex.row))
-    val (stroke, dash) = if (vertex.holds) (Svg.Alarm, "6 3") else (Svg.Ink, "")
+    val (stroke, dash) = if (vertex.cause.nonEmpty) (Svg.Alarm, "6 3") else (Svg.Ink, "")
     Svg.box(left, top, BoxWide, BoxTall, stroke, dash, round = 6) ++
       Svg.text(left + 8, top + 17, vertex.label, isBold = true) ++
       vertex.details.zipWithIndex.flatMap { case (line, at) => Svg.text(left + 8, top + 32 + at * 13, line, size = 10) }
@@ -57,13 +57,13 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
     def at(x: Double, y: Double) = s"${Svg.number(x)} ${Svg.number(y)}"
     val curve = s"M${at(fromX, fromY)}C${at(middle, fromY)} ${at(middle, toY)} ${at(toX, toY)}"
     val (path, fill) =
-      if (from.holds) (Svg.path(curve, Svg.Alarm, 3, dash = "6 3"), Svg.Alarm)
+      if (from.word.nonEmpty) (Svg.path(curve, Svg.Alarm, 3, dash = "6 3"), Svg.Alarm)
       else (Svg.path(curve, opacity = 0.5), Svg.Ink)
     val above =
       from.out.filter(_ => day.isEmpty).map(millis => Svg.text(fromX + 4, fromY - 18, say.day(millis), fill, 10))
     // The offset is in the table.
     val out = from.out.fold("undefined")(say.clock)
-    path ++ above.toSeq ++ Svg.text(fromX + 4, fromY - 6, out + (if (from.holds) " holds" else ""), fill, 10)
+    path ++ above.toSeq ++ Svg.text(fromX + 4, fromY - 6, out + from.word.fold("")(word => s" $word"), fill, 10)
   }
 
   private def sink: NodeSeq = {
@@ -79,16 +79,19 @@ private[view] final class PlanGraph(plan: Fields, heldBy: Option[String], say: S
       (placed :+ vertex, after)
     }
     val row = if (inputs.isEmpty) top else (inputs.head.row + inputs.last.row) / 2
-    val holds = inputs.exists(_.holds) || operator.text("key").exists(heldBy.contains)
-    val node = Node(column, row, label(operator), details(operator), Operators.leastOut(operator), holds, inputs)
+    val own = cause.filter(cause => operator.text("key").contains(cause.key)).map(_.kind)
+    // What has run ahead may be held back by another input on its way.
+    val does = own.orElse(inputs.flatMap(_.cause).find(_ == Cause.Holds))
+    val node = Node(column, row, label(operator), details(operator, own), Operators.leastOut(operator), does, inputs)
     (node, math.max(next, top + 1))
   }
 
   private def label(operator: Fields): String =
     operator.text("key").fold(Say.brief(Operators.name(operator)))(Say.brief)
 
-  private def details(operator: Fields): Seq[String] =
-    if (operator.has("key")) Seq(Say.brief(operator.text("operator").getOrElse("?")))
+  private def details(operator: Fields, own: Option[Cause.Kind]): Seq[String] =
+    if (operator.has("key"))
+      Say.brief(operator.text("operator").getOrElse("?")) +: own.filter(_ == Cause.ClockAhead).map(_.word).toSeq
     else
       Seq(
         operator.long("state_rows").map(rows => s"${Say.counted(rows, "row")} in state"),
@@ -107,7 +110,7 @@ private[view] object PlanGraph {
 
   /** @param column how many operators are between it and the sink
     * @param out the watermark that it passes on, in ms since the epoch
-    * @param holds whether results wait for what comes from here
+    * @param cause what the input does from here on that the report's sentence is about
     */
   private final case class Node(
       column: Int,
@@ -115,8 +118,12 @@ private[view] object PlanGraph {
       label: String,
       details: Seq[String],
       out: Option[Long],
-      holds: Boolean,
-      inputs: Seq[Node])
+      cause: Option[Cause.Kind],
+      inputs: Seq[Node]) {
+
+    /** What is said beside its watermark. One of an input with a wrong clock may still be right. */
+    def word: Option[String] = cause.filter(_ != Cause.ClockAhead).map(_.word)
+  }
 
   private def all(node: Node): Vector[Node] = node +: node.inputs.flatMap(all).toVector
 }

@@ -25,9 +25,9 @@ private[tidemark] object ReportHtml {
   def svg(json: String): String = {
     val report = Fields.read(json)
     val say = Say.in(report)
-    val graph = Option.when(report.has("plan"))(new PlanGraph(report.at("plan"), heldBy(report), say))
+    val graph = Option.when(report.has("plan"))(new PlanGraph(report.at("plan"), Cause.of(report), say))
     val history = Past.of(report).filter(_.times.nonEmpty) match {
-      case Some(past) => overTime(past, heldBy(report), say)
+      case Some(past) => overTime(past, Cause.of(report), say)
       case None => Seq(Drawing("No history", Frame.Width, 40, Svg.text(10, 24, noHistory(report))))
     }
     val all = graph.flatMap(_.drawing).toSeq ++ history
@@ -80,18 +80,18 @@ private[tidemark] object ReportHtml {
   private def plan(report: Fields, say: Say): NodeSeq =
     if (!report.has("plan")) NodeSeq.Empty
     else {
-      val graph = new PlanGraph(report.at("plan"), heldBy(report), say)
+      val graph = new PlanGraph(report.at("plan"), Cause.of(report), say)
       shown(graph.drawing) ++ graph.leftOut.map(left => <p>{left}</p>)
     }
 
   private def history(report: Fields, say: Say): NodeSeq =
     Past.of(report).filter(_.times.nonEmpty).fold[NodeSeq](<p>{noHistory(report)}</p>) { past =>
-      shown(overTime(past, heldBy(report), say)) ++
-        new WatermarkLines(past, heldBy(report), say).leftOut.map(left => <p>{left}</p>)
+      shown(overTime(past, Cause.of(report), say)) ++
+        new WatermarkLines(past, Cause.of(report), say).leftOut.map(left => <p>{left}</p>)
     }
 
-  private def overTime(past: Past, heldBy: Option[String], say: Say): Seq[Drawing] =
-    new WatermarkLines(past, heldBy, say).drawing +:
+  private def overTime(past: Past, cause: Option[Cause], say: Say): Seq[Drawing] =
+    new WatermarkLines(past, cause, say).drawing +:
       Seq(LateBars.drawing(past, say), StateLine.drawing(past, say)).flatten
 
   private def noHistory(report: Fields): String =
@@ -100,8 +100,8 @@ private[tidemark] object ReportHtml {
 
   private def strips(report: Fields, say: Say): NodeSeq = {
     val split = report.list("inputs").filter(Inputs.isSplit)
-    // The input that holds results back comes first.
-    val all = split.sortBy(fields => !fields.text("key").exists(heldBy(report).contains))
+    // The input that the sentence is about comes first.
+    val all = split.sortBy(fields => fields.text("key") != Cause.of(report).map(_.key))
     val left = all.drop(MostStrips)
     val nouns = left.map(Inputs.noun).distinct.sorted.map(noun => s"${noun}s").mkString(" and ")
     shown(all.take(MostStrips).flatMap(new SplitStrip(_, say).drawing)) ++
@@ -109,8 +109,6 @@ private[tidemark] object ReportHtml {
         s"The $nouns of ${Say.counted(left.size.toLong, "input")} more are left out."
       }</p>)
   }
-
-  private def heldBy(report: Fields): Option[String] = report.at("why").text("held_by")
 
   /** Drawings that are broader than the page are scrolled. */
   private def shown(drawings: IterableOnce[Drawing]): NodeSeq =

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.view
 import scala.xml.NodeSeq
 
 /** The watermark of each input, and its largest event time, over processing time. Event time goes up. */
-private[view] final class WatermarkLines(past: Past, heldBy: Option[String], say: Say) {
+private[view] final class WatermarkLines(past: Past, cause: Option[Cause], say: Say) {
   import WatermarkLines._
 
   private val drawn = past.inputs.sortBy(last).take(Svg.MostHues)
@@ -56,9 +56,9 @@ private[view] final class WatermarkLines(past: Past, heldBy: Option[String], say
 
   private def input(moment: Past.InputMoment, index: Int): NodeSeq = {
     val hue = Svg.hue(index)
-    val holds = heldBy.contains(moment.key)
+    val does = cause.filter(_.key == moment.key).map(_.kind)
     val lines = Svg.path(frame.steps(moment.furthest, y(_)), hue, 1.5) ++
-      Svg.path(frame.steps(moment.watermarks, y(_)), hue, if (holds) 3 else 1.5, dash = "5 3")
+      Svg.path(frame.steps(moment.watermarks, y(_)), hue, if (does.nonEmpty) 3 else 1.5, dash = "5 3")
     val dots = if (past.times.size > 1) NodeSeq.Empty
     else moment.watermarks.lastOption.flatten.toSeq.map(at => Svg.dot(frame.x(past.times.last), y(at), hue)): NodeSeq
     val top = Top + 6 + index * 34
@@ -71,7 +71,11 @@ private[view] final class WatermarkLines(past: Past, heldBy: Option[String], say
         top + 4,
         s"${Say.brief(moment.key)}: ${moment.furthestName}${beyond(moment)}",
         size = 11) ++
-      Svg.text(Frame.Beside + 24, top + 18, s"watermark${if (holds) ", holds" else ""}${none(reached)}", size = 11)
+      Svg.text(
+        Frame.Beside + 24,
+        top + 18,
+        s"watermark${does.fold("")(kind => s", ${kind.word}")}${none(reached)}",
+        size = 11)
   }
 
   private def none(reached: Option[Long]): String = if (reached.isEmpty) ", undefined" else ""

@@ -4,6 +4,8 @@ import java.nio.file.{Files, Path, Paths}
 
 import scala.xml.{Elem, Node, XML}
 
+import io.tidemark.VerdictTable
+
 import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.sql.tidemark.support.ReportSample
@@ -79,6 +81,26 @@ class ReportHtmlSuite extends AnyFunSuite {
       operators = 2).json))).filter(_.endsWith(" holds"))
     // Four edges, and the legend of the lines.
     assert(holds.size === 5)
+  }
+
+  for ((code, word) <- Seq("FAR_AHEAD" -> "ahead", "ALL_LATE" -> "ahead", "CLOCK_FAR_AHEAD" -> "a clock is far ahead"))
+    test(s"an input that ran ahead is marked as what it is and holds nothing: $code") {
+      val json = ReportSample(keys = 3, operators = 2).json.replace("HELD_BY_INPUT", code)
+      val (page, held) = (
+        XML.loadString(ReportHtml.fragment(json)),
+        XML.loadString(ReportHtml.fragment(ReportSample(
+          keys = 3,
+          operators = 2).json)))
+      assert(!texts(page).exists(_.endsWith(" holds")))
+      // Its own edge or its box, and the legend of the lines.
+      assert(texts(page).count(_.endsWith(word)) === 2)
+      assert(texts(page).contains(s"watermark, $word"))
+      def dashed(page: Elem) = (page \\ "rect").count(rect => (rect \ "@stroke-dasharray").nonEmpty)
+      assert(dashed(page) === 1 && dashed(held) === 4)
+    }
+
+  test("each code of an input that holds nothing is one that the engine has") {
+    assert(Cause.others.keySet.subsetOf(VerdictTable.codes))
   }
 
   test("a plan names the day of its watermarks once, and at each of them if they are of several days") {
