@@ -37,7 +37,7 @@ object VerdictTable {
     Verdict.NoDataBatchesOff(windows, noon, None),
     InputVerdict.JoinWaitsForIdle(join, payments, Some(noon)),
     InputVerdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000)),
-    InputVerdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), isNoted = false),
+    InputVerdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), notedIn = None),
     InputVerdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour, hasIdleTime = false),
     Verdict.NeverEvicts(join, "left"),
     Verdict.Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(noon + hour), None, Some(600000)))

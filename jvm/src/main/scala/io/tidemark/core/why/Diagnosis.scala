@@ -89,7 +89,7 @@ final class Diagnosis private (of: Situation) {
     found.map { origin =>
       val hasBegun = origin.isNoted || origin.maxEventTimeMillis.nonEmpty
       (origin.last.filter(split => split.clockMillis.isEmpty && hasBegun), origin.notedIn) match {
-        case (Some(split), _) => InputVerdict.HeldBySplit(waiting.operator, origin.name, split, None, origin.isNoted)
+        case (Some(split), _) => InputVerdict.HeldBySplit(waiting.operator, origin.name, split, None, origin.notedIn)
         case (None, Some(log)) => InputVerdict.NoMarks(waiting.operator, origin.name, log)
         case (None, None) =>
           InputVerdict.NoEventTime(waiting.operator, origin.name, hasRows = origin.maxEventTimeMillis.nonEmpty)
@@ -140,7 +140,7 @@ final class Diagnosis private (of: Situation) {
     split <- origin.last
     behind = for (largest <- origin.largestClockMillis; clock <- split.clockMillis) yield largest - clock
     if behind.forall(isHeld(waiting, _, origin.delayMillis))
-  } yield InputVerdict.HeldBySplit(waiting.operator, origin.name, split, behind, origin.isNoted, origin.seenOnce)
+  } yield InputVerdict.HeldBySplit(waiting.operator, origin.name, split, behind, origin.notedIn, origin.seenOnce)
 
   private def byInput(waiting: Waiting): Option[Verdict] = for {
     origin <- waiting.holder.flatMap(of.origins.get)

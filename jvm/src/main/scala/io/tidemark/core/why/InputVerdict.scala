@@ -1,6 +1,7 @@
 package io.tidemark.core.why
 
 import io.tidemark.core.OriginName
+import io.tidemark.core.noted.TopicLocation
 
 /** Why nothing comes out of a query, where the answer is one input, which holds results back. Times are ms since the epoch.
   * @see [[Verdict]]
@@ -91,6 +92,7 @@ object InputVerdict {
   }
 
   /** @param behindMillis how far it is behind the split that is furthest ahead; `None` if it has no clock yet
+    * @param notedIn the mark log, if the split is a writer
     * @param seenOnce how many splits the input has, if nearly every one has rows in one batch and never again
     */
   final case class HeldBySplit(
@@ -98,9 +100,10 @@ object InputVerdict {
       origin: OriginName,
       split: Situation.Split,
       behindMillis: Option[Long],
-      isNoted: Boolean,
+      notedIn: Option[String],
       seenOnce: Option[Int] = None)
-      extends InputVerdict("HELD_BY_SPLIT", isTrouble = !HeldBySplit.catchesUp(split, isNoted)) {
+      extends InputVerdict("HELD_BY_SPLIT", isTrouble = !HeldBySplit.catchesUp(split, notedIn.nonEmpty)) {
+    private def isNoted: Boolean = notedIn.nonEmpty
     private def kind: String = if (isNoted) "writer" else "split"
     def sentence(words: Words): String = {
       val standing = (split.clockMillis, behindMillis) match {
@@ -126,14 +129,15 @@ object InputVerdict {
     override def fix(words: Words): Option[String] = seenOnce match {
       case Some(_) => Some(SeenOnce.fix(input(words)))
       case None => Option.when(split.idleAtMillis.isEmpty && split.next.isEmpty) {
-          if (isNoted)
-            s"starting writer ${words.name(split.name)} again, by its end() or Marks.purge if it is gone for good, or by " +
-              s"setting idle_after on ${input(words)} if a writer that notes nothing sends no rows either"
-          else {
-            val idle =
-              s"setting idle_after on ${input(words)}, longer than any pause of a split that will have rows again"
-            if (HeldBySplit.catchesUp(split, isNoted)) s"letting it catch up, or, if it may become silent, by $idle"
-            else idle
+          notedIn match {
+            case Some(log) =>
+              s"starting writer ${words.name(split.name)} again, by ${HeldBySplit.ended(log, split.name)} if it is gone for " +
+                s"good, or by setting idle_after on ${input(words)} if a writer that notes nothing sends no rows either"
+            case None =>
+              val idle =
+                s"setting idle_after on ${input(words)}, longer than any pause of a split that will have rows again"
+              if (HeldBySplit.catchesUp(split, isNoted)) s"letting it catch up, or, if it may become silent, by $idle"
+              else idle
           }
         }
     }
@@ -144,6 +148,12 @@ object InputVerdict {
     /** Whether a split that is behind has rows: then results come out as it advances. A writer's rows say nothing of its marks. */
     private def catchesUp(split: Situation.Split, isNoted: Boolean): Boolean =
       split.isLive && split.clockMillis.nonEmpty && !isNoted
+
+    /** The call that ends a writer. A log in Kafka needs settings that only the user knows. */
+    private def ended(log: String, writer: String): String = {
+      val settings = if (TopicLocation.isTopic(log)) ", options=settings" else ""
+      s"tidemark.marks.Marks(${Words.quoted(log)}$settings).writer(${Words.quoted(writer)}).end()"
+    }
   }
 
   /** @param aheadMillis where the furthest other input is */

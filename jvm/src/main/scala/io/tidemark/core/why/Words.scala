@@ -50,6 +50,10 @@ object Words {
     }
   }
 
+  /** A text in quotes as code has it: however long it is, it can be pasted. */
+  def quoted(text: String): String =
+    "\"" + cut(text, Int.MaxValue)(point => if (isQuote(point)) "\\" + point.toChar else printing(point))._1 + "\""
+
   def counted(count: Long, noun: String): String = s"${grouped(count)} $noun${if (count == 1) "" else "s"}"
 
   def grouped(count: Long): String = String.format(java.util.Locale.ROOT, "%,d", Long.box(count))

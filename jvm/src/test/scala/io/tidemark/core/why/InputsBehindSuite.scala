@@ -73,7 +73,14 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
       noted.copy(last = Some(writer), largestClockMillis = writer.clockMillis)))
     assert(of(lagging(None)).sentence(words).contains("whose writer \"pl-7\" has noted no time yet."))
     // Leaving a writer out loses the rows that it sends without a mark, so that is the last resort.
-    assert(of(lagging(None)).fix(words).exists(fix => fix.startsWith("starting writer \"pl-7\" again, by its end()")))
+    assert(of(lagging(None)).fix(words) === Some(
+      "starting writer \"pl-7\" again, by tidemark.marks.Marks(\"/orders/_tidemark\").writer(\"pl-7\").end() if it is gone " +
+        "for good, or by setting idle_after on \"orders\" if a writer that notes nothing sends no rows either"))
+    val topic = situation(
+      aggregation(0, origin("orders", 1), 1),
+      noted.copy(last = Some(lagging(None)), notedIn = Some("kafka:marks/orders")))
+    assert(Diagnosis.of(topic).fix(words).exists(
+      _.contains("by tidemark.marks.Marks(\"kafka:marks/orders\", options=settings).writer(\"pl-7\").end() if")))
     // The only writer is not behind any other.
     val fault = Situation.Fault("A mark is missing.", "noting under another name")
     val stuck = lagging(Some(time("09:40"))).copy(fault = Some(fault))

@@ -21,6 +21,11 @@ class WordsSuite extends AnyFunSuite {
     assert(words.name("x" * 10000) === "\"" + "x" * 60 + "\"...")
   }
 
+  test("a name in code is not cut, so that it can be pasted") {
+    assert(Words.quoted("a\n\"b\\") === "\"a\\u000a\\\"b\\\\\"")
+    assert(Words.quoted("x" * 10000) === "\"" + "x" * 10000 + "\"")
+  }
+
   test("lengths of time have their two largest units") {
     assert(Words.length(0) === "0 ms")
     assert(Words.length(999) === "999 ms")
