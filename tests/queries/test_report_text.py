@@ -111,19 +111,27 @@ def test_the_report_says_where_an_order_is_lost() -> None:
 def test_the_report_says_how_many_rows_wait() -> None:
     query = {"query": {"id": "5f1c"}, "engine": "tidemark", "batch": 3, "inputs": []}
 
-    def text_with(**held: Any) -> str:
+    def lines_with(**held: Any) -> list[str]:
         plan = {"operator": "in order", "id": 0, "columns": [], "held": held}
-        return str(Report({**query, "plan": plan})).splitlines()[-1].strip()
+        lines = [line.strip() for line in str(Report({**query, "plan": plan})).splitlines()]
+        return lines[lines.index("in order #0") + 1 :]
 
-    assert text_with(rows=0, bytes=10) == "holds no rows"
-    assert text_with(rows=1, bytes=900) == "holds 1 row (900 bytes)"
-    assert text_with(rows=2, bytes=999_960, next_due_ms=0, last_due_ms=0, waits_for="t") == (
-        "holds 2 rows (1.0 MB) until the watermark reaches 1970-01-01T00:00:00Z; waits for t"
-    )
-    assert text_with(rows=2, bytes=9, next_due_ms=0, last_due_ms=60_000, waits_for="t") == (
-        "holds 2 rows (9 bytes), the first until the watermark reaches 1970-01-01T00:00:00Z, "
-        "the last until 1970-01-01T00:01:00Z; waits for t"
-    )
+    assert lines_with(rows=0, bytes=10) == ["holds no rows"]
+    assert lines_with(rows=1, bytes=900) == ["holds 1 row (900 bytes)"]
+    begin = "1970-01-01T00:00:00Z"
+    assert lines_with(rows=1, bytes=9, next_due_ms=0, last_due_ms=0) == [
+        "holds 1 row (9 bytes)",
+        f"it is emitted when the watermark reaches {begin}",
+    ]
+    assert lines_with(rows=2, bytes=999_960, next_due_ms=0, last_due_ms=0, waits_for="t") == [
+        "holds 2 rows (1.0 MB), waits for t",
+        f"they are emitted when the watermark reaches {begin}",
+    ]
+    assert lines_with(rows=2, bytes=9, next_due_ms=0, last_due_ms=60_000, waits_for="t") == [
+        "holds 2 rows (9 bytes), waits for t",
+        f"the first is emitted when the watermark reaches {begin}",
+        "the last is emitted when the watermark reaches 1970-01-01T00:01:00Z",
+    ]
 
 
 def test_the_report_says_that_late_rows_were_passed_on() -> None:

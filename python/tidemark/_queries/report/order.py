@@ -17,7 +17,7 @@ _UNITS = ("kB", "MB", "GB")
 def lines(node: _Node) -> Iterator[str]:
     """The lines that hang below an operator. An operator without an order has none."""
     if node.get("held"):
-        yield _held(node["held"])
+        yield from _held(node["held"])
     if node.get("order"):
         yield f"order: {_order(node['order'])}"
 
@@ -37,30 +37,24 @@ def _order(order: _Node) -> str:
     return by if order.get("over_batches") else f"{by}, within each batch"
 
 
-def _held(held: _Node) -> str:
+def _held(held: _Node) -> Iterator[str]:
     rows = held.get("rows") or 0
     if not rows:
-        return "holds no rows"
-    count = f"holds {rows:,} row{'' if rows == 1 else 's'} ({_size(held.get('bytes') or 0)})"
-    return f"{count}{_until(held)}{_waits(held)}"
-
-
-def _until(held: _Node) -> str:
+        yield "holds no rows"
+        return
+    split = held.get("split")
+    of_split = f", split {shown(split)}" if split else ""
+    waits = f", waits for {name_of(held['waits_for'])}{of_split}" if held.get("waits_for") else ""
+    yield f"holds {rows:,} row{'' if rows == 1 else 's'} ({_size(held.get('bytes') or 0)}){waits}"
     first, last = held.get("next_due_ms"), held.get("last_due_ms")
     if first is None or last is None:
-        return ""
+        return
+    emitted = "emitted when the watermark reaches"
     if first == last:
-        return f" until the watermark reaches {instant(first)}"
-    return (
-        f", the first until the watermark reaches {instant(first)}, the last until {instant(last)}"
-    )
-
-
-def _waits(held: _Node) -> str:
-    if held.get("waits_for") is None:
-        return ""
-    split = held.get("split")
-    return f"; waits for {name_of(held['waits_for'])}{f', split {shown(split)}' if split else ''}"
+        yield f"{'it is' if rows == 1 else 'they are'} {emitted} {instant(first)}"
+    else:
+        yield f"the first is {emitted} {instant(first)}"
+        yield f"the last is {emitted} {instant(last)}"
 
 
 def _size(count: int) -> str:
