@@ -331,9 +331,40 @@ def test_the_docstring_of_a_report_names_each_field_of_an_input() -> None:
 def test_the_report_text_says_that_the_newest_lines_of_a_writer_cannot_be_read() -> None:
     report = data("report_noted")
     report["inputs"][0]["splits"]["worst"][0]["next"] = {"is_damaged": True}
-    assert 'held back by writer "new", nothing noted yet, its newest lines cannot be read' in str(
-        Report(report)
+    lines = [line.strip() for line in str(Report(report)).splitlines()]
+    at = lines.index('held back by writer "new", nothing noted yet')
+    assert lines[at + 1] == "its newest lines cannot be read"
+
+
+def test_each_line_on_a_writer_has_at_most_one_time() -> None:
+    lines = str(Report(data("report_noted"))).splitlines()
+    first, last = (
+        next(at for at, line in enumerate(lines) if text in line)
+        for text in ("held back by", "promises broken")
     )
+    assert last - first > 10
+    assert all(line.count("Z") <= 1 for line in lines[first:last])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [
+        ({}, "no time window yet"),
+        ({"upper_ms": 1000}, "time window up to 1970-01-01T00:00:01Z"),
+        (
+            {"lower_ms": 0},
+            "time window from 1970-01-01T00:00:00Z, without an end: a writer has noted nothing later",
+        ),
+        (
+            {"lower_ms": 0, "upper_ms": 1000},
+            "time window 1970-01-01T00:00:00Z to 1970-01-01T00:00:01Z",
+        ),
+    ],
+)
+def test_the_report_says_what_is_known_of_a_time_window(bounds: dict[str, int], text: str) -> None:
+    noted = {"location": "/log", **bounds}
+    origin = {"split_by": ["writers of /log"], "noted": noted, "splits": {"total": 1}}
+    assert text in list(details(origin))
 
 
 def test_the_report_text_says_what_the_query_has_noted() -> None:

@@ -10,8 +10,8 @@ from tidemark._queries.report.times import duration, instant
 _Node = dict[str, Any]
 
 
-def counts(origin: _Node, splits: _Node) -> str:
-    """How many writers there are, and the time window, on one line."""
+def counts(origin: _Node, splits: _Node) -> Iterator[str]:
+    """How many writers there are, the time window, and how old what is known of the log is."""
     noted = origin["noted"]
     ended = noted.get("ended") or 0
     kinds = {
@@ -23,26 +23,30 @@ def counts(origin: _Node, splits: _Node) -> str:
     }
     total = splits.get("total") or 0
     if total == 0:
-        return "no writer has noted yet"
+        yield "no writer has noted yet"
+        return
     shown = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if (count or 0) > 0)
-    by = f"noted by {total} writer{'' if total == 1 else 's'}{f': {shown}' if shown else ''}"
-    read = noted.get("log_read_ms")
-    return f"{by}; {_window(noted)}" + (f"; log read {instant(read)}" if read is not None else "")
+    yield f"noted by {total} writer{'' if total == 1 else 's'}{f': {shown}' if shown else ''}"
+    yield _window(noted)
+    if noted.get("log_read_ms") is not None:
+        yield f"log read {instant(noted['log_read_ms'])}"
 
 
 def _window(noted: _Node) -> str:
     lower, upper = noted.get("lower_ms"), noted.get("upper_ms")
+    if lower is None and upper is None:
+        return "no time window yet"
     if lower is None:
-        return "no window yet" if upper is None else f"window up to {instant(upper)}"
-    return (
-        f"window from {instant(lower)}"
-        if upper is None
-        else f"window {instant(lower)} .. {instant(upper)}"
-    )
+        return f"time window up to {instant(upper)}"
+    if upper is None:
+        return (
+            f"time window from {instant(lower)}, without an end: a writer has noted nothing later"
+        )
+    return f"time window {instant(lower)} to {instant(upper)}"
 
 
 def standing(origin: _Node, writer: _Node) -> Iterator[str]:
-    """How far a writer is, and what its next mark waits for."""
+    """How far a writer is, on the line that names it."""
     clock = writer.get("clock_ms")
     yield (
         "nothing noted yet"
@@ -51,10 +55,10 @@ def standing(origin: _Node, writer: _Node) -> Iterator[str]:
     )
     if writer.get("has_ended"):
         yield "ended"
-    if writer.get("holds_since_ms") is not None:
-        yield f"nothing later since {instant(writer['holds_since_ms'])}"
-    if writer.get("mark"):
-        yield f"last mark {_place(writer['mark'])}"
+
+
+def marks(writer: _Node) -> Iterator[str]:
+    """What its next mark waits for, and what its last one was: a line for each."""
     ahead = writer.get("next") or {}
     if ahead.get("is_broken"):
         yield "marks before its next one are missing"
@@ -70,13 +74,14 @@ def standing(origin: _Node, writer: _Node) -> Iterator[str]:
     elif ahead.get("time_ms") is not None:
         yield f"next mark notes {instant(ahead['time_ms'])}"
     if ahead.get("far_ahead_ms") is not None:
-        yield f"{instant(ahead['far_ahead_ms'])} is too far ahead to be believed"
-
-
-def _place(mark: _Node) -> str:
-    news = mark.get("last_news_ms")
-    at = "" if news is None else f", last news {instant(news)}"
-    return f"{mark.get('number')} in life {mark.get('epoch')}{at}"
+        yield f"it has noted {instant(ahead['far_ahead_ms'])}, too far ahead to be believed"
+    if writer.get("holds_since_ms") is not None:
+        yield f"no later time passed since {instant(writer['holds_since_ms'])}"
+    last = writer.get("mark") or {}
+    if last:
+        yield f"last mark: number {last.get('number')} in life {last.get('epoch')}"
+    if last.get("last_news_ms") is not None:
+        yield f"last mark with news written {instant(last['last_news_ms'])}"
 
 
 def problems(noted: _Node) -> Iterator[str]:

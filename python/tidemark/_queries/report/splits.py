@@ -22,7 +22,7 @@ def details(origin: _Node) -> Iterator[str]:
         yield options
     splits = origin.get("splits") or {}
     if origin.get("noted") and splits:
-        yield noted.counts(origin, splits)
+        yield from noted.counts(origin, splits)
     elif origin.get("split_by") and splits:
         yield _counts(splits)
     yield from _silence(origin)
@@ -109,10 +109,10 @@ def _holders(origin: _Node, splits: _Node) -> Iterator[str]:
         holds = several and split.get("behind_ms") != 0
         if holds or place == 0:
             lead = ("held back by " if place == 0 else "then ") if holds else ""
-            yield lead + _standing(origin, split)
+            yield from _standing(lead, origin, split)
     for split in splits.get("worst") or []:
         if _is_left_out(origin, split):
-            yield f"left out: {_standing(origin, split)}"
+            yield from _standing("left out: ", origin, split)
 
 
 def _waited_for(origin: _Node, splits: _Node) -> list[_Node]:
@@ -128,31 +128,33 @@ def _is_left_out(origin: _Node, split: _Node) -> bool:
     return split.get("state") == "catching_up" and origin.get("on_return") == "catch_up"
 
 
-def _standing(origin: _Node, split: _Node) -> str:
-    clock, behind = split.get("clock_ms"), split.get("behind_ms")
+def _standing(lead: str, origin: _Node, split: _Node) -> Iterator[str]:
+    """A split on one line. A writer has more to say, and each other time below its name."""
+    behind = split.get("behind_ms")
     parts = [
-        *_clock(origin, split, _never(split) if clock is None else f"clock {instant(clock)}"),
+        *_clock(origin, split),
         f"{duration(behind)} behind" if behind else "",
         "catching up" if split.get("state") == "catching_up" else "",
-        # Its silence counts while others have rows.
-        *_silence_of(origin, split, counts_alone=origin.get("when_all") != "hold"),
     ]
-    return ", ".join(part for part in parts if part)
+    # Its silence counts while others have rows.
+    silence = _silence_of(origin, split, counts_alone=origin.get("when_all") != "hold")
+    if origin.get("noted"):
+        yield lead + ", ".join(part for part in parts if part)
+        yield from (f"  {line}" for line in (*noted.marks(split), *silence))
+    else:
+        yield lead + ", ".join(part for part in (*parts, *silence) if part)
 
 
-def _clock(origin: _Node, split: _Node, clock: str) -> Iterator[str]:
-    name = split.get("name")
+def _clock(origin: _Node, split: _Node) -> Iterator[str]:
+    name, clock = split.get("name"), split.get("clock_ms")
     text = "null" if name is None else shown(str(name))
     if origin.get("noted"):
         yield f"writer {text}"
         yield from noted.standing(origin, split)
     else:
         yield f"split {text}"
-        yield clock
-
-
-def _never(split: _Node) -> str:
-    return f"{'expected, ' if split.get('is_expected') else ''}has never had a row"
+        expected = "expected, " if split.get("is_expected") else ""
+        yield f"{expected}has never had a row" if clock is None else f"clock {instant(clock)}"
 
 
 def _silence_of(origin: _Node, split: _Node, *, counts_alone: bool = True) -> Iterator[str]:
@@ -180,10 +182,7 @@ def _silent_for(split: _Node) -> Iterator[str]:
 def _idle_ones(origin: _Node, splits: _Node) -> Iterator[str]:
     named = splits.get("idle_ones") or []
     for split in named:
-        clock = split.get("clock_ms")
-        reached = _never(split) if clock is None else f"clock {instant(clock)}"
-        text = ", ".join([*_clock(origin, split, reached), *_silence_of(origin, split)])
-        yield f"idle: {text}"
+        yield from _standing("idle: ", origin, split)
     more = (splits.get("idle") or 0) - len(named)
     if named and more > 0:
         yield f"and {more} more {'is' if more == 1 else 'are'} idle"
