@@ -27,7 +27,7 @@ final class LateRowsMetricsExec(
     child: SparkPlan,
     promised: Map[Input, Seq[OriginName]],
     @transient more: ObservedFields)
-    extends CollectMetricsExec(name, metricExpressions, child) {
+    extends CollectMetricsExec(name, metricExpressions, child) with MetricNames {
 
   override def collectedMetrics: Row = {
     val counted = LateRowsMetricsExec.counting(child)

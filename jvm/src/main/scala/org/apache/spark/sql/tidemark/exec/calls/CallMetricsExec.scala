@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{CollectMetricsExec, ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.python.ArrowEvalPythonExec
 import org.apache.spark.sql.tidemark.columns.PythonCalls
-import org.apache.spark.sql.tidemark.exec.BatchOfTasks
+import org.apache.spark.sql.tidemark.exec.{BatchOfTasks, MetricNames}
 import org.apache.spark.sql.types._
 
 /** Publishes what the asynchronous calls of a batch were, in the `observedMetrics` of its progress, as `tidemark_calls_` and
@@ -26,7 +26,7 @@ final class CallMetricsExec(
     child: SparkPlan,
     private[tidemark] val column: String,
     at: Option[Int])
-    extends CollectMetricsExec(name, metricExpressions, child) {
+    extends CollectMetricsExec(name, metricExpressions, child) with MetricNames {
 
   @transient private lazy val ofPython: CallsSeen = {
     val seen = new CallsSeen
