@@ -194,11 +194,15 @@ object InputVerdict {
       advances: Boolean = false)
       extends InputVerdict("ALL_SILENT", isTrouble = false) {
     def sentence(words: Words): String = {
-      val at = reachedMillis.fold("")(reached => s" at ${words.at(reached)}")
       val since = sinceMillis.fold("")(since => s" since ${words.at(since)}")
       val standing =
-        if (advances) s"The watermark is$at and follows the clock, less the delay."
-        else s"Their watermarks stay$at until a row arrives."
+        if (advances) {
+          // It only moves in batches, which do not run while nothing is due.
+          val watermark =
+            reachedMillis.fold("The watermark")(reached => s"The watermark is at ${words.at(reached)}. It")
+          s"$watermark follows the clock, less the delay, as soon as that lets something out."
+        } else
+          s"Their watermarks stay${reachedMillis.fold("")(reached => s" at ${words.at(reached)}")} until a row arrives."
       s"All inputs of $operator are silent$since. $standing"
     }
     override def fix(words: Words): Option[String] = Option.when(!advances)(

@@ -59,9 +59,13 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
       "1970-01-01T12:10:00Z until a row arrives.")
     assert(Diagnosis.of(paused).fix(words).exists(_.contains("when_all=\"advance\"")))
     val advancing = situation(counted, silent("payments", "09:40", "12:22").copy(advances = true))
-    assert(
-      sentence(advancing).endsWith("The watermark is at 1970-01-01T09:40:00Z and follows the clock, less the delay."))
+    assert(sentence(advancing).endsWith(
+      " The watermark is at 1970-01-01T09:40:00Z. It follows the clock, less the delay, as soon as that lets something out."))
     assert(Diagnosis.of(advancing).fix(words).isEmpty)
+    val withoutTime = situation(counted, input("payments", Watermark.Idle(None)).copy(advances = true))
+    assert(sentence(withoutTime) ===
+      "All inputs of aggregation #0 are silent. The watermark follows the clock, less the " +
+      "delay, as soon as that lets something out.")
   }
 
   test("when all rows of a batch were late, that comes before what holds results back") {

@@ -1,33 +1,23 @@
 package org.apache.spark.sql.tidemark.status
 
 import java.sql.Timestamp
-import java.time.ZoneOffset
+import java.time.{Instant, ZoneOffset}
 
 import io.tidemark.{OrderOptions, SplitBy, WatermarkOptions}
+import io.tidemark.core.memory.ReasonText
 import io.tidemark.core.why.Words
 import io.tidemark.functions.{inOrder, withWatermark}
 
-import com.fasterxml.jackson.databind.JsonNode
 import org.apache.logging.log4j.Level
 
-import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions.when
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.tidemark.support.RefusalsTest
+import org.apache.spark.sql.tidemark.support.ReasonTest
 
 /** Why nothing comes out of a running query: the sentence of the report, and that of each batch's progress. */
-class ReasonSuite extends RefusalsTest {
+class ReasonSuite extends ReasonTest {
   import testImplicits._
-
-  private def why(check: JsonNode => Unit): StreamAction = report(all => check(all.get("why")))
-
-  private def code(expected: String): StreamAction = why(why => assert(why.get("code").asText === expected))
-
-  private def keyed(key: String) = WatermarkOptions(key = Some(key))
-
-  /** That of the last batch with rows. */
-  private def progress(check: Row => Unit): StreamAction = Execute(query => check(observed(query, "tidemark")))
 
   test("an input that has been silent from the start is named") {
     val (orders, allOrders) = bare("time")
@@ -161,12 +151,20 @@ class ReasonSuite extends RefusalsTest {
         assert(why.get("sentence").asText.contains(
           "whose split \"2\" is at 2024-03-01T10:01:00Z, 1 hour 59 minutes behind the furthest."))
         assert(why.get("fix").asText.startsWith("setting idle_after on \"time\""))
+      },
+      kept { reason =>
+        assert(reason.code === "HELD_BY_SPLIT")
+        assert(reason.heldBy.contains("time"))
+        assert(reason.sentence.startsWith(
+          "Nothing comes out: aggregation #0 waits for \"time\", whose split \"2\" is at 2024-03-01T10:01:00Z, "))
+        assert(reason.fix.exists(_.startsWith("setting idle_after on \"time\"")))
+        assert(reason.isTrouble)
       })
   }
 
   test("a row of the year 2100 is the reason why all others are late, and no reason if max_ahead is set") {
-    val future = Timestamp.valueOf("2100-01-01 00:00:00")
-    def sees(maxAhead: Option[String])(expected: String, result: Boolean): Unit = {
+    val future = Timestamp.from(Instant.parse("2100-01-01T00:00:00Z"))
+    def sees(maxAhead: Option[String])(expected: String, result: Boolean)(check: ReasonText => Unit): Unit = {
       val (stream, df) = bare("time")
       val marked = withWatermark(df, "time", "10 minutes", WatermarkOptions(maxAhead = maxAhead))
       testStream(counted(marked, "time"))(
@@ -178,10 +176,22 @@ class ReasonSuite extends RefusalsTest {
         why { why =>
           assert(why.get("code").asText === expected)
           assert(why.get("is_trouble").asBoolean === result)
+        },
+        kept { reason =>
+          assert(reason.code === expected)
+          assert(reason.heldBy.contains("time") === result)
+          check(reason)
         })
     }
-    sees(None)("FAR_AHEAD", result = true)
-    sees(Some("1 hour"))("FLOWING", result = false)
+    sees(None)("FAR_AHEAD", result = true) { reason =>
+      assert(
+        reason.sentence.startsWith("Everything is late: all 2 rows of the last batch were dropped at aggregation #0. " +
+          "An event time of \"time\" is 2100-01-01T00:00:00Z, "))
+      assert(reason.sentence.endsWith(" ahead of the wall clock, and the watermark went with it."))
+    }
+    sees(Some("1 hour"))("FLOWING", result = false) { reason =>
+      assert(reason.sentence.startsWith("aggregation #0 has emitted what was due up to 2024-03-01T09:57:00Z, "))
+    }
   }
 
   test("a column whose text is no timestamp is said to have no event time") {

@@ -1,0 +1,56 @@
+package org.apache.spark.sql.tidemark.status
+
+import java.sql.Timestamp
+import java.time.Instant
+
+import io.tidemark.{SplitBy, WatermarkOptions}
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.tidemark.support.ReasonTest
+
+/** What the sentence says when rows of a running query are lost, or will be. */
+class LostRowsReasonSuite extends ReasonTest {
+  import testImplicits._
+
+  test("a batch of late rows is named, until a batch has a row that is on time") {
+    val (stream, df) = bare("time")
+    testStream(counted(withWatermark(df, "time", "0 seconds", keyed("orders")), "time"))(
+      StartStream(),
+      AddData(stream, (1, at("12:00"))),
+      ProcessAllAvailable(),
+      AddData(stream, (1, at("9:00")), (2, at("9:01")), (3, at("11:05"))),
+      ProcessAllAvailable(),
+      code("ALL_LATE"),
+      kept { reason =>
+        assert(reason.code === "ALL_LATE")
+        assert(reason.heldBy.contains("orders"))
+        assert(reason.sentence ===
+          "All 3 rows of the last batch were late at aggregation #0, by up to 2 hours 50 minutes, and were dropped.")
+        assert(reason.isTrouble)
+      },
+      AddData(stream, (1, at("9:00")), (2, at("12:01"))),
+      ProcessAllAvailable(),
+      code("FLOWING"))
+  }
+
+  test("a split of the year 2100 is named before it moves the watermark") {
+    val future = Timestamp.from(Instant.parse("2100-01-01T00:00:00Z"))
+    val (stream, df) = bare("time")
+    val split = withWatermark(df, "time", "0 seconds", WatermarkOptions(Some("orders"), SplitBy($"id")))
+    testStream(counted(split, "time"))(
+      StartStream(),
+      AddData(stream, (1, at("10:05")), (2, future)),
+      ProcessAllAvailable(),
+      code("CLOCK_FAR_AHEAD"),
+      kept { reason =>
+        assert(reason.code === "CLOCK_FAR_AHEAD")
+        assert(reason.heldBy.contains("orders"))
+        assert(reason.sentence.startsWith(
+          "A wrong event time has moved a split of \"orders\" to 2100-01-01T00:00:00Z, "))
+        assert(
+          reason.sentence.endsWith(" ahead of the wall clock. The watermark of aggregation #0 follows as soon as " +
+            "nothing else holds it, and then every row is late."))
+        assert(reason.fix.exists(_.contains("tidemark.correct(checkpoint, key=\"orders\")")))
+      })
+  }
+}

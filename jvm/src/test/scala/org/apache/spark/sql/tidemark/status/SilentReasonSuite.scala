@@ -1,0 +1,80 @@
+package org.apache.spark.sql.tidemark.status
+
+import java.sql.Timestamp
+
+import io.tidemark.functions.withWatermark
+
+import org.apache.spark.sql.functions.expr
+import org.apache.spark.sql.tidemark.support.{ReasonTest, SilenceTest}
+
+/** Why nothing comes out of a running query while an input is idle. */
+class SilentReasonSuite extends ReasonTest with SilenceTest {
+  import testImplicits._
+
+  test("an idle input that a join waits for is named, and the fix that it names helps") {
+    def sees(atJoin: Option[String])(checks: StreamAction*): Unit = {
+      val (orders, allOrders) = readings
+      val (payments, allPayments) = readings
+      val mayBeIdle = tenSeconds.copy(key = Some("payments"), idle = tenSeconds.idle.copy(atJoin = atJoin))
+      val joined = withWatermark(allOrders.toDF("order", "ordered"), "ordered", "0 seconds", keyed("orders")).join(
+        withWatermark(allPayments.toDF("of", "paid"), "paid", "0 seconds", mayBeIdle),
+        expr("order = of AND paid BETWEEN ordered AND ordered + INTERVAL 5 MINUTES"),
+        "left_outer")
+      run(joined.select("order", "of"))(
+        Seq(AddData(payments, "a" -> at("10:05"))) ++ more(orders, "a" -> "10:04", "b" -> "10:04") ++
+          (11 to 14).flatMap(minute => Seq(AddData(orders, "c" -> at(s"10:$minute")), AdvanceManualClock(5000))) ++
+          checks: _*)
+    }
+    sees(None)(
+      why { why =>
+        assert(why.get("code").asText === "JOIN_WAITS_FOR_IDLE")
+        assert(why.get("held_by").asText === "payments")
+        assert(why.get("sentence").asText ===
+          "Nothing comes out: \"payments\" is idle at 2024-03-01T10:05:00Z, and join (left outer) #0 waits for it, " +
+          "because rows that it may still bring could match.")
+        assert(why.get("fix").asText.contains("at_join=\"follow\""))
+        assert(why.get("is_trouble").asBoolean)
+      },
+      kept { reason =>
+        assert(reason.code === "JOIN_WAITS_FOR_IDLE")
+        assert(reason.heldBy.contains("payments"))
+        assert(reason.sentence.contains("\"payments\" is idle at 2024-03-01T10:05:00Z"))
+      },
+      CheckNewAnswer(("a", "a")))
+    sees(Some("follow"))(code("FLOWING"), CheckNewAnswer(("a", "a"), ("b", null)))
+  }
+
+  test("when all inputs are silent, the sentence says since when and where they stay, until a row arrives") {
+    val (orders, allOrders) = readings
+    val (payments, allPayments) = readings
+    val both = withWatermark(allOrders, "time", "5 minutes", tenSeconds.copy(key = Some("orders")))
+      .union(withWatermark(allPayments, "time", "5 minutes", tenSeconds.copy(key = Some("payments"))))
+    run(counted(both))(
+      more(orders, "a" -> "10:01") ++ more(payments, "b" -> "10:02") ++ Seq(code("FLOWING")) ++ seconds(15) ++ Seq(
+        why { why =>
+          assert(why.get("code").asText === "ALL_SILENT")
+          assert(why.get("held_by").asText === "payments")
+          assert(why.get("sentence").asText ===
+            "All inputs of aggregation #0 are silent since 1970-01-01T00:00:02Z. Their watermarks stay at " +
+            "2024-03-01T09:57:00Z until a row arrives.")
+          assert(why.get("fix").asText.startsWith(
+            "setting idle=tidemark.Idle(when_all=\"advance\") on \"payments\""))
+          assert(!why.get("is_trouble").asBoolean)
+        }) ++ more(orders, "a" -> "10:03") ++ Seq(code("FLOWING")): _*)
+  }
+
+  test("when all inputs are silent and their watermark follows the clock, there is nothing to fix") {
+    val (stream, df) = readings
+    // The watermark is that of the last batch, because nothing is due before 00:10.
+    val advancing = tenSeconds.copy(idle = tenSeconds.idle.copy(whenAll = Some("advance")))
+    run(counted(withWatermark(df, "time", "0 seconds", advancing)))(
+      Seq(AddData(stream, "a" -> new Timestamp(1000)), second) ++ seconds(19) ++ Seq(why { why =>
+        assert(why.get("code").asText === "ALL_SILENT")
+        assert(why.get("held_by").asText === "time")
+        assert(why.get("sentence").asText ===
+          "All inputs of aggregation #0 are silent since 1970-01-01T00:00:01Z. The watermark is at 1970-01-01T00:00:01Z. " +
+          "It follows the clock, less the delay, as soon as that lets something out.")
+        assert(why.get("fix").isNull)
+      }): _*)
+  }
+}
