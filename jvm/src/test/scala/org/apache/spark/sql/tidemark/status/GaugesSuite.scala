@@ -5,6 +5,8 @@ import java.util.Properties
 import scala.jdk.CollectionConverters._
 
 import io.tidemark.{Idle, SplitBy, WatermarkOptions}
+import io.tidemark.core.{OperatorId, OriginName}
+import io.tidemark.core.plan.PlanShape
 import io.tidemark.functions.withWatermark
 
 import com.codahale.metrics.MetricRegistry
@@ -98,7 +100,7 @@ class GaugesSuite extends RefusalsTest with ManualClockTest {
         now = millis("12:30")
         assert(lag === 1800.0)
       })
-    val unknown = new Gauges("q", Seq(io.tidemark.core.OriginName("time", 0)), None, () => now)
+    val unknown = new Gauges("q", Seq(OriginName("time", 0)), None, () => now)
     val names = unknown.metricRegistry.getGauges.keySet.asScala
     assert(names.size === 13)
     assert(names.forall(number(unknown.metricRegistry, _).isNaN))
@@ -164,14 +166,32 @@ class GaugesSuite extends RefusalsTest with ManualClockTest {
   }
 
   test("keys that differ in what a metric's name cannot have get names of their own") {
-    val keys = Seq("a b", "a/b", "<script>", "x" * 10000).map(io.tidemark.core.OriginName(_, 0))
+    val keys = Seq("a b", "a/b", "<script>", "x" * 10000).map(OriginName(_, 0))
     val names = new Gauges("q", keys, None, () => 0L).metricRegistry.getGauges.keySet.asScala
     val holds = names.filter(_.endsWith("-holds"))
     assert(holds.toSet === Set("a_b-holds", "a_b_2-holds", "_script_-holds", "x" * 100 + "-holds"))
   }
 
+  test("the first 50 inputs have gauges, and the first 50 inputs of operators") {
+    val keys = (1 to 60).map(n => OriginName(s"input-$n", 0))
+    val gauges = new Gauges("q", keys, None, () => 0L)
+    def names(ending: String) = gauges.metricRegistry.getGauges.keySet.asScala.filter(_.endsWith(ending)).toSet
+    def chain(operators: Int) = (0 until operators).foldLeft[PlanShape](PlanShape.Source("files")) { (below, id) =>
+      PlanShape.Stateful("aggregation", OperatorId(id.toLong), below, None, Nil, Nil)
+    }
+    gauges.planned(chain(30))
+    gauges.planned(chain(60))
+    assert(names("-holds") === (1 to 50).map(n => s"input-$n-holds").toSet)
+    assert(names("-late-rows-total") ===
+      ((1 to 50).map(n => s"input-$n") ++ (0 until 50).map(n => s"op-$n")).map(_ + "-late-rows-total").toSet)
+    // No gauge can be added, so nothing is registered anew.
+    val full = gauges.metricRegistry
+    gauges.planned(chain(70))
+    assert(gauges.metricRegistry eq full)
+  }
+
   test("a query that ends leaves the gauges of queries whose names begin alike, and of another of its name") {
-    def gauges(name: String) = new Gauges(name, Seq(io.tidemark.core.OriginName("time", 0)), None, () => 0L)
+    def gauges(name: String) = new Gauges(name, Seq(OriginName("time", 0)), None, () => 0L)
     def shown = SparkEnv.get.metricsSystem
     val (hourly, namesake, eu) = (gauges("hourly"), gauges("hourly"), gauges("hourly_eu"))
     val (endHourly, endNamesake, endEu) = (Gauges.register(hourly), Gauges.register(namesake), Gauges.register(eu))
