@@ -59,11 +59,12 @@ private[view] final class PlanGraph(plan: Fields, cause: Option[Cause], say: Say
     val (path, fill) =
       if (from.word.nonEmpty) (Svg.path(curve, Svg.Alarm, 3, dash = "6 3"), Svg.Alarm)
       else (Svg.path(curve, opacity = 0.5), Svg.Ink)
-    val above =
-      from.out.filter(_ => day.isEmpty).map(millis => Svg.text(fromX + 4, fromY - 18, say.day(millis), fill, 10))
     // The offset is in the table.
-    val out = from.out.fold("undefined")(say.clock)
-    path ++ above.toSeq ++ Svg.text(fromX + 4, fromY - 6, out + from.word.fold("")(word => s" $word"), fill, 10)
+    val out = from.out.fold("undefined")(say.clock) + from.word.fold("")(word => s" $word")
+    val lines = from.out.filter(_ => day.isEmpty).map(say.day).toSeq :+ out
+    // Where the curve does not go.
+    val top = if (toY < fromY) fromY + 13 else fromY - 6 - 12 * (lines.size - 1)
+    path ++ lines.zipWithIndex.flatMap { case (line, at) => Svg.text(fromX + 4, top + 12 * at, line, fill, 10) }
   }
 
   private def sink: NodeSeq = {

@@ -83,6 +83,15 @@ class ReportHtmlSuite extends AnyFunSuite {
     assert(holds.size === 5)
   }
 
+  test("watermarks are above edges that go down, and below those that rise") {
+    val svg = XML.loadString(ReportHtml.svg(ReportSample().json))
+    val times = (svg \\ "text").filter(_.text.startsWith("12:")).take(4).map(text => (text \ "@y").text.toDouble)
+    // The middle of each box: the sink and the aggregation are beside the union of two inputs.
+    val (upper, between, lower) = (54.0, 87.0, 120.0)
+    assert(times.count(_ == between - 6) === 2)
+    assert(times.contains(upper - 6) && times.contains(lower + 13))
+  }
+
   for ((code, word) <- Seq("FAR_AHEAD" -> "ahead", "ALL_LATE" -> "ahead", "CLOCK_FAR_AHEAD" -> "a clock is far ahead"))
     test(s"an input that ran ahead is marked as what it is and holds nothing: $code") {
       val json = ReportSample(keys = 3, operators = 2).json.replace("HELD_BY_INPUT", code)
