@@ -34,6 +34,11 @@ def test_the_notebook_can_be_read_without_running_it() -> None:
     assert all(cell["execution_count"] for cell in code)
     assert not [output for output in outputs(notebook) if output["output_type"] == "error"]
     assert any("<svg" in page for page in pages(notebook))
+    shown = [output["data"] for output in outputs(notebook) if "data" in output]
+    assert shown
+    assert all("text/html" in data for data in shown)
+    # An object that says nothing of itself.
+    assert not [data for data in shown if "".join(data["text/plain"]).startswith("<tidemark")]
 
 
 def test_the_notebook_has_no_paths_of_a_machine_and_no_huge_outputs() -> None:
