@@ -17,7 +17,7 @@ def test_a_query_by_marks_loses_no_row_of_a_writer_that_is_two_hours_behind(
     given = [str(tmp_path), *(["topic"] if marks == "topic" else [])]
     found = run_script("noted_kafka.py", *given)
     assert found["sent"] == 480
-    # Only the query that goes by the times of the rows has one clock for all partitions.
+    # Only the query that uses the times of the rows has one clock for all partitions.
     assert found["one_clock"] == [False]
     # The writers have ended, so everything is complete.
     assert found["noted"] == 480

@@ -184,7 +184,7 @@ class GaugesSuite extends RefusalsTest with ManualClockTest {
     assert(names("-holds") === (1 to 50).map(n => s"input-$n-holds").toSet)
     assert(names("-late-rows-total") ===
       ((1 to 50).map(n => s"input-$n") ++ (0 until 50).map(n => s"op-$n")).map(_ + "-late-rows-total").toSet)
-    // No gauge can be added, so nothing is registered anew.
+    // No gauge can be added, so nothing is registered again.
     val full = gauges.metricRegistry
     gauges.planned(chain(70))
     assert(gauges.metricRegistry eq full)
