@@ -218,7 +218,7 @@ private[tidemark] final class QueryWatermarks(
     entry = (if (missed > 0) after.notListening(missed) else after)
       .copy(outputs = outputs.watermarks(batch, after.standing))
     known = known.after(ofState, batch.eviction)
-    val view = published.ended(endMillis)(_.after(id, endMillis, entry, late, rows, known))
+    val view = published.ended(endMillis)(_.after(id, endMillis, entry, late, rows, known).copy(noted = noted.view))
     entry = entry.copy(reason = view.flatMap(_.reason).map(_.text(words)))
     log.write(entry)
     outputs.written(id, entry.outputs)
