@@ -118,10 +118,17 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   }
 
   /** What can be said of the query, from any thread; `None` if it failed before anything was known. */
-  def view: Option[QueryView] =
-    stateOf(current).map { state =>
-      QueryView(id, runId, Option(execution.name), SessionConf.zone(confOf(execution)), state.detached)
-    }
+  def view: Option[QueryView] = stateOf(current).map(state => viewOf(state.detached))
+
+  /** The same on the query's own thread, without a copy of its splits; `None` on other threads, and before a batch. */
+  def ownView: Option[QueryView] = current match {
+    case Running(watermarks, _) if Thread.currentThread eq execution.queryExecutionThread =>
+      watermarks.latest.map(viewOf)
+    case _ => None
+  }
+
+  private def viewOf(state: QueryView.State): QueryView =
+    QueryView(id, runId, Option(execution.name), SessionConf.zone(confOf(execution)), state)
 
   private def stateOf(life: QueryLife): Option[QueryView.State] = life match {
     case LeftToSpark(reason) => Some(QueryView.LeftToSpark(reason))

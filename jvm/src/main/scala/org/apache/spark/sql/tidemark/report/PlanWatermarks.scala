@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.report
 import io.tidemark.core.OriginName
 import io.tidemark.core.plan.Propagation
 import io.tidemark.core.splits.SplitNameTable
-import io.tidemark.core.why.{PlanInput, Words}
+import io.tidemark.core.why.{PlanInput, Verdict, Words}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
@@ -19,24 +19,32 @@ object PlanWatermarks {
     */
   def of(plan: SparkPlan): String = {
     val runs = plan.collect { case writer: StateStoreWriter => writer.stateInfo.map(_.queryRunId) }.flatten.distinct
-    runs.flatMap(RunningQueries.get).flatMap(_.view).flatMap(lines(_, System.currentTimeMillis())).mkString("\n")
+    runs.flatMap(RunningQueries.get).flatMap { query =>
+      // Spark describes the plan of each batch on the query's own thread. That must not cost a scan of the splits.
+      query.ownView.map(lines(_, scansSplits = false)).orElse(query.view.map(lines(_, scansSplits = true)))
+    }.flatten.mkString("\n")
   }
 
-  private def lines(view: QueryView, nowMillis: Long): Seq[String] = {
+  private def lines(view: QueryView, scansSplits: Boolean): Seq[String] = {
     val words = new Words(view.zone)
-    val inputs = view.state match {
-      case planned: QueryView.Planned => new Lines(planned, words).all
-      case _: QueryView.LeftToSpark | _: QueryView.Waiting => Nil
+    val (why, inputs) = view.state match {
+      case planned: QueryView.Planned if !scansSplits => planned.reason -> new Lines(planned, words, scansSplits).all
+      case planned: QueryView.Planned => Some(reason(planned)) -> new Lines(planned, words, scansSplits).all
+      case other => Some(reason(other)) -> Nil
     }
-    Reason.of(view.state, nowMillis).message(words) +: inputs
+    why.map(_.message(words)).toSeq ++ inputs
   }
 
-  private final class Lines(query: QueryView.Planned, words: Words) {
+  private def reason(state: QueryView.State): Verdict = Reason.of(state, System.currentTimeMillis())
+
+  private final class Lines(query: QueryView.Planned, words: Words, scansSplits: Boolean) {
     private val snapshot = query.snapshot
     private val shape = snapshot.plan.shape
     private val now = snapshot.levels
     private val last = Propagation.levels(shape, snapshot.entry.decision)
-    private val splits = query.origins.all.flatMap(input => split(input).map(input.name -> _)).toMap
+    private val splits =
+      if (scansSplits) query.origins.all.flatMap(input => split(input).map(input.name -> _)).toMap
+      else Map.empty[OriginName, String]
 
     def all: Seq[String] = PlanInput.of(shape, snapshot.plan.columnNames).map(line)
 
@@ -67,14 +75,15 @@ object PlanWatermarks {
       s"${(of.operator +: of.side.toSeq).mkString(" ")}: ${parts.mkString(", ")}"
     }
 
-    /** The split or writer of an input that is furthest behind, if it has any that count. */
+    /** The split or writer of an input that is behind the others, if one is. */
     private def split(input: PlanOrigin): Option[String] = {
       val kind =
         if (input.rules.noted.nonEmpty) Some("writer") else Option.when(input.rules.splitBy.nonEmpty)("split")
       kind.flatMap { kind =>
         val of = snapshot.splits(input)
         val behind = new SplitsBehind(input, of, snapshot.decision.origin(input.name)).waitedFor.headOption
-        behind.map(at => s"$kind ${words.name(SplitNameTable.show(of.name(at)))} of ${name(input.name)}")
+        val holds = behind.filter(at => of.size > 1 && of.clock(at).forall(clock => of.largest.exists(_ > clock)))
+        holds.map(at => s"$kind ${words.name(SplitNameTable.show(of.name(at)))} of ${name(input.name)}")
       }
     }
 
