@@ -131,7 +131,7 @@ object InputVerdict {
       case None => Option.when(split.idleAtMillis.isEmpty && split.next.isEmpty) {
           notedIn match {
             case Some(log) =>
-              s"starting writer ${words.name(split.name)} again, by ${HeldBySplit.ended(log, split.name)} if it is gone for " +
+              s"starting writer ${words.name(split.name)} again, by ${HeldBySplit.ending(log, split.name)} if it is gone for " +
                 s"good, or by setting idle_after on ${input(words)} if a writer that notes nothing sends no rows either"
             case None =>
               val idle =
@@ -149,10 +149,17 @@ object InputVerdict {
     private def catchesUp(split: Situation.Split, isNoted: Boolean): Boolean =
       split.isLive && split.clockMillis.nonEmpty && !isNoted
 
-    /** The call that ends a writer. A log in Kafka needs settings that only the user knows. */
-    private def ended(log: String, writer: String): String = {
-      val settings = if (TopicLocation.isTopic(log)) ", options=settings" else ""
-      s"tidemark.marks.Marks(${Words.quoted(log)}$settings).writer(${Words.quoted(writer)}).end()"
+    private val OtherStore = "(?!file:)[A-Za-z][A-Za-z0-9+.-]+:.*".r
+
+    /** The call that ends a writer. A log in Kafka needs settings that only the user knows, and in an object store Python does
+      * not write.
+      */
+    private def ending(log: String, writer: String): String = {
+      def call(settings: String) =
+        s"tidemark.marks.Marks(${Words.quoted(log)}$settings).writer(${Words.quoted(writer)}).end()"
+      if (TopicLocation.isTopic(log)) call(", options=settings")
+      else if (OtherStore.matches(log)) "ending it"
+      else call("")
     }
   }
 

@@ -76,7 +76,7 @@ object Words {
   private def printing(point: Int): String = Character.getType(point).toByte match {
     case Character.CONTROL | Character.FORMAT | Character.SURROGATE | Character.UNASSIGNED | Character.PRIVATE_USE |
         Character.LINE_SEPARATOR | Character.PARAGRAPH_SEPARATOR =>
-      f"\\u$point%04x"
+      if (Character.isBmpCodePoint(point)) f"\\u$point%04x" else f"\\U$point%08x"
     case _ => Character.toString(point)
   }
 }
