@@ -17,7 +17,7 @@ from tidemark._errors import TidemarkError, invalid_option
 from tidemark._marks.marks import Marks
 from tidemark._marks.protocol.times import shown
 from tidemark._queries.explain import explain
-from tidemark._queries.log import watermark_log
+from tidemark._queries.log import newest_reason, watermark_log
 from tidemark._queries.report.printing import LONGEST_NAME, printable
 from tidemark._queries.report.text import reason
 from tidemark._session.configure import configure
@@ -165,10 +165,10 @@ def _table(rows: DataFrame) -> list[str]:
 
 def _reason(log: DataFrame) -> Iterator[str]:
     """Why nothing came out after the newest batch of a log that says so."""
-    newest = log.where("why IS NOT NULL").orderBy("batch", ascending=False).first()
-    if newest is not None:
-        yield f"After batch {newest['batch']}:"
-        yield from reason(newest["why"].asDict())
+    batch, why = newest_reason(log)
+    if why is not None:
+        yield f"After batch {batch}:"
+        yield from reason(why)
 
 
 def _explain(given: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
@@ -20,8 +20,9 @@ def watermark_log(
     """The watermark log of a query as a DataFrame, whether the query is running or not.
 
     It answers "why did last night's job write nothing": the sentence of each batch, the watermark
-    of each input after it, and the split that held it. The query is not started, and nothing is written. The table
-    has the batches that Spark keeps (`spark.sql.streaming.minBatchesToRetain`, 100). In SQL:
+    of each input after it, and the split that held it. The query is not started, and nothing is
+    written. The table has the batches that Spark keeps
+    (`spark.sql.streaming.minBatchesToRetain`, 100). In SQL:
     `SELECT * FROM tidemark_log('checkpoint')`. Works on classic and Spark Connect alike.
 
     Args:
@@ -51,6 +52,13 @@ def watermark_log(
     """
     session = session_with_extension(spark)
     return _bridge.log_table(session, checkpoint_path(checkpoint))
+
+
+def newest_reason(log: DataFrame) -> tuple[int, dict[str, Any]] | tuple[None, None]:
+    """The newest batch of a log that says why nothing came out, and what it says."""
+    said = log.where("why IS NOT NULL").select("batch", "why")
+    newest = said.orderBy("batch", ascending=False).first()
+    return (None, None) if newest is None else (newest["batch"], newest["why"].asDict())
 
 
 def checkpoint_path(checkpoint: object) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidemark import _bridge
 from tidemark._errors import invalid_option
-from tidemark._queries.log import watermark_log
+from tidemark._queries.log import newest_reason, watermark_log
 from tidemark._queries.report import report
 from tidemark._queries.report.drawing import HISTORY, drawn, in_words, within_a_page
 from tidemark._queries.report.printing import name_of, printable
@@ -67,7 +67,8 @@ class Plot:
         svg = self._repr_svg_()
         if svg is None:
             return in_words(str(self))
-        return in_words("\n".join(self._why())) + within_a_page(svg)
+        why = in_words("\n".join(self._why())) if self._why() else ""
+        return why + within_a_page(svg)
 
     def _why(self) -> list[str]:
         return [printable(line) for line in reason(self._source.get("why"))]
@@ -140,28 +141,28 @@ def plot(
 def _of_checkpoint(checkpoint: str | os.PathLike[str], session: SparkSession) -> _Node:
     from pyspark.sql import functions as F
 
+    log = watermark_log(checkpoint, spark=session)
     rows = (
-        watermark_log(checkpoint, spark=session)
-        .groupBy("batch", "key")
+        log.groupBy("batch", "key")
         .agg(
             F.unix_millis(F.max("time")),
             F.unix_millis(F.max("watermark")),
             F.unix_millis(F.max("clock")),
-            F.first("why"),
         )
         .collect()
     )
-    found = {(row[0], row[1]): row[2:5] for row in rows}
-    whys = {row[0]: row[5] for row in rows if row[5] is not None}
+    found = {(row[0], row[1]): row[2:] for row in rows}
     times = {row[0]: row[2] for row in rows}
     batches = sorted(times)
+    batch, why = newest_reason(log)
 
     def column(key: str, number: int) -> list[int | None]:
         return [found[batch, key][number] if (batch, key) in found else None for batch in batches]
 
     return {
         "zone": _bridge.setting(session, "spark.sql.session.timeZone"),
-        "why": whys[max(whys)].asDict() if whys else None,
+        # After a correction, what an earlier batch said is no longer so.
+        "why": why if batches and batch == batches[-1] else None,
         "history": {
             "batch": batches,
             "time_ms": [times[batch] for batch in batches],
