@@ -84,8 +84,8 @@ object OperatorTrap {
 
   /** @param rows the side whose rows come out without a match
     * @param inputs those that they wait for
+    * @param hasIdleTime whether each of the inputs may become idle
     */
-  /** @param hasIdleTime whether each of the inputs may become idle */
   final case class OuterRowsWait(of: String, rows: String, inputs: Seq[String], hasIdleTime: Boolean)
       extends OperatorTrap("OUTER_ROWS_WAIT", Info) {
     private val others = inputs.map(name).mkString(" and ")

@@ -21,7 +21,7 @@ abstract class Verdict private[why] (val code: String, val isTrouble: Boolean) {
   /** The sentence, and what the user can do. */
   final def message(words: Words): String = sentence(words) + fix(words).fold("")(how => s" Fix this by $how.")
 
-  /** The input that holds results back, if one does. */
+  /** The input that holds results back, or whose rows are lost, if the sentence names one. */
   def heldBy: Option[OriginName] = None
 
   def text(words: Words): ReasonText = ReasonText(code, sentence(words), fix(words), heldBy.map(_.toString), isTrouble)

@@ -6,6 +6,7 @@ import scala.util.{Failure, Success, Try}
 
 import io.tidemark.core.bytes.{ByteWriter, Damaged}
 import io.tidemark.core.format.SectionFormat.Newer
+import io.tidemark.core.memory.ReasonText
 import io.tidemark.core.support.{Entries, WholeEntry}
 
 import WholeEntry.{decode, encode}
@@ -49,6 +50,19 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("the bytes of format version 1 do not change") {
     assert(hex(small) == golden.mkString)
     assert(decode(bytesOf(golden.mkString)) == Entries.small)
+  }
+
+  test("the bytes of a reason do not change, so that every version reads them") {
+    val reason = ReasonText("FLOWING", "s", Some("f"), None, isTrouble = true)
+    val bytes = Seq(
+      "44" + "0f", // section 68, 15 bytes
+      "07" + "464c4f57494e47", // FLOWING
+      "01" + "73", // the sentence
+      "01" + "01" + "66", // what can be done
+      "00", // no input that holds results back
+      "01" + "00"
+    ) // something is wrong; the end of the sections
+    assert(hex(encode(Entries.small.copy(reason = Some(reason)))).contains(bytes.mkString))
   }
 
   test("every change of a single byte is detected") {
