@@ -184,6 +184,8 @@ final class Diagnosis private (of: Situation) {
         waiting.held,
         origin.map(_.delayMillis),
         origin.exists(_.isNoted),
+        // Where the next window is known, nothing is due before it ends.
+        !of.runsNoDataBatches && waiting.due.isEmpty,
         origin.filterNot(_.isNoted).flatMap(_.watermark.millis).filter(isFarAhead).map(_ - of.nowMillis))
     }
   }

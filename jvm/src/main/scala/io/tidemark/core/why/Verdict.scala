@@ -102,6 +102,7 @@ object Verdict {
     * @param held the rows that wait, if rows do
     * @param neededDelayMillis how far an event time of the input has to be beyond a watermark that it moves
     * @param isNoted whether writers note the times of the input
+    * @param waitsForRow whether nothing is emitted up to there before a row arrives
     * @param aheadOfClockMillis how far the watermark of `origin` is ahead of the wall clock, if that is far
     */
   final case class Flowing(
@@ -113,6 +114,7 @@ object Verdict {
       held: Option[Situation.Held],
       neededDelayMillis: Option[Long],
       isNoted: Boolean = false,
+      waitsForRow: Boolean = false,
       aheadOfClockMillis: Option[Long] = None)
       extends Verdict("FLOWING", isTrouble = false) {
     def sentence(words: Words): String = {
@@ -130,11 +132,17 @@ object Verdict {
           val last = if (rows.rows < 2) "" else s", and the last once $alsoReaches ${words.at(rows.lastMillis + delay)}"
           s" It holds ${counted(rows.rows, "row")}: the first $emitted$last."
       }
-      val done = if (operator.emitsAtOnce) "evicted its state" else "emitted what was due"
+      val done = (operator.emitsAtOnce, waitsForRow) match {
+        case (true, false) => "has evicted its state"
+        case (false, false) => "has emitted what was due"
+        case (true, true) => "will evict its state"
+        case (false, true) => "will emit what is due"
+      }
+      val row = if (waitsForRow) " The next row does that: no-data batches are off." else ""
       val ahead = aheadOfClockMillis.fold("") { far =>
         s" Its watermark is ${length(far)} ahead of the wall clock: rows with a time of today are late."
       }
-      s"$operator has $done up to ${words.at(reachedMillis)}${behind.getOrElse("")}.$ahead${next.getOrElse("")}"
+      s"$operator $done up to ${words.at(reachedMillis)}${behind.getOrElse("")}.$row$ahead${next.getOrElse("")}"
     }
     override def fix(words: Words): Option[String] =
       for (name <- origin if aheadOfClockMillis.nonEmpty)

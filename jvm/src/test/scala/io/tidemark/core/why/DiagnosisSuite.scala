@@ -139,6 +139,15 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
       "1970-01-01T13:10:00Z.")
   }
 
+  test("without no-data batches, a query whose next window is not known says that a row has to come") {
+    val flows = situation(counted, input("payments", at(time("12:10")))).copy(runsNoDataBatches = false)
+    assert(sentence(flows) ===
+      "aggregation #0 will emit what is due up to 1970-01-01T12:10:00Z, 10 minutes behind the latest event time of " +
+      "\"payments\". The next row does that: no-data batches are off.")
+    assert(sentence(flows.copy(dueMillis =
+      due(0, "13:00"))).startsWith("aggregation #0 has emitted what was due up to"))
+  }
+
   test("a query that flows by noted times says which time its writers have to note") {
     val noted = input("payments", at(time("12:10"))).copy(isSplit = true, notedIn = Some("/lake/payments/_tidemark"))
     val rows = Situation.Held(3, time("12:11"), time("12:20"))

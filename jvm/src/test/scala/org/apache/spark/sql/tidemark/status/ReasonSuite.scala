@@ -211,6 +211,7 @@ class ReasonSuite extends ReasonTest {
         StartStream(),
         AddData(stream, (1, at("10:05"))),
         ProcessAllAvailable(),
+        why(found => assert(found.get("sentence").asText.contains("The next row does that: no-data batches are off."))),
         AddData(stream, (1, at("10:15"))),
         ProcessAllAvailable(),
         code("NO_DATA_BATCHES_OFF"))
