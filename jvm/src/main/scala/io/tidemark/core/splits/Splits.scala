@@ -46,6 +46,18 @@ final class Splits private (private val version: SplitVersion) {
   private[core] def hasLastActive(millis: Long): Boolean =
     totals.lastActive >= millis && Iterator.range(0, size).exists(restored.clocks.lastActive(_) == millis)
 
+  /** How many splits were last active at this time. */
+  def countLastActive(millis: Long): Int = {
+    val all = restored.clocks
+    var count = 0
+    var split = 0
+    while (split < size) {
+      if (all.lastActive(split) == millis) count += 1
+      split += 1
+    }
+    count
+  }
+
   /** The splits that were last active at this time; `None` if there are more than `most`. */
   private[core] def withLastActive(millis: Long, most: Int): Option[Set[Int]] = {
     val all = restored.clocks

@@ -27,8 +27,7 @@ private[tidemark] final class SplitsSeenOnce {
     } yield {
       if (lastActive.put(origin.name, latest).forall(_ < latest)) {
         val fresh = splits.size - totals.splits
-        def seen = Iterator.range(0, splits.size).count(splits.lastActive(_) == latest)
-        val isNearlyAll = fresh >= FewSplits && fresh * 10L >= seen * 9L
+        val isNearlyAll = fresh >= FewSplits && fresh * 10L >= splits.countLastActive(latest) * 9L
         batches(origin.name) = if (isNearlyAll) batches.getOrElse(origin.name, 0) + 1 else 0
       }
       origin.name -> splits.size
