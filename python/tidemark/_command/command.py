@@ -166,7 +166,9 @@ def _table(rows: DataFrame) -> list[str]:
 def _reason(log: DataFrame) -> Iterator[str]:
     """Why nothing came out after the newest batch of a log that says so."""
     batch, why = newest_reason(log)
-    if why is not None:
+    if log.where(f"corrected AND batch > {-1 if batch is None else batch}").first() is not None:
+        yield "The last entry was corrected. The query continues from it when it starts."
+    elif why is not None:
         yield f"After batch {batch}:"
         yield from reason(why)
 

@@ -21,7 +21,7 @@ object TrapTable {
     OperatorTrap.NoDataBatchesOff("aggregation #0"),
     Trap.LeftToSpark("spark.sql.streaming.multipleWatermarkPolicy=max"),
     Trap.NoIdleTime("payments", Seq("join (left outer) #0"), part = None, onlyState = false),
-    OperatorTrap.JoinWaitsForIdle("payments", "join (inner) #0"),
+    OperatorTrap.JoinWaitsForIdle("payments", "join (inner) #0", 600000L),
     OperatorTrap.OuterRowsWait("join (left outer) #0", "left", Seq("payments"), hasIdleTime = false),
     OperatorTrap.LastWindowStays("aggregation #0"),
     OperatorTrap.DedupEqualTimes("dropDuplicates by id, at", "at"),

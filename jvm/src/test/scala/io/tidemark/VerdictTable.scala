@@ -35,10 +35,10 @@ object VerdictTable {
     InputVerdict.NoEventTime(windows, payments, hasRows = false),
     InputVerdict.NoMarks(windows, orders, "/lake/orders/_tidemark"),
     Verdict.NoDataBatchesOff(windows, noon, None),
-    InputVerdict.JoinWaitsForIdle(join, payments, Some(noon)),
-    InputVerdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000)),
+    InputVerdict.JoinWaitsForIdle(join, payments, Some(noon), 600000),
+    InputVerdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000), 600000),
     InputVerdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), notedIn = None),
-    InputVerdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour, hasIdleTime = false),
+    InputVerdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour),
     Verdict.NeverEvicts(join, "left"),
     Verdict.Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(noon + hour), None, Some(600000)))
 

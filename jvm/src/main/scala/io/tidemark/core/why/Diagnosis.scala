@@ -92,7 +92,12 @@ final class Diagnosis private (of: Situation) {
         case (Some(split), _) => InputVerdict.HeldBySplit(waiting.operator, origin.name, split, None, origin.notedIn)
         case (None, Some(log)) => InputVerdict.NoMarks(waiting.operator, origin.name, log)
         case (None, None) =>
-          InputVerdict.NoEventTime(waiting.operator, origin.name, hasRows = origin.maxEventTimeMillis.nonEmpty)
+          InputVerdict.NoEventTime(
+            waiting.operator,
+            origin.name,
+            hasRows = origin.maxEventTimeMillis.nonEmpty,
+            atJoin(waiting, origin),
+            origin.idleAfterMillis)
       }
     }
   }
@@ -108,9 +113,14 @@ final class Diagnosis private (of: Situation) {
       origins = below(join)
       origin <- origins if origin.watermark.isIdle && !origin.followsInJoins && waiting.holder.contains(origin.name)
       if origins.exists(isAhead(_, origin, waiting))
-    } yield InputVerdict.JoinWaitsForIdle(operator(join), origin.name, origin.watermark.millis)
+      after <- origin.idleAfterMillis
+    } yield InputVerdict.JoinWaitsForIdle(operator(join), origin.name, origin.watermark.millis, after)
     found.headOption
   }
+
+  /** Whether a join waits for an input even while it is idle. */
+  private def atJoin(waiting: Waiting, origin: Origin): Boolean =
+    !origin.followsInJoins && joins(waiting).exists(below(_).exists(_.name == origin.name))
 
   /** The operator itself, if it is a join, and those that its rows come from. */
   private def joins(waiting: Waiting): Seq[PlanShape.Join] =
@@ -131,6 +141,7 @@ final class Diagnosis private (of: Situation) {
         holder.name,
         waiting.reached.millis,
         origins.flatMap(_.lastActiveMillis).maxOption,
+        holder.idleAfterMillis.getOrElse(0L),
         holder.advances)
     }
   }
@@ -154,7 +165,8 @@ final class Diagnosis private (of: Situation) {
     origin.lastActiveMillis,
     ahead.name,
     far,
-    origin.hasIdleTime)
+    origin.idleAfterMillis,
+    atJoin(waiting, origin))
 
   private def isHeld(waiting: Waiting, behindMillis: Long, delayMillis: Long): Boolean =
     (waiting.due, waiting.reached.millis) match {
@@ -184,6 +196,7 @@ final class Diagnosis private (of: Situation) {
         waiting.held,
         origin.map(_.delayMillis),
         origin.exists(_.isNoted),
+        below(waiting.shape).size > 1,
         // Where the next window is known, nothing is due before it ends.
         !of.runsNoDataBatches && waiting.due.isEmpty,
         origin.filterNot(_.isNoted).flatMap(_.watermark.millis).filter(isFarAhead).map(_ - of.nowMillis))

@@ -57,8 +57,30 @@ object InputVerdict {
     }
   }
 
-  /** @param hasRows whether rows without an event time are known to have come */
-  final case class NoEventTime(operator: Operator, origin: OriginName, hasRows: Boolean)
+  /** What lets an operator go on without a silent input.
+    * @param atJoin whether a join waits for the input even while it is idle
+    * @param afterMillis its idle time, if it has one
+    */
+  private def leftOut(input: String, atJoin: Boolean, afterMillis: Option[Long]): Option[String] =
+    (atJoin, afterMillis) match {
+      case (false, None) => Some(s"setting idle_after on $input")
+      case (false, Some(_)) => None
+      case (true, after) => Some(s"setting ${idle(after.getOrElse(600000L), "at_join=\"follow\"")} on $input")
+    }
+
+  private def idle(afterMillis: Long, more: String): String =
+    s"idle=tidemark.Idle(after=\"${Words.interval(afterMillis)}\", $more)"
+
+  /** @param hasRows whether rows without an event time are known to have come
+    * @param atJoin whether a join waits for the input even while it is idle
+    * @param idleAfterMillis its idle time, if it has one
+    */
+  final case class NoEventTime(
+      operator: Operator,
+      origin: OriginName,
+      hasRows: Boolean,
+      atJoin: Boolean = false,
+      idleAfterMillis: Option[Long] = None)
       extends InputVerdict("NO_EVENT_TIME", isTrouble = true) {
     def sentence(words: Words): String =
       if (hasRows)
@@ -69,8 +91,8 @@ object InputVerdict {
     override def fix(words: Words): Option[String] = Some(
       if (hasRows) "checking how the event-time column is parsed: a text that is no timestamp becomes null"
       else
-        s"checking that rows arrive there and that their event time is not null, or by setting idle_after on " +
-          s"${input(words)}")
+        "checking that rows arrive there and that their event time is not null" +
+          leftOut(input(words), atJoin, idleAfterMillis).fold("")(how => s", or by $how"))
   }
 
   /** An input whose clocks are marks, in a log without any. */
@@ -163,7 +185,9 @@ object InputVerdict {
     }
   }
 
-  /** @param aheadMillis where the furthest other input is */
+  /** @param aheadMillis where the furthest other input is
+    * @param atJoin whether a join waits for the input even while it is idle
+    */
   final case class HeldByInput(
       operator: Operator,
       origin: OriginName,
@@ -171,7 +195,8 @@ object InputVerdict {
       lastActiveMillis: Option[Long],
       ahead: OriginName,
       aheadMillis: Long,
-      hasIdleTime: Boolean)
+      idleAfterMillis: Option[Long] = None,
+      atJoin: Boolean = false)
       extends InputVerdict("HELD_BY_INPUT", isTrouble = true) {
     def sentence(words: Words): String = {
       val last = lastActiveMillis.fold("")(at => s" and last had rows at ${words.at(at)}")
@@ -179,10 +204,14 @@ object InputVerdict {
         s"${words.name(ahead.toString)} is at ${words.at(aheadMillis)}, ${length(aheadMillis - reachedMillis)} ahead."
     }
     override def fix(words: Words): Option[String] =
-      Option.when(!hasIdleTime)(s"setting idle_after on ${input(words)}, if it may be silent")
+      leftOut(input(words), atJoin, idleAfterMillis).map(how => s"$how, if it may be silent")
   }
 
-  final case class JoinWaitsForIdle(operator: Operator, origin: OriginName, reachedMillis: Option[Long])
+  final case class JoinWaitsForIdle(
+      operator: Operator,
+      origin: OriginName,
+      reachedMillis: Option[Long],
+      idleAfterMillis: Long)
       extends InputVerdict("JOIN_WAITS_FOR_IDLE", isTrouble = true) {
     def sentence(words: Words): String = {
       val at = reachedMillis.fold("")(reached => s" at ${words.at(reached)}")
@@ -190,7 +219,7 @@ object InputVerdict {
         "because rows that it may still bring could match."
     }
     override def fix(words: Words): Option[String] = Some(
-      s"""setting idle=tidemark.Idle(at_join="follow") on ${input(words)}, if its late rows may go unmatched""")
+      s"setting ${idle(idleAfterMillis, "at_join=\"follow\"")} on ${input(words)}, if its late rows may go unmatched")
   }
 
   final case class AllSilent(
@@ -198,6 +227,7 @@ object InputVerdict {
       origin: OriginName,
       reachedMillis: Option[Long],
       sinceMillis: Option[Long],
+      idleAfterMillis: Long,
       advances: Boolean = false)
       extends InputVerdict("ALL_SILENT", isTrouble = false) {
     def sentence(words: Words): String = {
@@ -213,7 +243,7 @@ object InputVerdict {
       s"All inputs of $operator are silent$since. $standing"
     }
     override def fix(words: Words): Option[String] = Option.when(!advances)(
-      s"""setting idle=tidemark.Idle(when_all="advance") on ${input(words)}, if windows are to be emitted """ +
+      s"setting ${idle(idleAfterMillis, "when_all=\"advance\"")} on ${input(words)}, if windows are to be emitted " +
         "while nothing arrives")
   }
 }

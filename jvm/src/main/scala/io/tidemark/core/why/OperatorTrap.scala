@@ -113,8 +113,9 @@ object OperatorTrap {
     def fix: String = seen.fix(words).getOrElse("")
   }
 
-  final case class JoinWaitsForIdle(input: String, of: String) extends OperatorTrap("JOIN_WAITS_FOR_IDLE", Info) {
-    private val seen = InputVerdict.JoinWaitsForIdle(Verdict.Operator(of), OriginName(input, 0), None)
+  final case class JoinWaitsForIdle(input: String, of: String, idleAfterMillis: Long)
+      extends OperatorTrap("JOIN_WAITS_FOR_IDLE", Info) {
+    private val seen = InputVerdict.JoinWaitsForIdle(Verdict.Operator(of), OriginName(input, 0), None, idleAfterMillis)
     def sentence: String = s"${name(input)} may become idle, but the $of waits for it all the same."
     def fix: String = seen.fix(words).getOrElse("")
   }

@@ -8,7 +8,7 @@ import io.tidemark.core.plan.{OperatorWatermarks, PlanShape}
   * @param shape the query's plan
   * @param watermarks every operator's watermarks, as the next batch uses them
   * @param origins the inputs, by name
-  * @param lastRows of each operator input the rows of the last batch that brought it any
+  * @param lastRows of each operator input its rows in the last batch that had any rows
   * @param dueMillis the end of the next window of each aggregation that is known to have one
   * @param held the rows that wait in each operator in which rows do
   * @param nowMillis the wall clock
@@ -38,7 +38,7 @@ object Situation {
     * @param notedIn the mark log in which writers, which are the splits, note their times
     * @param largestClockMillis the clock of the split that is furthest ahead
     * @param last the split that holds the watermark back, if the input is split
-    * @param hasIdleTime whether it becomes idle after some time
+    * @param idleAfterMillis after which silence it becomes idle, if it ever does
     * @param advances whether its watermark follows the clock while all of it is idle
     * @param followsInJoins whether a join does not wait for it while all of it is idle
     * @param seenOnce how many splits it has, if nearly every one has rows in one batch and never again
@@ -53,7 +53,7 @@ object Situation {
       notedIn: Option[String] = None,
       largestClockMillis: Option[Long] = None,
       last: Option[Split] = None,
-      hasIdleTime: Boolean = false,
+      idleAfterMillis: Option[Long] = None,
       advances: Boolean = false,
       followsInJoins: Boolean = false,
       seenOnce: Option[Int] = None) {

@@ -102,6 +102,7 @@ object Verdict {
     * @param held the rows that wait, if rows do
     * @param neededDelayMillis how far an event time of the input has to be beyond a watermark that it moves
     * @param isNoted whether writers note the times of the input
+    * @param isOneOfSeveral whether the operator has other inputs too
     * @param waitsForRow whether nothing is emitted up to there before a row arrives
     * @param aheadOfClockMillis how far the watermark of `origin` is ahead of the wall clock, if that is far
     */
@@ -114,6 +115,7 @@ object Verdict {
       held: Option[Situation.Held],
       neededDelayMillis: Option[Long],
       isNoted: Boolean = false,
+      isOneOfSeveral: Boolean = false,
       waitsForRow: Boolean = false,
       aheadOfClockMillis: Option[Long] = None)
       extends Verdict("FLOWING", isTrouble = false) {
@@ -123,9 +125,11 @@ object Verdict {
       val next = for {
         due <- nextMillis
         delay <- neededDelayMillis
+        of = origin.filter(_ => isOneOfSeveral).fold("")(name => s" of ${words.name(name.toString)}")
         (reaches, alsoReaches) =
-          if (isNoted) ("its writers have noted", "they have noted") else ("an event time reaches", "one reaches")
-        emitted = s"is emitted once $reaches ${words.at(due + delay)}"
+          if (isNoted) (s"${if (of.isEmpty) "its" else "the"} writers$of have noted", "they have noted")
+          else (s"an event time$of reaches", "one reaches")
+        emitted = s"is ${if (operator.emitsAtOnce) "evicted" else "emitted"} once $reaches ${words.at(due + delay)}"
       } yield held match {
         case None => s" The next window ends at ${words.at(due)} and $emitted."
         case Some(rows) =>

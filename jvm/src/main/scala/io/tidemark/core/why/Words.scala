@@ -54,6 +54,11 @@ object Words {
   def quoted(text: String): String =
     "\"" + cut(text, Int.MaxValue)(point => if (isQuote(point)) "\\" + point.toChar else printing(point))._1 + "\""
 
+  /** A length of time as an option has it: exactly, in its largest whole unit. */
+  def interval(millis: Long): String =
+    Units.find { case (unit, size) => unit != "year" && millis % size == 0 }
+      .fold(s"$millis milliseconds") { case (unit, size) => counted(millis / size, unit) }
+
   def counted(count: Long, noun: String): String = s"${grouped(count)} $noun${if (count == 1) "" else "s"}"
 
   def grouped(count: Long): String = String.format(java.util.Locale.ROOT, "%,d", Long.box(count))

@@ -20,7 +20,8 @@ trait Situations extends JoinPlans {
     Situation.Origin(named(key), watermark, delay, watermark.millis.map(_ + delay))
 
   protected def silent(key: String, reached: String, lastActive: String): Situation.Origin =
-    input(key, Watermark.Idle(Some(time(reached)))).copy(lastActiveMillis = Some(time(lastActive)))
+    input(key, Watermark.Idle(Some(time(reached))))
+      .copy(lastActiveMillis = Some(time(lastActive)), idleAfterMillis = Some(minutes(10)))
 
   protected def lagging(clock: Option[Long], idleAt: Option[Long] = None) =
     Situation.Split("pl-7", clock, clock.map(_ => time("12:22")), idleAt)

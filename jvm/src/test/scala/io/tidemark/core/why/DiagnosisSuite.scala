@@ -44,12 +44,29 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
   test("a join that waits for an idle side says so") {
     val joined = situation(join, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
     assert(Diagnosis.of(joined) ===
-      InputVerdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40"))))
+      InputVerdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40")), minutes(10)))
     // A row of the other side would not help, even if that is idle, too.
     val allIdle = situation(join, silent("payments", "09:40", "10:00"), silent("orders", "12:10", "12:21"))
     assert(Diagnosis.of(allIdle) === Diagnosis.of(joined))
     val following = silent("payments", "09:40", "10:00").copy(followsInJoins = true)
     assert(Diagnosis.of(situation(join, following, silent("orders", "12:10", "12:21"))).code === "ALL_SILENT")
+  }
+
+  test("the way out of a join that waits for an input keeps what is set, and lets the join go on") {
+    def fix(payments: Situation.Origin) =
+      Diagnosis.of(situation(join, payments, input("orders", at(time("12:10"))))).fix(words).get
+    val idle = "idle=tidemark.Idle(after=\"10 minutes\", at_join=\"follow\") on \"payments\""
+    assert(fix(silent("payments", "09:40", "10:00")) === s"setting $idle, if its late rows may go unmatched")
+    assert(fix(input("payments", at(time("09:40")))) === s"setting $idle, if it may be silent")
+    val seconds = input("payments", Watermark.Unknown).copy(idleAfterMillis = Some(90500))
+    assert(fix(seconds).endsWith(
+      ", or by setting idle=tidemark.Idle(after=\"90500 milliseconds\", at_join=\"follow\") on \"payments\""))
+  }
+
+  test("the next window of an operator with several inputs names the one that it waits for") {
+    val inputs = Seq(input("orders", at(time("12:05"))), input("payments", at(time("12:00"))))
+    assert(sentence(situation(both, inputs: _*).copy(dueMillis = due(1, "13:00"))).endsWith(
+      "is emitted once an event time of \"payments\" reaches 1970-01-01T13:10:00Z."))
   }
 
   test("when all inputs are silent, the sentence says since when") {
@@ -99,7 +116,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     val windows = aggregation(1, join, 1)
     val joined = situation(windows, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
     assert(Diagnosis.of(joined) ===
-      InputVerdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40"))))
+      InputVerdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40")), minutes(10)))
   }
 
   test("a window that is complete waits for a row if no-data batches are off") {
@@ -129,6 +146,8 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
       "State is not evicted: deduplication #0 waits for \"payments\", which has had no row with an event time yet.")
     assert(sentence(situation(deduplication, input("payments", at(time("12:10"))))).startsWith(
       "deduplication #0 has evicted its state up to 1970-01-01T12:10:00Z"))
+    val updates = situation(counted.copy(emitsAtOnce = true), input("payments", at(time("12:10"))))
+    assert(sentence(updates.copy(dueMillis = due(0, "13:00"))).contains(" is evicted once an event time reaches "))
   }
 
   test("a query that flows says which event time emits its next window") {

@@ -93,12 +93,13 @@ private[check] final class ShapeTraps(
   } yield Trap.NoIdleTime(origin.name.toString, names.distinct, part, results.isEmpty)
 
   private def joinWaitsForIdle: Seq[Trap] = for {
-    origin <- origins.all if origin.rules.idleAfterMillis.nonEmpty
+    origin <- origins.all
+    after <- origin.rules.idleAfterMillis.toSeq
     (join: PlanShape.Join, input) <- operators.filter { case (at, input) =>
       at.isInstanceOf[PlanShape.Join] &&
       waits.get(input).exists(found => found.evenIdle.contains(origin.name) && found.all.size > 1)
     }.take(1)
-  } yield OperatorTrap.JoinWaitsForIdle(origin.name.toString, PlanInput.nameOf(join, input))
+  } yield OperatorTrap.JoinWaitsForIdle(origin.name.toString, PlanInput.nameOf(join, input), after)
 }
 
 private[check] object ShapeTraps {

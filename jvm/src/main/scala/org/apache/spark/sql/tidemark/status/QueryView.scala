@@ -50,7 +50,7 @@ private[tidemark] object QueryView {
     * @param known what this run knows of the state of the operators
     * @param hints what a user should know of the query, though it runs
     * @param emission when operators emit results beside the watermark
-    * @param lastRows of each operator's input the rows of the last batch that brought it any
+    * @param lastRows of each operator's input its rows in the last batch that had any rows
     * @param totals of each input, after the last batch
     * @param reason why nothing comes out, after the last batch for which that was worked out
     * @param outputs what the query has noted of its own time
@@ -96,7 +96,7 @@ private[tidemark] object QueryView {
         rows: Map[Input, Situation.Rows],
         known: KnownState): Planned = copy(
       known = known,
-      lastRows = lastRows ++ rows.filter(_._2.all > 0),
+      lastRows = if (rows.exists(_._2.all > 0)) rows else lastRows,
       totals = entry.origins.map { case (name, state) =>
         name -> Totals.of(state)
       },

@@ -56,7 +56,7 @@ private[tidemark] object Reason {
       input.rules.noted.map(_.location),
       splits.largest,
       if (isSplit) last(input, state, lastRows, now, query.noted.get(input.name)) else None,
-      input.rules.idleAfterMillis.nonEmpty,
+      input.rules.idleAfterMillis,
       input.rules.whenIdle == WhenIdle.Advance,
       input.rules.followsInJoins,
       query.seenOnce.get(input.name))

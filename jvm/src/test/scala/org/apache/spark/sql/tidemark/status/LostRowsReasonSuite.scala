@@ -6,6 +6,7 @@ import java.time.Instant
 import io.tidemark.{SplitBy, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
+import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.tidemark.support.ReasonTest
 
 /** What the sentence says when rows of a running query are lost, or will be. */
@@ -31,6 +32,26 @@ class LostRowsReasonSuite extends ReasonTest {
       AddData(stream, (1, at("9:00")), (2, at("12:01"))),
       ProcessAllAvailable(),
       code("FLOWING"))
+  }
+
+  test("late rows of one side of a join are not those of a later batch with rows of the other side") {
+    val (left, leftRows) = bare("at")
+    val (right, rightRows) = bare("paid")
+    val joined = withWatermark(leftRows, "at", "0 seconds", keyed("orders")).as("l").join(
+      withWatermark(rightRows, "paid", "0 seconds", keyed("payments")).as("r"),
+      expr("l.id = r.id AND paid BETWEEN at AND at + INTERVAL 1 HOUR"),
+      "left_outer")
+    testStream(joined)(
+      StartStream(),
+      AddData(left, (1, at("12:00"))),
+      AddData(right, (2, at("12:00"))),
+      ProcessAllAvailable(),
+      AddData(left, (3, at("9:00"))),
+      ProcessAllAvailable(),
+      code("ALL_LATE"),
+      AddData(right, (4, at("12:10"))),
+      ProcessAllAvailable(),
+      why(found => assert(found.get("code").asText !== "ALL_LATE")))
   }
 
   test("a split of the year 2100 is named before it moves the watermark") {

@@ -58,7 +58,7 @@ class SilentReasonSuite extends ReasonTest with SilenceTest {
             "All inputs of aggregation #0 are silent since 1970-01-01T00:00:02Z. Their watermarks stay at " +
             "2024-03-01T09:57:00Z until a row arrives.")
           assert(why.get("fix").asText.startsWith(
-            "setting idle=tidemark.Idle(when_all=\"advance\") on \"payments\""))
+            "setting idle=tidemark.Idle(after=\"10 seconds\", when_all=\"advance\") on \"payments\""))
           assert(!why.get("is_trouble").asBoolean)
         }) ++ more(orders, "a" -> "10:03") ++ Seq(code("FLOWING")): _*)
   }
