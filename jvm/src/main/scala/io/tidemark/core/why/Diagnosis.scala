@@ -113,8 +113,7 @@ final class Diagnosis private (of: Situation) {
       origins = below(join)
       origin <- origins if origin.watermark.isIdle && !origin.followsInJoins && waiting.holder.contains(origin.name)
       if origins.exists(isAhead(_, origin, waiting))
-      after <- origin.idleAfterMillis
-    } yield InputVerdict.JoinWaitsForIdle(operator(join), origin.name, origin.watermark.millis, after)
+    } yield InputVerdict.JoinWaitsForIdle(operator(join), origin.name, origin.watermark.millis, origin.idleAfterMillis)
     found.headOption
   }
 
@@ -141,7 +140,7 @@ final class Diagnosis private (of: Situation) {
         holder.name,
         waiting.reached.millis,
         origins.flatMap(_.lastActiveMillis).maxOption,
-        holder.idleAfterMillis.getOrElse(0L),
+        holder.idleAfterMillis,
         holder.advances)
     }
   }

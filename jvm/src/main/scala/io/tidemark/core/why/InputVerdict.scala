@@ -65,11 +65,16 @@ object InputVerdict {
     (atJoin, afterMillis) match {
       case (false, None) => Some(s"setting idle_after on $input")
       case (false, Some(_)) => None
-      case (true, after) => Some(s"setting ${idle(after.getOrElse(600000L), "at_join=\"follow\"")} on $input")
+      case (true, after) => Some(s"setting ${idle(after.orElse(ExampleMillis), "at_join=\"follow\"")} on $input")
     }
 
-  private def idle(afterMillis: Long, more: String): String =
-    s"idle=tidemark.Idle(after=\"${Words.interval(afterMillis)}\", $more)"
+  private val ExampleMillis = Some(600000L)
+
+  /** The option with one more thing set. Writers may be idle by their word, without an idle time. */
+  private def idle(afterMillis: Option[Long], more: String): String = {
+    val after = afterMillis.map(millis => s"after=\"${Words.interval(millis)}\"")
+    s"idle=tidemark.Idle(${(after.toSeq :+ more).mkString(", ")})"
+  }
 
   /** @param hasRows whether rows without an event time are known to have come
     * @param atJoin whether a join waits for the input even while it is idle
@@ -211,7 +216,7 @@ object InputVerdict {
       operator: Operator,
       origin: OriginName,
       reachedMillis: Option[Long],
-      idleAfterMillis: Long)
+      idleAfterMillis: Option[Long])
       extends InputVerdict("JOIN_WAITS_FOR_IDLE", isTrouble = true) {
     def sentence(words: Words): String = {
       val at = reachedMillis.fold("")(reached => s" at ${words.at(reached)}")
@@ -227,7 +232,7 @@ object InputVerdict {
       origin: OriginName,
       reachedMillis: Option[Long],
       sinceMillis: Option[Long],
-      idleAfterMillis: Long,
+      idleAfterMillis: Option[Long],
       advances: Boolean = false)
       extends InputVerdict("ALL_SILENT", isTrouble = false) {
     def sentence(words: Words): String = {

@@ -115,7 +115,8 @@ object OperatorTrap {
 
   final case class JoinWaitsForIdle(input: String, of: String, idleAfterMillis: Long)
       extends OperatorTrap("JOIN_WAITS_FOR_IDLE", Info) {
-    private val seen = InputVerdict.JoinWaitsForIdle(Verdict.Operator(of), OriginName(input, 0), None, idleAfterMillis)
+    private val seen =
+      InputVerdict.JoinWaitsForIdle(Verdict.Operator(of), OriginName(input, 0), None, Some(idleAfterMillis))
     def sentence: String = s"${name(input)} may become idle, but the $of waits for it all the same."
     def fix: String = seen.fix(words).getOrElse("")
   }

@@ -57,7 +57,9 @@ object Words {
   /** A length of time as an option has it: exactly, in its largest whole unit. */
   def interval(millis: Long): String =
     Units.find { case (unit, size) => unit != "year" && millis % size == 0 }
-      .fold(s"$millis milliseconds") { case (unit, size) => counted(millis / size, unit) }
+      .fold(s"$millis milliseconds") { case (unit, size) =>
+        s"${millis / size} $unit${if (millis == size) "" else "s"}"
+      }
 
   def counted(count: Long, noun: String): String = s"${grouped(count)} $noun${if (count == 1) "" else "s"}"
 

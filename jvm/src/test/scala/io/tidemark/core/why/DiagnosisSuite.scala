@@ -44,7 +44,11 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
   test("a join that waits for an idle side says so") {
     val joined = situation(join, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
     assert(Diagnosis.of(joined) ===
-      InputVerdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40")), minutes(10)))
+      InputVerdict.JoinWaitsForIdle(
+        Verdict.Operator("join #0"),
+        named("payments"),
+        Some(time("09:40")),
+        Some(minutes(10))))
     // A row of the other side would not help, even if that is idle, too.
     val allIdle = situation(join, silent("payments", "09:40", "10:00"), silent("orders", "12:10", "12:21"))
     assert(Diagnosis.of(allIdle) === Diagnosis.of(joined))
@@ -58,6 +62,11 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     val idle = "idle=tidemark.Idle(after=\"10 minutes\", at_join=\"follow\") on \"payments\""
     assert(fix(silent("payments", "09:40", "10:00")) === s"setting $idle, if its late rows may go unmatched")
     assert(fix(input("payments", at(time("09:40")))) === s"setting $idle, if it may be silent")
+    // Writers are idle by their word, too.
+    val byWord = silent("payments", "09:40", "10:00").copy(idleAfterMillis = None, notedIn = Some("/lake/_tidemark"))
+    assert(fix(byWord).startsWith("setting idle=tidemark.Idle(at_join=\"follow\") on \"payments\""))
+    assert(fix(silent("payments", "09:40", "10:00").copy(idleAfterMillis = Some(100001000))).contains(
+      "after=\"100001 seconds\""))
     val seconds = input("payments", Watermark.Unknown).copy(idleAfterMillis = Some(90500))
     assert(fix(seconds).endsWith(
       ", or by setting idle=tidemark.Idle(after=\"90500 milliseconds\", at_join=\"follow\") on \"payments\""))
@@ -116,7 +125,11 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     val windows = aggregation(1, join, 1)
     val joined = situation(windows, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
     assert(Diagnosis.of(joined) ===
-      InputVerdict.JoinWaitsForIdle(Verdict.Operator("join #0"), named("payments"), Some(time("09:40")), minutes(10)))
+      InputVerdict.JoinWaitsForIdle(
+        Verdict.Operator("join #0"),
+        named("payments"),
+        Some(time("09:40")),
+        Some(minutes(10))))
   }
 
   test("a window that is complete waits for a row if no-data batches are off") {
