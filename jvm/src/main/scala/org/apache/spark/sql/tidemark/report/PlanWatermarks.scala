@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.report
 import io.tidemark.core.OriginName
 import io.tidemark.core.plan.Propagation
 import io.tidemark.core.splits.SplitNameTable
-import io.tidemark.core.why.{PlanInput, Verdict, Words}
+import io.tidemark.core.why.{PlanInput, Words}
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
@@ -27,15 +27,16 @@ object PlanWatermarks {
 
   private def lines(view: QueryView, scansSplits: Boolean): Seq[String] = {
     val words = new Words(view.zone)
-    val (why, inputs) = view.state match {
-      case planned: QueryView.Planned if !scansSplits => planned.reason -> new Lines(planned, words, scansSplits).all
-      case planned: QueryView.Planned => Some(reason(planned)) -> new Lines(planned, words, scansSplits).all
-      case other => Some(reason(other)) -> Nil
+    val why = view.state match {
+      case planned: QueryView.Planned if !scansSplits => planned.reason
+      case state => Some(Reason.of(state, System.currentTimeMillis()))
+    }
+    val inputs = view.state match {
+      case planned: QueryView.Planned => new Lines(planned, words, scansSplits).all
+      case _ => Nil
     }
     why.map(_.message(words)).toSeq ++ inputs
   }
-
-  private def reason(state: QueryView.State): Verdict = Reason.of(state, System.currentTimeMillis())
 
   private final class Lines(query: QueryView.Planned, words: Words, scansSplits: Boolean) {
     private val snapshot = query.snapshot
