@@ -1,10 +1,9 @@
 package org.apache.spark.sql.tidemark.status
 
 import java.sql.Timestamp
-import java.time.{Instant, ZoneOffset}
+import java.time.ZoneOffset
 
 import io.tidemark.{OrderOptions, SplitBy, WatermarkOptions}
-import io.tidemark.core.memory.ReasonText
 import io.tidemark.core.why.Words
 import io.tidemark.functions.{inOrder, withWatermark}
 
@@ -160,38 +159,6 @@ class ReasonSuite extends ReasonTest {
         assert(reason.fix.exists(_.startsWith("setting idle_after on \"time\"")))
         assert(reason.isTrouble)
       })
-  }
-
-  test("a row of the year 2100 is the reason why all others are late, and no reason if max_ahead is set") {
-    val future = Timestamp.from(Instant.parse("2100-01-01T00:00:00Z"))
-    def sees(maxAhead: Option[String])(expected: String, result: Boolean)(check: ReasonText => Unit): Unit = {
-      val (stream, df) = bare("time")
-      val marked = withWatermark(df, "time", "10 minutes", WatermarkOptions(maxAhead = maxAhead))
-      testStream(counted(marked, "time"))(
-        StartStream(),
-        AddData(stream, (1, at("10:05")), (2, future)),
-        ProcessAllAvailable(),
-        AddData(stream, (1, at("10:06")), (1, at("10:07"))),
-        ProcessAllAvailable(),
-        why { why =>
-          assert(why.get("code").asText === expected)
-          assert(why.get("is_trouble").asBoolean === result)
-        },
-        kept { reason =>
-          assert(reason.code === expected)
-          assert(reason.heldBy.contains("time") === result)
-          check(reason)
-        })
-    }
-    sees(None)("FAR_AHEAD", result = true) { reason =>
-      assert(
-        reason.sentence.startsWith("Everything is late: all 2 rows of the last batch were dropped at aggregation #0. " +
-          "An event time of \"time\" is 2100-01-01T00:00:00Z, "))
-      assert(reason.sentence.endsWith(" ahead of the wall clock, and the watermark went with it."))
-    }
-    sees(Some("1 hour"))("FLOWING", result = false) { reason =>
-      assert(reason.sentence.startsWith("aggregation #0 has emitted what was due up to 2024-03-01T09:57:00Z, "))
-    }
   }
 
   test("a column whose text is no timestamp is said to have no event time") {
