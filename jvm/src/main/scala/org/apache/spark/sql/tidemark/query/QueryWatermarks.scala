@@ -47,7 +47,6 @@ private[tidemark] final class QueryWatermarks(
     waiting: Option[QueryView.Waiting]) {
 
   private val clockOnly = new TimeOnlyBatches(origins.rules)
-  private val hasIdleTimes = origins.all.exists(_.rules.idleAfterMillis.nonEmpty)
 
   // The memory after the last batch that has ended.
   private var entry = first
@@ -213,8 +212,8 @@ private[tidemark] final class QueryWatermarks(
     val after = observe(batch, endMillis, seen)
     requireFewSplits(after)
     clockOnly.batchTook(math.max(0L, endMillis - batch.start.millis - downtime))
-    // Without an idle time nothing is ever silent. Then it would only make each entry have all splits.
-    val missed = if (hasIdleTimes) resumed.missedIn(id, entry.endMillis, endMillis) else 0L
+    // Also without an idle time: the next run may have one, and silence then counts from before it.
+    val missed = resumed.missedIn(id, entry.endMillis, endMillis)
     entry = (if (missed > 0) after.notListening(missed) else after)
       .copy(outputs = outputs.watermarks(batch, after.standing))
     known = known.after(ofState, batch.eviction)

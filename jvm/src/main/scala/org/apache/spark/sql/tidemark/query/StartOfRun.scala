@@ -70,18 +70,17 @@ private[tidemark] final class StartOfRun private (
   private def isCurrent(entry: WatermarkEntry): Boolean = StartOfRun.isCurrent(execution, entry)
 
   /** Before a new batch is begun, the last entry is replaced by one in which no split was silent while the query was not
-    * running. A batch that has been begun is decided by the entry as it was then.
+    * running. A later run may be the first one with an idle time, so this does not depend on that. A batch that has been
+    * begun is decided by the entry as it was then.
     */
   private def skipDowntime(): Unit = lastEntry.foreach { entry =>
-    val listening = if (hasIdleTimes) entry.listeningFrom(sinceMillis) else entry
+    val listening = if (isDowntimeSilence) entry else entry.listeningFrom(sinceMillis)
     if (!entries.read(entry.batch).exists(_ eq listening)) entries.rewrite(listening)
   }
 
-  // If the settings or the plan have an error, the query fails with it, and may have idle times in its next run.
-  private def hasIdleTimes: Boolean = Try {
-    !SessionConf.downtimeIsSilence(SparkInternals.session(execution).sessionState.conf) &&
-    origins.get.all.exists(_.rules.idleAfterMillis.nonEmpty)
-  }.getOrElse(true)
+  // If the setting has an error, the query fails with it.
+  private def isDowntimeSilence: Boolean =
+    Try(SessionConf.downtimeIsSilence(SparkInternals.session(execution).sessionState.conf)).getOrElse(false)
 
   /** What the checkpoint has of the query. What cannot be read is refused when the query is planned. */
   private def recall(): Option[QueryView.RestoredEntry] = Try {

@@ -93,6 +93,24 @@ class SilentSplitsSuite extends SilenceTest {
       })
     }
 
+  test("downtime of runs without an idle time is no silence in a later run with one") {
+    withTempDir { checkpoint =>
+      val (stream, df) = readings
+      def start(idleAfter: String) = StartStream(
+        checkpointLocation = checkpoint.getCanonicalPath,
+        additionalConfs = Map("spark.tidemark.idle.after" -> idleAfter))
+      def later = Execute(_ => moveWithin(3600000))
+      def idleAre(expected: Int) = Execute { query =>
+        assert(watermarksOf(query).view.get.snapshot.entry.origins.values.head.splits.idle === expected)
+      }
+      run(counted(withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = SplitBy($"device")))))(
+        Seq(start("none"), AddData(stream, "a" -> at("10:00"), "b" -> at("10:05")), second, StopStream, later) ++
+          Seq(start("none")) ++ more(stream, "a" -> "10:10") ++ Seq(StopStream, later, start("10 seconds")) ++
+          more(stream, "a" -> "10:30") ++ more(stream, "a" -> "10:31") ++ Seq(idleAre(0)) ++
+          minutes(stream, 33 to 43) ++ Seq(idleAre(1)): _*)
+    }
+  }
+
   for ((rule, reached) <- Seq("hold" -> "10:26", "catch_up" -> "10:46"))
     test(s"a split that returns behind the watermark is treated by on_return=$rule") {
       val (stream, df) = readings
