@@ -103,7 +103,9 @@ class CorrectionSuite extends CorrectedQuery {
       val recorder = new Recorder("append", checkpoint)
       recorder.run(windows(orders.marked()))(
         orders.step("dead" -> at("10:01"), "far" -> year2100, "a" -> at("10:15")))
-      correct(checkpoint, s"'orders', 'far', ${to("10:05")}")
+      val clock = correct(checkpoint, s"'orders', 'far', ${to("10:05")}")
+      assert((2 to 3).map(clock.getString).distinct === Seq("2024-03-01 09:51:00"))
+      assert(clock.getAs[String]("follows").endsWith(" so no window comes again."))
       val row = forgetSplit(checkpoint, "orders", "dead")
       assert((2 to 3).map(row.getString) === Seq("2024-03-01 09:51:00", "2024-03-01 10:05:00"))
       assert(newRows(recorder)(recorder.run(windows(orders.marked(limit)))(
