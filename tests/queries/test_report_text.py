@@ -413,7 +413,7 @@ def test_the_report_counts_no_downtime_as_silence_of_a_split() -> None:
         "2 splits: 1 active, 1 without a row yet",
         'held back by split "a", clock 1970-01-01T00:00:00Z, 1 second behind, '
         "last row 1970-01-01T00:00:00Z, silent for 7 seconds of 8 seconds "
-        "(downtime and pauses not counted)",
+        "(the rest does not count)",
         'then split "b", expected, has never had a row',
     ]
 

@@ -161,7 +161,8 @@ def _silence_of(origin: _Node, split: _Node, *, counts_alone: bool = True) -> It
     last = split.get("last_active_ms")
     if last is not None:
         yield f"{'last active' if origin.get('noted') else 'last row'} {instant(last)}"
-    if not origin.get("noted"):
+    # The only clock of an input is always the one that had rows last.
+    if origin.get("split_by") and not origin.get("noted"):
         yield from _silent_for(split)
     if split.get("idle_at_ms") is not None:
         kind = "writer" if origin.get("noted") else "split"
@@ -170,11 +171,11 @@ def _silence_of(origin: _Node, split: _Node, *, counts_alone: bool = True) -> It
 
 
 def _silent_for(split: _Node) -> Iterator[str]:
-    """How much of its silence counts: downtime and pauses of the query do not."""
+    """How much of the time since its last row counts: downtime and pauses may not."""
     silent, real = split.get("silent_ms") or 0, split.get("silent_of_ms")
     if real is not None and real > silent:
         counted = f"silent for {duration(silent)} of {duration(real)}"
-        yield f"{counted} (downtime and pauses not counted)"
+        yield f"{counted} (the rest does not count)"
     elif silent > 0:
         yield f"silent for {duration(silent)}"
 
