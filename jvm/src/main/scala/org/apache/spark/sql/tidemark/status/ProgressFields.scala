@@ -13,6 +13,7 @@ private[tidemark] object ProgressFields {
 
   // Spark keeps the fields of every batch, and an event log has them all.
   private val MostOrigins = 10
+  private val LongestKey = 100
 
   /** @param after the query when the batch has ended */
   def of(
@@ -20,7 +21,7 @@ private[tidemark] object ProgressFields {
       words: Words)(after: => Option[QueryView.Planned]): ObservedFields = {
     val named = origins.take(MostOrigins)
     val columns = Seq("why" -> StringType, "held_by" -> StringType) ++
-      named.flatMap { name =>
+      named.map(name => Words.legible(name.toString, LongestKey)).flatMap { name =>
         Seq(s"watermark_ms_$name" -> LongType, s"behind_ms_$name" -> LongType, s"idle_$name" -> BooleanType)
       }
     ObservedFields(

@@ -30,13 +30,15 @@ class TidemarkExplainSuite extends WatermarkTest {
   private def keyed(key: String) = WatermarkOptions(key = Some(key))
 
   /** Payments of two devices, of which one has fallen silent: `docs/explain.md` has the same query. */
-  private def stalled(check: StreamExecution => Unit): Unit =
+  private def stalled(check: StreamExecution => Unit): Unit = stalled("payments", "pl-7")(check)
+
+  private def stalled(key: String, device: String)(check: StreamExecution => Unit): Unit =
     withSQLConf(SQLConf.EXTENDED_EXPLAIN_PROVIDERS.key -> classOf[TidemarkExplain].getName) {
       val stream = MemoryStream[(String, Timestamp)]
-      val options = keyed("payments").copy(splitBy = SplitBy($"device"))
+      val options = keyed(key).copy(splitBy = SplitBy($"device"))
       val payments = withWatermark(stream.toDF().toDF("device", "at"), "at", "10 minutes", options)
       testStream(payments.groupBy(window($"at", "1 hour")).count().select($"count"))(
-        AddData(stream, "pl-7" -> at("9:50"), "de-1" -> at("9:55")),
+        AddData(stream, device -> at("9:50"), "de-1" -> at("9:55")),
         ProcessAllAvailable(),
         AddData(stream, "de-1" -> at("12:00")),
         ProcessAllAvailable(),
@@ -52,6 +54,16 @@ class TidemarkExplainSuite extends WatermarkTest {
       val why = new ObjectMapper().readTree(RunningQueries.report(query.runId, Report.json).get).get("why")
       assert(lines.head === s"${why.get("sentence").asText} Fix this by ${why.get("fix").asText}.")
       assert(lines.last.endsWith("waits for \"payments\", held back by split \"pl-7\" of \"payments\""))
+    }
+  }
+
+  test("what a key and a split are called is cut, and cannot move a cursor or make a line") {
+    val hostile = "x\n\u001b[2J\u0000\u202e<script>"
+    stalled(hostile + "k" * 10000, hostile + "s" * 10000) { query =>
+      val lines = said(query)
+      assert(lines.size === 2 && lines.head.startsWith("Nothing comes out: ") &&
+        lines.last.startsWith("aggregation #0: "))
+      assert(lines.forall(line => line.length < 1000 && line.forall(c => c >= ' ' && c != '\u202e')), lines)
     }
   }
 
