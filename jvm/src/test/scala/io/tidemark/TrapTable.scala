@@ -20,7 +20,7 @@ object TrapTable {
     OperatorTrap.NeverEvicts("join (inner) #0", "right"),
     OperatorTrap.NoDataBatchesOff("aggregation #0"),
     Trap.LeftToSpark("spark.sql.streaming.multipleWatermarkPolicy=max"),
-    Trap.NoIdleTime("payments", Seq("join (left outer) #0"), part = None, onlyState = false),
+    Trap.NoIdleTime("payments", Seq("join (left outer) #0"), part = None, onlyState = false, atJoin = true),
     OperatorTrap.JoinWaitsForIdle("payments", "join (inner) #0", 600000L),
     OperatorTrap.OuterRowsWait("join (left outer) #0", "left", Seq("payments"), hasIdleTime = false),
     OperatorTrap.LastWindowStays("aggregation #0"),

@@ -14,8 +14,9 @@ object VerdictTable {
   private val hour = 3600000L
 
   private val windows = Verdict.Operator("aggregation #0")
-  private val join = Verdict.Operator("join (left outer) #0")
-  private val split = Situation.Split("pl-7", Some(noon - 2 * hour - 20 * 60000), Some(noon + 760000), None)
+  private val join = Verdict.Operator("join (left outer) #0", Verdict.Stays.RowsWithoutMatch)
+  private val split =
+    Situation.Split("pl-7", Some(noon - 2 * hour - 20 * 60000), Some(noon + 760000), leftOut = None)
 
   private val pastEnd = NotedTimeErrors.MarkPastEnd(
     "eu",
@@ -30,15 +31,15 @@ object VerdictTable {
     Verdict.EmitsAll(windows),
     InputVerdict.FarAhead(windows, orders, 4102444800000L, noon, 5000),
     Verdict.AllLate(windows, Some(orders), 5000, 3 * hour),
-    InputVerdict.ClockFarAhead(windows, orders, isSplit = true, 4102444800000L, noon),
+    InputVerdict.ClockFarAhead(windows, orders, Some("pl-7"), 4102444800000L, noon),
     InputVerdict.HeldByMark(windows, orders, "eu", Situation.Fault(pastEnd.what, pastEnd.fix)),
     InputVerdict.NoEventTime(windows, payments, hasRows = false),
     InputVerdict.NoMarks(windows, orders, "/lake/orders/_tidemark"),
     Verdict.NoDataBatchesOff(windows, noon, None),
-    InputVerdict.JoinWaitsForIdle(join, payments, Some(noon), Some(600000)),
+    InputVerdict.JoinWaitsForIdle(join, join.name, payments, Some(noon), Some(600000)),
     InputVerdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000), Some(600000)),
-    InputVerdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), notedIn = None),
-    InputVerdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour),
+    InputVerdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), noon, notedIn = None),
+    InputVerdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour, noon),
     Verdict.NeverEvicts(join, "left"),
     Verdict.Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(noon + hour), None, Some(600000)))
 

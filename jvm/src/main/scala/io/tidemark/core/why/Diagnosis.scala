@@ -45,7 +45,7 @@ final class Diagnosis private (of: Situation) {
     }
   }
 
-  private def isFarAhead(millis: Long): Boolean = millis - of.nowMillis > FarAheadMillis
+  private def isFarAhead(millis: Long): Boolean = Situation.isFarAhead(millis, of.nowMillis)
 
   private def held(some: Seq[Waiting]): Option[Verdict] =
     some.iterator.flatMap(waiting => cases.iterator.flatMap(_(waiting)).nextOption()).nextOption()
@@ -70,7 +70,7 @@ final class Diagnosis private (of: Situation) {
       reached <- waiting.reached.millis.toSeq if !isFarAhead(reached)
       origin <- below(waiting.shape) if !origin.isNoted
       clock <- (origin.largestClockMillis ++ origin.watermark.millis).maxOption if isFarAhead(clock)
-    } yield InputVerdict.ClockFarAhead(waiting.operator, origin.name, origin.isSplit, clock, of.nowMillis)
+    } yield InputVerdict.ClockFarAhead(waiting.operator, origin.name, origin.farAhead, clock, of.nowMillis)
     found.headOption
   }
 
@@ -89,7 +89,8 @@ final class Diagnosis private (of: Situation) {
     found.map { origin =>
       val hasBegun = origin.isNoted || origin.maxEventTimeMillis.nonEmpty
       (origin.last.filter(split => split.clockMillis.isEmpty && hasBegun), origin.notedIn) match {
-        case (Some(split), _) => InputVerdict.HeldBySplit(waiting.operator, origin.name, split, None, origin.notedIn)
+        case (Some(split), _) =>
+          heldBySplit(waiting, origin, split, None)
         case (None, Some(log)) => InputVerdict.NoMarks(waiting.operator, origin.name, log)
         case (None, None) =>
           InputVerdict.NoEventTime(
@@ -97,7 +98,8 @@ final class Diagnosis private (of: Situation) {
             origin.name,
             hasRows = origin.maxEventTimeMillis.nonEmpty,
             atJoin(waiting, origin),
-            origin.idleAfterMillis)
+            origin.idleAfterMillis,
+            of.countsSilence)
       }
     }
   }
@@ -113,7 +115,12 @@ final class Diagnosis private (of: Situation) {
       origins = below(join)
       origin <- origins if origin.watermark.isIdle && !origin.followsInJoins && waiting.holder.contains(origin.name)
       if origins.exists(isAhead(_, origin, waiting))
-    } yield InputVerdict.JoinWaitsForIdle(operator(join), origin.name, origin.watermark.millis, origin.idleAfterMillis)
+    } yield InputVerdict.JoinWaitsForIdle(
+      waiting.operator,
+      operator(join).name,
+      origin.name,
+      origin.watermark.millis,
+      origin.idleAfterMillis)
     found.headOption
   }
 
@@ -150,7 +157,18 @@ final class Diagnosis private (of: Situation) {
     split <- origin.last
     behind = for (largest <- origin.largestClockMillis; clock <- split.clockMillis) yield largest - clock
     if behind.forall(isHeld(waiting, _, origin.delayMillis))
-  } yield InputVerdict.HeldBySplit(waiting.operator, origin.name, split, behind, origin.notedIn, origin.seenOnce)
+  } yield heldBySplit(waiting, origin, split, behind)
+
+  private def heldBySplit(waiting: Waiting, origin: Origin, split: Situation.Split, behind: Option[Long]): Verdict =
+    InputVerdict.HeldBySplit(
+      waiting.operator,
+      origin.name,
+      split,
+      behind,
+      of.nowMillis,
+      origin.notedIn,
+      origin.seenOnce,
+      of.countsSilence)
 
   private def byInput(waiting: Waiting): Option[Verdict] = for {
     origin <- waiting.holder.flatMap(of.origins.get)
@@ -164,8 +182,11 @@ final class Diagnosis private (of: Situation) {
     origin.lastActiveMillis,
     ahead.name,
     far,
+    of.nowMillis,
     origin.idleAfterMillis,
-    atJoin(waiting, origin))
+    origin.leftOut,
+    atJoin(waiting, origin),
+    of.countsSilence)
 
   private def isHeld(waiting: Waiting, behindMillis: Long, delayMillis: Long): Boolean =
     (waiting.due, waiting.reached.millis) match {
@@ -202,6 +223,19 @@ final class Diagnosis private (of: Situation) {
     }
   }
 
+  private def operator(shape: PlanShape): Verdict.Operator = {
+    val input = PlanShape.inputsOf(shape).headOption
+    val name = input.fold(shape.label)(PlanInput.nameOf(shape, _))
+    val stays = shape match {
+      case stateful: PlanShape.Stateful if stateful.emitsAtOnce => Verdict.Stays.State
+      case join: PlanShape.Join if join.emitsAtOnce => Verdict.Stays.State
+      case _: PlanShape.Join => Verdict.Stays.RowsWithoutMatch
+      case _ if input.exists(in => of.haveEmitted(in.operator)) => Verdict.Stays.MoreResults
+      case _ => Verdict.Stays.Results
+    }
+    Verdict.Operator(name, stays)
+  }
+
   private def below(shape: PlanShape): Seq[Origin] =
     PlanShape.postOrder(shape).collect { case origin: PlanShape.Origin => origin.name }.distinct.flatMap(of.origins.get)
 
@@ -210,7 +244,7 @@ final class Diagnosis private (of: Situation) {
     private val least: Option[AttributedWatermark] =
       inputs.flatMap(in => in.evicted.orElse(Some(in.input))).reduceOption(_ earlier _)
 
-    def operator: Verdict.Operator = Diagnosis.operator(shape)
+    def operator: Verdict.Operator = Diagnosis.this.operator(shape)
     def reached: Watermark = least.fold[Watermark](Watermark.Unknown)(_.watermark)
     def holder: Option[OriginName] = least.flatMap(_.by)
     def held: Option[Situation.Held] = PlanShape.inputsOf(shape).flatMap(in => of.held.get(in.operator)).headOption
@@ -223,22 +257,10 @@ final class Diagnosis private (of: Situation) {
 
 object Diagnosis {
 
-  // An event time further ahead of the wall clock than this is a wrong one, and not the difference of two clocks.
-  private val FarAheadMillis = 24 * 3600 * 1000L
-
   // Spark counts a null as this event time.
   private val OfNull = 0L
 
   def of(situation: Situation): Verdict = new Diagnosis(situation).verdict
-
-  private def operator(shape: PlanShape): Verdict.Operator = {
-    val name = PlanShape.inputsOf(shape).headOption.fold(shape.label)(in => s"${shape.label} #${in.operator.value}")
-    shape match {
-      case stateful: PlanShape.Stateful => Verdict.Operator(name, stateful.emitsAtOnce)
-      case join: PlanShape.Join => Verdict.Operator(name, join.emitsAtOnce)
-      case _ => Verdict.Operator(name)
-    }
-  }
 
   private def top(shape: PlanShape): Seq[PlanShape] =
     if (PlanShape.inputsOf(shape).nonEmpty) Seq(shape) else shape.inputs.flatMap(top)

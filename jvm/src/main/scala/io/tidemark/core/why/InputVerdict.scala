@@ -13,6 +13,7 @@ sealed abstract class InputVerdict(code: String, isTrouble: Boolean) extends Ver
 }
 
 object InputVerdict {
+  import Situation.LeftOut
   import Verdict.Operator
   import Words.{counted, length}
 
@@ -41,32 +42,64 @@ object InputVerdict {
     if (rows == 1) "the only row of the last batch was dropped"
     else s"all ${counted(rows, "row")} of the last batch were dropped"
 
-  /** @param isSplit whether it is the clock of one split; @param clockMillis where the clock is */
+  /** @param split the split whose clock it is, if the input is split; @param clockMillis where the clock is */
   final case class ClockFarAhead(
       operator: Operator,
       origin: OriginName,
-      isSplit: Boolean,
+      split: Option[String],
       clockMillis: Long,
       nowMillis: Long)
       extends InputVerdict("CLOCK_FAR_AHEAD", isTrouble = true) with AheadOfClock {
     protected def moved: String = "clocks"
     def sentence(words: Words): String = {
-      val clock = s"${if (isSplit) "a split of " else ""}${input(words)}"
+      val clock = s"${split.fold("")(name => s"split ${words.name(name)} of ")}${input(words)}"
       s"A wrong event time has moved $clock to ${words.at(clockMillis)}, ${length(clockMillis - nowMillis)} ahead of the wall " +
         s"clock. The watermark of $operator follows as soon as nothing else holds it, and then every row is late."
     }
   }
 
+  /** What is said of an input or a split that has an idle time.
+    * @param nowMillis the wall clock: a time that has passed takes effect in a later batch
+    */
+  private def silence(leftOut: LeftOut, nowMillis: Long, countsSilence: Boolean, words: Words): String = {
+    val others = if (leftOut.whileOthers) " and others have rows" else ""
+    if (!countsSilence)
+      "Silence counts neither in this run, which reads what was there at its start, nor between runs."
+    else if (leftOut.fromMillis > nowMillis)
+      s"It is left out from ${words.at(leftOut.fromMillis)} on if it stays silent$others."
+    else s"It is left out in a later batch if it stays silent$others."
+  }
+
+  /** What makes silence count in a query that runs now and then. */
+  private[why] val CountDowntime =
+    "setting spark.tidemark.downtimeIsSilence to true, if a source without rows was silent between the runs"
+
   /** What lets an operator go on without a silent input.
     * @param atJoin whether a join waits for the input even while it is idle
     * @param afterMillis its idle time, if it has one
     */
-  private def leftOut(input: String, atJoin: Boolean, afterMillis: Option[Long]): Option[String] =
-    (atJoin, afterMillis) match {
-      case (false, None) => Some(s"setting idle_after on $input")
-      case (false, Some(_)) => None
-      case (true, after) => Some(s"setting ${idle(after.orElse(ExampleMillis), "at_join=\"follow\"")} on $input")
-    }
+  private def withoutInput(
+      input: String,
+      atJoin: Boolean,
+      afterMillis: Option[Long],
+      countsSilence: Boolean): Option[String] =
+    if (atJoin || afterMillis.isEmpty) Some(settingIdle(input, atJoin, afterMillis, countsSilence))
+    else Option.unless(countsSilence)(CountDowntime)
+
+  private[why] def settingIdle(
+      input: String,
+      atJoin: Boolean,
+      afterMillis: Option[Long] = None,
+      countsSilence: Boolean = true): String = {
+    val option = if (atJoin) idle(afterMillis.orElse(ExampleMillis), "at_join=\"follow\"") else "idle_after"
+    s"setting $option on $input${alsoCounting(countsSilence)}"
+  }
+
+  private def alsoCounting(countsSilence: Boolean): String =
+    if (countsSilence) "" else " and spark.tidemark.downtimeIsSilence to true"
+
+  // What at_join="follow" costs.
+  private[why] val Unmatched = "its late rows may go unmatched"
 
   private val ExampleMillis = Some(600000L)
 
@@ -85,7 +118,8 @@ object InputVerdict {
       origin: OriginName,
       hasRows: Boolean,
       atJoin: Boolean = false,
-      idleAfterMillis: Option[Long] = None)
+      idleAfterMillis: Option[Long] = None,
+      countsSilence: Boolean = true)
       extends InputVerdict("NO_EVENT_TIME", isTrouble = true) {
     def sentence(words: Words): String =
       if (hasRows)
@@ -97,7 +131,7 @@ object InputVerdict {
       if (hasRows) "checking how the event-time column is parsed: a text that is no timestamp becomes null"
       else
         "checking that rows arrive there and that their event time is not null" +
-          leftOut(input(words), atJoin, idleAfterMillis).fold("")(how => s", or by $how"))
+          withoutInput(input(words), atJoin, idleAfterMillis, countsSilence).fold("")(how => s", or by $how"))
   }
 
   /** An input whose clocks are marks, in a log without any. */
@@ -127,8 +161,10 @@ object InputVerdict {
       origin: OriginName,
       split: Situation.Split,
       behindMillis: Option[Long],
+      nowMillis: Long,
       notedIn: Option[String],
-      seenOnce: Option[Int] = None)
+      seenOnce: Option[Int] = None,
+      countsSilence: Boolean = true)
       extends InputVerdict("HELD_BY_SPLIT", isTrouble = !HeldBySplit.catchesUp(split, notedIn.nonEmpty)) {
     private def isNoted: Boolean = notedIn.nonEmpty
     private def kind: String = if (isNoted) "writer" else "split"
@@ -139,13 +175,13 @@ object InputVerdict {
       }
       val next = split.next.fold("")(waits => s"; its next mark waits for $waits")
       val last = (split.lastActiveMillis, split.clockMillis) match {
+        case (Some(at), _) if isNoted => s"The query last had news of it at ${words.at(at)}. "
         case (Some(at), _) => s"It was last active at ${words.at(at)}. "
         case (None, None) => "It was never active. "
         case (None, Some(_)) => ""
       }
-      val idle = split.idleAtMillis.fold("It has no idle_after, so it holds forever if nothing comes.") { at =>
-        s"It is left out from ${words.at(at)} on if it stays silent."
-      }
+      val idle = split.leftOut.fold("It has no idle_after, so it holds forever if nothing comes.")(
+        silence(_, nowMillis, countsSilence, words))
       val live =
         if (HeldBySplit.catchesUp(split, isNoted))
           "It had rows in the last batch that read any, so results come out as it catches up. "
@@ -153,20 +189,25 @@ object InputVerdict {
       s"${operator.waitsFor(input(words))}, whose $kind ${words.name(split.name)} $standing$next. " +
         s"$live$idle${seenOnce.fold("")(splits => s" ${SeenOnce.sentence(splits)}")}"
     }
-    override def fix(words: Words): Option[String] = seenOnce match {
-      case Some(_) => Some(SeenOnce.fix(input(words)))
-      case None => Option.when(split.idleAtMillis.isEmpty && split.next.isEmpty) {
-          notedIn match {
-            case Some(log) =>
-              s"starting writer ${words.name(split.name)} again, by ${HeldBySplit.ending(log, split.name)} if it is gone for " +
-                s"good, or by setting idle_after on ${input(words)} if a writer that notes nothing sends no rows either"
-            case None =>
-              val idle =
-                s"setting idle_after on ${input(words)}, longer than any pause of a split that will have rows again"
-              if (HeldBySplit.catchesUp(split, isNoted)) s"letting it catch up, or, if it may become silent, by $idle"
-              else idle
-          }
-        }
+    override def fix(words: Words): Option[String] = (seenOnce, split.leftOut) match {
+      case (Some(_), _) => Some(SeenOnce.fix(input(words)))
+      case (None, _) if split.next.nonEmpty => None
+      case (None, None) => Some(withoutIdleTime(words))
+      case (None, Some(_)) =>
+        Option.unless(countsSilence || HeldBySplit.catchesUp(split, isNoted))(CountDowntime)
+    }
+
+    private def withoutIdleTime(words: Words): String = notedIn match {
+      case Some(log) =>
+        s"starting writer ${words.name(split.name)} again, by ${HeldBySplit.ending(log, split.name)} if it is gone for " +
+          s"good, or by setting idle_after on ${input(words)}${alsoCounting(countsSilence)} if a writer that notes nothing " +
+          "sends no rows either"
+      case None =>
+        val idle =
+          s"setting idle_after on ${input(words)}, longer than any pause of a split that will have rows again" +
+            (if (countsSilence) "" else "," + alsoCounting(countsSilence))
+        if (HeldBySplit.catchesUp(split, isNoted)) s"letting it catch up, or, if it may become silent, by $idle"
+        else idle
     }
   }
 
@@ -200,31 +241,41 @@ object InputVerdict {
       lastActiveMillis: Option[Long],
       ahead: OriginName,
       aheadMillis: Long,
+      nowMillis: Long,
       idleAfterMillis: Option[Long] = None,
-      atJoin: Boolean = false)
+      leftOut: Option[LeftOut] = None,
+      atJoin: Boolean = false,
+      countsSilence: Boolean = true)
       extends InputVerdict("HELD_BY_INPUT", isTrouble = true) {
     def sentence(words: Words): String = {
       val last = lastActiveMillis.fold("")(at => s" and last had rows at ${words.at(at)}")
+      // A join waits for it anyway.
+      val idle = leftOut.filterNot(_ => atJoin).fold("")(" " + silence(_, nowMillis, countsSilence, words))
       s"${operator.waitsFor(input(words))}, which is at ${words.at(reachedMillis)}$last. " +
-        s"${words.name(ahead.toString)} is at ${words.at(aheadMillis)}, ${length(aheadMillis - reachedMillis)} ahead."
+        s"${words.name(ahead.toString)} is at ${words.at(aheadMillis)}, ${length(aheadMillis - reachedMillis)} ahead.$idle"
     }
-    override def fix(words: Words): Option[String] =
-      leftOut(input(words), atJoin, idleAfterMillis).map(how => s"$how, if it may be silent")
+    override def fix(words: Words): Option[String] = idleAfterMillis match {
+      case Some(_) if !atJoin => Option.unless(countsSilence)(CountDowntime)
+      case after =>
+        val set = settingIdle(input(words), atJoin, after, countsSilence)
+        Some(s"$set, if it may be silent${if (atJoin) s" and $Unmatched" else ""}")
+    }
   }
 
+  /** @param join the one that waits, of those below the operator */
   final case class JoinWaitsForIdle(
       operator: Operator,
+      join: String,
       origin: OriginName,
       reachedMillis: Option[Long],
       idleAfterMillis: Option[Long])
       extends InputVerdict("JOIN_WAITS_FOR_IDLE", isTrouble = true) {
     def sentence(words: Words): String = {
       val at = reachedMillis.fold("")(reached => s" at ${words.at(reached)}")
-      s"${operator.problem}: ${input(words)} is idle$at, and $operator waits for it, " +
-        "because rows that it may still bring could match."
+      s"${operator.problem}: ${input(words)} is idle$at, and $join waits for it, because rows that it may still bring could match."
     }
-    override def fix(words: Words): Option[String] = Some(
-      s"setting ${idle(idleAfterMillis, "at_join=\"follow\"")} on ${input(words)}, if its late rows may go unmatched")
+    override def fix(words: Words): Option[String] =
+      Some(s"setting ${idle(idleAfterMillis, "at_join=\"follow\"")} on ${input(words)}, if $Unmatched")
   }
 
   final case class AllSilent(

@@ -92,8 +92,9 @@ object OperatorTrap {
     def sentence: String =
       s"A row of the $rows side without a match comes out of the $of only when the watermark of $others has passed it."
     def fix: String = {
-      val set = if (hasIdleTime) s"at_join=\"follow\" on $others" else s"idle_after on $others with at_join=\"follow\""
-      s"setting $set, if such rows must not wait for a silent input"
+      val set = if (hasIdleTime) s"setting at_join=\"follow\" on $others"
+      else InputVerdict.settingIdle(others, atJoin = true)
+      s"$set, if such rows must not wait for a silent input"
     }
   }
 
@@ -116,7 +117,7 @@ object OperatorTrap {
   final case class JoinWaitsForIdle(input: String, of: String, idleAfterMillis: Long)
       extends OperatorTrap("JOIN_WAITS_FOR_IDLE", Info) {
     private val seen =
-      InputVerdict.JoinWaitsForIdle(Verdict.Operator(of), OriginName(input, 0), None, Some(idleAfterMillis))
+      InputVerdict.JoinWaitsForIdle(Verdict.Operator(of), of, OriginName(input, 0), None, Some(idleAfterMillis))
     def sentence: String = s"${name(input)} may become idle, but the $of waits for it all the same."
     def fix: String = seen.fix(words).getOrElse("")
   }

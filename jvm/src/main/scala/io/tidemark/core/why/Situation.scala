@@ -11,9 +11,11 @@ import io.tidemark.core.plan.{OperatorWatermarks, PlanShape}
   * @param lastRows of each operator input its rows in the last batch that had any rows
   * @param dueMillis the end of the next window of each aggregation that is known to have one
   * @param held the rows that wait in each operator in which rows do
+  * @param haveEmitted the operators that have emitted rows in this run
   * @param nowMillis the wall clock
   * @param emitsAll whether every batch emits all results (output mode complete)
   * @param runsNoDataBatches whether a batch runs when a window is due and no row has arrived
+  * @param countsSilence whether the time of this run may make an input idle
   */
 final case class Situation(
     shape: PlanShape,
@@ -22,9 +24,11 @@ final case class Situation(
     lastRows: Map[Input, Situation.Rows],
     dueMillis: Map[OperatorId, Long],
     held: Map[OperatorId, Situation.Held],
+    haveEmitted: Set[OperatorId],
     nowMillis: Long,
     emitsAll: Boolean,
-    runsNoDataBatches: Boolean)
+    runsNoDataBatches: Boolean,
+    countsSilence: Boolean)
 
 object Situation {
 
@@ -37,8 +41,10 @@ object Situation {
     * @param isSplit whether it has a clock for each split
     * @param notedIn the mark log in which writers, which are the splits, note their times
     * @param largestClockMillis the clock of the split that is furthest ahead
+    * @param farAhead the name of that split, if it is [[isFarAhead far ahead]]
     * @param last the split that holds the watermark back, if the input is split
     * @param idleAfterMillis after which silence it becomes idle, if it ever does
+    * @param leftOut from when on it is left out if all of it stays silent, if it has such a time
     * @param advances whether its watermark follows the clock while all of it is idle
     * @param followsInJoins whether a join does not wait for it while all of it is idle
     * @param seenOnce how many splits it has, if nearly every one has rows in one batch and never again
@@ -52,8 +58,10 @@ object Situation {
       isSplit: Boolean = false,
       notedIn: Option[String] = None,
       largestClockMillis: Option[Long] = None,
+      farAhead: Option[String] = None,
       last: Option[Split] = None,
       idleAfterMillis: Option[Long] = None,
+      leftOut: Option[LeftOut] = None,
       advances: Boolean = false,
       followsInJoins: Boolean = false,
       seenOnce: Option[Int] = None) {
@@ -61,7 +69,7 @@ object Situation {
   }
 
   /** @param clockMillis `None` if it has had no row with an event time
-    * @param idleAtMillis when it becomes idle if it stays silent; `None` if it never does
+    * @param leftOut from when on it is left out if it stays silent; `None` if it never is
     * @param next what the next mark of a writer waits for, in words
     * @param fault why no mark of a writer counts that it writes from now on, if so
     * @param isLive whether it had rows in the last batch that read any of this input
@@ -70,10 +78,15 @@ object Situation {
       name: String,
       clockMillis: Option[Long],
       lastActiveMillis: Option[Long],
-      idleAtMillis: Option[Long],
+      leftOut: Option[LeftOut],
       next: Option[String] = None,
       fault: Option[Fault] = None,
       isLive: Boolean = false)
+
+  /** From when on an input or a split is left out that stays silent.
+    * @param whileOthers whether others must have rows then
+    */
+  final case class LeftOut(fromMillis: Long, whileOthers: Boolean)
 
   /** Rows that wait to come out in order.
     * @param firstMillis the watermark that lets the first of them go
@@ -90,4 +103,9 @@ object Situation {
   final case class Rows(all: Long, late: Long, mostMillis: Long) {
     def and(that: Rows): Rows = Rows(all + that.all, late + that.late, math.max(mostMillis, that.mostMillis))
   }
+
+  // An event time further ahead of the wall clock than this is a wrong one, and not the difference of two clocks.
+  private val FarAheadMillis = 24 * 3600 * 1000L
+
+  def isFarAhead(millis: Long, nowMillis: Long): Boolean = millis - nowMillis > FarAheadMillis
 }

@@ -43,16 +43,27 @@ object Trap {
   /** @param operators those that wait for this input and another one
     * @param part a split or a writer, if one part of the input is enough
     * @param onlyState whether their results do not wait, as those of an inner join
+    * @param atJoin whether a join is among them that waits for the input even while it is idle
     */
-  final case class NoIdleTime(input: String, operators: Seq[String], part: Option[String], onlyState: Boolean)
+  final case class NoIdleTime(
+      input: String,
+      operators: Seq[String],
+      part: Option[String],
+      onlyState: Boolean,
+      atJoin: Boolean)
       extends Trap("NO_IDLE_TIME", Info) {
     override def operator: Option[String] = operators.headOption
     def sentence: String = {
       val what = if (onlyState) "keep their state until it has rows again" else "wait for it forever"
       s"If ${part.fold("")(kind => s"a $kind of ")}${name(input)} falls silent, ${operators.mkString(", ")} will $what."
     }
-    def fix: String =
-      s"setting idle_after on ${name(input)}, if ${part.fold("it")(kind => s"a $kind")} may be silent"
+    def fix: String = {
+      // A join goes on without a part that is idle, if another one is not.
+      val followsInJoins = atJoin && part.isEmpty
+      val set = InputVerdict.settingIdle(name(input), followsInJoins)
+      val cost = if (followsInJoins) s" and ${InputVerdict.Unmatched}" else ""
+      s"$set, if ${part.fold("it")(kind => s"a $kind")} may be silent$cost"
+    }
   }
 
   /** A query that notes the time of its output writes windows, and no event time but their end. */

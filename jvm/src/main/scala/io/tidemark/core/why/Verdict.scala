@@ -32,13 +32,28 @@ object Verdict {
 
   /** The operator that a sentence is about.
     * @param name as reports have it, such as `aggregation #0`
-    * @param emitsAtOnce whether its results come out anyway, so that it is the state that stays
     */
-  final case class Operator(name: String, emitsAtOnce: Boolean = false) {
+  final case class Operator(name: String, stays: Stays = Stays.Results) {
     override def toString: String = name
 
-    private[why] def problem: String = if (emitsAtOnce) "State is not evicted" else "Nothing comes out"
+    private[why] def emitsAtOnce: Boolean = stays == Stays.State
+    private[why] def problem: String = stays.problem
     private[why] def waitsFor(input: String): String = s"$problem: $this waits for $input"
+  }
+
+  /** What stays in an operator that waits. */
+  sealed abstract class Stays(private[why] val problem: String)
+  object Stays {
+    case object Results extends Stays("Nothing comes out")
+
+    /** Some have come out in this run. */
+    case object MoreResults extends Stays("Nothing more comes out")
+
+    /** Of an outer join, whose matches come out anyway. */
+    case object RowsWithoutMatch extends Stays("Rows without a match do not come out")
+
+    /** All results come out anyway. */
+    case object State extends Stays("State is not evicted")
   }
 
   final case class LeftToSpark(reason: String) extends Verdict("LEFT_TO_SPARK", isTrouble = false) {

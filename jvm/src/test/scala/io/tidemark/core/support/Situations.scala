@@ -6,6 +6,7 @@ import io.tidemark.core.{OperatorId, Watermark}
 import io.tidemark.core.plan.{PlanShape, Propagation}
 import io.tidemark.core.support.Plans._
 import io.tidemark.core.why.{Diagnosis, Situation, Words}
+import io.tidemark.core.why.Situation.LeftOut
 
 /** Situations of queries in which something may wait. */
 trait Situations extends JoinPlans {
@@ -23,8 +24,8 @@ trait Situations extends JoinPlans {
     input(key, Watermark.Idle(Some(time(reached))))
       .copy(lastActiveMillis = Some(time(lastActive)), idleAfterMillis = Some(minutes(10)))
 
-  protected def lagging(clock: Option[Long], idleAt: Option[Long] = None) =
-    Situation.Split("pl-7", clock, clock.map(_ => time("12:22")), idleAt)
+  protected def lagging(clock: Option[Long], leftOut: Option[LeftOut] = None) =
+    Situation.Split("pl-7", clock, clock.map(_ => time("12:22")), leftOut)
 
   protected def situation(shape: PlanShape, inputs: Situation.Origin*): Situation = {
     val origins = inputs.map(origin => origin.name -> origin).toMap
@@ -37,9 +38,11 @@ trait Situations extends JoinPlans {
       Map.empty,
       Map.empty,
       Map.empty,
+      Set.empty,
       now,
       emitsAll = false,
-      runsNoDataBatches = true)
+      runsNoDataBatches = true,
+      countsSilence = true)
   }
 
   protected def due(operator: Long, at: String): Map[OperatorId, Long] = Map(OperatorId(operator) -> time(at))

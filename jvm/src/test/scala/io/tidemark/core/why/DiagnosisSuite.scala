@@ -45,10 +45,12 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     val joined = situation(join, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
     assert(Diagnosis.of(joined) ===
       InputVerdict.JoinWaitsForIdle(
-        Verdict.Operator("join #0"),
+        Verdict.Operator("join #0", Verdict.Stays.RowsWithoutMatch),
+        "join #0",
         named("payments"),
         Some(time("09:40")),
         Some(minutes(10))))
+    assert(sentence(joined).startsWith("Rows without a match do not come out: \"payments\" is idle at "))
     // A row of the other side would not help, even if that is idle, too.
     val allIdle = situation(join, silent("payments", "09:40", "10:00"), silent("orders", "12:10", "12:21"))
     assert(Diagnosis.of(allIdle) === Diagnosis.of(joined))
@@ -61,7 +63,8 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
       Diagnosis.of(situation(join, payments, input("orders", at(time("12:10"))))).fix(words).get
     val idle = "idle=tidemark.Idle(after=\"10 minutes\", at_join=\"follow\") on \"payments\""
     assert(fix(silent("payments", "09:40", "10:00")) === s"setting $idle, if its late rows may go unmatched")
-    assert(fix(input("payments", at(time("09:40")))) === s"setting $idle, if it may be silent")
+    assert(fix(input("payments", at(time("09:40")))) ===
+      s"setting $idle, if it may be silent and its late rows may go unmatched")
     // Writers are idle by their word, too.
     val byWord = silent("payments", "09:40", "10:00").copy(idleAfterMillis = None, notedIn = Some("/lake/_tidemark"))
     assert(fix(byWord).startsWith("setting idle=tidemark.Idle(at_join=\"follow\") on \"payments\""))
@@ -122,14 +125,15 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
   }
 
   test("a join below an aggregation that waits for an idle side says so") {
-    val windows = aggregation(1, join, 1)
-    val joined = situation(windows, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
-    assert(Diagnosis.of(joined) ===
-      InputVerdict.JoinWaitsForIdle(
-        Verdict.Operator("join #0"),
-        named("payments"),
-        Some(time("09:40")),
-        Some(minutes(10))))
+    for (isInner <- Seq(true, false)) {
+      val windows = aggregation(1, join.copy(emitsAtOnce = isInner), 1)
+      val joined = situation(windows, silent("payments", "09:40", "10:00"), input("orders", at(time("12:10"))))
+      // Whatever comes out of the join, it is the windows that do not.
+      val matched = joined.copy(haveEmitted = Set(OperatorId(0)))
+      assert(Diagnosis.of(matched).code === "JOIN_WAITS_FOR_IDLE")
+      assert(sentence(matched).startsWith(
+        "Nothing comes out: \"payments\" is idle at 1970-01-01T09:40:00Z, and join #0 waits for it, because "))
+    }
   }
 
   test("a window that is complete waits for a row if no-data batches are off") {
@@ -150,7 +154,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
   test("a join side without a time bound is kept forever") {
     val unbounded = join.copy(right = paymentsSide.copy(bound = None, activeOut = PlanShape.ActiveOut.Unbounded))
     val found = Diagnosis.of(situation(unbounded, input("orders", at(100)), input("payments", at(100))))
-    assert(found === Verdict.NeverEvicts(Verdict.Operator("join #0"), "right"))
+    assert(found === Verdict.NeverEvicts(Verdict.Operator("join #0", Verdict.Stays.RowsWithoutMatch), "right"))
   }
 
   test("an operator that emits immediately is said to keep its state") {
@@ -161,6 +165,14 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
       "deduplication #0 has evicted its state up to 1970-01-01T12:10:00Z"))
     val updates = situation(counted.copy(emitsAtOnce = true), input("payments", at(time("12:10"))))
     assert(sentence(updates.copy(dueMillis = due(0, "13:00"))).contains(" is evicted once an event time reaches "))
+  }
+
+  test("an operator that has emitted results in this run is said to emit nothing more") {
+    val waiting = situation(both, input("orders", at(time("12:10"))), input("payments", at(time("09:40"))))
+    assert(sentence(waiting).startsWith("Nothing comes out: aggregation #1 waits for "))
+    assert(sentence(waiting.copy(haveEmitted =
+      Set(OperatorId(1)))).startsWith("Nothing more comes out: aggregation #1 "))
+    assert(sentence(waiting.copy(haveEmitted = Set(OperatorId(0)))).startsWith("Nothing comes out: "))
   }
 
   test("a query that flows says which event time emits its next window") {

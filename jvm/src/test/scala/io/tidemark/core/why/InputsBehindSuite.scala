@@ -1,8 +1,10 @@
 package io.tidemark.core.why
 
 import io.tidemark.core.Watermark
+import io.tidemark.core.plan.PlanShape
 import io.tidemark.core.support.Plans._
 import io.tidemark.core.support.Situations
+import io.tidemark.core.why.Situation.LeftOut
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -49,13 +51,45 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
   }
 
   test("a split that becomes idle by itself has nothing to mend") {
-    val splits = input("payments", at(time("09:40"))).copy(
-      isSplit = true,
-      largestClockMillis = Some(time("12:10")),
-      last = Some(lagging(Some(time("09:40")), idleAt = Some(time("12:32")))))
-    val found = Diagnosis.of(situation(counted, splits))
-    assert(found.sentence(words).endsWith("It is left out from 1970-01-01T12:32:00Z on if it stays silent."))
-    assert(found.fix(words).isEmpty)
+    def held(leftOutAt: String, whileOthers: Boolean) = situation(
+      counted,
+      input("payments", at(time("09:40"))).copy(
+        isSplit = true,
+        largestClockMillis = Some(time("12:10")),
+        last = Some(lagging(Some(time("09:40")), Some(LeftOut(time(leftOutAt), whileOthers))))))
+    val soon = held("20:10", whileOthers = true)
+    assert(sentence(soon).endsWith(
+      "It is left out from 1970-01-01T20:10:00Z on if it stays silent and others have rows."))
+    assert(Diagnosis.of(soon).fix(words).isEmpty)
+    assert(sentence(held("20:10", whileOthers = false)).endsWith("20:10:00Z on if it stays silent."))
+    assert(sentence(held("19:59", whileOthers = true)).endsWith(
+      "It is left out in a later batch if it stays silent and others have rows."))
+    val never = soon.copy(countsSilence = false)
+    assert(sentence(never).endsWith(
+      "Silence counts neither in this run, which reads what was there at its start, nor between runs."))
+    assert(Diagnosis.of(never).fix(words).exists(_.startsWith("setting spark.tidemark.downtimeIsSilence to true, if ")))
+  }
+
+  test("an input that becomes idle by itself has nothing to mend, but where a join waits for it") {
+    def held(shape: PlanShape, idleAfter: Option[Long]) = situation(
+      shape,
+      input("orders", at(time("12:10"))),
+      input("payments", at(time("09:40"))).copy(
+        idleAfterMillis = idleAfter,
+        leftOut = idleAfter.map(_ => LeftOut(time("20:10"), whileOthers = false))))
+    def fix(of: Situation) = Diagnosis.of(of).fix(words)
+    val united = held(both, Some(minutes(10)))
+    assert(sentence(united).endsWith(" ahead. It is left out from 1970-01-01T20:10:00Z on if it stays silent."))
+    assert(fix(united).isEmpty)
+    val joined = held(join, Some(minutes(10)))
+    assert(sentence(joined).endsWith(" ahead."))
+    assert(fix(joined).exists(_.endsWith(
+      "at_join=\"follow\") on \"payments\", if it may be silent and its late rows may go unmatched")))
+    // Where no silence counts, an idle time alone does not help.
+    def counting(of: Situation) = fix(of.copy(countsSilence = false)).get
+    assert(counting(united).startsWith("setting spark.tidemark.downtimeIsSilence to true, if "))
+    for (of <- Seq(held(both, None), joined))
+      assert(counting(of).contains("on \"payments\" and spark.tidemark.downtimeIsSilence to true, if it may be silent"))
   }
 
   test("an expected split without a row is named") {
@@ -122,14 +156,18 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
     val year2100 = 4102444800000L
     val today = input("payments", at(time("12:00")))
     val split =
-      today.copy(isSplit = true, largestClockMillis = Some(year2100), last = Some(lagging(Some(time("12:00")))))
+      today.copy(
+        isSplit = true,
+        largestClockMillis = Some(year2100),
+        farAhead = Some("pl-9"),
+        last = Some(lagging(Some(time("12:00")))))
     assert(sentence(situation(counted, split)) ===
-      "A wrong event time has moved a split of \"payments\" to 2100-01-01T00:00:00Z, 130 years 31 days ahead of the wall " +
+      "A wrong event time has moved split \"pl-9\" of \"payments\" to 2100-01-01T00:00:00Z, 130 years 31 days ahead of the wall " +
       "clock. The watermark of aggregation #0 follows as soon as nothing else holds it, and then every row is late.")
     assert(Diagnosis.of(situation(counted, split.copy(notedIn = Some("/orders/_tidemark")))).code === "HELD_BY_SPLIT")
     val found = Diagnosis.of(situation(both, input("orders", at(year2100)), today))
     assert(found ===
-      InputVerdict.ClockFarAhead(Verdict.Operator("aggregation #1"), named("orders"), false, year2100, now))
+      InputVerdict.ClockFarAhead(Verdict.Operator("aggregation #1"), named("orders"), None, year2100, now))
     assert(found.fix(words).exists(_.contains("key=\"orders\"")))
     // If all clocks are that far ahead, the query is about the future.
     val future = situation(both, input("orders", at(year2100)), input("payments", at(year2100)))

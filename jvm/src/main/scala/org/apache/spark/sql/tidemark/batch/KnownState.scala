@@ -16,6 +16,7 @@ import org.apache.spark.sql.tidemark.exec.order.HoldExec
   * @param evictedMillis up to where each input's state was evicted (ms)
   * @param held the rows that wait, for operators in which rows do
   * @param skippedScans how many batches have not scanned an input's state, for those that may leave it out
+  * @param haveEmitted the operators that have emitted rows
   * @param calls the asynchronous calls of each column
   */
 private[tidemark] final case class KnownState(
@@ -24,6 +25,7 @@ private[tidemark] final case class KnownState(
     evictedMillis: Map[Input, Long],
     held: Map[OperatorId, KnownState.Held],
     skippedScans: Map[Input, Long],
+    haveEmitted: Set[OperatorId] = Set.empty,
     calls: Map[String, KnownState.Calls] = Map.empty) {
 
   /** The same after another batch.
@@ -39,6 +41,7 @@ private[tidemark] final case class KnownState(
       } yield input -> evicted.watermark.sparkMillis),
     held ++ seen.held,
     skippedScans ++ seen.unscanned.map(input => input -> (skippedScans.getOrElse(input, 0L) + 1)),
+    haveEmitted ++ seen.haveEmitted,
     calls ++ seen.calls.collect {
       case (column, now) if now.calls > 0 || !calls.contains(column) =>
         column -> KnownState.Calls(now, calls.get(column).fold(CallStats.none)(_.all) + now)
@@ -50,6 +53,7 @@ private[tidemark] object KnownState {
 
   /** What the plan of a batch says when the batch has ended.
     * @param unscanned the inputs whose state was not scanned, so that what has expired is still in it
+    * @param haveEmitted the operators that have emitted rows
     * @param calls the asynchronous calls of each column
     */
   final case class OfBatch(
@@ -57,6 +61,7 @@ private[tidemark] object KnownState {
       rows: Map[OperatorId, Long],
       held: Map[OperatorId, Held],
       unscanned: Set[Input],
+      haveEmitted: Set[OperatorId],
       calls: Map[String, CallStats] = Map.empty)
 
   /** @param last those of the last batch that had any
@@ -79,6 +84,7 @@ private[tidemark] object KnownState {
         case (id, node: SkipsScans) => node.unscanned.map(Input(id, _))
         case _ => Nil
       }.toSet,
+      byId.collect { case (id, operator) if operator.longMetric("numOutputRows").value > 0 => id }.toSet,
       calls.groupMapReduce(_.column)(_.stats)(_ + _))
   }
 

@@ -29,13 +29,16 @@ private[tidemark] final case class Resumption(
   /** How much of the time of a batch the query was not running (ms): an earlier run may have begun the first batch. */
   def downtimeIn(batch: Long): Long = if (batch == firstBatch) downtime.fold(0L)(_.inFirstBatchMillis) else 0L
 
+  /** Whether the time of this run may make an input idle. */
+  def countsSilence: Boolean = !readsOnlyWhatWasThere || downtime.isEmpty
+
   /** How much of the time of a batch the query could not have seen rows arrive (ms). A run that leaves later rows sees none
     * arrive: its own time is no silence either, however long it takes.
     *
     * @param sinceMillis when the batch before ended
     */
   def missedIn(batch: Long, sinceMillis: Long, endMillis: Long): Long =
-    if (readsOnlyWhatWasThere && downtime.nonEmpty) math.max(0L, endMillis - sinceMillis) else downtimeIn(batch)
+    if (countsSilence) downtimeIn(batch) else math.max(0L, endMillis - sinceMillis)
 
   /** From when on a pause of a whole input is no silence of its splits (ms). */
   def pausesSinceMillis: Long = if (downtime.isEmpty) runSinceMillis else Long.MinValue

@@ -89,8 +89,10 @@ private[check] final class ShapeTraps(
     if waiting.nonEmpty
     // Where results are emitted as rows arrive, only state waits.
     results = waiting.filterNot { case (at, _) => emitsAtOnce(at) }
-    names = (if (results.isEmpty) waiting else results).map { case (at, input) => PlanInput.nameOf(at, input) }
-  } yield Trap.NoIdleTime(origin.name.toString, names.distinct, part, results.isEmpty)
+    named = if (results.isEmpty) waiting else results
+    names = named.map { case (at, input) => PlanInput.nameOf(at, input) }
+    atJoin = named.exists { case (_, input) => waits.get(input).exists(_.evenIdle.contains(origin.name)) }
+  } yield Trap.NoIdleTime(origin.name.toString, names.distinct, part, results.isEmpty, atJoin)
 
   private def joinWaitsForIdle: Seq[Trap] = for {
     origin <- origins.all

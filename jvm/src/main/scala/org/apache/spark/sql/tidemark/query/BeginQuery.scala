@@ -52,12 +52,13 @@ private[tidemark] final class BeginQuery(execution: MicroBatchExecution, label: 
       SparkInternals.endsByItself(execution))
     val outputs = makeOutputs
     outputs.resume(first.batch, first.outputs, start.isRunAgain(first.batch + 1))
-    val emission = QueryView.Emission(
+    val run = QueryView.Run(
       execution.outputMode == InternalOutputModes.Complete,
-      conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED))
+      conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED),
+      resumed.countsSilence)
     val waiting = restored.map(QueryView.Waiting(_))
     val watermarks =
-      new QueryWatermarks(label, origins, settings, start.entries, noted, outputs, first, resumed, emission, waiting)
+      new QueryWatermarks(label, origins, settings, start.entries, noted, outputs, first, resumed, run, waiting)
     FarAheadClocks.warning(
       execution.resolvedCheckpointRoot,
       origins,

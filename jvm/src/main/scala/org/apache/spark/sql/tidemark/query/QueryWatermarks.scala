@@ -31,7 +31,7 @@ import org.apache.spark.sql.tidemark.status.{ProgressFields, PublishedView, Quer
   * @param outputs the marks that the query writes
   * @param first the memory that this run begins with
   * @param resumed how this run continues from the runs before it
-  * @param emission when operators emit results beside the watermark
+  * @param run its output mode, and what makes it run batches or counts as silence
   * @param waiting what a report says until the first batch is planned
   */
 private[tidemark] final class QueryWatermarks(
@@ -43,7 +43,7 @@ private[tidemark] final class QueryWatermarks(
     val outputs: OutputMarks,
     first: WatermarkEntry,
     resumed: Resumption,
-    emission: QueryView.Emission,
+    run: QueryView.Run,
     waiting: Option[QueryView.Waiting]) {
 
   private val clockOnly = new TimeOnlyBatches(origins.rules)
@@ -58,7 +58,7 @@ private[tidemark] final class QueryWatermarks(
   private var known = KnownState.atStart
 
   private val words = new Words(settings.zone)
-  private val published = new PublishedView(label, origins, settings.keepsHistory, emission, words, waiting)
+  private val published = new PublishedView(label, origins, settings.keepsHistory, run, words, waiting)
 
   @volatile private var closing: () => Unit = () => ()
   private var planning: PlanShape => Unit = _ => ()

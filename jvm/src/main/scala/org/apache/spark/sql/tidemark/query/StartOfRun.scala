@@ -93,7 +93,11 @@ private[tidemark] final class StartOfRun private (
       WatermarkEntry.initial(known.names, last.getOrElse(-1L), millis, millis)
     }
     val restored = known.exchanged.foldLeft(entry.getOrElse(floor))(_.leveled(_))
-    QueryView.RestoredEntry(restored.fitting(known.rules), known, isRestart = lastBegun.nonEmpty)
+    QueryView.RestoredEntry(
+      restored.fitting(known.rules),
+      known,
+      isRestart = lastBegun.nonEmpty,
+      countsSilence = isDowntimeSilence || !SparkInternals.isForWhatIsAvailable(execution))
   }.toOption
 }
 

@@ -56,7 +56,13 @@ private[tidemark] object Report {
     val promised = query.origins.promisedIn(shape)
     val origins = query.origins.all.map { planOrigin =>
       val noted = NotedReport.of(planOrigin, query.noted, query.lateRows, promised)
-      new OriginReport(planOrigin, entry, snapshot.decision, snapshot.splits(planOrigin), noted)
+      new OriginReport(
+        planOrigin,
+        entry,
+        snapshot.decision,
+        snapshot.splits(planOrigin),
+        noted,
+        query.run.countsSilence)
     }
     val tree = new Tree(
       snapshot.plan,
@@ -96,7 +102,13 @@ private[tidemark] object Report {
       "batch" -> batch(entry),
       "inputs" -> list(restored.origins.all.map { planOrigin =>
         val noted = NotedReport.of(planOrigin, Map.empty, Map.empty, Map.empty)
-        new OriginReport(planOrigin, entry, entry.standing, entry.splitsOf(planOrigin.name), noted).json
+        new OriginReport(
+          planOrigin,
+          entry,
+          entry.standing,
+          entry.splitsOf(planOrigin.name),
+          noted,
+          restored.countsSilence).json
       }),
       "hints" -> list(Nil),
       "plan" -> null)
@@ -110,10 +122,11 @@ private[tidemark] object Report {
       entry: WatermarkEntry,
       decision: Decision,
       splits: Splits,
-      noted: NotedReport) {
+      noted: NotedReport,
+      countsSilence: Boolean) {
     private val state = entry.origins.getOrElse(planOrigin.name, OriginState.initial).copy(splits = splits)
     private val now = decision.origin(planOrigin.name)
-    private val shown = new SplitsReport(planOrigin, state, now, entry.endMillis, noted)
+    private val shown = new SplitsReport(planOrigin, state, now, entry.endMillis, noted, countsSilence)
 
     def name: OriginName = planOrigin.name
 

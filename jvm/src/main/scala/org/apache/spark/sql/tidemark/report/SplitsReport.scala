@@ -11,13 +11,15 @@ import org.apache.spark.util.Utils
 
 /** What a report shows of an origin's splits: totals, and the few that matter. It scans the splits once.
   * @param endMillis when the last batch ended
+  * @param countsSilence whether the time of this run may make an input idle
   */
 private[tidemark] final class SplitsReport(
     origin: PlanOrigin,
     state: OriginState,
     now: Watermark,
     endMillis: Long,
-    noted: NotedReport) {
+    noted: NotedReport,
+    countsSilence: Boolean) {
   import Json.{list, obj}
 
   private val rules = origin.rules
@@ -62,7 +64,7 @@ private[tidemark] final class SplitsReport(
           "clock_ms" -> all.clock(split).map(Long.box).orNull,
           "behind_ms" -> behindMillis(split),
           "state" -> stateName(split),
-          "idle_at_ms" -> behind.idleAtMillis(split).map(Long.box).orNull) ++ silence(split)
+          "idle_at_ms" -> behind.idleAtMillis(split).filter(_ => countsSilence).map(Long.box).orNull) ++ silence(split)
         obj(fields ++ behind.writer(split).toSeq.flatMap { writer =>
           Seq(
             "holds_since_ms" -> noted.holdingSince(writer),

@@ -15,14 +15,14 @@ import org.apache.spark.sql.tidemark.planning.OperatorOrder
   * [[state]], [[latest]] and [[after]] may be called from any thread. The others belong to the query's own thread.
   *
   * @param label the query's name, for messages
-  * @param emission when operators emit results beside the watermark
+  * @param run its output mode, and what makes it run batches or counts as silence
   * @param waiting what a report says until the first batch is planned
   */
 private[tidemark] final class PublishedView(
     label: String,
     origins: OriginsOfPlan,
     keepsHistory: Boolean,
-    emission: QueryView.Emission,
+    run: QueryView.Run,
     words: Words,
     waiting: Option[QueryView.Waiting])
     extends Logging {
@@ -80,6 +80,6 @@ private[tidemark] final class PublishedView(
       QueryView.noLateRows,
       known,
       Nil,
-      emission,
+      run,
       history = Option.when(keepsHistory)(History.of(origins.names)))
 }

@@ -49,7 +49,7 @@ private[tidemark] object QueryView {
     * @param passedRows those that were late, and were emitted nonetheless
     * @param known what this run knows of the state of the operators
     * @param hints what a user should know of the query, though it runs
-    * @param emission when operators emit results beside the watermark
+    * @param run the output mode of this run, and what makes it run batches or counts as silence
     * @param lastRows of each operator's input its rows in the last batch that had any rows
     * @param totals of each input, after the last batch
     * @param reason why nothing comes out, after the last batch for which that was worked out
@@ -65,7 +65,7 @@ private[tidemark] object QueryView {
       passedRows: Map[Input, LateRows.Total],
       known: KnownState,
       hints: Seq[TidemarkError],
-      emission: Emission,
+      run: Run,
       lastRows: Map[Input, Situation.Rows] = Map.empty,
       totals: Map[OriginName, Totals] = Map.empty,
       reason: Option[Verdict] = None,
@@ -176,11 +176,17 @@ private[tidemark] object QueryView {
 
   /** @param emitsAll whether every batch emits all results (output mode complete)
     * @param runsNoDataBatches whether a batch runs when something is due and no row has arrived
+    * @param countsSilence whether the time of this run may make an input idle
     */
-  final case class Emission(emitsAll: Boolean, runsNoDataBatches: Boolean)
+  final case class Run(emitsAll: Boolean, runsNoDataBatches: Boolean, countsSilence: Boolean)
 
   /** @param entry that of the last committed batch
     * @param isRestart whether an earlier run has begun a batch
+    * @param countsSilence whether the time of this run may make an input idle
     */
-  final case class RestoredEntry(entry: WatermarkEntry, origins: OriginsOfPlan, isRestart: Boolean)
+  final case class RestoredEntry(
+      entry: WatermarkEntry,
+      origins: OriginsOfPlan,
+      isRestart: Boolean,
+      countsSilence: Boolean)
 }

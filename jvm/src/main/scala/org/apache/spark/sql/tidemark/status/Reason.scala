@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.status
 
-import io.tidemark.core.{EventTimeUnits, Watermark}
+import io.tidemark.core.EventTimeUnits
 import io.tidemark.core.memory.{OriginState, WhenIdle}
 import io.tidemark.core.splits.SplitNameTable
 import io.tidemark.core.why.{Diagnosis, Situation, Verdict}
@@ -26,26 +26,30 @@ private[tidemark] object Reason {
     Situation(
       shape,
       snapshot.levels,
-      query.origins.all.map(input => input.name -> origin(input, query)).toMap,
+      query.origins.all.map(input => input.name -> origin(input, query, nowMillis)).toMap,
       query.lastRows,
       query.known.windows.flatMap { case (id, windows) => windows.nextMillis.map(id -> _) },
       query.known.held.flatMap { case (id, held) => waiting(held).map(id -> _) },
+      query.known.haveEmitted,
       nowMillis,
-      query.emission.emitsAll,
-      query.emission.runsNoDataBatches)
+      query.run.emitsAll,
+      query.run.runsNoDataBatches,
+      query.run.countsSilence)
   }
 
   private def waiting(held: KnownState.Held): Option[Situation.Held] = held.micros.map { case (first, last) =>
     Situation.Held(held.rows, EventTimeUnits.millisFrom(first), EventTimeUnits.millisFrom(last))
   }
 
-  private def origin(input: PlanOrigin, query: QueryView.Planned): Situation.Origin = {
+  private def origin(input: PlanOrigin, query: QueryView.Planned, nowMillis: Long): Situation.Origin = {
     val snapshot = query.snapshot
     val now = snapshot.decision.origin(input.name)
     val state = snapshot.entry.origins.getOrElse(input.name, OriginState.initial).copy(splits = snapshot.splits(input))
     val splits = state.splits
     val isSplit = input.rules.splitBy.nonEmpty || input.rules.noted.nonEmpty
     val lastRows = state.lastRowsOfAll
+    val behind = new SplitsBehind(input, splits, now)
+    val farAhead = splits.largest.filter(clock => isSplit && Situation.isFarAhead(clock, nowMillis))
     Situation.Origin(
       input.name,
       now,
@@ -55,8 +59,11 @@ private[tidemark] object Reason {
       isSplit,
       input.rules.noted.map(_.location),
       splits.largest,
-      if (isSplit) last(input, state, lastRows, now, query.noted.get(input.name)) else None,
+      farAhead.flatMap(clock => Iterator.range(0, splits.size).find(splits.clock(_).contains(clock)))
+        .map(split => SplitNameTable.show(splits.name(split))),
+      if (isSplit) last(input, state, lastRows, behind, query.noted.get(input.name)) else None,
       input.rules.idleAfterMillis,
+      behind.wholeLeftOut(state.sinceMillis),
       input.rules.whenIdle == WhenIdle.Advance,
       input.rules.followsInJoins,
       query.seenOnce.get(input.name))
@@ -66,16 +73,15 @@ private[tidemark] object Reason {
       input: PlanOrigin,
       state: OriginState,
       lastRows: Option[Long],
-      now: Watermark,
+      behind: SplitsBehind,
       noted: Option[NotedView]): Option[Situation.Split] = {
     val splits = state.splits
-    val behind = new SplitsBehind(input, splits, now)
     behind.waitedFor.headOption.map { split =>
       Situation.Split(
         SplitNameTable.show(splits.name(split)),
         splits.clock(split),
         state.lastRows(split),
-        behind.idleAtMillis(split),
+        behind.leftOut(split),
         for (writer <- behind.writer(split); view <- noted; waits <- view.waitsFor(writer)) yield waits.toString,
         for {
           writer <- behind.writer(split)

@@ -3,7 +3,9 @@ package org.apache.spark.sql.tidemark.status
 import scala.collection.mutable
 
 import io.tidemark.core.Watermark
+import io.tidemark.core.memory.WhenIdle
 import io.tidemark.core.splits.{Splits, SplitState}
+import io.tidemark.core.why.Situation.LeftOut
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 
@@ -29,8 +31,17 @@ private[tidemark] final class SplitsBehind(origin: PlanOrigin, splits: Splits, n
   def are(state: SplitState): Iterator[Int] = Iterator.range(0, splits.size).filter(splits.state(_) == state)
 
   /** When a split becomes idle if it stays silent (ms). While everything is silent, no split gets closer to that. */
-  def idleAtMillis(split: Int): Option[Long] =
-    origin.rules.idleAfterMillis.filterNot(_ => now.isIdle).map(splits.lastActive(split) + _)
+  def idleAtMillis(split: Int): Option[Long] = leftOut(split).filterNot(_ => now.isIdle).map(_.fromMillis)
+
+  /** With the default rule, the silence of a split counts while others have rows. */
+  def leftOut(split: Int): Option[LeftOut] = origin.rules.idleAfterMillis.map { after =>
+    LeftOut(splits.lastActive(split) + after, whileOthers = origin.rules.whenIdle == WhenIdle.Hold)
+  }
+
+  /** The same for the input as a whole: its silence counts by the wall clock. `None` if it is not known to have begun. */
+  def wholeLeftOut(sinceMillis: Option[Long]): Option[LeftOut] =
+    for (after <- origin.rules.idleAfterMillis; since <- splits.lastActiveOfAll.orElse(sinceMillis))
+      yield LeftOut(since + after, whileOthers = false)
 
   /** The writer that a split is, if the input's clocks are marks. */
   def writer(split: Int): Option[String] = if (origin.rules.noted.isEmpty) None else splits.name(split).head

@@ -14,7 +14,7 @@ class KnownStateSuite extends AnyFunSuite {
   private val begin = 1700000000000L
   private val join = OperatorId(0)
   private val left = Input(join, Side.Left)
-  private val evictsAll = KnownState.OfBatch(Map.empty, Map(join -> 100000L), Map.empty, Set.empty)
+  private val evictsAll = KnownState.OfBatch(Map.empty, Map(join -> 100000L), Map.empty, Set.empty, Set.empty)
   private val origin = PlanShape.Origin("withWatermark", OriginName("t", 0), ColumnId(0), PlanShape.Source("files"))
 
   private def at(millis: Long) = AttributedWatermark(Watermark.At(millis), None)

@@ -100,7 +100,7 @@ class LostRowsReasonSuite extends ReasonTest {
         assert(reason.code === "CLOCK_FAR_AHEAD")
         assert(reason.heldBy.contains("orders"))
         assert(reason.sentence.startsWith(
-          "A wrong event time has moved a split of \"orders\" to 2100-01-01T00:00:00Z, "))
+          "A wrong event time has moved split \"2\" of \"orders\" to 2100-01-01T00:00:00Z, "))
         assert(
           reason.sentence.endsWith(" ahead of the wall clock. The watermark of aggregation #0 follows as soon as " +
             "nothing else holds it, and then every row is late."))

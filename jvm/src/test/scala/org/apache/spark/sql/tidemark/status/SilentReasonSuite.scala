@@ -2,9 +2,12 @@ package org.apache.spark.sql.tidemark.status
 
 import java.sql.Timestamp
 
+import io.tidemark.{Idle, SplitBy, TidemarkConf, WatermarkOptions}
+import io.tidemark.core.memory.ReasonText
 import io.tidemark.functions.withWatermark
 
 import org.apache.spark.sql.functions.expr
+import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.tidemark.support.{ReasonTest, SilenceTest}
 
 /** Why nothing comes out of a running query while an input is idle. */
@@ -30,7 +33,7 @@ class SilentReasonSuite extends ReasonTest with SilenceTest {
         assert(why.get("code").asText === "JOIN_WAITS_FOR_IDLE")
         assert(why.get("held_by").asText === "payments")
         assert(why.get("sentence").asText ===
-          "Nothing comes out: \"payments\" is idle at 2024-03-01T10:05:00Z, and join (left outer) #0 waits for it, " +
+          "Rows without a match do not come out: \"payments\" is idle at 2024-03-01T10:05:00Z, and join (left outer) #0 waits for it, " +
           "because rows that it may still bring could match.")
         assert(why.get("fix").asText.contains("at_join=\"follow\""))
         assert(why.get("is_trouble").asBoolean)
@@ -76,5 +79,29 @@ class SilentReasonSuite extends ReasonTest with SilenceTest {
           "It follows the clock, less the delay, as soon as that lets something out.")
         assert(why.get("fix").isNull)
       }): _*)
+  }
+
+  test("in a run that reads what is available no time counts as silence, and the sentence says what to set") {
+    def see(downtimeIsSilence: String)(check: ReasonText => Unit): Unit =
+      withSQLConf(TidemarkConf.DowntimeIsSilence.key -> downtimeIsSilence)(withTempDir { checkpoint =>
+        val (stream, df) = readings
+        val marked =
+          withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = SplitBy($"device"), idle = Idle("1 hour")))
+        val counts = counted(marked)
+        val batches = for (rows <- Seq(Seq("a" -> "10:00", "b" -> "10:05"), Seq("a" -> "12:00"))) yield {
+          stream.addData(rows.map { case (device, time) => device -> at(time) })
+          val query = counts.writeStream.format("noop").option("checkpointLocation", checkpoint.getPath)
+            .trigger(Trigger.AvailableNow()).start()
+          query.awaitTermination()
+          query.lastProgress.batchId
+        }
+        check(entry(checkpoint, batches.last).reason.get)
+      })
+    see("false") { why =>
+      assert(why.sentence.contains("whose split \"b\" is at 2024-03-01T10:05:00Z, 1 hour 55 minutes behind"))
+      assert(why.sentence.contains("Silence counts neither in this run, "))
+      assert(why.fix.exists(_.startsWith("setting spark.tidemark.downtimeIsSilence to true")))
+    }
+    see("true")(why => assert(why.sentence.contains(" It is left out from ") && why.fix.isEmpty))
   }
 }
