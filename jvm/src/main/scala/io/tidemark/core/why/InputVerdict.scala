@@ -64,7 +64,7 @@ object InputVerdict {
   private def silence(leftOut: LeftOut, nowMillis: Long, countsSilence: Boolean, words: Words): String = {
     val others = if (leftOut.whileOthers) " and others have rows" else ""
     if (!countsSilence)
-      "Silence counts neither in this run, which reads what was there at its start, nor between runs."
+      "Silence counts neither in this run, which reads what had arrived at its start, nor between runs."
     else if (leftOut.fromMillis > nowMillis)
       s"It is left out from ${words.at(leftOut.fromMillis)} on if it stays silent$others."
     else s"It is left out in a later batch if it stays silent$others."

@@ -66,7 +66,7 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
       "It is left out in a later batch if it stays silent and others have rows."))
     val never = soon.copy(countsSilence = false)
     assert(sentence(never).endsWith(
-      "Silence counts neither in this run, which reads what was there at its start, nor between runs."))
+      "Silence counts neither in this run, which reads what had arrived at its start, nor between runs."))
     assert(Diagnosis.of(never).fix(words).exists(_.startsWith("setting spark.tidemark.downtimeIsSilence to true, if ")))
   }
 

@@ -47,6 +47,22 @@ class SilentReasonSuite extends ReasonTest with SilenceTest {
     sees(Some("follow"))(code("FLOWING"), CheckNewAnswer(("a", "a"), ("b", null)))
   }
 
+  test("an input that is behind and has an idle time is said to be left out, and it is") {
+    val (orders, allOrders) = readings
+    val (payments, allPayments) = readings
+    val both = withWatermark(allOrders, "time", "0 seconds", tenSeconds.copy(key = Some("orders")))
+      .union(withWatermark(allPayments, "time", "0 seconds", tenSeconds.copy(key = Some("payments"))))
+    run(counted(both))(
+      more(payments, "b" -> "10:02") ++ more(orders, "a" -> "12:00") ++ Seq(why { why =>
+        assert(why.get("code").asText === "HELD_BY_INPUT")
+        assert(why.get("sentence").asText.endsWith(
+          "1 hour 58 minutes ahead. It is left out in a later batch if it stays silent."))
+        assert(why.get("fix").isNull)
+      }) ++ seconds(7) ++ more(orders, "a" -> "12:03") ++ Seq(CheckNewAnswer()) ++ seconds(2) ++ Seq(
+        code("FLOWING"),
+        CheckNewAnswer("10:00" -> 1L)): _*)
+  }
+
   test("when all inputs are silent, the sentence says since when and where they stay, until a row arrives") {
     val (orders, allOrders) = readings
     val (payments, allPayments) = readings
