@@ -183,7 +183,8 @@ object TidemarkConf {
   val CheckAtStart: TidemarkConf[Check] = oneOf[Check](
     "spark.tidemark.check",
     "What happens when a query starts whose plan keeps state forever, or waits forever, as explain finds it. With warn, " +
-      "the log has a line for each finding. With refuse, the query fails before its first batch, with all findings.",
+      "the log has a line for each finding, and reports have it as a hint. With refuse, the query fails before its first " +
+      "batch, with all findings.",
     default = Check.Warn,
     Check.all)(_.name)
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tidemark.check
 import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.why.Severity
+import io.tidemark.core.why.{Finding, Severity}
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
@@ -14,18 +14,23 @@ import org.apache.spark.sql.tidemark.stream.SparkInternals
 private[tidemark] object CheckAtStart extends Logging {
   import TidemarkConf.Check
 
-  /** @throws TidemarkException if the setting refuses queries with findings, and there are some */
-  def apply(execution: MicroBatchExecution, label: String): Unit = {
+  /** @return the findings that reports show as hints
+    * @throws TidemarkException if the setting refuses queries with findings, and there are some
+    */
+  def apply(execution: MicroBatchExecution, label: String): Seq[Finding] = {
     val session = SparkInternals.session(execution)
     SessionConf.check(session.sessionState.conf) match {
-      case Check.Off => ()
+      case Check.Off => Nil
       case Check.Warn =>
         // What the engine hints at or refuses by itself is logged or thrown when the first batch is planned.
-        explained(execution, label).toSeq.flatMap(_.found).filter(_.severity == Severity.Warning).distinct
-          .foreach(finding => logWarning(s"$label: ${finding.message}"))
+        val findings =
+          explained(execution, label).toSeq.flatMap(_.found).filter(_.severity == Severity.Warning).distinct
+        findings.foreach(finding => logWarning(s"$label: ${finding.message}"))
+        findings
       case Check.Refuse =>
         val findings = explained(execution, label).toSeq.flatMap(_.findings).filterNot(_.severity == Severity.Info)
         if (findings.nonEmpty) throw new TidemarkException(TidemarkError.PlanRefused(findings.map(_.message)))
+        Nil
     }
   }
 

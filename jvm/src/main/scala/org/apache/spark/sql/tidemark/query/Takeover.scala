@@ -6,7 +6,7 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 import io.tidemark.{TidemarkConf, TidemarkError, TidemarkException}
-import io.tidemark.core.why.Words
+import io.tidemark.core.why.{Finding, Words}
 
 import org.apache.hadoop.fs.Path
 
@@ -22,8 +22,14 @@ import org.apache.spark.sql.tidemark.session.SessionConf
 import org.apache.spark.sql.tidemark.status.QueryView
 import org.apache.spark.sql.tidemark.stream.{SessionRule, SparkInternals}
 
-/** One query with watermarks that Tidemark has seen start, and the decision whose watermarks it uses. */
-private[tidemark] final class Takeover private (execution: MicroBatchExecution, initial: QueryLife) extends Logging {
+/** One query with watermarks that Tidemark has seen start, and the decision whose watermarks it uses.
+  * @param findings what its plan has shown before the start
+  */
+private[tidemark] final class Takeover private (
+    execution: MicroBatchExecution,
+    initial: QueryLife,
+    findings: Seq[Finding])
+    extends Logging {
   import QueryLife._
   import Takeover._
 
@@ -128,7 +134,7 @@ private[tidemark] final class Takeover private (execution: MicroBatchExecution, 
   }
 
   private def viewOf(state: QueryView.State): QueryView =
-    QueryView(id, runId, Option(execution.name), SessionConf.zone(confOf(execution)), state)
+    QueryView(id, runId, Option(execution.name), SessionConf.zone(confOf(execution)), findings, state)
 
   private def stateOf(life: QueryLife): Option[QueryView.State] = life match {
     case LeftToSpark(reason) => Some(QueryView.LeftToSpark(reason))
@@ -188,8 +194,8 @@ private[tidemark] object Takeover {
   def of(execution: MicroBatchExecution): Option[Takeover] =
     Option.when(shouldTakeOver(execution)) {
       SessionConf.requireKnown(confOf(execution))
-      if (leftToSpark(execution).isEmpty) CheckAtStart(execution, labelOf(execution))
-      val takeover = new Takeover(execution, StartOfRun.of(execution))
+      val findings = if (leftToSpark(execution).isEmpty) CheckAtStart(execution, labelOf(execution)) else Nil
+      val takeover = new Takeover(execution, StartOfRun.of(execution), findings)
       // Spark has chosen another propagator if a setting of its own leaves the query to Spark. The setting is not one of
       // those that come from the checkpoint, so the decision is known.
       if (SparkInternals.propagator(execution).isInstanceOf[PropagateWatermarkSimulator]) takeover.install()
@@ -199,7 +205,7 @@ private[tidemark] object Takeover {
 
   /** A query that could not be taken over, and fails when it is planned. */
   def failed(execution: MicroBatchExecution, error: TidemarkException): Takeover =
-    new Takeover(execution, QueryLife.Failed(error, None))
+    new Takeover(execution, QueryLife.Failed(error, None), Nil)
 
   /** Whether a query has watermarks, and Tidemark is on. Settings are read second: a query without watermarks runs
     * whatever they are.

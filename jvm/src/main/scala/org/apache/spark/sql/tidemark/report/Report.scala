@@ -13,7 +13,7 @@ import io.tidemark.core.plan.{
   Propagation
 }
 import io.tidemark.core.splits.{SplitNameTable, Splits}
-import io.tidemark.core.why.Words
+import io.tidemark.core.why.{Finding, Words}
 
 import org.apache.spark.sql.tidemark.columns.PlanOrigin
 import org.apache.spark.sql.tidemark.exec.LateRows
@@ -34,8 +34,8 @@ private[tidemark] object Report {
   def json(view: QueryView): String = {
     val (engine, fields) = view.state match {
       case QueryView.LeftToSpark(reason) => "spark" -> Seq("reason" -> reason)
-      case QueryView.Waiting(restored) => "tidemark" -> waiting(restored)
-      case planned: QueryView.Planned => "tidemark" -> body(planned)
+      case QueryView.Waiting(restored) => "tidemark" -> waiting(restored, view.findings)
+      case planned: QueryView.Planned => "tidemark" -> body(planned, view.findings)
     }
     val query = obj("id" -> view.id.toString, "runId" -> view.runId.toString, "name" -> view.name.orNull)
     val why = reason(Reason.of(view.state, System.currentTimeMillis()).text(new Words(view.zone)))
@@ -49,7 +49,7 @@ private[tidemark] object Report {
     "held_by" -> why.heldBy.orNull,
     "is_trouble" -> why.isTrouble)
 
-  private def body(query: QueryView.Planned): Seq[(String, Any)] = {
+  private def body(query: QueryView.Planned, findings: Seq[Finding]): Seq[(String, Any)] = {
     val snapshot = query.snapshot
     val entry = snapshot.entry
     val shape = snapshot.plan.shape
@@ -73,7 +73,7 @@ private[tidemark] object Report {
     Seq(
       "batch" -> batch(entry),
       "inputs" -> list(origins.map(_.json)),
-      "hints" -> list((query.hints ++ origins.flatMap(_.hints)).map(hint)),
+      "hints" -> list((query.hints ++ origins.flatMap(_.hints)).map(hint) ++ findings.map(hint)),
       "plan" -> tree.json) ++
       Option.when(query.known.calls.nonEmpty)("calls" -> list(query.known.calls.toSeq.sortBy(_._1).map {
         case (column, calls) => obj(
@@ -94,8 +94,13 @@ private[tidemark] object Report {
   private def hint(error: TidemarkError): AnyRef =
     obj("code" -> error.code, "message" -> error.message, "parameters" -> obj(error.parameters.toSeq: _*))
 
+  private def hint(finding: Finding): AnyRef = {
+    val parameters = finding.column.map("column" -> _) ++ finding.operator.map("operator" -> _)
+    obj("code" -> finding.code, "message" -> finding.message, "parameters" -> obj(parameters.toSeq: _*))
+  }
+
   /** Before the first batch of a run is planned: what the checkpoint's last entry says. */
-  private def waiting(restored: QueryView.RestoredEntry): Seq[(String, Any)] = {
+  private def waiting(restored: QueryView.RestoredEntry, findings: Seq[Finding]): Seq[(String, Any)] = {
     val entry = restored.entry
     Seq(
       "waiting_since" -> (if (restored.isRestart) "restart" else "start"),
@@ -110,7 +115,7 @@ private[tidemark] object Report {
           noted,
           restored.countsSilence).json
       }),
-      "hints" -> list(Nil),
+      "hints" -> list(findings.map(hint)),
       "plan" -> null)
   }
 

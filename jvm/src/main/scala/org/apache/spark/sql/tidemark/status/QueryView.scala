@@ -9,7 +9,7 @@ import io.tidemark.core.history.{History, Moment}
 import io.tidemark.core.memory.{BatchStart, OriginRules, OriginState, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, OperatorWatermarks, Propagation}
 import io.tidemark.core.splits.Splits
-import io.tidemark.core.why.{Situation, Verdict}
+import io.tidemark.core.why.{Finding, Situation, Verdict}
 
 import org.apache.spark.sql.tidemark.batch.KnownState
 import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanOrigin}
@@ -19,12 +19,14 @@ import org.apache.spark.sql.tidemark.planning.{OperatorOrder, PlanShapeBuilder}
 
 /** An immutable snapshot of a query, from which reports are rendered on request.
   * @param zone the session's time zone, in which people read times
+  * @param findings what the check at the start has found in the plan
   */
 private[tidemark] final case class QueryView(
     id: UUID,
     runId: UUID,
     name: Option[String],
     zone: ZoneId,
+    findings: Seq[Finding],
     state: QueryView.State)
 
 private[tidemark] object QueryView {

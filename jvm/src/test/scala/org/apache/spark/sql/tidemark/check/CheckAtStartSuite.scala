@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark.check
 
+import scala.jdk.CollectionConverters._
+
 import io.tidemark.{TidemarkConf, TidemarkException}
 
 import org.apache.logging.log4j.Level
@@ -37,11 +39,15 @@ class CheckAtStartSuite extends RefusalsTest {
       assert(codes.map(_.group(1)).toSeq === Seq(code))
     }
 
-  test("a query whose plan has a warning logs it once and runs") {
+  private def hintsAre(codes: String*): StreamAction =
+    report(all => assert(all.get("hints").asScala.map(_.get("code").asText).toSeq === codes))
+
+  test("a query whose plan has a warning logs it once, has it as a hint in its report, and runs") {
     val (stream, events) = timed("t", "10 minutes")
     val lines = logged(deduplicated(events))(
       AddData(stream, 1 -> at("10:00")),
       ProcessAllAvailable(),
+      hintsAre("DEDUP_FOREVER"),
       AddData(stream, 1 -> at("10:10"), 2 -> at("10:10")),
       ProcessAllAvailable(),
       CheckAnswer(1, 2))
@@ -81,7 +87,8 @@ class CheckAtStartSuite extends RefusalsTest {
   test("off says nothing") {
     withSQLConf(TidemarkConf.CheckAtStart.key -> "off") {
       val (stream, events) = timed("t", "10 minutes")
-      assert(logged(deduplicated(events))(AddData(stream, 1 -> at("10:00")), ProcessAllAvailable()) === Nil)
+      val rows = AddData(stream, 1 -> at("10:00"))
+      assert(logged(deduplicated(events))(rows, ProcessAllAvailable(), hintsAre()) === Nil)
     }
   }
 }
