@@ -168,7 +168,7 @@ def test_log_prints_the_last_batches_of_a_checkpoint(
     assert json.loads(line)["key"] == key
     printed = command("log", str(checkpoint)).stdout
     assert "After batch 1:\naggregation #0 has emitted what was due" in printed
-    assert "Times are in " in printed
+    assert "The table has times in " in printed
     assert f"|events\\x1b[2J{'x' * 50}...|" in printed
     assert max(map(len, printed.splitlines())) < 300
     assert "\x1b" not in printed

@@ -139,7 +139,7 @@ def _log(given: argparse.Namespace) -> int:
         else:
             for line in _reason(shown):
                 _say(printable(line))
-            _say(f"Times are in {spark.conf.get('spark.sql.session.timeZone')}.")
+            _say(f"The table has times in {spark.conf.get('spark.sql.session.timeZone')}.")
             for line in _table(shown.drop("why")):
                 _say(printable(line))
     return 0
