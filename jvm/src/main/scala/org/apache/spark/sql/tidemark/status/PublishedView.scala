@@ -66,7 +66,9 @@ private[tidemark] final class PublishedView(
   def ended(endMillis: Long)(after: QueryView.Planned => QueryView.Planned): Option[QueryView.Planned] = {
     val before = latest.fold(Map.empty[OriginName, QueryView.Totals])(_.totals)
     val view = latest.map(after).map(now => now.copy(seenOnce = seenOnce.after(before, now)))
-    view.foreach(splitNews.after(before, _, endMillis))
+    // What an earlier run has left out is no news.
+    val known = if (before.isEmpty) latest.fold(before)(first => QueryView.totals(first.snapshot.entry)) else before
+    view.foreach(splitNews.after(known, _, endMillis))
     view.map(current => current.copy(reason = reasons.after(current).orElse(current.reason)))
   }
 

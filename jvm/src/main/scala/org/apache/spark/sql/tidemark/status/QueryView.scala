@@ -99,9 +99,7 @@ private[tidemark] object QueryView {
         known: KnownState): Planned = copy(
       known = known,
       lastRows = if (rows.exists(_._2.all > 0)) rows else lastRows,
-      totals = entry.origins.map { case (name, state) =>
-        name -> Totals.of(state)
-      },
+      totals = QueryView.totals(entry),
       snapshot = snapshot.copy(entry = entry, decision = entry.standing, decidedAt = None),
       lateRows = totals(lateRows, late.dropped, batch),
       passedRows = totals(passedRows, late.passed, batch))
@@ -126,6 +124,10 @@ private[tidemark] object QueryView {
         val reached = query.snapshot.decision.origin(name).millis
         Moment.InputMoment(reached, totals.maxEventTimeMillis, totals.active, totals.idle)
       })
+
+  def totals(entry: WatermarkEntry): Map[OriginName, Totals] = entry.origins.map { case (name, state) =>
+    name -> Totals.of(state)
+  }
 
   val noLateRows: Map[Input, LateRows.Total] = Map.empty
 

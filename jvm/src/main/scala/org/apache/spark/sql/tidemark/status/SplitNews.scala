@@ -81,10 +81,10 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
     val splits = batch.snapshot.entry.splitsOf(input.name)
     behind(input, batch).latestIdle(silent(input, batch)).headOption.map { split =>
       val others = if (change.more > 1) s" and ${Words.counted(change.more - 1L, "other")}" else ""
-      val at = splits.clock(split).fold("")(clock => s" at ${words.at(clock)}")
+      val clock = splits.clock(split).fold("")(clock => s" (clock ${words.at(clock)})")
       val verb = if (change.idle == 1) "is" else "are"
-      s"${named(input, splits, split)}$others of input ${words.name(input.name.toString)} became idle$at, and the watermark " +
-        s"advances without it. ${Words.grouped(change.idle.toLong)} of " +
+      s"${named(input, splits, split)}$clock$others of input ${words.name(input.name.toString)} became idle, and the " +
+        s"watermark advances without ${if (change.more > 1) "them" else "it"}. ${Words.grouped(change.idle.toLong)} of " +
         s"${Words.counted(splits.size.toLong, noun(input))} $verb idle${if (isNoted(input)) " for silence" else ""}."
     }
   }

@@ -24,6 +24,8 @@ class SilenceReportSuite extends SilenceTest {
       run(counted(marked))(
         more(stream, "a" -> "10:00", "b" -> "10:05") ++
           minutes(stream, 11 to 22) ++
+          // That it is idle is no news after a restart.
+          Seq(StopStream, StartStream()) ++ more(stream, "a" -> "10:34") ++
           // A minute later the next line may come.
           Seq(AdvanceManualClock(60000)) ++ more(stream, "a" -> "10:35") ++ more(stream, "b" -> "10:06"): _*)
     }
@@ -31,7 +33,7 @@ class SilenceReportSuite extends SilenceTest {
     val lines = events.map(_.getMessage.getFormattedMessage)
     assert(events.map(_.getLevel) === Seq(Level.WARN, Level.WARN), lines)
     assert(lines.head.endsWith(
-      "split \"b\" of input \"time\" became idle at 2024-03-01T10:05:00Z, and the watermark advances " +
+      "split \"b\" (clock 2024-03-01T10:05:00Z) of input \"time\" became idle, and the watermark advances " +
         "without it. 1 of 2 splits is idle."))
     assert(lines(
       1).endsWith("split \"b\" of input \"time\" is back at 2024-03-01T10:06:00Z, 29 minutes behind the watermark. " +

@@ -41,7 +41,7 @@ class WriterNewsSuite extends ManualClockTest {
       val lines = log.loggingEvents.map(_.getMessage.getFormattedMessage).filter(_.contains("of input \"time\""))
       assert(lines.size === 2, lines)
       assert(lines.head.endsWith(
-        "writer \"us\" of input \"time\" became idle at 2024-03-01T10:00:00Z, and the watermark advances without it. " +
+        "writer \"us\" (clock 2024-03-01T10:00:00Z) of input \"time\" became idle, and the watermark advances without it. " +
           "1 of 4 writers is idle for silence."))
       assert(lines(1).endsWith(
         "writer \"us\" of input \"time\" is back at 2024-03-01T10:10:00Z, 20 minutes behind the watermark. " +
