@@ -84,8 +84,11 @@ final class Diagnosis private (of: Situation) {
   private def noEventTime(waiting: Waiting): Option[Verdict] = {
     val origins = below(waiting.shape)
     def undefined = origins.find(origin => origin.watermark.millis.isEmpty && !origin.watermark.isIdle)
+    // A row without an event time does not end a silence, so there may have been many of them.
+    def neverAny =
+      origins.headOption.filter(_ => origins.forall(origin => origin.watermark.millis.isEmpty && !origin.advances))
     val found = origins.find(origin => !origin.isNoted && origin.maxEventTimeMillis.contains(OfNull))
-      .orElse(undefined.filter(_ => waiting.reached == Watermark.Unknown))
+      .orElse(undefined.filter(_ => waiting.reached == Watermark.Unknown)).orElse(neverAny)
     found.map { origin =>
       val hasBegun = origin.isNoted || origin.maxEventTimeMillis.nonEmpty
       (origin.last.filter(split => split.clockMillis.isEmpty && hasBegun), origin.notedIn) match {
@@ -215,7 +218,7 @@ final class Diagnosis private (of: Situation) {
         waiting.due.filter(_ > reached),
         waiting.held,
         origin.map(_.delayMillis),
-        origin.exists(_.isNoted),
+        origin.fold[Verdict.MovedBy](Verdict.MovedBy.EventTimes)(movedBy),
         below(waiting.shape).size > 1,
         // Where the next window is known, nothing is due before it ends.
         !of.runsNoDataBatches && waiting.due.isEmpty,
@@ -235,6 +238,11 @@ final class Diagnosis private (of: Situation) {
     }
     Verdict.Operator(name, stays)
   }
+
+  private def movedBy(origin: Origin): Verdict.MovedBy =
+    if (origin.isNoted) Verdict.MovedBy.Writers
+    else if (origin.isSplit) Verdict.MovedBy.Splits
+    else Verdict.MovedBy.EventTimes
 
   private def below(shape: PlanShape): Seq[Origin] =
     PlanShape.postOrder(shape).collect { case origin: PlanShape.Origin => origin.name }.distinct.flatMap(of.origins.get)

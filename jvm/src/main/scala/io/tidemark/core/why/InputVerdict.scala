@@ -59,15 +59,21 @@ object InputVerdict {
   }
 
   /** What is said of an input or a split that has an idle time.
+    * @param subject its name
     * @param nowMillis the wall clock: a time that has passed takes effect in a later batch
     */
-  private def silence(leftOut: LeftOut, nowMillis: Long, countsSilence: Boolean, words: Words): String = {
-    val others = if (leftOut.whileOthers) " and others have rows" else ""
+  private def silence(
+      subject: String,
+      leftOut: LeftOut,
+      nowMillis: Long,
+      countsSilence: Boolean,
+      words: Words): String = {
+    val others = if (leftOut.whileOthers) " and others have rows until then" else ""
     if (!countsSilence)
       "Silence counts neither in this run, which reads what had arrived at its start, nor between runs."
     else if (leftOut.fromMillis > nowMillis)
-      s"It is left out from ${words.at(leftOut.fromMillis)} on if it stays silent$others."
-    else s"It is left out in a later batch if it stays silent$others."
+      s"$subject is left out from ${words.at(leftOut.fromMillis)} on if it stays silent$others."
+    else s"$subject is left out in a later batch if it stays silent$others."
   }
 
   /** What makes silence count in a query that runs now and then. */
@@ -86,6 +92,9 @@ object InputVerdict {
     if (atJoin || afterMillis.isEmpty) Some(settingIdle(input, atJoin, afterMillis, countsSilence))
     else Option.unless(countsSilence)(CountDowntime)
 
+  /** An idle time that suits no query in particular. */
+  private[why] def exampleIdle(more: String): String = idle(ExampleMillis, more)
+
   private[why] def settingIdle(
       input: String,
       atJoin: Boolean,
@@ -99,7 +108,7 @@ object InputVerdict {
     if (countsSilence) "" else " and spark.tidemark.downtimeIsSilence to true"
 
   // What at_join="follow" costs.
-  private[why] val Unmatched = "its late rows may go unmatched"
+  private[why] val LateAfter = "its rows after a silence may be late"
 
   private val ExampleMillis = Some(600000L)
 
@@ -181,7 +190,7 @@ object InputVerdict {
         case (None, Some(_)) => ""
       }
       val idle = split.leftOut.fold("It has no idle_after, so it holds forever if nothing comes.")(
-        silence(_, nowMillis, countsSilence, words))
+        silence("It", _, nowMillis, countsSilence, words))
       val live =
         if (HeldBySplit.catchesUp(split, isNoted))
           "It had rows in the last batch that read any, so results come out as it catches up. "
@@ -250,7 +259,8 @@ object InputVerdict {
     def sentence(words: Words): String = {
       val last = lastActiveMillis.fold("")(at => s" and last had rows at ${words.at(at)}")
       // A join waits for it anyway.
-      val idle = leftOut.filterNot(_ => atJoin).fold("")(" " + silence(_, nowMillis, countsSilence, words))
+      val idle =
+        leftOut.filterNot(_ => atJoin).fold("")(" " + silence(input(words), _, nowMillis, countsSilence, words))
       s"${operator.waitsFor(input(words))}, which is at ${words.at(reachedMillis)}$last. " +
         s"${words.name(ahead.toString)} is at ${words.at(aheadMillis)}, ${length(aheadMillis - reachedMillis)} ahead.$idle"
     }
@@ -258,7 +268,7 @@ object InputVerdict {
       case Some(_) if !atJoin => Option.unless(countsSilence)(CountDowntime)
       case after =>
         val set = settingIdle(input(words), atJoin, after, countsSilence)
-        Some(s"$set, if it may be silent${if (atJoin) s" and $Unmatched" else ""}")
+        Some(s"$set, if it may be silent${if (atJoin) s" and $LateAfter" else ""}")
     }
   }
 
@@ -271,11 +281,11 @@ object InputVerdict {
       idleAfterMillis: Option[Long])
       extends InputVerdict("JOIN_WAITS_FOR_IDLE", isTrouble = true) {
     def sentence(words: Words): String = {
-      val at = reachedMillis.fold("")(reached => s" at ${words.at(reached)}")
+      val at = reachedMillis.fold("")(reached => s" with its watermark at ${words.at(reached)}")
       s"${operator.problem}: ${input(words)} is idle$at, and $join waits for it, because rows that it may still bring could match."
     }
     override def fix(words: Words): Option[String] =
-      Some(s"setting ${idle(idleAfterMillis, "at_join=\"follow\"")} on ${input(words)}, if $Unmatched")
+      Some(s"setting ${idle(idleAfterMillis, "at_join=\"follow\"")} on ${input(words)}, if $LateAfter")
   }
 
   final case class AllSilent(
@@ -295,7 +305,7 @@ object InputVerdict {
             reachedMillis.fold("The watermark")(reached => s"The watermark is at ${words.at(reached)}. It")
           s"$watermark follows the clock, less the delay, as soon as that lets something out."
         } else
-          s"Their watermarks stay${reachedMillis.fold("")(reached => s" at ${words.at(reached)}")} until a row arrives."
+          s"Its watermark stays${reachedMillis.fold("")(reached => s" at ${words.at(reached)}")} while nothing arrives."
       s"All inputs of $operator are silent$since. $standing"
     }
     override def fix(words: Words): Option[String] = Option.when(!advances)(

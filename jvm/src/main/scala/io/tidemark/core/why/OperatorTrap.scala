@@ -126,6 +126,6 @@ object OperatorTrap {
     def sentence: String =
       s"The last windows of the $of come out only when rows with a later time arrive: a watermark stands still without rows."
     def fix: String =
-      "setting idle=tidemark.Idle(after=..., when_all=\"advance\"), if they must come out while all inputs are silent"
+      s"setting ${InputVerdict.exampleIdle("when_all=\"advance\"")} on the inputs, if they must come out while all are silent"
   }
 }

@@ -44,13 +44,15 @@ object Trap {
     * @param part a split or a writer, if one part of the input is enough
     * @param onlyState whether their results do not wait, as those of an inner join
     * @param atJoin whether a join is among them that waits for the input even while it is idle
+    * @param countsSilence whether the time of a run may make an input idle
     */
   final case class NoIdleTime(
       input: String,
       operators: Seq[String],
       part: Option[String],
       onlyState: Boolean,
-      atJoin: Boolean)
+      atJoin: Boolean,
+      countsSilence: Boolean = true)
       extends Trap("NO_IDLE_TIME", Info) {
     override def operator: Option[String] = operators.headOption
     def sentence: String = {
@@ -60,8 +62,8 @@ object Trap {
     def fix: String = {
       // A join goes on without a part that is idle, if another one is not.
       val followsInJoins = atJoin && part.isEmpty
-      val set = InputVerdict.settingIdle(name(input), followsInJoins)
-      val cost = if (followsInJoins) s" and ${InputVerdict.Unmatched}" else ""
+      val set = InputVerdict.settingIdle(name(input), followsInJoins, countsSilence = countsSilence)
+      val cost = if (followsInJoins) s" and ${InputVerdict.LateAfter}" else ""
       s"$set, if ${part.fold("it")(kind => s"a $kind")} may be silent$cost"
     }
   }

@@ -112,11 +112,19 @@ object Verdict {
       Some("adding a time range between both event times to the join condition")
   }
 
+  /** What moves the watermark of an input: its rows, those of the split that is furthest behind, or marks. */
+  sealed trait MovedBy
+  object MovedBy {
+    case object EventTimes extends MovedBy
+    case object Splits extends MovedBy
+    case object Writers extends MovedBy
+  }
+
   /** @param delayMillis how far the watermark is behind the latest event time of the input, if it is by its delay
     * @param nextMillis the end of the next window, or the watermark that lets the first row go that waits
     * @param held the rows that wait, if rows do
     * @param neededDelayMillis how far an event time of the input has to be beyond a watermark that it moves
-    * @param isNoted whether writers note the times of the input
+    * @param movedBy what moves the watermark of the input
     * @param isOneOfSeveral whether the operator has other inputs too
     * @param waitsForRow whether nothing is emitted up to there before a row arrives
     * @param aheadOfClockMillis how far the watermark of `origin` is ahead of the wall clock, if that is far
@@ -129,7 +137,7 @@ object Verdict {
       nextMillis: Option[Long],
       held: Option[Situation.Held],
       neededDelayMillis: Option[Long],
-      isNoted: Boolean = false,
+      movedBy: MovedBy = MovedBy.EventTimes,
       isOneOfSeveral: Boolean = false,
       waitsForRow: Boolean = false,
       aheadOfClockMillis: Option[Long] = None)
@@ -141,12 +149,16 @@ object Verdict {
         due <- nextMillis
         delay <- neededDelayMillis
         of = origin.filter(_ => isOneOfSeveral).fold("")(name => s" of ${words.name(name.toString)}")
-        (reaches, alsoReaches) =
-          if (isNoted) (s"${if (of.isEmpty) "its" else "the"} writers$of have noted", "they have noted")
-          else (s"an event time$of reaches", "one reaches")
-        emitted = s"is ${if (operator.emitsAtOnce) "evicted" else "emitted"} once $reaches ${words.at(due + delay)}"
+        others = if (of.isEmpty) "" else ", if no other input is behind then"
+        (reaches, alsoReaches) = movedBy match {
+          case MovedBy.Writers => (s"${if (of.isEmpty) "its" else "the"} writers$of have noted", "they have noted")
+          case MovedBy.Splits => (s"every split$of that is not idle has reached", "each has reached")
+          case MovedBy.EventTimes => (s"an event time$of reaches", "one reaches")
+        }
+        emitted =
+          s"is ${if (operator.emitsAtOnce) "evicted" else "emitted"} once $reaches ${words.at(due + delay)}$others"
       } yield held match {
-        case None => s" The next window ends at ${words.at(due)} and $emitted."
+        case None => s" The next window ends at ${words.at(due)}. If it has rows, it $emitted."
         case Some(rows) =>
           val last = if (rows.rows < 2) "" else s", and the last once $alsoReaches ${words.at(rows.lastMillis + delay)}"
           s" It holds ${counted(rows.rows, "row")}: the first $emitted$last."

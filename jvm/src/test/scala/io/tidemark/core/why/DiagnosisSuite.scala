@@ -50,7 +50,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
         named("payments"),
         Some(time("09:40")),
         Some(minutes(10))))
-    assert(sentence(joined).startsWith("Rows without a match do not come out: \"payments\" is idle at "))
+    assert(sentence(joined).startsWith("Rows without a match do not come out: \"payments\" is idle with its "))
     // A row of the other side would not help, even if that is idle, too.
     val allIdle = situation(join, silent("payments", "09:40", "10:00"), silent("orders", "12:10", "12:21"))
     assert(Diagnosis.of(allIdle) === Diagnosis.of(joined))
@@ -62,9 +62,9 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     def fix(payments: Situation.Origin) =
       Diagnosis.of(situation(join, payments, input("orders", at(time("12:10"))))).fix(words).get
     val idle = "idle=tidemark.Idle(after=\"10 minutes\", at_join=\"follow\") on \"payments\""
-    assert(fix(silent("payments", "09:40", "10:00")) === s"setting $idle, if its late rows may go unmatched")
+    assert(fix(silent("payments", "09:40", "10:00")) === s"setting $idle, if its rows after a silence may be late")
     assert(fix(input("payments", at(time("09:40")))) ===
-      s"setting $idle, if it may be silent and its late rows may go unmatched")
+      s"setting $idle, if it may be silent and its rows after a silence may be late")
     // Writers are idle by their word, too.
     val byWord = silent("payments", "09:40", "10:00").copy(idleAfterMillis = None, notedIn = Some("/lake/_tidemark"))
     assert(fix(byWord).startsWith("setting idle=tidemark.Idle(at_join=\"follow\") on \"payments\""))
@@ -78,15 +78,21 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
   test("the next window of an operator with several inputs names the one that it waits for") {
     val inputs = Seq(input("orders", at(time("12:05"))), input("payments", at(time("12:00"))))
     assert(sentence(situation(both, inputs: _*).copy(dueMillis = due(1, "13:00"))).endsWith(
-      "is emitted once an event time of \"payments\" reaches 1970-01-01T13:10:00Z."))
+      "is emitted once an event time of \"payments\" reaches 1970-01-01T13:10:00Z, if no other input is behind then."))
+    val splits = input("payments", at(time("12:00"))).copy(isSplit = true)
+    assert(sentence(situation(counted, splits).copy(dueMillis = due(0, "13:00"))).endsWith(
+      "If it has rows, it is emitted once every split that is not idle has reached 1970-01-01T13:10:00Z."))
   }
 
   test("when all inputs are silent, the sentence says since when") {
     val paused = situation(both, silent("orders", "12:10", "12:21"), silent("payments", "09:40", "12:22"))
     assert(sentence(paused) ===
-      "All inputs of aggregation #1 are silent since 1970-01-01T12:22:00Z. Their watermarks stay at " +
-      "1970-01-01T12:10:00Z until a row arrives.")
+      "All inputs of aggregation #1 are silent since 1970-01-01T12:22:00Z. Its watermark stays at " +
+      "1970-01-01T12:10:00Z while nothing arrives.")
     assert(Diagnosis.of(paused).fix(words).exists(_.contains("when_all=\"advance\"")))
+    // Rows without a time are none.
+    val untimed = situation(counted, input("payments", Watermark.Idle(None)))
+    assert(Diagnosis.of(untimed).code === "NO_EVENT_TIME")
     val advancing = situation(counted, silent("payments", "09:40", "12:22").copy(advances = true))
     assert(sentence(advancing).endsWith(
       " The watermark is at 1970-01-01T09:40:00Z. It follows the clock, less the delay, as soon as that lets something out."))
@@ -132,7 +138,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
       val matched = joined.copy(haveEmitted = Set(OperatorId(0)))
       assert(Diagnosis.of(matched).code === "JOIN_WAITS_FOR_IDLE")
       assert(sentence(matched).startsWith(
-        "Nothing comes out: \"payments\" is idle at 1970-01-01T09:40:00Z, and join #0 waits for it, because "))
+        "Nothing comes out: \"payments\" is idle with its watermark at 1970-01-01T09:40:00Z, and join #0 waits for it, because "))
     }
   }
 
@@ -179,7 +185,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     val flows = situation(counted, input("payments", at(time("12:10")))).copy(dueMillis = due(0, "13:00"))
     assert(sentence(flows) ===
       "aggregation #0 has emitted what was due up to 1970-01-01T12:10:00Z, 10 minutes behind the latest event time of " +
-      "\"payments\". The next window ends at 1970-01-01T13:00:00Z and is emitted once an event time reaches " +
+      "\"payments\". The next window ends at 1970-01-01T13:00:00Z. If it has rows, it is emitted once an event time reaches " +
       "1970-01-01T13:10:00Z.")
   }
 

@@ -59,11 +59,11 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
         last = Some(lagging(Some(time("09:40")), Some(LeftOut(time(leftOutAt), whileOthers))))))
     val soon = held("20:10", whileOthers = true)
     assert(sentence(soon).endsWith(
-      "It is left out from 1970-01-01T20:10:00Z on if it stays silent and others have rows."))
+      "It is left out from 1970-01-01T20:10:00Z on if it stays silent and others have rows until then."))
     assert(Diagnosis.of(soon).fix(words).isEmpty)
     assert(sentence(held("20:10", whileOthers = false)).endsWith("20:10:00Z on if it stays silent."))
     assert(sentence(held("19:59", whileOthers = true)).endsWith(
-      "It is left out in a later batch if it stays silent and others have rows."))
+      "It is left out in a later batch if it stays silent and others have rows until then."))
     val never = soon.copy(countsSilence = false)
     assert(sentence(never).endsWith(
       "Silence counts neither in this run, which reads what had arrived at its start, nor between runs."))
@@ -79,12 +79,13 @@ class InputsBehindSuite extends AnyFunSuite with Situations {
         leftOut = idleAfter.map(_ => LeftOut(time("20:10"), whileOthers = false))))
     def fix(of: Situation) = Diagnosis.of(of).fix(words)
     val united = held(both, Some(minutes(10)))
-    assert(sentence(united).endsWith(" ahead. It is left out from 1970-01-01T20:10:00Z on if it stays silent."))
+    assert(
+      sentence(united).endsWith(" ahead. \"payments\" is left out from 1970-01-01T20:10:00Z on if it stays silent."))
     assert(fix(united).isEmpty)
     val joined = held(join, Some(minutes(10)))
     assert(sentence(joined).endsWith(" ahead."))
     assert(fix(joined).exists(_.endsWith(
-      "at_join=\"follow\") on \"payments\", if it may be silent and its late rows may go unmatched")))
+      "at_join=\"follow\") on \"payments\", if it may be silent and its rows after a silence may be late")))
     // Where no silence counts, an idle time alone does not help.
     def counting(of: Situation) = fix(of.copy(countsSilence = false)).get
     assert(counting(united).startsWith("setting spark.tidemark.downtimeIsSilence to true, if "))

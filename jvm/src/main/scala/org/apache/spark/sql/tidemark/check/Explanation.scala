@@ -47,13 +47,13 @@ private[tidemark] object Explanation {
       val tracked = TrackedColumns.in(inlined, origins.computed, origins.takesTimesOut)
       val state = new StateTraps(inlined, tracked, mode, conf.isUnsupportedOperationCheckEnabled)
       PlanNote.requireValid(analyzed, mode)
-      val logical = state.all ++
-        OriginTraps.in(analyzed, origins, isListening = !isAvailableNow || SessionConf.downtimeIsSilence(conf))
+      val countsSilence = !isAvailableNow || SessionConf.downtimeIsSilence(conf)
+      val logical = state.all ++ OriginTraps.in(analyzed, origins, countsSilence)
       left match {
         case Some(reason) => Explanation(Nil, Nil, leftToSpark(reason, origins) +: state.all.map(_.finding))
         case None =>
           UnionChecks.requireSamePositions(analyzed)
-          planned(session, analyzed, mode, origins, logical, isRefused = state.refused.nonEmpty)
+          planned(session, analyzed, mode, origins, logical, countsSilence, isRefused = state.refused.nonEmpty)
       }
     } catch { case e: TidemarkException => Explanation(Nil, Nil, Seq(finding(e.error, Severity.Error))) }
   }
@@ -71,6 +71,7 @@ private[tidemark] object Explanation {
       mode: OutputMode,
       origins: OriginsOfPlan,
       logical: Seq[Trap],
+      countsSilence: Boolean,
       isRefused: Boolean): Explanation = {
     val plan =
       try Some(StaticPlan.of(session, analyzed, mode, origins))
@@ -80,7 +81,8 @@ private[tidemark] object Explanation {
         case NonFatal(_) if isRefused => None
       }
     val runsNoDataBatches = session.sessionState.conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED)
-    val traps = logical ++ plan.toSeq.flatMap(new ShapeTraps(_, origins, mode == Append, runsNoDataBatches).all)
+    val traps = logical ++
+      plan.toSeq.flatMap(new ShapeTraps(_, origins, mode == Append, runsNoDataBatches, countsSilence).all)
     Explanation(
       plan.toSeq.flatMap(translated => PlanInput.of(translated.shape, translated.columnNames)),
       plan.fold(origins.hints)(_.hints).distinct.map(finding(_, Severity.Warning)),

@@ -13,12 +13,12 @@ import org.apache.spark.util.Utils
 /** What the inputs of a query show by themselves: where their event time comes from, and how they are set. */
 private[check] object OriginTraps {
 
-  /** @param isListening whether time passes for idle inputs: between runs it does not, unless a setting says so */
-  def in(plan: LogicalPlan, origins: OriginsOfPlan, isListening: Boolean): Seq[Trap] = {
+  /** @param countsSilence whether the time of a run may make an input idle */
+  def in(plan: LogicalPlan, origins: OriginsOfPlan, countsSilence: Boolean): Seq[Trap] = {
     val found = plan.collect { case node: EventTimeWatermark => node }.distinctBy(_.nodeId).flatMap { node =>
       origins.all.find(_.nodeId == node.nodeId).toSeq.flatMap(of(node, _))
     }
-    found ++ endsOnly(plan) ++ origins.all.filter(_.rules.idleAfterMillis.nonEmpty && !isListening)
+    found ++ endsOnly(plan) ++ origins.all.filter(_.rules.idleAfterMillis.nonEmpty && !countsSilence)
       .map(origin => InputTrap.AvailableNowNeverListens(origin.name.toString))
   }
 

@@ -17,7 +17,8 @@ private[check] final class ShapeTraps(
     plan: PlanShapeBuilder.Translated,
     origins: OriginsOfPlan,
     isAppend: Boolean,
-    runsNoDataBatches: Boolean) {
+    runsNoDataBatches: Boolean,
+    countsSilence: Boolean) {
   import ShapeTraps._
 
   private val operators = Waits.inputs(plan.shape)
@@ -92,7 +93,7 @@ private[check] final class ShapeTraps(
     named = if (results.isEmpty) waiting else results
     names = named.map { case (at, input) => PlanInput.nameOf(at, input) }
     atJoin = named.exists { case (_, input) => waits.get(input).exists(_.evenIdle.contains(origin.name)) }
-  } yield Trap.NoIdleTime(origin.name.toString, names.distinct, part, results.isEmpty, atJoin)
+  } yield Trap.NoIdleTime(origin.name.toString, names.distinct, part, results.isEmpty, atJoin, countsSilence)
 
   private def joinWaitsForIdle: Seq[Trap] = for {
     origin <- origins.all

@@ -50,10 +50,10 @@ class ExplainSuite extends ExplainTest {
         |        Fix this by setting max_ahead on "paid", such as max_ahead="1 day", if its times are clock times.
         |info    NO_IDLE_TIME
         |        If "at" falls silent, join (left outer) #0 will wait for it forever.
-        |        Fix this by setting idle=tidemark.Idle(after="10 minutes", at_join="follow") on "at", if it may be silent and its late rows may go unmatched.
+        |        Fix this by setting idle=tidemark.Idle(after="10 minutes", at_join="follow") on "at", if it may be silent and its rows after a silence may be late.
         |info    NO_IDLE_TIME
         |        If "paid" falls silent, join (left outer) #0 will wait for it forever.
-        |        Fix this by setting idle=tidemark.Idle(after="10 minutes", at_join="follow") on "paid", if it may be silent and its late rows may go unmatched.
+        |        Fix this by setting idle=tidemark.Idle(after="10 minutes", at_join="follow") on "paid", if it may be silent and its rows after a silence may be late.
         |info    OUTER_ROWS_WAIT
         |        A row of the left side without a match comes out of the join (left outer) #0 only when the watermark of "paid" has passed it.
         |        Fix this by setting idle=tidemark.Idle(after="10 minutes", at_join="follow") on "paid", if such rows must not wait for a silent input.""".stripMargin)

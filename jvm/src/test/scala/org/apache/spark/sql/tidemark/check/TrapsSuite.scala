@@ -215,6 +215,10 @@ class TrapsSuite extends ExplainTest {
     assert(!codes(idle, isAvailableNow = false).contains(code) && !codes(windows(orders)).contains(code))
     withSQLConf(TidemarkConf.DowntimeIsSilence.key -> "true")(assert(!codes(idle).contains(code)))
     assert(explain(idle, trigger = Some("availableNow")).findings.exists(_.code == code))
+    // An idle time alone would not help.
+    val fixes = explain(windows(orders.union(payments)), trigger = Some("availableNow")).findings
+      .filter(_.code == "NO_IDLE_TIME").map(_.fix)
+    assert(fixes.nonEmpty && fixes.forall(_.contains(" and spark.tidemark.downtimeIsSilence to true, if ")), fixes)
   }
 
   tested += "KAFKA_ONE_CLOCK"

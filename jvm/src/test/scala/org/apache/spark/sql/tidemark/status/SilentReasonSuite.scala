@@ -33,7 +33,7 @@ class SilentReasonSuite extends ReasonTest with SilenceTest {
         assert(why.get("code").asText === "JOIN_WAITS_FOR_IDLE")
         assert(why.get("held_by").asText === "payments")
         assert(why.get("sentence").asText ===
-          "Rows without a match do not come out: \"payments\" is idle at 2024-03-01T10:05:00Z, and join (left outer) #0 waits for it, " +
+          "Rows without a match do not come out: \"payments\" is idle with its watermark at 2024-03-01T10:05:00Z, and join (left outer) #0 waits for it, " +
           "because rows that it may still bring could match.")
         assert(why.get("fix").asText.contains("at_join=\"follow\""))
         assert(why.get("is_trouble").asBoolean)
@@ -41,7 +41,7 @@ class SilentReasonSuite extends ReasonTest with SilenceTest {
       kept { reason =>
         assert(reason.code === "JOIN_WAITS_FOR_IDLE")
         assert(reason.heldBy.contains("payments"))
-        assert(reason.sentence.contains("\"payments\" is idle at 2024-03-01T10:05:00Z"))
+        assert(reason.sentence.contains("\"payments\" is idle with its watermark at 2024-03-01T10:05:00Z"))
       },
       CheckNewAnswer(("a", "a")))
     sees(Some("follow"))(code("FLOWING"), CheckNewAnswer(("a", "a"), ("b", null)))
@@ -56,7 +56,7 @@ class SilentReasonSuite extends ReasonTest with SilenceTest {
       more(payments, "b" -> "10:02") ++ more(orders, "a" -> "12:00") ++ Seq(why { why =>
         assert(why.get("code").asText === "HELD_BY_INPUT")
         assert(why.get("sentence").asText.endsWith(
-          "1 hour 58 minutes ahead. It is left out in a later batch if it stays silent."))
+          "1 hour 58 minutes ahead. \"payments\" is left out in a later batch if it stays silent."))
         assert(why.get("fix").isNull)
       }) ++ seconds(7) ++ more(orders, "a" -> "12:03") ++ Seq(CheckNewAnswer()) ++ seconds(2) ++ Seq(
         code("FLOWING"),
@@ -74,8 +74,8 @@ class SilentReasonSuite extends ReasonTest with SilenceTest {
           assert(why.get("code").asText === "ALL_SILENT")
           assert(why.get("held_by").asText === "payments")
           assert(why.get("sentence").asText ===
-            "All inputs of aggregation #0 are silent since 1970-01-01T00:00:02Z. Their watermarks stay at " +
-            "2024-03-01T09:57:00Z until a row arrives.")
+            "All inputs of aggregation #0 are silent since 1970-01-01T00:00:02Z. Its watermark stays at " +
+            "2024-03-01T09:57:00Z while nothing arrives.")
           assert(why.get("fix").asText.startsWith(
             "setting idle=tidemark.Idle(after=\"10 seconds\", when_all=\"advance\") on \"payments\""))
           assert(!why.get("is_trouble").asBoolean)
