@@ -99,7 +99,7 @@ def _silence(origin: _Node) -> Iterator[str]:
         }.get(str(origin.get("when_all")), "its watermark stops")
         yield f"idle as a whole, as no rows arrive: {goes_on} until the next row"
     elif origin.get("waiting") and origin.get("idle_after_ms") is not None:
-        yield "rows are waiting to be read, and no split becomes idle until they are read"
+        yield "rows may be waiting to be read, and no split becomes idle until they are read"
 
 
 def _holders(origin: _Node, splits: _Node) -> Iterator[str]:
