@@ -31,7 +31,7 @@ import org.apache.spark.sql.tidemark.status.{ProgressFields, PublishedView, Quer
   * @param outputs the marks that the query writes
   * @param first the memory that this run begins with
   * @param resumed how this run continues from the runs before it
-  * @param run its output mode, and what makes it run batches or counts as silence
+  * @param run its output mode, whether it runs no-data batches, and whether its time counts as silence
   * @param waiting what a report says until the first batch is planned
   */
 private[tidemark] final class QueryWatermarks(

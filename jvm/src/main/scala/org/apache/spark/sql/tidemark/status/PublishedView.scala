@@ -15,7 +15,7 @@ import org.apache.spark.sql.tidemark.planning.OperatorOrder
   * [[state]], [[latest]] and [[after]] may be called from any thread. The others belong to the query's own thread.
   *
   * @param label the query's name, for messages
-  * @param run its output mode, and what makes it run batches or counts as silence
+  * @param run its output mode, whether it runs no-data batches, and whether its time counts as silence
   * @param waiting what a report says until the first batch is planned
   */
 private[tidemark] final class PublishedView(
@@ -58,17 +58,22 @@ private[tidemark] final class PublishedView(
     val hints = before.fold(Seq.empty[TidemarkError])(_.hints)
     val more = snapshot.plan.hints.distinct.filterNot(hints.contains)
     more.foreach(hint => logWarning(s"$label: ${hint.message}"))
-    val view = before.fold(begun(snapshot, known))(_.copy(snapshot = snapshot, known = known))
+    val view = before.fold {
+      val first = begun(snapshot, known)
+      splitNews.begun(first)
+      first
+    }(_.copy(snapshot = snapshot, known = known))
     now = Some(view.copy(hints = hints ++ more))
   }
 
   /** The query when a batch has ended, with the reason why nothing comes out. It is published once the batch is durable. */
   def ended(endMillis: Long)(after: QueryView.Planned => QueryView.Planned): Option[QueryView.Planned] = {
-    val before = latest.fold(Map.empty[OriginName, QueryView.Totals])(_.totals)
-    val view = latest.map(after).map(now => now.copy(seenOnce = seenOnce.after(before, now)))
-    // What an earlier run has left out is no news.
-    val known = if (before.isEmpty) latest.fold(before)(first => QueryView.totals(first.snapshot.entry)) else before
-    view.foreach(splitNews.after(known, _, endMillis))
+    val ofThisRun = latest.fold(Map.empty[OriginName, QueryView.Totals])(_.totals)
+    val view = latest.map(after).map(now => now.copy(seenOnce = seenOnce.after(ofThisRun, now)))
+    // Before the first batch of a run, they are those of the run before.
+    val before =
+      if (ofThisRun.isEmpty) latest.fold(ofThisRun)(first => QueryView.totalsOf(first.snapshot.entry)) else ofThisRun
+    view.foreach(splitNews.after(before, _, endMillis))
     view.map(current => current.copy(reason = reasons.after(current).orElse(current.reason)))
   }
 

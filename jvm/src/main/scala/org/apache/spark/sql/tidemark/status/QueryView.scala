@@ -51,7 +51,7 @@ private[tidemark] object QueryView {
     * @param passedRows those that were late, and were emitted nonetheless
     * @param known what this run knows of the state of the operators
     * @param hints what a user should know of the query, though it runs
-    * @param run the output mode of this run, and what makes it run batches or counts as silence
+    * @param run its output mode, whether it runs no-data batches, and whether its time counts as silence
     * @param lastRows of each operator's input its rows in the last batch that had any rows
     * @param totals of each input, after the last batch
     * @param reason why nothing comes out, after the last batch for which that was worked out
@@ -99,7 +99,7 @@ private[tidemark] object QueryView {
         known: KnownState): Planned = copy(
       known = known,
       lastRows = if (rows.exists(_._2.all > 0)) rows else lastRows,
-      totals = QueryView.totals(entry),
+      totals = QueryView.totalsOf(entry),
       snapshot = snapshot.copy(entry = entry, decision = entry.standing, decidedAt = None),
       lateRows = totals(lateRows, late.dropped, batch),
       passedRows = totals(passedRows, late.passed, batch))
@@ -125,7 +125,7 @@ private[tidemark] object QueryView {
         Moment.InputMoment(reached, totals.maxEventTimeMillis, totals.active, totals.idle)
       })
 
-  def totals(entry: WatermarkEntry): Map[OriginName, Totals] = entry.origins.map { case (name, state) =>
+  def totalsOf(entry: WatermarkEntry): Map[OriginName, Totals] = entry.origins.map { case (name, state) =>
     name -> Totals.of(state)
   }
 

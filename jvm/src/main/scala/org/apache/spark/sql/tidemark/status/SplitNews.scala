@@ -28,6 +28,13 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
   // Of each noted input the names of the writers that are idle by their silence.
   private val silentWriters = mutable.HashMap.empty[OriginName, Set[Seq[Option[String]]]]
 
+  /** A run begins. What earlier runs have left out is no news in it.
+    * @param first the query with the memory of the last batch before
+    */
+  def begun(first: QueryView.Planned): Unit =
+    for (input <- first.origins.all if input.rules.noted.nonEmpty)
+      silentWriters(input.name) = silentOnes(input, first)
+
   /** @param before the inputs after the batch before
     * @param nowMillis the batch's end
     */
@@ -63,11 +70,16 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
   /** A writer that has ended since is no longer silent, and has not returned either. */
   private def changeOfWriters(input: PlanOrigin, batch: QueryView.Planned): Option[Change] = {
     val splits = batch.snapshot.entry.splitsOf(input.name)
-    val isSilent = silent(input, batch)
-    def isIdle(split: Int) = splits.state(split) == SplitState.Idle
-    val now = Iterator.range(0, splits.size).filter(split => isIdle(split) && isSilent(split)).map(splits.name).toSet
+    val now = silentOnes(input, batch)
     val was = silentWriters.put(input.name, now).getOrElse(Set.empty)
-    Option.when(now != was)(Change(now.size, (now -- was).size, split => was(splits.name(split)) && !isIdle(split)))
+    def isBack(split: Int) = was(splits.name(split)) && splits.state(split) != SplitState.Idle
+    Option.when(now != was)(Change(now.size, (now -- was).size, isBack))
+  }
+
+  /** The writers of an input that are idle by their silence. */
+  private def silentOnes(input: PlanOrigin, batch: QueryView.Planned): Set[Seq[Option[String]]] = {
+    val splits = batch.snapshot.entry.splitsOf(input.name)
+    behind(input, batch).are(SplitState.Idle).filter(silent(input, batch)).map(splits.name).toSet
   }
 
   /** Whether a split that is idle is so by its silence, and not by its word. */
