@@ -105,8 +105,12 @@ private[report] final class Corrector(session: SparkSession, location: String, a
       text(follows(before, after, kept)))
 
   private def follows(before: OriginState, after: OriginState, kept: Option[String]): String =
-    if (kept.isEmpty) "Nothing was later than that time, so nothing was changed."
-    else asked.follows(before.watermark.millis != after.watermark.millis)
+    asked match {
+      case _ if kept.isEmpty => "Nothing was later than that time, so nothing was changed."
+      case _: Forget => FollowsForget
+      case _: Correct if before.watermark.millis == after.watermark.millis => FollowsClocks
+      case _: Correct => FollowsWatermark
+    }
 
   private def time(state: OriginState): UTF8String =
     state.watermark.millis.map(at => text(CutReader.show(session, EventTimeUnits.micros(at)))).orNull
@@ -121,26 +125,19 @@ private[report] object Corrector {
 
   sealed trait Asked {
     def key: String
-
-    /** What a person has to know when it is done.
-      * @param hasMoved whether the watermark has changed
-      */
-    def follows(hasMoved: Boolean): String
   }
 
   /** @param toMicros the time (µs) that clocks go back to; `None` for the wall clock less the delay */
-  final case class Correct(key: String, split: Option[String], toMicros: Option[Long]) extends Asked {
-    def follows(hasMoved: Boolean): String =
-      if (hasMoved)
-        "Windows between both watermarks that were emitted come again, with the rows that are read from now on. State that was " +
-          "evicted and rows that were late are not restored: tidemark.offsets_at with edge='before' names where to count them " +
-          "again. Watermarks of operators in between went back as well."
-      else "Only clocks went back that were ahead of the watermark, so no window comes again."
-  }
+  final case class Correct(key: String, split: Option[String], toMicros: Option[Long]) extends Asked
+  final case class Forget(key: String, split: String) extends Asked
 
-  final case class Forget(key: String, split: String) extends Asked {
-    def follows(hasMoved: Boolean): String =
-      "The split no longer holds the watermark, which does not go back. A split that returns is new, and its rows up to the " +
-        "watermark are late. A split that is expected, or that the source still has, is known again after the next batch."
-  }
+  // What a person has to know when it is done.
+  private val FollowsWatermark =
+    "Windows between both watermarks that were emitted come again, with the rows that are read from now on. State that was " +
+      "evicted and rows that were late are not restored: tidemark.offsets_at with edge='before' names where to count them " +
+      "again. Watermarks of operators in between went back as well."
+  private val FollowsClocks = "The watermark stays where it was, so no window comes again."
+  private val FollowsForget =
+    "The split no longer holds the watermark, which does not go back. A split that returns is new, and its rows up to the " +
+      "watermark are late. A split that is expected, or that the source still has, is known again after the next batch."
 }
