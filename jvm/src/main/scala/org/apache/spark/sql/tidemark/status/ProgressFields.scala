@@ -21,7 +21,7 @@ private[tidemark] object ProgressFields {
       words: Words)(after: => Option[QueryView.Planned]): ObservedFields = {
     val named = origins.take(MostOrigins)
     val columns = Seq("why" -> StringType, "held_by" -> StringType) ++
-      named.map(name => Words.legible(name.toString, LongestKey)).flatMap { name =>
+      shown(named).flatMap { name =>
         Seq(s"watermark_ms_$name" -> LongType, s"behind_ms_$name" -> LongType, s"idle_$name" -> BooleanType)
       }
     ObservedFields(
@@ -37,6 +37,12 @@ private[tidemark] object ProgressFields {
               Seq(at.millis.map(Long.box).orNull, behind.map(Long.box).orNull, at.isIdle)
             }
         })
+  }
+
+  /** The names on one line and cut, which may make two of them the same: the second then has the number of the input. */
+  private def shown(names: Seq[OriginName]): Seq[String] = {
+    val cut = names.map(name => Words.legible(name.toString, LongestKey))
+    cut.zipWithIndex.map { case (name, n) => if (cut.indexOf(name) == n) name else s"$name ${n + 1}" }
   }
 
   private def text(of: Option[String]): String = of.orNull

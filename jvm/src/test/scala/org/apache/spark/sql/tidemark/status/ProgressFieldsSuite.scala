@@ -25,6 +25,15 @@ class ProgressFieldsSuite extends ReasonTest {
         }): _*)
   }
 
+  test("long names are cut and on one line, and each input keeps fields of its own") {
+    val long = "x\n" + "k" * 10000
+    val names = Seq(OriginName(long, 0), OriginName(long, 1), OriginName("orders", 0))
+    val fields =
+      ProgressFields.of(names, new Words(ZoneOffset.UTC))(None).columns.map(_._1).filter(_.startsWith("idle_"))
+    assert(fields.distinct.size === 3 && fields.last === "idle_orders")
+    assert(fields.forall(name => name.length < 130 && !name.contains('\n')), fields)
+  }
+
   test("no field has a value if the query is not known after the batch") {
     val fields = ProgressFields.of(Seq(OriginName("input-1", 0)), new Words(ZoneOffset.UTC))(None)
     assert(fields.columns.map(_._1) === Seq("why", "held_by") ++ fieldsOf(1))
