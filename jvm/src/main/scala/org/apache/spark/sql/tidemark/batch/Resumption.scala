@@ -30,7 +30,7 @@ private[tidemark] final case class Resumption(
   def downtimeIn(batch: Long): Long = if (batch == firstBatch) downtime.fold(0L)(_.inFirstBatchMillis) else 0L
 
   /** Whether the time of this run may make an input idle. */
-  def countsSilence: Boolean = !readsOnlyWhatWasThere || downtime.isEmpty
+  def countsSilence: Boolean = Resumption.countsSilence(readsOnlyWhatWasThere, downtimeIsSilence = downtime.isEmpty)
 
   /** How much of the time of a batch the query could not have seen rows arrive (ms). A run that leaves later rows sees none
     * arrive: its own time is no silence either, however long it takes.
@@ -51,6 +51,10 @@ private[tidemark] final case class Resumption(
 }
 
 private[tidemark] object Resumption {
+
+  /** Whether the time of a run may make an input idle. A run that leaves later rows sees none arrive. */
+  def countsSilence(readsOnlyWhatWasThere: Boolean, downtimeIsSilence: Boolean): Boolean =
+    !readsOnlyWhatWasThere || downtimeIsSilence
 
   /** @param untilMillis when the first batch was begun: stock Spark may have run the query before
     * @param inFirstBatchMillis how long the query was not running after that: an earlier run may have begun the first batch

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.streaming.InternalOutputModes.Append
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.OutputMode
+import org.apache.spark.sql.tidemark.batch.Resumption
 import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanNote, TrackedColumns, UnionChecks}
 import org.apache.spark.sql.tidemark.session.SessionConf
 
@@ -47,7 +48,7 @@ private[tidemark] object Explanation {
       val tracked = TrackedColumns.in(inlined, origins.computed, origins.takesTimesOut)
       val state = new StateTraps(inlined, tracked, mode, conf.isUnsupportedOperationCheckEnabled)
       PlanNote.requireValid(analyzed, mode)
-      val countsSilence = !isAvailableNow || SessionConf.downtimeIsSilence(conf)
+      val countsSilence = Resumption.countsSilence(isAvailableNow, SessionConf.downtimeIsSilence(conf))
       val logical = state.all ++ OriginTraps.in(analyzed, origins, countsSilence)
       left match {
         case Some(reason) => Explanation(Nil, Nil, leftToSpark(reason, origins) +: state.all.map(_.finding))

@@ -8,6 +8,7 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.tidemark.batch.Resumption
 import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
 import org.apache.spark.sql.tidemark.log.{BatchOffsets, EntryWriter}
 import org.apache.spark.sql.tidemark.session.SessionConf
@@ -70,8 +71,8 @@ private[tidemark] final class StartOfRun private (
   private def isCurrent(entry: WatermarkEntry): Boolean = StartOfRun.isCurrent(execution, entry)
 
   /** Before a new batch is begun, the last entry is replaced by one in which no split was silent while the query was not
-    * running. A later run may be the first one with an idle time, so this does not depend on that. A batch that has been
-    * begun is decided by the entry as it was then.
+    * running. This is done without an idle time too, because a later run may have one. A batch that has been begun is
+    * decided by the entry as it was then.
     */
   private def skipDowntime(): Unit = lastEntry.foreach { entry =>
     val listening = if (isDowntimeSilence) entry else entry.listeningFrom(sinceMillis)
@@ -97,7 +98,7 @@ private[tidemark] final class StartOfRun private (
       restored.fitting(known.rules),
       known,
       isRestart = lastBegun.nonEmpty,
-      countsSilence = isDowntimeSilence || !SparkInternals.isForWhatIsAvailable(execution))
+      Resumption.countsSilence(SparkInternals.isForWhatIsAvailable(execution), isDowntimeSilence))
   }.toOption
 }
 
